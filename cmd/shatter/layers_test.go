@@ -116,7 +116,9 @@ var libraries = map[string][]string{
 	},
 	"github.com/apache/arrow/go/v17/arrow/flight": {"pipeline/result/query"},
 	"github.com/duckdb":                           {"pipeline/result/query"},
-	"github.com/klauspost/compress":               {"pipeline/plan/transcript", "pipeline/result/sheet"},
+	"github.com/klauspost/compress": {
+		"pipeline/plan/transcript", "pipeline/problem/population", "pipeline/result/sheet",
+	},
 	"github.com/google/flatbuffers": {
 		"pipeline/dataset",
 		"pipeline/problem/population",

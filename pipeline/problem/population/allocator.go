@@ -2,6 +2,7 @@ package population
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"golang.org/x/sys/unix"
@@ -52,5 +53,44 @@ func (m mapped) Free(b []byte) {
 	}
 	if err := unix.Munmap(b[:cap(b)]); err != nil {
 		panic(fmt.Errorf("free a buffer of %d bytes: %w", cap(b), err))
+	}
+}
+
+// limited is an allocator that refuses a single piece a thousand times as large as the file, and more
+// pieces than a file of its size needs: lengths come from the file, and running out of memory cannot be
+// caught.
+type limited struct {
+	memory.Allocator
+	piece, most int64        // bytes
+	live        atomic.Int64 // bytes that were not freed
+}
+
+// newLimited returns the allocator for a file of a size.
+func newLimited(mem memory.Allocator, fileSize int64) *limited {
+	return &limited{Allocator: mem, piece: 1<<20 + 1000*fileSize, most: 64<<20 + 1000*fileSize}
+}
+
+// Allocate returns a buffer of size bytes.
+func (l *limited) Allocate(size int) []byte {
+	l.charge(size, size)
+	return l.Allocator.Allocate(size)
+}
+
+// Reallocate returns a buffer of size bytes that begins with those of b, which it frees.
+func (l *limited) Reallocate(size int, b []byte) []byte {
+	l.charge(size, size-len(b))
+	return l.Allocator.Reallocate(size, b)
+}
+
+// Free gives a buffer back.
+func (l *limited) Free(b []byte) {
+	l.live.Add(-int64(len(b)))
+	l.Allocator.Free(b)
+}
+
+// charge counts a piece of a size, by which more bytes are taken.
+func (l *limited) charge(size, more int) {
+	if size < 0 || int64(size) > l.piece || l.live.Add(int64(more)) > l.most {
+		panic(fmt.Errorf("it asks for a buffer of %d bytes", size))
 	}
 }

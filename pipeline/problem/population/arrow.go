@@ -2,13 +2,11 @@ package population
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
@@ -22,7 +20,7 @@ func (t *table) readArrow(f *io.SectionReader) error {
 	if err := checkArrow(f); err != nil {
 		return t.damaged(err)
 	}
-	mem := limited{mapped{t.memory, largeBuffer}, int(1<<20 + 1000*f.Size())}
+	mem := newLimited(mapped{t.memory, largeBuffer}, f.Size())
 	r, err := ipc.NewFileReader(f, ipc.WithAllocator(mem))
 	if err != nil {
 		return t.damaged(err)
@@ -96,34 +94,6 @@ func numberOf(a arrow.Array) func(i int) float64 {
 		return a.Value
 	}
 	return nil
-}
-
-// limited is an allocator that refuses a single piece a thousand times as large as the file:
-// lengths come from the file, and running out of memory cannot be caught.
-type limited struct {
-	memory.Allocator
-	most int
-}
-
-// limited returns the allocator for a file of a size.
-func (t *table) limited(fileSize int64) limited {
-	return limited{t.memory, int(1<<20 + 1000*fileSize)}
-}
-
-func (l limited) Allocate(size int) []byte {
-	l.check(size)
-	return l.Allocator.Allocate(size)
-}
-
-func (l limited) Reallocate(size int, b []byte) []byte {
-	l.check(size)
-	return l.Allocator.Reallocate(size, b)
-}
-
-func (l limited) check(size int) {
-	if size < 0 || size > l.most {
-		panic(fmt.Errorf("it asks for a buffer of %d bytes", size))
-	}
 }
 
 // checkArrow walks the schema in the footer and refuses counts that the footer cannot hold, before

@@ -228,5 +228,6 @@ func (t *table) read(f *io.SectionReader) (err error) {
 		}
 	}()
 	t.format = formatWith(func(f *format) bool { return f.name == t.spec.Format })
+	t.most = 1<<25 + 1000*f.Size()
 	return t.format.read(t, f)
 }

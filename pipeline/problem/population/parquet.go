@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -21,7 +22,10 @@ var parquetFormat = format{name: "parquet", extensions: []string{".parquet"}, re
 // own column readers, which start no goroutine: a panic on damaged bytes stays where it can be
 // caught.
 func (t *table) readParquet(f *io.SectionReader) error {
-	mem := t.limited(f.Size())
+	if err := checkFooter(f); err != nil {
+		return t.damaged(err)
+	}
+	mem := newLimited(t.memory, f.Size())
 	r, err := file.NewParquetReader(f, file.WithReadProps(parquet.NewReaderProperties(mem)))
 	if err != nil {
 		return t.damaged(err)
@@ -41,7 +45,7 @@ func (t *table) readParquet(f *io.SectionReader) error {
 			if err != nil {
 				return 0, t.damaged(err)
 			}
-			p.optional = leaves.Column(i).MaxDefinitionLevel() > 0
+			p.optional, p.most = leaves.Column(i).MaxDefinitionLevel() > 0, t.most
 			return t.chunk(file.NewColumnReader(leaves.Column(i), p, mem, r.BufferPool()), role, base)
 		})
 		if err != nil {
@@ -171,7 +175,11 @@ func pagesOf(f *io.SectionReader, g *file.RowGroupReader, i int, mem memory.Allo
 	if d := c.DictionaryPageOffset(); c.HasDictionaryPage() && 0 < d && d < start {
 		start = d
 	}
-	stream := bufio.NewReaderSize(io.NewSectionReader(f, start, c.TotalCompressedSize()), header)
+	size := c.TotalCompressedSize()
+	if start < 0 || size < 0 || size > f.Size() {
+		return nil, fmt.Errorf("column %d has %d bytes from %d on", i, size, start)
+	}
+	stream := &pageStream{bufio.NewReaderSize(io.NewSectionReader(f, start, size), header), size}
 	r, err := file.NewPageReader(stream, c.NumValues(), c.Compression(), mem, nil)
 	if err != nil {
 		return nil, err
@@ -180,12 +188,33 @@ func pagesOf(f *io.SectionReader, g *file.RowGroupReader, i int, mem memory.Allo
 	return &pages{PageReader: r}, nil
 }
 
-// pages passes on the pages of a column chunk, up to the first whose levels are incomplete. The
+// pageStream is the stream of a column chunk. The page reader makes room for what a page's header
+// states before it reads on.
+type pageStream struct {
+	*bufio.Reader
+	left int64 // bytes
+}
+
+// Discard skips the header of a page. It panics where more is stated than there is, because the page
+// reader does not look at its error.
+func (s *pageStream) Discard(n int) (int, error) {
+	header, err := s.Peek(n)
+	if err != nil {
+		return 0, err
+	}
+	if size := int64(compressedSize(header)); size > s.left {
+		panic(fmt.Errorf("a page of %d bytes in a column of %d", size, s.left))
+	}
+	return s.Reader.Discard(n)
+}
+
+// pages passes on the pages of a column chunk, up to the first that states more than it holds. The
 // levels of an optional column say which cells are missing; where they end early, the column reader
 // would ask for more for ever.
 type pages struct {
 	file.PageReader
 	optional bool
+	most     int64 // values of a page
 	err      error
 }
 
@@ -193,8 +222,13 @@ func (p *pages) Next() bool {
 	if p.err != nil || !p.PageReader.Next() {
 		return false
 	}
-	if p.optional && !completeLevels(p.Page()) {
+	switch page := p.Page(); {
+	case int64(page.NumValues()) > p.most:
+		p.err = fmt.Errorf("a page states %d values", page.NumValues())
+	case p.optional && !completeLevels(page):
 		p.err = errors.New("a page has fewer levels than values")
+	case !p.soundDelta(page):
+		p.err = errors.New("a page of differences states more values than it has")
 	}
 	return p.err == nil
 }
@@ -224,6 +258,37 @@ func completeLevels(page file.Page) bool {
 		from := int64(p.RepetitionLevelByteLen())
 		to := from + int64(p.DefinitionLevelByteLen())
 		return to <= int64(len(data)) && runs(data[from:to]) >= values
+	}
+	return true
+}
+
+// soundDelta reports whether a page that is encoded as differences states lengths that suit its number
+// of values: the decoder makes room for them.
+func (p *pages) soundDelta(page file.Page) bool {
+	switch parquet.Encoding(page.Encoding()) {
+	case parquet.Encodings.DeltaBinaryPacked, parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray:
+	default:
+		return true
+	}
+	data := page.Data()
+	switch page := page.(type) {
+	case *file.DataPageV1:
+		if p.optional && page.DefinitionLevelEncoding() != parquet.Encodings.RLE {
+			return false
+		}
+		if p.optional {
+			data = data[4+binary.LittleEndian.Uint32(data):] // completeLevels has looked at it
+		}
+	case *file.DataPageV2:
+		data = data[page.RepetitionLevelByteLen()+page.DefinitionLevelByteLen():]
+	}
+	const largestBlock = 1 << 20 // values
+	for _, most := range []uint64{largestBlock, largestBlock, uint64(page.NumValues())} {
+		v, n := binary.Uvarint(data)
+		if n <= 0 || v > most {
+			return false
+		}
+		data = data[n:]
 	}
 	return true
 }

@@ -23,6 +23,7 @@ type table struct {
 	matrix bool   // the file is a class matrix: every column is a feature, there are no labels
 	memory memory.Allocator
 	format *format // set by read
+	most   int64   // numbers that a file of this size may hold; set by read
 
 	roles []role // of the file's columns
 	rows  int
@@ -234,6 +235,9 @@ func (t *table) grow(rows int) error {
 		return refuse("data.file", "%s: more than %d labels; use a smaller class", t.spec.File, maxMatrix)
 	case float64(rows)*(features+1) > maxValues:
 		return refuse("data.file", "%s: more than 2^30 numbers; use fewer columns or rows", t.spec.File)
+	case float64(rows)*(features+1) > float64(t.most):
+		return refuse("data.file", "%s: more than %d numbers, far more than a file of its size holds; if they are meant, "+
+			"write it as CSV", t.spec.File, t.most)
 	}
 	more := rows - t.rows
 	t.rows = rows
