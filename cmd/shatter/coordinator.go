@@ -98,11 +98,11 @@ type loader struct {
 }
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
-	src, err := l.conn.FetchBytes(ctx, s.Source)
+	src, err := l.conn.FetchPrivate(ctx, s.Source)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the sweep file: %w", err)
 	}
-	said, err := l.conn.FetchBytes(ctx, s.Transcript)
+	said, err := l.conn.FetchPrivate(ctx, s.Transcript)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the transcript: %w", err)
 	}

@@ -157,10 +157,10 @@ func (r *remote) put(ctx context.Context, s *loadedSweep, said []byte) (*lead.Su
 	if err != nil {
 		return nil, err
 	}
-	if out.Source, err = r.conn.PutBytes(ctx, s.Source); err != nil {
+	if out.Source, err = r.conn.PutPrivate(ctx, s.Source); err != nil {
 		return nil, err
 	}
-	out.Transcript, err = r.conn.PutBytes(ctx, said)
+	out.Transcript, err = r.conn.PutPrivate(ctx, said)
 	out.Content = append(slices.Concat(files, plugins), out.Source, out.Transcript)
 	return out, err
 }

@@ -280,7 +280,7 @@ func addOutcomes(ctx context.Context, conn *bus.Conn, dir, id string, parts []Pa
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	for _, p := range parts {
-		content, err := conn.FetchBytes(ctx, p.Digest)
+		content, err := conn.FetchPrivate(ctx, p.Digest)
 		if err != nil {
 			return err
 		}
@@ -329,7 +329,7 @@ func fetchFile(ctx context.Context, conn *bus.Conn, path string, parts []Part) (
 		err = os.Rename(file.Name(), path)
 	}()
 	for _, p := range parts {
-		content, err := conn.FetchBytes(ctx, p.Digest)
+		content, err := conn.FetchPrivate(ctx, p.Digest)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -169,14 +168,14 @@ func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool
 	if err := c.filesReady(ctx); err != nil {
 		return 0, err
 	}
-	subjects, err := c.subjects(ctx, fileSubject+">")
+	subjects, err := c.subjects(ctx, ">")
 	if err != nil {
 		return 0, err
 	}
 	newest := map[string]string{} // a subject that tells the age of a content: the manifest's, or a part's
 	for subject := range subjects {
-		digest, _, isPart := strings.Cut(strings.TrimPrefix(subject, fileSubject), ".")
-		if _, ok := newest[digest]; (!ok || !isPart) && !named(digest) {
+		digest, isPart := nameOf(subject)
+		if _, ok := newest[digest]; (!ok || !isPart) && !named(digestOf(digest)) {
 			newest[digest] = subject
 		}
 	}

@@ -150,9 +150,9 @@ func (c *Conn) round(ctx context.Context, digest string, to target) (bad []int64
 	if err := ctx.Err(); err != nil {
 		return nil, 0, context.Cause(ctx)
 	}
-	if len(bad) == 0 && sameDigest(whole.Sum(nil), digest) != nil { // the manifest is that of something else
+	if len(bad) == 0 && sameDigest(whole.Sum(nil), digestOf(digest)) != nil { // the manifest is that of something else
 		c.log.Warn("wrong manifest on the server", "digest", digest)
-		return []int64{wrongManifest}, all, c.discardLast(ctx, fileSubject+digest)
+		return []int64{wrongManifest}, all, c.discardLast(ctx, subjectOf(digest))
 	}
 	return bad, int64(len(bad)), nil
 }

@@ -116,7 +116,7 @@ func (c *Conn) put(ctx context.Context, digest string, h holding, damaged []int6
 		}
 	}
 	if errors.Is(err, ErrNotStored) || errors.Is(err, errDamaged) || errors.Is(err, errOtherParts) {
-		if m, err = h.describe(digest); err != nil {
+		if m, err = h.describe(digestOf(digest)); err != nil {
 			return err
 		}
 		err = c.putParts(ctx, digest, h, m, damaged)
@@ -128,7 +128,7 @@ func (c *Conn) put(ctx context.Context, digest string, h holding, damaged []int6
 	if err != nil {
 		return err
 	}
-	return c.storeFile(ctx, fileSubject+digest, data)
+	return c.storeFile(ctx, subjectOf(digest), data)
 }
 
 // putParts puts the listed parts and all that the server lacks, in random order, so that several
@@ -204,7 +204,7 @@ func (c *Conn) sendPart(ctx context.Context, digest string, r io.ReaderAt, m man
 
 // missing returns the parts that are not on the server.
 func (c *Conn) missing(ctx context.Context, digest string, m manifest) (list []int64, err error) {
-	there, err := c.subjects(ctx, fileSubject+digest+".*")
+	there, err := c.subjects(ctx, subjectOf(digest)+".*")
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (c *Conn) missing(ctx context.Context, digest string, m manifest) (list []i
 // manifest asks for a content's manifest, and when it was stored. The error has ErrNotStored or
 // errDamaged in its chain where there is no usable one.
 func (c *Conn) manifest(ctx context.Context, digest string) (m manifest, at time.Time, err error) {
-	found, err := c.load(ctx, fileSubject+digest)
+	found, err := c.load(ctx, subjectOf(digest))
 	if err != nil {
 		return m, at, err
 	}
@@ -300,10 +300,10 @@ func gone(err error) bool {
 // purge removes content: its manifest first, so that what is left of it counts as nothing.
 func (c *Conn) purge(ctx context.Context, digest string) error {
 	return c.onFiles(ctx, "remove "+digest, func(ctx context.Context, s jetstream.Stream) error {
-		if err := s.Purge(ctx, jetstream.WithPurgeSubject(fileSubject+digest)); err != nil {
+		if err := s.Purge(ctx, jetstream.WithPurgeSubject(subjectOf(digest))); err != nil {
 			return err
 		}
-		return s.Purge(ctx, jetstream.WithPurgeSubject(fileSubject+digest+".*"))
+		return s.Purge(ctx, jetstream.WithPurgeSubject(subjectOf(digest)+".*"))
 	})
 }
 
@@ -343,7 +343,7 @@ func (c *Conn) fileStream(ctx context.Context) (jetstream.Stream, error) {
 }
 
 func partSubject(digest string, i int64) string {
-	return fileSubject + digest + "." + strconv.FormatInt(i, 10)
+	return subjectOf(digest) + "." + strconv.FormatInt(i, 10)
 }
 
 // partNumbers reads the numbers of parts, which stand one a line.

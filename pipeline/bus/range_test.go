@@ -19,9 +19,9 @@ func TestPutRange(t *testing.T) {
 		must(t, err)
 		must(t, os.WriteFile(path, whole, 0o600))
 		if c.local == nil {
-			must(t, c.purge(soon(t), digest))
+			must(t, c.purge(soon(t), private+digest))
 		}
-		got, err := other.FetchBytes(soon(t), digest)
+		got, err := other.FetchPrivate(soon(t), digest)
 		if err != nil || !bytes.Equal(got, whole[1234:601_234]) {
 			t.Errorf("fetched %d bytes: %v", len(got), err)
 		}

@@ -44,6 +44,7 @@ func GrantsOf(r Role) Grants {
 		return Grants{
 			Publish: append(fetch,
 				fileSubject+">", streamInfo+fileStream,
+				privateSubject+">", directGet+fileStream+"."+privateSubject+">", missingSubject+private+"*",
 				registrySubject+"*", registrySubject+"*"+wishKey,
 				directGet+registryStream+"."+registrySubject+">", streamInfo+registryStream,
 				askPrefix+"*"),

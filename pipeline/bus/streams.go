@@ -24,6 +24,8 @@ const (
 	resultSubject = "shatter.result." // <sweep>.<epoch>.<worker>.<job>.<part>.<parts>
 	fileSubject   = "shatter.file."   // <sha256>[.<part>]
 
+	privateSubject = "shatter.private." // <sha256>[.<part>]
+
 	mostReplicas = 3 // of a stream, in a cluster of at least as many servers
 )
 
@@ -36,7 +38,7 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
 	},
 	fileStream: {
-		Subjects: []string{fileSubject + ">"}, Description: "Shatter: files and other content by SHA-256",
+		Subjects: []string{fileSubject + ">", privateSubject + ">"}, Description: "Shatter: files and other content by SHA-256",
 		MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize, AllowDirect: true,
 	},
 }

@@ -188,6 +188,11 @@ func TestRoles(t *testing.T) {
 	}
 	must(t, q.Drop(job.Lead, job.ID))
 	receive(t, in.Drops)
+	secret, err := coordinator.PutPrivate(soon(t), []byte("secret"))
+	must(t, err)
+	if got, err := submitter.FetchPrivate(soon(t), secret); err != nil || string(got) != "secret" {
+		t.Errorf("fetched %q, %v", got, err)
+	}
 	for _, want := range []string{digest, held} {
 		got, err := worker.FetchBytes(soon(t), want)
 		if sum := sha256.Sum256(got); err != nil || hex.EncodeToString(sum[:]) != want {
@@ -217,6 +222,41 @@ func as(t *testing.T, c *Cluster, s *server.Server, name string) *nats.Conn {
 	t.Helper()
 	nc, _ := thief(t, c, s, name)
 	return nc
+}
+
+// Who has a worker's credentials and no digest reads the content that workers fetch, and none other.
+func TestPrivateContent(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("evil", bus.Worker, time.Hour)
+	must(t, err)
+	s := serve(t, c)
+	coordinator := dial(t, c, s, "coordinator")
+	_, err = coordinator.Registry(soon(t))
+	must(t, err)
+	_, err = coordinator.PutBytes(soon(t), []byte("data"))
+	must(t, err)
+	_, err = coordinator.PutPrivate(soon(t), []byte("secret"))
+	must(t, err)
+	nc, denied := thief(t, c, s, "evil")
+	for _, subject := range []string{
+		"shatter.file.*.*", "shatter.*.*.*", "*.*.*.*", "shatter.*.*.0", "shatter.private.*.*", "shatter.>", ">",
+	} {
+		inbox := bus.InboxOf("evil") + ".x"
+		heard, err := nc.SubscribeSync(inbox)
+		must(t, err)
+		must(t, nc.PublishRequest("$JS.API.DIRECT.GET.shatter-files."+subject, inbox, nil))
+		must(t, nc.Flush())
+		if subject != "shatter.file.*.*" {
+			if err := receive(t, denied); !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("%s: %v", subject, err)
+			}
+			continue
+		}
+		m, err := heard.NextMsg(time.Minute)
+		if err != nil || string(m.Data) != "data" {
+			t.Errorf("%s: %v, %v", subject, m, err)
+		}
+	}
 }
 
 // forbidden are things that the holder of a worker's credentials, whose name is evil, may try: a
@@ -257,6 +297,13 @@ var forbidden = []struct {
 	{name: "read a sweep", publish: "$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.s"},
 	{name: "read any message", publish: "$JS.API.DIRECT.GET.shatter-files", data: `{"seq":1}`},
 	{name: "read a result", publish: "$JS.API.STREAM.MSG.GET.shatter-results", data: `{"seq":1}`},
+	{name: "read private content", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.private.abc.0"},
+	{name: "read any private content", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.private.*.*"},
+	{name: "read the last content", publish: "$JS.API.DIRECT.GET.shatter-files.>"},
+	{name: "read content of any kind", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.*.*.*"},
+	{name: "have private content put again", publish: "shatter.missing.private.abc"},
+	{name: "put private content", publish: "shatter.private.abc", data: "bad"},
+	{name: "see private content come", subscribe: "shatter.private.>"},
 	{name: "list files", publish: "$JS.API.STREAM.INFO.shatter-files", data: `{"subjects_filter":">"}`},
 	{name: "list streams", publish: "$JS.API.STREAM.NAMES"},
 	{name: "make a stream", publish: "$JS.API.STREAM.CREATE.x", data: `{"name":"x","subjects":["x"]}`},

@@ -277,7 +277,7 @@ func (c *Cluster) Issue(name string, r bus.Role, good time.Duration) (path strin
 }
 
 // Renew issues new credentials to a name that has some. Those that it has stay good until they
-// expire.
+// expire. The configurations of the servers become what this version writes.
 func (c *Cluster) Renew(name string, good time.Duration) (path string, err error) {
 	x := c.Issued[name]
 	switch {
@@ -285,6 +285,9 @@ func (c *Cluster) Renew(name string, good time.Duration) (path string, err error
 		return "", inputError("name %q has no credentials: `shatter cluster worker %[1]s` issues those of a worker", name)
 	case !x.Revoked.IsZero():
 		return "", inputError("the credentials of %q were revoked: issue some to another name", name)
+	}
+	if err := c.configure(); err != nil {
+		return "", err
 	}
 	return c.write(name, good)
 }
