@@ -232,3 +232,71 @@ func TestPython(t *testing.T) {
 		}
 	}
 }
+
+// A hostile algorithm in a sweep fails its own trials: every other one, of its plugin too, has the outcome
+// that it has alone, and no process and no file of it is left.
+func TestHostilePlugin(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir()
+	mark := fmt.Sprintf("60.%09d", os.Getpid())
+	hostile := fmt.Sprintf("{use: third/hostile, mark: %d}", os.Getpid())
+	outcomes := func(name, algorithms string) string {
+		text := fmt.Sprintf(hostileSweep, thirdparty(t), algorithms)
+		dir := filepath.Join(tmp, name)
+		_, errs, code := shatter(t, "run", write(t, dir+".yaml", text), "--out", dir, "--workers", "2", "--sandbox", "prefer")
+		if want := map[string]int{"alone": 0, "together": exitUnfinished}[name]; code != want {
+			t.Fatalf("%s: exit %d, want %d: %s", name, code, want, errs)
+		}
+		out, errs, code := shatter(t, "query", dir, "-o", "csv",
+			"select cell, n, repetition, status, kind, error, success from trials where algorithm <> 'third/hostile' order by all")
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		return out
+	}
+	alone := outcomes("alone", "third/plus, baseline/prior")
+	together := outcomes("together", hostile+", third/plus, baseline/prior")
+	if alone != together || strings.Count(alone, "\n") != 1+2*2*30 {
+		t.Errorf("alone:\n%.500s\ntogether:\n%.500s", alone, together)
+	}
+	failed := 0.0
+	for _, row := range frame(t, filepath.Join(tmp, "together"), "curve") {
+		if row["algorithm"] == "third/hostile" {
+			failed += row["failed"].(float64)
+		}
+	}
+	if failed == 0 {
+		t.Errorf("it did nothing hostile: %v", frame(t, filepath.Join(tmp, "together"), "table"))
+	}
+	if left := leftBehind(mark); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+const hostileSweep = `
+name: hostile
+task: learn
+plugins: [%s]
+problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
+algorithms: [%s]
+goal: {alpha: 0.05, beta: 0.05}
+n: [5, 10]
+trials: 30
+limits: {trial: 60s}
+seed: 1
+`
+
+// leftBehind lists the processes and files with a mark in their command lines and names.
+func leftBehind(mark string) (list []string) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range lines {
+		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), mark) {
+			list = append(list, fmt.Sprintf("%s %q", path, text))
+		}
+	}
+	for _, pattern := range []string{os.TempDir() + "/*/", os.TempDir() + "/", "/dev/shm/", ""} {
+		files, _ := filepath.Glob(pattern + mark)
+		list = append(list, files...)
+	}
+	return list
+}

@@ -142,6 +142,7 @@ func main() {
 	algo.Serve(
 		spin, loud,
 		plus,
+		hostile,
 		boasts,
 		memo,
 		predictor("erm", false),
