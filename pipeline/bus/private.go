@@ -14,7 +14,7 @@ import (
 // message that is asked for.
 
 // private is what the name of private content has before its digest. The name of any other content is
-// its digest.
+// its digest, and so the functions that put, fetch and repair content take either for a digest.
 const private = "private."
 
 // digestOf returns the digest of the content with a name.

@@ -38,8 +38,9 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
 	},
 	fileStream: {
-		Subjects: []string{fileSubject + ">", privateSubject + ">"}, Description: "Shatter: files and other content by SHA-256",
-		MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize, AllowDirect: true,
+		Subjects:    []string{fileSubject + ">", privateSubject + ">"},
+		Description: "Shatter: files and other content by SHA-256",
+		MaxMsgs:     -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize, AllowDirect: true,
 	},
 }
 

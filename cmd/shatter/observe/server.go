@@ -64,8 +64,8 @@ func Listen(address string, public bool) (*Server, error) {
 	s := &Server{URL: "http://" + l.Addr().String(), ended: make(chan struct{})}
 	s.Watch(Checks{}, prometheus.NewRegistry())
 	s.http = http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	go func() {
 		defer close(s.ended)
