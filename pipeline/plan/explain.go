@@ -246,8 +246,8 @@ func (w *gridWords) measure(setting []axis) {
 		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
 			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
 		for _, step := range w.steps() {
-			w.line("", "n is a multiple of %d where adversarial or malicious noise then has its rate exactly: the share floor(rate n)/n "+
-				"rises and falls in between, and success with it", step)
+			w.line("", "n is a multiple of %d where adversarial or malicious noise then has its rate exactly: the share "+
+				"floor(rate n)/n rises and falls in between, and success with it", step)
 		}
 		if f.Monotone {
 			w.line("", "success is taken never to fall as n grows: nothing looks for a fall")
