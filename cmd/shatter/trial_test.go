@@ -60,7 +60,8 @@ func TestTraced(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := waitForDebugger(ctx, strings.NewReader(""), io.Discard, "plugin")(os.Getpid()); !errors.Is(err, context.Canceled) {
+	err := waitForDebugger(ctx, strings.NewReader(""), io.Discard, "plugin")(os.Getpid())
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a wait that is cancelled ends with %v", err)
 	}
 }

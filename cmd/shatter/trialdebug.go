@@ -19,7 +19,8 @@ func waitForDebugger(ctx context.Context, in io.Reader, out io.Writer, path stri
 		fmt.Fprintf(out, `the plugin %s waits as process %d, which has learnt nothing yet
   Go:      dlv attach %d      (break points are exact in a plugin built with: go build -gcflags=all='-N -l')
   others:  gdb -p %d; Python 3.14: python3 -m pdb -p %d
-It goes on when a debugger is attached, or press Enter. The limits of time and memory are suspended, and there is no sandbox.%s
+It goes on when a debugger is attached, or press Enter.
+The limits of time and memory are suspended, and there is no sandbox.%s
 `, path, pid, pid, pid, pid, ptraceHint())
 		ticker := time.NewTicker(100 * time.Millisecond)
 		defer ticker.Stop()

@@ -40,7 +40,8 @@ func (r *Recorder) open(p *Process, o *pluginv1.Open) {
 		return
 	}
 	r.trial = &record.Record{
-		Setting: o.Setting, Seeds: [2]uint64(o.Seeds), Dim: int(o.Setting.GetProblem().GetDim()), Metrics: map[string]float64{},
+		Setting: o.Setting, Seeds: [2]uint64(o.Seeds), Dim: int(o.Setting.GetProblem().GetDim()),
+		Metrics: map[string]float64{},
 	}
 	if o.Sample != nil {
 		r.append(p, o.Sample, record.Sample, 0, int(o.Sample.Rows))
