@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +28,9 @@ func TestGallery(t *testing.T) {
 		}},
 		{"neighbours", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
 			return r["n"] == 320.0 && r["rate"].(float64) >= 0.9
+		}},
+		{"centroid", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
+			return r["n"] == 400.0 && r["rate"].(float64) >= 0.9
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,6 +73,10 @@ func galleryPlugin(t *testing.T, source, dir string) {
 		}
 		return
 	}
+	if name == "centroid" {
+		compile(t, dir)
+		return
+	}
 	path, err := buildPlugin(source)
 	if err != nil {
 		t.Fatal(err)
@@ -77,4 +85,23 @@ func galleryPlugin(t *testing.T, source, dir string) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "breast_cancer.csv"), testkit.ReadFile(t, "examples/breast_cancer.csv"))
+}
+
+// compile builds the plugin in C++ in the folder dir. It takes 11 seconds of CPU, so the test is skipped unless
+// SHATTER_TEST_CXX is set.
+func compile(t *testing.T, dir string) {
+	t.Helper()
+	if os.Getenv("SHATTER_TEST_CXX") == "" {
+		t.Skip("NOT RUN: set SHATTER_TEST_CXX=1 where there are Debian's packages " +
+			"g++ pkg-config libgrpc++-dev protobuf-compiler-grpc")
+	}
+	proto, err := filepath.Abs(filepath.Join("..", "..", "schemas", "pluginv1", "plugin.proto"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("sh", "build.sh", proto)
+	build.Dir, build.Env = dir, append(os.Environ(), "CXXFLAGS=-O0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
