@@ -111,8 +111,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.checkShare = defaultCheckShare
 	flags.Var(&f.checkShare, "check-share", "with --server: "+checkShareUsage)
 	flags.Float64Var(&f.speculate, "speculate", coordinator.DefaultSpeculate,
-		"with --server: CPU time for trials that nobody needs yet, for each second of trials, where slots would idle or jobs "+
-			"be too short")
+		"with --server: CPU time for trials that nobody needs yet, for each second of trials, where slots would idle or "+
+			"jobs be too short")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	f.http.register(flags)
 	f.logs.register(flags)

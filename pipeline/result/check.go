@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/csv"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -31,26 +30,28 @@ type FileCheck struct {
 // folder dir, where it changes nothing. digest is that of the files made anew, as WriteResult
 // returns it. Where a file is of another version, the error is a schemas.VersionError.
 func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err error) {
-	files, err := r.files()
-	if err != nil {
-		return nil, "", fmt.Errorf("check result: %w", err)
-	}
 	if err := CheckVersions(dir); err != nil {
 		return nil, "", err
 	}
-	lines := sha256.New()
-	for _, f := range files {
+	sums, differences := make([][]byte, len(layout)), make([]string, len(layout))
+	err = r.eachFile(func(place int, f resultFile) (err error) {
 		if f.aside {
-			continue
+			return nil
 		}
-		sum, difference, err := f.check(dir)
-		if err != nil {
-			return nil, "", fmt.Errorf("check result %q: %w", filepath.Join(dir, f.name), err)
+		if sums[place], differences[place], err = f.check(dir); err != nil {
+			err = fmt.Errorf("%q: %w", filepath.Join(dir, f.name), err)
 		}
-		fmt.Fprintf(lines, "%s  %s\n", hex.EncodeToString(sum), f.name)
-		checks = append(checks, FileCheck{f.name, difference})
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("check result: %w", err)
 	}
-	return checks, hex.EncodeToString(lines.Sum(nil)), nil
+	for place, f := range layout {
+		if !f.aside {
+			checks = append(checks, FileCheck{f.name, differences[place]})
+		}
+	}
+	return checks, digestOf(sums), nil
 }
 
 // CheckVersions returns a schemas.VersionError where the folder of a result has a Parquet file of

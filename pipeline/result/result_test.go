@@ -447,20 +447,20 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 // Writing reports the error of a disk that is full at any byte.
 func TestWriteErrors(t *testing.T) {
 	r := result(t, run(t, 1))
-	files, err := r.files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
+	err := r.eachFile(func(_ int, f resultFile) error {
 		var all bytes.Buffer
 		if err := f.write(&all); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for room := 0; room < all.Len(); room += 1 + all.Len()/3 {
 			if err := f.write(&narrow{room}); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("%s, full after %d bytes: %v", f.name, room, err)
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

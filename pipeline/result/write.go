@@ -20,6 +20,32 @@ type resultFile struct {
 	aside bool // no part of the result: it may differ between runs
 }
 
+// layout lists the files of a result in their order.
+var layout = []struct {
+	name  string
+	sheet string // that it shows; "": none
+	show  func(*Result, *sheet.Sheet, io.Writer) error
+	aside bool
+}{
+	{"sweep.yaml", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return disk.Bytes(r.Source)(w) }, false},
+	{"table.parquet", "table", showParquet, false},
+	{"curve.parquet", "curve", showParquet, false},
+	{"bounds.parquet", "bounds", showParquet, false},
+	{"fits.parquet", "fits", showParquet, false},
+	{"trials.parquet", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return r.writeTrials(w) }, false},
+	{"table.csv", "table", showAs("csv"), false},
+	{"table.md", "table", showAs("md"), false},
+	{"curve.csv", "curve", showAs("csv"), false},
+	{"timing.parquet", "timing", showParquet, true},
+	{"failures.parquet", "failures", showParquet, true},
+}
+
+func showParquet(_ *Result, s *sheet.Sheet, w io.Writer) error { return s.WriteParquet(w) }
+
+func showAs(format string) func(*Result, *sheet.Sheet, io.Writer) error {
+	return func(_ *Result, s *sheet.Sheet, w io.Writer) error { return render.Render(s, w, format) }
+}
+
 // WriteResult writes the result into the folder dir, which it makes where there is none:
 // sweep.yaml, table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet,
 // table.csv, table.md, curve.csv, and timing.parquet and failures.parquet, which are no part of the
@@ -32,29 +58,27 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("write result: %w", err)
 	}
-	files, err := r.files()
-	if err != nil {
-		return "", fmt.Errorf("write result: %w", err)
-	}
 	defer func() {
 		if err != nil {
-			for _, f := range files {
+			for _, f := range layout {
 				_ = disk.RemoveBeside(filepath.Join(dir, f.name)) // the first error is what counts
 			}
 		}
 	}()
-	lines := sha256.New()
-	for _, f := range files {
+	sums := make([][]byte, len(layout))
+	err = r.eachFile(func(place int, f resultFile) error {
 		h := sha256.New()
 		path := filepath.Join(dir, f.name)
 		if err := disk.WriteBeside(path, func(w io.Writer) error { return f.write(io.MultiWriter(w, h)) }); err != nil {
-			return "", fmt.Errorf("write result %q: %w", path, err)
+			return fmt.Errorf("%q: %w", path, err)
 		}
-		if !f.aside {
-			fmt.Fprintf(lines, "%s  %s\n", hex.EncodeToString(h.Sum(nil)), f.name)
-		}
+		sums[place] = h.Sum(nil)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("write result: %w", err)
 	}
-	for _, f := range files {
+	for _, f := range layout {
 		if err := disk.Replace(filepath.Join(dir, f.name)); err != nil {
 			return "", fmt.Errorf("write result: %w", err)
 		}
@@ -62,38 +86,45 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 	if err := disk.SyncDir(dir); err != nil {
 		return "", fmt.Errorf("write result: %w", err)
 	}
-	return hex.EncodeToString(lines.Sum(nil)), nil
+	return digestOf(sums), nil
 }
 
-// files returns the files in their order.
-func (r *Result) files() ([]resultFile, error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	sheets := map[string]*sheet.Sheet{}
-	for _, name := range Sheets() {
-		s, err := r.Sheet(name)
-		if err != nil {
-			return nil, err
+// digestOf returns the digest of a result whose files, in their order, have these sums.
+func digestOf(sums [][]byte) string {
+	lines := sha256.New()
+	for i, f := range layout {
+		if !f.aside {
+			fmt.Fprintf(lines, "%x  %s\n", sums[i], f.name)
 		}
-		sheets[name] = s
 	}
-	shown := func(sheet, format string) func(io.Writer) error {
-		return func(w io.Writer) error { return render.Render(sheets[sheet], w, format) }
+	return hex.EncodeToString(lines.Sum(nil))
+}
+
+// eachFile calls do with each file and its place in the layout. Files of one sheet follow each other, so
+// that one sheet at a time is in memory.
+func (r *Result) eachFile(do func(place int, f resultFile) error) error {
+	if err := r.check(); err != nil {
+		return err
 	}
-	return []resultFile{
-		{name: "sweep.yaml", write: disk.Bytes(r.Source)},
-		{name: "table.parquet", write: sheets["table"].WriteParquet},
-		{name: "curve.parquet", write: sheets["curve"].WriteParquet},
-		{name: "bounds.parquet", write: sheets["bounds"].WriteParquet},
-		{name: "fits.parquet", write: sheets["fits"].WriteParquet},
-		{name: "trials.parquet", write: r.writeTrials},
-		{name: "table.csv", write: shown("table", "csv")},
-		{name: "table.md", write: shown("table", "md")},
-		{name: "curve.csv", write: shown("curve", "csv")},
-		{name: "timing.parquet", write: sheets["timing"].WriteParquet, aside: true},
-		{name: "failures.parquet", write: sheets["failures"].WriteParquet, aside: true},
-	}, nil
+	for _, name := range append(Sheets(), "") {
+		var s *sheet.Sheet
+		if name != "" {
+			var err error
+			if s, err = r.Sheet(name); err != nil {
+				return err
+			}
+		}
+		for place, f := range layout {
+			if f.sheet != name {
+				continue
+			}
+			write := func(w io.Writer) error { return f.show(r, s, w) }
+			if err := do(place, resultFile{f.name, write, f.aside}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // check refuses a result with two cells that the files could not tell apart.

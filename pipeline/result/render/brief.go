@@ -190,37 +190,74 @@ func (b *brief) leaveRare() {
 // neededParams returns the columns of parameters without which some rows could not be told apart by
 // their keys.
 func neededParams(s *sheet.Sheet) map[string]bool {
-	var params, kept []int
+	var params []int
+	kept := make(classes, len(s.Rows))
 	for i, c := range s.Columns {
 		switch {
 		case trial.IsParam(c.Name):
 			params = append(params, i)
 		case isKey(c.Name):
-			kept = append(kept, i)
+			kept = kept.and(classesOf(s, i))
 		}
 	}
+	rest := make([]classes, len(params)+1) // by all parameters from a place on
+	rest[len(params)] = make(classes, len(s.Rows))
+	for j, i := range slices.Backward(params) {
+		rest[j] = rest[j+1].and(classesOf(s, i))
+	}
 	needed := map[string]bool{}
-	want := classesOf(s, slices.Concat(kept, params))
+	want := kept.and(rest[0]).count()
 	for j, i := range params {
-		if classesOf(s, slices.Concat(kept, params[j+1:])) < want {
-			kept = append(kept, i)
+		if kept.and(rest[j+1]).count() < want {
+			kept = kept.and(classesOf(s, i))
 			needed[s.Columns[i].Name] = true
 		}
 	}
 	return needed
 }
 
-// classesOf returns the number of rows that differ in some of the columns.
-func classesOf(s *sheet.Sheet, columns []int) int {
-	seen := map[string]bool{}
-	for _, row := range s.Rows {
-		var key strings.Builder
-		for _, i := range columns {
-			fmt.Fprintf(&key, "%v\x00", row[i])
+// classes tells rows apart: by row, the number of its class, in the order of their first rows.
+type classes []int
+
+// classesOf returns the classes of rows that are equal in column i.
+func classesOf(s *sheet.Sheet, i int) classes {
+	out, known := make(classes, len(s.Rows)), map[any]int{}
+	for row, values := range s.Rows {
+		v := values[i]
+		if f, ok := v.(float64); ok && f != f {
+			v = "NaN" // which equals itself
 		}
-		seen[key.String()] = true
+		out[row] = numberOf(known, v)
 	}
-	return len(seen)
+	return out
+}
+
+// and returns the classes of rows that are in one class of a and in one of b.
+func (a classes) and(b classes) classes {
+	out, known := make(classes, len(a)), map[[2]int]int{}
+	for row := range a {
+		out[row] = numberOf(known, [2]int{a[row], b[row]})
+	}
+	return out
+}
+
+// numberOf returns the number of a key, which is new where it is not known.
+func numberOf[K comparable](known map[K]int, key K) int {
+	n, ok := known[key]
+	if !ok {
+		n = len(known)
+		known[key] = n
+	}
+	return n
+}
+
+// count returns the number of classes.
+func (a classes) count() int {
+	most := -1
+	for _, n := range a {
+		most = max(most, n)
+	}
+	return most + 1
 }
 
 // tellingRows returns which of the columns tell rows apart: keys and needed parameters that differ.

@@ -50,7 +50,7 @@ func Load(dir string) (*Sweep, error) {
 		name   string
 		to     **frame
 		needed bool
-	}{{"table", &s.whole.table, true}, {"curve", &s.whole.curve, true}, {"bounds", &s.bounds, false},
+	}{{"table", &s.whole.table, true}, {"curve", &s.whole.curve, true},
 		{"fits", &s.fits, false}, {"timing", &s.timing, false}, {"failures", &s.failed, false}} {
 		sheet, err := sheet.ReadTable(dir, t.name)
 		if err != nil && (t.needed || !errors.Is(err, fs.ErrNotExist)) {

@@ -69,7 +69,7 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	}
 	s.whole = rows{frameOf("table", table, columns...), frameOf("curve", curve, result.Columns("curve")...)}
 	s.split(s.whole)
-	s.bounds, s.fits, s.timing = newFrame(nil), frameOf("fits", fits), newFrame(nil)
+	s.fits, s.timing = frameOf("fits", fits), newFrame(nil)
 	s.failed = newFrame(nil)
 	s.manifest.Name = "synthetic"
 	return s

@@ -146,6 +146,10 @@ func (s *Sheet) read(r *Reader) error {
 	return nil
 }
 
+// maxWidth is the number of columns up to which a row gets its place at once: a result has fewer, and
+// a file may say anything.
+const maxWidth = 200
+
 // readColumn reads column i: see RecoverDamage.
 func (s *Sheet) readColumn(r *Reader, i int) error {
 	c, values, err := columnValues(r.arrow, i, r.Rows)
@@ -154,6 +158,11 @@ func (s *Sheet) readColumn(r *Reader, i int) error {
 	}
 	if s.Rows == nil {
 		s.Rows = make([][]any, r.Rows) // as many as there are values, whatever the file says
+		if columns := r.File.MetaData().Schema.NumColumns(); columns <= maxWidth {
+			for row := range s.Rows {
+				s.Rows[row] = make([]any, 0, columns)
+			}
+		}
 	}
 	c.Label = r.label(i)
 	s.Columns = append(s.Columns, c)
