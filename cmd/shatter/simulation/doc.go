@@ -7,4 +7,11 @@
 // under the ledgers, which forget what was not synced; and the trials, whose outcomes are drawn and
 // whose time is slept. It needs testing/synctest and a folder in memory. All of it is tests: start at
 // TestSimulation.
+//
+// TestMutants tries the simulation on faults that somebody could make. Of the 19, 14 were found within
+// a minute of CPU time: five of them already without any fault of the world, seven by one of the first
+// 16 schedules, the others by schedules 141 (a torn tail that is not cut off) and 527 (a leader that
+// deposes one of a greater epoch). Two break no promise. Three were not found: sums of frames that are
+// not checked, outcomes that are counted twice in memory, and a registry that takes what a leader of
+// the past stores.
 package simulation
