@@ -20,17 +20,17 @@ import (
 
 // Sweep holds what was read from the result folder of a sweep.
 type Sweep struct {
-	dir                  string
-	whole                rows
-	table                *frame   // with one row for each search over another number than n
-	sized, curve         *frame   // the rows about sample sizes, and those of the curve
-	searches             []search // over other numbers than n
-	bounds, fits, timing *frame   // without rows where the folder has none
-	failed               *frame   // without rows where nothing failed
-	manifest             schemas.Manifest
-	measures             []resolvedMeasure // of the manifest
-	where                []sheet.Condition // that the rows of table and curve meet
-	source               string            // the sweep file
+	dir          string
+	whole        rows
+	table        *frame   // with one row for each search over another number than n
+	sized, curve *frame   // the rows about sample sizes, and those of the curve
+	searches     []search // over other numbers than n
+	fits, timing *frame   // without rows where the folder has none
+	failed       *frame   // without rows where nothing failed
+	manifest     schemas.Manifest
+	measures     []resolvedMeasure // of the manifest
+	where        []sheet.Condition // that the rows of table and curve meet
+	source       string            // the sweep file
 }
 
 // resolvedMeasure is what the page tells of a measure of the manifest's Resolved.
