@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -298,8 +299,8 @@ func (t *tables) compareQueries() {
 // games makes the rows of a cell of the task online.
 func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error) {
 	rows, err := result.Games(t.ledger, c.Cell, points, result.GameMetrics{
-		Mistakes: schemas.Mistakes, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
-		Theory: schemas.ProvedRegret, Paper: schemas.PrintedRegret,
+		Mistakes: schemas.Mistakes, Loss: schemas.Loss, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
+		Theory: theory.ProvedRegret, Paper: theory.PrintedRegret,
 	})
 	for i := range rows {
 		row := &rows[i]

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -51,7 +53,8 @@ func theoryOf(c *trial.Cell, b *pluginv1.Bound) result.Theory {
 func sourceOf(b *pluginv1.Bound) string { return b.GetName() + ": " + b.GetSource() }
 
 // setRegretBounds sets what theory says of a row of task online. Its values are what the algorithm
-// has reported of each sequence, and the first bound that holds says where they come from.
+// has reported of each sequence, and the first bound that holds says where they come from. Where it
+// has reported none, the least of the bounds that are stated in a unit stands there.
 func setRegretBounds(row *result.GameRow) {
 	c, reported := row.Cell, row.Theory.Value
 	row.Theory = result.Theory{Value: math.NaN()}
@@ -60,6 +63,9 @@ func setRegretBounds(row *result.GameRow) {
 		case !b.GetProved() || row.Theory.Source != "":
 		case !trial.Stands(b):
 			row.Theory.Missing = cmp.Or(row.Theory.Missing, b.GetName()+": "+b.GetFails())
+		case math.IsNaN(reported) && b.GetUnit() != "" && row.Rounds != slices.Max(c.N):
+			row.Theory.Missing = fmt.Sprintf("%s: stated for %d rounds, and not reported of every sequence", b.GetName(),
+				slices.Max(c.N))
 		case math.IsNaN(reported):
 			row.Theory.Missing = fmt.Sprintf("%s: not reported of every sequence", b.GetName())
 		default:
@@ -67,11 +73,48 @@ func setRegretBounds(row *result.GameRow) {
 			row.Theory.Value = reported
 		}
 	}
-	if b := c.PrintedBound(); b != nil && !math.IsNaN(row.PaperRegret) {
+	if math.IsNaN(reported) {
+		setStatedRegret(row)
+	}
+	b := c.PrintedBound()
+	if b != nil && math.IsNaN(row.PaperRegret) {
+		row.PaperRegret = statedRegret(row, b)
+	}
+	if b != nil && !math.IsNaN(row.PaperRegret) {
 		row.PaperSource = sourceOf(b)
 	} else {
 		row.PaperRegret = math.NaN()
 	}
+}
+
+// setStatedRegret sets the least regret that a bound which holds states for a row, if there is one,
+// and by how much the games exceed it.
+func setStatedRegret(row *result.GameRow) {
+	for _, b := range row.Cell.Bounds.All() {
+		value := statedRegret(row, b)
+		if !trial.Stands(b) || math.IsNaN(value) || row.Theory.Value <= value {
+			continue
+		}
+		row.Theory = theoryOf(row.Cell, b)
+		row.Theory.Value = value
+		row.ExcessMean, row.ExcessDeviation = row.RegretMean-value, row.RegretDeviation
+		if b.GetUnit() == theory.Mistakes {
+			row.ExcessDeviation = row.LossDeviation // the excess is the loss less a constant
+		}
+	}
+}
+
+// statedRegret returns the regret that a bound states for a row: NaN where it names no unit, is not
+// finite, or is about another number of rounds, since bounds are asked for at the largest one. A
+// bound on mistakes is one on the regret with the best loss of the sequences that were played.
+func statedRegret(row *result.GameRow, b *pluginv1.Bound) float64 {
+	switch {
+	case b.GetUnit() == "" || math.IsInf(b.GetValue(), 1) || row.Rounds != slices.Max(row.Cell.N):
+		return math.NaN()
+	case b.GetUnit() == theory.Mistakes:
+		return b.GetValue() - row.BestLoss
+	}
+	return b.GetValue()
 }
 
 // refuteRegret looks whether a row of task online refutes the bound that stands beside it: whether

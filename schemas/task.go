@@ -51,13 +51,6 @@ func Metrics(task string) []Metric {
 	return nil
 }
 
-// ProvedRegret and PrintedRegret are metrics by which a learner says what the theory gives for the
-// sequence that was played.
-const (
-	ProvedRegret  = "proved_regret"
-	PrintedRegret = "printed_regret"
-)
-
 // TaskMetrics returns the names of the metrics that workers measure in a task.
 func TaskMetrics(task string) (names []string) {
 	for _, m := range Metrics(task) {

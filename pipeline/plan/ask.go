@@ -225,7 +225,7 @@ func (a *answer) take(got *pluginv1.Answer) error {
 	}
 	bounds := got.GetBound().GetBounds()
 	for _, b := range bounds {
-		if err := theory.Check(b); err != nil {
+		if err := theory.Check(b, a.setting.GetTask()); err != nil {
 			a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: "its bounds: " + err.Error()}
 			return nil
 		}

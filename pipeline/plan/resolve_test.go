@@ -903,6 +903,9 @@ func TestBoundsOfCells(t *testing.T) {
 		`bound "proved" has the premise "luck", which does not exist`: func(b *pluginv1.Bound) { b.Premises = []string{"luck"} },
 		`bound "proved" is NaN`: func(b *pluginv1.Bound) { b.Value = math.NaN() },
 		`a bound has no name`:   func(b *pluginv1.Bound) { b.Name = "" },
+		`bound "proved" has the unit "regret": in the task learn use examples`: func(b *pluginv1.Bound) {
+			b.Unit = "regret"
+		},
 	} {
 		a := algorithms()
 		a.boast = boast

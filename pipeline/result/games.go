@@ -17,6 +17,7 @@ type GameRow struct {
 	Trials, Failed, Lost        int64
 	MistakesMean, MistakesMax   float64 // over the trials with an outcome that did not fail; NaN: none
 	BestLoss                    float64 // mean
+	LossDeviation               float64 // standard deviation of the loss over trials; it needs two
 	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation needs two
 	RegretLow, RegretHigh       float64 // confidence interval of the mean; NaN: none
 	Theory                      Theory  // its Value is the mean of what the algorithm reports in every ok trial; NaN: none
@@ -29,7 +30,7 @@ type GameRow struct {
 }
 
 // GameMetrics names the metrics that the rows are made from.
-type GameMetrics struct{ Mistakes, BestLoss, Regret, Theory, Paper string }
+type GameMetrics struct{ Mistakes, Loss, BestLoss, Regret, Theory, Paper string }
 
 // Games reads the trials of a cell that entered the result, and returns its rows of the table of
 // task online, one per point, without RegretLow, RegretHigh and the sources. Points ascend in N,
@@ -57,6 +58,7 @@ func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
 		}
 	}
 	r.RegretDeviation = deviation(t.values[m.Regret], r.RegretMean)
+	r.LossDeviation = deviation(t.values[m.Loss], mean(t.values[m.Loss]))
 	excess := slices.Clone(theory)
 	for i, v := range theory {
 		excess[i] = t.values[m.Regret][i] - v

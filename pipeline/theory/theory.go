@@ -36,6 +36,20 @@ const (
 	SeesAnswers = "answers" // task online: the answer of the round too
 )
 
+// Units of a bound, as plugins state them: what its value counts.
+const (
+	Examples = "examples" // learn, predict: a sample size
+	Regret   = "regret"   // online: loss beyond that of the best hypothesis in hindsight
+	Mistakes = "mistakes" // online: loss, which is the expected number of mistakes
+)
+
+// ProvedRegret and PrintedRegret are the metrics by which a learner says what a bound gives for the
+// sequence that was played.
+const (
+	ProvedRegret  = "proved_regret"
+	PrintedRegret = "printed_regret"
+)
+
 // Premise is something that the proof of a bound takes for granted.
 type Premise struct {
 	Name string
@@ -120,14 +134,22 @@ func bestReference(f Facts) string {
 	return ""
 }
 
-// Check returns an error if a bound of a plugin cannot be used: it has no name, its value is none,
-// or it states premises that do not exist or stand there twice.
-func Check(b *pluginv1.Bound) error {
+// Check returns an error if a bound of a plugin cannot be used in a task: it has no name, its value
+// is none, the task does not have its unit, or it states premises that do not exist or stand there
+// twice.
+func Check(b *pluginv1.Bound, task pluginv1.Task) error {
+	units := []string{Examples}
+	if !measures(task) {
+		units = []string{Regret, Mistakes}
+	}
 	switch v := b.GetValue(); {
 	case b.GetName() == "":
 		return fmt.Errorf("a bound has no name")
 	case math.IsNaN(v) || v < 0:
 		return fmt.Errorf("bound %q is %v: give a number from 0 on, or +Inf", b.GetName(), v)
+	case b.GetUnit() != "" && !slices.Contains(units, b.GetUnit()):
+		return fmt.Errorf("bound %q has the unit %q: in the task %s use %s", b.GetName(), b.GetUnit(),
+			strings.ToLower(strings.TrimPrefix(task.String(), "TASK_")), strings.Join(units, " or "))
 	}
 	for i, p := range b.GetPremises() {
 		switch {

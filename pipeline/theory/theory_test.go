@@ -63,7 +63,7 @@ func TestUnmet(t *testing.T) {
 			"; unseen-answer"},
 	} {
 		b := &pluginv1.Bound{Name: "b", Premises: strings.Fields(c.premises)}
-		if err := Check(b); err != nil {
+		if err := Check(b, pluginv1.Task_TASK_LEARN); err != nil {
 			t.Fatal(err)
 		}
 		got := Unmet(b, Facts{in(c.setting), func() (float64, error) {
@@ -94,9 +94,37 @@ func TestCheck(t *testing.T) {
 		{&pluginv1.Bound{Name: "b", Premises: []string{"luck"}}, `premise "luck", which does not exist: use target-in-class,`},
 		{&pluginv1.Bound{Name: "b", Premises: []string{CleanLabels, CleanLabels}}, "twice"},
 	} {
-		err := Check(c.bound)
+		err := Check(c.bound, pluginv1.Task_TASK_LEARN)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.bound, err, c.want)
+		}
+	}
+}
+
+func TestCheckUnit(t *testing.T) {
+	const learn, predict, online = pluginv1.Task_TASK_LEARN, pluginv1.Task_TASK_PREDICT, pluginv1.Task_TASK_ONLINE
+	for _, c := range []struct {
+		unit string
+		task pluginv1.Task
+		want string // "": it is accepted
+	}{
+		{"", learn, ""},
+		{"", online, ""},
+		{Examples, learn, ""},
+		{Examples, predict, ""},
+		{Regret, online, ""},
+		{Mistakes, online, ""},
+		{Regret, learn, `bound "b" has the unit "regret": in the task learn use examples`},
+		{Mistakes, predict, `bound "b" has the unit "mistakes": in the task predict use examples`},
+		{Examples, online, `bound "b" has the unit "examples": in the task online use regret or mistakes`},
+		{"rounds", online, `bound "b" has the unit "rounds": in the task online use regret or mistakes`},
+	} {
+		got := ""
+		if err := Check(&pluginv1.Bound{Name: "b", Value: 1, Unit: c.unit}, c.task); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q in %v: %q, want %q", c.unit, c.task, got, c.want)
 		}
 	}
 }

@@ -46,9 +46,9 @@ type bound struct {
 
 // boundForm is what bounds of many cells have in common.
 type boundForm struct {
-	name, source   string
-	premises, with string // joined; the names in with ascend
-	proved, order  bool
+	name, source, unit string
+	premises, with     string // joined; the names in with ascend
+	proved, order      bool
 }
 
 // NewBounds packs bounds.
@@ -63,7 +63,7 @@ func NewJudged(list []*pluginv1.Bound, why func(*pluginv1.Bound) string) Bounds 
 		slices.Sort(names)
 		p := &packed[i]
 		p.form = unique.Make(boundForm{
-			name: b.GetName(), source: b.GetSource(), premises: join(b.GetPremises()),
+			name: b.GetName(), source: b.GetSource(), unit: b.GetUnit(), premises: join(b.GetPremises()),
 			with: join(names), proved: b.GetProved(), order: b.GetOrder(),
 		})
 		p.fails, p.value = unique.Make(why(b)), b.GetValue()
@@ -100,7 +100,7 @@ func (b bound) unpackAll() *pluginv1.Bound {
 func (b bound) unpack() *pluginv1.Bound {
 	form := b.form.Value()
 	return &pluginv1.Bound{
-		Name: form.name, Source: form.source, Premises: split(form.premises), Value: b.value,
+		Name: form.name, Source: form.source, Unit: form.unit, Premises: split(form.premises), Value: b.value,
 		Proved: form.proved, Order: form.order, Fails: b.fails.Value(),
 	}
 }

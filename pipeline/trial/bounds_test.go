@@ -15,7 +15,7 @@ import (
 func TestBounds(t *testing.T) {
 	want := []*pluginv1.Bound{
 		{Name: "a", Source: "s", Value: 12, Proved: true, Premises: []string{"one", "two"}, With: map[string]float64{"k": 3, "b": 0.5}},
-		{Name: "b", Source: "s", Value: math.Inf(1), Order: true, Fails: "no"},
+		{Name: "b", Source: "s", Unit: "regret", Value: math.Inf(1), Order: true, Fails: "no"},
 		{Name: "c", Premises: []string{"", "x\x00y", string(make([]byte, 300))}, With: map[string]float64{"": 1, "\x01z": 2}},
 	}
 	b := NewBounds(want)

@@ -296,9 +296,15 @@ type Guarantee struct {
 type Bound struct {
 	Name   string             // such as "sharp-realizable"
 	Source string             // the theorem, and the text that states it
-	Value  float64            // examples, or regret; +Inf if no finite number is enough
+	Value  float64            // in Unit; +Inf if no finite number is enough
 	Proved bool               // false if the bound is only printed in a paper
 	With   map[string]float64 // intermediate values, by name
+
+	// Unit says what Value counts; in the task Online give Regret or Mistakes, and Value stands beside
+	// games of Setting.Rounds rounds. A learner that reports ProvedRegret or PrintedRegret of each game
+	// is compared by that instead. Empty, it means Examples, or in the task Online a regret that is
+	// compared by those metrics alone.
+	Unit Unit
 
 	// Order says that the text gives an order of magnitude alone: constants that it hides are taken as
 	// 1. Such a value is listed, and never drawn as a bound.
@@ -313,6 +319,24 @@ type Bound struct {
 	// as "k = 40 blocks, and the proof needs 400". Empty, it does not fail.
 	Fails string
 }
+
+// Unit names what the value of a bound counts.
+type Unit string
+
+// The units. A number of mistakes M bounds the regret by M less the loss of the best hypothesis.
+const (
+	Examples Unit = theory.Examples // Learn, Predict: a sample size
+	Regret   Unit = theory.Regret   // Online: loss beyond that of the best hypothesis in hindsight
+	Mistakes Unit = theory.Mistakes // Online: loss, which is the expected number of mistakes
+)
+
+// ProvedRegret and PrintedRegret name the metrics by which a learner of the task Online reports, with
+// [Trial.Report], what a bound that is proved, or only printed, gives for the sequence that was
+// played. Report them in every game of a setting or in none.
+const (
+	ProvedRegret  = theory.ProvedRegret
+	PrintedRegret = theory.PrintedRegret
+)
 
 // Premise is something that a proof takes for granted.
 type Premise string

@@ -239,12 +239,12 @@ func (a Algorithm[P]) bound(w *pluginv1.Setting) (*pluginv1.BoundResponse, error
 	for _, b := range bounds {
 		wire := &pluginv1.Bound{
 			Name: text(b.Name), Source: text(b.Source), Value: b.Value, Proved: b.Proved, With: b.With,
-			Order: b.Order, Fails: text(b.Fails),
+			Order: b.Order, Fails: text(b.Fails), Unit: text(string(b.Unit)),
 		}
 		for _, p := range b.Premises {
 			wire.Premises = append(wire.Premises, text(string(p)))
 		}
-		if err := theory.Check(wire); err != nil {
+		if err := theory.Check(wire, w.GetTask()); err != nil {
 			return nil, err
 		}
 		r.Bounds = append(r.Bounds, wire)

@@ -118,7 +118,7 @@ func unmet(t *testing.T, p *host.Process, s *pluginv1.Setting) (why string, ok b
 	}
 	why = "no bound"
 	for _, b := range r.Bounds {
-		if err := theory.Check(b); err != nil {
+		if err := theory.Check(b, s.Task); err != nil {
 			t.Errorf("%s: %v", s.Algorithm, err)
 		}
 		if !b.Proved {
@@ -204,7 +204,7 @@ func (d *duel) play(t *testing.T, p *host.Process, sequences int) (regret, prove
 		}
 		regret = append(regret, g.loss-best)
 	}
-	return regret, metrics[schemas.ProvedRegret]
+	return regret, metrics[theory.ProvedRegret]
 }
 
 // duels lists contenders against all adversaries, with all that these can see, on a problem.

@@ -69,7 +69,7 @@ func (s checks) with(change func(w *pluginv1.Setting)) *pluginv1.Setting {
 
 // checkBound checks what can be seen of one bound alone.
 func (s checks) checkBound(b *pluginv1.Bound) error {
-	if err := theory.Check(b); err != nil {
+	if err := theory.Check(b, s.setting.Task); err != nil {
 		return err
 	}
 	games := s.setting.Rounds > 0

@@ -62,6 +62,15 @@ func stated(value float64, premises ...algo.Premise) algo.Bound {
 	return algo.Bound{Name: "b", Source: "Theorem 1", Value: value, Proved: true, Premises: premises}
 }
 
+// inUnit returns a bound that is stated in a unit.
+func inUnit(u algo.Unit) func(*algo.Setting[params]) algo.Bound {
+	return func(*algo.Setting[params]) algo.Bound {
+		b := stated(60, algo.TargetInClass)
+		b.Unit = u
+		return b
+	}
+}
+
 // sound returns a sample size that allows for all that makes a goal harder.
 func sound(s *algo.Setting[params]) float64 {
 	alpha, beta := s.Proof()
@@ -92,6 +101,14 @@ var boundCases = []boundCase{
 		func(s *algo.Setting[params]) algo.Bound { return algo.Bound{Name: "b", Value: 1} }},
 	{"no regret", algo.Online, "",
 		func(*algo.Setting[params]) algo.Bound { return stated(0) }},
+
+	{"mistakes", algo.Online, "", inUnit(algo.Mistakes)},
+	{"regret of a sample", algo.Learn, `bound "b" has the unit "regret": in the task learn use examples`,
+		inUnit(algo.Regret)},
+	{"sample of a game", algo.Online, `bound "b" has the unit "examples": in the task online use regret or mistakes`,
+		inUnit(algo.Examples)},
+	{"unknown unit", algo.Online, `bound "b" has the unit "rounds": in the task online use regret or mistakes`,
+		inUnit("rounds")},
 
 	{"any labels", algo.Learn, `bound "b" does not say what it takes the labels to be: state the premise ` +
 		`target-in-class, or best-reference where it is on the excess over the best hypothesis`,

@@ -13,7 +13,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -79,7 +78,7 @@ func (s *suite) checkDescription() error {
 		return err
 	}
 	for _, m := range s.algorithm.Metrics {
-		if (m.Name == schemas.ProvedRegret || m.Name == schemas.PrintedRegret) &&
+		if (m.Name == algo.ProvedRegret || m.Name == algo.PrintedRegret) &&
 			!slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_ONLINE) {
 			return fmt.Errorf("metric %q is compared with regrets of the task online, which it does not have: "+
 				"choose another name", m.Name)

@@ -142,6 +142,16 @@ class Sessions(unittest.TestCase):
         self.assertEqual(["", ""], [f.message for f in opened.faults[1:]])  # the same text, once
 
 
+class Bounds(unittest.TestCase):
+    def test_unit(self):
+        def bound(self, setting):
+            return [shatter.Bound("a", "s", 3, unit=shatter.MISTAKES), shatter.Bound("b", "s", 4)]
+
+        service = _service.Service([make(online=print, bound=bound)], "test")
+        r = service.bound(pb.Setting(algorithm="test/it", task=pb.TASK_ONLINE))
+        self.assertEqual([("a", "mistakes"), ("b", "")], [(b.name, b.unit) for b in r.bounds])
+
+
 class Texts(unittest.TestCase):
     def test_cut(self):
         for given, want in [("short", "short"), ("ä" * 4000, "ä" * 2046 + "..."), ("\ud800", "?")]:

@@ -1319,12 +1319,13 @@ type Bound struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Source        string                 `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`                                                                         // theorem and text
-	Value         float64                `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`                                                                         // n (learn, predict) or regret (online); +infinity: no finite one
+	Value         float64                `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`                                                                         // in unit; +infinity: no finite one
 	Proved        bool                   `protobuf:"varint,4,opt,name=proved,proto3" json:"proved,omitempty"`                                                                        // false: only printed in a paper
 	With          map[string]float64     `protobuf:"bytes,5,rep,name=with,proto3" json:"with,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // intermediate values
 	Premises      []string               `protobuf:"bytes,6,rep,name=premises,proto3" json:"premises,omitempty"`                                                                     // what the proof takes for granted, by the names in schemas/README.md; the host checks them
 	Order         bool                   `protobuf:"varint,8,opt,name=order,proto3" json:"order,omitempty"`                                                                          // an order of magnitude alone: constants that the text hides are taken as 1
 	Fails         string                 `protobuf:"bytes,7,opt,name=fails,proto3" json:"fails,omitempty"`                                                                           // why the bound says nothing of this setting; "": it holds where its premises do
+	Unit          string                 `protobuf:"bytes,9,opt,name=unit,proto3" json:"unit,omitempty"`                                                                             // "examples" (learn, predict), "regret" or "mistakes" (online): what value counts. "": examples, or in the
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1411,6 +1412,13 @@ func (x *Bound) GetOrder() bool {
 func (x *Bound) GetFails() string {
 	if x != nil {
 		return x.Fails
+	}
+	return ""
+}
+
+func (x *Bound) GetUnit() string {
+	if x != nil {
+		return x.Unit
 	}
 	return ""
 }
@@ -2479,7 +2487,7 @@ const file_plugin_proto_rawDesc = "" +
 	"realValued\"w\n" +
 	"\rBoundResponse\x120\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x18.shatter.plugin.v1.BoundR\x06bounds\x124\n" +
-	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\x9a\x02\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\xae\x02\n" +
 	"\x05Bound\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x14\n" +
@@ -2488,7 +2496,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04with\x18\x05 \x03(\v2\".shatter.plugin.v1.Bound.WithEntryR\x04with\x12\x1a\n" +
 	"\bpremises\x18\x06 \x03(\tR\bpremises\x12\x14\n" +
 	"\x05order\x18\b \x01(\bR\x05order\x12\x14\n" +
-	"\x05fails\x18\a \x01(\tR\x05fails\x1a7\n" +
+	"\x05fails\x18\a \x01(\tR\x05fails\x12\x12\n" +
+	"\x04unit\x18\t \x01(\tR\x04unit\x1a7\n" +
 	"\tWithEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"D\n" +

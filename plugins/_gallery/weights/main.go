@@ -15,7 +15,7 @@ type params struct {
 
 var multiplicative = algo.Algorithm[params]{
 	Name: "gallery/weights", Version: "1.0.0", Doc: "Multiplicative weights over all thresholds of a line.",
-	Metrics: map[string]string{"proved_regret": "ln N/eta + eta T/8 for the N thresholds"},
+	Metrics: map[string]string{algo.ProvedRegret: "ln N/eta + eta T/8 for the N thresholds"},
 	Online:  online, Check: check, Bound: bound,
 }
 
@@ -48,7 +48,7 @@ func regret(s *algo.Setting[params]) float64 {
 func bound(s *algo.Setting[params]) ([]algo.Bound, error) {
 	return []algo.Bound{{
 		Name: "hedge", Source: "Cesa-Bianchi and Lugosi, Prediction, Learning, and Games, Theorem 2.2", Value: regret(s),
-		Proved: true,
+		Unit: algo.Regret, Proved: true,
 	}}, nil
 }
 
@@ -59,7 +59,7 @@ type learner struct {
 }
 
 func online(_ context.Context, t *algo.Trial[params]) (algo.Learner, error) {
-	t.Report("proved_regret", regret(&t.Setting))
+	t.Report(algo.ProvedRegret, regret(&t.Setting))
 	return &learner{t, make([]float64, int(experts(&t.Setting)))}, nil
 }
 

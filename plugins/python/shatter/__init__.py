@@ -42,9 +42,14 @@ from ._api import (
     BEST_REFERENCE,
     CLEAN_LABELS,
     EXACT_ERROR,
+    EXAMPLES,
     FIXED_BEFOREHAND,
     INDEPENDENT_NOISE,
+    MISTAKES,
+    PRINTED_REGRET,
     PROPER,
+    PROVED_REGRET,
+    REGRET,
     TARGET_IN_CLASS,
     UNSEEN_ANSWER,
     Algorithm,
@@ -66,9 +71,10 @@ from ._api import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "BEST_REFERENCE", "CLEAN_LABELS", "EXACT_ERROR", "FIXED_BEFOREHAND", "INDEPENDENT_NOISE", "PROPER",
-    "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm", "Answerer", "Bound", "Failure", "Guarantee", "Infeasible",
-    "Invalid", "Learner", "Model", "Problem", "Setting", "Trial", "algorithm", "param", "replay", "serve",
+    "BEST_REFERENCE", "CLEAN_LABELS", "EXACT_ERROR", "EXAMPLES", "FIXED_BEFOREHAND", "INDEPENDENT_NOISE", "MISTAKES",
+    "PRINTED_REGRET", "PROPER", "PROVED_REGRET", "REGRET", "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm",
+    "Answerer", "Bound", "Failure", "Guarantee", "Infeasible", "Invalid", "Learner", "Model", "Problem", "Setting",
+    "Trial", "algorithm", "param", "replay", "serve",
 ]
 
 

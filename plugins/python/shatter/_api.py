@@ -21,6 +21,14 @@ PROPER = "proper"
 FIXED_BEFOREHAND = "fixed-beforehand"
 UNSEEN_ANSWER = "unseen-answer"
 
+# The units of bounds, and the metrics by which a learner of the task online reports a bound of each game:
+# plugins/README.md says what each means.
+EXAMPLES = "examples"
+REGRET = "regret"
+MISTAKES = "mistakes"
+PROVED_REGRET = "proved_regret"
+PRINTED_REGRET = "printed_regret"
+
 Array = np.ndarray
 Labels = Any  # what numpy makes an array of
 
@@ -153,12 +161,13 @@ class Bound:
 
     name: str  # such as "sharp-realizable"
     source: str  # the theorem, and the text that states it
-    value: float  # examples, or regret; infinite if no finite number is enough
+    value: float  # in unit; infinite if no finite number is enough
     proved: bool = False  # False if the bound is only printed in a paper
     premises: Sequence[str] = ()  # what the proof takes for granted
     with_: dict[str, float] = dataclasses.field(default_factory=dict)  # intermediate values
     order: bool = False  # an order of magnitude alone: hidden constants are taken as 1
     fails: str = ""  # why the bound does not hold of this setting for another reason than a premise
+    unit: str = ""  # what value counts: EXAMPLES, or in the task online REGRET or MISTAKES
 
 
 class Model(Protocol):

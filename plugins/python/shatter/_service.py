@@ -114,7 +114,8 @@ class Served:
         r = pb.BoundResponse()
         for b in self.algorithm.bound(self.setting(w)) if self.algorithm.bound else ():
             r.bounds.append(pb.Bound(name=text(b.name), source=text(b.source), value=b.value, proved=b.proved,
-                                     premises=list(b.premises), order=b.order, fails=text(b.fails), **{"with": b.with_}))
+                                     premises=list(b.premises), order=b.order, fails=text(b.fails), unit=text(b.unit),
+                                     **{"with": b.with_}))
         return r
 
 
