@@ -146,9 +146,11 @@ are rarely asked for, say which, and say once what is the same in all rows. For 
 (IPC file) and parquet have every column and every digit.
 
 --columns takes any column in any format, --where and --sort too; the prefix p_ of a parameter or m_ of
-a metric may be left out.
+a metric may be left out. A metric of a cell is its mean at n_star, or, where there is none, at the largest
+n measured; the files of the result do not have it.
 
   shatter table shatter-out/em --where epsilon=0.5 --sort algorithm,-n_star
+  shatter table shatter-out/em --columns algorithm,epsilon,n_star,m_training_error
   shatter table shatter-out/em --columns algorithm,epsilon,n_star,theory_n,ratio_high -o tex`,
 		RunE: func(c *cobra.Command, args []string) error { return f.show(c, args[0]) },
 	}
@@ -202,6 +204,13 @@ func (f *tableFlags) rows(dir string, s *sheet.Sheet) (*sheet.Sheet, error) {
 			s = s.WithColumns(cells, trial.TellsCell)
 		}
 	}
+	if f.what == "table" && f.asksMore(s) {
+		curve, err := sheet.ReadTable(dir, "curve")
+		if err != nil {
+			return nil, explainRead(dir, err)
+		}
+		s = result.WithMetrics(s, curve)
+	}
 	s, err := f.where.filter(s)
 	if err != nil {
 		return nil, err
@@ -213,6 +222,20 @@ func (f *tableFlags) rows(dir string, s *sheet.Sheet) (*sheet.Sheet, error) {
 		return nil, usageError{fmt.Errorf("--columns %w", err)}
 	}
 	return s, nil
+}
+
+// asksMore reports whether a flag names a column that the sheet has not.
+func (f *tableFlags) asksMore(s *sheet.Sheet) bool {
+	names := slices.Clone(f.view.Columns)
+	for _, name := range f.sort {
+		names = append(names, strings.TrimPrefix(name, "-"))
+	}
+	for _, condition := range f.where.texts {
+		name, _, _ := strings.Cut(condition, "=")
+		names = append(names, name)
+	}
+	_, err := s.FindAll(names)
+	return err != nil
 }
 
 // addWidth adds --width.

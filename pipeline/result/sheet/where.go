@@ -70,9 +70,19 @@ func (s *Sheet) Find(name string) (int, error) {
 			return i, nil
 		}
 	}
-	names := make([]string, len(s.Columns))
-	for i, c := range s.Columns {
-		names[i] = c.Name
+	var names, metrics []string
+	for _, c := range s.Columns {
+		names = append(names, c.Name)
+		if strings.HasPrefix(c.Name, schemas.MetricPrefix) {
+			metrics = append(metrics, c.Name)
+		}
+	}
+	switch {
+	case !strings.HasPrefix(name, schemas.MetricPrefix):
+	case metrics == nil:
+		return 0, fmt.Errorf("%s: no such metric; %s has none", name, s.Name)
+	default:
+		return 0, fmt.Errorf("%s: no such metric; there are %s", name, strings.Join(metrics, ", "))
 	}
 	if nearest, ok := wording.Nearest(name, names); ok {
 		return 0, fmt.Errorf("%s: %s has no such column, did you mean %s?", name, s.Name, nearest)

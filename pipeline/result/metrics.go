@@ -1,0 +1,48 @@
+package result
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// WithMetrics returns the table with the metrics of the curve as its last columns: of each cell their
+// means at n_star or, where it has none, at the largest sample size that was measured.
+func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
+	cell, star := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "n_star")
+	of, at := schemas.IndexOf(curve.Columns, "cell"), schemas.IndexOf(curve.Columns, "n")
+	var metrics []int
+	joined := *table
+	joined.Columns = slices.Clone(table.Columns)
+	for i, c := range curve.Columns {
+		if strings.HasPrefix(c.Name, schemas.MetricPrefix) {
+			metrics, joined.Columns = append(metrics, i), append(joined.Columns, c)
+		}
+	}
+	type point struct{ cell, n any }
+	rows, last := map[point][]any{}, map[any][]any{}
+	for _, row := range curve.Rows {
+		rows[point{row[of], row[at]}] = row
+		if old := last[row[of]]; old == nil || old[at].(int64) < row[at].(int64) {
+			last[row[of]] = row
+		}
+	}
+	joined.Rows = make([][]any, len(table.Rows))
+	for j, row := range table.Rows {
+		measured := last[row[cell]]
+		if star >= 0 && row[star] != nil {
+			measured = rows[point{row[cell], row[star]}]
+		}
+		joined.Rows[j] = slices.Clone(row)
+		for _, i := range metrics {
+			var mean any
+			if measured != nil {
+				mean = measured[i]
+			}
+			joined.Rows[j] = append(joined.Rows[j], mean)
+		}
+	}
+	return &joined
+}

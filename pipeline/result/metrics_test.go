@@ -1,0 +1,49 @@
+package result
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+func TestWithMetrics(t *testing.T) {
+	text, whole := schemas.TextColumn, schemas.IntColumn
+	curve := &sheet.Sheet{
+		Columns: []schemas.Column{{Name: "cell", Type: text}, {Name: "n", Type: whole}, metricColumn("a"), metricColumn("b")},
+		Rows: [][]any{
+			{"x", int64(20), 0.2, nil}, {"x", int64(10), 0.1, 1.5}, {"x", int64(5), 0.0, 7.0},
+			{"y", int64(9), 0.9, 9.0}, {"y", int64(30), 0.3, nil}, {"y", int64(10), 8.0, 8.0},
+		},
+	}
+	for _, tt := range []struct {
+		name string
+		row  []any
+		want []any
+	}{
+		{"at n_star", []any{"x", int64(10)}, []any{0.1, 1.5}},
+		{"at the largest n", []any{"x", nil}, []any{0.2, nil}},
+		{"another cell, by number and not by digits", []any{"y", nil}, []any{0.3, nil}},
+		{"of another cell alone", []any{"y", int64(20)}, []any{nil, nil}},
+		{"not measured", []any{"z", nil}, []any{nil, nil}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			table := &sheet.Sheet{
+				Columns: []schemas.Column{{Name: "cell", Type: text}, {Name: "n_star", Type: whole}}, Rows: [][]any{tt.row},
+			}
+			got := WithMetrics(table, curve)
+			if diff := cmp.Diff(tt.want, got.Rows[0][2:]); diff != "" {
+				t.Error(diff)
+			}
+			if len(table.Columns) != 2 || len(table.Rows[0]) != 2 {
+				t.Error("the table itself has changed")
+			}
+		})
+	}
+	games := &sheet.Sheet{Columns: []schemas.Column{{Name: "cell", Type: text}}, Rows: [][]any{{"y"}}}
+	if diff := cmp.Diff([]any{"y", 0.3, nil}, WithMetrics(games, curve).Rows[0]); diff != "" {
+		t.Error("a table without n_star:", diff)
+	}
+}
