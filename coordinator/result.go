@@ -375,7 +375,7 @@ func (r *run) describe(before schemas.Manifest) schemas.Manifest {
 	return schemas.Manifest{
 		Name: p.Name, Seed: p.Seed.Seed,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
-		Profile: r.tally.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Runs: before.Runs,
+		Profile: r.tally.profile, Plugins: r.manifestPlugins(), Metrics: p.Metrics, Resolved: p.Resolved, Runs: before.Runs,
 	}
 }
 

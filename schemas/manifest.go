@@ -15,7 +15,8 @@ type Manifest struct {
 	Note     string            `json:"note"`
 	Profile  string            `json:"float_profile"`
 	Plugins  []ManifestPlugin  `json:"plugins"`
-	Runs     []ManifestRun     `json:"runs"` // in order; the last one wrote the manifest
+	Runs     []ManifestRun     `json:"runs"`              // in order; the last one wrote the manifest
+	Metrics  []Metric          `json:"metrics,omitempty"` // by name; an older release did not list them
 	Resolved json.RawMessage   `json:"resolved"`
 	Facts    map[string]string `json:"facts"`
 	Looks    *Looks            `json:"second_looks,omitempty"` // null: an older release made no second looks

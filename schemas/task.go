@@ -1,5 +1,7 @@
 package schemas
 
+import "regexp"
+
 // The tasks that sweeps may have.
 const (
 	TaskLearn   = "learn"
@@ -25,8 +27,34 @@ const (
 	Regret   = "regret"
 )
 
-// Metric is a number that workers measure in every trial of a task.
-type Metric struct{ Name, Doc string }
+// Metric is a number that workers measure in every trial of a task, or that algorithms report.
+type Metric struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+	Unit string `json:"unit,omitempty"`
+}
+
+// endsInUnit matches "time [seconds]", and not "lies in [0, 1]".
+var endsInUnit = regexp.MustCompile(`^(.*\S)\s+\[(\pL[^\[\],]*)\]\s*$`)
+
+// DeclaredMetric returns the metric of an algorithm whose doc may end in a unit: "time [seconds]".
+func DeclaredMetric(name, doc string) Metric {
+	if m := endsInUnit.FindStringSubmatch(doc); m != nil {
+		return Metric{name, m[1], m[2]}
+	}
+	return Metric{Name: name, Doc: doc}
+}
+
+// Meaning returns what the metric is, with its unit, or its name alone where nothing is known.
+func (m Metric) Meaning() string {
+	switch {
+	case m.Doc == "":
+		return "metric " + m.Name
+	case m.Unit == "":
+		return m.Doc
+	}
+	return m.Doc + " [" + m.Unit + "]"
+}
 
 // Metrics returns the metrics that workers measure in a task. Disagreement is not reported where the
 // final state alone counts. The loss of an answer a to the truth y is (1 - y a)/2.
@@ -34,18 +62,19 @@ func Metrics(task string) []Metric {
 	switch task {
 	case TaskPredict:
 		return []Metric{
-			{HardQueries, "queries marked as hard"},
-			{QueryError, "share of the queries whose answer is not the clean label"},
-			{FinalError, "error of the state after the last query"},
-			{Disagreement, "share of the compared queries that the state before them answers otherwise"},
-			{StatesProbed, "states whose error was measured, the final one among them"},
+			{HardQueries, "queries marked as hard", "queries"},
+			{QueryError, "share of the queries whose answer is not the clean label", ""},
+			{FinalError, "error of the state after the last query", "share of points"},
+			{Disagreement, "share of the compared queries that the state before them answers otherwise", ""},
+			{StatesProbed, "states whose error was measured, the final one among them", "states"},
 		}
 	case TaskOnline:
 		return []Metric{
-			{Mistakes, "labels that were not the truth, over all rounds; where the answer was a mean the worker drew the label"},
-			{Loss, "loss of the answers, over all rounds"},
-			{BestLoss, "least loss of a hypothesis of the class in hindsight, L*"},
-			{Regret, "loss less best_loss: negative where the learner did better"},
+			{Mistakes, "labels that were not the truth, over all rounds; where the answer was a mean the worker drew the label",
+				"rounds"},
+			{Loss, "loss of the answers, over all rounds", "mistakes"},
+			{BestLoss, "least loss of a hypothesis of the class in hindsight, L*", "mistakes"},
+			{Regret, "loss less best_loss: negative where the learner did better", "mistakes"},
 		}
 	}
 	return nil

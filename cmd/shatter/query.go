@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/schemas"
@@ -59,7 +60,9 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := query.Open(known.Dir, query.Options{Memory: memory, Threads: f.threads, Timeout: f.timeout})
+	db, err := query.Open(known.Dir, query.Options{
+		Memory: memory, Threads: f.threads, Timeout: f.timeout, Metrics: folder.ReadManifest(known.Dir).Metrics,
+	})
 	if err != nil {
 		known.close()
 	}

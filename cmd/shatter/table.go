@@ -186,7 +186,7 @@ func (f *tableFlags) show(c *cobra.Command, dir string) error {
 	if s, err = f.rows(known.Dir, s); err != nil {
 		return err
 	}
-	s.Notes = append(s.Notes, footer(m.Looks, s)...)
+	s.Notes = slices.Concat(s.Notes, f.aboutMetrics(s, m.Metrics), footer(m.Looks, s))
 	return renderSheet(c.OutOrStdout(), s, f.format, f.view)
 }
 
@@ -236,6 +236,30 @@ func (f *tableFlags) asksMore(s *sheet.Sheet) bool {
 	}
 	_, err := s.FindAll(names)
 	return err != nil
+}
+
+// aboutMetrics says what the metrics are that --columns names.
+func (f *tableFlags) aboutMetrics(s *sheet.Sheet, known []schemas.Metric) (notes []string) {
+	columns, err := s.FindAll(f.view.Columns)
+	if err != nil {
+		return nil
+	}
+	for _, i := range columns {
+		name, ok := strings.CutPrefix(s.Columns[i].Name, schemas.MetricPrefix)
+		if !ok {
+			continue
+		}
+		m := schemas.Metric{Name: name}
+		if j := slices.IndexFunc(known, func(m schemas.Metric) bool { return m.Name == name }); j >= 0 {
+			m = known[j]
+		}
+		where := ""
+		if f.what == "table" {
+			where = "; its mean at n_star or, where there is none, at the largest n measured"
+		}
+		notes = append(notes, s.Columns[i].Name+": "+m.Meaning()+where)
+	}
+	return notes
 }
 
 // addWidth adds --width.

@@ -3,8 +3,10 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
@@ -41,6 +43,7 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
 	p.Warnings = append(uncertified(p.Cells), constantSuffices(p.Cells)...)
+	p.Metrics = l.metrics()
 	p.words = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
 	if p.Fits, err = f.fits(r); err != nil || r.Count() > 0 {
@@ -136,6 +139,40 @@ func (x *settled) bounds() trial.Bounds {
 	}
 	facts := theory.Facts{Setting: x.answer.setting, Least: x.problem.least}
 	return x.answer.bounds.Judge(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
+}
+
+// metrics describes the metrics of all algorithms and of the task, by name. Where algorithms mean
+// different things by one name, the doc says what each of them means.
+func (l *layout) metrics() []schemas.Metric {
+	type declared struct {
+		schemas.Metric
+		by string // the first algorithm
+	}
+	said := map[string][]declared{} // by name, those with different meanings
+	for _, m := range schemas.Metrics(l.file.Task()) {
+		said[m.Name] = []declared{{Metric: m}}
+	}
+	for _, e := range l.entries {
+		for _, w := range e.algorithm.GetMetrics() {
+			m := schemas.DeclaredMetric(w.GetName(), w.GetDoc())
+			if !slices.ContainsFunc(said[m.Name], func(d declared) bool { return d.Metric == m }) {
+				said[m.Name] = append(said[m.Name], declared{m, e.algorithm.GetName()})
+			}
+		}
+	}
+	var all []schemas.Metric
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		m := said[name][0].Metric
+		if len(said[name]) > 1 {
+			var docs []string
+			for _, d := range said[name] {
+				docs = append(docs, d.by+": "+d.Meaning())
+			}
+			m = schemas.Metric{Name: name, Doc: strings.Join(docs, "; ")}
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // metricNames returns the declared metrics and those of the task, ascending. The cells of an entry

@@ -23,6 +23,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -37,13 +38,14 @@ const (
 // Plan is a sweep file that has been understood whole: nothing in it can be misspelt any more.
 type Plan struct {
 	Name     string
-	Seed     trial.SweepSeed // not drawn yet where the file calls it secret: see SetSeed
-	Cells    []*trial.Cell   // in the order of the tables
-	Fits     []Fit           // slopes to show: no cell depends on them, and no outcome
-	Source   []byte          // the sweep file as it was read
-	File     string          // its absolute path: relative paths in it start at its folder; empty: unknown
-	Resolved []byte          // canonical JSON of everything in the file that has meaning
-	Warnings []string        // for people; nothing depends on them
+	Seed     trial.SweepSeed  // not drawn yet where the file calls it secret: see SetSeed
+	Cells    []*trial.Cell    // in the order of the tables
+	Fits     []Fit            // slopes to show: no cell depends on them, and no outcome
+	Source   []byte           // the sweep file as it was read
+	File     string           // its absolute path: relative paths in it start at its folder; empty: unknown
+	Resolved []byte           // canonical JSON of everything in the file that has meaning
+	Metrics  []schemas.Metric // by name, for people: no outcome depends on what is said of them
+	Warnings []string         // for people; nothing depends on them
 
 	words  []string      // of Explain
 	seedAt sweep.Mistake // where the seed stands in the file

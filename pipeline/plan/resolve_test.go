@@ -471,6 +471,34 @@ func TestResolvePredict(t *testing.T) {
 	}
 }
 
+// A plan says what the metrics of its algorithms mean: once where they agree, and of each algorithm
+// where they do not.
+func TestResolveMetrics(t *testing.T) {
+	declared := func(name, alike, other string) row {
+		return row{Algorithm: &pluginv1.Algorithm{
+			Name: name, Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN},
+			Metrics: []*pluginv1.Metric{{Name: "other", Doc: other}, {Name: "alike", Doc: alike}},
+		}}
+	}
+	a := algorithms()
+	a.add(declared("test/a", "the same [points]", "one [s]"))
+	a.add(declared("test/b", "the same [points]", "two"))
+	got := mustResolve(t, `name: x
+task: learn
+problem: {class: thresholds, domain: 64, distribution: uniform}
+goal: {alpha: 0.1, beta: 0.1}
+algorithms: [test/a, test/b, {use: test/a, as: again, replica: 1}]
+n: [10]
+trials: 7
+`, a, "").Metrics
+	want := []schemas.Metric{
+		{Name: "alike", Doc: "the same", Unit: "points"}, {Name: "other", Doc: "test/a: one [s]; test/b: two"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check
 // time.
 func TestResolveOnline(t *testing.T) {

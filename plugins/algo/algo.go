@@ -56,7 +56,7 @@ type Algorithm[P any] struct {
 	Doc     string // one sentence for users
 
 	Defaults P                 // the values of parameters that a sweep file leaves out
-	Metrics  map[string]string // the metrics that Trial.Report accepts, by name, and their meaning
+	Metrics  map[string]string // the metrics that Trial.Report accepts: name and meaning, "time of a round [seconds]"
 
 	// Learn plays the task [Learn]: it learns from one trial's sample and returns a model. The
 	// sample is borrowed: Learn must not write to it, and the model must not refer to it.

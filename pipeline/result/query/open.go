@@ -39,7 +39,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open result %q: %w", dir, err)
 	}
-	d.views = views
+	d.views = withMetrics(views, o.Metrics)
 	d.put(p)
 	return d, nil
 }

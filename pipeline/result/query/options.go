@@ -3,6 +3,8 @@ package query
 import (
 	"fmt"
 	"time"
+
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Options limits what a question may take.
@@ -10,6 +12,8 @@ type Options struct {
 	Memory  int64         // bytes for DuckDB; 0: 1 GB. The process that answers may take twice that and 256 MB
 	Threads int           // 0: one per core
 	Timeout time.Duration // of a question, its answer included; 0: none
+
+	Metrics []schemas.Metric // what their columns mean, as far as that is known
 }
 
 const defaultMemory = 1 << 30

@@ -52,6 +52,18 @@ func meaning(view, column string) string {
 	return ""
 }
 
+// withMetrics returns the views with what the metrics mean.
+func withMetrics(views []View, metrics []schemas.Metric) []View {
+	for _, v := range views {
+		for _, m := range metrics {
+			if i := schemas.IndexOf(v.Columns, schemas.MetricPrefix+m.Name); i >= 0 {
+				v.Columns[i].Doc = m.Meaning()
+			}
+		}
+	}
+	return views
+}
+
 // Describe returns the views as one sheet: view, column, type, meaning.
 func Describe(views []View) *sheet.Sheet {
 	s := &sheet.Sheet{Name: "schema"}

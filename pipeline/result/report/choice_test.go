@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // sizes returns a sweep of a list of sample sizes: two algorithms, of which one is private, two
@@ -275,5 +276,36 @@ func TestFoldedFigures(t *testing.T) {
 	}
 	if p := s.page(); len(p.Folded) != 9 || p.Figures[0].Kind != kindSize {
 		t.Errorf("a search: %d folded of %d", len(p.Folded), len(p.Figures))
+	}
+}
+
+// The figures of metrics are folded on the page, each with its unit and meaning; those for which there
+// is no room are named.
+func TestMetricFigures(t *testing.T) {
+	s := sizes(t)
+	s.manifest.Metrics = []schemas.Metric{{Name: "loss", Doc: "mean of the squares", Unit: "bits"}}
+	p := s.page()
+	if len(p.Metrics) != 1 || len(p.MetricsLeft) > 0 || len(p.Charts) != len(p.Figures)+1 {
+		t.Fatalf("%d figures of metrics, %q left, %d charts", len(p.Metrics), p.MetricsLeft, len(p.Charts))
+	}
+	f := p.Metrics[0]
+	if f.Number != len(p.Figures) || f.Y.Title != "mean loss (bits)" {
+		t.Errorf("chart %d with the axis %q", f.Number, f.Y.Title)
+	}
+	if caption := strings.Join(f.Caption, " "); !strings.Contains(caption, "loss: mean of the squares. Means over the trials") {
+		t.Errorf("caption %q", caption)
+	}
+	few := sizes(t)
+	rows := few.curve.Rows
+	few.curve.Rows = nil
+	for i := range maxMetrics + 1 {
+		for _, row := range rows {
+			row = slices.Clone(row)
+			row[few.curve.index["class"]] = fmt.Sprint("class ", i)
+			few.curve.Rows = append(few.curve.Rows, row)
+		}
+	}
+	if p := few.page(); len(p.Metrics) > 0 || !slices.Equal(p.MetricsLeft, []string{"m_loss"}) {
+		t.Errorf("%d figures of metrics, left %q", len(p.Metrics), p.MetricsLeft)
 	}
 }

@@ -71,10 +71,16 @@ func (m measure) against(column string) measure {
 }
 
 // metric returns the mean of a metric that algorithms report.
-func metric(name string) measure {
+func (s *Sweep) metric(name string) measure {
+	var about string
+	known := s.metricOf(name)
+	if known.Doc != "" {
+		about = name + ": " + strings.TrimSuffix(known.Doc, ".") + ". "
+	}
 	return measure{
+		unit: known.Unit,
 		kind: kindMetric, slug: "metric " + name, title: "mean " + name, value: schemas.MetricPrefix + name, curve: true,
-		x: curveColumn, interval: "Means over the trials that report it; no interval is known.",
+		x: curveColumn, interval: about + "Means over the trials that report it; no interval is known.",
 	}
 }
 
@@ -121,7 +127,7 @@ func (s *Sweep) wanted(what []string) ([]measure, error) {
 	for _, name := range what {
 		m, ok := kinds[name]
 		if plain := strings.TrimPrefix(name, schemas.MetricPrefix); !ok && slices.Contains(s.metrics(), plain) {
-			m, ok = []measure{metric(plain)}, true
+			m, ok = []measure{s.metric(plain)}, true
 		}
 		if !ok {
 			return nil, s.unknownKind(name)
@@ -152,6 +158,15 @@ func (s *Sweep) unknownKind(name string) error {
 		}
 	}
 	return fmt.Errorf("--what %s: %sthis result has %s", name, why, strings.Join(known, ", "))
+}
+
+// metricOf returns what the manifest says of a metric, which is nothing in that of an older release.
+func (s *Sweep) metricOf(name string) schemas.Metric {
+	i := slices.IndexFunc(s.manifest.Metrics, func(m schemas.Metric) bool { return m.Name == name })
+	if i < 0 {
+		return schemas.Metric{Name: name}
+	}
+	return s.manifest.Metrics[i]
 }
 
 // metrics returns the metrics of which the curve has a value.

@@ -50,9 +50,9 @@ var (
 	vegaEmbedLicence string
 )
 
-// maxFigures is the largest number of charts on a page, and maxOpen that of charts among which the
-// learning curves of a search are not folded.
-const maxFigures, maxOpen = 40, 8
+// maxFigures is the largest number of charts on a page, maxOpen that of charts among which the learning
+// curves of a search are not folded, and maxMetrics that of charts of metrics, which are always folded.
+const maxFigures, maxOpen, maxMetrics = 40, 8, 12
 
 // page holds what report.html shows.
 type page struct {
@@ -69,6 +69,8 @@ type page struct {
 	Table, Slopes   tableView
 	Figures, Folded []figureView
 	FiguresLeft     int
+	Metrics         []figureView
+	MetricsLeft     []string // of which the page has no figure
 	Charts          []chart
 	Unknown         []unknown
 	Failures        []schemas.Failure
@@ -140,12 +142,31 @@ func (s *Sweep) page() *page {
 		}
 		*to, p.Charts = append(*to, figureView{figures[i], i}), append(p.Charts, figures[i].chart())
 	}
+	p.addMetrics()
 	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" +
 		vegaEmbedLicence + "*/\n" + vegaEmbed
 	p.Libraries, p.Script = script(libraries), script(pageScript)
 	p.Policy = fmt.Sprintf("default-src 'none'; script-src %s %s; style-src 'unsafe-inline'; form-action 'none'; "+
 		"base-uri 'none'", hash(libraries), hash(pageScript))
 	return p
+}
+
+// addMetrics adds the figures of metrics, metric by metric: of each all or none.
+func (p *page) addMetrics() {
+	room := min(maxMetrics, maxFigures-len(p.Charts))
+	for _, name := range p.metrics() {
+		figures, _ := p.draw([]measure{p.metric(name)}, Choice{})
+		switch {
+		case len(figures) == 0:
+		case len(p.Metrics)+len(figures) > room:
+			p.MetricsLeft = append(p.MetricsLeft, schemas.MetricPrefix+name)
+		default:
+			for i := range figures {
+				p.Metrics = append(p.Metrics, figureView{figures[i], len(p.Charts)})
+				p.Charts = append(p.Charts, figures[i].chart())
+			}
+		}
+	}
 }
 
 // script returns an element with code of this package. Nothing from the data ever stands in one.
