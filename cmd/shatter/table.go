@@ -254,7 +254,11 @@ func (f *tableFlags) aboutMetrics(s *sheet.Sheet, known []schemas.Metric) (notes
 			m = known[j]
 		}
 		where := ""
-		if f.what == "table" {
+		switch {
+		case f.what != "table":
+		case schemas.IndexOf(s.Columns, "rounds") >= 0:
+			where = "; its mean over sequences of these rounds"
+		default:
 			where = "; its mean at n_star or, where there is none, at the largest n measured"
 		}
 		notes = append(notes, s.Columns[i].Name+": "+m.Meaning()+where)

@@ -9,9 +9,13 @@ import (
 )
 
 // WithMetrics returns the table with the metrics of the curve as its last columns: of each cell their
-// means at n_star or, where it has none, at the largest sample size that was measured.
+// means at n_star or, where it has none, at the largest sample size that was measured; of a row of
+// games, at its rounds.
 func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
 	cell, star := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "n_star")
+	if star < 0 {
+		star = schemas.IndexOf(table.Columns, "rounds")
+	}
 	of, at := schemas.IndexOf(curve.Columns, "cell"), schemas.IndexOf(curve.Columns, "n")
 	var metrics []int
 	joined := *table

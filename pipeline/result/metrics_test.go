@@ -42,8 +42,10 @@ func TestWithMetrics(t *testing.T) {
 			}
 		})
 	}
-	games := &sheet.Sheet{Columns: []schemas.Column{{Name: "cell", Type: text}}, Rows: [][]any{{"y"}}}
-	if diff := cmp.Diff([]any{"y", 0.3, nil}, WithMetrics(games, curve).Rows[0]); diff != "" {
-		t.Error("a table without n_star:", diff)
+	games := &sheet.Sheet{
+		Columns: []schemas.Column{{Name: "cell", Type: text}, {Name: "rounds", Type: whole}}, Rows: [][]any{{"y", int64(9)}},
+	}
+	if diff := cmp.Diff([]any{"y", int64(9), 0.9, 9.0}, WithMetrics(games, curve).Rows[0]); diff != "" {
+		t.Error("games:", diff)
 	}
 }

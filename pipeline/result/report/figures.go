@@ -138,7 +138,7 @@ func (g *group) figure(m measure, x string) Figure {
 		name = slug(m.slug + " " + g.name)
 	}
 	return Figure{
-		Name: name, Kind: m.kind, Title: fmt.Sprintf("%s: %s against %s", g.name, m.title, title(x)),
+		Name: name, Kind: m.kind, Title: fmt.Sprintf("%s: %s against %s", g.name, m.title, m.along(x, title)),
 		By: algorithmKey, Colours: g.algorithms, Loose: m.loose, Band: m.curve,
 	}
 }
@@ -169,12 +169,20 @@ func xTitle(column string) string {
 	return withUnit(title(column), units[column])
 }
 
+// along returns what stands along the axis of a column: rounds, or what title says of it.
+func (m measure) along(x string, title func(column string) string) string {
+	if m.rounds && x == curveColumn {
+		return "rounds"
+	}
+	return title(x)
+}
+
 // lines gathers one series per algorithm, setting and mark along the column x. longest is the
 // number of points of the longest measured one.
 func (g *group) lines(x string, m measure, chosen []string) (f Figure, longest int) {
 	keys, along := g.keysFor(x, m, chosen)
 	f = g.figure(m, x)
-	f.X.Title = xTitle(x)
+	f.X.Title = m.along(x, xTitle)
 	f.setKeys(g, keys)
 	if len(along) > 0 {
 		f.Notes = append(f.Notes, "Along a line also changes: "+strings.Join(along, ", ")+".")

@@ -20,6 +20,7 @@ type measure struct {
 	unit     string // of the value
 	interval string // what low and high are, in a sentence
 	curve    bool   // its rows are those of the curve: a cell at a sample size
+	rounds   bool   // the sizes of its curve are rounds
 	x        string // the column along x, unless another is chosen; empty: each parameter that varies
 	loose    bool   // points are not joined
 	over     *frame // the rows that have it; nil: those about sample sizes
@@ -78,7 +79,7 @@ func (s *Sweep) metric(name string) measure {
 		about = name + ": " + strings.TrimSuffix(known.Doc, ".") + ". "
 	}
 	return measure{
-		unit: known.Unit,
+		unit: known.Unit, rounds: s.online(),
 		kind: kindMetric, slug: "metric " + name, title: "mean " + name, value: schemas.MetricPrefix + name, curve: true,
 		x: curveColumn, interval: about + "Means over the trials that report it; no interval is known.",
 	}
