@@ -292,7 +292,8 @@ func TestMetricFigures(t *testing.T) {
 	if f.Number != len(p.Figures) || f.Y.Title != "mean loss (bits)" {
 		t.Errorf("chart %d with the axis %q", f.Number, f.Y.Title)
 	}
-	if caption := strings.Join(f.Caption, " "); !strings.Contains(caption, "loss: mean of the squares. Means over the trials") {
+	caption := strings.Join(f.Caption, " ")
+	if !strings.Contains(caption, "loss: mean of the squares. Means over the trials") {
 		t.Errorf("caption %q", caption)
 	}
 	few := sizes(t)
