@@ -141,6 +141,9 @@ func (x *settled) bounds() trial.Bounds {
 	return x.answer.bounds.Judge(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
 }
 
+// maxDoc is the largest number of letters of what a metric means.
+const maxDoc = 500
+
 // metrics describes the metrics of all algorithms and of the task, by name. Where algorithms mean
 // different things by one name, the doc says what each of them means.
 func (l *layout) metrics() []schemas.Metric {
@@ -154,7 +157,7 @@ func (l *layout) metrics() []schemas.Metric {
 	}
 	for _, e := range l.entries {
 		for _, w := range e.algorithm.GetMetrics() {
-			m := schemas.DeclaredMetric(w.GetName(), w.GetDoc())
+			m := schemas.DeclaredMetric(w.GetName(), wording.OneLine(w.GetDoc(), maxDoc))
 			if !slices.ContainsFunc(said[m.Name], func(d declared) bool { return d.Metric == m }) {
 				said[m.Name] = append(said[m.Name], declared{m, e.algorithm.GetName()})
 			}

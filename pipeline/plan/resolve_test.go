@@ -482,7 +482,7 @@ func TestResolveMetrics(t *testing.T) {
 	}
 	a := algorithms()
 	a.add(declared("test/a", "the same [points]", "one [s]"))
-	a.add(declared("test/b", "the same [points]", "two"))
+	a.add(declared("test/b", "the same\n[points]", "two\n\x1b[2J"))
 	got := mustResolve(t, `name: x
 task: learn
 problem: {class: thresholds, domain: 64, distribution: uniform}
@@ -492,7 +492,7 @@ n: [10]
 trials: 7
 `, a, "").Metrics
 	want := []schemas.Metric{
-		{Name: "alike", Doc: "the same", Unit: "points"}, {Name: "other", Doc: "test/a: one [s]; test/b: two"},
+		{Name: "alike", Doc: "the same", Unit: "points"}, {Name: "other", Doc: "test/a: one [s]; test/b: two [2J"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
