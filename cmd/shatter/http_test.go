@@ -64,7 +64,7 @@ func TestMetricsOfAFleet(t *testing.T) {
 		return port, cmd
 	}
 	dir := filepath.Join(c.dir, "only")
-	leader, _ := observed("coordinator", "--dir", dir, "--lease", "1s")
+	leader, _ := observed("coordinator", "--dir", dir, "--lease", "30s")
 	id := c.submit(clusterSweep)
 	left := fmt.Sprintf(`shatter_sweep_cpu_seconds_left{name="cluster",sweep="%s"}`, id)
 	waitFor(t, "the sweep asks for workers", func() bool {

@@ -286,9 +286,10 @@ func TestForgotten(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if _, stderr, code = c.run("status", ids["goes"]); code != exitUsage || !strings.Contains(stderr, "no sweep") {
-		t.Errorf("status of a forgotten sweep: exit %d: %s", code, stderr)
-	}
+	waitFor(t, "the sweep is not known any more", func() bool {
+		_, stderr, code = c.run("status", ids["goes"])
+		return code == exitUsage && strings.Contains(stderr, "no sweep")
+	})
 	dir := filepath.Join(c.dir, "out")
 	_, stderr = c.must("results", ids["stays"], "--out", dir)
 	if got, want := digest(t, stderr), c.local(clusterSweep); got != want {

@@ -54,7 +54,7 @@ func Serve(ctx context.Context, c Config) error {
 		c.Monitor = &Monitor{}
 	}
 	registry, err := c.Conn.Registry(ctx)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
 	for told := ""; ; {

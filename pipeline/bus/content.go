@@ -119,8 +119,8 @@ func (c *Conn) FetchBytes(ctx context.Context, digest string) (data []byte, err 
 	return b.data, nil
 }
 
-// Has reports whether the content with this digest is on the server, with all of its parts. Whether
-// they are sound shows when they are fetched.
+// Has reports whether the content with this digest, private or not, is on the server, with all of its
+// parts. Whether they are sound shows when they are fetched.
 func (c *Conn) Has(ctx context.Context, digest string) (bool, error) {
 	if err := checkDigest(digest); err != nil {
 		return false, err
@@ -132,14 +132,24 @@ func (c *Conn) Has(ctx context.Context, digest string) (bool, error) {
 	if err := c.filesReady(ctx); err != nil {
 		return false, err
 	}
-	m, _, err := c.manifest(ctx, digest)
+	for _, name := range []string{digest, private + digest} {
+		if has, err := c.hasNamed(ctx, name); has || err != nil {
+			return has, err
+		}
+	}
+	return false, nil
+}
+
+// hasNamed reports whether the content with a name is on the server, with all of its parts.
+func (c *Conn) hasNamed(ctx context.Context, name string) (bool, error) {
+	m, _, err := c.manifest(ctx, name)
 	if errors.Is(err, ErrNotStored) || errors.Is(err, errDamaged) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	missing, err := c.missing(ctx, digest, m)
+	missing, err := c.missing(ctx, name, m)
 	return err == nil && len(missing) == 0, err
 }
 
