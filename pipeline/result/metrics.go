@@ -17,6 +17,9 @@ func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
 		star = schemas.IndexOf(table.Columns, "rounds")
 	}
 	of, at := schemas.IndexOf(curve.Columns, "cell"), schemas.IndexOf(curve.Columns, "n")
+	if cell < 0 || of < 0 || at < 0 { // files may hold anything
+		return table
+	}
 	var metrics []int
 	joined := *table
 	joined.Columns = slices.Clone(table.Columns)
@@ -29,7 +32,10 @@ func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
 	rows, last := map[point][]any{}, map[any][]any{}
 	for _, row := range curve.Rows {
 		rows[point{row[of], row[at]}] = row
-		if old := last[row[of]]; old == nil || old[at].(int64) < row[at].(int64) {
+		n, _ := row[at].(int64)
+		if old := last[row[of]]; old == nil {
+			last[row[of]] = row
+		} else if most, _ := old[at].(int64); most < n {
 			last[row[of]] = row
 		}
 	}
