@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // waitForDebugger returns a function that tells a person how to attach a debugger to a plugin's process
@@ -55,14 +57,8 @@ func lines(r io.Reader) <-chan bool {
 
 // traced reports whether a debugger is attached to a process, where the system tells.
 func traced(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(b), "\nTracerPid:")
-	number, _, _ := strings.Cut(rest, "\n")
-	number = strings.TrimSpace(number)
-	return number != "" && number != "0"
+	tracer, _ := sandbox.StatusNumber(pid, "TracerPid")
+	return tracer != 0
 }
 
 // ptraceHint returns what to do where the system lets only root attach to a process that it did not

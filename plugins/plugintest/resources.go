@@ -3,12 +3,11 @@ package plugintest
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // How checkResources looks for a leak: it lets trials learn in rounds, in each of them samples of some
@@ -88,20 +87,13 @@ type counts struct{ threads, files int }
 
 // processOf counts what a process has. ok is false where the system does not tell.
 func processOf(p *host.Process) (c counts, ok bool) {
-	dir := "/proc/" + strconv.Itoa(p.Pid())
-	files, err := os.ReadDir(dir + "/fd")
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Pid()))
 	if err != nil {
 		return c, false
 	}
-	status, err := os.ReadFile(dir + "/status")
-	if err != nil {
-		return c, false
-	}
-	_, rest, _ := strings.Cut(string(status), "\nThreads:")
-	line, _, _ := strings.Cut(rest, "\n")
 	c.files = len(files)
-	c.threads, err = strconv.Atoi(strings.TrimSpace(line))
-	return c, err == nil
+	c.threads, ok = sandbox.StatusNumber(p.Pid(), "Threads")
+	return c, ok
 }
 
 func highest(held []int64) int64 {

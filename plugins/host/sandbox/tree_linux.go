@@ -151,10 +151,7 @@ func strays() (pids []int) {
 
 // filters returns the number of seccomp filters of a process.
 func filters(pid int) int {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, value, _ := bytes.Cut(b, []byte("\nSeccomp_filters:\t"))
-	line, _, _ := bytes.Cut(value, []byte("\n"))
-	n, _ := strconv.Atoi(string(line))
+	n, _ := StatusNumber(pid, "Seccomp_filters")
 	return n
 }
 
