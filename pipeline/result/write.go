@@ -17,7 +17,6 @@ import (
 type resultFile struct {
 	name  string
 	write func(io.Writer) error
-	aside bool // no part of the result: it may differ between runs
 }
 
 // layout lists the files of a result in their order.
@@ -25,7 +24,7 @@ var layout = []struct {
 	name  string
 	sheet string // that it shows; "": none
 	show  func(*Result, *sheet.Sheet, io.Writer) error
-	aside bool
+	aside bool // no part of the result: it may differ between runs
 }{
 	{"sweep.yaml", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return disk.Bytes(r.Source)(w) }, false},
 	{"table.parquet", "table", showParquet, false},
@@ -119,7 +118,7 @@ func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 				continue
 			}
 			write := func(w io.Writer) error { return f.show(r, s, w) }
-			if err := do(place, resultFile{f.name, write, f.aside}); err != nil {
+			if err := do(place, resultFile{f.name, write}); err != nil {
 				return err
 			}
 		}

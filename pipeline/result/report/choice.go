@@ -52,7 +52,7 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 		return nil, err
 	}
 	kept.whole.curve = newFrame(rest)
-	kept.split(kept.whole)
+	kept.split()
 	return &kept, nil
 }
 

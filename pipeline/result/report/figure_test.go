@@ -192,7 +192,8 @@ func TestOldTable(t *testing.T) {
 		for j, r := range s.table.Rows {
 			s.table.Rows[j] = slices.Delete(r, i, i+1)
 		}
-		s.split(rows{newFrame(s.table.Sheet), s.curve})
+		s.whole.table = newFrame(s.table.Sheet)
+		s.split()
 	}
 	s.fits = newFrame(nil)
 	if f := named(t, s, "n-parities-d"); f.has(Model) || f.has(Fit) || !f.has(Measured) || !f.has(Proved) {

@@ -58,7 +58,7 @@ func Load(dir string) (*Sweep, error) {
 		}
 		*t.to = newFrame(sheet)
 	}
-	s.split(s.whole)
+	s.split()
 	if err := s.readManifest(filepath.Join(dir, "manifest.json")); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,8 @@ type search struct {
 }
 
 // split tells the rows about sample sizes from those about other numbers.
-func (s *Sweep) split(all rows) {
+func (s *Sweep) split() {
+	all := s.whole
 	s.table, s.sized, s.curve, s.searches = all.table, all.table, all.curve, nil
 	axes := all.table.distinctOf(all.table.all(), "find")
 	if len(axes) == 0 {

@@ -68,7 +68,7 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 		columns = result.Columns("games")
 	}
 	s.whole = rows{frameOf("table", table, columns...), frameOf("curve", curve, result.Columns("curve")...)}
-	s.split(s.whole)
+	s.split()
 	s.fits, s.timing = frameOf("fits", fits), newFrame(nil)
 	s.failed = newFrame(nil)
 	s.manifest.Name = "synthetic"
