@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
+	"sync"
 )
 
 // A search that has its bracket looks for a fall of the success rate outside of it: below the
@@ -249,25 +251,61 @@ func pairsOf(list []window) (pairs [][2]window) {
 // rate", for sign +1, or "at least as likely", for sign -1; logit is that of the rate, and may be infinite. It is the
 // mean of the likelihood ratios of three rates beyond it.
 func againstRate(p *Point, logit, sign float64) float64 {
-	m := mixture{}
-	for _, shift := range rateShifts {
-		each := sign * shift // the limit where the rate is 1
-		switch {
-		case math.IsInf(logit, -1):
-			each = 0
-		case !math.IsInf(logit, 1):
-			each = softplus(logit+float64(sign*shift)) - softplus(logit)
-		}
-		m.add(1, float64(float64(p.Successes)*sign*shift)-float64(float64(p.Consumed)*each))
-	}
-	return m.log() - math.Log(float64(len(rateShifts)))
+	list := betPrices(logit, sign)
+	return list.evidence(p, sign)
 }
 
 // rateShifts are the distances of the rates that againstRate bets on, in logits.
 var rateShifts = [...]float64{0.7, 1.5, 3}
 
+// prices are what the bets on the rates beyond one lose with each trial.
+type prices [len(rateShifts)]float64
+
+// betPrices returns the prices of the bets against a rate.
+func betPrices(logit, sign float64) (list prices) {
+	for i, shift := range rateShifts {
+		switch {
+		case math.IsInf(logit, -1):
+		case math.IsInf(logit, 1):
+			list[i] = sign * shift // the limit where the rate is 1
+		default:
+			list[i] = softplus(logit+float64(sign*shift)) - softplus(logit)
+		}
+	}
+	return list
+}
+
+// evidence returns what againstRate does, for bets of these prices.
+func (list *prices) evidence(p *Point, sign float64) float64 {
+	m := mixture{}
+	for i, shift := range rateShifts {
+		m.add(1, float64(float64(p.Successes)*sign*shift)-float64(float64(p.Consumed)*list[i]))
+	}
+	return m.log() - math.Log(float64(len(rateShifts)))
+}
+
 // softplus returns ln(1 + e^x).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// A rateStep is a step of the grid of rates of againstOrder: a rate's logit, with the prices of bets
+// against "success is at most as likely" and "at least as likely".
+type rateStep struct {
+	logit           float64
+	atMost, atLeast prices
+}
+
+// rateSteps returns the grid: logits from -6 to 6, and those of the rates 0 and 1.
+var rateSteps = sync.OnceValue(func() (grid []rateStep) {
+	const end, steps = 6.0, 120
+	logits := []float64{math.Inf(-1)}
+	for i := 0; i <= steps; i++ {
+		logits = append(logits, end*(2*float64(i)/steps-1))
+	}
+	for _, logit := range append(logits, math.Inf(1)) {
+		grid = append(grid, rateStep{logit, betPrices(logit, +1), betPrices(logit, -1)})
+	}
+	return grid
+})
 
 // againstOrder returns the logarithm of an e-process against "success at a is at most as likely as
 // at b", or -Inf where it is no more than least. For a rate q the process is the product of those
@@ -275,18 +313,27 @@ func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.
 // so that between two steps of a grid of logits the product is at least that of their values at the
 // upper and at the lower step.
 func againstOrder(a, b *Point, least float64) float64 {
-	const end, steps = 6.0, 120 // the logits run from -end to end, and those beyond are infinite
 	if likelihoodRatio(a, b) <= least || a.Successes*b.Consumed <= b.Successes*a.Consumed {
 		return math.Inf(-1)
 	}
-	log := math.Inf(1)
-	lower := againstRate(b, math.Inf(-1), -1)
-	for i := 0; i <= steps; i++ {
-		logit := end * (2*float64(i)/steps - 1)
-		log = min(log, againstRate(a, logit, +1)+lower)
-		lower = againstRate(b, logit, -1)
+	grid := rateSteps()
+	below := func(upper int) float64 {
+		return grid[upper].atMost.evidence(a, +1) + grid[upper-1].atLeast.evidence(b, -1)
 	}
-	return min(log, againstRate(a, math.Inf(1), +1)+lower)
+	// The least value stands near the rate of both together; most pairs end there.
+	successes, failures := float64(a.Successes+b.Successes), float64(a.Consumed+b.Consumed-a.Successes-b.Successes)
+	near := sort.Search(len(grid)-1, func(i int) bool { return grid[i].logit >= math.Log(successes/failures) })
+	if below(max(near, 1)) <= least {
+		return math.Inf(-1)
+	}
+	log := math.Inf(1)
+	for upper := 1; upper < len(grid) && log > least; upper++ {
+		log = min(log, below(upper))
+	}
+	if log <= least {
+		return math.Inf(-1)
+	}
+	return log
 }
 
 // likelihoodRatio returns the logarithm of the likelihood ratio of two rates against one, which no
