@@ -34,7 +34,7 @@ func ftplPlugins() []algo.Plugin {
 func ftpl[P any](
 	a algo.Algorithm[P], known *sites, resolve func(known *sites, s *algo.Setting[P]) (*plan, error),
 ) algo.Algorithm[P] {
-	return complete(a, func(s *algo.Setting[P]) (*plan, error) {
+	a = complete(a, func(s *algo.Setting[P]) (*plan, error) {
 		return resolve(known, s)
 	}, func(t *algo.Trial[P], p *plan) (algo.Learner, error) {
 		l, err := p.start(t.Rand, t.Report)
@@ -46,6 +46,8 @@ func ftpl[P any](
 	}, func(_ *algo.Setting[P], p *plan) []algo.Bound {
 		return p.bounds
 	})
+	a.Version = "1.1.0"
+	return a
 }
 
 // Values of the parameter noise of most of these algorithms.
@@ -53,20 +55,6 @@ const (
 	freshNoise = "fresh"
 	onceNoise  = "once"
 )
-
-// ftplMetrics describes the metrics of these algorithms. printed describes the paper's bound, or is
-// empty where there is none.
-func ftplMetrics(printed string) map[string]string {
-	m := map[string]string{
-		"proved_regret": "proved bound on the expected regret, at the least loss L* of a hypothesis in hindsight, " +
-			"or the rounds less L* where these are fewer",
-		"eta": "scale of the noise in the last round",
-	}
-	if printed != "" {
-		m["printed_regret"] = printed
-	}
-	return m
-}
 
 // plan describes the games of one algorithm under one setting.
 type plan struct {
@@ -89,8 +77,10 @@ func (p *plan) holds(sees algo.Sight) bool {
 
 // chooser keeps the losses of the hypotheses and chooses the one that is played.
 type chooser interface {
-	// observe counts a round. changed reports whether some hypotheses lost and others did not.
-	observe(x []float64, y float64) (changed bool, err error)
+	// observe counts a round. changed reports whether some hypotheses lost and others did not, and
+	// moved is the probability, given what is known of the noise, that the losses of this round alone
+	// change what is played: see ftpl_stability.go.
+	observe(x []float64, y float64) (changed bool, moved float64, err error)
 	// restart forgets the losses so far.
 	restart()
 	// least returns the least loss of a hypothesis since the last restart.
@@ -119,12 +109,11 @@ type lone struct {
 	lost int
 }
 
-func (l *lone) observe(x []float64, y float64) (changed bool, err error) {
-	var label [1]float64
-	if l.h.Labels(x, label[:]); label[0] != y {
+func (l *lone) observe(x []float64, y float64) (changed bool, moved float64, err error) {
+	if !agrees(l.h, x, y) {
 		l.lost++
 	}
-	return false, nil
+	return false, 0, nil
 }
 
 func (l *lone) restart()                       {}
@@ -142,7 +131,10 @@ type perturbedLeader struct {
 	report   func(name string, value float64)
 	unproved bool    // the premises of the bounds do not hold, and none is reported
 	played   int     // rounds so far
+	kept     int     // rounds since the last restart
 	drawn    float64 // scale of the noise of the present round
+	moved    float64 // sum of what observe says of the rounds so far
+	oracle   oracle
 }
 
 // start begins a game, with the noise of the first round.
@@ -153,7 +145,13 @@ func (p *plan) start(r *rand.Rand, report func(name string, value float64)) (*pe
 	}
 	l := &perturbedLeader{plan: p, chooser: c, schedule: p.schedule(), rand: r, report: report}
 	l.drawn = l.scale()
-	return l, l.draw(l.drawn, r)
+	return l, l.choose()
+}
+
+// choose chooses the hypothesis of the next round.
+func (l *perturbedLeader) choose() error {
+	l.oracle.call(l.kept + l.points())
+	return l.draw(l.drawn, l.rand)
 }
 
 // Predict implements algo.Model.
@@ -186,11 +184,13 @@ func (l *perturbedLeader) round(x []float64, y float64) error {
 	if y != 1 && y != -1 {
 		return fmt.Errorf("label %v: neither -1 nor +1", y)
 	}
-	changed, err := l.observe(x, y)
+	changed, moved, err := l.observe(x, y)
 	if err != nil {
 		return err
 	}
+	l.moved += moved
 	l.played++
+	l.kept++
 	if changed, err = l.reschedule(changed); err != nil {
 		return err
 	}
@@ -200,19 +200,22 @@ func (l *perturbedLeader) round(x []float64, y float64) error {
 	if !changed && (l.noise.once || l.noise.exact) {
 		return nil // the noise or its law is the same, and so are the differences of the losses
 	}
-	return l.draw(l.drawn, l.rand)
+	return l.choose()
 }
 
 // reschedule informs the schedule of a round, follows it, and reports whether the next round may be
 // played differently: changed says whether it may by the losses alone.
 func (l *perturbedLeader) reschedule(changed bool) (bool, error) {
-	restart, err := l.after(l.least)
+	restart, err := l.after(func() (int, error) {
+		l.oracle.call(l.kept)
+		return l.least()
+	})
 	if err != nil {
 		return false, err
 	}
 	if restart {
 		l.restart()
-		changed = true
+		l.kept, changed = 0, true
 	}
 	if scale := l.scale(); scale != l.drawn {
 		l.drawn, changed = scale, true
@@ -220,9 +223,11 @@ func (l *perturbedLeader) reschedule(changed bool) (bool, error) {
 	return changed, nil
 }
 
-// reportBounds reports the scale of the noise and the bounds after the last round.
+// reportBounds reports the scale of the noise, what was measured and the bounds after the last
+// round.
 func (l *perturbedLeader) reportBounds() error {
 	l.report("eta", l.drawn)
+	l.reportStability()
 	if l.unproved {
 		return nil
 	}
@@ -230,11 +235,11 @@ func (l *perturbedLeader) reportBounds() error {
 	if err != nil {
 		return err
 	}
-	l.report("proved_regret", proved)
+	l.report(algo.ProvedRegret, proved)
 	if l.printed != nil {
-		l.report("printed_regret", printed)
+		l.report(algo.PrintedRegret, printed)
 	}
-	return nil
+	return l.reportProvedStability()
 }
 
 // promises returns the bounds on the expected regret of the rounds so far; printed is NaN where
@@ -337,10 +342,16 @@ func (p *plan) setProved(source string, value float64) {
 	})
 }
 
-// setPrinted sets a paper's bound.
+// setPrinted sets a paper's bound on games in which some hypothesis loses at most lstar.
 func (p *plan) setPrinted(name, source string, bound func(lstar float64) float64) {
 	p.printed = bound
 	p.bounds = append(p.bounds, algo.Bound{Name: name, Source: source, Value: bound(p.lstar()), With: p.values()})
+}
+
+// setRate sets a paper's bound of which only the order is printed, with constants 1.
+func (p *plan) setRate(name, source string, bound func(lstar float64) float64) {
+	p.setPrinted(name, source+", constants 1", bound)
+	p.bounds[len(p.bounds)-1].Order = true
 }
 
 // values returns the numbers that the bounds rest on.

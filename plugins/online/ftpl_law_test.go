@@ -91,7 +91,8 @@ func TestLeadLaw(t *testing.T) {
 		for _, scale := range []float64{0.5, 3} {
 			came := make([]int, len(someLevels))
 			for range draws {
-				came[l.lead(someLevels, scale, r)]++
+				i, _ := l.lead(someLevels, scale, r)
+				came[i]++
 			}
 			checkShares(t, name, came, chances(name, someLevels, scale))
 		}
@@ -350,6 +351,11 @@ func TestListingIsSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for i, f := range []chooser{list, find} {
+			if err := f.draw(1, []*rand.Rand{a, b}[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
 		top := max(2, int(p.Domain))
 		for range rapid.IntRange(0, 30).Draw(t, "rounds") {
 			x, y := make([]float64, at.class.Dim()), float64(2*rapid.IntRange(0, 1).Draw(t, "y")-1)
@@ -358,9 +364,9 @@ func TestListingIsSearch(t *testing.T) {
 			}
 			scale := rapid.SampledFrom([]float64{0.3, 2}).Draw(t, "scale")
 			restart := rapid.IntRange(0, 9).Draw(t, "restart") == 0
-			var answers, least, overall [2]float64
+			var answers, least, overall, moved [2]float64
 			for i, f := range []chooser{list, find} {
-				if _, err := f.observe(x, y); err != nil {
+				if _, moved[i], err = f.observe(x, y); err != nil {
 					t.Fatal(err)
 				}
 				if restart {
@@ -374,8 +380,9 @@ func TestListingIsSearch(t *testing.T) {
 				o, _ := f.overall()
 				least[i], overall[i] = float64(l), float64(o)
 			}
-			if answers[0] != answers[1] || least[0] != least[1] || overall[0] != overall[1] || least[0] > overall[0] {
-				t.Fatalf("answers %v, least losses %v, in all %v", answers, least, overall)
+			if answers[0] != answers[1] || least[0] != least[1] || overall[0] != overall[1] || least[0] > overall[0] ||
+				moved[0] != moved[1] {
+				t.Fatalf("answers %v, least losses %v, in all %v, moved %v", answers, least, overall, moved)
 			}
 		}
 	})

@@ -42,6 +42,12 @@ type table struct {
 	best   int       // number of the hypothesis played, -1 before the first
 	played concept.Hypothesis
 	mean   []float64 // in place of played where noise is exact: the probability of each hypothesis
+
+	scale  float64   // of the last draw
+	score  float64   // where noise has a law: of the hypothesis played, over scale, less low at the last draw
+	points []float64 // where noise is drawn afresh at the separator: what was drawn there
+	next   []float64 // where noise is exact: the probabilities after the last round, at the same scale
+	ready  bool      // next is what the next draw at the same scale computes
 }
 
 // newTable makes a table, and draws the noise that is drawn once.
@@ -69,7 +75,7 @@ func (t *table) sum(w *scratch, out []float64, r *rand.Rand) {
 	t.listing.sums(w.c, w.work, out)
 }
 
-func (t *table) observe(x []float64, y float64) (changed bool, err error) {
+func (t *table) observe(x []float64, y float64) (changed bool, moved float64, err error) {
 	w := t.lend()
 	defer t.scratch.Put(w)
 	t.listing.column(x, w.column)
@@ -77,8 +83,12 @@ func (t *table) observe(x []float64, y float64) (changed bool, err error) {
 	if y > 0 {
 		truth = 1
 	}
+	low := t.low
 	wrong := t.add(w.column, truth)
-	return 0 < wrong && wrong < t.listing.size, nil
+	if wrong == 0 || wrong == t.listing.size {
+		return false, 0, nil
+	}
+	return true, t.moved(w, low, truth), nil
 }
 
 // add counts a round, and returns the number of hypotheses that err in it.
@@ -104,7 +114,7 @@ func (t *table) restart() {
 		t.past[i] += v
 	}
 	clear(t.losses)
-	t.low, t.high = 0, 0
+	t.low, t.high, t.ready = 0, 0, false
 }
 
 func (t *table) least() (int, error) { return int(t.low), nil }
@@ -124,9 +134,14 @@ func (t *table) overall() (int, error) {
 func (t *table) draw(scale float64, r *rand.Rand) error {
 	w := t.lend()
 	defer t.scratch.Put(w)
+	same := scale == t.scale
+	t.scale = scale
 	switch {
+	case t.exact && t.ready && same:
+		t.mean, t.next, t.ready = t.next, t.mean, false
+		return nil
 	case t.exact:
-		t.average(w, scale)
+		t.mean, t.ready = t.average(w, scale, t.mean), false
 		return nil
 	case scale == 0:
 		t.play(t.member(t.low, 0))
@@ -134,10 +149,13 @@ func (t *table) draw(scale float64, r *rand.Rand) error {
 		t.play(lowestSum(t.losses, t.kept, scale))
 	case t.law != nil:
 		levels := t.group(w, t.law.reach*scale)
-		v := levels[t.law.lead(levels, scale, r)]
+		i, score := t.law.lead(levels, scale, r)
+		v := levels[i]
+		t.score = score
 		t.play(t.member(t.low+int32(v.behind), r.IntN(v.count)))
 	default:
 		t.sum(w, w.sums, r)
+		t.points = append(t.points[:0], w.c...)
 		t.play(lowestSum(t.losses, w.sums, scale))
 	}
 	return nil
@@ -196,15 +214,15 @@ func lowestSum(losses []int32, sums []float64, scale float64) int {
 	return best
 }
 
-// average writes the probabilities with which the hypotheses are played to t.mean.
-func (t *table) average(w *scratch, scale float64) {
-	if t.mean == nil {
-		t.mean = make([]float64, len(t.losses))
+// average returns the probabilities with which the hypotheses are played, in mean if that has room.
+func (t *table) average(w *scratch, scale float64, mean []float64) []float64 {
+	if mean == nil {
+		mean = make([]float64, len(t.losses))
 	}
-	clear(t.mean)
+	clear(mean)
 	if scale == 0 {
-		t.mean[t.member(t.low, 0)] = 1
-		return
+		mean[t.member(t.low, 0)] = 1
+		return mean
 	}
 	levels := t.group(w, t.law.reach*scale)
 	p := make([]float64, len(levels))
@@ -212,10 +230,11 @@ func (t *table) average(w *scratch, scale float64) {
 	for i, v := range t.losses {
 		for k, l := range levels {
 			if float64(v-t.low) == l.behind {
-				t.mean[i] = p[k]
+				mean[i] = p[k]
 			}
 		}
 	}
+	return mean
 }
 
 func (t *table) predict(x, out []float64) {

@@ -59,6 +59,7 @@ func halfUniforms(c []float64, r *rand.Rand) {
 type law struct {
 	normal bool // the law is normal, and shares computes probabilities under it
 	draw   func(r *rand.Rand) float64
+	above  func(z float64) float64 // P(number > z)
 	// lnAbove returns the z with ln P(number > z) = ln.
 	lnAbove func(ln float64) float64
 	// below bounds P(number < z) from above.
@@ -73,6 +74,7 @@ func normalLaw() *law {
 	return &law{
 		normal: true,
 		draw:   (*rand.Rand).NormFloat64,
+		above:  func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 },
 		lnAbove: func(ln float64) float64 { // from whichever tail is the smaller, so that nothing cancels
 			if ln < -math.Ln2 {
 				return -mathext.NormalQuantile(math.Exp(ln))
@@ -98,6 +100,12 @@ func laplaceLaw() *law {
 			}
 			return r.ExpFloat64()
 		},
+		above: func(z float64) float64 {
+			if z > 0 {
+				return math.Exp(-z) / 2
+			}
+			return 1 - math.Exp(z)/2
+		},
 		lnAbove: func(ln float64) float64 {
 			if ln < -math.Ln2 {
 				return -ln - math.Ln2
@@ -118,6 +126,7 @@ func laplaceLaw() *law {
 func exponentialLaw() *law {
 	return &law{
 		draw:    func(r *rand.Rand) float64 { return -r.ExpFloat64() },
+		above:   func(z float64) float64 { return -math.Expm1(min(0, z)) },
 		lnAbove: func(ln float64) float64 { return math.Log(-math.Expm1(ln)) },
 		below:   func(z float64) float64 { return math.Exp(min(0, z)) },
 		reach:   55,
@@ -131,10 +140,11 @@ type level struct {
 }
 
 // lead draws which of the levels, given in ascending order, has the least behind + scale x number
-// over all of its members, for scale > 0. The least of c numbers is above z with probability
-// P(number > z)^c. Most levels are ruled out by P(least < z) <= c P(number < z) alone.
-func (l *law) lead(levels []level, scale float64, r *rand.Rand) int {
-	best, bottom := 0, math.Inf(1)
+// over all of its members, for scale > 0, and that over scale. The least of c numbers is above z
+// with probability P(number > z)^c. Most levels are ruled out by P(least < z) <= c P(number < z)
+// alone.
+func (l *law) lead(levels []level, scale float64, r *rand.Rand) (best int, bottom float64) {
+	bottom = math.Inf(1)
 	for i, v := range levels {
 		u, behind, count := privacy.Uniform(r), v.behind/scale, float64(v.count)
 		if 1-u >= float64(count*l.below(bottom-behind)) {
@@ -144,7 +154,7 @@ func (l *law) lead(levels []level, scale float64, r *rand.Rand) int {
 			best, bottom = i, score
 		}
 	}
-	return best
+	return best, bottom
 }
 
 // shares writes to out the probabilities with which each single member of a level is played under

@@ -79,7 +79,7 @@ func ftplUniform(known *sites) algo.Algorithm[ftplUniformParams] {
 		Doc: "Generalised follow the perturbed leader: uniform noise on the labels at separating points " +
 			"(Dudik et al. 2020).",
 		Defaults: ftplUniformParams{Schedule: provedSchedule, Noise: freshNoise, Separator: "standard"},
-		Metrics:  ftplMetrics(""),
+		Metrics:  ftplMetrics("m sqrt(T), the paper's rate with its open constants set to 1; not proved"),
 	}, known, planUniform)
 }
 
@@ -100,6 +100,8 @@ func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error
 		}
 		g.setSchedule(func(float64) price { return cost }, nil,
 			"be-the-leader, and the chance that the label at a point of the separator changes (plugins/online, ftpl_theory)")
+		g.setRate("dudik-2020", "Dudik et al. 2020, Theorem 2.5, as Block and Shetty 2025 state it",
+			func(float64) float64 { return printedUniform(g.site.separator.Len(), s.Rounds) })
 		return nil
 	})
 }
@@ -121,7 +123,8 @@ func ftplLaplace(known *sites) algo.Algorithm[ftplLaplaceParams] {
 		Doc: "Follow the perturbed leader with Laplace noise on the labels at separating points " +
 			"(Syrgkanis, Krishnamurthy and Schapire 2016).",
 		Defaults: ftplLaplaceParams{Schedule: provedSchedule, LStar: -1, Noise: freshNoise, Separator: "standard"},
-		Metrics:  ftplMetrics(""),
+		Metrics: ftplMetrics("m^(3/4) sqrt(T ln|F|), the paper's rate with its open constants and logarithms of T " +
+			"set to 1; not proved"),
 	}, known, planLaplace)
 }
 
@@ -134,6 +137,9 @@ func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error
 		cost := purePrice(laplaceComplexity(g.site.separator.Len(), g.lnF), 1/g.site.ratio())
 		g.setSchedule(func(float64) price { return cost }, nil,
 			"be-the-leader, and translation of Laplace noise at all points by 1/h (plugins/online, ftpl_theory)")
+		g.setRate("syrgkanis-2016",
+			"Syrgkanis, Krishnamurthy and Schapire 2016, Theorem 2, as Block and Shetty 2025 state it",
+			func(float64) float64 { return printedLaplace(g.site.separator.Len(), g.lnF, s.Rounds) })
 		return nil
 	})
 }

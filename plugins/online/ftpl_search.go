@@ -22,6 +22,13 @@ type search struct {
 	played    concept.Hypothesis
 }
 
+// agrees reports whether h labels the point x with y.
+func agrees(h concept.Hypothesis, x []float64, y float64) bool {
+	var label [1]float64
+	h.Labels(x, label[:])
+	return label[0] == y
+}
+
 // truths sums up the truths of rounds. A hypothesis that labels every point +1 loses minus;
 // labelling point i -1 instead loses net[i] more.
 type truths struct {
@@ -54,7 +61,7 @@ func newSearch(at *site, n noise, r *rand.Rand) (*search, error) {
 	return s, nil
 }
 
-func (s *search) observe(x []float64, y float64) (changed bool, err error) {
+func (s *search) observe(x []float64, y float64) (changed bool, moved float64, err error) {
 	s.key = appendPoint(s.key[:0], x)
 	i, ok := s.rows[string(s.key)]
 	if !ok {
@@ -64,7 +71,14 @@ func (s *search) observe(x []float64, y float64) (changed bool, err error) {
 	}
 	s.now.add(i, y)
 	s.all.add(i, y)
-	return true, nil
+	if agrees(s.played, x, y) {
+		return true, 0, nil
+	}
+	after, _, err := s.minimizer.Minimize(s.x, s.y, s.now.net, s.c)
+	if err == nil && agrees(after, x, y) {
+		moved = 1
+	}
+	return true, moved, err
 }
 
 func (s *search) restart() {

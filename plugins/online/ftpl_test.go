@@ -217,9 +217,7 @@ func TestTableLaw(t *testing.T) {
 	x, y := planted(3, 12, 0.2, rand.New(rand.NewPCG(9, 9)))
 	play(t, l, 3, x, y)
 	list := l.chooser.(*table)
-	list.average(list.lend(), 2)
-	want := list.mean
-	list.mean = nil
+	want := list.average(list.lend(), 2, nil)
 	for _, law := range []*law{normalLaw(), nil} {
 		list.law = law
 		came := make([]int, 8)
@@ -280,8 +278,10 @@ func TestReports(t *testing.T) {
 		t.Errorf("before the last round: %v", got)
 	}
 	play(t, l, 1, []float64{1}, []float64{-1})
-	if len(got) != 3 || got["proved_regret"] != 2 || got["eta"] != p.schedule().scale() ||
-		got["printed_regret"] != printedRegret(math.Sqrt(2./3), math.Log(3), 0, 2) {
+	if len(got) != 7 || got["proved_regret"] != 2 || got["eta"] != p.schedule().scale() ||
+		got["printed_regret"] != printedRegret(math.Sqrt(2./3), math.Log(3), 0, 2) ||
+		got["proved_stability"] != 1 || got["oracle_calls"] != 1 || got["oracle_inputs"] != 3.5 ||
+		got["stability"] < 0 || got["stability"] > 1 {
 		t.Errorf("after the last round: %v", got)
 	}
 }

@@ -164,6 +164,16 @@ func printedApproximable(m int, gamma, lnF, lstar float64) float64 {
 	return 1 + float64((spread+gamma)*math.Sqrt(lstar)) + float64(gamma*gamma) + float64(gamma*spread)
 }
 
+// printedUniform returns the rate of Dudik et al. 2020 that Block and Shetty 2025 compare with, m
+// sqrt(T), for values that differ by 1 where they differ.
+func printedUniform(m, rounds int) float64 { return float64(m) * math.Sqrt(float64(rounds)) }
+
+// printedLaplace returns the rate of Syrgkanis, Krishnamurthy and Schapire 2016 that Block and
+// Shetty 2025 compare with: m^(1/4) times their own sqrt(m T ln|F|).
+func printedLaplace(m int, lnF float64, rounds int) float64 {
+	return math.Pow(float64(m), 0.75) * math.Sqrt(float64(rounds)*lnF)
+}
+
 // printedCorollary returns Corollary 1 of Block and Shetty 2025 with the constants that it leaves
 // open set to 1.
 func printedCorollary(m int, gamma, lnF, lstar float64, rounds int) float64 {

@@ -375,8 +375,8 @@ func TestPremises(t *testing.T) {
 		{"online/ftpl-iid exact=true", "points", "explicit []"},
 		{"online/ftpl-iid schedule=doubling", "points", "explicit [unseen-answer] +Inf"},
 		{"online/ftpl-iid schedule=self-confident noise=once", "points", "explicit [fixed-beforehand] +Inf"},
-		{"online/ftpl-uniform noise=once", "points", "explicit [fixed-beforehand]"},
-		{"online/ftpl-laplace", "points", "explicit [unseen-answer]"},
+		{"online/ftpl-uniform noise=once", "points", "explicit [fixed-beforehand] dudik-2020 [fixed-beforehand]"},
+		{"online/ftpl-laplace", "points", "explicit [unseen-answer] syrgkanis-2016 [unseen-answer]"},
 		{"online/ftpl-approximable", "points", "explicit [unseen-answer] approximable [unseen-answer]"},
 		{"online/ftpl-iid noise=once", "matrix", "single []"},
 	} {
