@@ -18,10 +18,39 @@ func goalOf[P any](s *algo.Setting[P], st *site) (g goal, source string) {
 // of a preset of the paper it proves nothing else, and says so.
 func gaussianBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 	explicit := gaussianBound(s, st, s.Params.Eta, gaussianRadius(s.Params.Margin, st))
-	if printedConstant(s.Params.Preset) > 0 {
+	if p := s.Params.Preset; printedConstant(p) > 0 && p != corollary2Preset {
 		explicit.Source += "; of accuracy alone: that the noise of this preset is private is not proved"
 	}
-	return append([]algo.Bound{explicit}, printedBounds(s, st)...)
+	bounds := append([]algo.Bound{explicit}, printedBounds(s, st)...)
+	if s.Params.Preset == corollary2Preset {
+		g, d, m := finite.GapOf(s, st.class.LogSize()), float64(st.class.VC()), float64(st.points)
+		alpha2 := g.Mean() * g.Mean()
+		bounds = append(bounds, rate(st, "corollary-2", "Block and Shetty 2025, Corollary 2, "+
+			"with alpha^2 epsilon as printed, where its Theorem 2 has alpha epsilon",
+			max(d/alpha2, m*d/(alpha2*s.Epsilon))))
+	}
+	return bounds
+}
+
+// rate returns a bound of which a paper prints the order alone, in the VC dimension of the class.
+func rate(st *site, name, source string, value float64) algo.Bound {
+	return algo.Bound{
+		Name: name, Source: source + ", constants 1", Value: math.Ceil(value), Order: true,
+		With:     st.values(map[string]float64{"vc": float64(st.class.VC())}),
+		Premises: []algo.Premise{algo.BestReference, algo.IndependentNoise, algo.Proper},
+	}
+}
+
+// printedRSPM returns what Block and Shetty 2025 say of the algorithm of Neel, Roth and Wu: d/alpha^2
+// + m^(3/2)/(alpha epsilon), and m^2 in the place of m^(3/2) for pure privacy.
+func printedRSPM(s *algo.Setting[rspmParams], st *site) algo.Bound {
+	g, d, m := finite.GapOf(s, st.class.LogSize()), float64(st.class.VC()), float64(st.points)
+	power := m * m
+	if s.Params.Noise == gaussianNoise {
+		power = m * math.Sqrt(m)
+	}
+	return rate(st, "neel-2020", "Neel et al. 2020, as Block and Shetty 2025 state it",
+		d/(g.Mean()*g.Mean())+power/(g.Mean()*s.Epsilon))
 }
 
 // gaussianBound returns what gaussianSize proves, for an eta that is certified.
@@ -79,7 +108,7 @@ func rspmBounds(s *algo.Setting[rspmParams], st *site) []algo.Bound {
 	if s.Params.Noise == gaussianNoise {
 		b := gaussianBound(s, st, scale, st.hamming())
 		b.With["w_signs"] = signTail(st.points, s.Delta)
-		return []algo.Bound{b}
+		return []algo.Bound{b, printedRSPM(s, st)}
 	}
 	g, source := goalOf(s, st)
 	return []algo.Bound{{
@@ -89,7 +118,7 @@ func rspmBounds(s *algo.Setting[rspmParams], st *site) []algo.Bound {
 		Value: g.laplaceSize(scale, st.widest()), Proved: true,
 		With:     st.values(map[string]float64{"b": scale, "widest": float64(st.widest()), "alpha": g.edge}),
 		Premises: []algo.Premise{algo.BestReference, algo.Proper},
-	}}
+	}, printedRSPM(s, st)}
 }
 
 // values adds to with the values that every bound rests on, and returns it.

@@ -15,6 +15,10 @@ const (
 	simplePreset  = "simple"   // its closed form; more noise than tight
 	paper8Preset  = "paper-8"  // the constant printed in Lemma 2 of the paper
 	paper32Preset = "paper-32" // the constant printed in its Theorem 3
+
+	// The learner of Corollary 2: the noise of Lemma 2 where all that is known of the separator is that
+	// it separates, so that rho^2 is taken to be 1/m on 0/1 labels.
+	corollary2Preset = "corollary-2"
 )
 
 // Values of the parameter margin: the radius of the stability lemma in theory.go.
@@ -26,7 +30,7 @@ const (
 // gaussianParams are the parameters of perturbed/gaussian. An eta of 0 stands for that of the
 // preset, which resolveGaussian writes.
 type gaussianParams struct {
-	Preset    string  `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified" choices:"tight,simple,paper-8,paper-32"`
+	Preset    string  `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified; corollary-2 is paper-8 for any separator of m points (rho^2 = 1/m), certified where it is no less than tight" choices:"tight,simple,paper-8,paper-32,corollary-2"`
 	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
 	Margin    string  `doc:"what certifies stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses where it has no formula)" choices:"hamming,hull"`
 	Eta       float64 `doc:"noise: argmin of errors + eta <xi, s_f> for unit vectors s_f of -1/+1 labels; 0: by the preset; certified presets accept any larger one" min:"0"`
@@ -93,7 +97,7 @@ func certifiedNoise(preset string, radius, lnF, eps, delta float64) (float64, er
 	case simplePreset:
 		return noise(radius, simpleShift(unionTail(lnF, delta), eps)), nil
 	}
-	return 0, algo.Invalid("perturbed: unknown preset %q: take tight, simple, paper-8 or paper-32", preset)
+	return 0, algo.Invalid("perturbed: unknown preset %q: take tight, simple, paper-8, paper-32 or corollary-2", preset)
 }
 
 // gaussianRadius returns the radius of the stability lemma for a value of the parameter margin.
@@ -107,7 +111,7 @@ func gaussianRadius(margin string, st *site) float64 {
 // printedConstant returns the constant of a preset from the paper, and 0 for other presets.
 func printedConstant(preset string) float64 {
 	switch preset {
-	case paper8Preset:
+	case paper8Preset, corollary2Preset:
 		return 8
 	case paper32Preset:
 		return 32
@@ -123,7 +127,11 @@ func resolvePrinted(s *algo.Setting[gaussianParams], st *site, constant float64)
 		return algo.Invalid("perturbed: preset %s knows no margin %s: leave it out, or take preset %s",
 			p.Preset, p.Margin, tightPreset)
 	}
-	want := printedNoise(constant, printedComplexity(st.class.LogSize()), st.ratio(), s.Epsilon, s.Delta) / 2
+	rho2 := st.ratio()
+	if p.Preset == corollary2Preset {
+		rho2 = 1 / float64(st.points)
+	}
+	want := printedNoise(constant, printedComplexity(st.class.LogSize()), rho2, s.Epsilon, s.Delta) / 2
 	if p.Eta != 0 && !(p.Eta >= want*(1-1e-9) && p.Eta <= want*(1+1e-9)) {
 		return algo.Invalid("perturbed: preset %s fixes eta at %g, not %g: leave eta out, or take preset %s",
 			p.Preset, want, p.Eta, tightPreset)
@@ -133,8 +141,8 @@ func resolvePrinted(s *algo.Setting[gaussianParams], st *site, constant float64)
 
 func gaussianGuarantee(s *algo.Setting[gaussianParams], st *site) algo.Guarantee {
 	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta}
-	if printedConstant(s.Params.Preset) > 0 {
-		least := noise(st.hamming(), tightShift(st.class.LogSize(), s.Epsilon, s.Delta))
+	least := noise(st.hamming(), tightShift(st.class.LogSize(), s.Epsilon, s.Delta))
+	if p := s.Params; printedConstant(p.Preset) > 0 && !(p.Preset == corollary2Preset && p.Eta >= least) {
 		g.Uncertified = true
 		g.Source = fmt.Sprintf("Block and Shetty 2025, Lemma 2 as printed, whose proof does not hold: "+
 			"not certified; preset %s certifies eta from %.4g on", tightPreset, least)

@@ -81,6 +81,8 @@ func TestGaussianResolve(t *testing.T) {
 		{parities10, gaussianParams{simplePreset, "cube", hammingMargin, 0, 0}, tail + math.Sqrt(tail*tail+2)},
 		{parities10, gaussianParams{paper8Preset, "cube", hammingMargin, 0, 0}, 8 * printed},
 		{parities10, gaussianParams{paper32Preset, "cube", hammingMargin, 0, 0}, 32 * printed},
+		{parities10, gaussianParams{corollary2Preset, "standard", hammingMargin, 0, 0}, 40 * printed},
+		{parities10, gaussianParams{corollary2Preset, "cube", hammingMargin, 0, 0}, 4 * 1024 * printed},
 		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 100, 0}, 100},
 		{thresholds31, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 31 / tightShift(math.Log(32), 1, 1e-6)},
 		{thresholds31, gaussianParams{tightPreset, "standard", hullMargin, 0, 0},
@@ -92,6 +94,39 @@ func TestGaussianResolve(t *testing.T) {
 		if err != nil || g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 || g.Source == "" ||
 			g.Uncertified != strings.HasPrefix(c.give.Preset, "paper") {
 			t.Errorf("%+v: %+v, %v", c.give, g, err)
+		}
+	}
+}
+
+// The noise of Corollary 2 is private where it is no less than what is proved, which a large epsilon
+// makes it; its printed sample size is md/(alpha^2 epsilon) where that is above d/alpha^2.
+func TestCorollary2(t *testing.T) {
+	a := gaussian()
+	s := setting(a, parities10)
+	s.Params.Preset = corollary2Preset
+	list, err := a.Bound(&s)
+	b := finitetest.BoundNamed(t, list, err, "corollary-2")
+	if b.Value != 10*10/(0.1*0.1) || !b.Order || b.Proved {
+		t.Errorf("%+v", b)
+	}
+	for _, c := range []struct {
+		epsilon   float64
+		certified bool
+	}{{0.1, true}, {1, true}, {1e5, false}} {
+		s := setting(a, parities10)
+		s.Params.Preset, s.Epsilon = corollary2Preset, c.epsilon
+		if g, err := a.Guarantee(&s); err != nil || g.Uncertified == c.certified {
+			t.Errorf("epsilon %v: %+v, %v", c.epsilon, g, err)
+		}
+	}
+	r := rspm()
+	q := setting(r, parities10)
+	want := map[string]float64{laplaceNoise: 1000 + 1000, gaussianNoise: math.Ceil(1000 + 100*math.Sqrt(10))}
+	for noise, want := range want {
+		q.Params = rspmParams{Noise: noise, Separator: "standard"}
+		list, err := r.Bound(&q)
+		if b := finitetest.BoundNamed(t, list, err, "neel-2020"); math.Abs(b.Value-want) > 1 || !b.Order {
+			t.Errorf("noise %s: %+v, want %v", noise, b, want)
 		}
 	}
 }
@@ -300,10 +335,10 @@ func TestPremises(t *testing.T) {
 		gaussian     string
 		rspm         string
 	}{
-		{"none", 0, true, 0, 0, "explicit lemma-3 theorem-2", "explicit"},
-		{"random", 0.1, true, 0, 0, "explicit lemma-3 theorem-2", "explicit"},
+		{"none", 0, true, 0, 0, "explicit lemma-3 theorem-2", "explicit neel-2020"},
+		{"random", 0.1, true, 0, 0, "explicit lemma-3 theorem-2", "explicit neel-2020"},
 		{"adversarial", 0.01, true, 0, 0, "explicit", "explicit"},
-		{"none", 0, false, 0.2, 0.2, "explicit lemma-3 theorem-2", "explicit"},
+		{"none", 0, false, 0.2, 0.2, "explicit lemma-3 theorem-2", "explicit neel-2020"},
 		{"adversarial", 0.01, false, 0.2, 0.3, "explicit", "explicit"},
 		{"none", 0, false, 0.2, 0.1, "", ""},
 	} {
