@@ -33,7 +33,7 @@ func statuses(t *testing.T, dir string) (count map[string]int, reasons []string)
 		t.Fatal(err)
 	}
 	count = map[string]int{}
-	for _, row := range table.Rows {
+	for row := range table.Rows() {
 		values := map[string]any{}
 		for i, c := range table.Columns {
 			values[c.Name] = row[i]

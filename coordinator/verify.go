@@ -237,10 +237,10 @@ func (t *Tables) findMissing(r *run) {
 	if min(id, size, trials) < 0 {
 		return
 	}
-	for _, row := range curve.Rows {
-		name, _ := row[id].(string)
-		n, _ := row[size].(int64)
-		count, _ := row[trials].(int64)
+	for row := range curve.Len() {
+		name, _ := curve.At(row, id).(string)
+		n, _ := curve.At(row, size).(int64)
+		count, _ := curve.At(row, trials).(int64)
 		c := byName[name]
 		for rep := int64(0); c != nil && rep < min(count, 1<<31); rep++ {
 			if r.intake.ledger.Has(c.Key, n, rep) {

@@ -144,7 +144,7 @@ func writeComparison(stdout, stderr io.Writer, found *compare.Comparison, format
 		if err != nil {
 			return err
 		}
-		if len(brief.Rows) > 0 {
+		if brief.Len() > 0 {
 			fmt.Fprintln(stdout)
 			if err := renderSheet(stdout, brief, format, render.View{}); err != nil {
 				return err

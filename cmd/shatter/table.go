@@ -42,7 +42,7 @@ func readSheet(dir, name string) (s *sheet.Sheet, m schemas.Manifest, err error)
 		if err != nil {
 			return nil, m, err
 		}
-		result.AddFailures(s, failures)
+		s = result.AddFailures(s, failures)
 	}
 	m = folder.ReadManifest(dir)
 	s.Title = title(m)
@@ -60,8 +60,8 @@ func footer(looks *schemas.Looks, s *sheet.Sheet) []string {
 		return nil
 	}
 	shown := map[string]bool{}
-	for _, row := range s.Rows {
-		id, _ := row[cell].(string)
+	for row := range s.Len() {
+		id, _ := s.At(row, cell).(string)
 		shown[id] = true
 	}
 	return looks.Footer(shown)

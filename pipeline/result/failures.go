@@ -177,29 +177,34 @@ func (f *failures) rows() []FailureRow {
 func ReadFailures(dir string) (*sheet.Sheet, error) {
 	s, err := sheet.ReadTable(dir, "failures")
 	if errors.Is(err, fs.ErrNotExist) {
-		return &sheet.Sheet{Name: "failures", Columns: schemas.Plain(failureColumns)}, nil
+		return sheet.Of("failures", schemas.Plain(failureColumns)), nil
 	}
 	return s, err
 }
 
-// AddFailures adds to the column reason of a table what failed in each cell: how many trials of which
-// kinds, and a reason. What was lost is said there already: such a cell is not decided. The failures
+// AddFailures returns the table with what failed in each cell in its column reason: how many trials of
+// which kinds, and a reason. What was lost is said there already: such a cell is not decided. The failures
 // are what ReadFailures returns for the table's folder.
-func AddFailures(table, failures *sheet.Sheet) {
+func AddFailures(table, failures *sheet.Sheet) *sheet.Sheet {
 	cell, reason := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "reason")
 	if cell < 0 || reason < 0 {
-		return
+		return table
 	}
 	said := describeFailures(failures)
-	for _, row := range table.Rows {
-		id, _ := row[cell].(string)
-		if what := said[id]; what != "" {
-			if why, _ := row[reason].(string); why != "" {
-				what = why + "; " + what
-			}
-			row[reason] = what
-		}
+	if len(said) == 0 {
+		return table
 	}
+	return table.Replace(reason, func(row int) any {
+		id, _ := table.At(row, cell).(string)
+		what := said[id]
+		if what == "" {
+			return table.At(row, reason)
+		}
+		if why, _ := table.At(row, reason).(string); why != "" {
+			what = why + "; " + what
+		}
+		return what
+	})
 }
 
 // describeFailures says in words which trials failed, by cell: "3 trials failed (2 error, 1 panic),
@@ -214,12 +219,12 @@ func describeFailures(failures *sheet.Sheet) map[string]string {
 	for i, c := range failures.Columns {
 		at[c.Name] = i
 	}
-	text := func(row []any, name string) string {
-		s, _ := row[at[name]].(string)
+	text := func(row int, name string) string {
+		s, _ := failures.At(row, at[name]).(string)
 		return s
 	}
 	cells := map[string]*told{}
-	for _, row := range failures.Rows {
+	for row := range failures.Len() {
 		if text(row, "status") != ledger.StatusName(ledger.Failed) {
 			continue
 		}
@@ -229,7 +234,7 @@ func describeFailures(failures *sheet.Sheet) map[string]string {
 			t = &told{kinds: map[string]int64{}}
 			cells[id] = t
 		}
-		trials, _ := row[at["trials"]].(int64)
+		trials, _ := failures.At(row, at["trials"]).(int64)
 		t.trials += trials
 		t.kinds[text(row, "kind")] += trials
 		t.reason = cmp.Or(t.reason, text(row, "reason"))

@@ -91,7 +91,7 @@ func TestFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, row := range s.Rows {
+			for row := range s.Rows() {
 				text := strings.ReplaceAll(strings.Trim(fmt.Sprint(row[2:]), "[]"), "<nil>", "-")
 				got = append(got, text)
 			}
@@ -102,8 +102,8 @@ func TestFailures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			AddFailures(table, s)
-			if says, _ := table.Rows[0][schemas.IndexOf(table.Columns, "reason")].(string); says != tt.says {
+			table = AddFailures(table, s)
+			if says, _ := table.At(0, schemas.IndexOf(table.Columns, "reason")).(string); says != tt.says {
 				t.Errorf("reason %q, want %q", says, tt.says)
 			}
 		})
@@ -113,7 +113,7 @@ func TestFailures(t *testing.T) {
 // A result of an earlier version has no failures to add.
 func TestNoFailures(t *testing.T) {
 	s, err := ReadFailures(t.TempDir())
-	if err != nil || len(s.Rows) != 0 {
+	if err != nil || s.Len() != 0 {
 		t.Errorf("%v, %v", s, err)
 	}
 	AddFailures(&sheet.Sheet{}, s)

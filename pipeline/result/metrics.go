@@ -1,7 +1,6 @@
 package result
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -20,39 +19,35 @@ func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
 	if cell < 0 || of < 0 || at < 0 { // files may hold anything
 		return table
 	}
-	var metrics []int
-	joined := *table
-	joined.Columns = slices.Clone(table.Columns)
-	for i, c := range curve.Columns {
-		if strings.HasPrefix(c.Name, schemas.MetricPrefix) {
-			metrics, joined.Columns = append(metrics, i), append(joined.Columns, c)
-		}
-	}
 	type point struct{ cell, n any }
-	rows, last := map[point][]any{}, map[any][]any{}
-	for _, row := range curve.Rows {
-		rows[point{row[of], row[at]}] = row
-		n, _ := row[at].(int64)
-		if old := last[row[of]]; old == nil {
-			last[row[of]] = row
-		} else if most, _ := old[at].(int64); most < n {
-			last[row[of]] = row
+	rows, last := map[point]int{}, map[any]int{}
+	for row := range curve.Len() {
+		id := curve.At(row, of)
+		rows[point{id, curve.At(row, at)}] = row
+		n, _ := curve.At(row, at).(int64)
+		old, known := last[id]
+		if !known {
+			last[id] = row
+		} else if most, _ := curve.At(old, at).(int64); most < n {
+			last[id] = row
 		}
 	}
-	joined.Rows = make([][]any, len(table.Rows))
-	for j, row := range table.Rows {
-		measured := last[row[cell]]
-		if star >= 0 && row[star] != nil {
-			measured = rows[point{row[cell], row[star]}]
+	joined := table
+	for i, c := range curve.Columns {
+		if !strings.HasPrefix(c.Name, schemas.MetricPrefix) {
+			continue
 		}
-		joined.Rows[j] = slices.Clone(row)
-		for _, i := range metrics {
-			var mean any
-			if measured != nil {
-				mean = measured[i]
+		joined = joined.Insert(len(joined.Columns), c, func(row int) any {
+			id := table.At(row, cell)
+			measured, known := last[id]
+			if star >= 0 && table.At(row, star) != nil {
+				measured, known = rows[point{id, table.At(row, star)}]
 			}
-			joined.Rows[j] = append(joined.Rows[j], mean)
-		}
+			if !known {
+				return nil
+			}
+			return curve.At(measured, i)
+		})
 	}
-	return &joined
+	return joined
 }

@@ -84,7 +84,7 @@ func (s *solver) number(row []any, column string) float64 {
 
 // given returns the rows with the values that the question gives.
 func (s *solver) given() ([][]any, error) {
-	rows := s.Rows
+	rows := slices.Collect(s.Rows())
 	for _, v := range s.question.Given {
 		var kept [][]any
 		var others []float64
@@ -325,7 +325,7 @@ func (s *solver) groups(rows [][]any, axis string) (map[string][][]any, []string
 // sheet makes the answers a sheet: what tells them apart and what they have in common, then the
 // question and the answer.
 func (s *solver) sheet(rows [][]any, axis string, answers []answer) *sheet.Sheet {
-	out := &sheet.Sheet{Name: "solve", Confidence: s.Confidence}
+	var columns []schemas.Column
 	var from []int
 	for _, name := range s.telling(true) {
 		i := schemas.IndexOf(s.Columns, name)
@@ -333,10 +333,10 @@ func (s *solver) sheet(rows [][]any, axis string, answers []answer) *sheet.Sheet
 			continue
 		}
 		from = append(from, i)
-		out.Columns = append(out.Columns, s.Columns[i])
+		columns = append(columns, s.Columns[i])
 	}
 	add := func(name string, of schemas.ColumnType, doc string) {
-		out.Columns = append(out.Columns, schemas.Column{Name: name, Type: of, Doc: doc})
+		columns = append(columns, schemas.Column{Name: name, Type: of, Doc: doc})
 	}
 	if s.question.N > 0 {
 		add("n", schemas.IntColumn, "sample size")
@@ -348,6 +348,7 @@ func (s *solver) sheet(rows [][]any, axis string, answers []answer) *sheet.Sheet
 		add("insufficient", schemas.FloatColumn, "the easiest value shown insufficient")
 		add("sufficient", schemas.FloatColumn, "the hardest value shown sufficient")
 	}
+	var lines [][]any
 	for _, a := range answers {
 		var row []any
 		for _, i := range from {
@@ -364,7 +365,9 @@ func (s *solver) sheet(rows [][]any, axis string, answers []answer) *sheet.Sheet
 		default:
 			row = append(row, "insufficient")
 		}
-		out.Rows = append(out.Rows, row)
+		lines = append(lines, row)
 	}
+	out := sheet.Of("solve", columns, lines...)
+	out.Confidence = s.Confidence
 	return out
 }

@@ -17,7 +17,7 @@ func rises(column string) (rises, known bool) {
 
 // bracketTable makes a table of rows of algorithm, epsilon, noise_rate, d, n_low, n_high and status.
 func bracketTable(rows ...[]any) *sheet.Sheet {
-	s := &sheet.Sheet{Name: "table", Confidence: 0.95, Rows: rows}
+	var columns []schemas.Column
 	for _, c := range []struct {
 		name string
 		of   schemas.ColumnType
@@ -25,8 +25,10 @@ func bracketTable(rows ...[]any) *sheet.Sheet {
 		{"algorithm", schemas.TextColumn}, {"epsilon", schemas.FloatColumn}, {"noise_rate", schemas.FloatColumn},
 		{"d", schemas.IntColumn}, {"n_low", schemas.IntColumn}, {"n_high", schemas.IntColumn}, {"status", schemas.TextColumn},
 	} {
-		s.Columns = append(s.Columns, schemas.Column{Name: c.name, Type: c.of})
+		columns = append(columns, schemas.Column{Name: c.name, Type: c.of})
 	}
+	s := sheet.Of("table", columns, rows...)
+	s.Confidence = 0.95
 	return s
 }
 
@@ -69,10 +71,10 @@ func TestSolve(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || len(s.Rows) != 1 {
+			if err != nil || s.Len() != 1 {
 				t.Fatalf("seed %d, n = %d: %v, %v", seed, n, s, err)
 			}
-			of := func(name string) any { return s.Rows[0][schemas.IndexOf(s.Columns, name)] }
+			of := func(name string) any { return s.At(0, schemas.IndexOf(s.Columns, name)) }
 			if got := of("insufficient"); got != nil && got != low || got == nil && low != 0 || got != nil && truth[low] <= n {
 				t.Errorf("seed %d, n = %d: insufficient %v, want %v", seed, n, got, low)
 			}
@@ -120,7 +122,7 @@ func TestSolveMistakes(t *testing.T) {
 	}
 	for n, want := range map[int64]string{200: "insufficient", 300: "sufficient"} {
 		s, err := Solve(one, Question{N: n, Given: []Value{{"epsilon", 1}}}, rises)
-		if err != nil || len(s.Rows) != 1 || s.Rows[0][len(s.Columns)-1] != want {
+		if err != nil || s.Len() != 1 || s.At(0, len(s.Columns)-1) != want {
 			t.Errorf("n = %d: %v, %v", n, s, err)
 		}
 	}

@@ -70,7 +70,7 @@ func (c *Comparison) Summary() string {
 	line := fmt.Sprintf("%s compared, %d not told apart, %d differ, %d unknown",
 		what, c.count(estimate.NotToldApart), c.count(estimate.Differ), c.count(estimate.Unknown))
 	for side, t := range []*Table{c.a, c.b} {
-		if n := len(t.sheet.Rows) - c.rowsUsed(side); n > 0 && len(c.by) == 0 {
+		if n := t.sheet.Len() - c.rowsUsed(side); n > 0 && len(c.by) == 0 {
 			line += fmt.Sprintf(", %d only in %s", n, []string{"A", "B"}[side])
 		}
 	}

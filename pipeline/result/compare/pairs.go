@@ -127,11 +127,11 @@ func (m *Matching) symmetric() bool {
 // pairs returns the rows of a with the rows of b that they are compared with, in the order of a.
 func (m *Matching) pairs() (pairs [][2]int) {
 	rows := map[string][]int{}
-	for j := range m.b.sheet.Rows {
+	for j := range m.b.sheet.Len() {
 		key := m.key(m.b, j)
 		rows[key] = append(rows[key], j)
 	}
-	for i := range m.a.sheet.Rows {
+	for i := range m.a.sheet.Len() {
 		for _, j := range rows[m.key(m.a, i)] {
 			if (!m.symmetric() || i < j) && m.wanted(i, j) {
 				pairs = append(pairs, [2]int{i, j})
@@ -149,8 +149,8 @@ const maxSearched = 500
 func (m *Matching) noPairs() error {
 	var fewest []string
 	found := false
-	for i := range min(len(m.a.sheet.Rows), maxSearched) {
-		for j := range min(len(m.b.sheet.Rows), maxSearched) {
+	for i := range min(m.a.sheet.Len(), maxSearched) {
+		for j := range min(m.b.sheet.Len(), maxSearched) {
 			if m.symmetric() && i >= j || !m.wanted(i, j) {
 				continue
 			}

@@ -81,7 +81,7 @@ func (t *Table) readTrials() (err error) {
 // value returns what stands in a row, and nil where the table has no such column.
 func (t *Table) value(row int, column string) any {
 	if i, ok := t.column[column]; ok {
-		return t.sheet.Rows[row][i]
+		return t.sheet.At(row, i)
 	}
 	return nil
 }

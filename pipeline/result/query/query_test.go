@@ -303,8 +303,8 @@ func TestViews(t *testing.T) {
 	for _, columns := range want {
 		all += columns
 	}
-	if s := Describe(d.Views()); len(s.Rows) != all {
-		t.Errorf("%d rows", len(s.Rows))
+	if s := Describe(d.Views()); s.Len() != all {
+		t.Errorf("%d rows", s.Len())
 	}
 }
 

@@ -66,16 +66,17 @@ func withMetrics(views []View, metrics []schemas.Metric) []View {
 
 // Describe returns the views as one sheet: view, column, type, meaning.
 func Describe(views []View) *sheet.Sheet {
-	s := &sheet.Sheet{Name: "schema"}
+	var columns []schemas.Column
 	for _, name := range []string{"view", "column", "type", "meaning"} {
-		s.Columns = append(s.Columns, schemas.Column{Name: name, Type: schemas.TextColumn})
+		columns = append(columns, schemas.Column{Name: name, Type: schemas.TextColumn})
 	}
+	var rows [][]any
 	for _, v := range views {
 		for _, c := range v.Columns {
-			s.Rows = append(s.Rows, []any{v.Name, c.Name, string(c.Type), c.Doc})
+			rows = append(rows, []any{v.Name, c.Name, string(c.Type), c.Doc})
 		}
 	}
-	return s
+	return sheet.Of("schema", columns, rows...)
 }
 
 // fileOf returns the name of a view's file.

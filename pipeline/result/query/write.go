@@ -43,8 +43,8 @@ func writePlan(w io.Writer, a Answer) error {
 		return err
 	}
 	var text strings.Builder
-	for _, row := range s.Rows {
-		fmt.Fprintln(&text, strings.TrimRight(fmt.Sprint(row[len(row)-1]), "\n"))
+	for row := range s.Len() {
+		fmt.Fprintln(&text, strings.TrimRight(fmt.Sprint(s.At(row, len(s.Columns)-1)), "\n"))
 	}
 	_, err = io.WriteString(w, text.String())
 	return err

@@ -24,9 +24,9 @@ func (e *TooLongError) Error() string {
 
 // Collect reads an answer of at most 10,000 rows.
 func Collect(a Answer) (*sheet.Sheet, error) {
-	s := &sheet.Sheet{Name: "answer", Columns: AnswerColumns(a.Schema())}
+	var rows [][]any
 	err := EachBatch(a, func(rec arrow.Record) error {
-		if len(s.Rows)+int(rec.NumRows()) > maxShown {
+		if len(rows)+int(rec.NumRows()) > maxShown {
 			return &TooLongError{maxShown}
 		}
 		for i := range int(rec.NumRows()) {
@@ -34,11 +34,11 @@ func Collect(a Answer) (*sheet.Sheet, error) {
 			for j, c := range rec.Columns() {
 				row[j] = AnswerValue(c, i)
 			}
-			s.Rows = append(s.Rows, row)
+			rows = append(rows, row)
 		}
 		return nil
 	})
-	return s, err
+	return sheet.Of("answer", AnswerColumns(a.Schema()), rows...), err
 }
 
 // AnswerColumns returns the columns of an answer.
@@ -74,7 +74,7 @@ func wholeOf(a Answer, shortened bool) (*brief, error) {
 	if shortened {
 		text = short
 	}
-	for _, row := range s.Rows {
+	for row := range s.Rows() {
 		line := make([]string, len(row))
 		for i, v := range row {
 			if line[i] = text(v); line[i] == "" {

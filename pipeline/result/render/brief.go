@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -77,9 +78,7 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {
 		b.say(onePopulation)
 	}
-	for _, row := range s.Rows {
-		b.rows = append(b.rows, lineOf(row, b.from))
-	}
+	b.rows = linesOf(s, b.from)
 	return b
 }
 
@@ -191,7 +190,7 @@ func (b *brief) leaveRare() {
 // their keys.
 func neededParams(s *sheet.Sheet) map[string]bool {
 	var params []int
-	kept := make(classes, len(s.Rows))
+	kept := make(classes, s.Len())
 	for i, c := range s.Columns {
 		switch {
 		case trial.IsParam(c.Name):
@@ -201,7 +200,7 @@ func neededParams(s *sheet.Sheet) map[string]bool {
 		}
 	}
 	rest := make([]classes, len(params)+1) // by all parameters from a place on
-	rest[len(params)] = make(classes, len(s.Rows))
+	rest[len(params)] = make(classes, s.Len())
 	for j, i := range slices.Backward(params) {
 		rest[j] = rest[j+1].and(classesOf(s, i))
 	}
@@ -221,13 +220,10 @@ type classes []int
 
 // classesOf returns the classes of rows that are equal in column i.
 func classesOf(s *sheet.Sheet, i int) classes {
-	out, known := make(classes, len(s.Rows)), map[any]int{}
-	for row, values := range s.Rows {
-		v := values[i]
-		if f, ok := v.(float64); ok && f != f {
-			v = "NaN" // which equals itself
-		}
-		out[row] = numberOf(known, v)
+	_, place := s.Values(i)
+	out, known := make(classes, s.Len()), map[int]int{}
+	for row := range out {
+		out[row] = numberOf(known, place(row))
 	}
 	return out
 }
@@ -315,8 +311,10 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 		return []note{{about + ": " + strings.Join(values, "; "), columns}}
 	}
 	algorithms := map[string][]string{}
-	for _, row := range s.Rows {
-		if v, a := short(row[i]), short(row[by]); !slices.Contains(algorithms[v], a) {
+	shown, place := shortValues(s, i)
+	names, placeOfName := shortValues(s, by)
+	for row := range s.Len() {
+		if v, a := shown[place(row)], names[placeOfName(row)]; !slices.Contains(algorithms[v], a) {
 			algorithms[v] = append(algorithms[v], a)
 		}
 	}
@@ -328,9 +326,9 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 
 // alarms says which bounds column i, contradicts, calls refuted.
 func alarms(s *sheet.Sheet, i int) (notes []note) {
-	for _, row := range s.Rows {
-		if row[i] != nil {
-			line := fmt.Sprintf("CONTRADICTED BOUND in cell %s: %s", short(row[0]), short(row[i]))
+	for row := range s.Len() {
+		if v := s.At(row, i); v != nil {
+			line := fmt.Sprintf("CONTRADICTED BOUND in cell %s: %s", short(s.At(row, 0)), short(v))
 			notes = append(notes, note{text: line})
 		}
 	}
@@ -345,9 +343,7 @@ func columnOf(s *sheet.Sheet, name string) int {
 // hasUnproved reports whether the privacy of some row is not proved.
 func hasUnproved(s *sheet.Sheet) bool {
 	proof := columnOf(s, "privacy_standing")
-	return proof >= 0 && slices.ContainsFunc(s.Rows, func(row []any) bool {
-		return row[proof] != nil && row[proof] != trial.Proved
-	})
+	return proof >= 0 && slices.ContainsFunc(s.Distinct(proof), func(v any) bool { return v != nil && v != trial.Proved })
 }
 
 // withStanding returns the sheet with the column privacy_standing told in the columns privacy and
@@ -358,33 +354,60 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 	if proof < 0 || kind < 0 {
 		return s
 	}
-	told := *s
-	told.Rows = make([][]any, len(s.Rows))
-	for i, row := range s.Rows {
-		row = slices.Clone(row)
-		if said := row[proof]; said != nil && said != trial.Proved {
-			row[kind] = fmt.Sprintf("%v (%v)", row[kind], said)
-			if source >= 0 && said == trial.NotCertified {
-				row[source] = nil
-			} else if source >= 0 && row[source] != nil {
-				row[source] = fmt.Sprintf("%v: %v", said, row[source])
-			}
-		}
-		row[proof] = nil
-		told.Rows[i] = row
+	told := s.Replace(proof, func(int) any { return nil })
+	if !hasUnproved(s) {
+		return told
 	}
-	return &told
+	unproved := func(row int) any { // what is said, or nil
+		if said := s.At(row, proof); said != trial.Proved {
+			return said
+		}
+		return nil
+	}
+	told = told.Replace(kind, func(row int) any {
+		if said := unproved(row); said != nil {
+			return fmt.Sprintf("%v (%v)", s.At(row, kind), said)
+		}
+		return s.At(row, kind)
+	})
+	if source < 0 {
+		return told
+	}
+	return told.Replace(source, func(row int) any {
+		switch said, from := unproved(row), s.At(row, source); {
+		case said == nil || from == nil:
+			return from
+		case said == trial.NotCertified:
+			return nil
+		default:
+			return fmt.Sprintf("%v: %v", said, from)
+		}
+	})
 }
 
-// lineOf returns the values of the given columns of a row.
-func lineOf(row []any, columns []int) []string {
-	line := make([]string, len(columns))
+// linesOf returns the values of the given columns of each row.
+func linesOf(s *sheet.Sheet, columns []int) [][]string {
+	lines := make([][]string, s.Len())
+	for row := range lines {
+		lines[row] = make([]string, len(columns))
+	}
 	for j, i := range columns {
-		if line[j] = short(row[i]); line[j] == "" {
-			line[j] = "-"
+		values, place := shortValues(s, i)
+		for row, line := range lines {
+			line[j] = cmp.Or(values[place(row)], "-")
 		}
 	}
-	return line
+	return lines
+}
+
+// shortValues returns the values of column i as people see them, and a function that returns the index
+// of a row's value among them.
+func shortValues(s *sheet.Sheet, i int) (values []string, place func(row int) int) {
+	all, place := s.Values(i)
+	for _, v := range all {
+		values = append(values, short(v))
+	}
+	return values, place
 }
 
 // onePopulation says what n* means where the population is a file.
@@ -394,7 +417,7 @@ const onePopulation = "over data, n* is for one concept and one population; with
 // isOverData reports whether the population of some row is a file.
 func isOverData(s *sheet.Sheet) bool {
 	i := columnOf(s, "data")
-	return i >= 0 && slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] != nil })
+	return i >= 0 && slices.ContainsFunc(s.Distinct(i), func(v any) bool { return v != nil })
 }
 
 // factsBy returns what stands above the table in place of column i, which describes problems or is a
@@ -423,19 +446,20 @@ func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok boo
 	if at < 0 {
 		return nil, false
 	}
+	names, nameAt := shortValues(s, at)
 	values := map[string]any{}
 	var order []string
-	for _, row := range s.Rows {
-		of := short(row[at])
+	for row := range s.Len() {
+		of, own := names[nameAt(row)], s.At(row, i)
 		v, seen := values[of]
-		if seen && v != row[i] && (!nulls || v != nil && row[i] != nil) || row[i] != nil && of == "" {
+		if seen && v != own && (!nulls || v != nil && own != nil) || own != nil && of == "" {
 			return nil, false
 		}
 		if !seen {
 			order = append(order, of)
 		}
 		if v == nil {
-			values[of] = row[i]
+			values[of] = own
 		}
 	}
 	for _, of := range order {
@@ -490,8 +514,8 @@ func isAside(c schemas.Column) bool {
 func distinct(s *sheet.Sheet, i int) []string {
 	var values []string
 	seen := map[string]bool{}
-	for _, row := range s.Rows {
-		if v := short(row[i]); row[i] != nil && !seen[v] {
+	for _, value := range s.Distinct(i) {
+		if v := short(value); value != nil && !seen[v] {
 			seen[v] = true
 			values = append(values, v)
 		}
@@ -501,7 +525,7 @@ func distinct(s *sheet.Sheet, i int) []string {
 
 // isFull reports whether column i has a value in each row.
 func isFull(s *sheet.Sheet, i int) bool {
-	return !slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] == nil })
+	return !slices.Contains(s.Distinct(i), nil)
 }
 
 // short returns a value for people, on one line.

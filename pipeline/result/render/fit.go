@@ -65,9 +65,7 @@ func (v View) sectionsOf(s *sheet.Sheet) *brief {
 	for again := range 2 {
 		whole.sections = nil
 		for _, rows := range groups {
-			only := *s
-			only.Rows = rows
-			part := briefOf(&only, nil)
+			part := briefOf(s.Take(rows), nil)
 			part.below = nil
 			part.leaveRare()
 			if again > 0 {
@@ -96,19 +94,20 @@ func (v View) sectionsOf(s *sheet.Sheet) *brief {
 }
 
 // problemsOf returns the rows of each class and population, and what these, and laws, are called.
-func problemsOf(s *sheet.Sheet) (groups [][][]any, names map[string]bool) {
+func problemsOf(s *sheet.Sheet) (groups [][]int, names map[string]bool) {
 	place := map[string]int{}
 	names = map[string]bool{}
-	for _, row := range s.Rows {
+	for row := range s.Len() {
 		of := ""
 		for _, name := range []string{"class", "data", "distribution"} {
 			i := columnOf(s, name)
-			if i < 0 || row[i] == nil {
+			if i < 0 || s.At(row, i) == nil {
 				continue
 			}
-			names[short(row[i])] = true
+			said := short(s.At(row, i))
+			names[said] = true
 			if name != "distribution" {
-				of += short(row[i]) + "\x00"
+				of += said + "\x00"
 			}
 		}
 		if _, known := place[of]; !known {

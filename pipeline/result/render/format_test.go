@@ -18,24 +18,22 @@ import (
 // Every format has a name of its own and a doc, writes sheets with and without rows, and writes the
 // same text for a sheet as for an answer with its rows where it is one for programs.
 func TestFormats(t *testing.T) {
-	s := &sheet.Sheet{Name: "table", Columns: []schemas.Column{
+	s := sheet.Of("table", []schemas.Column{
 		{Name: "a \"b\"", Type: schemas.TextColumn}, {Name: "i", Type: schemas.IntColumn},
 		{Name: "f", Type: schemas.FloatColumn}, {Name: "t", Type: schemas.BoolColumn},
-	}, Rows: [][]any{{"x,\"y\"\n", int64(7), 0.1, true}, {nil, nil, nil, nil}, {"", int64(-1), 1e300, false}}}
+	}, []any{"x,\"y\"\n", int64(7), 0.1, true}, []any{nil, nil, nil, nil}, []any{"", int64(-1), 1e300, false})
 	seen := map[string]bool{}
 	for _, f := range Formats() {
 		if f.Name == "" || seen[f.Name] || f.Doc == "" || f.ForPeople() != (f.sheet == nil) {
 			t.Errorf("%+v", f)
 		}
 		seen[f.Name] = true
-		for _, rows := range [][][]any{s.Rows, nil} {
-			shown := *s
-			shown.Rows = rows
+		for _, shown := range []*sheet.Sheet{s, sheet.Of(s.Name, s.Columns)} {
 			var fromSheet, fromAnswer bytes.Buffer
-			if err := Render(&shown, &fromSheet, f.Name); err != nil || fromSheet.Len() == 0 {
+			if err := Render(shown, &fromSheet, f.Name); err != nil || fromSheet.Len() == 0 {
 				t.Errorf("%s: %v, %q", f.Name, err, fromSheet.String())
 			}
-			if err := WriteAnswer(&fromAnswer, answerOf(t, &shown), f.Name, 0); err != nil || fromAnswer.Len() == 0 {
+			if err := WriteAnswer(&fromAnswer, answerOf(t, shown), f.Name, 0); err != nil || fromAnswer.Len() == 0 {
 				t.Errorf("%s: %v, %q", f.Name, err, fromAnswer.String())
 			}
 			if same := f.Name == "csv" || f.Name == "json"; same && fromSheet.String() != fromAnswer.String() {
@@ -54,10 +52,9 @@ func answerOf(t *testing.T, s *sheet.Sheet) Answer {
 	t.Helper()
 	schema := sheet.ArrowSchema(s.Name, s.Columns, nil)
 	var batches []arrow.Record
-	for _, row := range s.Rows {
-		one := &sheet.Sheet{Rows: [][]any{row}}
+	for row := range s.Len() {
 		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-		one.Build(b.Fields())
+		s.Take([]int{row}).Build(b.Fields())
 		batches = append(batches, b.NewRecord())
 	}
 	return &answer{schema, batches}

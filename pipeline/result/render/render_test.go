@@ -14,12 +14,13 @@ import (
 // sheetOf returns a sheet of text columns, whose first row holds the values and whose second holds
 // "x" in each column.
 func sheetOf(values ...string) *sheet.Sheet {
-	s := &sheet.Sheet{Name: "table", Rows: [][]any{{}, {}}}
+	var columns []schemas.Column
+	rows := [2][]any{}
 	for i, v := range values {
-		s.Columns = append(s.Columns, schemas.Column{Name: "c" + strconv.Itoa(i), Type: schemas.TextColumn})
-		s.Rows[0], s.Rows[1] = append(s.Rows[0], v), append(s.Rows[1], "x")
+		columns = append(columns, schemas.Column{Name: "c" + strconv.Itoa(i), Type: schemas.TextColumn})
+		rows[0], rows[1] = append(rows[0], v), append(rows[1], "x")
 	}
-	return s
+	return sheet.Of("table", columns, rows[:]...)
 }
 
 func rendered(t *testing.T, s *sheet.Sheet, format string) string {
@@ -62,7 +63,7 @@ func TestSpecialCharacters(t *testing.T) {
 	s := sheetOf("x", "y")
 	s.Columns[0], s.Title = schemas.Column{Name: "task", Type: schemas.TextColumn}, "sweep x\n\\end{document}"
 	s.Columns[1] = schemas.Column{Name: "class", Type: schemas.TextColumn}
-	s.Rows[1][1] = "# heading"
+	s = s.Replace(1, func(row int) any { return []string{"y", "# heading"}[row] })
 	if got := rendered(t, s, "md"); !strings.Contains(got, "task x\n") {
 		t.Error(got)
 	}
@@ -88,22 +89,20 @@ func TestTexNumbers(t *testing.T) {
 // What is not proved says so beside the kind of privacy, and stays in narrow tables.
 func TestPrivacySaysWhatIsNotProved(t *testing.T) {
 	column := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }
-	s := &sheet.Sheet{
-		Columns: []schemas.Column{
-			column("algorithm"), column("privacy"), column("privacy_standing"), column("privacy_source"),
-		},
-		Rows: [][]any{
-			{"a", "pure", "proved", "Theorem 1"},
-			{"b", "pure", "declared", "my word"},
-			{"c", "approximate", "not certified", "none"},
-			{"d", nil, nil, nil},
-		},
+	columns := []schemas.Column{
+		column("algorithm"), column("privacy"), column("privacy_standing"), column("privacy_source"),
+	}
+	rows := [][]any{
+		{"a", "pure", "proved", "Theorem 1"},
+		{"b", "pure", "declared", "my word"},
+		{"c", "approximate", "not certified", "none"},
+		{"d", nil, nil, nil},
 	}
 	for _, c := range []struct {
 		rows [][]any
 		want string // in a table that is 30 characters wide
 	}{
-		{s.Rows, `
+		{rows, `
 algorithm
 a
 b
@@ -118,14 +117,14 @@ privacy of b: pure (declared)
 privacy of c: approximate (not
   certified)
 `},
-		{s.Rows[1:2], `
+		{rows[1:2], `
 algorithm b, privacy pure
   (declared)
 
 
 privacy: declared: my word
 `},
-		{[][]any{s.Rows[0], s.Rows[3]}, `
+		{[][]any{rows[0], rows[3]}, `
 algorithm  privacy
 a          pure
 d          -
@@ -134,7 +133,7 @@ privacy: Theorem 1
 `},
 	} {
 		var b strings.Builder
-		shown := &sheet.Sheet{Columns: s.Columns, Rows: c.rows}
+		shown := sheet.Of("", columns, c.rows...)
 		if err := (View{Width: 30}).Render(shown, &b, "table"); err != nil {
 			t.Fatal(err)
 		}

@@ -158,8 +158,8 @@ func (b *brief) interval(low, high int) texColumn {
 func texValues(b *brief, columns ...int) [][]string {
 	var all []any
 	for _, i := range columns {
-		for _, row := range b.sheet.Rows {
-			all = append(all, row[b.from[i]])
+		for row := range b.sheet.Len() {
+			all = append(all, b.sheet.At(row, b.from[i]))
 		}
 	}
 	first := b.columns[columns[0]]
@@ -171,7 +171,7 @@ func texValues(b *brief, columns ...int) [][]string {
 	for k, i := range columns {
 		for row, line := range b.rows {
 			v := line[i]
-			if x, ok := b.sheet.Rows[row][b.from[i]].(float64); ok && aligned {
+			if x, ok := b.sheet.At(row, b.from[i]).(float64); ok && aligned {
 				v = strconv.FormatFloat(x, 'f', decimals, 64)
 			}
 			values[k] = append(values[k], texValue(v, b.columns[i].Type))

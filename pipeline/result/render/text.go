@@ -66,8 +66,10 @@ func (l layout) writeSheet(w *bufio.Writer, s *sheet.Sheet) error {
 		names[i] = c.Name
 	}
 	out := l.newWriter(w, names)
-	for _, row := range s.Rows {
-		err := out.writeRow(func(to []byte, column int) []byte { return l.appendValue(to, row[column]) })
+	row := 0
+	value := func(to []byte, column int) []byte { return l.appendValue(to, s.At(row, column)) }
+	for row = range s.Len() {
+		err := out.writeRow(value)
 		if err != nil {
 			return err
 		}

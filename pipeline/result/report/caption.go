@@ -63,7 +63,7 @@ func (f *frame) distinctOf(rows []int, column string) (values []string) {
 
 // all returns the rows of a frame.
 func (f *frame) all() (rows []int) {
-	for row := range f.Rows {
+	for row := range f.Len() {
 		rows = append(rows, row)
 	}
 	return rows

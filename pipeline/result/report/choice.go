@@ -58,20 +58,16 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 
 // of returns the frame with the rows of some cells, which cells has returned.
 func (f *frame) of(cells map[string]bool) *frame {
-	kept := *f.Sheet
-	kept.Rows = nil
-	for row, values := range f.Rows {
-		if cell := f.text(row, "cell"); cells[cell] || cells[cell+" "+f.text(row, curveColumn)] {
-			kept.Rows = append(kept.Rows, values)
-		}
-	}
-	return newFrame(&kept)
+	return newFrame(f.Filter(func(row int) bool {
+		cell := f.text(row, "cell")
+		return cells[cell] || cells[cell+" "+f.text(row, curveColumn)]
+	}))
 }
 
 // cells returns the cells of the rows of a table, each with its rounds where it has some.
 func (f *frame) cells() map[string]bool {
 	all := map[string]bool{}
-	for row := range f.Rows {
+	for row := range f.Len() {
 		id := f.text(row, "cell")
 		if rounds := f.text(row, "rounds"); rounds != "" {
 			id += " " + rounds

@@ -149,8 +149,8 @@ func TestSearches(t *testing.T) {
 	if answer := strings.Join(s.answer(), " "); !strings.Contains(answer, "3 of 3 searches are decided") {
 		t.Errorf("answer %q", answer)
 	}
-	if some := where(t, s, "find_n=200"); len(some.table.Rows) != 1 || len(some.searches[0].curve.Rows) != 3 {
-		t.Errorf("one n: %d searches, %d points", len(some.table.Rows), len(some.searches[0].curve.Rows))
+	if some := where(t, s, "find_n=200"); some.table.Len() != 1 || some.searches[0].curve.Len() != 3 {
+		t.Errorf("one n: %d searches, %d points", some.table.Len(), some.searches[0].curve.Len())
 	}
 	if _, _, err := s.Choose(Choice{What: []string{"n"}}); err == nil || !strings.Contains(err.Error(), "has find, curve") {
 		t.Errorf("error %v", err)
@@ -161,7 +161,7 @@ func TestSearches(t *testing.T) {
 func TestWhereFailures(t *testing.T) {
 	s := undecided(t)
 	for status, want := range map[string]int{"failed": 2, "infeasible": 0} {
-		if got := len(where(t, s, "status="+status).failed.Rows); got != want {
+		if got := where(t, s, "status="+status).failed.Len(); got != want {
 			t.Errorf("%s: %d rows of failures, want %d", status, got, want)
 		}
 	}
@@ -241,7 +241,13 @@ func TestCaption(t *testing.T) {
 // scale.
 func TestLearningCurve(t *testing.T) {
 	s := sizes(t)
-	s.curve.Rows[0][s.curve.index["error_low"]] = -0.5
+	errors := *s.curve.Sheet
+	s.curve.set("error_low", func(row int) any {
+		if row == 0 {
+			return -0.5
+		}
+		return errors.At(row, s.curve.index["error_low"])
+	})
 	for scale, logs := range map[string][2]bool{"": {true, false}, "linear": {false, false}, "log": {true, false},
 		"semilog": {false, true}, "log-log": {true, true}} {
 		figures, _, err := s.Choose(Choice{What: []string{"error"}, Scale: scale})
@@ -267,13 +273,9 @@ func TestFoldedFigures(t *testing.T) {
 		t.Errorf("a list: %d folded of %d", len(p.Folded), len(p.Figures))
 	}
 	s := sizes(t)
-	for i := range s.table.Rows {
-		s.table.Rows[i][s.table.index["fixed"]] = false
-		s.table.Rows[i][s.table.index["class"]] = string(rune('a' + i))
-		for j := range 3 {
-			s.curve.Rows[3*i+j][s.curve.index["class"]] = string(rune('a' + i))
-		}
-	}
+	s.table.set("fixed", func(int) any { return false })
+	s.table.set("class", func(row int) any { return string(rune('a' + row)) })
+	s.curve.set("class", func(row int) any { return string(rune('a' + row/3)) })
 	if p := s.page(); len(p.Folded) != 9 || p.Figures[0].Kind != kindSize {
 		t.Errorf("a search: %d folded of %d", len(p.Folded), len(p.Figures))
 	}
@@ -297,15 +299,14 @@ func TestMetricFigures(t *testing.T) {
 		t.Errorf("caption %q", caption)
 	}
 	few := sizes(t)
-	rows := few.curve.Rows
-	few.curve.Rows = nil
+	var rows [][]any
 	for i := range maxMetrics + 1 {
-		for _, row := range rows {
-			row = slices.Clone(row)
+		for row := range few.curve.Rows() {
 			row[few.curve.index["class"]] = fmt.Sprint("class ", i)
-			few.curve.Rows = append(few.curve.Rows, row)
+			rows = append(rows, row)
 		}
 	}
+	*few.curve.Sheet = *sheet.Of("curve", few.curve.Columns, rows...)
 	if p := few.page(); len(p.Metrics) > 0 || !slices.Equal(p.MetricsLeft, []string{"m_loss"}) {
 		t.Errorf("%d figures of metrics, left %q", len(p.Metrics), p.MetricsLeft)
 	}

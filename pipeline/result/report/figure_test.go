@@ -65,9 +65,7 @@ func TestFigureOfEachParameter(t *testing.T) {
 // A parameter that zip pairs with another is no setting of its own, and the figure says so.
 func TestPairedParameter(t *testing.T) {
 	s := learned(t, 10)
-	for _, r := range s.table.Rows {
-		r[s.table.index["margin"]] = 1 / float64(r[s.table.index["d"]].(int64))
-	}
+	s.table.set("margin", func(row int) any { return 1 / s.table.number(row, "d") })
 	f := named(t, s, "n-parities-d")
 	if got := keyNames(f); !slices.Equal(got, []string{"epsilon"}) || f.Notes[0] != "Along a line also changes: margin." {
 		t.Errorf("settings %v, notes %q", got, f.Notes)
@@ -187,12 +185,13 @@ func TestColumnsOfThePage(t *testing.T) {
 func TestOldTable(t *testing.T) {
 	s := learned(t, 10)
 	for _, name := range []string{"n_model", "n_model_low", "n_model_high", "sample", "fixed"} {
-		i := s.table.index[name]
-		s.table.Columns = slices.Delete(s.table.Columns, i, i+1)
-		for j, r := range s.table.Rows {
-			s.table.Rows[j] = slices.Delete(r, i, i+1)
+		var others []int
+		for i, c := range s.table.Columns {
+			if c.Name != name {
+				others = append(others, i)
+			}
 		}
-		s.whole.table = newFrame(s.table.Sheet)
+		s.whole.table = newFrame(s.table.Select(others))
 		s.split()
 	}
 	s.fits = newFrame(nil)
@@ -209,9 +208,7 @@ func TestOldTable(t *testing.T) {
 // the lower edge.
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)
-	for _, r := range s.table.Rows {
-		r[s.table.index["paper_n"]] = 4e12
-	}
+	s.table.set("paper_n", func(int) any { return 4e12 })
 	f := named(t, s, "n-parities-d")
 	if f.has(Printed) || !f.has(Proved) ||
 		!slices.Contains(f.Notes, "Not drawn, as it is too far from what is measured: printed bound, up to 4e+12.") ||

@@ -22,7 +22,7 @@ func (f *Figure) fit(s *Sweep, g *group, m measure, x string) {
 	if m.value != sampleSize.value && m.value != regret.value || m.loose {
 		return
 	}
-	for row := range fits.Rows {
+	for row := range fits.Len() {
 		slope, intercept := fits.number(row, "slope"), fits.number(row, "intercept")
 		if fits.text(row, "x") != x && schemas.ParamPrefix+fits.text(row, "x") != x || math.IsNaN(slope) ||
 			math.IsNaN(intercept) {

@@ -21,7 +21,7 @@ type group struct {
 func groups(f *frame) []*group {
 	var all []*group
 	by := map[string]*group{}
-	for row := range f.Rows {
+	for row := range f.Len() {
 		var parts []string
 		for _, column := range []string{"class", "file", "data"} {
 			if v := f.text(row, column); v != "" {

@@ -174,7 +174,7 @@ func (s *Sweep) metricOf(name string) schemas.Metric {
 func (s *Sweep) metrics() (names []string) {
 	for i, c := range s.curve.Columns {
 		name, ok := strings.CutPrefix(c.Name, schemas.MetricPrefix)
-		if ok && slices.ContainsFunc(s.curve.Rows, func(row []any) bool { return row[i] != nil }) {
+		if ok && slices.ContainsFunc(s.curve.Distinct(i), func(v any) bool { return v != nil }) {
 			names = append(names, name)
 		}
 	}
@@ -183,10 +183,10 @@ func (s *Sweep) metrics() (names []string) {
 
 // listed reports whether the sample sizes of all cells were given, not searched for.
 func (s *Sweep) listed() bool {
-	for row := range s.sized.Rows {
+	for row := range s.sized.Len() {
 		if s.sized.value(row, "fixed") != true {
 			return false
 		}
 	}
-	return len(s.sized.Rows) > 0
+	return s.sized.Len() > 0
 }

@@ -305,13 +305,13 @@ func (s *Sweep) facts() (all [][2]string) {
 // overhead compares the time of trials with the time of the machine, in words.
 func (s *Sweep) overhead() string {
 	busy, wall := 0.0, 0.0
-	for row := range s.timing.Rows {
+	for row := range s.timing.Len() {
 		busy += s.timing.number(row, "seconds")
 	}
 	for _, r := range s.manifest.Runs {
 		wall += r.Seconds
 	}
-	if len(s.timing.Rows) == 0 || wall == 0 {
+	if s.timing.Len() == 0 || wall == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("trials took %s of plugins' time; the runs took %s", seconds(busy), seconds(wall))

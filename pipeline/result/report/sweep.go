@@ -156,7 +156,7 @@ func (f *frame) has(column string) bool { _, ok := f.index[column]; return ok }
 
 func (f *frame) value(row int, column string) any {
 	if i, ok := f.index[column]; ok {
-		return f.Rows[row][i]
+		return f.At(row, i)
 	}
 	return nil
 }
@@ -169,14 +169,7 @@ func (f *frame) text(row int, column string) string { return text(f.value(row, c
 
 // with returns the frame with the rows whose value in a column reads so.
 func (f *frame) with(column, text string) *frame {
-	kept := *f.Sheet
-	kept.Rows = nil
-	for row, values := range f.Rows {
-		if f.text(row, column) == text {
-			kept.Rows = append(kept.Rows, values)
-		}
-	}
-	return newFrame(&kept)
+	return newFrame(f.Filter(func(row int) bool { return f.text(row, column) == text }))
 }
 
 // keys returns the columns that say what a cell is, but for its id. The rounds of a game and the

@@ -19,7 +19,6 @@ type row = map[string]any
 // frameOf makes a frame of rows that name their columns. A column's type is that of its first
 // value.
 func frameOf(name string, rows []row, order ...schemas.Column) *frame {
-	s := &sheet.Sheet{Name: name}
 	known := map[string]bool{}
 	more := map[string]bool{}
 	for _, c := range order {
@@ -30,20 +29,26 @@ func frameOf(name string, rows []row, order ...schemas.Column) *frame {
 			more[k] = more[k] || !known[k]
 		}
 	}
-	s.Columns = slices.Clone(order)
+	columns := slices.Clone(order)
 	for _, k := range slices.Sorted(maps.Keys(more)) {
 		if more[k] {
-			s.Columns = append(s.Columns, schemas.Column{Name: k, Type: typeOf(rows, k)})
+			columns = append(columns, schemas.Column{Name: k, Type: typeOf(rows, k)})
 		}
 	}
+	var lines [][]any
 	for _, r := range rows {
-		line := make([]any, len(s.Columns))
-		for i, c := range s.Columns {
-			line[i] = r[c.Name]
+		var line []any
+		for _, c := range columns {
+			line = append(line, r[c.Name])
 		}
-		s.Rows = append(s.Rows, line)
+		lines = append(lines, line)
 	}
-	return newFrame(s)
+	return newFrame(sheet.Of(name, columns, lines...))
+}
+
+// set changes the values of a column, also in the frames that share f's sheet.
+func (f *frame) set(column string, value func(row int) any) {
+	*f.Sheet = *f.Replace(f.index[column], value)
 }
 
 func typeOf(rows []row, column string) schemas.ColumnType {
@@ -190,20 +195,28 @@ func hostile(t testing.TB) *Sweep {
 	s.failed = frameOf("failures", []row{{"cell": "1", "n": int64(16), "status": "failed", "kind": "panic",
 		"reason": "no", "trials": int64(1), "first": "1/16/0"}})
 	for _, f := range []*frame{s.table, s.curve, s.fits, s.failed} {
-		for _, r := range f.Rows {
-			for i, v := range r {
-				if text, ok := v.(string); ok && f.Columns[i].Name != "cell" && f.Columns[i].Name != "status" {
-					r[i] = attack + text
-				}
+		for _, c := range f.Columns {
+			if c.Name == "cell" || c.Name == "status" {
+				continue
 			}
+			before := *f.Sheet
+			f.set(c.Name, func(row int) any {
+				v := before.At(row, f.index[c.Name])
+				if text, ok := v.(string); ok {
+					return attack + text
+				}
+				return v
+			})
 		}
 	}
-	for i, r := range s.table.Rows {
-		if i%2 == 0 {
-			r[s.table.index["distribution"]] = attack
-			r[s.table.index["status"]] = attack
-			r[s.table.index["reason"]] = attack
-		}
+	for _, name := range []string{"distribution", "status", "reason"} {
+		before := *s.table.Sheet
+		s.table.set(name, func(row int) any {
+			if row%2 == 0 {
+				return attack
+			}
+			return before.At(row, s.table.index[name])
+		})
 	}
 	s.manifest.Name, s.source = attack, "name: "+attack
 	s.manifest.Facts = map[string]string{"host": attack}

@@ -16,7 +16,7 @@ import (
 
 // answer says in sentences what the sweep found.
 func (s *Sweep) answer() []string {
-	if len(s.table.Rows) == 0 {
+	if s.table.Len() == 0 {
 		return []string{"The sweep has no cells."}
 	}
 	if s.online() {
@@ -26,7 +26,7 @@ func (s *Sweep) answer() []string {
 	count := map[string]int{}
 	held, bounded := 0, 0
 	var least, most []float64
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		algorithms[s.table.text(row, "algorithm")] = true
 		class, file, data := s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")
 		problems[class+" "+file+" "+data] = true
@@ -44,7 +44,7 @@ func (s *Sweep) answer() []string {
 		question, cells = "What suffices at a given n?", [2]string{"search", "searches"}
 	}
 	what := fmt.Sprintf("%s Measured for %s in %s on %s.", question,
-		wording.Count(len(algorithms), "algorithm"), wording.CountOf(len(s.table.Rows), cells[0], cells[1]),
+		wording.Count(len(algorithms), "algorithm"), wording.CountOf(s.table.Len(), cells[0], cells[1]),
 		wording.CountOf(len(problems), "concept class or population", "concept classes or populations"))
 	all := []string{what, s.decided(count)}
 	low, _, _ := span(least)
@@ -82,7 +82,7 @@ func (s *Sweep) decided(count map[string]int) string {
 	if s.onlySearches() {
 		cells = "searches"
 	}
-	text := fmt.Sprintf("%d of %d %s are decided", count["decided"], len(s.table.Rows), cells)
+	text := fmt.Sprintf("%d of %d %s are decided", count["decided"], s.table.Len(), cells)
 	if len(parts) > 0 {
 		text += " (others: " + strings.Join(parts, ", ") + ")"
 	}
@@ -102,7 +102,7 @@ func (s *Sweep) decided(count map[string]int) string {
 }
 
 // onlySearches reports whether all that was searched for are other numbers than n.
-func (s *Sweep) onlySearches() bool { return len(s.searches) > 0 && len(s.sized.Rows) == 0 }
+func (s *Sweep) onlySearches() bool { return len(s.searches) > 0 && s.sized.Len() == 0 }
 
 // confidence says how sure all brackets of the table are together.
 func (s *Sweep) confidence() string {
@@ -131,7 +131,7 @@ func (s *Sweep) confidence() string {
 func (s *Sweep) gamesAnswer() []string {
 	algorithms := map[string]bool{}
 	sequences, held, bounded := 0.0, 0, 0
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		algorithms[s.table.text(row, "algorithm")] = true
 		sequences += s.table.number(row, "trials")
 		if s.table.value(row, "theory_regret") != nil {
@@ -141,7 +141,7 @@ func (s *Sweep) gamesAnswer() []string {
 	}
 	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
 		wording.Count(len(algorithms), "algorithm"), sequences,
-		wording.Count(len(s.table.Rows), "setting"))}
+		wording.Count(s.table.Len(), "setting"))}
 	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
 		"intervals do not hold all at once.")
 	return append(all, s.verdict(held, bounded, "the mean regret")...)
@@ -150,7 +150,7 @@ func (s *Sweep) gamesAnswer() []string {
 // problems says of each problem who labels its points, and what its data are like.
 func (s *Sweep) problems() (all []string) {
 	said, drawn := map[string]bool{}, false
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		p := schemas.Problem{
 			Class: s.table.text(row, "class"), Distribution: s.table.text(row, "distribution"),
 			Target: s.table.text(row, "target"), Disguise: s.table.value(row, "disguise") == true,
@@ -215,12 +215,12 @@ func (s *Sweep) unknown() []unknown {
 			all = append(all, unknown{What: line})
 		}
 	}
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		if status := s.table.text(row, "status"); status != "decided" && status != "" {
 			note(row, status, s.why(row, status))
 		}
 	}
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		if n := s.table.number(row, "failed"); n > 0 {
 			note(row, "", "Some trials failed: they count as no success.")
 		}
@@ -235,7 +235,7 @@ func (s *Sweep) unknown() []unknown {
 	if s.online() {
 		theory = "theory_regret"
 	}
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		if s.table.value(row, theory) == nil {
 			note(row, "", "No proved bound that is finite is known here.")
 		}
@@ -267,14 +267,14 @@ const mostFailures = 50
 // failures of the last run, the first of each kind.
 func (s *Sweep) failures() (all []schemas.Failure) {
 	names := map[string]string{}
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		names[s.table.text(row, "cell")] = s.table.text(row, "algorithm")
 	}
 	f := s.failed
-	for row := range f.Rows {
+	for row := range f.Len() {
 		if row == mostFailures {
 			return append(all, schemas.Failure{What: fmt.Sprintf("%d more: shatter query DIR \"from failures\"",
-				len(f.Rows)-row), Count: int64(len(f.Rows) - row)})
+				f.Len()-row), Count: int64(f.Len() - row)})
 		}
 		all = append(all, schemas.Failure{
 			Kind: strings.TrimSpace(f.text(row, "status") + ": " + f.text(row, "kind")), Count: int64(f.number(row, "trials")),
@@ -304,7 +304,7 @@ func (s *Sweep) alarms() (all []string) {
 
 // refuted names the bounds that rows of the table refute.
 func (s *Sweep) refuted() (all []string) {
-	for row := range s.table.Rows {
+	for row := range s.table.Len() {
 		if what := s.table.text(row, "contradicts"); what != "" {
 			all = append(all, fmt.Sprintf("%s (cell %s): %s.", s.table.text(row, "algorithm"), s.table.text(row, "cell"), what))
 		}

@@ -28,12 +28,9 @@ func (s *Sheet) Select(columns []int) *Sheet {
 		return s
 	}
 	kept := *s
-	kept.Columns, kept.Rows = nil, make([][]any, len(s.Rows))
+	kept.Columns, kept.values = nil, nil
 	for _, i := range columns {
-		kept.Columns = append(kept.Columns, s.Columns[i])
-		for j, row := range s.Rows {
-			kept.Rows[j] = append(kept.Rows[j], row[i])
-		}
+		kept.Columns, kept.values = append(kept.Columns, s.Columns[i]), append(kept.values, s.values[i])
 	}
 	return &kept
 }
@@ -58,11 +55,13 @@ func (s *Sheet) Sort(names ...string) (*Sheet, error) {
 		}
 		keys = append(keys, k)
 	}
-	sorted := *s
-	sorted.Rows = slices.Clone(s.Rows)
-	slices.SortStableFunc(sorted.Rows, func(a, b []any) int {
+	rows := make([]int, s.rows)
+	for i := range rows {
+		rows[i] = i
+	}
+	slices.SortStableFunc(rows, func(a, b int) int {
 		for _, k := range keys {
-			x, y := a[k.column], b[k.column]
+			x, y := s.At(a, k.column), s.At(b, k.column)
 			switch {
 			case x == nil && y == nil:
 			case x == nil:
@@ -77,7 +76,7 @@ func (s *Sheet) Sort(names ...string) (*Sheet, error) {
 		}
 		return 0
 	})
-	return &sorted, nil
+	return s.Take(rows), nil
 }
 
 // compare compares two values of one column.
@@ -99,28 +98,22 @@ func (s *Sheet) WithColumns(of *Sheet, wanted func(name string) bool) *Sheet {
 	if at < 0 || from < 0 {
 		return s
 	}
-	rows := map[any][]any{}
-	for _, row := range of.Rows {
-		rows[row[from]] = row
+	rows := map[any]int{}
+	for row := range of.rows {
+		rows[of.At(row, from)] = row
 	}
-	var added []int
-	joined := *s
-	joined.Columns = slices.Clone(s.Columns)
+	joined, next := s, at+1
 	for i, c := range of.Columns {
-		if wanted(c.Name) && schemas.IndexOf(s.Columns, c.Name) < 0 {
-			added = append(added, i)
-			joined.Columns = slices.Insert(joined.Columns, at+len(added), c)
+		if !wanted(c.Name) || schemas.IndexOf(s.Columns, c.Name) >= 0 {
+			continue
 		}
-	}
-	joined.Rows = make([][]any, len(s.Rows))
-	for j, row := range s.Rows {
-		values := make([]any, len(added))
-		if known := rows[row[at]]; known != nil {
-			for k, i := range added {
-				values[k] = known[i]
+		joined = joined.Insert(next, c, func(row int) any {
+			if known, ok := rows[s.At(row, at)]; ok {
+				return of.At(known, i)
 			}
-		}
-		joined.Rows[j] = slices.Insert(slices.Clone(row), at+1, values...)
+			return nil
+		})
+		next++
 	}
-	return &joined
+	return joined
 }

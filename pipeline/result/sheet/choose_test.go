@@ -16,19 +16,18 @@ func textOf(s *Sheet) string {
 		names = append(names, c.Name)
 	}
 	lines = append(lines, strings.Join(names, " "))
-	for _, row := range s.Rows {
+	for row := range s.Rows() {
 		lines = append(lines, strings.Trim(fmt.Sprint(row), "[]"))
 	}
 	return strings.Join(lines, "|")
 }
 
 func TestChoose(t *testing.T) {
-	s := &Sheet{Name: "table", Columns: []schemas.Column{
+	s := Of("table", []schemas.Column{
 		{Name: "cell", Type: schemas.TextColumn}, {Name: "n", Type: schemas.IntColumn},
 		{Name: "p_eta", Type: schemas.FloatColumn}, {Name: "held", Type: schemas.BoolColumn},
-	}, Rows: [][]any{
-		{"a", int64(10), 0.5, true}, {"b", int64(9), nil, false}, {"c", int64(10), 0.25, false}, {"d", nil, 2.0, true},
-	}}
+	}, []any{"a", int64(10), 0.5, true}, []any{"b", int64(9), nil, false}, []any{"c", int64(10), 0.25, false},
+		[]any{"d", nil, 2.0, true})
 	for _, c := range []struct{ columns, sort, want string }{
 		{"", "", "cell n p_eta held|a 10 0.5 true|b 9 <nil> false|c 10 0.25 false|d <nil> 2 true"},
 		{"eta cell eta", "", "p_eta cell p_eta|0.5 a 0.5|<nil> b <nil>|0.25 c 0.25|2 d 2"},
@@ -53,7 +52,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("columns %q sort %q: %s, want %s", c.columns, c.sort, got, c.want)
 		}
 	}
-	bounds := &Sheet{Columns: []schemas.Column{{Name: "cell"}, {Name: "n"}}, Rows: [][]any{{"c", 1}, {"a", 2}, {"x", 3}}}
+	bounds := Of("bounds", []schemas.Column{{Name: "cell"}, {Name: "n"}}, []any{"c", 1}, []any{"a", 2}, []any{"x", 3})
 	joined := bounds.WithColumns(s, func(name string) bool { return name != "held" })
 	if got, want := textOf(joined), "cell p_eta n|c 0.25 1|a 0.5 2|x <nil> 3"; got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -147,8 +147,15 @@ func (s *Sheet) WriteParquet(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(pw.Append(s.Build), pw.Close())
+	for first := 0; err == nil && (first == 0 || first < s.rows); first += buildRows { // once where there is no row
+		err = pw.Append(func(to []array.Builder) { s.build(to, first, min(first+buildRows, s.rows)) })
+	}
+	return cmp.Or(err, pw.Close())
 }
+
+// buildRows is the number of rows that are handed to the Parquet library at a time: a multiple of those
+// that it writes before it looks whether a page is full, so that the pages do not depend on it.
+const buildRows = 8 << 10
 
 // Metadata returns what the metadata of a file say of the sheet beside version and name: keys, each
 // followed by its value.
@@ -160,10 +167,14 @@ func (s *Sheet) Metadata() []string {
 }
 
 // Build appends the rows to the builders, one per column.
-func (s *Sheet) Build(to []array.Builder) {
-	for _, row := range s.Rows {
-		for i, v := range row {
-			appendValue(to[i], v)
+func (s *Sheet) Build(to []array.Builder) { s.build(to, 0, s.rows) }
+
+// build appends the rows from first to before last.
+func (s *Sheet) build(to []array.Builder, first, last int) {
+	for i, c := range s.values {
+		to[i].Reserve(last - first)
+		for row := first; row < last; row++ {
+			appendValue(to[i], c.at(row))
 		}
 	}
 }

@@ -146,30 +146,25 @@ func (s *Sheet) read(r *Reader) error {
 	return nil
 }
 
-// maxWidth is the number of columns up to which a row gets its place at once: a result has fewer, and
-// a file may say anything.
-const maxWidth = 200
-
 // readColumn reads column i: see RecoverDamage.
 func (s *Sheet) readColumn(r *Reader, i int) error {
 	c, values, err := columnValues(r.arrow, i, r.Rows)
 	if err != nil {
 		return err
 	}
-	if s.Rows == nil {
-		s.Rows = make([][]any, r.Rows) // as many as there are values, whatever the file says
-		if columns := r.File.MetaData().Schema.NumColumns(); columns <= maxWidth {
-			for row := range s.Rows {
-				s.Rows[row] = make([]any, 0, columns)
-			}
-		}
-	}
 	c.Label = r.label(i)
-	s.Columns = append(s.Columns, c)
-	for row, v := range values {
-		s.Rows[row] = append(s.Rows[row], v)
-	}
+	s.rows = len(values) // as many as there are, whatever the file says
+	kept := gather(len(values), func(row int) any { return values[row] }).each(own)
+	s.Columns, s.values = append(s.Columns, c), append(s.values, kept)
 	return nil
+}
+
+// own returns a value that shares no memory with a whole column.
+func own(v any) any {
+	if text, ok := v.(string); ok {
+		return strings.Clone(text)
+	}
+	return v
 }
 
 // columnValues reads column i of a file that says it has the given number of rows.

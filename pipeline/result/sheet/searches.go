@@ -22,27 +22,33 @@ func (s *Sheet) FoldSearches() *Sheet {
 	if id < 0 || s.Name != "table" {
 		return s
 	}
-	rows := map[any][][]any{}
-	folded := *s
-	folded.Rows = nil
-	for _, row := range s.Rows {
-		if row[id] != nil {
-			rows[row[id]] = append(rows[row[id]], row)
+	rows := map[any][]int{}
+	for row := range s.rows {
+		if of := s.At(row, id); of != nil {
+			rows[of] = append(rows[of], row)
 		}
 	}
-	for _, row := range s.Rows {
-		if row[id] == nil {
-			folded.Rows = append(folded.Rows, row)
-		} else if of := rows[row[id]]; of != nil {
-			folded.Rows = append(folded.Rows, foldSearch(s, of))
-			delete(rows, row[id])
+	if len(rows) == 0 {
+		return s
+	}
+	var folded [][]any
+	for row := range s.rows {
+		search := s.At(row, id)
+		if search == nil {
+			folded = append(folded, s.Row(row))
+		} else if of := rows[search]; of != nil {
+			folded = append(folded, foldSearch(s, of))
+			delete(rows, search)
 		}
 	}
-	return &folded
+	out := Of(s.Name, s.Columns, folded...)
+	out.Confidence, out.Title, out.Notes = s.Confidence, s.Title, s.Notes
+	return out
 }
 
 // foldSearch returns one row for those of a search.
-func foldSearch(s *Sheet, rows [][]any) []any {
+func foldSearch(s *Sheet, of []int) []any {
+	rows := slices.Collect(s.Take(of).Rows())
 	at := func(name string) int { return schemas.IndexOf(s.Columns, name) }
 	axis := -1
 	if name, ok := rows[0][at("find")].(string); ok {

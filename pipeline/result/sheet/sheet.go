@@ -13,11 +13,14 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Sheet is a table with its columns, as it is written, read and shown.
+// Sheet is a table with its columns, as it is written, read and shown. A value is nil, a string, an
+// int64, a float64 or a bool, as the type of its column says. Of each column every different value is
+// kept once: grids repeat most of theirs in many rows.
 type Sheet struct {
 	Name    string // table, curve, bounds, fits or timing
 	Columns []schemas.Column
-	Rows    [][]any // nil, string, int64, float64 or bool, as the column's type says
+	rows    int
+	values  []column // as many as there are Columns
 
 	Confidence float64 // that no bracket of the table is wrong; 0: none is stated
 	Title      string  // of the sweep and its result: a comment in tex
@@ -27,18 +30,28 @@ type Sheet struct {
 
 // New makes a sheet of rows, whose values it reads by way of the columns.
 func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sheet, error) {
-	s := &Sheet{Name: name, Columns: schemas.Plain(columns), Rows: make([][]any, len(rows))}
-	for i := range rows {
-		s.Rows[i] = make([]any, len(columns))
-		for j, c := range columns {
+	s := &Sheet{Name: name, Columns: schemas.Plain(columns), rows: len(rows), values: make([]column, len(columns))}
+	for j, c := range columns {
+		var g gatherer
+		for i := range rows {
 			v, err := convert(c.Value(&rows[i]), c.Type)
 			if err != nil {
 				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, i, c.Name, err)
 			}
-			s.Rows[i][j] = v
+			g.add(v)
 		}
+		s.values[j] = g.column
 	}
 	return s, nil
+}
+
+// Of makes a sheet of rows, each of which has a value for each column.
+func Of(name string, columns []schemas.Column, rows ...[]any) *Sheet {
+	s := &Sheet{Name: name, Columns: columns, rows: len(rows)}
+	for j := range columns {
+		s.values = append(s.values, gather(len(rows), func(i int) any { return rows[i][j] }))
+	}
+	return s
 }
 
 // convert returns v as a value of a column whose type other rows may have made wider.

@@ -36,8 +36,10 @@ func ParseConditions(texts []string) ([]Condition, error) {
 // Where returns the sheet with the rows that meet all conditions. A condition that no row meets on
 // its own is an error, and so is a column that the sheet has not.
 func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
-	kept := *s
-	kept.Rows = slices.Clone(s.Rows)
+	rows := make([]int, s.rows)
+	for i := range rows {
+		rows[i] = i
+	}
 	for _, c := range conditions {
 		i, err := s.Find(c.Column)
 		if err != nil {
@@ -48,18 +50,20 @@ func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 				return nil, fmt.Errorf("%s=%s: a second condition needs a --where of its own",
 					c.Column, strings.Join(c.Values, ","))
 			}
-			if !slices.ContainsFunc(s.Rows, func(row []any) bool { return means(value, row[i]) }) {
+			if !slices.ContainsFunc(s.Distinct(i), func(v any) bool { return means(value, v) }) {
 				return nil, fmt.Errorf("%s=%s: no row has this value; there %s", c.Column, value, s.valuesOf(i))
 			}
 		}
-		kept.Rows = slices.DeleteFunc(kept.Rows, func(row []any) bool {
-			return !slices.ContainsFunc(c.Values, func(value string) bool { return means(value, row[i]) })
-		})
+		met := make([]bool, len(s.values[i].values))
+		for place, v := range s.values[i].values {
+			met[place] = slices.ContainsFunc(c.Values, func(value string) bool { return means(value, v) })
+		}
+		rows = slices.DeleteFunc(rows, func(row int) bool { return !met[s.values[i].place(row)] })
 	}
-	if len(kept.Rows) == 0 && len(s.Rows) > 0 {
+	if len(rows) == 0 && s.rows > 0 {
 		return nil, fmt.Errorf("no row meets all %d conditions: each is met by some, but not together", len(conditions))
 	}
-	return &kept, nil
+	return s.Take(rows), nil
 }
 
 // Find returns the index of the column that a person means by a name: that of the column, or of a
@@ -111,9 +115,9 @@ const mostValues = 12
 // valuesOf says in a message which values a column has.
 func (s *Sheet) valuesOf(column int) string {
 	var values []string
-	for _, row := range s.Rows {
-		v := Text(row[column])
-		if row[column] == nil {
+	for _, value := range s.Distinct(column) {
+		v := Text(value)
+		if value == nil {
 			v = None
 		}
 		if !slices.Contains(values, v) {

@@ -9,19 +9,16 @@ import (
 )
 
 func TestWhere(t *testing.T) {
-	s := &sheet.Sheet{
-		Name: "table",
-		Columns: []schemas.Column{
-			{Name: "cell", Type: schemas.TextColumn}, {Name: "epsilon", Type: schemas.FloatColumn},
-			{Name: "noise", Type: schemas.TextColumn}, {Name: "p_rounds", Type: schemas.IntColumn},
-		},
-		Rows: [][]any{
-			{"a", 0.5, "none", int64(10)},
-			{"b", 0.5, "random", int64(20)},
-			{"c", 1.0, "random", int64(10)},
-			{"d", nil, "random", nil},
-		},
+	columns := []schemas.Column{
+		{Name: "cell", Type: schemas.TextColumn}, {Name: "epsilon", Type: schemas.FloatColumn},
+		{Name: "noise", Type: schemas.TextColumn}, {Name: "p_rounds", Type: schemas.IntColumn},
 	}
+	s := sheet.Of("table", columns,
+		[]any{"a", 0.5, "none", int64(10)},
+		[]any{"b", 0.5, "random", int64(20)},
+		[]any{"c", 1.0, "random", int64(10)},
+		[]any{"d", nil, "random", nil},
+	)
 	for _, x := range []struct{ where, want string }{
 		{"", "abcd"},
 		{"epsilon=0.5", "ab"},
@@ -45,7 +42,7 @@ func TestWhere(t *testing.T) {
 		if err == nil {
 			var kept *sheet.Sheet
 			if kept, err = s.Where(conditions...); err == nil {
-				for _, row := range kept.Rows {
+				for row := range kept.Rows() {
 					got += row[0].(string)
 				}
 			}
@@ -57,7 +54,7 @@ func TestWhere(t *testing.T) {
 			t.Errorf("--where %q keeps %s, not %s", x.where, got, x.want)
 		}
 	}
-	if len(s.Rows) != 4 {
+	if s.Len() != 4 {
 		t.Error("the sheet itself has lost rows")
 	}
 }

@@ -1,0 +1,212 @@
+package sheet
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// column holds the values of a column, each different one once.
+type column struct {
+	values []any    // in the order of their first rows
+	places []uint32 // of each row's value in values; nil where there is but one value
+}
+
+// at returns the value of a row.
+func (c column) at(row int) any { return c.values[c.place(row)] }
+
+// place returns the index of a row's value in values.
+func (c column) place(row int) int {
+	if c.places == nil {
+		return 0
+	}
+	return int(c.places[row])
+}
+
+// gatherer collects the values of a column row by row. The zero value has none.
+type gatherer struct {
+	column column
+	rows   int
+	last   uint32 // place of the last row's value
+	texts  map[string]uint32
+	others map[any]uint32 // floats by their bits: 0 is not -0
+}
+
+type floatBits uint64
+
+func (g *gatherer) add(v any) {
+	place, known := g.find(v)
+	if !known {
+		place = uint32(len(g.column.values))
+		g.column.values = append(g.column.values, v)
+		g.learn(v, place)
+	}
+	if place != 0 && g.column.places == nil {
+		g.column.places = make([]uint32, g.rows, max(64, 2*g.rows))
+	}
+	if g.column.places != nil {
+		g.column.places = append(g.column.places, place)
+	}
+	g.rows, g.last = g.rows+1, place
+}
+
+// find returns the place of a value that was seen.
+func (g *gatherer) find(v any) (place uint32, known bool) {
+	if g.rows > 0 && same(g.column.values[g.last], v) {
+		return g.last, true
+	}
+	switch v := v.(type) {
+	case string:
+		place, known = g.texts[v]
+	case float64:
+		place, known = g.others[floatBits(math.Float64bits(v))]
+	default:
+		place, known = g.others[v]
+	}
+	return place, known
+}
+
+// same reports whether two values are equal to the bit.
+func same(a, b any) bool {
+	x, isFloat := a.(float64)
+	y, alike := b.(float64)
+	if isFloat && alike {
+		return math.Float64bits(x) == math.Float64bits(y)
+	}
+	return a == b
+}
+
+// learn notes the place of a value.
+func (g *gatherer) learn(v any, place uint32) {
+	if g.others == nil {
+		g.texts, g.others = map[string]uint32{}, map[any]uint32{}
+	}
+	switch v := v.(type) {
+	case string:
+		g.texts[v] = place
+	case float64:
+		g.others[floatBits(math.Float64bits(v))] = place
+	default:
+		g.others[v] = place
+	}
+}
+
+// gather returns the column of a number of rows whose values value returns.
+func gather(rows int, value func(row int) any) column {
+	var g gatherer
+	for row := range rows {
+		g.add(value(row))
+	}
+	return g.column
+}
+
+// take returns the column of the given rows of c. It may keep values that none of them has.
+func (c column) take(rows []int) column {
+	if c.places == nil {
+		return c
+	}
+	places := make([]uint32, len(rows))
+	for i, row := range rows {
+		places[i] = c.places[row]
+	}
+	return column{c.values, places}
+}
+
+// each returns the column with f of every value.
+func (c column) each(f func(any) any) column {
+	changed := make([]any, len(c.values))
+	for i, v := range c.values {
+		changed[i] = f(v)
+	}
+	return column{changed, c.places}
+}
+
+// Len returns the number of rows.
+func (s *Sheet) Len() int { return s.rows }
+
+// At returns the value of a row in the column of an index.
+func (s *Sheet) At(row, column int) any { return s.values[column].at(row) }
+
+// Row returns the values of a row, in a slice of their own.
+func (s *Sheet) Row(row int) []any {
+	values := make([]any, len(s.values))
+	for i, c := range s.values {
+		values[i] = c.at(row)
+	}
+	return values
+}
+
+// Rows returns all rows, as Row does.
+func (s *Sheet) Rows() iter.Seq[[]any] {
+	return func(yield func([]any) bool) {
+		for row := range s.rows {
+			if !yield(s.Row(row)) {
+				return
+			}
+		}
+	}
+}
+
+// Take returns the sheet with the given rows, in their order.
+func (s *Sheet) Take(rows []int) *Sheet {
+	kept := *s
+	kept.rows, kept.values = len(rows), make([]column, len(s.values))
+	for i, c := range s.values {
+		kept.values[i] = c.take(rows)
+	}
+	return &kept
+}
+
+// Filter returns the sheet with the rows that keep reports true of.
+func (s *Sheet) Filter(keep func(row int) bool) *Sheet {
+	var rows []int
+	for row := range s.rows {
+		if keep(row) {
+			rows = append(rows, row)
+		}
+	}
+	return s.Take(rows)
+}
+
+// Replace returns the sheet with what value returns for each row in the column of an index.
+func (s *Sheet) Replace(column int, value func(row int) any) *Sheet {
+	changed := *s
+	changed.values = slices.Clone(s.values)
+	changed.values[column] = gather(s.rows, value)
+	return &changed
+}
+
+// Insert returns the sheet with a column before the one of an index, or with a last one where the
+// index is the number of columns. value returns its values.
+func (s *Sheet) Insert(before int, c schemas.Column, value func(row int) any) *Sheet {
+	joined := *s
+	joined.Columns = slices.Insert(slices.Clone(s.Columns), before, c)
+	joined.values = slices.Insert(slices.Clone(s.values), before, gather(s.rows, value))
+	return &joined
+}
+
+// Values returns the different values of the column of an index, some of which no row may have, and a
+// function that returns the index of a row's value among them.
+func (s *Sheet) Values(column int) (values []any, place func(row int) int) {
+	c := s.values[column]
+	return c.values, c.place
+}
+
+// Distinct returns the values that rows have in the column of an index, each once, in the order of the
+// rows.
+func (s *Sheet) Distinct(column int) (distinct []any) {
+	values, place := s.Values(column)
+	seen := make([]bool, len(values))
+	for row := range s.rows {
+		if at := place(row); !seen[at] {
+			seen[at] = true
+			distinct = append(distinct, values[at])
+		}
+		if len(distinct) == len(values) {
+			break
+		}
+	}
+	return distinct
+}

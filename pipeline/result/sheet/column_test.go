@@ -1,0 +1,73 @@
+package sheet
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// A column gives back what it was made of, to the bit, whatever rows are taken of it.
+func TestColumn(t *testing.T) {
+	values := []any{nil, "", "a", "b", int64(0), int64(1), 0.0, math.Copysign(0, -1), 1.5, math.NaN(), true, false}
+	bits := func(v any) any {
+		if f, ok := v.(float64); ok {
+			return floatBits(math.Float64bits(f))
+		}
+		return v
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.SampledFrom(values), 0, 40).Draw(t, "values")
+		c := gather(len(want), func(row int) any { return want[row] })
+		s := &Sheet{rows: len(want), values: []column{c}}
+		for row, v := range want {
+			if got := s.At(row, 0); bits(got) != bits(v) {
+				t.Fatalf("row %d is %v, not %v", row, got, v)
+			}
+		}
+		var distinct []any
+		for _, v := range want {
+			if !slices.ContainsFunc(distinct, func(old any) bool { return bits(old) == bits(v) }) {
+				distinct = append(distinct, v)
+			}
+		}
+		if got := s.Distinct(0); fmt.Sprint(got) != fmt.Sprint(distinct) || len(c.values) != len(distinct) {
+			t.Fatalf("distinct values %v, not %v", got, distinct)
+		}
+		if len(want) == 0 {
+			return
+		}
+		rows := rapid.SliceOfN(rapid.IntRange(0, len(want)-1), 0, 40).Draw(t, "rows")
+		taken := s.Take(rows)
+		for i, row := range rows {
+			if got := taken.At(i, 0); bits(got) != bits(want[row]) {
+				t.Fatalf("row %d of those that were taken is %v, not %v", i, got, want[row])
+			}
+		}
+	})
+}
+
+// Columns are inserted and replaced in a copy.
+func TestInsert(t *testing.T) {
+	whole := schemas.Column{Name: "n", Type: schemas.IntColumn}
+	s := Of("table", []schemas.Column{{Name: "cell", Type: schemas.TextColumn}}, []any{"a"}, []any{"b"})
+	joined := s.Insert(0, whole, func(row int) any { return int64(row) }).Insert(2, whole, func(int) any { return nil })
+	changed := joined.Replace(1, func(row int) any { return row == 1 })
+	for _, tt := range []struct {
+		of   *Sheet
+		want [][]any
+	}{
+		{s, [][]any{{"a"}, {"b"}}},
+		{joined, [][]any{{int64(0), "a", nil}, {int64(1), "b", nil}}},
+		{changed, [][]any{{int64(0), false, nil}, {int64(1), true, nil}}},
+	} {
+		if diff := cmp.Diff(tt.want, slices.Collect(tt.of.Rows())); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
