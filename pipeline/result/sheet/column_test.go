@@ -3,6 +3,8 @@ package sheet
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -69,5 +71,36 @@ func TestInsert(t *testing.T) {
 		if diff := cmp.Diff(tt.want, slices.Collect(tt.of.Rows())); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// However many different labels a column has, all its pages have one encoding: of two, the Parquet
+// library writes the list in any order.
+func TestManyLabels(t *testing.T) {
+	encodings := func(rows int) string {
+		s := &Sheet{Name: "table", rows: rows, Columns: []schemas.Column{{Name: "cell", Type: schemas.TextColumn, Label: true}}}
+		s.values = []column{gather(rows, func(row int) any { return fmt.Sprintf("%010x", row) })}
+		path := filepath.Join(t.TempDir(), "table.parquet")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := s.WriteParquet(f); err != nil {
+			t.Fatal(err)
+		}
+		r, err := OpenParquet(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		c, err := r.File.MetaData().RowGroup(0).ColumnChunk(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(c.Encodings())
+	}
+	if few, many := encodings(3), encodings(RowGroup); few != many {
+		t.Errorf("many labels have the encodings %s, few %s", many, few)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -59,6 +60,9 @@ func beginParquet(w io.Writer, columns []schemas.Column, schema *arrow.Schema) (
 		parquet.WithCompression(compress.Codecs.Zstd),
 		parquet.WithCompressionLevel(zstdLevel),
 		parquet.WithDictionaryDefault(false),
+		// a column that gives its dictionary up has pages of two encodings, which the library lists in the
+		// order of a map
+		parquet.WithDictionaryPageSizeLimit(math.MaxInt32),
 		parquet.WithMaxRowGroupLength(RowGroup))
 	for _, c := range columns {
 		if c.Label {
