@@ -20,11 +20,12 @@ const helper = "shatter-sandbox"
 // spec tells the helper what to do. It is its only argument.
 type spec struct {
 	Executable string   `json:"executable"` // path of what to execute
+	Script     bool     `json:"script"`     // its interpreter opens that path
 	Argv       []string `json:"argv"`
 	Read       []string `json:"read"` // paths
 	List       []string `json:"list"` // folders of which the names may be read
 	Folder     string   `json:"folder"`
-	Report     int      `json:"report"`   // descriptor; none above it is passed on
+	Report     int      `json:"report"`   // descriptor; none above it is passed on, but a script's, which is the next
 	Host       int      `json:"host"`     // process
 	NoSpaces   string   `json:"nospaces"` // why there are no namespaces; "": there are
 	Mode       Mode     `json:"mode"`
@@ -76,6 +77,9 @@ func (s *spec) has(layer string) bool { return !slices.Contains(s.Without, layer
 // confine restricts this thread and returns the layers that hold. It never fails: the layers tell.
 func (s *spec) confine() []Layer {
 	_ = unix.CloseRange(uint(s.Report), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	if s.Script {
+		_, _ = unix.FcntlInt(uintptr(s.Report+1), unix.F_SETFD, 0)
+	}
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	if s.has(Limits) {
 		limit()

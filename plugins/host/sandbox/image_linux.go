@@ -3,13 +3,16 @@
 package sandbox
 
 import (
+	"archive/zip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -24,6 +27,9 @@ type image struct {
 	file *os.File // a sealed copy; nil: the file itself is executed
 	own  bool     // it is this program
 	why  string   // there is no copy
+
+	script  []string // words of its first line; nil: it is no script
+	modules []string // of Python, which lie beside the script and can be imported by it
 }
 
 // executable returns the path to execute, if the copy is passed as descriptor fd.
@@ -49,6 +55,9 @@ func (m *image) layer() Layer {
 		return Layer{Name: Bytes, Held: true, How: "the running program itself"}
 	case m.file == nil:
 		return Layer{Name: Bytes, How: m.why}
+	case len(m.modules) > 0:
+		return Layer{Name: Bytes, How: fmt.Sprintf("sealed copy, but modules beside the script, such as %s, are no part of "+
+			"its digest: shatter plugin build packs them into it", filepath.Base(m.modules[0]))}
 	}
 	return Layer{Name: Bytes, Held: true, How: "sealed copy"}
 }
@@ -69,14 +78,38 @@ func openImage(path, digest string) (*image, error) {
 	if digest != "" && c.digest != digest {
 		return nil, &ChangedError{path, digest, c.digest}
 	}
+	m := &image{why: c.why, script: c.script}
+	if len(c.script) > 0 && !c.packed && (filepath.Ext(path) == ".py" || isPython(c.script)) {
+		m.modules = modulesBeside(path)
+	}
 	if c.file == nil {
-		return &image{why: c.why}, nil
+		return m, nil
 	}
 	fd, err := unix.FcntlInt(c.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("dup", err)
 	}
-	return &image{file: os.NewFile(uintptr(fd), "image")}, nil
+	m.file = os.NewFile(uintptr(fd), "image")
+	return m, nil
+}
+
+// environment returns the variables of a program. Those of Python name the modules beside a script,
+// which it would look for beside the copy.
+func (m *image) environment(env []string) []string {
+	if m.file == nil || !isPython(m.script) {
+		return env
+	}
+	env = append(slices.Clip(env), "PYTHONSAFEPATH=1")
+	if len(m.modules) == 0 {
+		return env
+	}
+	path := filepath.Dir(m.modules[0])
+	for _, v := range env {
+		if others, ok := strings.CutPrefix(v, "PYTHONPATH="); ok && others != "" {
+			path += string(filepath.ListSeparator) + others
+		}
+	}
+	return append(env, "PYTHONPATH="+path)
 }
 
 // sealed is a copy of a file that nobody can change.
@@ -84,8 +117,10 @@ type sealed struct {
 	path   string
 	info   os.FileInfo // when it was copied
 	digest string
-	file   *os.File // nil: none could be made
+	file   *os.File // nil: none could be made, or used
 	why    string
+	script []string // words of its first line; nil: it is no script
+	packed bool     // the script has a zip archive behind its first line
 }
 
 // fresh reports whether the file is still the one that was copied.
@@ -142,10 +177,7 @@ func seal(path string) (*sealed, error) {
 		return nil, err
 	}
 	s := &sealed{path: path, info: info}
-	var head [2]byte
-	if _, err := f.ReadAt(head[:], 0); err == nil && string(head[:]) == "#!" {
-		s.why = "its interpreter opens the script by name"
-	} else if s.file, err = executableMemory(); err != nil {
+	if s.file, err = executableMemory(); err != nil {
 		s.why = fmt.Sprintf("the kernel makes no memory file that can be executed (%v)", err)
 	}
 	to := io.Discard
@@ -153,11 +185,26 @@ func seal(path string) (*sealed, error) {
 		to = s.file
 	}
 	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(h, to), f); err != nil {
+	size, err := io.Copy(io.MultiWriter(h, to), f)
+	if err != nil {
 		return nil, err
 	}
 	s.digest = hex.EncodeToString(h.Sum(nil))
+	var content io.ReaderAt = f
+	if s.file != nil {
+		content = s.file
+	}
+	s.script = firstLine(io.NewSectionReader(content, 0, size))
+	if s.script != nil {
+		_, err := zip.NewReader(content, size)
+		s.packed = err == nil
+	}
 	if s.file == nil {
+		return s, nil
+	}
+	if s.script != nil && !takesDescriptor(s.script) {
+		s.file.Close()
+		s.file, s.why = nil, filepath.Base(interpreter(s.script))+" opens a script by name"
 		return s, nil
 	}
 	const all = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE

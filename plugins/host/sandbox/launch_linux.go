@@ -51,7 +51,12 @@ func (p Program) Start() (*Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launch{program: p, image: img}
+	return p.startImage(img)
+}
+
+// startImage starts the content of the program's file.
+func (p Program) startImage(img *image) (l *Launch, err error) {
+	l = &Launch{program: p, image: img}
 	for _, set := range namespaceSets() {
 		if err = l.start(set); !set.refusedBy(err) {
 			break
@@ -106,10 +111,10 @@ func (l *Launch) start(set namespaces) error {
 	defer w.Close()
 	files := slices.Concat(l.program.Files, []*os.File{w, l.image.file})
 	report := 3 + len(l.program.Files)
-	read, list := l.program.readable()
+	read, list := l.program.readable(l.image)
 	s := spec{
 		Executable: l.image.executable(l.program.Path, report+1), Argv: append([]string{l.program.Path}, l.program.Args...),
-		Read: read, List: list, Folder: l.program.Folder, Report: report, Host: os.Getpid(),
+		Script: l.image.script != nil, Read: read, List: list, Folder: l.program.Folder, Report: report, Host: os.Getpid(),
 		NoSpaces: set.why(), Mode: l.program.Policy.Mode, Without: l.program.Policy.without,
 	}
 	text, err := json.Marshal(s)
@@ -118,6 +123,7 @@ func (l *Launch) start(set namespaces) error {
 		return err
 	}
 	cmd := l.program.command("/proc/self/exe", []string{helper, string(text)}, files)
+	cmd.Env = l.image.environment(cmd.Env)
 	cmd.SysProcAttr.Pdeathsig = 0 // the helper asks for it, without a race
 	set.apply(cmd.SysProcAttr)
 	if set.flags == 0 {

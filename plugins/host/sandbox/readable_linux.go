@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,21 +26,22 @@ var system = []string{
 // devices lists what every program may read and write.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 
-// readable returns the paths that the program may read, and the folders of which it may read the
-// names.
-func (p Program) readable() (read, list []string) {
-	read = slices.Concat(system, p.Policy.Read, []string{p.Path}, prefix(p.Path))
-	for _, script := range slices.Concat([]string{p.Path}, p.Args) {
+// readable returns the paths that a program with this content may read, and the folders of which it
+// may read the names.
+func (p Program) readable(m *image) (read, list []string) {
+	read = slices.Concat(system, p.Policy.Read, []string{p.Path}, prefix(p.Path), m.modules)
+	read = append(read, belowInterpreters(m.script)...)
+	if len(m.modules) > 0 {
+		list = append(list, filepath.Dir(p.Path))
+	}
+	for _, script := range p.Args {
 		if !filepath.IsAbs(script) || !isFile(script) {
 			continue
 		}
-		read = append(read, script)
-		for _, interpreter := range interpreters(script) {
-			read = append(append(read, interpreter), prefix(interpreter)...)
-		}
-		if filepath.Ext(script) == ".py" || isPython(script) {
-			modules := modulesBeside(script)
-			read, list = append(read, modules...), append(list, filepath.Dir(script))
+		words := firstLineOf(script)
+		read = append(append(read, script), belowInterpreters(words)...)
+		if filepath.Ext(script) == ".py" || isPython(words) {
+			read, list = append(read, modulesBeside(script)...), append(list, filepath.Dir(script))
 		}
 	}
 	for _, v := range p.Env {
@@ -62,8 +64,7 @@ func isFile(path string) bool {
 
 // interpreters returns the programs that the first line of a script names: for one that env finds,
 // env and what it finds.
-func interpreters(script string) []string {
-	words := firstLine(script)
+func interpreters(words []string) []string {
 	if len(words) == 0 || !filepath.IsAbs(words[0]) {
 		return nil
 	}
@@ -71,30 +72,57 @@ func interpreters(script string) []string {
 	if filepath.Base(words[0]) != "env" {
 		return paths
 	}
-	for _, word := range words[1:] {
-		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
-			continue
+	if found, err := exec.LookPath(interpreter(words)); err == nil {
+		if found, err = filepath.Abs(found); err == nil {
+			paths = append(paths, found)
 		}
-		if found, err := exec.LookPath(word); err == nil {
-			if found, err = filepath.Abs(found); err == nil {
-				paths = append(paths, found)
-			}
-		}
-		break
 	}
 	return paths
 }
 
-// firstLine returns the words that follow #! in the first line of a file; none if it begins
-// otherwise.
-func firstLine(path string) []string {
-	const longest = 256 // as in the kernel
+// interpreter returns what interprets a script with such a first line: what it names, or what it
+// tells env to find.
+func interpreter(words []string) string {
+	for i, word := range words {
+		if i == 0 && filepath.Base(word) == "env" || strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+			continue
+		}
+		return word
+	}
+	return "env"
+}
+
+// belowInterpreters returns the programs that the first line of a script names, with what belongs to
+// them.
+func belowInterpreters(words []string) (paths []string) {
+	for _, program := range interpreters(words) {
+		paths = append(append(paths, program), prefix(program)...)
+	}
+	return paths
+}
+
+// takesDescriptor reports whether what interprets a script reads it from /proc/self/fd as well as by
+// its name. Others may look for the file behind the descriptor, which has no name.
+func takesDescriptor(words []string) bool {
+	return isPython(words) ||
+		slices.Contains([]string{"sh", "bash", "dash", "perl", "Rscript"}, filepath.Base(interpreter(words)))
+}
+
+// firstLineOf returns the first line of the file at path, as firstLine does.
+func firstLineOf(path string) []string {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	line, _ := bufio.NewReaderSize(f, longest).ReadSlice('\n')
+	return firstLine(f)
+}
+
+// firstLine returns the words that follow #! in the first line of a file; none if it begins
+// otherwise.
+func firstLine(r io.Reader) []string {
+	const longest = 256 // as in the kernel
+	line, _ := bufio.NewReaderSize(r, longest).ReadSlice('\n')
 	text, ok := strings.CutPrefix(string(line), "#!")
 	if !ok {
 		return nil
@@ -102,11 +130,9 @@ func firstLine(path string) []string {
 	return strings.Fields(text)
 }
 
-// isPython reports whether a script is one of Python.
-func isPython(script string) bool {
-	return slices.ContainsFunc(firstLine(script), func(word string) bool {
-		return strings.HasPrefix(filepath.Base(word), "python")
-	})
+// isPython reports whether a script with such a first line is one of Python.
+func isPython(words []string) bool {
+	return strings.HasPrefix(filepath.Base(interpreter(words)), "python")
 }
 
 // prefix returns what belongs to a program in a folder bin or shims: the libraries beside that
@@ -141,19 +167,22 @@ func prefix(program string) (paths []string) {
 	return paths
 }
 
-// modulesBeside returns the modules and packages of Python in the folder of a script.
+// modulesBeside returns the other modules and packages of Python in the folder of a script.
 func modulesBeside(script string) (paths []string) {
-	entries, err := os.ReadDir(filepath.Dir(script))
+	dir := filepath.Dir(script)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
-		path := filepath.Join(filepath.Dir(script), e.Name())
+		path := filepath.Join(dir, e.Name())
 		ext := filepath.Ext(path)
-		if ext == ".py" || ext == ".so" || e.IsDir() && (e.Name() == "__pycache__" ||
-			isFile(filepath.Join(path, "__init__.py"))) {
+		if path != script && (ext == ".py" || ext == ".so") || e.IsDir() && isFile(filepath.Join(path, "__init__.py")) {
 			paths = append(paths, path)
 		}
+	}
+	if len(paths) > 0 {
+		paths = append(paths, filepath.Join(dir, "__pycache__"))
 	}
 	return paths
 }
