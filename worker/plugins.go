@@ -13,9 +13,9 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // AllowAny in Config.Allow stands for every plugin.

@@ -15,9 +15,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // Config is what a worker needs. Conn, Name and Plugins have no default.

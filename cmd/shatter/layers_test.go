@@ -27,6 +27,7 @@ var layers = [][]string{
 		"pipeline/dataset",
 		"pipeline/disk",
 		"pipeline/numeric",
+		"pipeline/sandbox",
 		"pipeline/wording",
 	},
 	{"pipeline/lp", "pipeline/pluginfile"},
@@ -52,7 +53,7 @@ var layers = [][]string{
 	{"pipeline/result/compare", "pipeline/result/query", "pipeline/result/report", "pipeline/reference"},
 
 	// Algorithms, and the host of their plugins.
-	{"plugins/host/sandbox", "plugins/mailbox", "plugins/python", "plugins/record"},
+	{"plugins/mailbox", "plugins/python", "plugins/record"},
 	{"plugins/algo"},
 	{"plugins/algo/algotest"},
 	{"plugins/finite"},

@@ -17,6 +17,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -25,12 +26,15 @@ type queryFlags struct {
 	memory  string
 	timeout time.Duration
 	threads int
+	sandbox string
 }
 
 func (f *queryFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.memory, "memory", "1GB", "memory for the engine: a number with KB, MB, GB, KiB, MiB or GiB")
 	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "time that a query may take; 0: any")
 	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the engine (default: one per core)")
+	c.Flags().StringVar(&f.sandbox, "sandbox", string(sandbox.Prefer),
+		"layers around the engine: prefer (those that this machine has), require (all, or an error), or off")
 }
 
 // openDB is a result that answers questions. Close it.
@@ -56,17 +60,25 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	case f.threads < 0:
 		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed, or 0 for one per core", f.threads)}
 	}
+	policy, err := sandboxPolicy(f.sandbox, nil)
+	if err != nil {
+		return nil, usageError{err}
+	}
 	known, err := openResult(c, dir)
 	if err != nil {
 		return nil, err
 	}
 	db, err := query.Open(known.Dir, query.Options{
 		Memory: memory, Threads: f.threads, Timeout: f.timeout, Metrics: folder.ReadManifest(known.Dir).Metrics,
+		Sandbox: policy,
 	})
 	if err != nil {
 		known.close()
 	}
+	var missing *sandbox.MissingError
 	switch {
+	case errors.As(err, &missing):
+		return nil, usageError{missing}
 	case errors.Is(err, query.ErrNoEngine):
 		return nil, usageError{err}
 	case errors.Is(err, query.ErrLimit):

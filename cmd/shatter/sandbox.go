@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // sandboxKey is the key of the policy of the sandbox in the context of a command.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 )
 
 // waitForDebugger returns a function that tells a person how to attach a debugger to a plugin's process

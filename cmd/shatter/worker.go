@@ -16,8 +16,8 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 	"github.com/shatterlab/shatter/worker"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/cputime"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hashicorp/go-plugin"
 
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 )
 
 // Deadlines of the ways to end a process.

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )

@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/algo"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )

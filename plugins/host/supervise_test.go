@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/wording"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // watchEvery is the time between two looks at memory and time while a call is under way.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // How checkResources looks for a leak: it lets trials learn in rounds, in each of them samples of some

@@ -61,11 +61,15 @@ func (d *DB) find() error {
 
 // process returns an idle process, or a new one.
 func (d *DB) process(ctx context.Context, end context.CancelCauseFunc) (*process, error) {
+	_, files, err := d.readable()
+	if err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
 	for len(d.idle) > 0 {
 		p := d.idle[len(d.idle)-1]
 		d.idle = d.idle[:len(d.idle)-1]
-		if !p.hasEnded() {
+		if !p.hasEnded() && p.sees(files) {
 			d.mu.Unlock()
 			return p, nil
 		}

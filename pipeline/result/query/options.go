@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -12,6 +13,8 @@ type Options struct {
 	Memory  int64         // bytes for DuckDB; 0: 1 GB. The process that answers may take twice that and 256 MB
 	Threads int           // 0: one per core
 	Timeout time.Duration // of a question, its answer included; 0: none
+
+	Sandbox sandbox.Policy `json:"-"` // of the process that answers
 
 	Metrics []schemas.Metric // what their columns mean, as far as that is known
 }

@@ -10,9 +10,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 )
 
 // childArg is the argument with which this binary answers questions as a child.
@@ -25,40 +28,25 @@ func IsChild() bool { return slices.Equal(os.Args[1:], []string{childArg}) }
 // process is a child that answers one question at a time.
 type process struct {
 	cmd   *exec.Cmd
-	in    io.WriteCloser
+	in    *os.File
 	pipe  *os.File
 	out   *bufio.Reader // of pipe
 	says  head
 	ended chan struct{} // closed when the process has ended
+
+	files []os.FileInfo // the views' files that it may read
 }
 
 // start starts a child and returns the views that it found.
 func (d *DB) start(ctx context.Context, end context.CancelCauseFunc) (*process, []View, error) {
-	self, err := os.Executable()
+	program, files, err := d.program()
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &process{cmd: exec.Command(self, childArg), ended: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = d.dir, []string{}, &p.says
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is its parent's business
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, nil, err
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	p.pipe, p.out, p.cmd.Stdout = read, bufio.NewReaderSize(read, 1<<16), write
-	err = p.cmd.Start()
-	_ = write.Close() // the child has its own
-	if err != nil {
-		_ = read.Close()
+	p := &process{files: files, ended: make(chan struct{})}
+	if err := p.launch(program); err != nil {
 		return nil, nil, fmt.Errorf("start the SQL engine: %w", err)
 	}
-	go func() {
-		_ = p.cmd.Wait() // the state says how it ended
-		close(p.ended)
-	}()
 	release := p.watch(ctx, d.options, end)
 	r, err := p.ask(ctx, d.options, d.options)
 	if !release() && err == nil {
@@ -69,6 +57,94 @@ func (d *DB) start(ctx context.Context, end context.CancelCauseFunc) (*process, 
 		return nil, nil, err
 	}
 	return p, r.Views, nil
+}
+
+// limitsFolder tells DuckDB how many cores it has, and ends it where it sees the folder but cannot read it.
+const limitsFolder = "/sys/fs/cgroup"
+
+// program returns the child's program, and the files of the views that it may read.
+func (d *DB) program() (p sandbox.Program, files []os.FileInfo, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return p, nil, err
+	}
+	read, files, err := d.readable()
+	return sandbox.Program{
+		Path: self, Args: []string{childArg}, Dir: d.dir, Read: append(read, limitsFolder), Policy: d.options.Sandbox,
+	}, files, err
+}
+
+// readable returns the files of the views that are there, with their absolute paths.
+func (d *DB) readable() (paths []string, files []os.FileInfo, err error) {
+	dir, err := filepath.Abs(d.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, fileOf(name))
+		if info, err := os.Stat(path); err == nil {
+			paths, files = append(paths, path), append(files, info)
+		}
+	}
+	return paths, files, nil
+}
+
+// launch starts the program with pipes to it, and waits for its end.
+func (p *process) launch(program sandbox.Program) error {
+	var ours, theirs [3]*os.File // standard input, output and error
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(ours[:i], theirs[:i])
+			return err
+		}
+		ours[i], theirs[i] = r, w
+	}
+	ours[0], theirs[0] = theirs[0], ours[0]
+	program.Stdin, program.Stdout, program.Stderr = theirs[0], theirs[1], theirs[2]
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the process ends with the thread
+		var err error
+		p.cmd, err = enter(program)
+		closeAll(theirs[:])
+		if started <- err; err != nil {
+			return
+		}
+		_, _ = io.Copy(&p.says, ours[2])
+		_ = p.cmd.Wait() // the state says how it ended
+		sandbox.Forget(p.cmd.Process.Pid)
+		_ = ours[2].Close()
+		close(p.ended)
+	}()
+	if err := <-started; err != nil {
+		closeAll(ours[:])
+		return err
+	}
+	p.in, p.pipe, p.out = ours[0], ours[1], bufio.NewReaderSize(ours[1], 1<<16)
+	return nil
+}
+
+// enter starts the program in the sandbox.
+func enter(program sandbox.Program) (*exec.Cmd, error) {
+	l, err := program.Start()
+	if err != nil {
+		return nil, err
+	}
+	if _, err = l.Layers(); err != nil {
+		sandbox.Kill(l.Cmd.Process.Pid)
+		_ = l.Cmd.Wait()
+		sandbox.Forget(l.Cmd.Process.Pid)
+	}
+	return l.Cmd, err
+}
+
+func closeAll(lists ...[]*os.File) {
+	for _, files := range lists {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
 }
 
 // watch kills the process when the context ends, and calls end, which ends the context, when the
@@ -135,6 +211,12 @@ func (p *process) hasEnded() bool {
 	default:
 		return false
 	}
+}
+
+// sees reports whether the process may read the files as they are now: those that were written since
+// it started it may not.
+func (p *process) sees(files []os.FileInfo) bool {
+	return slices.EqualFunc(p.files, files, os.SameFile)
 }
 
 // head keeps the first line or so of what is written to it.

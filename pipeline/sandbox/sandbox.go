@@ -3,7 +3,7 @@
 // It promises that a program that [Program.Start] has started is described by the layers that
 // [Launch.Layers] returns, each of which was tried in the program's own process just before it was
 // executed: a layer that is said to hold has refused something. Programs may read themselves, their
-// interpreter and the system's libraries, may write to one folder, reach no network and no other
+// interpreter and the system's libraries, may write to one folder at most, reach no network and no other
 // process, cannot gain privileges, and are gone with the process that started them.
 //
 // It needs Linux on amd64 or arm64, no privileges and no other program: the binary that this package
@@ -119,8 +119,11 @@ type Program struct {
 	Args   []string // without the program's name
 	Env    []string
 	Digest string     // SHA-256 of the file in hex digits; "": any
-	Folder string     // that it may write to
+	Dir    string     // that it starts in; "": that of this process
+	Folder string     // that it may write to; "": none
+	Read   []string   // absolute paths of what it may read, beside what the policy says
 	Files  []*os.File // its descriptors from 3 on; nil: closed
+	Stdin  *os.File   // nil: empty
 	Stdout *os.File
 	Stderr *os.File
 	Policy Policy

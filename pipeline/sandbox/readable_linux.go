@@ -29,7 +29,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 // readable returns the paths that a program with this content may read, and the folders of which it
 // may read the names.
 func (p Program) readable(m *image) (read, list []string) {
-	read = slices.Concat(system, p.Policy.Read, []string{p.Path}, prefix(p.Path), m.modules)
+	read = slices.Concat(system, p.Policy.Read, p.Read, []string{p.Path}, prefix(p.Path), m.modules)
 	read = append(read, belowInterpreters(m.script)...)
 	if len(m.modules) > 0 {
 		list = append(list, filepath.Dir(p.Path))

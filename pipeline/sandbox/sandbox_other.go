@@ -29,9 +29,13 @@ func (p Program) Start() (*Launch, error) {
 		return nil, err
 	}
 	l := &Launch{layers: layers, Cmd: &exec.Cmd{
+		Dir:  p.Dir,
 		Path: p.Path, Args: append([]string{p.Path}, p.Args...), Env: p.Env, Stdout: p.Stdout, Stderr: p.Stderr,
 		ExtraFiles: p.Files, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}}
+	if p.Stdin != nil {
+		l.Cmd.Stdin = p.Stdin
+	}
 	return l, l.Cmd.Start()
 }
 

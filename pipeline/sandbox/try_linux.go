@@ -55,15 +55,19 @@ func (s *spec) signals(landlock int) string {
 func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
 // tryFiles reads a folder that everybody may read, and writes where this user may write: beside
-// the folder of the program.
+// the folder of the program, or where everybody may if it has none.
 func (s *spec) tryFiles() string {
 	if fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); !refused(err) {
 		_ = unix.Close(fd)
 		return "the folder / can be read"
 	}
-	name := filepath.Join(filepath.Dir(s.Folder), fmt.Sprintf("try-%d", s.Host))
+	beside := os.TempDir()
+	if s.Folder != "" {
+		beside = filepath.Dir(s.Folder)
+	}
+	name := filepath.Join(beside, fmt.Sprintf("try-%d", s.Host))
 	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
-	if !refused(err) {
+	if err == nil || s.Folder != "" && !refused(err) { // beside a folder of ours there is nothing else in the way
 		_ = unix.Close(fd)
 		_ = unix.Unlink(name)
 		return "files can be made outside of its own folder"

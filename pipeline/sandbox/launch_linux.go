@@ -72,10 +72,14 @@ func (p Program) startImage(img *image) (l *Launch, err error) {
 // command returns the command that executes a file, without any restriction but that it ends with
 // this thread.
 func (p Program) command(path string, args []string, files []*os.File) *exec.Cmd {
-	return &exec.Cmd{
-		Path: path, Args: args, Env: p.Env, Stdout: p.Stdout, Stderr: p.Stderr, ExtraFiles: files,
+	cmd := &exec.Cmd{
+		Path: path, Args: args, Env: p.Env, Dir: p.Dir, Stdout: p.Stdout, Stderr: p.Stderr, ExtraFiles: files,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
+	if p.Stdin != nil {
+		cmd.Stdin = p.Stdin
+	}
+	return cmd
 }
 
 // forks is held while a process is started or strays are looked for, which must not take it for one.
