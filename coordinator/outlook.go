@@ -25,6 +25,15 @@ type outlooks struct {
 	grid      *grid
 	forecasts forecast.Forecaster
 	next      int // cell whose prediction is looked at next
+
+	unread map[unread][]*forecast.Scenario // the courses of searches that have read nothing
+}
+
+// unread tells apart what cells expect that have read nothing.
+type unread struct {
+	search forecast.Search
+	bound  float64
+	least  int64
 }
 
 // refresh brings the predictions of cells up to date, as many as the deadline allows. The next call
@@ -83,6 +92,9 @@ func (o *outlooks) predict(c *cell) outlook {
 		return work
 	}
 	likely := left(cost.at, 1)
+	if out.measured {
+		out.seconds.Low, out.seconds.High = left(low, 0.6)[1].Seconds, left(high, 1.7)[len(likely)-2].Seconds
+	}
 	middle := likely[1 : len(likely)-1]
 	for _, w := range middle {
 		part := 1 / float64(len(middle))
@@ -90,7 +102,6 @@ func (o *outlooks) predict(c *cell) outlook {
 		out.executed += w.Executed * part
 		out.seconds.Likely += w.Seconds * part
 	}
-	out.seconds.Low, out.seconds.High = left(low, 0.6)[1].Seconds, left(high, 1.7)[len(likely)-2].Seconds
 	return out
 }
 
@@ -115,16 +126,30 @@ func (o *outlooks) trialsLeft(c *cell) (trials float64) {
 	return trials
 }
 
-// courses returns some courses that a search can take after what it has read.
+// courses returns some courses that a search can take after what it has read. Cells that have read
+// nothing mostly share theirs.
 func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Scenario {
+	read := s.Result().Points
+	// Cells share their courses: that some sizes are refused changes little in these.
+	kind := forecast.Search{Find: searchOf(c.Cell, o.grid.tests)}
+	if len(read) == 0 {
+		as := unread{kind, forecast.Bound(c.Cell), c.leastSize()}
+		known, ok := o.unread[as]
+		if !ok {
+			known = o.forecasts.Typical(kind, forecast.Beliefs(c.Cell, o.forecasts.Scenarios(kind), nil, as.least))
+			if o.unread == nil {
+				o.unread = map[unread][]*forecast.Scenario{}
+			}
+			o.unread[as] = known
+		}
+		return known
+	}
 	var points []estimate.Point
-	for _, p := range s.Result().Points {
+	for _, p := range read {
 		if !p.Spot {
 			points = append(points, p)
 		}
 	}
-	// Cells share their courses: that some sizes are refused changes little in these.
-	kind := forecast.Search{Find: searchOf(c.Cell, o.grid.tests)}
 	return o.forecasts.Typical(kind, forecast.Beliefs(c.Cell, o.forecasts.Scenarios(kind), points, c.leastSize()))
 }
 
@@ -132,12 +157,15 @@ func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Scenario {
 // the more it knows itself: from a third of its trials on, it says which are left before the spot
 // checks. This is taken times ownError.
 func remaining(s *estimate.Search, sc *forecast.Scenario, jobs forecast.Jobs, ownError float64) forecast.Work {
-	own := jobs.Take(s.Left()).Times(ownError)
 	if s.Checking() {
-		return own
+		return jobs.Take(s.Left()).Times(ownError)
 	}
 	read := s.Result().Trials
 	claims, spots := sc.Rest(read, jobs)
+	if read == 0 {
+		return claims.Plus(spots)
+	}
+	own := jobs.Take(s.Left()).Times(ownError)
 	share := min(1, 3*float64(read)/(float64(read)+claims.Counted+spots.Counted))
 	return claims.Times(1 - share).Plus(own.Times(share)).Plus(spots)
 }

@@ -76,11 +76,16 @@ func (w Work) Times(f float64) Work {
 // Take returns the work of blocks of trials, one after the other. A block takes one job at least, and
 // none if earlier jobs ran on over it.
 func (j Jobs) Take(blocks []estimate.Block) (w Work) {
-	have := map[int64]int{}
+	var room [64]estimate.Block
+	ran := room[:0] // of each size, the repetitions up to First
 	for _, b := range blocks {
 		w.Counted += float64(b.Count)
 		end := b.First + b.Count
-		first := max(b.First, have[b.N])
+		size := slices.IndexFunc(ran, func(r estimate.Block) bool { return r.N == b.N })
+		if size < 0 {
+			size, ran = len(ran), append(ran, estimate.Block{N: b.N})
+		}
+		first := max(b.First, ran[size].First)
 		if first >= end {
 			continue
 		}
@@ -89,7 +94,7 @@ func (j Jobs) Take(blocks []estimate.Block) (w Work) {
 		if seconds > 0 {
 			count = max(count, Fill(least, seconds, j.Most(b.N)))
 		}
-		have[b.N] = first + count
+		ran[size].First = first + count
 		w.Executed += float64(count)
 		w.Seconds += float64(count) * seconds
 		w.Jobs += max(1, float64(count)*seconds/best)
@@ -208,10 +213,7 @@ func priorWeight(star float64, find *trial.Find, bound float64) float64 {
 // weights sum to 1. The algorithm refuses sample sizes below least.
 func Beliefs(c *trial.Cell, all []*Scenario, shown []estimate.Point, least int64) []float64 {
 	weights, best := make([]float64, len(all)), math.Inf(-1)
-	bound := math.Inf(1)
-	if b, _ := c.LeastBound(); b != nil {
-		bound = b.GetValue()
-	}
+	bound := Bound(c)
 	for i, sc := range all {
 		w := math.Log(sc.prior * priorWeight(sc.star, c.Find, bound))
 		if sc.star < float64(least)/scenarioGap {
@@ -231,6 +233,14 @@ func Beliefs(c *trial.Cell, all []*Scenario, shown []estimate.Point, least int64
 		weights[i] /= sum
 	}
 	return weights
+}
+
+// Bound returns the least bound of a cell that is proved and holds, +Inf where there is none.
+func Bound(c *trial.Cell) float64 {
+	if b, _ := c.LeastBound(); b != nil {
+		return b.GetValue()
+	}
+	return math.Inf(1)
 }
 
 // deviance returns the logarithm of the likelihood of p at the rate of success that was seen, less
