@@ -144,6 +144,7 @@ func (r *run) result() (*result.Result, error) {
 	sort.Strings(t.out.Metrics)
 	t.compareQueries()
 	t.addProved()
+	t.out.Bounds = boundRows(t.out.Table)
 	return t.out, addFits(t.out, r.Folder.Plan.Fits, r.grid, t.ledger)
 }
 
@@ -256,7 +257,6 @@ func (t *tables) addCell(c *cell, res estimate.Result, points []result.Point, ro
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}
 	out.Curve = append(out.Curve, curve...)
-	out.Bounds = append(out.Bounds, boundRows(c.Cell, res.Low)...)
 	out.Table = append(out.Table, tableRow(c, res, curve))
 	out.Timing = append(out.Timing, rows.Timing...)
 	if !c.Online() {

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -14,15 +15,23 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// boundRows makes the rows of a cell's bounds; low examples are shown insufficient, 0 if none are.
-func boundRows(c *trial.Cell, low int64) (rows []result.BoundRow) {
-	for _, b := range c.Bounds.All() {
-		rows = append(rows, result.BoundRow{
-			Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
-			Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(), Contradicted: trial.Contradicts(low, b),
-		})
+// boundRows makes the rows of the bounds of all cells, one at a time.
+func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
+	return func(yield func(result.BoundRow) bool) {
+		for i := range table {
+			c := table[i].Cell
+			for _, b := range c.Bounds.All() {
+				row := result.BoundRow{
+					Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
+					Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),
+					Contradicted: trial.Contradicts(table[i].NLow, b),
+				}
+				if !yield(row) {
+					return
+				}
+			}
+		}
 	}
-	return rows
 }
 
 // setSizeBounds sets what theory says of a row of the table.

@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -580,9 +581,9 @@ func metricColumns(names []string) []schemas.ColumnOf[CurveRow] {
 }
 
 // withColumns returns the columns of the bounds' intermediate values, sorted.
-func withColumns(bounds []BoundRow) []schemas.ColumnOf[BoundRow] {
+func withColumns(bounds iter.Seq[BoundRow]) []schemas.ColumnOf[BoundRow] {
 	names := map[string]bool{}
-	for _, b := range bounds {
+	for b := range bounds {
 		for name := range b.With {
 			names[name] = true
 		}

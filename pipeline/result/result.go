@@ -10,6 +10,8 @@
 package result
 
 import (
+	"iter"
+
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -114,7 +116,7 @@ type Result struct {
 	Games   []GameRow // task online: the table in place of Table
 	Table   []TableRow
 	Curve   []CurveRow
-	Bounds  []BoundRow
+	Bounds  iter.Seq[BoundRow] // may be gone through several times; nil: none
 	Fits    []FitRow
 	Timing  []TimingRow
 	Trials  []Consumed

@@ -127,6 +127,7 @@ func run(t testing.TB, seed uint64) *ledger.Ledger {
 func result(t testing.TB, l *ledger.Ledger) Result {
 	t.Helper()
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
+	var bounds []BoundRow
 	for i, c := range cells() {
 		curve, err := Curve(l, c, points)
 		if err != nil {
@@ -149,12 +150,13 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 			row.Theory, row.PaperN, row.PaperSource = Theory{Value: math.Inf(1), Missing: "theorem: labels are wrong"}, 0, ""
 		}
 		r.Table = append(r.Table, row)
-		r.Bounds = append(r.Bounds,
+		bounds = append(bounds,
 			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Standing: trial.Proved, Source: "Theorem 5",
 				With: map[string]float64{"k": 3, "v": 0.5}},
 			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Standing: trial.Printed, Source: "Theorem 1", With: map[string]float64{"m": 4}})
 		r.Timing = append(r.Timing, TimingRow{Cell: c, N: 100, First: 0, Rows: 40, Seconds: rand.Float64(), Worker: "w"})
 	}
+	r.Bounds = slices.Values(bounds)
 	half := 0.5
 	r.Fits = []FitRow{
 		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52,

@@ -30,7 +30,11 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		metrics := metricColumns(r.metrics())
 		return sheet.New(name, withKey(params, (*CurveRow).cell, curveColumns, metrics), r.Curve)
 	case "bounds":
-		return sheet.New(name, slices.Concat(boundColumns, withColumns(r.Bounds)), r.Bounds)
+		bounds := r.Bounds
+		if bounds == nil {
+			bounds = slices.Values[[]BoundRow](nil)
+		}
+		return sheet.Stream(name, slices.Concat(boundColumns, withColumns(bounds)), bounds)
 	case "fits":
 		return sheet.New(name, fitColumns, r.Fits)
 	case "timing":

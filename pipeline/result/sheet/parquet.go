@@ -151,15 +151,28 @@ func (s *Sheet) WriteParquet(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for first := 0; err == nil && (first == 0 || first < s.rows); first += buildRows { // once where there is no row
-		err = pw.Append(func(to []array.Builder) { s.build(to, first, min(first+buildRows, s.rows)) })
+	if s.rows == 0 {
+		return cmp.Or(pw.Append(s.Build), pw.Close())
+	}
+	for first := 0; err == nil && first < s.rows; first += RowGroup {
+		pw.file.NewRowGroup()
+		for i := range s.values {
+			err = cmp.Or(err, pw.writeColumn(s, i, first, min(first+RowGroup, s.rows)))
+		}
 	}
 	return cmp.Or(err, pw.Close())
 }
 
-// buildRows is the number of rows that are handed to the Parquet library at a time: a multiple of those
-// that it writes before it looks whether a page is full, so that the pages do not depend on it.
-const buildRows = 8 << 10
+// writeColumn writes the rows from first to before last of a column of a sheet, which are those of a
+// row group.
+func (w *ParquetWriter) writeColumn(s *Sheet, i, first, last int) error {
+	b := array.NewBuilder(memory.DefaultAllocator, w.schema.Field(i).Type)
+	defer b.Release()
+	s.build(b, i, first, last)
+	values := b.NewArray()
+	defer values.Release()
+	return errors.Join(w.file.WriteColumnData(values), w.to.Err)
+}
 
 // Metadata returns what the metadata of a file say of the sheet beside version and name: keys, each
 // followed by its value.
@@ -171,15 +184,17 @@ func (s *Sheet) Metadata() []string {
 }
 
 // Build appends the rows to the builders, one per column.
-func (s *Sheet) Build(to []array.Builder) { s.build(to, 0, s.rows) }
+func (s *Sheet) Build(to []array.Builder) {
+	for i := range s.values {
+		s.build(to[i], i, 0, s.rows)
+	}
+}
 
-// build appends the rows from first to before last.
-func (s *Sheet) build(to []array.Builder, first, last int) {
-	for i, c := range s.values {
-		to[i].Reserve(last - first)
-		for row := first; row < last; row++ {
-			appendValue(to[i], c.at(row))
-		}
+// build appends the rows from first to before last of a column.
+func (s *Sheet) build(to array.Builder, i, first, last int) {
+	to.Reserve(last - first)
+	for row := first; row < last; row++ {
+		appendValue(to, s.At(row, i))
 	}
 }
 

@@ -6,7 +6,9 @@ package sheet
 
 import (
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,17 +32,25 @@ type Sheet struct {
 
 // New makes a sheet of rows, whose values it reads by way of the columns.
 func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sheet, error) {
-	s := &Sheet{Name: name, Columns: schemas.Plain(columns), rows: len(rows), values: make([]column, len(columns))}
-	for j, c := range columns {
-		var g gatherer
-		for i := range rows {
-			v, err := convert(c.Value(&rows[i]), c.Type)
+	return Stream(name, columns, slices.Values(rows))
+}
+
+// Stream makes a sheet as New does, of rows of which one at a time is in memory.
+func Stream[Row any](name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) (*Sheet, error) {
+	s := &Sheet{Name: name, Columns: schemas.Plain(columns)}
+	gathered := make([]gatherer, len(columns))
+	for row := range rows {
+		for j, c := range columns {
+			v, err := convert(c.Value(&row), c.Type)
 			if err != nil {
-				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, i, c.Name, err)
+				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, s.rows, c.Name, err)
 			}
-			g.add(v)
+			gathered[j].add(v)
 		}
-		s.values[j] = g.column
+		s.rows++
+	}
+	for _, g := range gathered {
+		s.values = append(s.values, g.column)
 	}
 	return s, nil
 }
