@@ -118,7 +118,8 @@ var settings = map[string]int{
 	"online/soa":                     9, "online/halving": 8, "online/agnostic-experts": 8, "online/hedge": 8,
 	"online/follow-the-leader": 10, "online/ftpl-iid": 8,
 	"online/ftpl-gaussian": 9, "online/ftpl-uniform": 9, "online/ftpl-laplace": 9, "online/ftpl-approximable": 9,
-	"baseline/prior": 30, "baseline/queries": 12, "boosting/boost": 10,
+	"online/ftpl-real": 9,
+	"baseline/prior":   30, "baseline/queries": 12, "boosting/boost": 10,
 	"prediction/everlasting-lite": 6, "prediction/offline": 3, "prediction/shrinkage-halfspace": 2,
 }
 

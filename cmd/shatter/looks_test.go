@@ -227,7 +227,8 @@ grids:
   - problem: {class: parities, d: 4, distribution: uniform}
     adversary: [{kind: planted, rate: 0.05}, {kind: random}]
     algorithms: [{use: online/ftpl-gaussian, separator: cube, lstar: 500}, online/follow-the-leader, online/hedge,
-      online/ftpl-uniform, online/ftpl-laplace, online/ftpl-approximable, {use: online/ftpl-iid, lstar: 30}]
+      online/ftpl-uniform, online/ftpl-laplace, online/ftpl-approximable, {use: online/ftpl-iid, lstar: 30},
+      online/ftpl-real]
   - problem: {class: thresholds, domain: 7, distribution: uniform}
     adversary: {kind: tree}
     algorithms: [online/soa, online/halving, online/agnostic-experts]

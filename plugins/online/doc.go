@@ -10,7 +10,8 @@
 //     Littlestone dimension (Ben-David, Pal and Shalev-Shwartz 2009).
 //   - online/hedge weighs all functions of a finite class, online/follow-the-leader plays the one
 //     with the fewest mistakes so far, and the online/ftpl-* play the best one after a random
-//     perturbation.
+//     perturbation. online/ftpl-real does so for functions with real values, under squared or absolute
+//     loss.
 //
 // The package promises that a game depends on its setting, its rounds and its random numbers alone,
 // not on earlier games: games share nothing but the labels and the dimensions of the class, which

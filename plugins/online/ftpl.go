@@ -27,6 +27,7 @@ func ftplPlugins() []algo.Plugin {
 	known := new(sites)
 	return []algo.Plugin{
 		ftplGaussian(known), ftplIID(known), ftplUniform(known), ftplLaplace(known), ftplApproximable(known),
+		ftplReal(known),
 	}
 }
 

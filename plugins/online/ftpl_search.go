@@ -62,6 +62,19 @@ func newSearch(at *site, n noise, r *rand.Rand) (*search, error) {
 }
 
 func (s *search) observe(x []float64, y float64) (changed bool, moved float64, err error) {
+	s.count(x, y)
+	if agrees(s.played, x, y) {
+		return true, 0, nil
+	}
+	after, _, err := s.minimizer.Minimize(s.x, s.y, s.now.net, s.c)
+	if err == nil && agrees(after, x, y) {
+		moved = 1
+	}
+	return true, moved, err
+}
+
+// count adds a round to the losses.
+func (s *search) count(x []float64, y float64) {
 	s.key = appendPoint(s.key[:0], x)
 	i, ok := s.rows[string(s.key)]
 	if !ok {
@@ -71,14 +84,6 @@ func (s *search) observe(x []float64, y float64) (changed bool, moved float64, e
 	}
 	s.now.add(i, y)
 	s.all.add(i, y)
-	if agrees(s.played, x, y) {
-		return true, 0, nil
-	}
-	after, _, err := s.minimizer.Minimize(s.x, s.y, s.now.net, s.c)
-	if err == nil && agrees(after, x, y) {
-		moved = 1
-	}
-	return true, moved, err
 }
 
 func (s *search) restart() {

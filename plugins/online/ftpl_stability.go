@@ -95,11 +95,7 @@ func (l *perturbedLeader) reportProvedStability() error {
 	if err != nil {
 		return err
 	}
-	proved := 1.0
-	if mean := c.moves(c.eta, float64(lstar)) / float64(l.played); mean < proved { // it may be 0 times infinity
-		proved = mean
-	}
-	l.report(provedStabilityMetric, proved)
+	l.report(provedStabilityMetric, atMost(1, c.moves(c.eta, float64(lstar))/float64(l.played)))
 	return nil
 }
 

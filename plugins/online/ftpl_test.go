@@ -352,7 +352,7 @@ func TestBadRounds(t *testing.T) {
 
 // Check, Online and Bound of an algorithm work together.
 func TestPlugins(t *testing.T) {
-	if n := len(ftplPlugins()); n != 5 {
+	if n := len(ftplPlugins()); n != 6 {
 		t.Errorf("%d algorithms", n)
 	}
 	a := ftplGaussian(new(sites))

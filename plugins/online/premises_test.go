@@ -33,7 +33,7 @@ var (
 		"online/ftpl-gaussian noise", "online/ftpl-iid schedule=self-confident noise",
 		"online/ftpl-iid law=exponential noise", "online/ftpl-iid law=laplace schedule=doubling noise",
 		"online/ftpl-iid exact=true", "online/ftpl-uniform noise", "online/ftpl-laplace noise",
-		"online/ftpl-approximable noise",
+		"online/ftpl-approximable noise", "online/ftpl-real loss=absolute",
 	)
 	furtherContenders = spread(
 		"online/hedge tuning=small-loss lstar=3", "online/hedge tuning=fixed rate=0.5",
@@ -378,6 +378,7 @@ func TestPremises(t *testing.T) {
 		{"online/ftpl-uniform noise=once", "points", "explicit [fixed-beforehand] dudik-2020 [fixed-beforehand]"},
 		{"online/ftpl-laplace", "points", "explicit [unseen-answer] syrgkanis-2016 [unseen-answer]"},
 		{"online/ftpl-approximable", "points", "explicit [unseen-answer] approximable [unseen-answer]"},
+		{"online/ftpl-real loss=absolute", "points", "theorem-1 [unseen-answer] explicit [unseen-answer]"},
 		{"online/ftpl-iid noise=once", "matrix", "single []"},
 	} {
 		s := contend(c.contender, 10)
