@@ -25,9 +25,10 @@ type spec struct {
 	Read       []string `json:"read"` // paths
 	List       []string `json:"list"` // folders of which the names may be read
 	Folder     string   `json:"folder"`
-	Report     int      `json:"report"`   // descriptor; none above it is passed on, but a script's, which is the next
-	Host       int      `json:"host"`     // process
-	NoSpaces   string   `json:"nospaces"` // why there are no namespaces; "": there are
+	Report     int      `json:"report"`     // descriptor; none above it is passed on, but a script's, which is the next
+	Host       int      `json:"host"`       // process
+	NoSpaces   string   `json:"nospaces"`   // why there are no namespaces; "": there are
+	HostMounts string   `json:"hostmounts"` // the host's mount namespace
 	Mode       Mode     `json:"mode"`
 	Without    []string `json:"without"`
 }
@@ -84,10 +85,15 @@ func (s *spec) confine() []Layer {
 	if s.has(Limits) {
 		limit()
 	}
+	why := map[string]string{}
+	if s.has(Mounts) {
+		if err := s.remount(); err != nil {
+			why[Mounts] = err.Error()
+		}
+	}
 	if s.has(Privileges) {
 		dropPrivileges()
 	}
-	why := map[string]string{}
 	version := landlockVersion()
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	var r ruleset

@@ -119,7 +119,7 @@ func (l *Launch) start(set namespaces) error {
 	s := spec{
 		Executable: l.image.executable(l.program.Path, report+1), Argv: append([]string{l.program.Path}, l.program.Args...),
 		Script: l.image.script != nil, Read: read, List: list, Folder: l.program.Folder, Report: report, Host: os.Getpid(),
-		NoSpaces: set.why(), Mode: l.program.Policy.Mode, Without: l.program.Policy.without,
+		NoSpaces: set.why(), HostMounts: mountSpace(), Mode: l.program.Policy.Mode, Without: l.program.Policy.without,
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -212,6 +212,7 @@ func (n namespaces) apply(a *syscall.SysProcAttr) {
 	a.Cloneflags = n.flags
 	if n.flags&unix.CLONE_NEWUSER != 0 {
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN} // in this namespace alone, and until its mounts are changed
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 	}
 }
@@ -238,7 +239,7 @@ var (
 )
 
 // spaces are the namespaces that programs get where they are to be had.
-const spaces = unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+const spaces = unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWNS
 
 // namespaceSets returns the sets of namespaces to try in turn: those that need a privilege, the same
 // in a user namespace, and none.

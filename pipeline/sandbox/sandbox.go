@@ -40,6 +40,7 @@ type Policy struct {
 // The layers.
 const (
 	Files      = "files"      // nothing is read or written but what was named
+	Mounts     = "mounts"     // all file systems are read-only, but for its folder
 	Network    = "network"    // there are no sockets but those of the Unix kind, and none of them connects
 	Syscalls   = "syscalls"   // no namespaces, no mounts, no looking into other processes, ...
 	Privileges = "privileges" // no capabilities, and no way to gain any

@@ -44,7 +44,7 @@ func Probe(p Policy) (layers []Layer, err error) {
 	if p.Mode == Off {
 		return nil, nil
 	}
-	for _, name := range slices.Concat(required, []string{Bytes, Limits}) {
+	for _, name := range slices.Concat(required, []string{Mounts, Bytes, Limits}) {
 		layers = append(layers, Layer{Name: name, How: "there is no sandbox on " + runtime.GOOS + "/" + runtime.GOARCH})
 	}
 	return layers, p.missing(layers)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -12,15 +13,19 @@ func TestProbe(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no sandbox on this system")
 	}
+	before := mounts(t)
 	all, err := Probe(Policy{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if after := mounts(t); after != before {
+		t.Errorf("mounts of the host:\n%s\nbefore:\n%s", after, before)
 	}
 	held := map[string]bool{}
 	for _, l := range all {
 		held[l.Name] = l.Held
 	}
-	for _, without := range []string{Files, Network, Syscalls, Privileges, Limits} {
+	for _, without := range []string{Files, Mounts, Network, Syscalls, Privileges, Limits} {
 		layers, err := Probe(Policy{without: []string{without}})
 		if err != nil {
 			t.Fatal(err)
@@ -39,4 +44,21 @@ func TestProbe(t *testing.T) {
 	if layers, err := Probe(Policy{Mode: Off}); err != nil || len(layers) > 0 {
 		t.Error(layers, err)
 	}
+}
+
+// mounts returns how the root of the file systems that this process sees is mounted, and the mounts for
+// folders of this package.
+func mounts(t *testing.T) string {
+	t.Helper()
+	list, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := ""
+	for line := range strings.Lines(string(list)) {
+		if at := strings.Fields(line)[1]; at == "/" || strings.Contains(at, "shatter-probe") {
+			kept += line
+		}
+	}
+	return kept
 }

@@ -16,6 +16,7 @@ import (
 func (s *spec) try(landlock int, why map[string]string) []Layer {
 	layers := []Layer{
 		held(Files, why, fmt.Sprintf("Landlock %d", landlock), s.tryFiles()),
+		held(Mounts, why, "mount namespace", s.tryMounts()),
 		held(Network, why, "seccomp"+s.space(), tryNetwork()),
 		held(Syscalls, why, "seccomp", trySyscalls()),
 		held(Privileges, why, "no_new_privs, no capabilities", tryPrivileges()),
@@ -54,25 +55,33 @@ func (s *spec) signals(landlock int) string {
 // refused reports whether an error is that of a right that is missing.
 func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
-// tryFiles reads a folder that everybody may read, and writes where this user may write: beside
-// the folder of the program, or where everybody may if it has none.
+// tryFiles reads a folder that everybody may read, and writes where this user may write.
 func (s *spec) tryFiles() string {
 	if fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); !refused(err) {
 		_ = unix.Close(fd)
 		return "the folder / can be read"
 	}
+	fd, err := s.writeBeside()
+	if err == nil || s.Folder != "" && !refused(err) && !errors.Is(err, unix.EROFS) { // nobody else makes files there
+		_ = unix.Close(fd)
+		return "files can be made outside of its own folder"
+	}
+	return ""
+}
+
+// writeBeside makes a file beside the program's folder, or where everybody may if it has none, and
+// removes it again.
+func (s *spec) writeBeside() (fd int, err error) {
 	beside := os.TempDir()
 	if s.Folder != "" {
 		beside = filepath.Dir(s.Folder)
 	}
 	name := filepath.Join(beside, fmt.Sprintf("try-%d", s.Host))
-	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
-	if err == nil || s.Folder != "" && !refused(err) { // beside a folder of ours there is nothing else in the way
-		_ = unix.Close(fd)
+	fd, err = unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	if err == nil {
 		_ = unix.Unlink(name)
-		return "files can be made outside of its own folder"
 	}
-	return ""
+	return fd, err
 }
 
 func tryNetwork() string {

@@ -345,9 +345,11 @@ func TestHostile(t *testing.T) {
 			if err != nil || !strings.HasPrefix(text, "possible: []\n") {
 				t.Errorf("%v\n%s", err, text)
 			}
-			wantProcesses := kind != inContainer
-			if got := !strings.Contains(text, "processes ("); got != wantProcesses {
-				t.Errorf("a pid namespace: %v\n%s", got, text)
+			wantSpaces := kind != inContainer
+			for _, layer := range []string{sandbox.Processes, sandbox.Mounts} {
+				if got := !strings.Contains(text, layer+" ("); got != wantSpaces {
+					t.Errorf("%s: %v\n%s", layer, got, text)
+				}
 			}
 			t.Log(text)
 		})
