@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"time"
+	"unique"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -188,7 +189,8 @@ func (t *tables) verdict(c *cell) estimate.Result {
 	if t.partial != "" && !c.done {
 		left := coarsely(t.outlooks.trialsLeft(c))
 		res.Status = estimate.StatusUndecided
-		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
+		reason := fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
+		res.Reason = unique.Make(reason).Value() // many cells have the same
 	}
 	if c.refused != "" {
 		if !c.Searched() { // how far the other sizes came is chance

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result"
@@ -59,7 +60,10 @@ func theoryOf(c *trial.Cell, b *pluginv1.Bound) result.Theory {
 	return result.Theory{Value: b.GetValue(), Source: sourceOf(b), Standing: c.Standing(b)}
 }
 
-func sourceOf(b *pluginv1.Bound) string { return b.GetName() + ": " + b.GetSource() }
+// sourceOf returns where a bound comes from. Cells with the same share its memory.
+func sourceOf(b *pluginv1.Bound) string {
+	return unique.Make(b.GetName() + ": " + b.GetSource()).Value()
+}
 
 // setRegretBounds sets what theory says of a row of task online. Its values are what the algorithm
 // has reported of each sequence, and the first bound that holds says where they come from. Where it
