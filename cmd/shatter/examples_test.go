@@ -111,7 +111,7 @@ func TestParitiesTable(t *testing.T) {
 // classes too, those that answer queries each class with and without a list revealed beforehand.
 var settings = map[string]int{
 	"baseline/erm": 9, "expmech/em": 9, "expmech/pf": 9, "expmech/em-divergence": 4,
-	"perturbed/gaussian": 9, "perturbed/rspm": 9,
+	"perturbed/gaussian": 9, "perturbed/rspm": 9, "perturbed/real": 9,
 	"perturbed/public-data":  9,
 	"prediction/composition": 16, "prediction/nandi-bassily": 16, "prediction/sparse-vector": 16,
 	"prediction/shrinkage-oblivious": 14,

@@ -60,18 +60,23 @@ func (l *learner) laplace(sample *algo.Data, b float64, r *rand.Rand) (concept.H
 // search returns the hypothesis that minimises the errors plus a linear term, whose coefficients
 // are drawn in the order of the points.
 func (l *learner) search(sample *algo.Data, coefficient func() float64) (concept.Hypothesis, error) {
+	h, _, err := l.least(sample, coefficient)
+	return h, err
+}
+
+// least returns what search does, and the minimum.
+func (l *learner) least(sample *algo.Data, coefficient func() float64) (concept.Hypothesis, float64, error) {
 	if l.minimizer == nil {
 		var err error
 		if l.minimizer, err = l.class.NewMinimizer(l.separator.Points); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		l.coefficients = make([]float64, l.points)
 	}
 	for j := range l.coefficients {
 		l.coefficients[j] = coefficient()
 	}
-	h, _, err := l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, l.coefficients)
-	return h, err
+	return l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, l.coefficients)
 }
 
 // learners lends learners to trials, made when first needed.

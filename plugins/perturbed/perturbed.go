@@ -5,6 +5,8 @@
 //   - perturbed/gaussian is Algorithm 2 of Block and Shetty 2025, "Small Loss Bounds for Online
 //     Learning Separated Function Classes: A Gaussian Process Perspective".
 //   - perturbed/rspm is the algorithm of Neel, Roth and Wu 2019, with Laplace or Gaussian noise.
+//   - perturbed/real is Algorithm 2 for functions with real values and squared or absolute loss, with
+//     noise that makes it private there.
 //   - perturbed/public-data draws the points from public data, after Block, Bun, Desai, Shetty and
 //     Wu 2024.
 //
@@ -24,7 +26,7 @@ import (
 )
 
 // Plugins returns the algorithms of this package.
-func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), publicData()} }
+func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), realValued(), publicData()} }
 
 // resolver writes the parameters of a setting that depend on others and returns its site, or
 // reports why the setting cannot run or be certified. Resolving a resolved setting changes nothing.

@@ -1,0 +1,167 @@
+package perturbed
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
+)
+
+// realParams are the parameters of perturbed/real. An eta of 0 stands for the least that keeps the
+// budget, which resolveReal writes.
+type realParams struct {
+	Loss      string  `doc:"of a value a where the label is y: squared is (a-y)^2/4, absolute is |a-y|/2, which is the error of a mean" choices:"squared,absolute"`
+	Levels    int     `doc:"the functions are c f for the hypotheses f and c = 1/levels, 2/levels, ..., 1" min:"1" max:"100"`
+	Eta       float64 `doc:"noise: argmin of losses + eta <xi, v> for the unit vectors v of the functions; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
+	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+}
+
+func (p realParams) real() finite.Real { return finite.Real{Loss: p.Loss, Levels: p.Levels} }
+
+// realValued returns perturbed/real, Algorithm 2 of Block and Shetty 2025 for the real-valued
+// functions of [finite.Real]. Of noise on the values alone nothing is proved: some of them can lie in
+// the convex hull of others. The lemma of theory.go holds for the unit vectors (c s_f, sqrt(1-c^2)),
+// with half of their least squared distance for the radius, as losses in [0, 1] move as mistakes do.
+func realValued() algo.Algorithm[realParams] {
+	ls := new(learners)
+	resolve := func(s *algo.Setting[realParams]) (*site, error) { return resolveReal(&ls.sites, s) }
+	return algo.Algorithm[realParams]{
+		Name:    "perturbed/real",
+		Version: "1.0.0",
+		Doc: "Minimises the squared or absolute loss of real-valued functions, hypotheses times confidences, plus a " +
+			"Gaussian process on lifted values (Block and Shetty 2025, Algorithm 2, with certified noise).",
+		Defaults: realParams{Loss: finite.SquaredLoss, Levels: 2, Separator: "standard"},
+		Metrics: map[string]string{
+			"confidence":    "c of the function c f that is answered",
+			"sample_excess": "mean loss on the sample less that of the best function there",
+		},
+		Learn: func(_ context.Context, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
+			if t.Params.Eta == 0 {
+				if _, err := resolve(&t.Setting); err != nil {
+					return nil, err
+				}
+			}
+			return learnReal(ls, t, sample)
+		},
+		Check:     checkOf(resolve),
+		Guarantee: guaranteeOf(resolve, realGuarantee),
+		Bound:     boundOf(resolve, realBounds),
+	}
+}
+
+// resolveReal returns the site of a setting and writes eta, or reports why the setting cannot run.
+func resolveReal(known *sites, s *algo.Setting[realParams]) (*site, error) {
+	p := &s.Params
+	if err := p.real().Check("perturbed/real"); err != nil {
+		return nil, err
+	}
+	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
+		return nil, err
+	}
+	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
+	if err != nil {
+		return nil, err
+	}
+	if st.separator.Points == nil {
+		return nil, algo.Invalid("perturbed/real: separator %s has %d points, too many to list: "+
+			"take separator standard or code, or a smaller dimension", p.Separator, st.points)
+	}
+	return st, resolveNoise("eta", &p.Eta, realNoise(st, p.real(), s.Epsilon, s.Delta))
+}
+
+// realNoise returns the least eta that keeps the budget.
+func realNoise(st *site, real finite.Real, eps, delta float64) float64 {
+	lifted, _ := real.Separation(st.separator.Hamming, st.points)
+	return noise(lifted/2, tightShift(real.LogSize(st.class.LogSize()), eps, delta))
+}
+
+// learnReal runs one trial.
+func learnReal(ls *learners, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
+	model := realModel{c: 1}
+	place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
+	_, err := ls.with(place, func(l *learner) (_ concept.Hypothesis, err error) {
+		excess := 0.0
+		model.h, model.c, excess, err = l.real(sample, t.Params.real(), t.Params.Eta, t.Rand)
+		t.Report("sample_excess", excess)
+		return model.h, err
+	})
+	t.Report("confidence", model.c)
+	if !t.Means {
+		model.c = 1 // the likelier label
+	}
+	return model, err
+}
+
+// real returns the function c h with the least loss on the sample plus eta <xi, (c s_h, sqrt(1-c^2))>,
+// and by how much its mean loss exceeds the least one.
+func (l *learner) real(
+	sample *algo.Data, real finite.Real, eta float64, r *rand.Rand,
+) (h concept.Hypothesis, c, excess float64, err error) {
+	scale, n := eta/math.Sqrt(float64(l.points)), float64(sample.Len())
+	h, value, err := l.least(sample, func() float64 { return scale * r.NormFloat64() })
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	c, _ = real.Best(n, value, float64(eta*r.NormFloat64()))
+	_, fewest, err := l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, nil)
+	if err != nil || n == 0 {
+		return h, c, 0, err
+	}
+	labels, loss := make([]float64, sample.Len()), 0.0
+	h.Labels(sample.Xs(), labels)
+	for i, label := range labels {
+		loss += real.Of(float64(c*label), sample.Y(i))
+	}
+	_, least := real.Best(n, fewest, 0)
+	return h, c, (loss - least) / n, nil
+}
+
+// realModel answers c h.
+type realModel struct {
+	h concept.Hypothesis
+	c float64
+}
+
+// Predict implements [algo.Model].
+func (m realModel) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	m.h.Labels(x.Xs(), out)
+	for i := range out {
+		out[i] *= m.c
+	}
+	return nil
+}
+
+func realGuarantee(s *algo.Setting[realParams], _ *site) algo.Guarantee {
+	return algo.Guarantee{
+		Epsilon: s.Epsilon, Delta: s.Delta, RealValued: true,
+		Source: "translation of the noise of lifted functions by a vector that outweighs one example: the deltas of " +
+			"the Gaussian mechanism (Balle and Wang 2018) summed over the functions, which are released " +
+			"(plugins/perturbed, theory); for noise of real numbers",
+	}
+}
+
+// realBounds returns the sample size that (2) in theory.go proves for absolute loss: the error of a
+// mean is that loss, and lifted vectors are at most 2 apart.
+func realBounds(s *algo.Setting[realParams], st *site) []algo.Bound {
+	lnG := s.Params.real().LogSize(st.class.LogSize())
+	gap := finite.GapOf(s, lnG)
+	b := algo.Bound{
+		Name: "explicit",
+		Source: "Hoeffding's lemma and the Gaussian exponential moment, union over bad functions " +
+			"(plugins/perturbed, theory)" + gap.Noise(),
+		Value: goal{gap.Edge(), gap.Need()}.gaussianSize(s.Params.Eta, 4), Proved: true,
+		With:     st.values(map[string]float64{"eta": s.Params.Eta, "ln_g": lnG, "alpha": gap.Edge()}),
+		Premises: []algo.Premise{algo.BestReference, algo.Proper},
+	}
+	switch {
+	case s.Params.Loss != finite.AbsoluteLoss:
+		b.Fails = "the error of a mean is its absolute loss, and loss " + s.Params.Loss + " is minimised"
+	case !s.Means:
+		b.Fails = "it bounds the error of means: set goal.answers: mean"
+	}
+	return []algo.Bound{b}
+}

@@ -1,0 +1,135 @@
+package perturbed
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
+)
+
+// The exact law of the answer keeps the budget at the least eta, for two hypotheses on one point
+// with several confidences, whose lifted vectors lie in a plane. With too little noise it does not.
+func TestRealPrivacy(t *testing.T) {
+	s := makeSite(t, matrixPlace("greedy", "0", "1"))
+	for _, real := range []finite.Real{{Loss: finite.SquaredLoss, Levels: 2}, {Loss: finite.AbsoluteLoss, Levels: 3}} {
+		var lifted [][2]float64
+		for k := 1; k <= real.Levels; k++ {
+			c := float64(k) / float64(real.Levels)
+			for _, label := range []float64{-1, 1} {
+				lifted = append(lifted, [2]float64{c * label, math.Sqrt(1 - c*c)})
+			}
+		}
+		unit := float64(4 * real.Levels * real.Levels) // losses are whole multiples of 1/unit
+		law := func(plus, minus int, eta float64) []float64 {
+			sums := make([]int, len(lifted))
+			for i, row := range lifted {
+				loss := float64(plus)*real.Of(row[0], 1) + float64(minus)*real.Of(row[0], -1)
+				sums[i] = int(math.Round(unit * loss))
+			}
+			return normal.planarLaw(sums, lifted, unit*eta)
+		}
+		worst := func(eta, eps float64) (delta float64) {
+			const n = 5
+			for plus := range n {
+				p, q := law(plus, n-plus, eta), law(plus+1, n-plus-1, eta)
+				delta = max(delta, divergence(p, q, eps), divergence(q, p, eps))
+			}
+			return delta
+		}
+		for _, budget := range []struct{ eps, delta float64 }{{0.5, 1e-2}, {1, 1e-4}} {
+			eta := realNoise(s, real, budget.eps, budget.delta)
+			if delta := worst(eta, budget.eps); delta > budget.delta {
+				t.Errorf("%+v: delta %v at %+v", real, delta, budget)
+			}
+			if delta := worst(eta/100, budget.eps); delta <= budget.delta {
+				t.Errorf("%+v: delta %v at %+v with a hundredth of the noise", real, delta, budget)
+			}
+		}
+	}
+}
+
+// A trial answers the best of all functions under its noise, as an enumeration with the same random
+// numbers finds it; with means its values, and otherwise its labels.
+func TestRealLearns(t *testing.T) {
+	a := realValued()
+	for seed := range uint64(40) {
+		s := setting(a, algo.Problem{Class: "thresholds", Domain: 6, Dim: 1})
+		s.Params.Levels, s.Means = 3, seed%2 == 0
+		s.Epsilon = 20
+		if err := a.Check(&s); err != nil {
+			t.Fatal(err)
+		}
+		st := makeSite(t, finite.PlaceOf(s.Problem, s.Params.Separator, 0))
+		d := sample(st.class, st.Spec, seed%7, 100, 0.2, rand.New(rand.NewPCG(seed, 5)))
+		m, err := a.Learn(context.Background(), &algo.Trial[realParams]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 6))}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, c := rand.New(rand.NewPCG(seed, 6)), make([]float64, st.points)
+		for j := range c {
+			c[j] = s.Params.Eta / math.Sqrt(float64(st.points)) * r.NormFloat64()
+		}
+		tilt, best, bottom := s.Params.Eta*r.NormFloat64(), realModel{}, math.Inf(1)
+		labels, at := make([]float64, d.Len()), make([]float64, st.points)
+		for i := range st.class.Size().Uint64() {
+			h := st.class.Member(i)
+			h.Labels(d.Xs(), labels)
+			h.Labels(st.separator.Points, at)
+			for k := 1; k <= 3; k++ {
+				level := float64(k) / 3
+				v := tilt * math.Sqrt(1-level*level)
+				for i, label := range labels {
+					v += s.Params.real().Of(level*label, d.Y(i))
+				}
+				for j, label := range at {
+					v += level * label * c[j]
+				}
+				if v < bottom-1e-9 {
+					best, bottom = realModel{h, level}, v
+				}
+			}
+		}
+		if !s.Means {
+			best.c = 1
+		}
+		if m != best {
+			t.Errorf("seed %d: answer %+v, want %+v", seed, m, best)
+		}
+	}
+}
+
+func TestRealRefusals(t *testing.T) {
+	type g = algo.Setting[realParams]
+	refusals(t, realValued(), append(common[realParams](), []refusal[realParams]{
+		{func(s *g) { s.Params.Levels = 1 }, false, "take levels 2 or more"},
+		{func(s *g) { s.Delta = 0 }, false, "never pure"},
+		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or leave it out"},
+		{func(s *g) { s.Problem.Dim, s.Params.Separator = 21, "cube" }, false, "too many to list"},
+	}...))
+}
+
+// The sample size is stated for the error of means under absolute loss alone.
+func TestRealBounds(t *testing.T) {
+	a := realValued()
+	s := setting(a, parities10)
+	for _, c := range []struct {
+		loss  string
+		means bool
+		fails string
+	}{
+		{finite.AbsoluteLoss, true, ""}, {finite.AbsoluteLoss, false, "goal.answers: mean"},
+		{finite.SquaredLoss, true, "loss squared is minimised"},
+	} {
+		s.Params.Loss, s.Means = c.loss, c.means
+		list, err := a.Bound(&s)
+		b := finitetest.BoundNamed(t, list, err, "explicit")
+		if (b.Fails == "") != (c.fails == "") || !strings.Contains(b.Fails, c.fails) || !(b.Value > 1) {
+			t.Errorf("%+v: %+v", c, b)
+		}
+	}
+}
