@@ -230,7 +230,15 @@ type Goal struct {
 	// (of the states before each query), or that of the final one alone. All and every also compare
 	// answers with the states that gave them.
 	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=final,default=all"`
+	// Evaluation says how many of its points a trial is asked about, in task learn and where an error is
+	// measured on independent points of the law: full (all), or sequential (no more once it is clear
+	// whether the trial succeeds, which is wrong in at most 0.0001 of trials). Sequential needs a beta
+	// in [0.01, 0.99].
+	Evaluation string `yaml:"evaluation" jsonschema:"enum=full,enum=sequential,default=full"`
 }
+
+// EvaluationSequential is the value of Goal.Evaluation for the sequential rule.
+const EvaluationSequential = "sequential"
 
 // AnswersMean is the value of Goal.Answers that asks for means.
 const AnswersMean = "mean"

@@ -21,6 +21,9 @@ const (
 	Disagreement = "disagreement"
 	StatesProbed = "states_probed"
 
+	FirstError = "first_error"
+	PointsRead = "points_read"
+
 	Mistakes = "mistakes"
 	Loss     = "loss"
 	BestLoss = "best_loss"
@@ -57,9 +60,18 @@ func (m Metric) Meaning() string {
 }
 
 // Metrics returns the metrics that workers measure in a task. Disagreement is not reported where the
-// final state alone counts. The loss of an answer a to the truth y is (1 - y a)/2.
-func Metrics(task string) []Metric {
+// final state alone counts. The loss of an answer a to the truth y is (1 - y a)/2. sequential says that
+// the sequential rule decides how many points a trial of task learn is asked about.
+func Metrics(task string, sequential bool) []Metric {
 	switch task {
+	case TaskLearn:
+		if sequential {
+			return []Metric{
+				{FirstError, "error on the first points of a trial, which are read in any case: an unbiased estimate, unlike the " +
+					"error at which it became clear whether the trial succeeds", "share of points"},
+				{PointsRead, "points on which the error of a trial was measured", "points"},
+			}
+		}
 	case TaskPredict:
 		return []Metric{
 			{HardQueries, "queries marked as hard", "queries"},
@@ -80,9 +92,9 @@ func Metrics(task string) []Metric {
 	return nil
 }
 
-// TaskMetrics returns the names of the metrics that workers measure in a task.
-func TaskMetrics(task string) (names []string) {
-	for _, m := range Metrics(task) {
+// TaskMetrics returns the names of the metrics that Metrics describes.
+func TaskMetrics(task string, sequential bool) (names []string) {
+	for _, m := range Metrics(task, sequential) {
 		names = append(names, m.Name)
 	}
 	return names

@@ -6,9 +6,10 @@
 // ends it alone. It promises that it holds a job until the result is published, so that a crash
 // repeats work and loses none; that what it cannot run by its own fault goes back with the reason, and
 // costs no outcome; and that the target and the labels of test points and of
-// queries never leave it. Evaluation points are asked about in a random order and in chunks; a
-// second look, in a process that runs nothing but looks, asks about some of them alone, and then
-// about all in another order, or runs each trial in a process of its own.
+// queries never leave it. Evaluation points are asked about in a random order and in chunks, and,
+// where the sweep says so, not all of them in trials that are clear before; a second look, in a
+// process that runs nothing but looks, asks about some of them alone, and then about all in another
+// order, or runs each trial in a process of its own.
 //
 // It needs a bus connection, plugins and a folder for what it fetches. Start reading at Run.
 package worker

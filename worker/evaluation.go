@@ -34,6 +34,7 @@ type evaluation struct {
 	shared  bool // they are asked about by their places there
 	drawn   bool // points are drawn when they are asked about
 	common  bool // the points of a number are the same for all trials
+	rule    sequential
 
 	group   []int      // the trials that are being asked
 	counts  []uint32   // of points in a step, by trial of the session
@@ -77,6 +78,9 @@ func (e *evaluation) prepare(x *session) (most int) {
 		e.alone = min(askedAlone, e.numbers)
 	}
 	e.steps, e.places = chunks+e.alone, e.numbers+e.alone
+	if e.rule.begin(x); e.rule.looks != nil && e.drawn {
+		e.steps += len(e.rule.looks) - 1
+	}
 	e.counts = resized(e.counts, x.trials())
 	clear(e.counts)
 
@@ -95,6 +99,8 @@ func (e *evaluation) groupSize() int {
 	switch {
 	case e.alone > 0: // few messages for the points that are asked about one by one
 		return fit
+	case e.rule.looks != nil && e.drawn: // most trials are not asked about all points
+		return 4 * points / e.places
 	case e.drawn, e.shared, e.common:
 		return points / e.places
 	}
@@ -144,6 +150,9 @@ func (e *evaluation) askGroup(ctx context.Context) error {
 		if err := e.step(ctx, k); err != nil {
 			return err
 		}
+		if e.lookAt(k) {
+			break
+		}
 	}
 	m.score.Start()
 	for i := range e.group {
@@ -167,8 +176,12 @@ func (e *evaluation) arrange(i int) {
 	for k := range e.alone {
 		spans[k] = span{int32(k), int32(k + 1)}
 	}
-	cut := (*[chunks]span)(spans[e.alone:])
-	cutChunks(cut, e.numbers, r)
+	cut, first := (*[chunks]span)(spans[e.alone:]), e.numbers
+	if e.rule.looks != nil && e.drawn {
+		first = e.rule.looks[0]
+		e.rule.spans(spans[chunks:])
+	}
+	cutChunks(cut, first, r)
 	for k := range cut {
 		cut[k].from, cut[k].to = cut[k].from+int32(e.alone), cut[k].to+int32(e.alone)
 	}
@@ -226,7 +239,7 @@ func (e *evaluation) pointsOf(i int) []float64 {
 func (e *evaluation) step(ctx context.Context, k int) error {
 	for i, j := range e.group {
 		e.counts[j] = 0
-		if !e.scores.failed(j) {
+		if !e.scores.failed(j) && !e.rule.ended(j) {
 			e.counts[j] = uint32(e.spans[i*e.steps+k].len())
 		}
 	}
@@ -320,6 +333,12 @@ func (e *evaluation) score(i int) {
 		}
 		e.compare(j, answers[:e.alone], order)
 		answers = e.sorted
+	}
+	if e.rule.looks != nil {
+		for k := range e.rule.looks { // none where all have been taken
+			e.rule.look(k, j, answers, y, e.scores)
+		}
+		return
 	}
 	e.scores.error[j] = populationError(answers[:e.scored], y, e.job.pop.Weights())
 }

@@ -99,6 +99,22 @@ var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answe
 	"test/clock": func(*algo.Trial[struct{}], *algo.Data) answers {
 		return times(float64(time.Now().UnixNano()))
 	},
+	// By the number of points so far: otherwise after the first block of the sequential rule, and an
+	// invalid answer after the second, to some points.
+	"test/blocks": func(*algo.Trial[struct{}], *algo.Data) answers {
+		asked := 0
+		return func(x *algo.Data, out []float64) {
+			for i := range out {
+				out[i] = 2*float64(b2i(fraction(x.X(i)) < 0.35)) - 1
+				switch asked++; {
+				case asked > 125 && fraction(x.X(i)) > 0.999:
+					out[i] = 3
+				case asked > 63:
+					out[i] = -out[i]
+				}
+			}
+		}
+	},
 	// By the point that is asked about first.
 	"test/first": func(*algo.Trial[struct{}], *algo.Data) answers {
 		first := math.NaN()

@@ -98,7 +98,7 @@ func (x *session) playQueries(ctx context.Context) (map[string][]float64, error)
 		return nil, err
 	}
 	metrics := map[string][]float64{}
-	for _, name := range schemas.TaskMetrics(schemas.TaskPredict) {
+	for _, name := range schemas.TaskMetrics(schemas.TaskPredict, false) {
 		metrics[name] = make([]float64, len(list))
 	}
 	for j := range list {

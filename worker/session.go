@@ -69,7 +69,8 @@ func (x *session) play(ctx context.Context) (measured map[string][]float64, trut
 		measured, err = x.playQueries(ctx)
 		return measured, nil, err
 	}
-	return nil, nil, x.evaluate(ctx)
+	err = x.evaluate(ctx)
+	return x.slot.evaluation.rule.metrics(), nil, err
 }
 
 func (x *session) trials() int { return x.to - x.from }

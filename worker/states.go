@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -265,29 +266,13 @@ func (p *prober) score(j, block, asked int, answers, y, w []float64) bool {
 	e := q.sum
 	if p.sizes != nil {
 		e = q.sum / float64(asked)
-		if block < len(p.sizes)-1 && float64(asked)*divergence(e, p.goal) < clearly {
+		if block < len(p.sizes)-1 && float64(asked)*numeric.Divergence(e, p.goal) < clearly {
 			return false
 		}
 	}
 	q.states++
 	q.worst = max(q.worst, e)
 	return true
-}
-
-// divergence returns the relative entropy of a coin of mean a from one of mean b: the mean of n
-// independent numbers in [0, 1] with expectation b is a, or further off to that side, with
-// probability at most exp(-n divergence(a, b)).
-func divergence(a, b float64) float64 {
-	if !(b > 0 && b < 1) {
-		return math.Inf(1)
-	}
-	term := func(p, q float64) float64 {
-		if p == 0 {
-			return 0
-		}
-		return float64(p * math.Log(p/q))
-	}
-	return term(a, b) + term(1-a, 1-b)
 }
 
 // compare compares the label that answered a query with what the state before it had said, if it

@@ -30,6 +30,9 @@ grids:
   - problem: {class: thresholds, domain: [2^8, 2^20], distribution: needle, mass: 0.1}
   - problem: {class: [intervals, points], domain: 2^10, distribution: uniform, noise: {kind: random, rate: 0.1}}
   - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 200}
+  - problem: {class: halfspace, d: 5, margin: 0.1, distribution: iso, test: 1000}
+    algorithms: [baseline/perceptron]
+    goal: {alpha: 0.05, beta: 0.05, evaluation: sequential}
 `
 
 const findSweep = `

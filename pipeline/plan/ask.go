@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -78,6 +79,7 @@ func ask(
 	}
 	warnings = reportRefusals(all, r)
 	reportMeans(all, r)
+	reportSequential(all, r)
 	return all, warnings, nil
 }
 
@@ -97,6 +99,33 @@ func reportMeans(all []settled, r *sweep.Reporter) {
 		r.At(path, "the guarantee of %s does not say that it covers a real-valued function, and a mean tells more than "+
 			"the label that it proves private: leave answers out, or give %s a grid of its own without it "+
 			"(its author may set Guarantee.RealValued where a proof covers means)", x.entry.label(), x.entry.label())
+	}
+}
+
+// reportSequential reports grids whose trials the sequential rule cannot shorten, and goals that it
+// would move by too much.
+func reportSequential(all []settled, r *sweep.Reporter) {
+	shortens, told := map[*sweep.Block]bool{}, map[string]bool{}
+	at := func(path, format string, args ...any) {
+		if !told[path] {
+			told[path] = true
+			r.At(path, format, args...)
+		}
+	}
+	for _, x := range all {
+		shortens[x.entry.grid] = shortens[x.entry.grid] || x.measured.evaluation.Looks != nil
+		beta := x.setting.beta
+		if x.measured.evaluation.Looks != nil && min(beta, 1-beta) < problem.Leeway {
+			at(x.entry.grid.Path("goal", "beta"), "%v is outside [%v, %v]: with evaluation: sequential a success may be "+
+				"wrong in %v of trials, which has to be little beside beta; leave evaluation out, or take another beta",
+				beta, problem.Leeway, 1-problem.Leeway, problem.Misjudged)
+		}
+	}
+	for _, x := range all {
+		if grid := x.entry.grid; grid.Sequential() && !shortens[grid] {
+			at(grid.Path("goal", "evaluation"), "sequential changes nothing here: no error is measured on at least %d "+
+				"independent points of a law; leave it out", problem.LeastSequential)
+		}
 	}
 }
 

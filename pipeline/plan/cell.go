@@ -99,7 +99,7 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Limits:     limitsOf(e.grid),
 		Queries:    s.queries,
 		Adversary:  x.adversary,
-		Metrics:    e.metricNames(),
+		Metrics:    e.metricNames(x.measured.evaluation.Looks != nil),
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
 		Evaluation: x.measured.evaluation,
@@ -152,7 +152,8 @@ func (l *layout) metrics() []schemas.Metric {
 		by string // the first algorithm
 	}
 	said := map[string][]declared{} // by name, those with different meanings
-	for _, m := range schemas.Metrics(l.file.Task()) {
+	sequential := slices.ContainsFunc(l.entries, func(e *entry) bool { return e.grid.Sequential() })
+	for _, m := range schemas.Metrics(l.file.Task(), sequential) {
 		said[m.Name] = []declared{{Metric: m}}
 	}
 	for _, e := range l.entries {
@@ -178,17 +179,22 @@ func (l *layout) metrics() []schemas.Metric {
 	return all
 }
 
-// metricNames returns the declared metrics and those of the task, ascending. The cells of an entry
+// metricNames returns the declared metrics and those of workers, ascending. The cells of an entry
 // share them.
-func (e *entry) metricNames() []string {
-	if e.metrics == nil {
-		e.metrics = schemas.TaskMetrics(e.grid.File.Task())
-		for _, m := range e.algorithm.GetMetrics() {
-			e.metrics = append(e.metrics, m.GetName())
-		}
-		slices.Sort(e.metrics)
+func (e *entry) metricNames(sequential bool) []string {
+	if names, ok := e.metrics[sequential]; ok {
+		return names
 	}
-	return e.metrics
+	names := schemas.TaskMetrics(e.grid.File.Task(), sequential)
+	for _, m := range e.algorithm.GetMetrics() {
+		names = append(names, m.GetName())
+	}
+	slices.Sort(names)
+	if e.metrics == nil {
+		e.metrics = map[bool][]string{}
+	}
+	e.metrics[sequential] = names
+	return names
 }
 
 // search returns the search for n* under that noise, nil where n is a list. The cells of an entry

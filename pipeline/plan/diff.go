@@ -78,6 +78,9 @@ func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 	for _, name := range []string{"cell", "task", "privacy", "privacy_standing", "sample", "data", "file"} {
 		delete(out, name) // a key, what follows from others, or the name of a file that is not known here
 	}
+	if c.Evaluation != "" {
+		out["evaluation"] = c.Evaluation
+	}
 	if p.Test != 0 {
 		out["test"] = show(float64(p.Test))
 	}

@@ -41,7 +41,7 @@ type entry struct {
 	unpaired    bool // axes that zip pairs have different lengths
 
 	find     *searched                     // the axis that is searched; nil: none
-	metrics  []string                      // see metricNames; nil: not asked for yet
+	metrics  map[bool][]string             // see metricNames
 	searches map[schemas.Noise]*trial.Find // see search
 }
 
@@ -172,7 +172,7 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		r.At(where, "%q does not play the task %s", d.GetName(), task)
 		return false
 	}
-	for _, m := range schemas.TaskMetrics(task) {
+	for _, m := range schemas.TaskMetrics(task, e.grid.Sequential()) {
 		if slices.ContainsFunc(d.GetMetrics(), func(own *pluginv1.Metric) bool { return own.GetName() == m }) {
 			r.At(where, "%q declares the metric %q, which workers measure themselves: rename it in the plugin",
 				d.GetName(), m)

@@ -54,12 +54,15 @@ type measured struct {
 type measurement struct {
 	goal   prior.Goal
 	states bool // those of states before the final one count
+
+	sequential bool // not all points are read, if the problem is one for that
 }
 
 // measure returns the problem with the number of evaluation points that suits the draft, which is
 // computed once for each goal.
 func (p *opened) measure(d *draft, above float64) (*measured, error) {
-	of := measurement{prior.Goal{Above: above, Alpha: d.setting.alpha}, trial.Probes(d.setting.states)}
+	of := measurement{prior.Goal{Above: above, Alpha: d.setting.alpha}, trial.Probes(d.setting.states),
+		d.entry.grid.Sequential() && d.setting.alpha > 0}
 	if m, ok := p.measured[of]; ok {
 		return m, nil
 	}
@@ -69,6 +72,9 @@ func (p *opened) measure(d *draft, above float64) (*measured, error) {
 		m.resolved.Test = p.problem.Test(above, d.setting.alpha)
 	}
 	m.evaluation = p.problem.Evaluation(above+d.setting.alpha, m.resolved.Test, of.states)
+	if of.sequential {
+		m.evaluation = p.problem.Sequential(m.evaluation)
+	}
 	var err error
 	if m.canonical, err = trial.Canonical(m.resolved); err != nil {
 		return nil, err

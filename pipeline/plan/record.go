@@ -87,6 +87,8 @@ type resolvedCell struct {
 	Answers   string       `json:"answers,omitempty"`
 	Measure   int          `json:"measure"` // index
 
+	Evaluation string `json:"evaluation,omitempty"` // "" for full
+
 	Queries   int                `json:"queries,omitempty"` // task predict
 	Adversary *schemas.Adversary `json:"adversary,omitempty"`
 	States    string             `json:"states,omitempty"` // task predict: "" for final
@@ -142,5 +144,8 @@ func record(p *Plan) ([]byte, error) {
 // measure.
 func resolved(o trial.Object, c *trial.Cell, problem string, measure int) trial.Object {
 	o = c.Members(o, c.Params)
+	if c.Evaluation.Looks != nil {
+		o = o.With("evaluation", schemas.EvaluationSequential)
+	}
 	return o.With("key", c.Key).With("problem", problem).With("as", c.As).With("measure", measure)
 }

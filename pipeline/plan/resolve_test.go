@@ -633,6 +633,12 @@ n: [100]
 			`s:4:17: goal.answers: the guarantee of expmech/em does not say that it covers a real-valued function, and a ` +
 				`mean tells more than the label that it proves private: leave answers out, or give expmech/em a grid of its own ` +
 				`without it (its author may set Guarantee.RealValued where a proof covers means)`}},
+		{"sequential where errors are exact", change(private, "beta", "evaluation: sequential, beta"), []string{
+			`s:4:32: goal.evaluation: sequential changes nothing here: no error is measured on at least 256 independent points of a law; leave it out`}},
+		{"sequential and a small beta", change(half, "400", "100", "beta: 0.1", "beta: [0.1, 0.005], evaluation: sequential"), []string{
+			`s:7:26: goal.beta: 0.005 is outside [0.01, 0.99]: with evaluation: sequential a success may be wrong in 0.0001 of trials, which has to be little beside beta; leave evaluation out, or take another beta`}},
+		{"sequential in another task", change(predict, "beta", "evaluation: sequential, beta"), []string{
+			`s:5:32: goal.evaluation: belongs to task learn, where a trial has one error; leave it out`}},
 		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`}},
 		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
 		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
@@ -1171,6 +1177,36 @@ func TestSetSeed(t *testing.T) {
 	place := got.BlameSeed("wrong").Error()
 	if line := fmt.Sprint(strings.Count(base+budget, "\n") + 1); !strings.Contains(place, ":"+line+":7: seed: wrong") {
 		t.Errorf("%s, want line %s", place, line)
+	}
+}
+
+// The sequential rule makes other cells of those whose errors are measured on independent points, with
+// the data and the noise that they have without it, and leaves all others as they are.
+func TestSequential(t *testing.T) {
+	full := `name: x
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew]}
+algorithms: [baseline/perceptron]
+goal: {alpha: 0.1, beta: 0.1}
+n: [100]
+`
+	short := strings.Replace(full, "beta: 0.1", "beta: 0.1, evaluation: sequential", 1)
+	a, b := mustResolve(t, full, algorithms(), ""), mustResolve(t, short, algorithms(), "")
+	explicit := mustResolve(t, strings.Replace(short, "sequential", "full", 1), algorithms(), "")
+	for i, c := range b.Cells {
+		d := a.Cells[i]
+		if c.Key == d.Key || c.DataKey != d.DataKey || c.NoiseKey != d.NoiseKey || explicit.Cells[i].Key != d.Key {
+			t.Errorf("cell %d: keys %v and %v", i, c.Key, d.Key)
+		}
+		metrics := slices.Sorted(slices.Values(append([]string{"first_error", "points_read"}, d.Metrics...)))
+		if c.Evaluation.Words != "at most 3605 points (0.0001)" || !slices.Equal(c.Metrics, metrics) {
+			t.Errorf("cell %d: %+v, metrics %v", i, c.Evaluation, c.Metrics)
+		}
+		if got := c.Setting(100).GetTest(); got >= d.Setting(100).GetTest() || got == 0 {
+			t.Errorf("cell %d: bounds are asked about %d points", i, got)
+		}
+	}
+	if lines := Diff(a.Resolved, b.Resolved); !slices.Contains(lines, "evaluation: sequential is new") {
+		t.Errorf("differences %q", lines)
 	}
 }
 

@@ -10,8 +10,9 @@
 // for bit. Points are drawn one whole example at a time, so from equal streams the sample of n is a
 // prefix of that of 2n; adversarial and malicious noise are the exception, for they act on the
 // sample as a whole. A law on at most 4096 points, and a population, are evaluated exactly; other laws on an
-// evaluation sample. Evaluation points carry clean labels: only the sample is noisy. Where few
-// points carry the weight, decoys of no weight hide them. Nothing is allocated per trial.
+// evaluation sample, all of it or by the sequential rule (Clear). Evaluation points carry clean
+// labels: only the sample is noisy. Where few points carry the weight, decoys of no weight hide them.
+// Nothing is allocated per trial.
 //
 // Start reading at Problem, then Drawer.
 package problem

@@ -164,12 +164,16 @@ func (p *Problem) Test(above, alpha float64) int {
 // Evaluation describes how errors are measured.
 type Evaluation struct {
 	Words string // "exact", or the number and the kind of the evaluation points
-	Least int    // least number of points that an error is measured on; 0: each is computed exactly
+	Least int    // an error is as sure as one on so many points, at least; 0: each is computed exactly
 
 	// Off is how far the measured error of a hypothesis of the class can be from the true one; 0: only
 	// chance bounds that. StandardError is an upper bound of the measured error's where the true one is
 	// at the goal.
 	Off, StandardError float64
+
+	// Looks are the numbers of points, ascending, after which a trial may end: see Clear. The last is
+	// that of all. Nil: all are read at once.
+	Looks []int `json:",omitempty"`
 }
 
 // Evaluation describes how errors are measured on test points where the goal is an error of t. states
@@ -194,6 +198,11 @@ func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 
 // HowMeasured says in a phrase how errors are measured, for Evaluation.Words.
 func HowMeasured(words string) string {
+	plain, sequential := AllRead(words)
+	if sequential {
+		return fmt.Sprintf("%s, or on the first of them where it is clear whether that is a success, wrongly in at most %v "+
+			"of trials", HowMeasured(plain), Misjudged)
+	}
 	number, kind, _ := strings.Cut(words, " ")
 	switch kind {
 	case "points":

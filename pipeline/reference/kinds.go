@@ -133,8 +133,8 @@ func columns() (all []Entry) {
 }
 
 func metrics() (all []Entry) {
-	for _, task := range []string{schemas.TaskPredict, schemas.TaskOnline} {
-		for _, m := range schemas.Metrics(task) {
+	for _, task := range []string{schemas.TaskLearn, schemas.TaskPredict, schemas.TaskOnline} {
+		for _, m := range schemas.Metrics(task, true) {
 			all = append(all, Entry{Name: m.Name, Doc: m.Doc, Facts: []Fact{
 				{"task", task}, {"column", schemas.MetricPrefix + m.Name + " of curve and trials"},
 			}})

@@ -110,7 +110,9 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
 		func(r *TableRow) any { return finite(r.QueriesSuccess) }),
 	label("evaluation", "exact, or what an error is measured on: a number of fresh points, of strata of the law or of "+
-		"the boxes of a grid, with one point in each", func(r *TableRow) string { return r.Evaluation.Words }),
+		"the boxes of a grid, with one point in each; at most so many points where the sequential rule ends trials that are "+
+		"clear, of which it puts on the wrong side of above + alpha at most the share in brackets",
+		func(r *TableRow) string { return r.Evaluation.Words }),
 	float("evaluation_error", "standard error of a trial's measured error, for a hypothesis of the class and where the "+
 		"true error is above + alpha, at most; 0: exact", func(r *TableRow) any { return r.Evaluation.StandardError }),
 	label("privacy_source", "what privacy follows from, as the algorithm says it",
@@ -223,12 +225,13 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 	float("rate_high", "upper end, as if every lost trial had succeeded",
 		func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
 	float("prior_success", priorDoc, func(r *CurveRow) any { return priorSuccess(r.Cell) }),
-	float("error_mean", "mean error of the ok trials, summed in the order of repetitions",
+	float("error_mean", "mean error of the ok trials, summed in the order of repetitions; under the sequential "+
+		"rule that of the errors on the first points alone, m_first_error, which is unbiased",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
 	float("error_low", "lower end of its 95 % confidence interval over trials (Student), which holds for this row alone, "+
 		"as that of rate does", func(r *CurveRow) any { return finite(r.ErrorLow) }),
 	float("error_high", "upper end", func(r *CurveRow) any { return finite(r.ErrorHigh) }),
-	float("error_p90", "least error that at least 90 % of the ok trials do not exceed",
+	float("error_p90", "least error that at least 90 % of the ok trials do not exceed; null under the sequential rule",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorP90) }),
 })
 
@@ -404,7 +407,8 @@ var trialColumns = []trialColumn{
 	{schemas.Column{Name: "kind", Type: schemas.TextColumn, Label: true,
 		Doc: "failed: crash, error, panic, answer, ..."}, encodeKinds},
 	{schemas.Column{Name: "error", Type: schemas.FloatColumn,
-		Doc: "population error against the clean label; null where the trial failed or was lost"}, encodeErrors},
+		Doc: "population error against the clean label, as it was measured when the sequential rule stopped, if it did; " +
+			"null where the trial failed or was lost"}, encodeErrors},
 	{schemas.Column{Name: "success", Type: schemas.BoolColumn,
 		Doc: "ok, and error at most above + alpha; null in task online"}, encodeSuccesses},
 }

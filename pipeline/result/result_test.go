@@ -331,6 +331,36 @@ func columnOf[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
 
 // The options that fix the bytes of Parquet files are set: trials are encoded by column and the
 // other files compressed.
+// Where the sequential rule stops, the error that a trial has then decides whether it is a success, and
+// mean errors are those on the first points.
+func TestSequentialCurve(t *testing.T) {
+	c := cells()[1]
+	c.Evaluation.Looks = []int{16, 32}
+	b := work(c, 100, 0, 40)
+	b.Metrics = []string{schemas.FirstError}
+	first, sum, ok, successes := b.Values[0], 0.0, 0.0, int64(0)
+	for i, status := range b.Status {
+		if first[i] = nan; status == ledger.OK {
+			first[i] = float64(i) / 64
+			sum, ok = sum+first[i], ok+1
+			if b.Error[i] <= 0.1 {
+				successes++
+			}
+		}
+	}
+	l := ledgertest.Open(t, "")
+	ledgertest.Add(t, l, b)
+	curve, err := Curve(l, c, []Point{{N: 100, Consumed: 40}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := curve[0]
+	if r.ErrorMean != sum/ok || r.Metrics[schemas.FirstError] != r.ErrorMean || !math.IsNaN(r.ErrorP90) ||
+		r.Successes != successes || !(r.ErrorLow < r.ErrorMean && r.ErrorMean < r.ErrorHigh) {
+		t.Errorf("row %+v, want the mean %v and %d successes", r, sum/ok, successes)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, result(t, run(t, 1))); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // trials holds successive repetitions of a cell at one sample size, of which all have entered the
@@ -224,10 +225,14 @@ func (t *trials) curve() CurveRow {
 	}
 	r.Lost = t.count(ledger.Lost)
 	r.OK, r.Failed = int64(len(errs)), t.count(ledger.Failed)
-	r.ErrorMean = mean(errs)
-	r.ErrorLow, r.ErrorHigh = estimate.MeanInterval(r.ErrorMean, deviation(errs, r.ErrorMean), len(errs), 0.05)
+	unbiased, sequential := errs, c.Evaluation.Looks != nil
+	if sequential {
+		unbiased = t.values[schemas.FirstError]
+	}
+	r.ErrorMean = mean(unbiased)
+	r.ErrorLow, r.ErrorHigh = estimate.MeanInterval(r.ErrorMean, deviation(unbiased, r.ErrorMean), len(errs), 0.05)
 	r.ErrorP90 = math.NaN()
-	if len(errs) > 0 {
+	if len(errs) > 0 && !sequential {
 		r.ErrorP90 = numberAt(errs, (9*len(errs)+9)/10-1)
 	}
 	for name, v := range t.values {

@@ -200,6 +200,11 @@ func (b *Block) checkFind(r *Reporter, trials bool) {
 	}
 }
 
+// Sequential reports whether the sequential rule decides how many points trials are asked about.
+func (b *Block) Sequential() bool {
+	return b.Goal != nil && b.Goal.Evaluation == schemas.EvaluationSequential
+}
+
 // checkForeign reports keys of other tasks and classes.
 func (b *Block) checkForeign(r *Reporter) {
 	refuse := func(given bool, key, message string) {
@@ -213,8 +218,8 @@ func (b *Block) checkForeign(r *Reporter) {
 	refuse(len(b.Rounds) > 0 && !online, "rounds",
 		"belongs to task online; the rounds of an algorithm stand beside its use")
 	refuse(len(b.Adversary) > 0 && task == schemas.TaskLearn, "adversary", "belongs to the tasks predict and online")
-	if b.Goal != nil && len(b.Goal.States) > 0 && task == schemas.TaskLearn {
-		r.At(b.Path("goal", "states"), "belongs to task predict, where the state changes with each answer; leave it out")
+	if b.Goal != nil {
+		b.checkForeignGoal(r, task)
 	}
 	if b.Problem != nil {
 		b.checkProblem(r, online)
@@ -222,12 +227,22 @@ func (b *Block) checkForeign(r *Reporter) {
 	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
 	refuse(b.Find != nil && online, "find", "does not apply to task online, whose trials do not succeed or fail: list "+
 		"the values, and compare the regrets")
-	if b.Goal != nil && b.Goal.Answers != "" && online {
-		r.At(b.Path("goal", "answers"), "does not apply to task online, where answers are means of labels")
-	}
 	refuse(b.Goal != nil && online, "goal", "does not apply to task online, which measures mistakes and regret")
 	refuse(b.Trials != nil && b.Trials.Count == 0 && online && b.Sound(r, "trials"), "trials",
 		`max belongs to a search for n*; write the number of sequences, "trials: 20"`)
+}
+
+// checkForeignGoal reports keys of the goal that belong to other tasks.
+func (b *Block) checkForeignGoal(r *Reporter, task string) {
+	if len(b.Goal.States) > 0 && task == schemas.TaskLearn {
+		r.At(b.Path("goal", "states"), "belongs to task predict, where the state changes with each answer; leave it out")
+	}
+	if b.Goal.Evaluation != "" && task != schemas.TaskLearn {
+		r.At(b.Path("goal", "evaluation"), "belongs to task learn, where a trial has one error; leave it out")
+	}
+	if b.Goal.Answers != "" && task == schemas.TaskOnline {
+		r.At(b.Path("goal", "answers"), "does not apply to task online, where answers are means of labels")
+	}
 }
 
 // checkProblem reports keys and values of the problem that belong to other tasks and classes.

@@ -17,7 +17,7 @@ import (
 type Cell struct {
 	Key      Key // identity
 	DataKey  Key // seed and problem: target, points, label noise, test points
-	NoiseKey Key // seed and Key: the algorithm's own randomness
+	NoiseKey Key // seed and Key, as if all points were read: the algorithm's own randomness
 
 	AdversaryKey Key // seed, problem and adversary: the adversary's own randomness; task predict
 
@@ -157,21 +157,27 @@ func (c *Cell) TrialID(n, rep int64) string {
 // the canonical JSON of its whole problem, of what its sample depends on (schemas.Problem.Sampled)
 // and of its parameters.
 func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err error) {
-	if c.Key, err = KeyOf(c.identity(whole, params)); err != nil {
+	if c.Key, err = KeyOf(c.identity(whole, params, c.Evaluation.Words)); err != nil {
 		return err
 	}
-	if c.NoiseKey, err = seed.noiseKey(c.Key); err != nil || c.Adversary == nil {
+	noisy := c.Key
+	if words, sequential := problem.AllRead(c.Evaluation.Words); sequential {
+		if noisy, err = KeyOf(c.identity(whole, params, words)); err != nil {
+			return err
+		}
+	}
+	if c.NoiseKey, err = seed.noiseKey(noisy); err != nil || c.Adversary == nil {
 		return err
 	}
 	c.AdversaryKey, err = seed.adversaryKey(sampled, c.Adversary)
 	return err
 }
 
-// identity returns what the cell's key is the key of.
-func (c *Cell) identity(whole, params Fragment) Object {
+// identity returns what the key of the cell is the key of, if evaluation is how errors are measured.
+func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 	id := c.Members(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
-	if c.Evaluation.Words != "" && c.Evaluation.Words != "exact" {
-		id = id.With("evaluation", c.Evaluation.Words)
+	if evaluation != "" && evaluation != "exact" {
+		id = id.With("evaluation", evaluation)
 	}
 	if c.Rung != nil {
 		id = id.With("find", c.Rung.Axis).With("n", c.N[0])

@@ -17,6 +17,7 @@ type evidence struct {
 	sameData      bool // whether trials of equal n and repetition are on the same data
 	sameAdversary bool
 	fixed         bool // whether no search chose the numbers of trials
+	sequential    bool // whether errors of one side are over as many points as showed success or failure
 	sizes         []int
 
 	// Numbers of trials at these sizes. Where trials are paired, they count up to the last repetition
@@ -37,6 +38,7 @@ func (m *Matching) evidence(i, j int) *evidence {
 		sameData:      sample != nil && sample == m.b.value(j, "sample"),
 		sameAdversary: m.a.value(i, "adversary") == m.b.value(j, "adversary"),
 		fixed:         m.a.fixed(i) && m.b.fixed(j),
+		sequential:    m.a.sequential(i) || m.b.sequential(j),
 	}
 	a, b := m.a.trials[m.a.label(i, "cell")], m.b.trials[m.b.label(j, "cell")]
 	for n := range a {
@@ -65,6 +67,9 @@ func (m *Matching) evidence(i, j int) *evidence {
 // are independent pairs all the same, but if the numbers of trials are fixed, two samples that need
 // not be of one size show more.
 func (e *evidence) paired() bool { return e.sameData || !e.fixed }
+
+// ranked reports whether the errors of pairs are compared.
+func (e *evidence) ranked() bool { return e.sameData && !e.sequential }
 
 // addPairs counts the pairs at one sample size.
 func (e *evidence) addPairs(x, y *result.Outcomes) {
@@ -121,7 +126,7 @@ func (e *evidence) test(fisher estimate.Test) {
 		e.tests = []estimate.Test{{Of: fisher.Of, P: min(1, fisher.P*sizes), Least: min(1, fisher.Least*sizes)}}
 	default:
 		e.tests = []estimate.Test{{Of: "successes", P: sign(e.onlyA, e.onlyB), Least: sign(pairs, 0)}}
-		if e.sameData {
+		if e.ranked() {
 			e.tests = append(e.tests, estimate.Test{Of: "errors", P: sign(e.lessA, e.lessB), Least: sign(pairs, 0)})
 		}
 	}

@@ -117,8 +117,8 @@ func (c *Comparison) countColumns() (columns []column) {
 	add("successes_b", func(e *evidence) (int, bool) { return e.successesB, true })
 	add("only_a", func(e *evidence) (int, bool) { return e.onlyA, e.paired() })
 	add("only_b", func(e *evidence) (int, bool) { return e.onlyB, e.paired() })
-	add("less_error_a", func(e *evidence) (int, bool) { return e.lessA, e.sameData })
-	add("less_error_b", func(e *evidence) (int, bool) { return e.lessB, e.sameData })
+	add("less_error_a", func(e *evidence) (int, bool) { return e.lessA, e.ranked() })
+	add("less_error_b", func(e *evidence) (int, bool) { return e.lessB, e.ranked() })
 	return columns
 }
 
@@ -135,7 +135,7 @@ func (c *Comparison) Brief() (*sheet.Sheet, error) {
 			return fmt.Sprintf("%d : %d", e.successesA, e.successesB)
 		}), textColumn("less_error", func(k int) any {
 			e := c.evidence[k]
-			if !e.sameData {
+			if !e.ranked() {
 				return nil
 			}
 			return fmt.Sprintf("%d : %d", e.lessA, e.lessB)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
@@ -108,6 +109,12 @@ func (t *Table) label(row int, column string) string {
 
 // fixed reports whether no search chose the trials of a row.
 func (t *Table) fixed(row int) bool { return t.online || t.value(row, "fixed") == true }
+
+// sequential reports whether the errors of a row are measured by the sequential rule.
+func (t *Table) sequential(row int) bool {
+	_, sequential := problem.AllRead(t.text(row, "evaluation"))
+	return sequential
+}
 
 // side returns the bracket of a row.
 func (t *Table) side(row int) estimate.Side {

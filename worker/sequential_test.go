@@ -1,0 +1,92 @@
+package worker
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// sequentialJob returns a job whose trials are read by the sequential rule, with a goal that lies
+// amid their errors, and its evaluation.
+func sequentialJob(t *testing.T, s *slot, algorithm string, trials int64) (*trial.Job, problem.Evaluation) {
+	t.Helper()
+	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 3, Margin: 0.1, Test: 1000}
+	j := jobOf(t, s, algorithm, p, 3, trials)
+	open, err := problem.Open(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Cell.Alpha = 0.35
+	j.Cell.Evaluation = open.Sequential(open.Evaluation(j.Cell.Alpha, p.Test, false))
+	j.Cell.Metrics = append(j.Cell.Metrics, schemas.FirstError, schemas.PointsRead)
+	return j, j.Cell.Evaluation
+}
+
+// The rule's outcome of a trial is that of reading all its points with as many of them as the first
+// look that finds the error clear, bit for bit; and it is the same in both second looks, whatever
+// the borders of jobs.
+func TestSequentialOutcomes(t *testing.T) {
+	s := testSlot(t)
+	j, how := sequentialJob(t, s, "test/honest", 300)
+	whole := make([][]float64, len(how.Looks)) // errors on so many points, all of which are read
+	for k, points := range how.Looks {
+		full := *j
+		cell := *j.Cell
+		full.Cell, cell.Problem.Test, cell.Evaluation = &cell, points, problem.Evaluation{}
+		whole[k] = runJob(t, s, &full).error
+	}
+	out := runJob(t, s, j)
+	ends := make([]int, len(how.Looks))
+	first, read := slices.Index(j.Cell.Metrics, schemas.FirstError), slices.Index(j.Cell.Metrics, schemas.PointsRead)
+	for i, got := range out.error {
+		k := 0
+		for k < len(how.Looks)-1 && !problem.Clear(whole[k][i], how.Looks[k], j.Cell.Alpha) {
+			k++
+		}
+		ends[k]++
+		if math.Float64bits(got) != math.Float64bits(whole[k][i]) || out.values[first][i] != whole[0][i] ||
+			out.values[read][i] != float64(how.Looks[k]) {
+			t.Fatalf("trial %d: error %v, %v on the first points, %v points; want %v, %v, %v",
+				i, got, out.values[first][i], out.values[read][i], whole[k][i], whole[0][i], how.Looks[k])
+		}
+	}
+	if slices.Min(ends) == 0 {
+		t.Errorf("numbers of trials that ended at each look: %v", ends)
+	}
+	some := []int64{3, 7, 8, 20, 33, 41, 50, 59, 70, 71, 72}
+	for _, look := range []trial.Look{"", trial.LookShuffled, trial.LookAlone} {
+		picked := some
+		if look == trial.LookAlone {
+			picked = some[:2]
+		}
+		if differ, _ := differing(out, runJob(t, s, looked(j, look, picked...))); differ > 0 {
+			t.Errorf("look %q: %d trials differ", look, differ)
+		}
+	}
+}
+
+// An algorithm that answers otherwise once it has been asked about a second block, which tells it
+// that its error is near the goal, is found by a shuffled look. Trials that fail on the way leave
+// the others as they are.
+func TestSequentialDishonest(t *testing.T) {
+	s := testSlot(t)
+	j, _ := sequentialJob(t, s, "test/blocks", 60)
+	out := runJob(t, s, j)
+	again := runJob(t, s, looked(j, trial.LookShuffled, picks...))
+	if differ, _ := differing(out, again); differ < len(picks)/2 {
+		t.Errorf("%d of %d trials differ", differ, len(picks))
+	}
+	if failed := len(out.faults); failed == 0 || failed == len(out.status) {
+		t.Errorf("%d of %d trials failed", failed, len(out.status))
+	}
+	for i := range out.status {
+		alone := runJob(t, s, looked(j, "", int64(i)))
+		if math.Float64bits(alone.error[0]) != math.Float64bits(out.error[i]) || alone.status[0] != out.status[i] {
+			t.Fatalf("trial %d: error %v alone, %v in a larger job", i, alone.error[0], out.error[i])
+		}
+	}
+}
