@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
@@ -313,31 +314,26 @@ func samePrefix(path string, parts []Part) int {
 }
 
 // fetchFile makes a file of its parts.
-func fetchFile(ctx context.Context, conn *bus.Conn, path string, parts []Part) (err error) {
+func fetchFile(ctx context.Context, conn *bus.Conn, path string, parts []Part) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	file, err := os.Create(path + ".new")
+	err := disk.WriteBeside(path, func(w io.Writer) error {
+		for _, p := range parts {
+			content, err := conn.FetchPrivate(ctx, p.Digest)
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(content); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err = errors.Join(err, file.Close()); err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-			return
-		}
-		err = os.Rename(file.Name(), path)
-	}()
-	for _, p := range parts {
-		content, err := conn.FetchPrivate(ctx, p.Digest)
-		if err != nil {
-			return err
-		}
-		if _, err := file.Write(content); err != nil {
-			return err
-		}
-	}
-	return file.Sync()
+	return disk.Replace(path)
 }
 
 // Fetch makes the folder dir, which must be empty or missing, of what was shipped.

@@ -191,12 +191,13 @@ func transient(err error) bool {
 		return false
 	}
 	const (
-		storeFailed = 10077 // a limit of the stream
-		noStorage   = 10047 // a limit of the account
-		noResources = 10023 // a limit of the server
+		storeFailed   = 10077 // a limit of the stream
+		noStorage     = 10047 // a limit of the account
+		noResources   = 10023 // a limit of the server
+		streamOffline = 10118 // all servers that have it are away
 	)
 	switch api.ErrorCode {
-	case storeFailed, noStorage, noResources:
+	case storeFailed, noStorage, noResources, streamOffline:
 		return true
 	}
 	return api.Code == 503
