@@ -105,14 +105,15 @@ func builtin() (host.Command, error) {
 }
 
 // catalog returns the built-in algorithms and those of plugin files with absolute paths, in the
-// sandbox that ctx gives.
+// sandbox, and with the attached plugin, that ctx gives.
 func catalog(ctx context.Context, files ...string) (*host.Catalog, error) {
 	self, err := builtin()
 	if err != nil {
 		return nil, err
 	}
 	self.Sandbox = sandboxOf(ctx)
-	return host.NewCatalog(self, files...), nil
+	c := host.NewCatalog(self, files...)
+	return c, attachmentOf(ctx).attach(c, files)
 }
 
 // catalogOf returns the catalog with plugin files as they were named on the command line, and their

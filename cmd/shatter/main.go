@@ -164,12 +164,12 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		confined(runCommand()), confined(checkCommand()), confined(planCommand()),
+		confined(attachable(runCommand())), confined(checkCommand()), confined(planCommand()),
 		initCommand(), explainCommand(), schemaCommand(),
 		tableCommand(), solveCommand(), compareCommand(),
 		reportCommand(), plotCommand(),
 		queryCommand(), serveCommand(),
-		confined(trialCommand()), confined(verifyCommand()), cacheCommand(),
+		confined(attachable(trialCommand())), confined(verifyCommand()), cacheCommand(),
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
 		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(), forgetCommand(),
 		confined(workerCommand()), workersCommand(), coordinatorCommand(), clusterCommand(),

@@ -18,10 +18,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
-// The test binary serves the built-in algorithms and the SQL engine to itself, as the real one does,
+// The test binary serves the built-in algorithms, attached ones and the SQL engine to itself, as the real one does,
 // and a copy of it with the name shatter is the command.
 func TestMain(m *testing.M) {
-	if query.IsChild() || slices.Equal(os.Args[1:], []string{"plugin", "serve"}) {
+	if query.IsChild() || slices.Equal(os.Args[1:], []string{"plugin", "serve"}) ||
+		len(os.Args) == 4 && os.Args[2] == "bridge" {
 		main()
 	}
 	testscript.Main(suite{m}, map[string]func(){"shatter": main})

@@ -52,6 +52,9 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if a := attachmentOf(c.Context()); a.socket != "" && len(args) == 0 {
+		args = []string{cmp.Or(a.plugin, a.socket)}
+	}
 	all, paths, err := catalogOf(c.Context(), args)
 	if err != nil {
 		return err

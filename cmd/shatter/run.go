@@ -29,7 +29,8 @@ type runFlags struct {
 	serverFlags
 	out               string
 	cache             string
-	workers           int // -1: not given
+	attached          string // socket of a plugin that a person has started; "": none
+	workers           int    // -1: not given
 	mode              folder.Mode
 	progress          progressMode
 	budget            budgetFlag
@@ -139,6 +140,8 @@ func (f *runFlags) check() error {
 		return usageError{fmt.Errorf("--speculate %v: a share of at least 0 is needed, 0.15 is usual", f.speculate)}
 	case f.replicas != 0 && f.url == "":
 		return usageError{errors.New("--replicas is for --server, which is not given")}
+	case f.attached != "" && f.url != "":
+		return usageError{errors.New("--attach is for plugins of this machine: leave out --server")}
 	case f.credentials != "" && f.url == "":
 		return usageError{errors.New("--creds is for --server, which is not given")}
 	case f.workers == -1:
@@ -155,6 +158,9 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
+	if f.attached = attachmentOf(c.Context()).socket; f.attached != "" {
+		f.workers, f.cache = 1, "off" // somebody steps through one trial after another
+	}
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -340,10 +346,14 @@ func (f *runFlags) facts(path string) map[string]string {
 	if f.url != "" {
 		queue = "external"
 	}
-	return map[string]string{
+	facts := map[string]string{
 		"command": "run", "file": path, "queue": queue, "workers": fmt.Sprint(f.workers),
 		"version": version(), "host": workerName(), "cores": fmt.Sprint(runtime.NumCPU()),
 	}
+	if f.attached != "" {
+		facts["attached"] = f.attached
+	}
+	return facts
 }
 
 // report prints the tables on stdout and what a person has to know on stderr. It returns a status

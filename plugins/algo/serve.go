@@ -23,6 +23,10 @@ import (
 // and it returns when the host no longer needs the process. If a person started the program, or if
 // an algorithm is not valid, Serve says so on standard error and exits with status 2.
 //
+// If a person started it with SHATTER_ATTACH=1, under a debugger, in an IDE or in a test, it prints a
+// line with the flag by which shatter run, shatter trial and shatter plugin test attach to the process,
+// and serves them until an interrupt.
+//
 // The program must print nothing to standard output before it calls Serve, because that is where
 // the host reads the plugin's address.
 func Serve(plugins ...Plugin) {
@@ -31,7 +35,13 @@ func Serve(plugins ...Plugin) {
 		quit(err)
 	}
 	if os.Getenv(pluginv1.CookieKey) != pluginv1.CookieValue {
-		quit(errors.New(s.byHand()))
+		if os.Getenv(pluginv1.AttachKey) == "" {
+			quit(errors.New(s.byHand()))
+		}
+		if err := serveAttached(plugins, s); err != nil {
+			quit(err)
+		}
+		return
 	}
 	if err := holdLifeline(); err != nil {
 		quit(err)
@@ -59,16 +69,21 @@ func (s *service) byHand() string {
 	if err != nil {
 		path = os.Args[0]
 	}
-	var names []string
-	for _, a := range s.description.Algorithms {
-		names = append(names, a.Name)
-	}
 	return fmt.Sprintf(`%s is a plugin of Shatter and does nothing by itself. It serves %s.
 
 Name it in a sweep file:   plugins: [%s]
 See what it offers:        shatter plugin list %s
-Test it:                   shatter plugin test %s`,
-		filepath.Base(path), strings.Join(names, ", "), path, path, path)
+Test it:                   shatter plugin test %s
+Debug it:                  start it with %s=1 in a debugger, and attach shatter to it`,
+		filepath.Base(path), strings.Join(s.names(), ", "), path, path, path, pluginv1.AttachKey)
+}
+
+// names returns the names of the algorithms.
+func (s *service) names() (names []string) {
+	for _, a := range s.description.Algorithms {
+		names = append(names, a.Name)
+	}
+	return names
 }
 
 // holdLifeline starts a goroutine that removes the plugin's socket and ends the process as soon as
@@ -125,7 +140,7 @@ func (*goPlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientCon
 	return nil, errors.New("a plugin is no client")
 }
 
-// newServer makes the gRPC server, with limits on messages and windows that hold a whole one.
+// newServer makes the gRPC server of a process that a host started.
 func newServer(opts []grpc.ServerOption) *grpc.Server {
 	restore := restoreOutput()
 	unary := func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
@@ -136,11 +151,16 @@ func newServer(opts []grpc.ServerOption) *grpc.Server {
 		restore()
 		return handle(s, stream)
 	}
-	return grpc.NewServer(append(opts,
+	opts = append(opts, serverLimits()...)
+	return grpc.NewServer(append(opts, grpc.UnaryInterceptor(unary), grpc.StreamInterceptor(streamed))...)
+}
+
+// serverLimits returns the limits on messages, and windows that hold a whole one.
+func serverLimits() []grpc.ServerOption {
+	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(pluginv1.MaxMessage), grpc.MaxSendMsgSize(pluginv1.MaxMessage),
-		grpc.InitialWindowSize(1<<20), grpc.InitialConnWindowSize(1<<20),
-		grpc.UnaryInterceptor(unary), grpc.StreamInterceptor(streamed),
-	)...)
+		grpc.InitialWindowSize(1 << 20), grpc.InitialConnWindowSize(1 << 20),
+	}
 }
 
 // restoreOutput returns a function that sends os.Stdout and os.Stderr to the present standard

@@ -12,8 +12,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// places holds the memory files that this process inherited. Each is mapped when it is first needed
-// and stays mapped.
+// places holds the memory files of a host. Each is mapped when it is first needed and stays mapped.
 type places struct {
 	session, dataset func() ([]byte, error)
 	points           func() (*table, error) // the dataset, opened once
@@ -22,9 +21,15 @@ type places struct {
 
 // inherited returns the places at the descriptors that a host passes to a plugin.
 func inherited() *places {
+	return placesAt(func(fd uintptr) *os.File { return os.NewFile(fd, "memory") })
+}
+
+// placesAt returns the places in the files that open returns, by the descriptors of a plugin that
+// inherits them. A nil file is not there.
+func placesAt(open func(fd uintptr) *os.File) *places {
 	p := &places{
-		session: sync.OnceValues(func() ([]byte, error) { return mapped(pluginv1.SessionFD, "session") }),
-		dataset: sync.OnceValues(func() ([]byte, error) { return mapped(pluginv1.DatasetFD, "dataset") }),
+		session: sync.OnceValues(func() ([]byte, error) { return mapped(open(pluginv1.SessionFD), "session") }),
+		dataset: sync.OnceValues(func() ([]byte, error) { return mapped(open(pluginv1.DatasetFD), "dataset") }),
 	}
 	p.points = sync.OnceValues(func() (*table, error) {
 		b, err := p.dataset()
@@ -34,7 +39,7 @@ func inherited() *places {
 		return decode(b)
 	})
 	p.mailbox = sync.OnceValues(func() (*mailbox.Mailbox, error) {
-		m, err := dataset.MapWritable(os.NewFile(pluginv1.MailboxFD, "mailbox"))
+		m, err := dataset.MapWritable(open(pluginv1.MailboxFD))
 		if err != nil {
 			return nil, err
 		}
@@ -43,11 +48,11 @@ func inherited() *places {
 	return p
 }
 
-// mapped maps the memory file at descriptor fd.
-func mapped(fd uintptr, name string) ([]byte, error) {
-	m, err := dataset.MapFile(os.NewFile(fd, name))
+// mapped maps a memory file.
+func mapped(f *os.File, name string) ([]byte, error) {
+	m, err := dataset.MapFile(f)
 	if err != nil {
-		return nil, fmt.Errorf("map the %s memory at descriptor %d: %w", name, fd, err)
+		return nil, fmt.Errorf("map the %s memory: %w", name, err)
 	}
 	return m.Bytes(), nil
 }

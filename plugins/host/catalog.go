@@ -177,7 +177,7 @@ func (e *entry) running(ctx context.Context) (*Process, error) {
 // without one. What is wrong with a single file, Start says.
 func (e *entry) here() (Command, error) {
 	command := e.command
-	if e.builtin {
+	if e.builtin || command.Attached {
 		return command, nil
 	}
 	info, err := os.Stat(command.Path)

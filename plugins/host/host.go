@@ -59,6 +59,10 @@ type Command struct {
 	// memory do not hold, and there is no sandbox. nil: nobody debugs.
 	Debug func(pid int) error
 
+	// Attached says that the process is a Bridge to one that a person has started. The limits of time and
+	// memory do not hold, there is no sandbox, and sessions go by gRPC.
+	Attached bool
+
 	// Recorder keeps what sessions of one trial say. nil: nothing is kept.
 	Recorder *Recorder
 
@@ -72,7 +76,10 @@ const (
 )
 
 func (c Command) withDefaults() Command {
-	if c.Debug != nil {
+	if c.Attached {
+		c.noMailbox = true
+	}
+	if c.Debug != nil || c.Attached {
 		c.Trial, c.Memory, c.Sandbox.Mode = debugTime, debugMemory, sandbox.Off
 	}
 	if c.Trial == 0 {

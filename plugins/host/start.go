@@ -97,8 +97,11 @@ func (p *Process) prepare(c Command) (err error) {
 	}
 	files := make([]*os.File, pluginv1.MailboxFD+1-pluginv1.SessionFD) // nil: closed
 	files[0] = p.memory.File()
-	if c.Dataset != nil {
-		files[pluginv1.DatasetFD-pluginv1.SessionFD] = c.Dataset.File()
+	switch points := &files[pluginv1.DatasetFD-pluginv1.SessionFD]; {
+	case c.Dataset != nil:
+		*points = c.Dataset.File()
+	case c.Attached:
+		*points = files[0] // a bridge hands over both, and nobody is told of a dataset
 	}
 	if p.openMailbox(c); p.mailboxMemory != nil {
 		files[pluginv1.MailboxFD-pluginv1.SessionFD] = p.mailboxMemory.File()

@@ -27,6 +27,9 @@ const (
 // checkResources measures the time of a trial, and checks that memory, threads and open files do not grow
 // from trial to trial. It does so in the first setting of each task.
 func (s checks) checkResources() (string, error) {
+	if s.command.Attached {
+		return "", skipped("the process is that of a debugger")
+	}
 	if s.measured[s.setting.Task] {
 		return "", skipped("it was done in another setting")
 	}

@@ -82,7 +82,8 @@ def serve(*algorithms: Algorithm) -> None:
     """Make the program a plugin that serves the algorithms. It is the last thing that a program does.
 
     If a person started the program, or if an algorithm is not valid, it says so on standard error and exits
-    with status 2.
+    with status 2. If a person started it with SHATTER_ATTACH=1, in a debugger for example, it prints a line with the
+    flag by which shatter run, trial and plugin test attach to the process, and serves them until an interrupt.
     """
     _process.serve(algorithms, __version__)
 

@@ -19,9 +19,12 @@ if _COOKIE:
 
 import ctypes  # noqa: E402
 import faulthandler  # noqa: E402
+import itertools  # noqa: E402
 import mmap  # noqa: E402
 import platform  # noqa: E402
 import signal  # noqa: E402
+import socket  # noqa: E402
+import tempfile  # noqa: E402
 import threading  # noqa: E402
 import time  # noqa: E402
 from typing import Any, Callable, Iterator, NoReturn, Sequence  # noqa: E402
@@ -52,7 +55,7 @@ def serve(algorithms: Sequence[Any], version: str) -> None:
     try:
         from ._service import Service
         service = Service(algorithms, f"shatter for Python {version}, Python {platform.python_version()}, numpy {np.__version__}")
-        if not _COOKIE:
+        if not _COOKIE and not os.environ.get("SHATTER_ATTACH"):
             raise ValueError(_by_hand(sorted(service.served)))
         import grpc
     except ImportError as error:
@@ -60,6 +63,9 @@ def serve(algorithms: Sequence[Any], version: str) -> None:
     except ValueError as error:
         _quit(str(error))
     faulthandler.enable()
+    if not _COOKIE:
+        _serve_attached(grpc, service)
+        return
     faulthandler.register(signal.SIGQUIT, chain=False)  # a host asks where the process hangs before it kills it
     path = os.path.join(os.environ["PLUGIN_UNIX_SOCKET_DIR"], "socket")
     server = _server(grpc, service)
@@ -81,10 +87,51 @@ def _by_hand(names: Sequence[str]) -> str:
 
 Name it in a sweep file:   plugins: [{path}]
 See what it offers:        shatter plugin list {path}
-Test it:                   shatter plugin test {path}"""
+Test it:                   shatter plugin test {path}
+Debug it:                  start it with SHATTER_ATTACH=1 in a debugger, and attach shatter to it"""
 
 
-def _server(grpc: Any, service: Any) -> Any:
+def _serve_attached(grpc: Any, service: Any) -> None:
+    """Serve hosts that attach to this process, which a person started, until a signal ends it.
+
+    A host sends one message, with its memory files of sessions and of the dataset, and gets the line of the
+    handshake, with the address of a server that is its own and lasts as long as the connection.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with tempfile.TemporaryDirectory(prefix="shatter-attach-") as folder, socket.socket(socket.AF_UNIX) as listener:
+        path = os.path.join(folder, "socket")
+        listener.bind(path)
+        listener.listen()
+        print(f"process {os.getpid()} serves {', '.join(sorted(service.served))}; give this to shatter run, trial or plugin "
+              f"test:  --attach {path}", file=sys.stderr, flush=True)
+        try:
+            for count in itertools.count():
+                connection, _ = listener.accept()
+                threading.Thread(target=_serve_host, args=(grpc, service, connection, f"{path}{count}"), daemon=True).start()
+        except KeyboardInterrupt:
+            pass
+
+
+def _serve_host(grpc: Any, service: Any, connection: socket.socket, path: str) -> None:
+    with connection:
+        message, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
+        if not message:
+            return  # it only looked whether anybody listens
+        if len(descriptors) != 2:
+            print(f"a host sent {len(descriptors)} memory files, and 2 are due: use shatter of the release of this SDK",
+                  file=sys.stderr)
+            return
+        server = _server(grpc, service.share(*descriptors), False)
+        server.add_insecure_port("unix:" + path)
+        server.start()
+        connection.sendall(f"1|1|unix|{path}|grpc\n".encode())
+        connection.recv(1)  # until the host is gone
+        server.stop(None)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _server(grpc: Any, service: Any, inherited: bool = True) -> Any:
     from concurrent import futures
 
     from . import plugin_pb2 as pb
@@ -93,7 +140,7 @@ def _server(grpc: Any, service: Any) -> Any:
 
     def describe(request: Any, _context: Any) -> Any:
         nonlocal mailbox
-        if request.mailbox and platform.machine() == "x86_64" and sys.platform == "linux" and mailbox is None:
+        if inherited and request.mailbox and platform.machine() == "x86_64" and sys.platform == "linux" and mailbox is None:
             mailbox = Mailbox(service)
             threading.Thread(target=mailbox.serve, daemon=True).start()
             threading.Thread(target=mailbox.beat, daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import mmap
 import os
@@ -135,6 +136,14 @@ class Service:
         self.sdk = sdk
         self.turn = threading.Lock()  # held while the author's code runs
         self.memory: dict[int, np.ndarray] = {}  # by place
+        self.descriptors = {pb.Table.PLACE_SESSION: 4, pb.Table.PLACE_DATASET: 5}
+
+    def share(self, session: int, dataset: int) -> Service:
+        """Return a service of the same algorithms, which takes turns with this one, in other memory."""
+        other = copy.copy(self)
+        other.memory = {}
+        other.descriptors = {pb.Table.PLACE_SESSION: session, pb.Table.PLACE_DATASET: dataset}
+        return other
 
     def describe(self, mailbox: bool) -> pb.DescribeResponse:
         return pb.DescribeResponse(algorithms=[s.describe() for s in self.served.values()], sdk=self.sdk, protocol_min=1,
@@ -182,8 +191,7 @@ class Service:
         """Return views of the points, and of the labels, of a table in shared memory."""
         memory = self.memory.get(t.place)
         if memory is None:
-            descriptor = {pb.Table.PLACE_SESSION: 4, pb.Table.PLACE_DATASET: 5}[t.place]
-            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+            mapped = mmap.mmap(self.descriptors[t.place], 0, access=mmap.ACCESS_READ)
             memory = np.frombuffer(mapped, "<f8", len(mapped) // 8)
             self.memory[t.place] = memory
         at = (t.offset + t.x_at) // 8

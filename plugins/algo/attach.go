@@ -1,0 +1,118 @@
+package algo
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"google.golang.org/grpc"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// serveAttached serves hosts that attach to this process, until a signal ends it: a person started it,
+// under a debugger for example. It prints the line that tells hosts where it listens.
+//
+// A host connects to the socket and sends one message, with the descriptors of its memory files of
+// sessions and of the dataset. It gets the line of go-plugin's handshake, with the address of a gRPC
+// server that is its own, and lasts as long as the connection.
+func serveAttached(plugins []Plugin, s *service) error {
+	dir, err := os.MkdirTemp("", "shatter-attach-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the socket: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "socket")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return fmt.Errorf("listen for hosts; a shorter $TMPDIR may help: %w", err)
+	}
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ends
+		l.Close()
+	}()
+	fmt.Fprintf(os.Stderr, "process %d serves %s; give this to shatter run, trial or plugin test:  --attach %s\n",
+		os.Getpid(), strings.Join(s.names(), ", "), path)
+	for i := 0; ; i++ {
+		conn, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer conn.Close()
+			err := serveHost(conn.(*net.UnixConn), plugins, s.turn, fmt.Sprintf("%s%d", path, i))
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "serve an attached host:", err)
+			}
+		}()
+	}
+}
+
+// serveHost serves one host at a socket of its own, until it closes the connection. All hosts take
+// turns in using the algorithms.
+func serveHost(conn *net.UnixConn, plugins []Plugin, turn chan struct{}, path string) error {
+	files, err := receiveFiles(conn)
+	if err != nil || files == nil {
+		return err
+	}
+	s, err := newService(plugins, placesAt(func(fd uintptr) *os.File { return files[fd] }))
+	if err != nil {
+		return err
+	}
+	s.turn = turn
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer(serverLimits()...)
+	pluginv1.RegisterPluginServer(server, s)
+	defer server.Stop()
+	go func() { _ = server.Serve(l) }() // ends with Stop
+	if _, err := fmt.Fprintf(conn, "1|%d|unix|%s|grpc\n", pluginv1.Version, path); err != nil {
+		return err
+	}
+	_, _ = conn.Read(make([]byte, 1)) // returns when the host is gone
+	return nil
+}
+
+// receiveFiles returns the memory files that a host sends, by the descriptors at which a plugin that it
+// starts inherits them. It returns nil if the host only looked whether anybody listens.
+func receiveFiles(conn *net.UnixConn) (map[uintptr]*os.File, error) {
+	places := []uintptr{pluginv1.SessionFD, pluginv1.DatasetFD}
+	message, room := make([]byte, 1), make([]byte, syscall.CmsgSpace(4*len(places)))
+	n, m, _, _, err := conn.ReadMsgUnix(message, room)
+	if n == 0 {
+		return nil, nil //nolint:nilerr // the host has closed the connection
+	}
+	if err != nil {
+		return nil, err
+	}
+	var fds []int
+	controls, err := syscall.ParseSocketControlMessage(room[:m])
+	for i := range controls {
+		some, e := syscall.ParseUnixRights(&controls[i])
+		fds, err = append(fds, some...), errors.Join(err, e)
+	}
+	if err == nil && len(fds) != len(places) {
+		err = fmt.Errorf("it sent %d memory files, and %d are due: use shatter of the release of this SDK",
+			len(fds), len(places))
+	}
+	files := map[uintptr]*os.File{}
+	for i, fd := range fds {
+		syscall.CloseOnExec(fd) // programs that the author starts must not inherit it
+		if err == nil {
+			files[places[i]] = os.NewFile(uintptr(fd), "memory")
+		}
+	}
+	return files, err
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Attach has c start bridge in place of the plugin at path, which may be a name of any kind. bridge is
+// a program that calls Bridge with the socket of a plugin that a person has started, and digest what
+// Attached returns for it.
+func (c *Catalog) Attach(path, digest string, bridge Command) {
+	e := c.entries[path]
+	if e == nil {
+		c.add(path, bridge)
+		e = c.entries[path]
+	}
+	bridge.Attached = true
+	e.command, e.builtin = bridge, false
+	e.file = func() (*pluginfile.Plugin, error) {
+		return &pluginfile.Plugin{Path: path, Files: []pluginfile.File{{Path: path, Digest: digest}}, Digest: digest}, nil
+	}
+}
+
+// Attached returns the identity of the plugin that a person has started and that listens at a socket,
+// which no other process has, or an error with the remedy.
+func Attached(socket string) (digest string, err error) {
+	const again = "start the plugin again with " + pluginv1.AttachKey + "=1 and give the line that it prints"
+	info, err := os.Stat(socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("attach to %q: the plugin that listened there has ended; %s", socket, again)
+	case errors.Is(err, fs.ErrPermission):
+		return "", fmt.Errorf("attach to %q: it belongs to another user: run both as the same one", socket)
+	case err != nil:
+		return "", fmt.Errorf("attach to a plugin: %w; %s", err, again)
+	case info.Mode().Type() != fs.ModeSocket:
+		return "", fmt.Errorf("attach to %q: it is no socket; %s", socket, again)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
+		return "", fmt.Errorf("attach to %q: it belongs to another user (number %d): run both as the same one",
+			socket, st.Uid)
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return "", fmt.Errorf("attach to %q: the plugin that listened there has ended; %s", socket, again)
+	}
+	defer conn.Close()
+	sum := sha256.Sum256(fmt.Appendf(nil, "shatter attached plugin\n%s\n%s\n", socket,
+		info.ModTime().UTC().Format(time.RFC3339Nano)))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Bridge stands in for a plugin that a person has started, in the process that the host starts: it hands
+// over the memory files that it inherits, prints the handshake of the other one to out, and ends when
+// the host does. Its error says that the other one has ended.
+func Bridge(socket string, out io.Writer) error {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return fmt.Errorf("attach to %q: %w", socket, err)
+	}
+	defer conn.Close()
+	files := syscall.UnixRights(pluginv1.SessionFD, pluginv1.DatasetFD)
+	if _, _, err := conn.WriteMsgUnix([]byte{1}, files, nil); err != nil {
+		return fmt.Errorf("attach to %q: hand over memory files: %w", socket, err)
+	}
+	r := bufio.NewReader(conn)
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("attach to %q: the plugin does not serve; what it printed says why", socket)
+	}
+	if _, err := io.WriteString(out, line); err != nil {
+		return err
+	}
+	hostGone := make(chan struct{})
+	go func() {
+		_, _ = os.NewFile(pluginv1.LifelineFD, "lifeline").Read(make([]byte, 1))
+		close(hostGone)
+	}()
+	pluginGone := make(chan struct{})
+	go func() {
+		_, _ = r.ReadByte()
+		close(pluginGone)
+	}()
+	select {
+	case <-hostGone:
+		return nil
+	case <-pluginGone:
+		return errors.New("the attached plugin has ended")
+	}
+}
