@@ -33,8 +33,8 @@ func attachmentOf(ctx context.Context) attachment {
 func attachable(c *cobra.Command) *cobra.Command {
 	flag := ""
 	c.Flags().StringVar(&flag, "attach", "",
-		"socket, or FILE=SOCKET, of a plugin that runs in a debugger, as it prints it where it is started with SHATTER_ATTACH=1; "+
-			"it stands in for the plugin file, without limits, sandbox and cache")
+		"socket, or FILE=SOCKET, of a plugin that runs in a debugger, as it prints it where it is started with "+
+			"SHATTER_ATTACH=1; it stands in for the plugin file, without limits, sandbox and cache")
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if flag == "" {
@@ -54,8 +54,8 @@ func attachable(c *cobra.Command) *cobra.Command {
 			return usageError{err}
 		}
 		c.SetContext(context.WithValue(c.Context(), attachKey{}, a))
-		fmt.Fprintf(c.ErrOrStderr(), "shatter: attached to %s: no limits of time and memory, no sandbox, and nothing is cached\n",
-			a.socket)
+		fmt.Fprintf(c.ErrOrStderr(),
+			"shatter: attached to %s: no limits of time and memory, no sandbox, and nothing is cached\n", a.socket)
 		return run(c, args)
 	}
 	return c

@@ -2,11 +2,15 @@ package python_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -14,6 +18,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/plugintest"
 	"github.com/shatterlab/shatter/plugins/python"
 	"github.com/shatterlab/shatter/plugins/record/recordtest"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // needed lists what a plugin in Python imports.
@@ -153,4 +158,64 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%q is taken, with the error %v", name, err)
 		}
 	}
+}
+
+// TestShowsWhereItHangs asks a process that learns without end where it is, as a host does before it ends one that
+// takes too long.
+func TestShowsWhereItHangs(t *testing.T) {
+	log := new(lineLog)
+	pid := 0
+	c := host.Command{
+		Path: build(t, testkit.Python(t, needed), "testdata/hang.py"), Output: log,
+		Debug: func(p int) error { pid = p; return nil },
+	}
+	p, err := host.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	w := &pluginv1.Setting{
+		Algorithm: "python/hang", Task: pluginv1.Task_TASK_LEARN, N: 1,
+		Problem: &pluginv1.Problem{Class: "thresholds", Domain: 16, Dim: 1},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := p.Open(ctx, host.OpenRequest{Setting: w, Seeds: []uint64{1, 2}}, func(x, y []float64) {
+			x[0], y[0] = 1, 1
+		})
+		ended <- err
+	}()
+	for !strings.Contains(log.String(), "in learn") {
+		select {
+		case err := <-ended:
+			t.Fatalf("it did not hang: %v\n%s", err, log.String())
+		case <-time.After(50 * time.Millisecond):
+		}
+		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(log.String(), "hang.py\", line 10 in learn") {
+		t.Errorf("it does not name the line:\n%s", log.String())
+	}
+}
+
+// lineLog keeps what it is written.
+type lineLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lineLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lineLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
