@@ -156,6 +156,11 @@ func (c *Conn) options() []nats.Option {
 // complain logs what the server, or the client, has to complain of, once where it is said again and
 // again.
 func (c *Conn) complain(err error) {
+	if c.who.Role == Submitter && refusesPrivate(err) { // without an answer to the request: it would be made for ever
+		go c.fail(c.misfit("access refused by the NATS server", err, "its configuration is that of an earlier version: "+
+			"`shatter cluster renew submitter` writes the new one; give it to the servers and reload them"))
+		return
+	}
 	text := err.Error()
 	if c.opts.Credentials != "" && isRefusal(err) {
 		text = c.refused(err).Error()
@@ -288,6 +293,12 @@ func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) 
 		err := c.attempt(ctx, answer, do)
 		if err == nil {
 			return nil
+		}
+		c.mu.Lock()
+		failed := c.failed
+		c.mu.Unlock()
+		if failed != nil {
+			return failed
 		}
 		if !transient(err) || ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", what, err)
