@@ -41,7 +41,7 @@ type cell struct {
 	index    int                      // in the plan
 	refusals map[int64]ledger.Refusal // that are known, by sample size; nil: none
 	told     map[int64]bool           // infeasible sizes that the decider knows of; nil: none
-	sizes    map[int64]*sizing        // by sample size
+	sizes    map[int64]*sizing        // by sample size; nil: none
 	refused  string                   // why the algorithm refuses the cell at some n, after it was accepted without one
 	trials   int64                    // outcomes and repetitions handed out, for the order of work
 	changed  bool                     // queued in grid.changed
@@ -64,7 +64,7 @@ type sizing struct {
 }
 
 func newCell(c *trial.Cell, index, cells int) (*cell, error) {
-	own := &cell{Cell: c, index: index, place: -1, sizes: map[int64]*sizing{}}
+	own := &cell{Cell: c, index: index, place: -1}
 	return own, own.begin(cells)
 }
 
@@ -119,6 +119,9 @@ func (c *cell) has(n, last int64) bool {
 func (c *cell) size(n int64) *sizing {
 	s, ok := c.sizes[n]
 	if !ok {
+		if c.sizes == nil {
+			c.sizes = map[int64]*sizing{}
+		}
 		s = new(sizing)
 		c.sizes[n] = s
 	}
