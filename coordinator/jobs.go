@@ -16,7 +16,8 @@ import (
 // A job below forecast.LeastJob costs more to carry than to run; far above aimJob, the end of a
 // sweep is uneven.
 const (
-	aimJob    = 0.250 // seconds
+	aimJob    = 0.250 // seconds, in a fleet of up to aimJob*jobRate slots
+	jobRate   = 256   // jobs that end in a second, at most, where they can be long enough: each costs a disk a sync
 	pilot     = 16    // trials of a job whose cost is unknown
 	roundTrip = 30e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
 )
@@ -204,6 +205,10 @@ func (d *dispatcher) guess(ctx context.Context, c *cell) error {
 	return nil
 }
 
+// leastParts is the number of slots that share a small block, where there are so many, however many
+// cells want trials: not all of these may have a block to give.
+const leastParts = 16
+
 // cut shortens a block to one job.
 func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
@@ -214,8 +219,10 @@ func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	case t == 0:
 		most = min(most, pilot)
 	default:
+		best = max(best, float64(d.slots)/jobRate)
 		most = max(1, int(min(float64(most), best/t)))
-		if share := (b.Count + d.slots - 1) / d.slots; float64(share)*t > least {
+		parts := max(d.slots/max(1, d.grid.ready.Len()), min(d.slots, leastParts))
+		if share := (b.Count + parts - 1) / parts; float64(share)*t > least {
 			most = min(most, share) // every slot gets its part of a small block
 		}
 	}

@@ -62,6 +62,7 @@ func TestCut(t *testing.T) {
 		seconds float64 // of 1000 trials
 		slots   int
 		block   int
+		cells   int // that want trials
 		want    int
 	}{
 		"unknown cost":        {block: 5000, slots: 2, want: pilot},
@@ -71,6 +72,10 @@ func TestCut(t *testing.T) {
 		"endless":             {seconds: 1e308, block: 50, slots: 1, want: 1},
 		"shared by all slots": {seconds: 1, block: 100, slots: 4, want: 25},
 		"too short to share":  {seconds: 0.1, block: 12, slots: 4, want: 12},
+		"the last cell":       {seconds: 100, block: 500, slots: 2048, cells: 1, want: 1},
+		"a large fleet":       {seconds: 100, block: 50000, slots: 2048, cells: 100, want: 80},
+		"shared by cells":     {seconds: 100, block: 500, slots: 2048, cells: 100, want: 25},
+		"more cells":          {seconds: 100, block: 500, slots: 2048, cells: 10000, want: 32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := listCell(t, 50000, 10)
@@ -81,7 +86,7 @@ func TestCut(t *testing.T) {
 					s.trials = 1
 				}
 			}
-			d := &dispatcher{slots: test.slots}
+			d := &dispatcher{slots: test.slots, grid: &grid{ready: cellQueue{cells: make([]*cell, test.cells)}}}
 			if got := d.cut(c, estimate.Block{N: 10, Count: test.block}); got.Count != test.want {
 				t.Errorf("cut to %d, want %d", got.Count, test.want)
 			}
@@ -92,7 +97,7 @@ func TestCut(t *testing.T) {
 // Blocks that are handed out never overlap and cover what is wanted, whatever the sizes of jobs.
 func TestFreeCoversOnce(t *testing.T) {
 	for seed := range uint64(20) {
-		d := &dispatcher{slots: 3, sizes: rand.New(rand.NewPCG(seed, 1))}
+		d := &dispatcher{slots: 3, grid: &grid{}, sizes: rand.New(rand.NewPCG(seed, 1))}
 		c := listCell(t, 500, 10, 20)
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for range 100 {

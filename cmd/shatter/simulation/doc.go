@@ -6,7 +6,8 @@
 // shelves. The three are the connections, which lose, double, delay and reorder messages; the disks
 // under the ledgers, which forget what was not synced; and the trials, whose outcomes are drawn and
 // whose time is slept. It needs testing/synctest and a folder in memory. All of it is tests: start at
-// TestSimulation.
+// TestSimulation. BenchmarkScale stands apart: by the true clock, it measures what a fleet of simulated
+// slots costs its coordinator and its server.
 //
 // TestMutants tries the simulation on faults that somebody could make. Of the 19, 14 were found within
 // a minute of CPU time: five of them already without any fault of the world, seven by one of the first

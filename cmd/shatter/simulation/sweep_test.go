@@ -92,6 +92,11 @@ func (n *node) simulate(ctx context.Context, job *trial.Job) (*ledger.Batch, err
 	if job.Cell.Algorithm == "picky" && job.N < 24 {
 		return &ledger.Batch{Refusal: ledger.NewRefusal(ledger.Infeasible, "the budget is too small")}, nil
 	}
+	return outcomesOf(job), nil
+}
+
+// outcomesOf returns the outcomes of the trials of a job.
+func outcomesOf(job *trial.Job) *ledger.Batch {
 	b := &ledger.Batch{Values: [][]float64{nil}}
 	for i := range int(job.Count) {
 		status, e := truth(job.Cell, job.N, job.Repetition(i))
@@ -102,5 +107,5 @@ func (n *node) simulate(ctx context.Context, job *trial.Job) (*ledger.Batch, err
 		b.Status, b.Error = append(b.Status, status), append(b.Error, e)
 		b.Kind, b.Values[0] = append(b.Kind, kind), append(b.Values[0], 2*e)
 	}
-	return b, nil
+	return b
 }
