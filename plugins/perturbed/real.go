@@ -84,7 +84,7 @@ func learnReal(ls *learners, t *algo.Trial[realParams], sample *algo.Data) (algo
 	model := realModel{c: 1}
 	place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
 	_, err := ls.with(place, func(l *learner) (_ concept.Hypothesis, err error) {
-		excess := 0.0
+		var excess float64
 		model.h, model.c, excess, err = l.real(sample, t.Params.real(), t.Params.Eta, t.Rand)
 		t.Report("sample_excess", excess)
 		return model.h, err
