@@ -78,7 +78,8 @@ func TestInsert(t *testing.T) {
 // library writes the list in any order.
 func TestManyLabels(t *testing.T) {
 	encodings := func(rows int) string {
-		s := &Sheet{Name: "table", rows: rows, Columns: []schemas.Column{{Name: "cell", Type: schemas.TextColumn, Label: true}}}
+		cell := schemas.Column{Name: "cell", Type: schemas.TextColumn, Label: true}
+		s := &Sheet{Name: "table", rows: rows, Columns: []schemas.Column{cell}}
 		s.values = []column{gather(rows, func(row int) any { return fmt.Sprintf("%010x", row) })}
 		path := filepath.Join(t.TempDir(), "table.parquet")
 		f, err := os.Create(path)
