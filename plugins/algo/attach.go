@@ -36,7 +36,7 @@ func serveAttached(plugins []Plugin, s *service) error {
 	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ends
-		l.Close()
+		_ = l.Close()
 	}()
 	fmt.Fprintf(os.Stderr, "process %d serves %s; give this to shatter run, trial or plugin test:  --attach %s\n",
 		os.Getpid(), strings.Join(s.names(), ", "), path)
@@ -49,7 +49,7 @@ func serveAttached(plugins []Plugin, s *service) error {
 			return err
 		}
 		go func() {
-			defer conn.Close()
+			defer func() { _ = conn.Close() }()
 			err := serveHost(conn.(*net.UnixConn), plugins, s.turn, fmt.Sprintf("%s%d", path, i))
 			if err != nil {
 				fmt.Fprintln(os.Stderr, "serve an attached host:", err)

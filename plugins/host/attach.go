@@ -56,7 +56,7 @@ func Attached(socket string) (digest string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("attach to %q: the plugin that listened there has ended; %s", socket, again)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	sum := sha256.Sum256(fmt.Appendf(nil, "shatter attached plugin\n%s\n%s\n", socket,
 		info.ModTime().UTC().Format(time.RFC3339Nano)))
 	return hex.EncodeToString(sum[:]), nil
@@ -70,7 +70,7 @@ func Bridge(socket string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("attach to %q: %w", socket, err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	files := syscall.UnixRights(pluginv1.SessionFD, pluginv1.DatasetFD)
 	if _, _, err := conn.WriteMsgUnix([]byte{1}, files, nil); err != nil {
 		return fmt.Errorf("attach to %q: hand over memory files: %w", socket, err)
