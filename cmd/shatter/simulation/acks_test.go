@@ -136,6 +136,7 @@ func (n *node) checkKept(r *record, whose string) {
 type record struct {
 	outcomes ledger.Set
 	refused  map[size]bool
+	failed   int64    // outcomes that say so
 	twice    []string // frames that tell nothing new
 }
 
@@ -157,12 +158,24 @@ func recordOf(logs [][]byte) *record {
 				r.twice = append(r.twice, err.Error())
 			case b.Refusal != nil:
 				r.refused[size{b.Cell, b.N}] = true
-			case len(r.outcomes.Add(b).New) == 0:
-				r.twice = append(r.twice, "known outcomes")
+			default:
+				r.add(b)
 			}
 		}
 	}
 	return r
+}
+
+func (r *record) add(b *ledger.Batch) {
+	added := r.outcomes.Add(b).New
+	for _, i := range added {
+		if b.Status[i] == ledger.Failed {
+			r.failed++
+		}
+	}
+	if len(added) == 0 {
+		r.twice = append(r.twice, "known outcomes")
+	}
 }
 
 // has reports whether the record has all outcomes of a message.

@@ -23,7 +23,7 @@ func (f fault) String() string {
 
 // Kinds of faults of coordinators, of workers, of either, and of others.
 var (
-	ofCoordinators = []string{"power", "power", "crash", "crash", "torn", "full", "broken", "lie"}
+	ofCoordinators = []string{"power", "power", "crash", "crash", "torn", "full", "broken", "lie", "rot", "ghost"}
 	ofWorkers      = []string{"slow", "broken"}
 	ofEither       = []string{"kill", "leave", "cut", "hold", "hold", "lose", "double", "delay"}
 	ofOthers       = []string{"server", "wipe", "pause"}
@@ -89,6 +89,8 @@ func (w *world) apply(f fault) {
 		n.mu.Lock()
 		n.steps, n.crash = f.N, func() { n.die(f.Kind == "torn", f.For) }
 		n.mu.Unlock()
+	case "rot":
+		n.rot(f.For)
 	case "leave":
 		n.leave(f.For)
 	case "cut":
@@ -105,6 +107,9 @@ func (w *world) apply(f fault) {
 		w.wishes <- lead.Pause
 		time.AfterFunc(f.For, func() { w.wishes <- lead.Run })
 	default:
+		if f.Kind == "ghost" {
+			f.For += shipEvery // so long that it ships something
+		}
 		n.mu.Lock()
 		n.windows = append(n.windows, window{f, time.Now().Add(f.For)})
 		n.mu.Unlock()

@@ -120,7 +120,7 @@ var harmless = map[string]string{
 }
 
 // Each fault that somebody could make, and that breaks a promise, is found. It prints how many
-// schedules that took.
+// schedules that took. -run TestMutants/acknowledges tries those alone whose names have the word.
 func TestMutants(t *testing.T) {
 	if !*mutating {
 		t.Skip("builds a test binary, and runs it often: -sim.mutants")
@@ -128,15 +128,17 @@ func TestMutants(t *testing.T) {
 	test := mutated(t)
 	var table strings.Builder
 	for i, m := range mutants {
-		took, found := find(t, test, i)
-		line := fmt.Sprintf("%-46s %5.1f s  %s", m.name, took.Seconds(), found)
-		if why := harmless[m.name]; why != "" {
-			line += " (harmless: " + why + ")"
-		} else if !strings.HasPrefix(found, "found") {
-			t.Errorf("mutant: %s", line)
-		}
-		fmt.Fprintln(&table, line)
-		fmt.Fprintln(os.Stderr, line) // it takes long
+		t.Run(m.name, func(t *testing.T) {
+			took, found := find(t, test, i)
+			line := fmt.Sprintf("%-46s %5.1f s  %s", m.name, took.Seconds(), found)
+			if why := harmless[m.name]; why != "" {
+				line += " (harmless: " + why + ")"
+			} else if !strings.HasPrefix(found, "found") {
+				t.Errorf("mutant: %s", line)
+			}
+			fmt.Fprintln(&table, line)
+			fmt.Fprintln(os.Stderr, line) // it takes long
+		})
 	}
 	t.Logf("mutants:\n%s", table.String())
 }

@@ -230,6 +230,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	c.mu.Unlock()
 	for i, f := range frames {
 		c.process.seeOut(f)
+		c.process.ghost(f)
 		frames[i].safe = c.watches.out(f)
 	}
 	c.out.send(frames)

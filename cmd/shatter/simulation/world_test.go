@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -60,6 +61,7 @@ type world struct {
 	wiped    chan struct{}     // the server has lost everything
 	wishes   chan string       // what the user wants of the sweep next
 	shipped  uint64            // greatest epoch whose leader has shipped something
+	ghosts   [][]byte          // words of leaders of the past that have not arrived yet
 	runs     int               // trials that were run
 	restarts int
 }
@@ -258,6 +260,68 @@ func (n *node) die(power bool, down time.Duration) {
 	n.restart(down)
 }
 
+// rot kills the process and flips a bit of what its disk holds of a log.
+func (n *node) rot(down time.Duration) {
+	n.die(false, down)
+	rng := n.world.random("rot")
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	empty := func(name string) bool { return !isLog(name) || len(n.files.read(name)) == 0 }
+	logs := slices.DeleteFunc(n.files.names(), empty)
+	if !n.down || !n.process.dead.Load() || len(logs) == 0 {
+		return
+	}
+	name := logs[rng.IntN(len(logs))]
+	content := n.files.read(name)
+	content[rng.IntN(len(content))] ^= 1 << rng.IntN(8)
+	if err := os.WriteFile(filepath.Join(n.dir, name), content, 0o644); err != nil {
+		panic(err)
+	}
+	n.files = newFiles(n.dir)
+	n.lied = true
+}
+
+// ghost kills the process of a leader that ships something now, if it is to. What it has said is on its
+// way until another leader has shipped something.
+func (p *process) ghost(f frame) {
+	n := p.node
+	if !strings.HasPrefix(f.subject, "$KV.shatter-sweeps."+submission().ID()+".ledger") {
+		return
+	}
+	x := n.active(time.Now(), "ghost")
+	if x == nil {
+		return
+	}
+	n.mu.Lock()
+	n.windows = slices.DeleteFunc(n.windows, func(w window) bool { return w.Kind == "ghost" })
+	n.mu.Unlock()
+	w := n.world
+	w.note("the last word of %s is late", n.name)
+	w.mu.Lock()
+	w.ghosts = append(w.ghosts, f.raw)
+	w.mu.Unlock()
+	time.AfterFunc(0, func() { n.die(false, lease) })
+}
+
+// deliver hands a frame to the server whose sender is gone.
+func (w *world) deliver(raw []byte) {
+	ns := w.server.Load()
+	if ns == nil {
+		return
+	}
+	there, err := ns.InProcessConn()
+	if err != nil {
+		return // it is stopping
+	}
+	w.ending.Go(func() {
+		defer there.Close()
+		_, _ = fmt.Fprintf(there, "CONNECT {\"verbose\":false,\"headers\":true}\r\n%sPING\r\n", raw)
+		answer := bufio.NewScanner(there)
+		for answer.Scan() && answer.Text() != "PONG" {
+		}
+	})
+}
+
 // leave ends the process as SIGTERM does.
 func (n *node) leave(down time.Duration) {
 	n.mu.Lock()
@@ -316,7 +380,14 @@ func (w *world) watchEpoch(epoch uint64) {
 	w.mu.Lock()
 	before := w.shipped
 	w.shipped = max(w.shipped, epoch)
+	var ghosts [][]byte
+	if epoch > before {
+		ghosts, w.ghosts = w.ghosts, nil
+	}
 	w.mu.Unlock()
+	for _, raw := range ghosts {
+		w.deliver(raw)
+	}
 	if w.calm() && epoch < before && epoch > 0 {
 		w.violated("the leader of epoch %d has shipped after that of epoch %d", epoch, before)
 	}
@@ -531,16 +602,16 @@ func (w *world) finished(ctx context.Context, c *bus.Conn, r *lead.Record, want 
 		return
 	}
 	_ = l.Close() // it was read
-	w.checkKept(r.End.Leader, dir)
+	w.checkKept(r.End, dir)
 	if len(report.Conflicts)+len(report.Clashes) > 0 {
 		w.violated("the ledger has trials with two outcomes: %v %v", report.Conflicts, report.Clashes)
 	}
 }
 
 // checkKept checks that each message of the ledger that was fetched to dir tells something that those
-// before do not, and that nothing is lost that a coordinator has acknowledged: on its own disk, and
-// what the last leader has, in that ledger.
-func (w *world) checkKept(leader, dir string) {
+// before do not, that no failure was counted twice, and that nothing is lost that a coordinator has
+// acknowledged: on its own disk, and what the last leader has, in that ledger.
+func (w *world) checkKept(end *lead.End, dir string) {
 	logs, err := logsIn(filepath.Join(dir, "ledger"))
 	if err != nil {
 		w.violated("read what was fetched: %v", err)
@@ -549,12 +620,19 @@ func (w *world) checkKept(leader, dir string) {
 	for _, twice := range shipped.twice {
 		w.violated("the ledger that was shipped has a message of no use: %s", twice)
 	}
+	counted := int64(0)
+	for _, f := range end.Summary.Failures {
+		counted += f.Count
+	}
+	if counted > shipped.failed {
+		w.violated("%d failed trials were counted, the ledger has %d", counted, shipped.failed)
+	}
 	for _, n := range w.nodes {
 		n.mu.Lock()
 		files := n.files
 		n.mu.Unlock()
 		n.checkKept(recordOf(files.durableLogs()), n.name)
-		if n.name == leader {
+		if n.name == end.Leader {
 			n.checkKept(shipped, "the result")
 		}
 	}
