@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -57,11 +58,15 @@ type chaos struct {
 	nodes    []*machine
 	user     *machine
 	servers  []*machine
+	builds   []build
+	compared int // digests that were the same
 	counts   map[string]int
 	began    time.Time
 	undoings map[string]func() // of what is broken, by its name
 	due      map[string]time.Time
 	restored map[*machine]bool // servers that get what they have lost from the others
+
+	resubmitted atomic.Int64 // sweeps that the servers had lost
 }
 
 // machine is one node: at most one process.
@@ -69,8 +74,11 @@ type machine struct {
 	*chaos
 	name, ip string
 	disk     string // a small file system of its own, if root may mount one
+	version  int    // of its process's build; another build has the next number
+	clock    *os.File
 	command  func(m *machine) *exec.Cmd
 	cmd      *exec.Cmd
+	ended    chan struct{} // closed when it has
 	input    io.WriteCloser
 	log      *os.File
 }
@@ -90,14 +98,15 @@ func (c *chaos) ip(args ...string) {
 // add makes a machine.
 func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 	c.Helper()
-	m := &machine{chaos: c, name: name, ip: fmt.Sprintf("127.77.0.%d", len(c.nodes)+2), command: command}
+	m := &machine{chaos: c, name: name, version: len(c.nodes), command: command}
+	m.ip = fmt.Sprintf("127.77.0.%d", len(c.nodes)+2)
 	m.disk = filepath.Join(c.dir, name)
 	for _, dir := range []string{m.disk, m.tmp()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			c.Fatal(err)
 		}
 	}
-	if os.Getuid() == 0 && syscall.Mount("none", m.disk, "tmpfs", 0, "size=48m") == nil {
+	if os.Getuid() == 0 && syscall.Mount("none", m.disk, "tmpfs", 0, "size=400m") == nil {
 		c.Cleanup(func() { _ = syscall.Unmount(m.disk, syscall.MNT_DETACH) })
 	}
 	if c.hub != "" {
@@ -111,6 +120,11 @@ func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 		c.ip("-n", m.space(), "link", "set", "lo", "up")
 	}
 	var err error
+	if m.clock, err = os.Create(filepath.Join(m.tmp(), "clock")); err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { m.clock.Close() })
+	m.shift(0)
 	if m.log, err = os.Create(filepath.Join(cmp.Or(*chaosLogs, c.dir), name+".log")); err != nil {
 		c.Fatal(err)
 	}
@@ -130,7 +144,8 @@ func (m *machine) exec(name string, args ...string) *exec.Cmd {
 		name, args = "ip", append([]string{"netns", "exec", m.space(), name}, args...)
 	}
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+m.tmp(), "XDG_CACHE_HOME="+filepath.Join(m.disk, "cache"), "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "TMPDIR="+m.tmp(), "XDG_CACHE_HOME="+filepath.Join(m.disk, "cache"), "NO_COLOR=1",
+		shiftVariable+"="+m.clock.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
@@ -150,6 +165,29 @@ func (m *machine) start() {
 	if err != nil {
 		m.Fatal(err)
 	}
+	cmd, ended := m.cmd, make(chan struct{})
+	m.ended = ended
+	go func() {
+		_ = cmd.Wait() // how it ends does not matter
+		close(ended)
+	}()
+}
+
+// restart starts the processes again that have ended by themselves, as a service manager does.
+func (c *chaos) restart() {
+	c.Helper()
+	for _, m := range c.nodes {
+		if m.cmd == nil {
+			continue
+		}
+		select {
+		case <-m.ended:
+			m.cmd = nil
+			m.start()
+			c.counts["ended by themselves"]++
+		default:
+		}
+	}
 }
 
 // end ends the machine's process by a signal.
@@ -164,14 +202,14 @@ func (m *machine) end(s syscall.Signal) {
 		m.Errorf("%s has not ended a minute after signal %v", m.name, s)
 		_ = m.cmd.Process.Kill()
 	})
-	_ = m.cmd.Wait() // how it ends does not matter
+	<-m.ended
 	over.Stop()
 	m.cmd = nil
 }
 
 // helper returns a command that runs TestChaosHelper on the machine.
 func (m *machine) helper(task string) *exec.Cmd {
-	cmd := m.exec(os.Args[0], "-test.run=^TestChaosHelper$", "-test.timeout=0")
+	cmd := m.exec(m.program().helper, "-test.run=^TestChaosHelper$", "-test.timeout=0")
 	cmd.Env = append(cmd.Env, "SHATTER_CHAOS="+task)
 	return cmd
 }
@@ -210,7 +248,7 @@ func TestChaosHelper(t *testing.T) {
 func serveChaos(t *testing.T, name, dir string, ips []string) {
 	own := ips[0]
 	s, err := newServer(dir, func(o *server.Options) {
-		o.ServerName, o.Host, o.Port, o.JetStreamMaxStore = name, own, 4222, 40<<20
+		o.ServerName, o.Host, o.Port, o.JetStreamMaxStore = name, own, 4222, 300<<20
 		o.Cluster = server.ClusterOpts{Name: "shatter", Host: own, Port: 6222, NoAdvertise: true}
 		var routes []string
 		for _, ip := range ips[1:] {
@@ -356,13 +394,13 @@ func (c *chaos) build() {
 	}
 	for i := range 2 {
 		c.add(fmt.Sprint("c", i), func(m *machine) *exec.Cmd {
-			return m.exec(binary(c), "coordinator", "--server", through(m), "--dir", filepath.Join(m.disk, "sweeps"),
+			return m.exec(m.program().command, "coordinator", "--server", through(m), "--dir", filepath.Join(m.disk, "sweeps"),
 				"--lease", "2s", "--ship-every", "300ms")
 		})
 	}
 	for i := range 3 {
 		c.add(fmt.Sprint("w", i), func(m *machine) *exec.Cmd {
-			return m.exec(binary(c), "worker", "--server", through(m), "--workers", "1", "--drain-timeout", "2s")
+			return m.exec(m.program().command, "worker", "--server", through(m), "--workers", "1", "--drain-timeout", "2s")
 		})
 	}
 	c.user = c.add("u", nil)
@@ -403,11 +441,9 @@ func (c *chaos) ask(patience time.Duration, args ...string) (stdout, stderr stri
 }
 
 // watch closes ended when a sweep has come to its end.
-func (c *chaos) watch(ctx context.Context, id string, ended chan<- struct{}) {
+func (c *chaos) watch(ctx context.Context, id, file string, ended chan<- struct{}) {
 	for ctx.Err() == nil {
-		var s sweepStatus
-		out, err := c.user.exec(binary(c), "status", id, "-o", "json", "--server", c.urls()).Output()
-		if err == nil && json.Unmarshal(out, &s) == nil && (s.State == "done" || s.State == "failed") {
+		if s := c.status(id, file); s.State == "done" || s.State == "failed" {
 			close(ended)
 			return
 		}
@@ -415,13 +451,26 @@ func (c *chaos) watch(ctx context.Context, id string, ended chan<- struct{}) {
 	}
 }
 
-// status returns how a sweep stands.
-func (c *chaos) status(id string, patience time.Duration) *sweepStatus {
-	c.Helper()
-	out, _ := c.ask(patience, "status", id, "-o", "json")
-	s := &sweepStatus{}
-	if err := json.Unmarshal([]byte(out), s); err != nil {
-		c.Fatal(err)
+// status returns how a sweep stands; the zero value where nobody says. Where the servers do not know
+// it any more, the user submits it again: a server whose store has lost bits can lead the others back
+// to what it still has.
+func (c *chaos) status(id, file string) (s sweepStatus) {
+	var errs strings.Builder
+	cmd := c.user.exec(binary(c), "status", id, "-o", "json", "--server", c.urls())
+	cmd.Stderr = &errs
+	over := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	out, err := cmd.Output()
+	over.Stop()
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(out, &s); err != nil {
+			c.Errorf("status %s: %v: %s", id, err, out)
+		}
+	case strings.Contains(errs.String(), "no sweep "):
+		if c.user.exec(binary(c), "submit", file, "--server", c.urls()).Run() == nil {
+			c.say("sweep %s was lost by the servers and is submitted again", id)
+			c.resubmitted.Add(1)
+		}
 	}
 	return s
 }
@@ -465,6 +514,9 @@ func (c *chaos) breakOne() {
 	if c.hub != "" {
 		kinds = append(kinds, "part", "part", "part", "leaders")
 	}
+	if len(c.builds) > 1 {
+		kinds = append(kinds, "clock", "clock", "upgrade")
+	}
 	kind := kinds[c.rng.IntN(len(kinds))]
 	m := c.pick("scw")
 	switch kind {
@@ -482,6 +534,7 @@ func (c *chaos) breakOne() {
 		}
 		if name == "term" {
 			m.end(syscall.SIGTERM)
+			m.version++
 		} else {
 			m.end(syscall.SIGKILL)
 		}
@@ -528,6 +581,13 @@ func (c *chaos) breakOne() {
 		if m, done = c.nodes[4], c.partition(1<<0|1<<4|1<<6, 2*after); done { // one server with one of everything
 			c.say("the leaders are cut off from each other")
 		}
+	case "clock":
+		if done = m.program().shifted && c.later("clock "+m.name, 3*after, func() { m.shift(0) }); done {
+			m.shift([]int64{-3600, 3600}[c.rng.IntN(2)])
+		}
+	case "upgrade":
+		c.upgrade()
+		done = true
 	}
 	if done {
 		c.counts[kind]++
@@ -540,20 +600,39 @@ func (c *chaos) breakOne() {
 // it has: two of three servers that forget what they have acknowledged are beyond what JetStream's
 // replicas can bear.
 func (c *chaos) permits(kind string, m *machine) bool {
-	for s := range c.restored {
-		if _, err := os.Stat(s.health()); err == nil {
-			delete(c.restored, s)
-		}
-	}
+	c.refresh()
 	switch kind {
+	case "upgrade":
+		return len(c.restored) == 0 && len(c.undoings) == 0 && c.allHealthy()
 	case "part", "leaders":
 		return len(c.restored) == 0
 	case "late", "cut", "flip", "tail":
 		return true
 	case "full", "wipe", "rot":
-		return m.name[0] != 's' || len(c.restored) == 0 && len(c.undoings) == 0
+		return m.name[0] != 's' || len(c.restored) == 0 && len(c.undoings) == 0 && c.allHealthy()
 	}
 	return m.name[0] != 's' || len(c.restored) == 0
+}
+
+// refresh takes in which servers have all again.
+func (c *chaos) refresh() {
+	for s := range c.restored {
+		if _, err := os.Stat(s.health()); err == nil {
+			delete(c.restored, s)
+		}
+	}
+}
+
+// allHealthy reports whether all servers say now, not of some time ago, that they have all: one that was
+// stopped or cut off has yet to learn what it has missed.
+func (c *chaos) allHealthy() bool {
+	for _, s := range c.servers {
+		c.restore(s)
+	}
+	for limit := time.Now().Add(5 * time.Second); len(c.restored) > 0 && time.Now().Before(limit); c.refresh() {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return len(c.restored) == 0
 }
 
 // restore notes that a server will lack something, until it says that it has all.
@@ -588,7 +667,7 @@ func (c *chaos) partition(set uint64, after time.Duration) bool {
 // fill takes all the room of the machine's disk.
 func (m *machine) fill(ballast string) {
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(m.disk, &s); err != nil || s.Blocks*uint64(s.Bsize) > 64<<20 {
+	if err := syscall.Statfs(m.disk, &s); err != nil || s.Blocks*uint64(s.Bsize) > 400<<20 {
 		return // it is not a small one
 	}
 	f, err := os.Create(ballast)
@@ -651,6 +730,10 @@ func TestChaos(t *testing.T) {
 	}
 	t.Logf("seed %d; again: go test -tags long ./cmd/shatter -run TestChaos$ -v -timeout 0 -chaos.minutes %v -chaos.seed %d",
 		*chaosSeed, *chaosMinutes, *chaosSeed)
+	c.builds = []build{{command: binary(t), helper: os.Args[0]}}
+	if *chaosMinutes >= 2 { // it takes as long to build another one
+		c.builds = append(c.builds, c.buildOther())
+	}
 	c.build()
 	defer c.close()
 	sweeps := 0
@@ -660,7 +743,8 @@ func TestChaos(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("seed %d: %d sweeps, faults: %v", *chaosSeed, sweeps, c.counts)
+	t.Logf("seed %d: %d sweeps ended with the digest of an undisturbed run, %d times submitted again, in %v; faults: %v",
+		*chaosSeed, c.compared, c.resubmitted.Load(), time.Since(c.began).Round(time.Second), c.counts)
 }
 
 // sweep runs one sweep while things break, until end, and compares its result.
@@ -674,7 +758,7 @@ func (c *chaos) sweep(number int, end time.Time) {
 	c.say("sweep %d: %s", number, id)
 	ended, asked := make(chan struct{}), make(chan struct{})
 	over, stop := context.WithCancel(c.Context())
-	go func() { defer close(asked); c.watch(over, id, ended) }()
+	go func() { defer close(asked); c.watch(over, id, file, ended) }()
 	for working := true; working && time.Now().Before(end); {
 		const most = 3 // at a time: with more nothing would go on
 		if len(c.undoings) < most {
@@ -686,13 +770,15 @@ func (c *chaos) sweep(number int, end time.Time) {
 		case <-time.After(time.Duration((0.5 + 1.5*c.rng.ExpFloat64()) * float64(time.Second))):
 		}
 		c.mend(false)
+		c.restart()
 	}
 	stop()
 	<-asked
 	c.mend(true)
 	c.say("sweep %d: mended", number)
 	for limit := time.Now().Add(10 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		s := c.status(id, 3*time.Minute)
+		c.restart()
+		s := c.status(id, file)
 		if s.State == "failed" || s.Digest != "" && s.Digest != want {
 			c.Errorf("seed %d: sweep %d is %s (%s): digest %s, want %s", *chaosSeed, number, s.State, s.Reason, s.Digest, want)
 			return
@@ -710,15 +796,23 @@ func (c *chaos) sweep(number int, end time.Time) {
 	if _, stderr, code := shatter(c, "verify", dir, "--sample", "5"); code != exitDone {
 		c.Errorf("seed %d: verify what was fetched of sweep %d: exit %d: %s", *chaosSeed, number, code, stderr)
 	}
+	c.compared++
 	c.say("sweep %d: the same digest", number)
 }
 
 // close stops everything in turn, and checks that nothing is left.
 func (c *chaos) close() {
 	c.mend(true)
-	cmd := c.user.helper("left nats://" + c.servers[0].ip + ":4222")
-	if out, err := cmd.CombinedOutput(); err != nil || !c.Failed() && !strings.Contains(string(out), "LEFT 0 consumers") {
-		c.Errorf("on the servers: %v: %s", err, out)
+	// A sweep may have come back with an old store, and is then run to its end once more.
+	for limit := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Second) {
+		out, err := c.user.helper("left nats://" + c.servers[0].ip + ":4222").CombinedOutput()
+		if err == nil && strings.Contains(string(out), "LEFT 0 consumers") || c.Failed() {
+			break
+		}
+		if time.Now().After(limit) {
+			c.Errorf("on the servers: %v: %s", err, out)
+			break
+		}
 	}
 	for i := len(c.nodes) - 1; i >= 0; i-- {
 		m := c.nodes[i]
