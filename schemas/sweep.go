@@ -227,9 +227,10 @@ type Goal struct {
 	// States says whose error it is that counts in task predict, where an algorithm's state changes with
 	// its answers: the worst of all (of the states before the first query, after each query
 	// that it marks as hard, after 1, 2, 4, ... queries, and before some drawn ones), the worst of every
-	// (of the states before each query), or that of the final one alone. All and every also compare
-	// answers with the states that gave them.
-	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=final,default=all"`
+	// (of the states before each query), or that of the final one alone. Hard counts as all does, and
+	// also reports the error after 0, 1, 2, 4, ... queries marked as hard, as metrics. Each but final
+	// also compares answers with the states that gave them.
+	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=hard,enum=final,default=all"`
 	// Evaluation says how many of its points a trial is asked about, in task learn and where an error is
 	// measured on independent points of the law: full (all), or sequential (no more once it is clear
 	// whether the trial succeeds, which is wrong in at most 0.0001 of trials). Sequential needs a beta
@@ -247,6 +248,7 @@ const AnswersMean = "mean"
 const (
 	StatesAll   = "all"
 	StatesEvery = "every"
+	StatesHard  = "hard"
 	StatesFinal = "final"
 )
 

@@ -1,6 +1,9 @@
 package schemas
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+)
 
 // The tasks that sweeps may have.
 const (
@@ -29,6 +32,12 @@ const (
 	BestLoss = "best_loss"
 	Regret   = "regret"
 )
+
+// HardCounts are the numbers of queries marked as hard after which goal.states hard reports the error.
+var HardCounts = []int{0, 1, 2, 4, 8, 16, 32, 64}
+
+// ErrorAfterHard returns the name of the metric that is the error after c queries marked as hard.
+func ErrorAfterHard(c int) string { return fmt.Sprintf("error_after_hard_%02d", c) }
 
 // Metric is a number that workers measure in every trial of a task, or that algorithms report.
 type Metric struct {
@@ -60,12 +69,13 @@ func (m Metric) Meaning() string {
 }
 
 // Metrics returns the metrics that workers measure in a task. Disagreement is not reported where the
-// final state alone counts. The loss of an answer a to the truth y is (1 - y a)/2. sequential says that
-// the sequential rule decides how many points a trial of task learn is asked about.
-func Metrics(task string, sequential bool) []Metric {
+// final state alone counts. The loss of an answer a to the truth y is (1 - y a)/2. more says that
+// the sequential rule decides how many points a trial of task learn is asked about, or that goal.states is
+// hard in task predict.
+func Metrics(task string, more bool) []Metric {
 	switch task {
 	case TaskLearn:
-		if sequential {
+		if more {
 			return []Metric{
 				{FirstError, "error on the first points of a trial, which are read in any case: an unbiased estimate, unlike the " +
 					"error at which it became clear whether the trial succeeds", "share of points"},
@@ -73,13 +83,22 @@ func Metrics(task string, sequential bool) []Metric {
 			}
 		}
 	case TaskPredict:
-		return []Metric{
+		metrics := []Metric{
 			{HardQueries, "queries marked as hard", "queries"},
 			{QueryError, "share of the queries whose answer is not the clean label", ""},
 			{FinalError, "error of the state after the last query", "share of points"},
 			{Disagreement, "share of the compared queries that the state before them answers otherwise", ""},
 			{StatesProbed, "states whose error was measured, the final one among them", "states"},
 		}
+		if !more {
+			return metrics
+		}
+		for _, c := range HardCounts {
+			metrics = append(metrics, Metric{ErrorAfterHard(c), fmt.Sprintf("error of the state between the query that "+
+				"the algorithm marked as hard as number %d (0: before any query) and the next query, with goal.states: "+
+				"hard; null in trials without such a state", c), "share of points"})
+		}
+		return metrics
 	case TaskOnline:
 		return []Metric{
 			{Mistakes, "labels that were not the truth, over all rounds; where the answer was a mean the worker drew the label",
@@ -93,8 +112,8 @@ func Metrics(task string, sequential bool) []Metric {
 }
 
 // TaskMetrics returns the names of the metrics that Metrics describes.
-func TaskMetrics(task string, sequential bool) (names []string) {
-	for _, m := range Metrics(task, sequential) {
+func TaskMetrics(task string, more bool) (names []string) {
+	for _, m := range Metrics(task, more) {
 		names = append(names, m.Name)
 	}
 	return names

@@ -218,6 +218,11 @@ func served() (all []algo.Plugin) {
 		})
 	}
 	return append(all, algo.Algorithm[struct{}]{
+		Name: "test/receding", Version: "1", Doc: "After c hard queries it is the threshold (8+c)/16 of the domain.",
+		Predict: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Answerer, error) {
+			return &receding{domain: float64(t.Problem.Domain)}, nil
+		},
+	}, algo.Algorithm[struct{}]{
 		Name: "test/least", Version: "1", Doc: "Takes 8 examples or more, and never 13.",
 		Metrics: map[string]string{"process": "its number", "turn": "none"},
 		Check: func(s *algo.Setting[struct{}]) error {
@@ -234,6 +239,29 @@ func served() (all []algo.Plugin) {
 			return pointwise(stump(sample)), nil
 		},
 	})
+}
+
+// receding is a threshold that moves away with every second query, which it marks as hard.
+type receding struct {
+	domain float64
+	asked  int
+}
+
+func (r *receding) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = r.label(x.X(i))
+	}
+	return nil
+}
+
+func (r *receding) Answer(_ context.Context, x []float64) (label float64, hard bool, err error) {
+	label = r.label(x)
+	r.asked++
+	return label, r.asked%2 == 0, nil
+}
+
+func (r *receding) label(x []float64) float64 {
+	return 2*float64(b2i(x[0] >= float64(8+r.asked/2)/16*r.domain)) - 1
 }
 
 // majority predicts the mean of the truths so far.

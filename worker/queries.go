@@ -98,7 +98,7 @@ func (x *session) playQueries(ctx context.Context) (map[string][]float64, error)
 		return nil, err
 	}
 	metrics := map[string][]float64{}
-	for _, name := range schemas.TaskMetrics(schemas.TaskPredict, false) {
+	for _, name := range schemas.TaskMetrics(schemas.TaskPredict, x.job.Cell.States == schemas.StatesHard) {
 		metrics[name] = make([]float64, len(list))
 	}
 	for j := range list {
@@ -108,6 +108,9 @@ func (x *session) playQueries(ctx context.Context) (map[string][]float64, error)
 		metrics[schemas.FinalError][j] = x.scores.error[j]
 		metrics[schemas.StatesProbed][j] = float64(q.states + 1)
 		metrics[schemas.Disagreement][j] = q.disagreement()
+		for i, e := range q.afterHard {
+			metrics[schemas.ErrorAfterHard(schemas.HardCounts[i])][j] = e
+		}
 		x.scores.error[j] = q.verdict(x.scores.error[j], x.job.Cell.Above)
 	}
 	return metrics, nil

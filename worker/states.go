@@ -18,7 +18,11 @@ import (
 // that drew the worst points. It is asked about the first of them, and about four times as many in
 // all until its error is clearly on one side of the goal: a state on the other side passes for one
 // on this side with probability at most exp(-clearly), 0.25 %, each time. One that is asked about
-// all points has a standard error of at most 0.008, and of 0.0047 where its error is 0.1.
+// all points has a standard error of at most 0.008, and of 0.0047 where its error is 0.1. A state whose
+// error is reported is asked about all of them, because a stop that looks at the error biases it.
+//
+// Which queries are hard is what the algorithm says. Its marks add states to those that are probed
+// anyway, and take none away.
 const clearly = 6 // relative entropy, in nats
 
 // A game compares the answers to leastCompared queries at least, or to all, with the state before
@@ -36,6 +40,7 @@ type prober struct {
 	times []bool // by the number of queries answered: whether all states are probed then
 	sizes []int  // how many points a state has been asked about after each block; nil: whole support
 	goal  float64
+	hard  bool // errors after hard queries are reported: such states are asked about all points
 
 	drawer         *problem.Drawer
 	target, points rand.PCG
@@ -57,8 +62,10 @@ type probed struct {
 
 	due         bool // a query was marked as hard since the last probe
 	hardProbed  int
-	states      int     // probed so far
-	worst       float64 // error of these
+	reported    int       // 1 + the place of the present state in schemas.HardCounts; 0: its error is not reported
+	afterHard   []float64 // errors by that place, NaN where there was no such state; nil: they are not reported
+	states      int       // probed so far
+	worst       float64   // error of these
 	comparisons int
 	apart       float64 // sum of their disagreements
 
@@ -70,6 +77,7 @@ type probed struct {
 func (x *session) newProber(list []querying) *prober {
 	c := x.job.Cell
 	p := &prober{session: x, list: list, times: make([]bool, c.Queries), goal: c.Above + c.Alpha}
+	p.hard = c.States == schemas.StatesHard
 	if !c.Probes() {
 		return p
 	}
@@ -89,6 +97,9 @@ func (x *session) newProber(list []querying) *prober {
 	choose(p.times, c.States == schemas.StatesEvery, rand.New(r))
 	for j := range list {
 		list[j].places = *x.adversaryStream(j, trial.States)
+		if p.hard {
+			list[j].afterHard = slices.Repeat([]float64{math.NaN()}, len(schemas.HardCounts))
+		}
 	}
 	return p
 }
@@ -117,8 +128,11 @@ func choose(times []bool, each bool, r *rand.Rand) {
 }
 
 // atOnce returns how many queries may be asked at once after that many: most, if all states are not
-// to be probed and the game does not end before.
+// to be probed and the game does not end before; 1 where each may be hard and be followed by a probe.
 func (p *prober) atOnce(asked, most int) int {
+	if p.hard {
+		return 1
+	}
 	most = min(most, len(p.times)-asked)
 	if i := slices.Index(p.times[asked+1:asked+most], true); i >= 0 {
 		return i + 1
@@ -137,7 +151,11 @@ func (p *prober) probe(ctx context.Context, asked int) error {
 		if p.scores.failed(j) {
 			continue
 		}
-		afterHard := q.due && q.hardProbed < mostHard && !p.job.Cell.Adversary.Offline
+		afterHard := q.due && q.hardProbed < mostHard && (p.hard || !p.job.Cell.Adversary.Offline)
+		q.reported = 0
+		if p.hard && (afterHard || asked == 0) {
+			q.reported = 1 + slices.Index(schemas.HardCounts, q.hard)
+		}
 		if q.due = false; afterHard {
 			q.hardProbed++
 		}
@@ -266,9 +284,13 @@ func (p *prober) score(j, block, asked int, answers, y, w []float64) bool {
 	e := q.sum
 	if p.sizes != nil {
 		e = q.sum / float64(asked)
-		if block < len(p.sizes)-1 && float64(asked)*numeric.Divergence(e, p.goal) < clearly {
+		unclear := q.reported > 0 || float64(asked)*numeric.Divergence(e, p.goal) < clearly
+		if unclear && block < len(p.sizes)-1 {
 			return false
 		}
+	}
+	if q.reported > 0 {
+		q.afterHard[q.reported-1] = e
 	}
 	q.states++
 	q.worst = max(q.worst, e)

@@ -204,6 +204,41 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
+// With goal.states hard the error after c hard queries is that of the state that the c-th left: c/16 of
+// the law here, exactly where the support is small.
+func TestErrorAfterHard(t *testing.T) {
+	s := testSlot(t)
+	for _, c := range []struct {
+		domain uint64
+		test   int
+		within float64
+	}{{16, 0, 0}, {1 << 20, 500, 0.03}} {
+		for _, offline := range []bool{false, true} {
+			p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: c.domain, Target: "middle",
+				Test: c.test}
+			j := played(t, jobOf(t, s, "test/receding", p, 4, 3), schemas.TaskPredict,
+				schemas.Adversary{Kind: "boundary", Offline: offline})
+			j.Cell.States, j.Cell.Metrics = schemas.StatesHard, nil
+			for _, count := range schemas.HardCounts {
+				j.Cell.Metrics = append(j.Cell.Metrics, schemas.ErrorAfterHard(count))
+			}
+			out := runJob(t, s, j)
+			for i, count := range schemas.HardCounts {
+				for trial, got := range out.values[i] {
+					want := float64(count) / 16
+					if count > 10 { // of 20 queries 10 are hard
+						want = math.NaN()
+					}
+					if math.IsNaN(got) != math.IsNaN(want) || math.Abs(got-want) > c.within {
+						t.Errorf("domain %d, offline %v, trial %d: error %v after %d hard queries, want %v",
+							c.domain, offline, trial, got, count, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // The seeds of different probes are those of their streams alone.
 func TestProbeStreams(t *testing.T) {
 	a, b := newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 0),

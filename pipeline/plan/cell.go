@@ -43,7 +43,7 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
 	p.Warnings = append(uncertified(p.Cells), constantSuffices(p.Cells)...)
-	p.Metrics = l.metrics()
+	p.Metrics = l.metrics(p.Cells)
 	p.words = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
 	if p.Fits, err = f.fits(r); err != nil || r.Count() > 0 {
@@ -99,7 +99,7 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Limits:     limitsOf(e.grid),
 		Queries:    s.queries,
 		Adversary:  x.adversary,
-		Metrics:    e.metricNames(x.measured.evaluation.Looks != nil),
+		Metrics:    e.metricNames(x.measured.evaluation.Looks != nil || s.states == schemas.StatesHard),
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
 		Evaluation: x.measured.evaluation,
@@ -146,14 +146,15 @@ const maxDoc = 500
 
 // metrics describes the metrics of all algorithms and of the task, by name. Where algorithms mean
 // different things by one name, the doc says what each of them means.
-func (l *layout) metrics() []schemas.Metric {
+func (l *layout) metrics(cells []*trial.Cell) []schemas.Metric {
 	type declared struct {
 		schemas.Metric
 		by string // the first algorithm
 	}
 	said := map[string][]declared{} // by name, those with different meanings
-	sequential := slices.ContainsFunc(l.entries, func(e *entry) bool { return e.grid.Sequential() })
-	for _, m := range schemas.Metrics(l.file.Task(), sequential) {
+	more := slices.ContainsFunc(l.entries, func(e *entry) bool { return e.grid.Sequential() }) ||
+		slices.ContainsFunc(cells, func(c *trial.Cell) bool { return c.States == schemas.StatesHard })
+	for _, m := range schemas.Metrics(l.file.Task(), more) {
 		said[m.Name] = []declared{{Metric: m}}
 	}
 	for _, e := range l.entries {
@@ -181,11 +182,11 @@ func (l *layout) metrics() []schemas.Metric {
 
 // metricNames returns the declared metrics and those of workers, ascending. The cells of an entry
 // share them.
-func (e *entry) metricNames(sequential bool) []string {
-	if names, ok := e.metrics[sequential]; ok {
+func (e *entry) metricNames(more bool) []string {
+	if names, ok := e.metrics[more]; ok {
 		return names
 	}
-	names := schemas.TaskMetrics(e.grid.File.Task(), sequential)
+	names := schemas.TaskMetrics(e.grid.File.Task(), more)
 	for _, m := range e.algorithm.GetMetrics() {
 		names = append(names, m.GetName())
 	}
@@ -193,7 +194,7 @@ func (e *entry) metricNames(sequential bool) []string {
 	if e.metrics == nil {
 		e.metrics = map[bool][]string{}
 	}
-	e.metrics[sequential] = names
+	e.metrics[more] = names
 	return names
 }
 

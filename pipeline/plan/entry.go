@@ -172,7 +172,7 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		r.At(where, "%q does not play the task %s", d.GetName(), task)
 		return false
 	}
-	for _, m := range schemas.TaskMetrics(task, e.grid.Sequential()) {
+	for _, m := range schemas.TaskMetrics(task, e.grid.Sequential() || task == schemas.TaskPredict) {
 		if slices.ContainsFunc(d.GetMetrics(), func(own *pluginv1.Metric) bool { return own.GetName() == m }) {
 			r.At(where, "%q declares the metric %q, which workers measure themselves: rename it in the plugin",
 				d.GetName(), m)
