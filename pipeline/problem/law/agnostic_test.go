@@ -2,6 +2,7 @@ package law
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,43 @@ func checkLeastError(t *testing.T, p schemas.Problem, m uint64) {
 	}
 }
 
+// The same for parities, whose targets lie among the 2^d sets of bits.
+func TestAgnosticParities(t *testing.T) {
+	for d := 2; d <= 5; d++ {
+		size := uint64(1) << d
+		for m := uint64(1); 4*m <= size; m++ {
+			for target := range size {
+				p := resolved(t, schemas.Problem{Class: concept.Parities, Distribution: "agnostic", Dim: d,
+					Mass: float64(m) / float64(size), Target: marks(target, d)})
+				s, _, _ := sample(t, p, 1, 2, 0)
+				x, y, _ := support(t, p, s)
+				var errors []uint64
+				for set := range size {
+					wrong, label := uint64(0), make([]float64, size)
+					concept.Parity{Dim: d, Set: set}.Labels(x, label)
+					for i := range label {
+						if label[i] != y[i] {
+							wrong++
+						}
+					}
+					errors = append(errors, wrong)
+				}
+				if want := float64(m) / float64(size); slices.Min(errors) != m || errors[target] != m || LeastError(&p) != want {
+					t.Fatalf("%+v: errors %v, LeastError %v, want %v", p, errors, LeastError(&p), want)
+				}
+			}
+		}
+	}
+}
+
+// marks writes a set of bits as parities do.
+func marks(set uint64, d int) (text string) {
+	for j := range d {
+		text += fmt.Sprint(set >> j & 1)
+	}
+	return text
+}
+
 // On the largest domain, where products need 128 bits, the target turns as many points of a stretch
 // as its share says.
 func TestAgnosticLargestDomain(t *testing.T) {
@@ -81,6 +119,20 @@ func TestAgnosticRefuses(t *testing.T) {
 		p := schemas.Problem{Class: concept.Thresholds, Distribution: "agnostic", Domain: c.domain, Mass: c.mass}
 		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("mass %v of %d: %v, want %q", c.mass, c.domain, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		dim  int
+		mass float64
+		want string
+	}{
+		{4, 0.26, "0.26 is outside (0, 1/4]"},
+		{2, 0.1, "0.1 of 4 points is none of them"},
+		{41, 0.1, "at most 40 bits, not 41"},
+	} {
+		p := schemas.Problem{Class: concept.Parities, Distribution: "agnostic", Dim: c.dim, Mass: c.mass}
+		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("mass %v of %d bits: %v, want %q", c.mass, c.dim, err, c.want)
 		}
 	}
 }
