@@ -68,7 +68,8 @@ func checkWeight(weight float64) error {
 type submitted struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	New  bool   `json:"new"` // false: the same content was submitted before
+	New  bool   `json:"new"`  // false: the same content was submitted before
+	Kept bool   `json:"kept"` // it was to be forgotten, and now is not
 }
 
 func (f *submitFlags) submit(c *cobra.Command, path string) error {
@@ -102,7 +103,7 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 	}
 	out := submitted{ID: submission.ID(), Name: submission.Name}
 	err = server.within(c.Context(), func(ctx context.Context) (err error) {
-		out.New, err = lead.Submit(ctx, server.registry, submission, wish)
+		out.New, out.Kept, err = lead.Submit(ctx, server.registry, submission, wish)
 		return err
 	})
 	if err != nil {
@@ -118,9 +119,13 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 	if f.format == "json" {
 		return writeJSON(c.OutOrStdout(), out)
 	}
-	if out.New {
+	switch {
+	case out.New:
 		fmt.Fprintf(c.ErrOrStderr(), "submitted %q; shatter watch %s shows how it goes\n", out.Name, out.ID)
-	} else {
+	case out.Kept:
+		fmt.Fprintf(c.ErrOrStderr(), "%q was to be forgotten, and is kept with what it has found; "+
+			"shatter status %s says how it stands\n", out.Name, out.ID)
+	default:
 		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed; "+
 			"shatter status %s says how it stands\n", out.Name, out.ID)
 	}

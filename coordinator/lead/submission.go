@@ -109,25 +109,26 @@ func toForget(wish []byte) bool {
 	return err == nil && w.Do == Forget
 }
 
-// Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new;
-// if it is not, nothing changes, but that it is not forgotten any more if it was to be. The content that
-// the submission names has to be on the server.
-func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added bool, err error) {
+// Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new,
+// and whether it is kept: it was to be forgotten, and now has that wish. If it is neither, nothing
+// changes. The content that the submission names has to be on the server.
+func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added, kept bool, err error) {
 	s.Format = submissionFormat
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	var unknown *bus.IDError
 	found, err := r.Find(ctx, s.ID())
 	if err == nil && !toForget(found.Wish) || err != nil && !errors.As(err, &unknown) {
-		return false, err
+		return false, false, err
 	}
 	// The wish goes first: whoever sees the submission sees the wish too.
 	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
-		return false, err
+		return false, false, err
 	}
-	return r.Submit(ctx, s.ID(), raw)
+	added, err = r.Submit(ctx, s.ID(), raw)
+	return added, err == nil && !added && found != nil, err
 }
 
 // End is how a sweep ended.

@@ -147,7 +147,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 		return err
 	}
 	submit := func() error {
-		_, err := lead.Submit(p.ctx, r, submission(), lead.Wish{Do: lead.Run})
+		_, _, err := lead.Submit(p.ctx, r, submission(), lead.Wish{Do: lead.Run})
 		return err
 	}
 	if err := submit(); err != nil {
