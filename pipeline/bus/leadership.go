@@ -181,10 +181,19 @@ func (l *Leadership) Resign(ctx context.Context) error {
 	l.end(errors.New("resigned"))
 	<-l.done
 	return l.r.c.retry(ctx, "resign from sweep "+l.ID, func(ctx context.Context) error {
-		err := l.r.kv.Delete(ctx, l.ID+leadKey, jetstream.LastRevision(l.revision))
-		if conflict(err) {
-			return nil // it is another party's
+		for {
+			err := l.r.kv.Delete(ctx, l.ID+leadKey, jetstream.LastRevision(l.revision))
+			if !conflict(err) {
+				return err
+			}
+			revision, err := l.own(ctx) // a renewal may have been stored whose answer nobody waited for
+			if errors.Is(err, ErrLed) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			l.revision = revision
 		}
-		return err
 	})
 }

@@ -174,6 +174,24 @@ func TestElection(t *testing.T) {
 	})
 }
 
+// A leader that resigns while the answer to a renewal is on its way gives the lease back all the same.
+func TestResignWhileRenewing(t *testing.T) {
+	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
+		r := registry(t, dial(Options{}))
+		if _, err := r.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
+			t.Fatal(err)
+		}
+		l, err := r.Lead(soon(t), "ab12", "a", time.Hour, nil)
+		must(t, err)
+		must(t, l.write(soon(t)))
+		l.revision = l.Epoch // as before the answer
+		must(t, l.Resign(soon(t)))
+		if e := find(t, r, "ab12"); e.Leader != nil {
+			t.Errorf("led by %+v after its leader has resigned", e.Leader)
+		}
+	})
+}
+
 // A leader that was frozen for longer than its lease loses it, and can change nothing of the one
 // that has taken over: the first values of every key that it tries to write stay.
 func TestFrozenLeader(t *testing.T) {
