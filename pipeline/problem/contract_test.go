@@ -22,7 +22,7 @@ func problemOf(t *testing.T, class string, l *law.Law) schemas.Problem {
 		p.Domain, p.Dim = d.Examples[0].Domain, d.Examples[0].Dim
 	}
 	for _, k := range l.Keys {
-		*k.Field(&p) = 0.25
+		*k.Field(&p) = 1. / 32
 	}
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
@@ -20,24 +21,38 @@ import (
 // because the number L - 2m L/X is positive and the counts are whole. What one gains on the turned
 // points, it loses on the others.
 //
-// For parities, whose X = 2^d points are numbered by their bits, j is the number of the point. Two
-// parities disagree on half of all points, so that another one errs on X/2 - m of them at least: on no
-// fewer than m where m is at most X/4, whichever points are turned.
+// For parities and stumps, j is the number that the coordinates of a point in {0..k-1}^d are the digits
+// of, where k is 2 for parities, and X = k^d. Two of their hypotheses disagree on X/k points at least,
+// so that another one errs on X/k - m at least: on no fewer than m where m is at most X/(2k),
+// whichever points are turned. Two parities disagree on X/2. Two stumps on one coordinate, of which a
+// constant may be one, are equal or differ wherever it has a certain one of its k values. A stump that
+// is +1 on a share a of the points, and one on another coordinate on a share b, disagree on
+// a(1-b) + (1-a)b of them. That is linear in a and in b, and from 1/k to 1-1/k each it is least at
+// an end: 2(1/k)(1-1/k) >= 1/k, or 1 - 2(1/k)(1-1/k) >= 1/2.
 var agnostic = Law{
 	Name: agnosticName,
 	Doc: "as uniform, but points of total weight mass, spread evenly, bear the other label: " +
 		"no hypothesis has a smaller error than the target's, which is mass, rounded to a whole number of points",
-	Fits:        func(class string) bool { return class == concept.Thresholds || class == concept.Parities },
-	Keys:        []*Key{&mass},
-	LeastDomain: func(string) uint64 { return 4 },
-	LeastDim:    2,
-	LeastError:  func(p *schemas.Problem) float64 { return float64(turned(p)) / float64(points(p)) },
-	Size:        func(p *schemas.Problem) float64 { return float64(points(p)) },
+	Fits: func(class string) bool {
+		return class == concept.Thresholds || class == concept.Parities || class == concept.Stumps
+	},
+	Keys: []*Key{&mass},
+	LeastDomain: func(class string) uint64 {
+		if class == concept.Stumps {
+			return 2
+		}
+		return 4
+	},
+	LeastDim:   2,
+	LeastError: func(p *schemas.Problem) float64 { return float64(turned(p)) / float64(points(p)) },
+	Size:       func(p *schemas.Problem) float64 { return float64(points(p)) },
 	open: func(p *schemas.Problem, class concept.Spec) Opened {
 		target := targets(p, class)
 		o := Opened{Sampler: func() Sampler {
-			turning := &turningTarget{own: target(), points: points(p), turned: turned(p)}
-			turning.threshold, _ = turning.own.(*concept.Box)
+			turning := &turningTarget{own: target(), side: concept.Side(class), points: points(p), turned: turned(p)}
+			if class.Name == concept.Thresholds {
+				turning.threshold = turning.own.(*concept.Box)
+			}
 			return &uniformSampler{side: concept.Side(class), dim: concept.Width(class), target: turning, design: Fresh}
 		}}
 		if points(p) <= MaxSupport {
@@ -58,16 +73,8 @@ func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(class
 
 // outsideAgnostic returns what is wrong with the mass of the law agnostic.
 func outsideAgnostic(p *schemas.Problem) string {
-	if p.Class == concept.Parities {
-		switch {
-		case points(p) > concept.MaxDomain:
-			return fmt.Sprintf("the law takes at most 40 bits, not %d", p.Dim)
-		case !(p.Mass > 0 && p.Mass <= 0.25):
-			return fmt.Sprintf("%v is outside (0, 1/4], where another parity cannot be better than the target's", p.Mass)
-		case turned(p) < 1:
-			return fmt.Sprintf("%v of %d points is none of them: take another mass or more bits", p.Mass, points(p))
-		}
-		return ""
+	if p.Class != concept.Thresholds {
+		return outsideDistance(p)
 	}
 	if !(p.Mass > 0 && p.Mass < 0.5) {
 		return fmt.Sprintf("%v is outside (0, 1/2), the least error of a class whose best hypothesis beats a coin", p.Mass)
@@ -79,10 +86,28 @@ func outsideAgnostic(p *schemas.Problem) string {
 	return ""
 }
 
+// outsideDistance returns what is wrong with the mass for a class whose hypotheses are so far from one
+// another that any points can be turned.
+func outsideDistance(p *schemas.Problem) string {
+	side := concept.Side(classOf(p))
+	switch {
+	case concept.Cardinality(classOf(p)) > concept.MaxDomain:
+		return fmt.Sprintf("the law takes at most 2^40 points, not %d^%d: take a smaller d", side, p.Dim)
+	case !(p.Mass > 0 && p.Mass <= 1/float64(2*side)):
+		return fmt.Sprintf("%v is outside (0, 1/%d], where no other hypothesis can be better than the target's",
+			p.Mass, 2*side)
+	case turned(p) < 1 || turned(p) > points(p)/(2*side):
+		return fmt.Sprintf("%v of %d points is %d of them, and the law needs at least 1 and at most %d: take another "+
+			"mass or a larger d", p.Mass, points(p), turned(p), points(p)/(2*side))
+	}
+	return ""
+}
+
 // turningTarget labels points as a hypothesis does, and some of them the other way.
 type turningTarget struct {
 	own            concept.Target
-	threshold      *concept.Box // own, +1 from Low[0] on; nil for a parity
+	threshold      *concept.Box // own, +1 from Low[0] on; nil for other classes
+	side           uint64       // k
 	points, turned uint64       // X and m
 }
 
@@ -101,8 +126,8 @@ func (t *turningTarget) Label(x []float64) float64 {
 // number returns the number j of a point.
 func (t *turningTarget) number(x []float64) (j uint64) {
 	if t.threshold == nil {
-		for i, bit := range x {
-			j |= uint64(bit) << i
+		for _, digit := range slices.Backward(x) {
+			j = j*t.side + uint64(digit)
 		}
 		return j
 	}

@@ -2,7 +2,6 @@ package law
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -50,30 +49,69 @@ func checkLeastError(t *testing.T, p schemas.Problem, m uint64) {
 // The same for parities, whose targets lie among the 2^d sets of bits.
 func TestAgnosticParities(t *testing.T) {
 	for d := 2; d <= 5; d++ {
-		size := uint64(1) << d
-		for m := uint64(1); 4*m <= size; m++ {
-			for target := range size {
-				p := resolved(t, schemas.Problem{Class: concept.Parities, Distribution: "agnostic", Dim: d,
-					Mass: float64(m) / float64(size), Target: marks(target, d)})
-				s, _, _ := sample(t, p, 1, 2, 0)
-				x, y, _ := support(t, p, s)
-				var errors []uint64
-				for set := range size {
-					wrong, label := uint64(0), make([]float64, size)
-					concept.Parity{Dim: d, Set: set}.Labels(x, label)
-					for i := range label {
-						if label[i] != y[i] {
-							wrong++
-						}
-					}
-					errors = append(errors, wrong)
-				}
-				if want := float64(m) / float64(size); slices.Min(errors) != m || errors[target] != m || LeastError(&p) != want {
-					t.Fatalf("%+v: errors %v, LeastError %v, want %v", p, errors, LeastError(&p), want)
-				}
+		var texts []string
+		for set := range uint64(1) << d {
+			texts = append(texts, marks(set, d))
+		}
+		checkLeastErrors(t, concept.Spec{Name: concept.Parities, Dim: d}, 1<<d/4, texts)
+	}
+}
+
+// The same for stumps, whose points are few enough to turn where each value has its share.
+func TestAgnosticStumps(t *testing.T) {
+	for _, c := range []struct {
+		domain uint64
+		dim    int
+		most   uint64 // turned points
+	}{{2, 2, 1}, {2, 3, 2}, {2, 5, 8}, {3, 2, 1}, {3, 3, 4}, {4, 2, 2}, {4, 3, 8}, {5, 2, 2}, {8, 2, 4}} {
+		texts := []string{"everywhere", "nowhere"}
+		for axis := 1; axis <= c.dim; axis++ {
+			for cut := uint64(1); cut < c.domain; cut++ {
+				texts = append(texts, fmt.Sprintf("x%d>=%d", axis, cut), fmt.Sprintf("x%d<%d", axis, cut))
+			}
+		}
+		checkLeastErrors(t, concept.Spec{Name: concept.Stumps, Domain: c.domain, Dim: c.dim}, c.most, texts)
+	}
+}
+
+// checkLeastErrors goes through targets of a class, and through the numbers of turned points up to
+// the most that the law takes: the least error of the class is that of the target, and LeastError.
+func checkLeastErrors(t *testing.T, spec concept.Spec, most uint64, targets []string) {
+	t.Helper()
+	made, err := concept.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	class, size := made.(concept.Finite), concept.Cardinality(spec)
+	for m := uint64(1); m <= most; m++ {
+		for _, target := range targets {
+			p := resolved(t, schemas.Problem{Class: spec.Name, Distribution: "agnostic", Domain: spec.Domain, Dim: spec.Dim,
+				Mass: float64(m) / size, Target: target})
+			s, _, _ := sample(t, p, 1, 2, 0)
+			x, y, _ := support(t, p, s)
+			own, label := make([]float64, len(y)), make([]float64, len(y))
+			s.Target().(*turningTarget).own.Labels(x, own)
+			least := uint64(len(y))
+			for i := range class.Size().Uint64() {
+				class.Member(i).Labels(x, label)
+				least = min(least, differences(label, y))
+			}
+			if want := float64(m) / size; least != m || differences(own, y) != m || LeastError(&p) != want {
+				t.Fatalf("%+v: least error %d, the target's %d, want %d; LeastError %v, want %v", p, least,
+					differences(own, y), m, LeastError(&p), want)
 			}
 		}
 	}
+}
+
+// differences returns the number of points whose labels differ.
+func differences(a, b []float64) (n uint64) {
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
 }
 
 // marks writes a set of bits as parities do.
@@ -127,12 +165,27 @@ func TestAgnosticRefuses(t *testing.T) {
 		want string
 	}{
 		{4, 0.26, "0.26 is outside (0, 1/4]"},
-		{2, 0.1, "0.1 of 4 points is none of them"},
-		{41, 0.1, "at most 40 bits, not 41"},
+		{2, 0.1, "0.1 of 4 points is 0 of them"},
+		{41, 0.1, "at most 2^40 points, not 2^41"},
 	} {
 		p := schemas.Problem{Class: concept.Parities, Distribution: "agnostic", Dim: c.dim, Mass: c.mass}
 		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("mass %v of %d bits: %v, want %q", c.mass, c.dim, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		domain uint64
+		dim    int
+		mass   float64
+		want   string
+	}{
+		{4, 3, 0.126, "0.126 is outside (0, 1/8]"},
+		{3, 2, 1. / 6, "of 9 points is 2 of them, and the law needs at least 1 and at most 1"},
+		{16, 11, 0.01, "at most 2^40 points, not 16^11"},
+	} {
+		p := schemas.Problem{Class: concept.Stumps, Distribution: "agnostic", Domain: c.domain, Dim: c.dim, Mass: c.mass}
+		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("mass %v of %d^%d: %v, want %q", c.mass, c.domain, c.dim, err, c.want)
 		}
 	}
 }
