@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/reference"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -115,7 +114,7 @@ func valuesOf(kind string, all []reference.Entry) (values []reference.Value) {
 
 // algorithmEntries returns the algorithms, and their parameters and metrics, those of one name and
 // meaning as one.
-func algorithmEntries(list []plan.Described) (all []reference.Entry) {
+func algorithmEntries(list []algorithmOf) (all []reference.Entry) {
 	var inner []reference.Entry
 	add := func(kind, name, doc, of string, facts ...reference.Fact) {
 		for i, e := range inner {

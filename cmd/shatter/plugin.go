@@ -55,8 +55,15 @@ func pluginCommand() *cobra.Command {
 	return c
 }
 
+// An algorithmOf is an algorithm and what serves it.
+type algorithmOf struct {
+	plan.Described
+	sdk      string // as its plugin names it; "": it does not
+	protocol int    // the version of the plugin protocol that this binary speaks with it
+}
+
 // described returns the algorithms of this binary and of the given files.
-func described(c *cobra.Command, files []string) ([]plan.Described, error) {
+func described(c *cobra.Command, files []string) ([]algorithmOf, error) {
 	all, _, err := catalogOf(c.Context(), files)
 	if err != nil {
 		return nil, err
@@ -66,7 +73,15 @@ func described(c *cobra.Command, files []string) ([]plan.Described, error) {
 	if err != nil {
 		return nil, blamePlugin(err)
 	}
-	return list, nil
+	served := make([]algorithmOf, len(list))
+	for i, d := range list {
+		says, err := all.Describe(c.Context(), d.Plugin)
+		if err != nil {
+			return nil, blamePlugin(err)
+		}
+		served[i] = algorithmOf{d, says.Sdk, int(min(says.ProtocolMax, pluginv1.Version))}
+	}
+	return served, nil
 }
 
 func pluginListCommand() *cobra.Command {
@@ -104,6 +119,8 @@ type algorithmReport struct {
 	Doc        string            `json:"doc"`
 	Plugin     string            `json:"plugin"` // its file; "": built in
 	Identity   string            `json:"identity"`
+	SDK        string            `json:"sdk"`      // that the plugin was built with; "": it does not say
+	Protocol   int               `json:"protocol"` // the version that is spoken with it
 	Tasks      []string          `json:"tasks"`
 	Private    bool              `json:"private"`
 	Parameters []parameterReport `json:"parameters"`
@@ -121,10 +138,10 @@ type parameterReport struct {
 }
 
 // reportOf returns what is said of an algorithm with -o json.
-func reportOf(d plan.Described) (algorithmReport, error) {
+func reportOf(d algorithmOf) (algorithmReport, error) {
 	r := algorithmReport{
 		Name: d.Name, Version: d.Version, Doc: d.Doc, Plugin: d.Plugin, Private: d.Private, Tasks: taskNames(d),
-		Parameters: []parameterReport{}, Metrics: map[string]string{},
+		SDK: d.sdk, Protocol: d.protocol, Parameters: []parameterReport{}, Metrics: map[string]string{},
 	}
 	for _, p := range d.Parameters {
 		kind, _ := valueText(p.Default)
@@ -141,7 +158,7 @@ func reportOf(d plan.Described) (algorithmReport, error) {
 }
 
 // taskNames lists the tasks of an algorithm.
-func taskNames(d plan.Described) []string {
+func taskNames(d algorithmOf) []string {
 	names := make([]string, len(d.Tasks))
 	for i, t := range d.Tasks {
 		names[i] = strings.ToLower(strings.TrimPrefix(t.String(), "TASK_"))
@@ -149,7 +166,7 @@ func taskNames(d plan.Described) []string {
 	return names
 }
 
-func listJSON(c *cobra.Command, list []plan.Described) error {
+func listJSON(c *cobra.Command, list []algorithmOf) error {
 	reports := make([]algorithmReport, len(list))
 	for i, d := range list {
 		var err error
@@ -171,7 +188,7 @@ func pluginDescribeCommand() *cobra.Command {
 	var files []string
 	var format string
 	c := &cobra.Command{
-		Use: "describe ALGORITHM", Short: "Show an algorithm's tasks, parameters and metrics", Args: cobra.ExactArgs(1),
+		Use: "describe ALGORITHM", Short: "Show an algorithm's tasks, parameters, metrics and SDK", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
 				return err
@@ -196,7 +213,7 @@ func pluginDescribeCommand() *cobra.Command {
 }
 
 // identity returns the digest of what runs an algorithm's trials.
-func identity(d plan.Described) (string, error) {
+func identity(d algorithmOf) (string, error) {
 	if d.Plugin == "" {
 		return pluginfile.BuiltinDigest(d.Name, d.Version), nil
 	}
@@ -208,7 +225,7 @@ func identity(d plan.Described) (string, error) {
 }
 
 // describe prints what an algorithm says of itself.
-func describe(c *cobra.Command, d plan.Described, format string) error {
+func describe(c *cobra.Command, d algorithmOf, format string) error {
 	out := c.OutOrStdout()
 	if format == "json" {
 		r, err := reportOf(d)
@@ -226,6 +243,7 @@ func describe(c *cobra.Command, d plan.Described, format string) error {
 		return err
 	}
 	fmt.Fprintf(out, "identity sha256 %s\n", digest)
+	fmt.Fprintf(out, "built with %s, speaks protocol %d\n", cmp.Or(d.sdk, "an SDK that it does not name"), d.protocol)
 	fmt.Fprintf(out, "tasks: %s\n", strings.Join(taskNames(d), ", "))
 	if d.Private {
 		fmt.Fprintln(out, "private: runs once for each epsilon (and delta) of the sweep")

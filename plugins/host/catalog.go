@@ -82,6 +82,15 @@ func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
 	return all, nil
 }
 
+// Describe returns what the plugin ("": built in) says of itself.
+func (c *Catalog) Describe(ctx context.Context, plugin string) (*pluginv1.DescribeResponse, error) {
+	p, err := c.process(ctx, plugin)
+	if err != nil {
+		return nil, err
+	}
+	return p.Describe(), nil
+}
+
 // Ask asks the plugin ("": built in) about settings.
 func (c *Catalog) Ask(ctx context.Context, plugin string, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error) {
 	p, err := c.process(ctx, plugin)
