@@ -43,7 +43,7 @@ func attachable(c *cobra.Command) *cobra.Command {
 		var a attachment
 		file, socket, named := strings.Cut(flag, "=")
 		if !named {
-			file, socket = "", flag
+			socket = flag
 		} else if a.plugin, err = filepath.Abs(file); err != nil {
 			return err
 		}
