@@ -18,6 +18,16 @@ type Place struct {
 // PlaceOf returns the place of a problem's class and the separator of that kind and seed.
 func PlaceOf(p algo.Problem, kind string, seed int) Place { return Place{SpecOf(p), kind, seed} }
 
+// Check returns an Invalid error, which starts with prefix, if p has a seed that its kind of
+// separator does not use.
+func (p Place) Check(prefix string) error {
+	if p.Seed != 0 && p.Kind != "code" {
+		return algo.Invalid("%s: code_seed %d has no meaning with separator %q: leave it out, or take separator code",
+			prefix, p.Seed, p.Kind)
+	}
+	return nil
+}
+
 // CacheSize is the number of values that a [Cache] keeps.
 const CacheSize = 4
 

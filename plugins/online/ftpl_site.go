@@ -23,8 +23,8 @@ type site struct {
 
 // newSite makes the site at a place. Its errors are Invalid.
 func newSite(at finite.Place) (*site, error) {
-	if at.Seed != 0 && at.Kind != "code" {
-		return nil, algo.Invalid("online: code_seed has no meaning without separator code: leave it out")
+	if err := at.Check("online"); err != nil {
+		return nil, err
 	}
 	c, err := concept.New(at.Spec)
 	if err != nil {

@@ -21,9 +21,8 @@ type site struct {
 
 // newSite returns the site at a place. The error is [algo.Invalid] and says what to change.
 func newSite(p finite.Place) (*site, error) {
-	if p.Seed != 0 && p.Kind != "code" {
-		return nil, algo.Invalid("perturbed: code_seed %d has no meaning with separator %s: "+
-			"leave it out, or take separator code", p.Seed, p.Kind)
+	if err := p.Check("perturbed"); err != nil {
+		return nil, err
 	}
 	if p.Spec.Name == concept.Halfspace {
 		return nil, algo.Invalid("perturbed: halfspaces are infinitely many and have no separator: use boosting/hs-stl")
