@@ -48,7 +48,8 @@ var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
 func pluginCommand() *cobra.Command {
 	c := &cobra.Command{Use: "plugin", Short: "Look at algorithms, and test plugins"}
 	c.AddCommand(confined(pluginListCommand()), confined(pluginDescribeCommand()),
-		confined(attachable(pluginTestCommand())), pluginNewCommand(), pluginBuildCommand(), pluginBridgeCommand(), &cobra.Command{
+		confined(attachable(pluginTestCommand())), pluginNewCommand(), pluginBuildCommand(),
+		pluginBridgeCommand(), &cobra.Command{
 			Use: "serve", Short: "Serve the built-in algorithms (Shatter starts this itself)", Args: cobra.NoArgs,
 			Run: func(*cobra.Command, []string) { algo.Serve(builtins()...) },
 		})
