@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,7 +33,8 @@ var measuredAllocations = []struct{ pkg, benchmarks string }{
 	{"worker", "^BenchmarkTrial$"},
 }
 
-// TestAllocations checks that benchmarks allocate as often as they did.
+// TestAllocations checks that benchmarks allocate as often as they did, within 2 % for pools that the
+// collector empties at other times on a busy machine: fewer than 50 allocations have to be the same.
 func TestAllocations(t *testing.T) {
 	testkit.Long(t)
 	var found strings.Builder
@@ -56,7 +58,9 @@ func TestAllocations(t *testing.T) {
 	before, now := allocationsOf(testkit.ReadFile(t, allocationFile)), allocationsOf(found.String())
 	const remedy = "if that is meant: go test -tags long ./cmd/shatter -run TestAllocations -update"
 	for name, count := range now {
-		if before[name] != count {
+		was, _ := strconv.Atoi(before[name])
+		is, _ := strconv.Atoi(count)
+		if before[name] == "" || max(was-is, is-was) > was/50 {
 			t.Errorf("%s allocates %s times for each call, %s in %s; %s", name, count, before[name], allocationFile, remedy)
 		}
 	}
