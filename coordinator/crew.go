@@ -52,12 +52,13 @@ type errand struct {
 	what    string  // it needs, in words
 	member  *member
 	sent    time.Time
-	seconds float64 // that it will take, as far as is known
-	running float64 // seconds since it was begun, as the worker says; 0: it waits
-	unseen  int     // announcements in a row that do not list it
-	mark    uint64  // last result on the server when it was first found to be missing; 0: it was not
-	before  int     // trials that were open when its last result arrived
-	dropped bool    // the worker was told that nobody needs it
+	began   time.Time // when the worker's process began, as far as was known then
+	seconds float64   // that it will take, as far as is known
+	running float64   // seconds since it was begun, as the worker says; 0: it waits
+	unseen  int       // announcements in a row that do not list it
+	mark    uint64    // last result on the server when it was first found to be missing; 0: it was not
+	before  int       // trials that were open when its last result arrived
+	dropped bool      // the worker was told that nobody needs it
 }
 
 // fields returns what a log says of the errand beside its words.
@@ -214,6 +215,9 @@ func (w *crew) reckon(now time.Time, last uint64, idle bool) {
 			case gone:
 				w.meter.count(func(c *Counts) { increase(&c.Back, "gone", 1) })
 				w.back(e, fmt.Sprintf("worker %s is gone", m.Name))
+			case !e.began.Equal(m.Began): // the process that had it ended, perhaps with its machine
+				w.meter.count(func(c *Counts) { increase(&c.Back, "gone", 1) })
+				w.back(e, fmt.Sprintf("worker %s has begun anew", m.Name))
 			default:
 				w.blame(e, fleet.Why{Kind: fleet.Fault, Reason: "it took the job, which never came back"}, now)
 				w.back(e, fmt.Sprintf("worker %s does not have it any more", m.Name))
@@ -512,7 +516,8 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 		return false, fmt.Errorf("send job %q: %w", job.ID, err)
 	}
 	e := &errand{
-		id: job.ID, cargo: c, picked: job.Picked, what: need.What, member: m, sent: now, seconds: job.Seconds,
+		id: job.ID, cargo: c, picked: job.Picked, what: need.What, member: m, sent: now, began: m.Began,
+		seconds: job.Seconds,
 	}
 	w.errands[e.id], m.out[e.id] = e, e
 	way.errands = append(way.errands, e)

@@ -23,6 +23,7 @@ type trouble struct {
 	take func(x *trouble, j bus.Job) (held bool)
 	silent,
 	leaving bool
+	began  time.Time     // its process
 	joined chan struct{} // closed when the other worker has a job
 }
 
@@ -55,7 +56,7 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 			continue
 		}
 		w := fleet.Worker{
-			Name: "trouble", Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving,
+			Name: "trouble", Began: x.began, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving,
 			Held: slices.Collect(maps.Values(held)),
 		}
 		data, err := w.Encode()
@@ -137,6 +138,39 @@ func TestTroublesomeWorker(t *testing.T) {
 				t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
 			}
 		})
+	}
+}
+
+// A worker that is preempted fifty times, each time with all of its jobs, and comes back under the same
+// name, is not to blame: it gets jobs as before, none of their trials is lost, and the table is that of
+// an undisturbed run.
+func TestPreempted(t *testing.T) {
+	t.Parallel()
+	want := reference(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	preempted, ended, meter := make(chan struct{}), sync.WaitGroup{}, &Meter{}
+	x := &trouble{take: func(x *trouble, _ bus.Job) bool {
+		x.began = x.began.Add(time.Second)
+		if x.jobs == 50 {
+			x.leaving = true
+			close(preempted)
+		}
+		return false
+	}}
+	script := func(f *fake, job *trial.Job, b *ledger.Batch) {
+		<-preempted
+		honest(f, job, b)
+	}
+	s, _, err := setup{dir: t.TempDir(), script: script, change: func(c *Config) {
+		c.Workers, c.Healing, c.Meter = nil, 100*time.Millisecond, meter
+		x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
+		ended.Go(func() { x.run(ctx, t) })
+	}}.run(t, t.Context())
+	cancel()
+	ended.Wait()
+	counts := meter.Counts()
+	if err != nil || s.Digest != want || len(s.Alarms) > 0 || counts.Back[string(fleet.Fault)] > 0 {
+		t.Errorf("%+v, %v; jobs that came back: %v", s, err, counts.Back)
 	}
 }
 
