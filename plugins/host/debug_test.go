@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // A process that is debugged waits for the person before anything is asked of it, and no limit holds.
@@ -34,24 +35,6 @@ func TestDebug(t *testing.T) {
 	}
 }
 
-// lineLog keeps what it is written.
-type lineLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lineLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lineLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // A line that a plugin prints bears the name of the trial, as well as that is known, and the reason of
 // a failure quotes it without.
 func TestOutputNamesTrial(t *testing.T) {
@@ -65,7 +48,7 @@ func TestOutputNamesTrial(t *testing.T) {
 		{4, false, "[near trial "},
 		{4, true, "[trial 0 to trial 3] giving up\n"},
 	} {
-		log := new(lineLog)
+		log := new(testkit.Log)
 		command := self("plugin")
 		command.Output, command.noMailbox = log, c.noMailbox
 		p := start(t, command)

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -163,7 +162,7 @@ func TestBuild(t *testing.T) {
 // TestShowsWhereItHangs asks a process that learns without end where it is, as a host does before it ends one that
 // takes too long.
 func TestShowsWhereItHangs(t *testing.T) {
-	log := new(lineLog)
+	log := new(testkit.Log)
 	pid := 0
 	c := host.Command{
 		Path: build(t, testkit.Python(t, needed), "testdata/hang.py"), Output: log,
@@ -200,22 +199,4 @@ func TestShowsWhereItHangs(t *testing.T) {
 	if !strings.Contains(log.String(), "hang.py\", line 10 in learn") {
 		t.Errorf("it does not name the line:\n%s", log.String())
 	}
-}
-
-// lineLog keeps what it is written.
-type lineLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lineLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lineLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
