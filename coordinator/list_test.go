@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -148,6 +149,7 @@ func TestListShowsNoMoreWithoutLostTrials(t *testing.T) {
 // bracket in at most one of twenty tables, even where the success rates are as close to the goal as
 // can be.
 func TestListStaysValidWhenTrialsAreRaised(t *testing.T) {
+	testkit.Serial(t)
 	const tables, cells, most, beta = 1000, 2, 1600, 0.1
 	wrong := 0
 	for table := range uint64(tables) {

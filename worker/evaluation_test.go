@@ -58,6 +58,7 @@ func plainError(d *problem.Drawer, dim int, j *trial.Job, rep uint32) (sum float
 // The error of a trial is that of the points in the order of the problem, bit for bit, whatever the
 // order, the chunks and the decoys in which they were asked about; and in both second looks.
 func TestErrorIsThatOfThePlainOrder(t *testing.T) {
+	testkit.Serial(t)
 	s := testSlot(t)
 	for name, p := range problems(t) {
 		j := jobOf(t, s, "test/fraction", p, 3, 40)

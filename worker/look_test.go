@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -66,6 +67,7 @@ func TestHonestLooks(t *testing.T) {
 // Every kind of dependence is seen by the shuffled look. Alone, in the order and chunks of the first
 // run, answers by company are the same, and those by chance are not.
 func TestDishonestLooks(t *testing.T) {
+	testkit.Serial(t)
 	problems := problems(t)
 	s := testSlot(t)
 	for algorithm, expect := range map[string]struct{ fails, same bool }{ // by itself, and alone

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -39,7 +40,7 @@ func (u unary) Ask(ctx context.Context, _ string, settings []*pluginv1.Setting) 
 
 // A plan is the same to the byte whether its algorithms are asked many questions at once or one.
 func TestPlanByUnaryCalls(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	c, err := catalog(t.Context())
 	if err != nil {

@@ -70,6 +70,7 @@ func from(first int) func(int) string { return func(i int) string { return fmt.S
 
 // A wrong sweep file is refused as a whole, with place and remedy, and nothing is written.
 func TestBadSweeps(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	bomb := "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
 	for c := 'b'; c <= 'i'; c++ {
@@ -159,7 +160,7 @@ func TestBadSweeps(t *testing.T) {
 
 // What is wrong with a data file is said with row and column.
 func TestBadData(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	cases := []struct{ name, data, want string }{
 		{"text", "a,b,y\n1,2,yes\n3,four,no\n", `row 3, column "b": "four" is not a number`},
@@ -190,6 +191,7 @@ func TestBadData(t *testing.T) {
 
 // A file that is no plugin, or one of another version, is named with what is wrong with it.
 func TestBadPlugins(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	cases := []struct{ name, text, want string }{
 		{"newer", "#!/bin/sh\necho '1|99|unix|/tmp/x|grpc'\nexec cat\n", "protocol version 99"},
@@ -213,6 +215,7 @@ func TestBadPlugins(t *testing.T) {
 
 // The command line is refused with what would be right, before anything is written.
 func TestBadCommandLine(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "bad.yaml"), badSweep)

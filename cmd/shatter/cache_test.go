@@ -102,6 +102,7 @@ func TestCache(t *testing.T) {
 // What is damaged is skipped, said and mended; an outcome that is not ok, and one of another plugin
 // file, is not served; and a cache that cannot be used is no error.
 func TestBadCache(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)

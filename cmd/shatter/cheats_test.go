@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // attack is an attacker in a sweep, and how the sweep must end.
@@ -135,7 +137,7 @@ func TestOnlyTheSampleTeaches(t *testing.T) {
 	sortedFile(t, filepath.Join(data, "noise.csv"), 0)
 	for name, list := range map[string][]attack{"closed": attacks, "open": openDoors} {
 		for i, a := range list {
-			if raceEnabled && i%6 != 0 { // all of them are run without the detector
+			if testkit.Race && i%6 != 0 { // all of them are run without the detector
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s-%d", name, strings.TrimPrefix(a.algorithm, "cheat/"), i), func(t *testing.T) {

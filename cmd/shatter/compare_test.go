@@ -277,6 +277,7 @@ func TestCompareLists(t *testing.T) {
 
 // Games are compared by their regret, sequence by sequence.
 func TestCompareGames(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	games := sweepIn(t, dir, "games", gamesSweep)

@@ -16,7 +16,7 @@ import (
 // The parts of the CPU time add up to what the system counts for the command and its processes, in
 // every task, and each has its share.
 func TestCosts(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the time of plugin processes is only to be had on Linux")
 	}

@@ -13,6 +13,7 @@ import (
 
 // Every example is a sweep that the checker accepts.
 func TestExamplesAreValid(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	files, err := filepath.Glob("examples/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -32,6 +33,7 @@ func TestExamplesAreValid(t *testing.T) {
 // Every template of init is a sweep that the checker accepts, as a file of any name, and which names
 // its own file and folder in the commands at its top.
 func TestTemplatesAreValid(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	for _, name := range templateNames() {
 		file := filepath.Join(t.TempDir(), "mine.yaml")

@@ -115,6 +115,7 @@ fits: [{x: rounds, scale: log-log, exponent: 0.5}]
 // Against random truths the regret grows like the square root of the rounds. Without fits the file
 // is there all the same.
 func TestFitsOfRegret(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file, dir := write(t, filepath.Join(tmp, "regret.yaml"), regretFits), filepath.Join(tmp, "out")

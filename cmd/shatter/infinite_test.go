@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const infiniteSweep = `
@@ -33,6 +35,7 @@ grids:
 // decides how many mistakes soa makes, which is its bound; the plain leader, and on the dyadic
 // numbers any learner, errs in every round; and some threshold never errs.
 func TestInfiniteOrders(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "infinite.yaml"), infiniteSweep)
@@ -100,6 +103,7 @@ target                 none: an adversary says the labels
 
 // What does not fit these classes is refused at its place.
 func TestBadInfiniteOrders(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	const good = `name: bad
 task: online

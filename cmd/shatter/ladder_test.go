@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // ladderSweep searches epsilon under the needle law, where the success of the exponential mechanism
@@ -35,7 +37,7 @@ seed: 3
 // its result has the same bytes however jobs are cut and in whatever order results come, and
 // verifies. A stated direction that is wrong is said to be.
 func TestLadder(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "ladder.yaml"), ladderSweep)

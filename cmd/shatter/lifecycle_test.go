@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const smallSweep = `
@@ -39,6 +40,7 @@ func mustRun(t *testing.T, file, dir string, flags ...string) (stderr string) {
 // A changed plugin file is checked against what was recorded: equal bits go on, others are refused
 // until --redo.
 func TestCodeIdentity(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir, plugin := filepath.Join(tmp, "out"), filepath.Join(tmp, "plugin")

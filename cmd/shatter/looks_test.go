@@ -30,7 +30,7 @@ trials: 60
 // Everything that a trial may depend on by mistake is found, with its cause, and the one algorithm
 // without a mistake is not accused. The result says so afterwards, too.
 func TestDependence(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	causes := map[string]schemas.Cause{
 		"rank": schemas.CausePoints, "mean": schemas.CausePoints, "first": schemas.CausePoints,
@@ -155,7 +155,7 @@ func startLiar(t *testing.T, url, honest, other string) (stop func()) {
 
 // The result does not depend on second looks, and honest algorithms are not accused.
 func TestLooksChangeNothing(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "s.yaml"), verifySweep)
@@ -238,7 +238,7 @@ grids:
 // None of many honest trials is accused, of any built-in algorithm, and the first of them come out as
 // recorded for its version. In the long run there are 25,000 of them.
 func TestHonest(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	trials, least := recordedTrials, int64(450)
 	if testkit.LongRun {

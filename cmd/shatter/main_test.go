@@ -42,15 +42,6 @@ func (s suite) Run() int {
 	return code
 }
 
-// serial leaves a test out under the race detector, because it runs one command after another, whose
-// parts other tests put to the detector.
-func serial(t testing.TB) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("it runs one command after another, ten times as slowly under the race detector; it is run without it")
-	}
-}
-
 // binary returns the path of the command.
 func binary(t testing.TB) string {
 	t.Helper()

@@ -194,7 +194,7 @@ func TestDegenerateOnline(t *testing.T) {
 }
 
 func TestBadOnline(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	const good = `name: bad
 task: online

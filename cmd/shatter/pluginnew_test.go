@@ -12,7 +12,7 @@ import (
 
 // What plugin new writes builds, passes its tests and runs in a sweep, as it is.
 func TestPluginNew(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	for _, lang := range pluginLanguages {
 		for _, task := range pluginTasks {
 			if !testkit.LongRun && (lang == "go" && task != "learn" || lang == "python" && task != "online") {

@@ -132,7 +132,7 @@ adversary: [{kind: boundary, width: 1000}, {kind: repeat}, {kind: stochastic}]
 // An algorithm that answers one thing and knows another fails where all states count, and so does
 // one that learns from the queries alone. The table says what they give away.
 func TestStates(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "s.yaml"), fmt.Sprintf(statesSweep, thirdparty(t)))
@@ -181,7 +181,7 @@ func TestStates(t *testing.T) {
 
 // Settings of a game that cannot be are refused with place and remedy, before anything runs.
 func TestBadGames(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	const good = `name: bad
 task: predict

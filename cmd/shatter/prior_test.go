@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const priorSweep = `
@@ -31,7 +33,7 @@ grids:
 // baseline/prior succeeds with the probability that the table states, whatever n is, through the
 // whole path. The larger of the two sample sizes only costs time.
 func TestPriorReachesWhatTheTableStates(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	for task, more := range map[string]string{
 		"learn": "", "predict": "queries: 5\nadversary: {kind: stochastic}\n",
 	} {
@@ -75,7 +77,7 @@ seed: 1
 // A search in a cell that a learner without data passes runs nothing and names no n*; a list of
 // sample sizes keeps its rates. Calibrations are no such cells.
 func TestTrivialCells(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	tmp := t.TempDir()
 	find := write(t, filepath.Join(tmp, "find.yaml"), fmt.Sprintf(trivialSweep, "2", "n: {find: true, from: 1, to: 1e4}"))
 	out, errs, code := shatter(t, "check", find)

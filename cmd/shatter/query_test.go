@@ -47,7 +47,7 @@ func runQuery(t *testing.T, stdin string, args ...string) (stdout, stderr string
 
 // SQL over a view gives what `shatter table` gives, and stdin is read.
 func TestQuery(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	dir := finished(t, smallSweep)
 	for _, view := range []string{"curve", "bounds", "table"} {
@@ -92,7 +92,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestQueryMistakes(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	dir := finished(t, smallSweep)
 	for _, test := range []struct {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // The command line, as its users meet it. Besides the commands of testscript, scripts have
@@ -25,7 +27,7 @@ import (
 //	keep VAR                sets VAR to what the last command printed on stdout
 //	until PATTERN COMMAND...  runs a command again and again until its stdout matches a pattern
 func TestScripts(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,

@@ -29,7 +29,7 @@ var soundnessCells = flag.Int("soundness", 0, "number of cells of TestSoundness,
 // targets, noises, adversaries, goals and budgets, of one cell each. A sample size is the one that
 // the least bound calls sufficient, or a few more, so that a bound that is not true shows.
 func TestSoundness(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	const perSweep = 500
 	cells, largest := 100, 4000.0

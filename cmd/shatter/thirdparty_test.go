@@ -27,7 +27,7 @@ seed: %d
 // In a job of thousands with a few trials that end the process, each of these fails and every other
 // has its outcome.
 func TestMisbehaving(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	plugin := thirdparty(t)
 	cases := []struct {
@@ -87,7 +87,7 @@ limits: {trial: 1s}
 
 // A plugin that leaves when it is unlucky fails these trials, however it leaves.
 func TestLeaves(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir, text := filepath.Join(tmp, "out"), fmt.Sprintf(unluckySweep, thirdparty(t), "{use: third/leave, one_in: 2}", 12)
@@ -132,7 +132,7 @@ func TestLosesItself(t *testing.T) {
 
 // Printing to stdout is no crime once the handshake is over.
 func TestPrints(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(
@@ -182,7 +182,7 @@ func TestHangs(t *testing.T) {
 
 // An algorithm that always answers +1 never learns the needle.
 func TestConstantIsAboveRange(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "third/plus", 0, 1)

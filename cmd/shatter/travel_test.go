@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // A process is one of shatter, whose messages a test reads while it runs.
@@ -79,7 +80,7 @@ func (p *process) says(t *testing.T, want string) {
 // A plugin, one file or a set, reaches workers that allow it by content, and gives the digest of a
 // local run. A worker that does not allow it says how to; a copy that was damaged is fetched again.
 func TestPluginTravels(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	shatter, tmp := binary(t), t.TempDir()
 	raw, err := os.ReadFile(thirdparty(t))
@@ -155,7 +156,7 @@ func filesHere(t *testing.T, p *pluginfile.Plugin) pluginfile.File {
 // Two builds of shatter whose algorithms have the same versions work on one sweep and take over each
 // other's folders, whatever their bytes are.
 func TestTwoBuilds(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	one, tmp := binary(t), t.TempDir()
 	raw, err := os.ReadFile(one)

@@ -111,7 +111,7 @@ func outcome9(raw []byte) []byte {
 
 // Verify finds whatever was done to a result, names it, and changes nothing.
 func TestVerify(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	whole, other := finished(t, verifySweep), finished(t, strings.Replace(verifySweep, "seed: 3", "seed: 4", 1))
@@ -255,7 +255,7 @@ func TestVerify(t *testing.T) {
 // After the sweep has run again the damage is a thing of the past, and outcomes that no code gives
 // are found by running them again.
 func TestVerifyRepaired(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	file, dir := copied(t, finished(t, verifySweep))
 	change(t, filepath.Join(dir, "ledger", "0001.log"), flip(message))
@@ -412,7 +412,7 @@ func TestVerifyNothing(t *testing.T) {
 // More cells make each decision of a search more certain. All searches are made again at the new
 // level, from the recorded outcomes: the bytes are those of a fresh run.
 func TestExtendedSearch(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	sweep := func(epsilons string) string {

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 type enumeratedVectors struct {
@@ -700,6 +701,7 @@ func TestLowestByQuadrature(t *testing.T) {
 
 // The draws have the laws of the mechanisms, hypothesis by hypothesis.
 func TestEnumeratedSamplersByEnumeration(t *testing.T) {
+	testkit.Serial(t)
 	const draws = 10000
 	specs := []Spec{
 		{Name: "parities", Dim: 3}, {Name: "monotone-conjunctions", Dim: 3}, {Name: "conjunctions", Dim: 2},

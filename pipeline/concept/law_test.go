@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 type mechanism struct {
@@ -68,6 +69,7 @@ func fits(t *testing.T, what string, counts []int, law []float64) {
 // The samplers have the laws of the mechanisms, hypothesis by hypothesis, on every class and at
 // every epsilon.
 func TestSamplersByEnumeration(t *testing.T) {
+	testkit.Serial(t)
 	const draws = 40000
 	samples := [][2][]float64{
 		{nil, nil},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // allowed returns the errors that a goal of alpha above 0 allows.
@@ -203,6 +204,7 @@ func TestPriorOfAllFunctions(t *testing.T) {
 
 // In large domains the formulas agree with what the answer reaches on targets drawn at random.
 func TestPriorBySimulation(t *testing.T) {
+	testkit.Serial(t)
 	const draws = 200_000
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -30,6 +31,7 @@ func TestDefinitions(t *testing.T) {
 // TestHalfFinishedDefinition leaves out or spoils one part of a definition after the other: the
 // contract notices each.
 func TestHalfFinishedDefinition(t *testing.T) {
+	testkit.Serial(t)
 	empty := func(c Finite, s Spec) (*Separator, error) { return &Separator{Dim: c.Dim(), Points: []float64{}}, nil }
 	for i, c := range []struct {
 		of    Definition

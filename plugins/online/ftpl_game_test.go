@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -52,6 +53,7 @@ func iidPlan(p algo.Problem, rounds int, set func(p *ftplIIDParams)) (*plan, err
 // those measured before: means over the sequences and the noise of 16 games, with tolerances of
 // three or more standard deviations of these means.
 func TestMeasuredRegret(t *testing.T) {
+	testkit.Serial(t)
 	const d, rounds, games = 4, 10000, 16
 	for _, c := range []struct {
 		schedule  string

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -207,6 +208,7 @@ var boundCases = []boundCase{
 
 // Bounds that do not state what they take for granted are found, and no others.
 func TestBounds(t *testing.T) {
+	testkit.Serial(t)
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -319,6 +319,7 @@ var faulty = map[string]algo.Plugin{
 
 // TestFindsFaults checks that each faulty algorithm fails its check.
 func TestFindsFaults(t *testing.T) {
+	testkit.Serial(t)
 	for role, a := range faulty {
 		want := strings.TrimSpace(role)
 		t.Run(want, func(t *testing.T) {
