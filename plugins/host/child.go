@@ -43,6 +43,7 @@ type child struct {
 	lifeline *os.File
 	layers   []sandbox.Layer
 	hello    lineReader // the handshake line, for go-plugin
+	atEnd    func()     // called when the process has ended; nil: nothing
 
 	done chan struct{} // closed when the process has ended and its output is read
 
@@ -186,6 +187,9 @@ func (h *child) attend(stdout, stderr *os.File) {
 	readers.Go(func() { h.tail.read(stderr) })
 	readers.Go(func() { h.readStdout(stdout) })
 	h.reap()
+	if h.atEnd != nil {
+		h.atEnd()
+	}
 	deadline := time.Now().Add(pipeWait)
 	_ = stdout.SetReadDeadline(deadline)
 	_ = stderr.SetReadDeadline(deadline)

@@ -108,6 +108,9 @@ func (p *Process) prepare(c Command) (err error) {
 	}
 	p.child = newChild(c, dir, files...)
 	p.child.tail.further = c.Output
+	if m := p.mailbox; m != nil {
+		p.child.atEnd = func() { p.rouse(m) }
+	}
 	p.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,

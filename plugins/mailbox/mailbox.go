@@ -1,7 +1,8 @@
 // Package mailbox carries the messages of sessions between a host and its plugin in memory that both
 // have mapped, in the layout that plugin.proto describes. A request and its answer cost two system
-// calls on either side, and no goroutine. It needs futexes, which only Linux has; elsewhere sessions
-// go by gRPC.
+// calls on either side, and no goroutine; where each side answers within microseconds, on a machine
+// with more than one core, none. It needs futexes, which only Linux has; elsewhere sessions go by
+// gRPC.
 //
 // The host asks ([Mailbox.Ask]), waits ([Mailbox.Await]) and reads the response; the plugin waits for
 // the next request ([Mailbox.Next]) and answers it. The other side may change the memory at any time:
@@ -11,6 +12,7 @@ package mailbox
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -38,12 +40,14 @@ const (
 type header struct {
 	asked         atomic.Uint32
 	requestLength atomic.Uint32
-	_             [56]byte
+	hostAwake     atomic.Uint32 // 1: the host looks at answered before it sleeps; 0: it has to be woken
+	_             [52]byte
 
 	answered       atomic.Uint32
 	responseLength atomic.Uint32
 	begun, done    atomic.Uint32
 	beats          atomic.Uint32
+	pluginAwake    atomic.Uint32 // 1: the plugin looks at asked before it sleeps
 }
 
 // Mailbox is one side's view of a mailbox. It is for one goroutine at a time, but for Beat and the
@@ -53,6 +57,9 @@ type Mailbox struct {
 	b     []byte
 	count uint32 // requests so far
 	copy  []byte // of the message read last
+
+	looks looks
+	spun  uint64 // what look computes
 }
 
 // Open returns a view of the mailbox in b, or an error if this machine has no futexes. Host and
@@ -83,7 +90,7 @@ func (m *Mailbox) Ask(q proto.Message) error {
 	}
 	m.count++
 	m.asked.Store(m.count)
-	return wake(&m.asked)
+	return wakeUnless(&m.pluginAwake, &m.asked)
 }
 
 // Await waits no longer than d for the answer to the last request, and reports whether it is there.
@@ -91,7 +98,7 @@ func (m *Mailbox) Ask(q proto.Message) error {
 func (m *Mailbox) Await(d time.Duration) (bool, error) {
 	n := m.answered.Load()
 	if n == m.count-1 {
-		wait(&m.answered, n, d)
+		m.sleep(&m.hostAwake, &m.answered, n, d)
 		n = m.answered.Load()
 	}
 	if n != m.count && n != m.count-1 {
@@ -115,7 +122,7 @@ func (m *Mailbox) Progress() (begun, done, beats uint32) {
 func (m *Mailbox) Next(q proto.Message) error {
 	const long = time.Hour
 	for m.asked.Load() == m.count {
-		wait(&m.asked, m.count, long)
+		m.sleep(&m.pluginAwake, &m.asked, m.count, long)
 	}
 	m.count = m.asked.Load()
 	return m.read(m.part(requestAt, pluginv1.MaxMessage), &m.requestLength, q)
@@ -127,7 +134,78 @@ func (m *Mailbox) Answer(r proto.Message) error {
 		return err
 	}
 	m.answered.Store(m.count)
-	return wake(&m.answered)
+	return wakeUnless(&m.hostAwake, &m.answered)
+}
+
+// Rouse has the present call of Await return early. It may be called from any goroutine.
+func (m *Mailbox) Rouse() { _ = wake(&m.answered) }
+
+// manyCores reports whether another process can work while this one looks at a word.
+var manyCores = runtime.NumCPU() > 1
+
+// sleep waits until the word no longer holds value, or is woken, and no longer than d. It may return
+// early. Where that has paid it looks at the word for a few microseconds first, and then nobody has
+// to wake it.
+func (m *Mailbox) sleep(awake, word *atomic.Uint32, value uint32, d time.Duration) {
+	if manyCores && m.looks.due() && m.looks.note(m.look(word, value)) {
+		return
+	}
+	// Whoever changes the word looks at awake after it, and we at the word after awake: one of the two
+	// sees what the other did.
+	awake.Store(0)
+	wait(word, value, d)
+	awake.Store(1)
+}
+
+// looks decides which waits begin with a look at the word: all where looks have been enough, and
+// ever fewer where they have not, because the other side takes its time, or its turn on this core.
+type looks struct {
+	misses int // less those that were enough
+	skip   int // waits before the next look
+}
+
+// due reports whether the next wait begins with a look.
+func (l *looks) due() bool {
+	if l.skip == 0 {
+		return true
+	}
+	l.skip--
+	return false
+}
+
+// note notes whether a look was enough, and returns that.
+func (l *looks) note(enough bool) bool {
+	const most = 10
+	if enough {
+		l.misses = max(0, l.misses-1)
+	} else {
+		l.misses = min(most, l.misses+1)
+	}
+	l.skip = 1<<l.misses - 1
+	return enough
+}
+
+// look looks at the word for some 5 µs and reports whether it no longer holds value.
+func (m *Mailbox) look(word *atomic.Uint32, value uint32) bool {
+	const times, pause = 400, 12
+	for range times {
+		if word.Load() != value {
+			return true
+		}
+		// Multiplications that wait for each other leave the core to its other thread.
+		for range pause {
+			m.spun = m.spun*6364136223846793005 + 1
+		}
+	}
+	return false
+}
+
+// wakeUnless wakes who waits for the word, unless they say that they look at it before they sleep.
+func wakeUnless(awake, word *atomic.Uint32) error {
+	if awake.Load() == 1 {
+		return nil
+	}
+	return wake(word)
 }
 
 // Counters returns the words in which a plugin counts the trials that it has begun and done.

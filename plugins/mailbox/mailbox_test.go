@@ -3,6 +3,7 @@ package mailbox
 import (
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,8 +68,15 @@ func exchange(m *Mailbox, q *pluginv1.SessionRequest, r *pluginv1.SessionRespons
 }
 
 // Every request gets its own answer, however the two sides are scheduled, also when the counters
-// overflow.
+// overflow, and whether the sides look before they sleep or not.
 func TestExchange(t *testing.T) {
+	defer func(many bool) { manyCores = many }(manyCores)
+	for _, manyCores = range []bool{false, true} {
+		testExchange(t)
+	}
+}
+
+func testExchange(t *testing.T) {
 	host, plugin := both(t)
 	for _, m := range []*Mailbox{host, plugin} {
 		m.count = 1<<32 - 100
@@ -92,6 +100,65 @@ func TestExchange(t *testing.T) {
 	<-ended
 	if there, err := host.Await(time.Millisecond); there || err != nil {
 		t.Error("an answer that nobody gave:", there, err)
+	}
+}
+
+// A host that never says that it looks is woken, and one whose plugin has ended can be roused.
+func TestRouse(t *testing.T) {
+	host, plugin := both(t)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		echo(plugin)
+	}()
+	var r pluginv1.SessionResponse
+	for range 100 {
+		host.looks = looks{}
+		host.hostAwake.Store(0)
+		if err := exchange(host, stepOf(1), &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := host.Ask(&pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Close{}}); err != nil {
+		t.Fatal(err)
+	}
+	<-ended // without an answer
+	var roused atomic.Bool
+	go func() {
+		for !roused.Load() {
+			host.Rouse()
+			runtime.Gosched()
+		}
+	}()
+	const long = time.Hour
+	began := time.Now()
+	there, err := host.Await(long)
+	roused.Store(true)
+	if there || err != nil || time.Since(began) >= long {
+		t.Errorf("after it was roused: %v, %v", there, err)
+	}
+}
+
+// Looks that are not enough become rare, and common again when they are.
+func TestLooks(t *testing.T) {
+	var l looks
+	count := func(waits int, enough bool) (n int) {
+		for range waits {
+			if l.due() {
+				n++
+				l.note(enough)
+			}
+		}
+		return n
+	}
+	if n := count(10_000, true); n != 10_000 {
+		t.Errorf("%d looks in 10,000 waits for which they are enough", n)
+	}
+	if n := count(10_000, false); n > 20 {
+		t.Errorf("%d looks in 10,000 waits for which they are not", n)
+	}
+	if n := count(10_000, true); n < 7000 {
+		t.Errorf("%d looks in 10,000 waits for which they are enough again", n)
 	}
 }
 

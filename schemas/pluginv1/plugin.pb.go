@@ -20,12 +20,16 @@
 //        0  uint32   asked: the number of requests so far, of all sessions, modulo 2^32. The host writes a request and its length, adds 1,
 //                    and wakes the plugin: FUTEX_WAKE on this word, without FUTEX_PRIVATE_FLAG
 //        4  uint32   length of the request
+//        8  uint32   1 while the host looks at answered before it sleeps, and need not be woken; 0 else, and where it never says
 //       64  uint32   answered: the number of requests answered so far. The plugin writes a response and its length, adds 1, and
 //                    wakes the host in the same way, on this word
 //       68  uint32   length of the response
 //       72  uint32   begun, as in Progress: 0 at each request; the plugin may write it at any time
 //       76  uint32   done, the same
 //       80  uint32   beats: a plugin that sends Progress adds 1 here once a second instead, always
+//       84  uint32   1 while the plugin looks at asked before it sleeps, and need not be woken; 0 else, and where it never says.
+//                    Whoever sleeps writes 0 first, and does so only if the word still has its old value (FUTEX_WAIT); whoever
+//                    wakes looks here after writing that word
 //     4096           SessionRequest, at most 4 MiB
 //  4198400           SessionResponse, at most 4 MiB, and never Progress
 //  8392704  float64  room for 65,536 answers (Answers.rows)
