@@ -52,10 +52,10 @@ func (c *cluster) must(args ...string) (stdout, stderr string) {
 }
 
 // coordinator starts a coordinator that keeps its sweeps in a folder of that name.
-func (c *cluster) coordinator(name string) *exec.Cmd {
+func (c *cluster) coordinator(name string, flags ...string) *exec.Cmd {
 	c.Helper()
-	cmd := exec.Command(binary(c), "coordinator", "--server", c.url, "--dir", filepath.Join(c.dir, name),
-		"--lease", "1s", "--ship-every", "50ms")
+	cmd := exec.Command(binary(c), append([]string{"coordinator", "--server", c.url, "--dir",
+		filepath.Join(c.dir, name), "--lease", "1s", "--ship-every", "50ms"}, flags...)...)
 	start(c.T, cmd)
 	return cmd
 }
