@@ -132,7 +132,7 @@ func TestLeaderCutOff(t *testing.T) {
 	began := c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > 0 })
 	c.signal(worker, syscall.SIGSTOP)
 	c.must("results", id, "--out", filepath.Join(c.dir, "shipped")) // once it has shipped what it has
-	second := c.coordinator("second", "--lease", "30s") // which it keeps, however busy the machine is
+	second := c.coordinator("second", "--lease", "30s")             // which it keeps, however busy the machine is
 	wire.set(true)
 	leads := func(s *sweepStatus) bool {
 		return strings.HasSuffix(s.Leader, fmt.Sprint("-", second.Process.Pid)) && s.Progress != nil

@@ -78,26 +78,35 @@ type outcome struct {
 // "": any.
 func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Writer) (o outcome) {
 	t.Helper()
-	dir, err := os.MkdirTemp(memory(), "shatter-simulation-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	running.Add(1)
-	runningSeed.Store(seed)
-	oldrand.Seed(int64(seed)) //nolint:staticcheck // see its import
-	w := &world{
-		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
-		asked: map[job]string{},
-		wiped: make(chan struct{}, 100), wishes: make(chan string, 100),
-	}
-	disk.SetWatch(w.watch)
-	defer disk.SetWatch(nil)
+	w, end := newWorld(t, seed, log)
+	defer end()
 	w.run(faults, want, &o)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o.took, o.wrong, o.runs, o.restarts = time.Since(w.began), w.wrong, w.runs, w.restarts
 	return o
+}
+
+// newWorld makes a world with nothing in it. end removes what it has left.
+func newWorld(t *testing.T, seed uint64, log io.Writer) (w *world, end func()) {
+	t.Helper()
+	dir, err := os.MkdirTemp(memory(), "shatter-simulation-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	running.Add(1)
+	runningSeed.Store(seed)
+	oldrand.Seed(int64(seed)) //nolint:staticcheck // see its import
+	w = &world{
+		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
+		asked: map[job]string{},
+		wiped: make(chan struct{}, 100), wishes: make(chan string, 100),
+	}
+	disk.SetWatch(w.watch)
+	return w, func() {
+		disk.SetWatch(nil)
+		_ = os.RemoveAll(dir)
+	}
 }
 
 // memory returns a folder in memory; "" where there is none.

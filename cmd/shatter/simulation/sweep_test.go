@@ -47,8 +47,9 @@ func newPlan() *plan.Plan {
 }
 
 // submission is what the user submits.
-func submission() *lead.Submission {
-	p := newPlan()
+func submission() *lead.Submission { return submissionOf(newPlan()) }
+
+func submissionOf(p *plan.Plan) *lead.Submission {
 	return &lead.Submission{
 		Name: p.Name, Resolved: lead.Digest(p.Resolved), Plugins: codes, Seed: p.Seed.Seed, Cells: len(p.Cells),
 		By: "simulation", At: time.Unix(0, 0).UTC(),

@@ -27,6 +27,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
 )
@@ -500,6 +501,13 @@ func (p *process) dial() (*bus.Conn, error) {
 
 // serve is the process of a coordinator.
 func serve(n *node, p *process) error {
+	return n.lead(p, func(context.Context, *lead.Submission) (*lead.Sweep, error) {
+		return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{Digests: codes, Looks: n.world.looks()}}, nil
+	})
+}
+
+// lead serves as a coordinator that loads sweeps so.
+func (n *node) lead(p *process, load lead.Load) error {
 	c, err := p.dial()
 	if err != nil {
 		return err
@@ -509,10 +517,7 @@ func serve(n *node, p *process) error {
 	dir := n.dir
 	n.mu.Unlock()
 	err = lead.Serve(p.ctx, lead.Config{
-		Conn: c, Dir: dir, Name: n.name, Lease: lease, ShipEvery: shipEvery, Log: n.logger(),
-		Load: func(context.Context, *lead.Submission) (*lead.Sweep, error) {
-			return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{Digests: codes, Looks: n.world.looks()}}, nil
-		},
+		Conn: c, Dir: dir, Name: n.name, Lease: lease, ShipEvery: shipEvery, Log: n.logger(), Load: load,
 	})
 	if p.ctx.Err() == nil {
 		n.world.violated("%s ended by itself: %v", n.name, err)
@@ -529,7 +534,10 @@ func (w *world) looks() float64 {
 }
 
 // labour is the process of a worker.
-func labour(n *node, p *process) error {
+func labour(n *node, p *process) error { return n.run(p, n.simulate) }
+
+// run works as a worker that runs jobs so.
+func (n *node) run(p *process, simulate func(context.Context, *trial.Job) (*ledger.Batch, error)) error {
 	c, err := p.dial()
 	if err != nil {
 		return err
@@ -540,7 +548,7 @@ func labour(n *node, p *process) error {
 		plugins[code] = host.Command{}
 	}
 	return worker.Run(p.ctx, p.hard, worker.Config{
-		Conn: c, Name: n.name, Slots: 2, Plugins: plugins, Drain: 5 * time.Second, Log: n.logger(), Simulate: n.simulate,
+		Conn: c, Name: n.name, Slots: 2, Plugins: plugins, Drain: 5 * time.Second, Log: n.logger(), Simulate: simulate,
 	})
 }
 
