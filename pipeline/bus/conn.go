@@ -80,6 +80,7 @@ type Conn struct {
 
 	mu   sync.Mutex
 	up   chan struct{}      // closed while there is a connection
+	born time.Time          // when this connection, or the last, was made
 	live context.Context    // ends when this connection is lost
 	lost context.CancelFunc // ends live
 
@@ -114,6 +115,9 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 		return nil, c.connectError(err)
 	}
 	c.nc = nc
+	c.mu.Lock()
+	c.born = time.Now() // or it was made again already
+	c.mu.Unlock()
 	if err := c.check(ctx); err != nil {
 		nc.Close()
 		return nil, err
@@ -182,7 +186,13 @@ func (c *Conn) check(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := c.js.AccountInfo(ctx); err != nil {
+	_, err = c.js.AccountInfo(ctx)
+	if err != nil && c.opts.Credentials != "" && noJetStream(err) { // the account may be about to be set up
+		if err = c.settle(ctx); err == nil {
+			_, err = c.js.AccountInfo(ctx)
+		}
+	}
+	if err != nil {
 		return jetStreamError(c.url, err)
 	}
 	if most := c.nc.MaxPayload(); most < MaxResult {
@@ -219,6 +229,7 @@ func (c *Conn) reconnected() {
 	case <-c.up:
 	default:
 		c.live, c.lost = context.WithCancel(context.Background())
+		c.born = time.Now()
 		close(c.up)
 	}
 	c.mu.Unlock()

@@ -127,12 +127,17 @@ func unreachable(where string, err error) *ConnectError {
 	return e
 }
 
+// noJetStream reports whether a server says that it has no JetStream, or none for this account.
+func noJetStream(err error) bool {
+	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
+}
+
 // jetStreamError explains why the server's JetStream cannot be used. A cluster without JetStream
 // does not answer at all.
 func jetStreamError(where string, err error) *ConnectError {
 	e := &ConnectError{URL: Redact(where), Err: err, Reason: "no JetStream on the NATS server"}
 	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the account`
-	if !errors.Is(err, jetstream.ErrJetStreamNotEnabled) && !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+	if !noJetStream(err) {
 		e.Reason, e.Waits = "no answer from JetStream on the NATS server", true
 		e.Remedy = "JetStream is disabled there, or its cluster has no leader: see the server's log"
 	}

@@ -74,12 +74,15 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 		case errors.Is(err, jetstream.ErrBucketNotFound) && c.limited():
 			err = c.unprepared()
 		case errors.Is(err, jetstream.ErrBucketNotFound):
-			err = c.replicated(func(replicas int) (err error) {
+			err = c.replicated(ctx, func(replicas int) (err error) {
 				r.kv, err = c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 					Bucket: registryBucket, Description: "Shatter: sweeps that were submitted", Storage: storage, Replicas: replicas,
 				})
 				return err
 			})
+			if errors.Is(err, jetstream.ErrBucketExists) { // somebody made it meanwhile, and has prepared it
+				r.kv, err = c.js.KeyValue(ctx, registryBucket)
+			}
 		}
 		return err
 	})

@@ -146,11 +146,14 @@ func (c *Conn) makeStream(ctx context.Context, cfg jetstream.StreamConfig) (s je
 	if c.local != nil {
 		cfg.Storage = jetstream.MemoryStorage
 	}
-	err = c.replicated(func(replicas int) (err error) {
+	err = c.replicated(ctx, func(replicas int) (err error) {
 		cfg.Replicas = replicas
 		s, err = c.js.CreateStream(ctx, cfg)
 		return err
 	})
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody made it meanwhile, with other limits
+		return c.js.Stream(ctx, cfg.Name)
+	}
 	return s, err
 }
 
@@ -164,9 +167,34 @@ func (c *Conn) tooManyReplicas(err error) error {
 			"none in particular", c.opts.Replicas))
 }
 
-// replicated calls create with the number of replicas that the options ask for, or with as many as a
-// cluster of servers can have, at most mostReplicas.
-func (c *Conn) replicated(create func(replicas int) error) error {
+// settled is the age of a connection at which it makes what is missing on a server with credentials.
+// That server (2.15.2, Account.EnableJetStream) sets up an account when the first party connects:
+// it removes the account's folder if that is empty, and lets a second party in meanwhile, whose streams
+// then cannot be made or, worse, lose their folder. It does so before it answers the first party.
+const settled = time.Second
+
+// settle waits until the connection is old enough to make what is missing on the server.
+func (c *Conn) settle(ctx context.Context) error {
+	c.mu.Lock()
+	left := time.Until(c.born.Add(settled))
+	c.mu.Unlock()
+	if c.opts.Credentials == "" || left <= 0 {
+		return nil
+	}
+	select {
+	case <-time.After(left):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// replicated calls create, which makes a stream, with the number of replicas that the options ask for,
+// or with as many as a cluster of servers can have, at most mostReplicas.
+func (c *Conn) replicated(ctx context.Context, create func(replicas int) error) error {
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
 	if c.opts.Replicas > 0 || c.nc.ConnectedClusterName() == "" {
 		err := create(c.opts.Replicas)
 		if c.opts.Replicas > 0 && tooFewServers(err) {

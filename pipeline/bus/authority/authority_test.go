@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -445,4 +446,36 @@ func everything(t *testing.T, js jetstream.JetStream) string {
 	}
 	slices.Sort(list)
 	return strings.Join(list, "\n")
+}
+
+// The first parties of a new server come at once: none of them fails, and no stream loses its folder,
+// while the server sets up their account.
+func TestFirstParties(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	for range 12 { // without Conn.settle, one in two goes wrong
+		c := create(t)
+		s := serve(t, c)
+		for range 4 {
+			all.Go(func() {
+				conn, err := bus.Dial(t.Context(), s.ClientURL(), options(c, "coordinator"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				if _, err := conn.Registry(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		t.Cleanup(func() {
+			found, err := filepath.Glob(filepath.Join(c.ServerDir(c.Hosts[0]), "nats-data", "jetstream", "*", "streams", "*",
+				"meta.inf"))
+			if err != nil || len(found) != 3 {
+				t.Errorf("the server has %q, want three streams: %v", found, err)
+			}
+		})
+	}
+	all.Wait()
 }
