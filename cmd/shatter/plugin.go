@@ -1,10 +1,9 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"text/tabwriter"
 
@@ -12,15 +11,16 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
-	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/baseline"
 	"github.com/shatterlab/shatter/plugins/boosting"
 	"github.com/shatterlab/shatter/plugins/expmech"
 	"github.com/shatterlab/shatter/plugins/halfspace"
+	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/plugins/online"
 	"github.com/shatterlab/shatter/plugins/perturbed"
 	"github.com/shatterlab/shatter/plugins/prediction"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -70,13 +70,18 @@ func described(c *cobra.Command, files []string) ([]algorithmOf, error) {
 		return nil, err
 	}
 	defer all.Close()
-	list, err := all.List(c.Context())
+	return algorithmsOf(c.Context(), all)
+}
+
+// algorithmsOf returns the algorithms of a catalog.
+func algorithmsOf(ctx context.Context, all *host.Catalog) ([]algorithmOf, error) {
+	list, err := all.List(ctx)
 	if err != nil {
 		return nil, blamePlugin(err)
 	}
 	served := make([]algorithmOf, len(list))
 	for i, d := range list {
-		says, err := all.Describe(c.Context(), d.Plugin)
+		says, err := all.Describe(ctx, d.Plugin)
 		if err != nil {
 			return nil, blamePlugin(err)
 		}
@@ -125,7 +130,8 @@ type algorithmReport struct {
 	Tasks      []string          `json:"tasks"`
 	Private    bool              `json:"private"`
 	Parameters []parameterReport `json:"parameters"`
-	Metrics    map[string]string `json:"metrics"` // with their meaning
+	Metrics    map[string]string `json:"metrics"`      // with their meaning
+	Units      map[string]string `json:"metric_units"` // of those that state one
 }
 
 type parameterReport struct {
@@ -143,6 +149,7 @@ func reportOf(d algorithmOf) (algorithmReport, error) {
 	r := algorithmReport{
 		Name: d.Name, Version: d.Version, Doc: d.Doc, Plugin: d.Plugin, Private: d.Private, Tasks: taskNames(d),
 		SDK: d.sdk, Protocol: d.protocol, Parameters: []parameterReport{}, Metrics: map[string]string{},
+		Units: map[string]string{},
 	}
 	for _, p := range d.Parameters {
 		kind, _ := valueText(p.Default)
@@ -152,6 +159,9 @@ func reportOf(d algorithmOf) (algorithmReport, error) {
 	}
 	for _, m := range d.Metrics {
 		r.Metrics[m.Name] = m.Doc
+		if unit := schemas.DeclaredMetric(m.Name, m.Doc).Unit; unit != "" {
+			r.Units[m.Name] = unit
+		}
 	}
 	var err error
 	r.Identity, err = identity(d)
@@ -162,7 +172,7 @@ func reportOf(d algorithmOf) (algorithmReport, error) {
 func taskNames(d algorithmOf) []string {
 	names := make([]string, len(d.Tasks))
 	for i, t := range d.Tasks {
-		names[i] = strings.ToLower(strings.TrimPrefix(t.String(), "TASK_"))
+		names[i] = t.Name()
 	}
 	return names
 }
@@ -185,34 +195,6 @@ func yesOrNo(b bool) string {
 	return "no"
 }
 
-func pluginDescribeCommand() *cobra.Command {
-	var files []string
-	var format string
-	c := &cobra.Command{
-		Use: "describe ALGORITHM", Short: "Show an algorithm's tasks, parameters, metrics and SDK", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
-			list, err := described(c, files)
-			if err != nil {
-				return err
-			}
-			names := make([]string, 0, len(list))
-			for _, d := range list {
-				if d.Name == args[0] {
-					return describe(c, d, format)
-				}
-				names = append(names, d.Name)
-			}
-			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], wording.DidYouMean(args[0], names))}
-		},
-	}
-	addOutput(c, &format, listFormats, "")
-	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
-	return c
-}
-
 // identity returns the digest of what runs an algorithm's trials.
 func identity(d algorithmOf) (string, error) {
 	if d.Plugin == "" {
@@ -223,78 +205,4 @@ func identity(d algorithmOf) (string, error) {
 		return "", err
 	}
 	return file.Digest, nil
-}
-
-// describe prints what an algorithm says of itself.
-func describe(c *cobra.Command, d algorithmOf, format string) error {
-	out := c.OutOrStdout()
-	if format == "json" {
-		r, err := reportOf(d)
-		if err != nil {
-			return err
-		}
-		return writeJSON(out, r)
-	}
-	fmt.Fprintf(out, "%s %s: %s\n", d.Name, d.Version, d.Doc)
-	if d.Plugin != "" {
-		fmt.Fprintf(out, "served by %s\n", d.Plugin)
-	}
-	digest, err := identity(d)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "identity sha256 %s\n", digest)
-	fmt.Fprintf(out, "built with %s, speaks protocol %d\n", cmp.Or(d.sdk, "an SDK that it does not name"), d.protocol)
-	fmt.Fprintf(out, "tasks: %s\n", strings.Join(taskNames(d), ", "))
-	if d.Private {
-		fmt.Fprintln(out, "private: runs once for each epsilon (and delta) of the sweep")
-	} else {
-		fmt.Fprintln(out, "not private: runs once, whatever epsilon")
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if len(d.Parameters) > 0 {
-		fmt.Fprintln(w, "\nPARAMETER\tTYPE\tDEFAULT\tALLOWED\tWHAT")
-	}
-	for _, p := range d.Parameters {
-		kind, value := valueText(p.Default)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, kind, value, allowed(p), p.Doc)
-	}
-	if len(d.Metrics) > 0 {
-		fmt.Fprintln(w, "\nMETRIC\tWHAT")
-	}
-	slices.SortFunc(d.Metrics, func(a, b *pluginv1.Metric) int { return cmp.Compare(a.Name, b.Name) })
-	for _, m := range d.Metrics {
-		fmt.Fprintf(w, "%s\t%s\n", m.Name, m.Doc)
-	}
-	return w.Flush()
-}
-
-// valueText returns the type and the text of a parameter's value.
-func valueText(v *pluginv1.Value) (kind, text string) {
-	switch v := v.GetKind().(type) {
-	case *pluginv1.Value_Int:
-		return "int", fmt.Sprint(v.Int)
-	case *pluginv1.Value_Float:
-		return "float", fmt.Sprint(v.Float)
-	case *pluginv1.Value_Bool:
-		return "bool", fmt.Sprint(v.Bool)
-	case *pluginv1.Value_String_:
-		return "string", v.String_
-	}
-	return "?", ""
-}
-
-// allowed says which values a parameter may have.
-func allowed(p *pluginv1.Parameter) string {
-	switch {
-	case len(p.Choices) > 0:
-		return strings.Join(p.Choices, ", ")
-	case p.Min != nil && p.Max != nil:
-		return fmt.Sprintf("%v to %v", *p.Min, *p.Max)
-	case p.Min != nil:
-		return fmt.Sprintf("%v and more", *p.Min)
-	case p.Max != nil:
-		return fmt.Sprintf("up to %v", *p.Max)
-	}
-	return ""
 }

@@ -124,7 +124,7 @@ func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
 	for {
 		g.drawn++
 		a := pick(g.r, g.algorithms...)
-		task = strings.ToLower(strings.TrimPrefix(pick(g.r, a.GetTasks()...).String(), "TASK_"))
+		task = pick(g.r, a.GetTasks()...).Name()
 		draft := g.draft(task, a.Algorithm)
 		sizes := "    n: [100]\n    trials: 5\n"
 		if task == schemas.TaskOnline {

@@ -149,7 +149,7 @@ func Check(b *pluginv1.Bound, task pluginv1.Task) error {
 		return fmt.Errorf("bound %q is %v: give a number from 0 on, or +Inf", b.GetName(), v)
 	case b.GetUnit() != "" && !slices.Contains(units, b.GetUnit()):
 		return fmt.Errorf("bound %q has the unit %q: in the task %s use %s", b.GetName(), b.GetUnit(),
-			strings.ToLower(strings.TrimPrefix(task.String(), "TASK_")), strings.Join(units, " or "))
+			task.Name(), strings.Join(units, " or "))
 	}
 	for i, p := range b.GetPremises() {
 		switch {
@@ -161,6 +161,17 @@ func Check(b *pluginv1.Bound, task pluginv1.Task) error {
 		}
 	}
 	return nil
+}
+
+// UnitOf returns what the value of a bound counts in a task, whether the bound states it or not.
+func UnitOf(b *pluginv1.Bound, task pluginv1.Task) string {
+	switch {
+	case b.GetUnit() != "":
+		return b.GetUnit()
+	case measures(task):
+		return Examples
+	}
+	return Regret
 }
 
 // Names lists the names of all premises.

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -174,7 +173,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
 		Test: int(w.GetTest()), Off: w.GetOff(), Sees: Sight(w.GetSees()),
 	}
-	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))
+	s.Task = Task(w.GetTask().Name())
 	if !slices.Contains(a.tasks(), w.GetTask()) {
 		return nil, Invalid("%s does not do the task %q", a.Name, s.Task)
 	}

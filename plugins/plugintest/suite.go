@@ -42,7 +42,7 @@ func (s *suite) run() []Result {
 	}
 	settings, own := s.options.Settings, len(s.options.Settings) == 0
 	if own {
-		settings = s.ownSettings()
+		settings = ownSettings(s.algorithm)
 	}
 	var refusals []error
 	accepted := false
@@ -146,9 +146,21 @@ func (s *suite) addUnmet() {
 	}
 }
 
+// Examples returns the settings, with no sample size yet, in which the suite tries an algorithm for which none
+// are named: those of the examples of all classes, in all tasks that the algorithm has.
+func Examples(a *pluginv1.Algorithm) []*pluginv1.Setting {
+	var settings []*pluginv1.Setting
+	for _, own := range ownSettings(a) {
+		if w, err := wire(a, own); err == nil { // it has no parameters, whose types could be wrong
+			settings = append(settings, w)
+		}
+	}
+	return settings
+}
+
 // ownSettings returns settings with the suite's own problems, in all tasks that the algorithm has.
-func (s *suite) ownSettings() (settings []Setting) {
-	for _, task := range s.algorithm.Tasks {
+func ownSettings(a *pluginv1.Algorithm) (settings []Setting) {
+	for _, task := range a.Tasks {
 		list := problems
 		if task == pluginv1.Task_TASK_ONLINE {
 			list = slices.Concat(problems, endless)
@@ -190,12 +202,12 @@ func (r *refusalError) Error() string { return "it refuses: " + r.Message }
 // adopt makes a setting the present one, with the smallest sample that the algorithm accepts unless
 // the setting fixes N. Its error wraps a *refusalError if the algorithm refuses the setting.
 func (s *suite) adopt(setting Setting) error {
-	wire, err := s.wire(setting)
+	w, err := wire(s.algorithm, setting)
 	if err != nil {
 		return err
 	}
-	s.problem, s.setting = setting.Problem, wire
-	if wire.Rounds > 0 {
+	s.problem, s.setting = setting.Problem, w
+	if w.Rounds > 0 {
 		return s.tryOut()
 	}
 	sizes := []int64{50, 1000, 20_000}
@@ -244,11 +256,11 @@ func (s *suite) tryOut() error {
 	return nil
 }
 
-// wire returns a setting as the protocol has it, with the defaults that Setting states but for N.
-func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
+// wire returns a setting of an algorithm as the protocol has it, with the defaults that Setting states but for N.
+func wire(a *pluginv1.Algorithm, setting Setting) (*pluginv1.Setting, error) {
 	p := setting.Problem
 	w := &pluginv1.Setting{
-		Algorithm: s.algorithm.Name, Task: s.algorithm.Tasks[0], Parameters: make(map[string]*pluginv1.Value),
+		Algorithm: a.Name, Task: a.Tasks[0], Parameters: make(map[string]*pluginv1.Value),
 		Problem: &pluginv1.Problem{
 			Class: p.Class, Domain: p.Domain, Dim: uint32(p.Dim), Margin: p.Margin,
 			Noise: p.Noise, NoiseRate: p.NoiseRate, NoConstant: p.NoConstant,
@@ -274,8 +286,8 @@ func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
 	if w.Queries+w.Rounds > 0 {
 		w.Sees = theory.SeesNothing // scripts do not look at answers
 	}
-	w.Means = !s.algorithm.Private && w.Rounds == 0 // a private one is held to labels
-	if s.algorithm.Private {
+	w.Means = !a.Private && w.Rounds == 0 // a private one is held to labels
+	if a.Private {
 		w.Epsilon, w.Delta = cmp.Or(setting.Epsilon, 1), cmp.Or(setting.Delta, 1e-6)
 	}
 	for name, v := range setting.Parameters {

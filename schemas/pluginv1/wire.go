@@ -1,6 +1,10 @@
 package pluginv1
 
-import "google.golang.org/protobuf/reflect/protoreflect"
+import (
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
 
 // What host and plugin agree upon beside the messages. A plugin is started by hashicorp/go-plugin
 // with these; its standard output carries one handshake line and nothing else.
@@ -45,6 +49,9 @@ func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
 	}
 	return resolved
 }
+
+// Name returns the task's name in sweep files, such as "learn".
+func (x Task) Name() string { return strings.ToLower(strings.TrimPrefix(x.String(), "TASK_")) }
 
 // Plain returns the value as int64, float64, bool or string; nil where it has no kind.
 func (v *Value) Plain() any {
