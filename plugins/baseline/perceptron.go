@@ -26,8 +26,8 @@ func Perceptron() algo.Algorithm[PerceptronParams] {
 		Doc:      "Perceptron: cycles through the sample until a pass makes no mistake; not private.",
 		Defaults: PerceptronParams{Passes: 1000},
 		Metrics: map[string]string{
-			"mistakes": "updates of the weights",
-			"passes":   "passes made, the clean one included",
+			"mistakes": "updates of the weights [updates]",
+			"passes":   "passes made, the clean one included [passes]",
 		},
 		Learn: learnPerceptron,
 		Check: func(s *algo.Setting[PerceptronParams]) error { return checkPerceptron(s.Problem) },

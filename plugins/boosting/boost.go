@@ -34,13 +34,13 @@ func boost() algo.Algorithm[BoostParams] {
 		Defaults: BoostParams{Weak: "stump"},
 		Metrics: map[string]string{
 			"advantage": "mean over the rounds of the weak learner's advantage (1/2) sum_i p_i y_i h(x_i) " +
-				"under the weights p of its round",
-			"advantage_min": "least advantage of a round",
+				"under the weights p of its round [probability]",
+			"advantage_min": "least advantage of a round [probability]",
 			"slickness": "kappa n times the largest statistical distance of the final weights from those of a sample " +
-				"with one example replaced by one of its points with either label; Lemma 25 says at most 1",
+				"with one example replaced by one of its points with either label; Lemma 25 says at most 1 [ratio]",
 			"training_error":  metricError,
-			"margin_quantile": "largest margin y H(x) that fewer than a kappa share of the sample stays below",
-			"certificate":     metricRegret,
+			"margin_quantile": "largest margin y H(x) that fewer than a kappa share of the sample stays below [mean answer of h]",
+			"certificate":     metricRegret + " [mean answer of h]",
 		},
 		Learn: learnBoost,
 		Check: resolveBoost,

@@ -53,7 +53,7 @@ func hsStL() algo.Algorithm[Params] {
 			"sigma":           metricSigma,
 			"training_error":  metricError,
 			"margin_quantile": metricQuantile,
-			"certificate":     metricRegret + "; loss linear only (not private)",
+			"certificate":     metricRegret + "; loss linear only (not private) " + inBall,
 		},
 		Learn:     learn,
 		Check:     resolve,
@@ -89,10 +89,12 @@ func learn(ctx context.Context, t *algo.Trial[Params], sample *algo.Data) (algo.
 
 // The meaning of metrics that several algorithms report.
 const (
-	metricSigma    = "standard deviation, per coordinate, of the noise in each round"
-	metricError    = "share of the sample, as labelled, that the hypothesis gets wrong; a tie is wrong (not private)"
-	metricQuantile = "largest margin y <w,x> that fewer than a kappa share of the sample stays below (not private)"
-	metricRegret   = "fewer than a kappa share of the sample has a margin up to this, by the regret of the rounds"
+	metricSigma    = "standard deviation, per coordinate, of the noise in each round " + inBall
+	metricError    = "what the hypothesis gets wrong, as labelled; a tie is wrong (not private) [share of the sample]"
+	metricQuantile = "largest margin y <w,x> that fewer than a kappa share of the sample stays below (not private) " +
+		inBall
+	metricRegret = "fewer than a kappa share of the sample has a margin up to this, by the regret of the rounds"
+	inBall       = "[radius of the ball]" // the unit of a margin y <w,x> for a unit vector w
 )
 
 // reportMargins reports training_error and margin_quantile. It ends the run of b.

@@ -42,7 +42,7 @@ func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanP
 		Metrics: map[string]string{
 			"training_error":  metricError,
 			"margin_quantile": metricQuantile,
-			"certificate":     metricRegret + " (not private)",
+			"certificate":     metricRegret + " (not private) " + inBall,
 		},
 		Learn: func(ctx context.Context, t *algo.Trial[BregmanParams], sample *algo.Data) (algo.Model, error) {
 			if err := check(&t.Setting); err != nil {

@@ -21,7 +21,7 @@ func centering() algo.Algorithm[CenteringParams] {
 		Doc: "Halfspaces by the noisy mean of y x, calibrated to epsilon, delta and n: " +
 			"one round of boosting, the baseline that it must beat.",
 		Metrics: map[string]string{
-			"sigma":          "standard deviation, per coordinate, of the noise",
+			"sigma":          "standard deviation, per coordinate, of the noise " + inBall,
 			"training_error": metricError,
 		},
 		Learn: learnCentering,

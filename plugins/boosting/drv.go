@@ -40,8 +40,8 @@ func drv() algo.Algorithm[DRVParams] {
 		Defaults: DRVParams{Share: 0.1, Levels: 41},
 		Metrics: map[string]string{
 			"sigma":          metricSigma,
-			"cap_epsilon":    "epsilon of the choice of the cap in each round",
-			"mass_error":     "mean over the rounds of |sum of the capped weights/(kappa n) - 1| (not private)",
+			"cap_epsilon":    "epsilon of the choice of the cap in each round [nats]",
+			"mass_error":     "mean over the rounds of |sum of the capped weights/(kappa n) - 1| (not private) [ratio]",
 			"training_error": metricError,
 		},
 		Learn: learnDRV,

@@ -31,10 +31,10 @@ func noised() algo.Algorithm[NoisedParams] {
 		Defaults: NoisedParams{Eta: 0.01},
 		Metrics: map[string]string{
 			"sigma":          metricSigma,
-			"flipped":        "share of the labels that the mechanism flipped",
-			"training_error": "share of the sample, with the flipped labels, that the hypothesis gets wrong (not private)",
-			"query": "share of the sample, with the labels as given, that the hypothesis gets wrong: the query err_H(S), " +
-				"to compare with the error (not private)",
+			"flipped":        "labels that the mechanism flipped [share of the sample]",
+			"training_error": "what the hypothesis gets wrong, with the flipped labels (not private) [share of the sample]",
+			"query": "what the hypothesis gets wrong, with the labels as given: the query err_H(S), " +
+				"to compare with the error (not private) [share of the sample]",
 		},
 		Learn: learnNoised,
 		Check: func(s *algo.Setting[NoisedParams]) error {

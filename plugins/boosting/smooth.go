@@ -22,7 +22,7 @@ func smooth() algo.Algorithm[SmoothParams] {
 		Doc: "Halfspaces with a margin by SmoothBoost (Servedio 2003) of the normalised mean of y x; not private: " +
 			"when it stops and what it divides the weights by both depend on the data.",
 		Metrics: map[string]string{
-			"rounds":          "boosting rounds until less than a kappa share of the weight was left",
+			"rounds":          "boosting rounds until less than a kappa share of the weight was left [rounds]",
 			"training_error":  metricError,
 			"margin_quantile": metricQuantile,
 		},

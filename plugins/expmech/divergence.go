@@ -22,7 +22,7 @@ func Divergence() algo.Algorithm[struct{}] {
 	a.Doc = "As expmech/em, with the exact max-divergence between its sample and the neighbouring ones; small classes."
 	a.Metrics = map[string]string{
 		"max_divergence": "largest log-ratio of the probabilities of any answer on this sample and on one with another " +
-			"example in place of one of its own, in either direction; at most epsilon",
+			"example in place of one of its own, in either direction; at most epsilon [nats]",
 	}
 	a.Check = func(s *algo.Setting[struct{}]) error {
 		if err := check(s); err != nil {

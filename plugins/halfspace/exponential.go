@@ -47,9 +47,10 @@ func exponential() algo.Algorithm[ExponentialParams] {
 			"(Nguyen, Ullman and Zakynthinou 2019).",
 		Defaults: ExponentialParams{Net: Auto},
 		Metrics: map[string]string{
-			"gamma":          "margin that the score asks for: tau less the radius, and less tau/3 with a projection",
-			"below":          "share of the sample with a margin below gamma for the vector drawn (not private)",
-			"least_below":    "the same for the best point of the net (not private)",
+			"gamma": "margin that the score asks for: tau less the radius, and less tau/3 with a projection " +
+				"[radius of the ball]",
+			"below":          "examples with a margin below gamma for the vector drawn (not private) [share of the sample]",
+			"least_below":    "the same for the best point of the net (not private) [share of the sample]",
 			"training_error": trainingErrorDoc,
 		},
 		Learn: learnExponential,

@@ -30,8 +30,8 @@ func noisyGradient() algo.Algorithm[GradientParams] {
 			"calibrated to epsilon, delta and n (Nguyen, Ullman and Zakynthinou 2019).",
 		Defaults: GradientParams{Steps: 400, Rate: 0.01},
 		Metrics: map[string]string{
-			"sigma":          "standard deviation, per coordinate, of the noise in each gradient",
-			"hinge_loss":     "mean hinge loss of the sample (not private)",
+			"sigma":          "standard deviation, per coordinate, of the noise in each gradient [loss per radius of the ball]",
+			"hinge_loss":     "mean hinge loss of the sample (not private) [loss per example]",
 			"training_error": trainingErrorDoc,
 		},
 		Learn: learnGradient,

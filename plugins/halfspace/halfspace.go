@@ -87,8 +87,8 @@ func (m model) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 }
 
 // trainingErrorDoc describes the metric training_error of both algorithms.
-const trainingErrorDoc = "share of the sample, as labelled, that the hypothesis gets wrong; " +
-	"a tie is wrong (not private)"
+const trainingErrorDoc = "what the hypothesis gets wrong, as labelled; a tie is wrong (not private) " +
+	"[share of the sample]"
 
 // trainingError returns the share of margins that are not positive: a tie is wrong here.
 func trainingError(margins []float64) float64 {

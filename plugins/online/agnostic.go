@@ -28,9 +28,9 @@ func agnosticExperts(known *boards) algo.Algorithm[agnosticParams] {
 		Doc: "Exponential weights over copies of the standard optimal algorithm that err in given rounds: " +
 			"regret by the Littlestone dimension, for any truths.",
 		Metrics: map[string]string{
-			"eta":            "the rate",
-			"version_spaces": "different version spaces of all experts after the last round",
-			"proved_regret":  "ln N/eta + eta T/8 for N experts",
+			"eta":            "the rate [nats per mistake]",
+			"version_spaces": "different version spaces of all experts after the last round [version spaces]",
+			"proved_regret":  "ln N/eta + eta T/8 for N experts [mistakes]",
 		},
 	}, func(s *algo.Setting[agnosticParams]) (opening, error) {
 		return known.solved(s.Problem)
@@ -57,7 +57,7 @@ func agnosticBounds(s *algo.Setting[agnosticParams], o opening) []algo.Bound {
 		Name: "agnostic",
 		Source: "Ben-David, Pal and Shalev-Shwartz 2009: " +
 			"ln N/eta + eta T/8 for the N sets of at most Ldim rounds, against every function of the class",
-		Value: hoeffdingRegret(lnN, rate, float64(s.Rounds)), Proved: true,
+		Value: hoeffdingRegret(lnN, rate, float64(s.Rounds)), Unit: algo.Regret, Proved: true,
 		With: map[string]float64{"ldim": float64(o.ldim), "ln_experts": lnN, "ln_h": o.board.lnSize, "eta": rate},
 	}}
 }

@@ -28,10 +28,10 @@ type elimination struct {
 func eliminationMetrics() map[string]string {
 	return map[string]string{
 		"version_space": "functions of the class that agree with all truths, but for contradictions; " +
-			"left out where they are infinitely many",
-		"contradictions": "rounds whose truth disagreed with all functions left; they left the version space as it was",
-		"proved_regret":  "the proved bound on mistakes, where some function of the class agrees with all truths",
-		"printed_regret": "the bound that is printed in the lecture, where some function agrees with all truths",
+			"left out where they are infinitely many [functions]",
+		"contradictions": "truths that disagreed with all functions left; they left the version space as it was [rounds]",
+		"proved_regret":  "the proved bound, where some function of the class agrees with all truths [mistakes]",
+		"printed_regret": "the bound that is printed in the lecture, where some function agrees with all truths [mistakes]",
 	}
 }
 

@@ -36,16 +36,16 @@ const (
 func ftplMetrics(printed string) map[string]string {
 	m := map[string]string{
 		algo.ProvedRegret: "proved bound on the expected regret, at the least loss L* of a hypothesis in hindsight, " +
-			"or the rounds less L* where these are fewer",
-		"eta": "scale of the noise in the last round",
+			"or the rounds less L* where these are fewer [mistakes]",
+		"eta": "scale of the noise in the last round [mistakes]",
 		stabilityMetric: "mean over the rounds of the chance that the loss of a round changes what is played under " +
-			"the same noise: the total variation distance of Lemma 1 of Block and Shetty 2025; small is stable",
-		provedStabilityMetric: "proved bound on the mean of stability at L*, for noise of one scale in all rounds",
+			"the same noise: the total variation distance of Lemma 1 of Block and Shetty 2025; small is stable [probability]",
+		provedStabilityMetric: "proved bound on the mean of stability at L*, for noise of one scale [probability]",
 		oracleCallsMetric:     "searches for the hypothesis with the least loss plus linear term [calls per round]",
 		oracleInputsMetric:    "rounds and noisy points in such a search, on average [examples per call]",
 	}
 	if printed != "" {
-		m[algo.PrintedRegret] = printed
+		m[algo.PrintedRegret] = printed + " [mistakes]"
 	}
 	return m
 }

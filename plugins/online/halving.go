@@ -28,12 +28,12 @@ func halvingBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
 		Name: "halvings",
 		Source: "mistakes on a target in the class: whole part of log2 |H|, " +
 			"as each halves the version space (Littlestone 1988)",
-		Value: within(s.Rounds, o.board.halvings()), Proved: true, With: with, Premises: targeted,
+		Value: within(s.Rounds, o.board.halvings()), Unit: algo.Mistakes, Proved: true, With: with, Premises: targeted,
 	}, {
 		Name: "halving-printed",
 		Source: "Kalavasis, PAC Learning with Pure DP and Online Learning, after Theorem 2: " +
 			"log |H|, here to base 2",
-		Value: within(s.Rounds, o.board.lnSize/math.Ln2), With: with, Premises: targeted,
+		Value: within(s.Rounds, o.board.lnSize/math.Ln2), Unit: algo.Mistakes, With: with, Premises: targeted,
 	}}
 }
 

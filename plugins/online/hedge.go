@@ -29,9 +29,9 @@ func hedge(known *boards) algo.Algorithm[hedgeParams] {
 		Doc:      "Hedge (exponential weights) over all functions of a finite class, with its exact expected prediction.",
 		Defaults: hedgeParams{Tuning: worstTuning},
 		Metrics: map[string]string{
-			"eta": "the rate",
+			"eta": "the rate [nats per mistake]",
 			"proved_regret": "the least of the bounds proved for this rate, " +
-				"with the mistakes of the best function as they came",
+				"with the mistakes of the best function as they came [mistakes]",
 		},
 	}, func(s *algo.Setting[hedgeParams]) (*board, error) {
 		if err := s.Params.check(); err != nil {
@@ -104,7 +104,7 @@ func hedgeBounds(s *algo.Setting[hedgeParams], b *board) (list []algo.Bound) {
 	if s.Rounds > 0 {
 		list = append(list, algo.Bound{
 			Name: "worst-case", Source: "Hoeffding's lemma: ln|H|/eta + eta T/8 (Cesa-Bianchi and Lugosi 2006, Theorem 2.2)",
-			Value: hoeffdingRegret(lnN, rate, float64(s.Rounds)), Proved: true, With: with,
+			Value: hoeffdingRegret(lnN, rate, float64(s.Rounds)), Unit: algo.Regret, Proved: true, With: with,
 		})
 	}
 	if best := s.Params.LStar; s.Params.Tuning == smallTuning {

@@ -19,7 +19,7 @@ func followTheLeader(known *boards) algo.Algorithm[struct{}] {
 			"an adversary makes it err in every round.",
 		Metrics: map[string]string{
 			"proved_regret": "(|H|-1)(L*+1) for the least number L* of mistakes of a function, " +
-				"or the rounds less L* where these are fewer",
+				"or the rounds less L* where these are fewer [mistakes]",
 		},
 	}, func(s *algo.Setting[struct{}]) (*board, error) {
 		return known.leading(s.Problem)
@@ -46,19 +46,19 @@ func leaderBounds(s *algo.Setting[struct{}], b *board) (list []algo.Bound) {
 	if b.infinite() {
 		return []algo.Bound{{
 			Name: "rounds", Source: "infinitely many functions can lead in turns: no bound but the number of rounds",
-			Value: within(s.Rounds, math.Inf(1)), Proved: true,
+			Value: within(s.Rounds, math.Inf(1)), Unit: algo.Regret, Proved: true,
 		}}
 	}
 	n := float64(b.size)
 	with := map[string]float64{"functions": n}
 	list = append(list, algo.Bound{
 		Name: "one-mistake-each", Source: "a leader without mistakes errs once: |H|-1 mistakes on a target in the class",
-		Value: within(s.Rounds, n-1), Proved: true, With: with, Premises: targeted,
+		Value: within(s.Rounds, n-1), Unit: algo.Mistakes, Proved: true, With: with, Premises: targeted,
 	})
 	if s.Rounds > 0 {
 		list = append(list, algo.Bound{
 			Name: "turns", Source: "each function leads while it has at most L* mistakes: (T+1)(|H|-1)/|H|",
-			Value: float64(s.Rounds+1) * (n - 1) / n, Proved: true, With: with,
+			Value: float64(s.Rounds+1) * (n - 1) / n, Unit: algo.Regret, Proved: true, With: with,
 		})
 	}
 	return list

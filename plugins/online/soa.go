@@ -38,14 +38,14 @@ func soaBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
 			Name: "first-positive",
 			Source: "1 + floor(log2(x - lo + 1)) mistakes, x being the first point labelled +1 and " +
 				"lo - 1 the largest before it: no bound for all games (Littlestone 1988)",
-			Value: within(s.Rounds, math.Inf(1)), Proved: true, Premises: targeted,
+			Value: within(s.Rounds, math.Inf(1)), Unit: algo.Mistakes, Proved: true, Premises: targeted,
 		}}
 	}
 	return []algo.Bound{{
 		Name: "ldim",
 		Source: "mistakes on a target in the class " +
 			"(Littlestone 1988; Kalavasis, PAC Learning with Pure DP and Online Learning, Lemma 1)",
-		Value: within(s.Rounds, float64(o.ldim)), Proved: true, With: map[string]float64{"ldim": float64(o.ldim)},
+		Value: within(s.Rounds, float64(o.ldim)), Unit: algo.Mistakes, Proved: true, With: map[string]float64{"ldim": float64(o.ldim)},
 		Premises: targeted,
 	}}
 }

@@ -36,8 +36,8 @@ func realValued() algo.Algorithm[realParams] {
 			"Gaussian process on lifted values (Block and Shetty 2025, Algorithm 2, with certified noise).",
 		Defaults: realParams{Loss: finite.SquaredLoss, Levels: 2, Separator: "standard"},
 		Metrics: map[string]string{
-			"confidence":    "c of the function c f that is answered",
-			"sample_excess": "mean loss on the sample less that of the best function there",
+			"confidence":    "c of the function c f that is answered [ratio]",
+			"sample_excess": "mean loss on the sample less that of the best function there [loss per example]",
 		},
 		Learn: func(_ context.Context, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Eta == 0 {

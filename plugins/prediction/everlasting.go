@@ -23,8 +23,8 @@ func everlastingLite() algo.Algorithm[Everlasting] {
 		}
 		return halvingBudget(s)
 	}, frozen)
-	a.Metrics["instances"] = "instances of BetweenThresholds started in all epochs; never more than v in one"
-	a.Metrics["epochs"] = "epochs begun"
+	a.Metrics["instances"] = "instances of BetweenThresholds started in all epochs; never more than v in one [instances]"
+	a.Metrics["epochs"] = "epochs begun [epochs]"
 	guarantee := a.Guarantee
 	a.Guarantee = func(s *algo.Setting[Everlasting]) (algo.Guarantee, error) {
 		g, err := guarantee(s)

@@ -22,7 +22,7 @@ func composition() algo.Algorithm[Majority] {
 			"(Dwork and Feldman 2018; Bassily, Thakurta and Thakkar 2018).",
 		Defaults: Majority{Noise: Gaussian, Affine: true},
 		Metrics: map[string]string{
-			"noise_scale": "standard deviation (gaussian) or scale (laplace) of the noise, in votes",
+			"noise_scale": "standard deviation (gaussian) or scale (laplace) of the noise [votes]",
 			"inexact":     metrics()["inexact"],
 		},
 		Check: func(s *algo.Setting[Majority]) error {

@@ -16,7 +16,7 @@ func offline() algo.Algorithm[struct{}] {
 		Doc: "Exponential mechanism over the labelings that the class has on queries which are all known beforehand " +
 			"(in the spirit of Beimel, Nissim and Stemmer 2015).",
 		Metrics: map[string]string{
-			"labelings": "labelings of the queries to choose from",
+			"labelings": "labelings of the queries to choose from [labelings]",
 		},
 		Check: func(s *algo.Setting[struct{}]) error {
 			if err := checkProblem(s, name, true, finiteClasses()...); err != nil {

@@ -107,10 +107,10 @@ func complete[P any, B budgeted[P]](
 // metrics describes the metrics that every predictor reports.
 func metrics() map[string]string {
 	return map[string]string{
-		"instances":        "instances of BetweenThresholds started; never more than v",
-		"budget_exhausted": "1 where all of them have ended, and answers come from public data alone; else 0",
+		"instances":        "instances of BetweenThresholds started; never more than v [instances]",
+		"budget_exhausted": "1 where all of them have ended, and answers come from public data alone; else 0 [trials]",
 		"inexact": "hypotheses computed so far, one for each block and shrinkage, " +
-			"that are not certified to be what the algorithm asks for (not private)",
+			"that are not certified to be what the algorithm asks for (not private) [hypotheses]",
 	}
 }
 

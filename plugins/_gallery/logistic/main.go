@@ -20,7 +20,7 @@ type params struct {
 var logistic = algo.Algorithm[params]{
 	Name: "gallery/logistic", Version: "1.0.0", Doc: "Logistic regression by gradient descent with Gaussian noise.",
 	Defaults: params{Steps: 20, Rate: 4},
-	Metrics:  map[string]string{"norm": "length of the weights"},
+	Metrics:  map[string]string{"norm": "length of the weights [nats per radius of the ball]"},
 	Learn:    learn, Check: check, Guarantee: guarantee,
 }
 

@@ -15,7 +15,7 @@ type params struct {
 
 var multiplicative = algo.Algorithm[params]{
 	Name: "gallery/weights", Version: "1.0.0", Doc: "Multiplicative weights over all thresholds of a line.",
-	Metrics: map[string]string{algo.ProvedRegret: "ln N/eta + eta T/8 for the N thresholds"},
+	Metrics: map[string]string{algo.ProvedRegret: "ln N/eta + eta T/8 for the N thresholds [mistakes]"},
 	Online:  online, Check: check, Bound: bound,
 }
 
