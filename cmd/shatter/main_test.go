@@ -105,7 +105,7 @@ func buildPlugin(source string) (string, error) {
 // buildWith builds the folder source as a module in the new folder dir, with the SDK of the checkout sdk, to
 // path.
 func buildWith(sdk, source, dir, path string) error {
-	mod, sum, err := goModule("example.com/"+filepath.Base(source), sdk)
+	mod, sum, err := goModule("example.com/"+filepath.Base(source), sdkSource{Checkout: sdk})
 	if err != nil {
 		return err
 	}

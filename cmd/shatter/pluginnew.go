@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	goversion "go/version"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,10 +33,17 @@ const sdkModule = "github.com/shatterlab/shatter"
 // A newPlugin is what the templates know of the plugin to write.
 type newPlugin struct {
 	Name, Lang, Task string
-	Module           string // of Python: the name with underscores
-	Main, Test       string // files of the algorithm and of its tests
-	Build, UnitTest  string // commands
-	Replaced         string // the checkout that the SDK comes from; "": it has a version
+	Module           string    // of Python: the name with underscores
+	Main, Test       string    // files of the algorithm and of its tests
+	Build, UnitTest  string    // commands
+	SDK              sdkSource // of none: that of this binary
+}
+
+// An sdkSource says where the SDK of a new plugin comes from.
+type sdkSource struct {
+	Checkout string // the folder of the checkout that this binary was built in; "": it was built from a version
+	Version  string // of the release that this binary is of, such as v0.1.0
+	release  string // of Go, such as 1.26.0
 }
 
 var (
@@ -96,6 +104,9 @@ func (p *newPlugin) files() ([]scaffoldFile, error) {
 
 func (p *newPlugin) pythonFiles() ([]scaffoldFile, error) {
 	p.Module = strings.ReplaceAll(p.Name, "-", "_")
+	if p.SDK == (sdkSource{}) {
+		p.SDK, _ = ownSDK() // for the README alone: the program gets the SDK that is in this binary
+	}
 	p.Main, p.Test = p.Module+".py", p.Module+"_test.py"
 	p.Build = "shatter plugin build " + p.Main
 	if p.Module != p.Name {
@@ -107,17 +118,23 @@ func (p *newPlugin) pythonFiles() ([]scaffoldFile, error) {
 
 func (p *newPlugin) goFiles() ([]scaffoldFile, error) {
 	p.Main, p.Test, p.Build, p.UnitTest = "main.go", "main_test.go", "go build -o "+p.Name+" .", "go test ./..."
-	p.Replaced = sdkCheckout()
-	mod, sum, err := goModule("example.com/"+p.Name, p.Replaced)
+	if p.SDK == (sdkSource{}) {
+		var err error
+		if p.SDK, err = ownSDK(); err != nil {
+			return nil, err
+		}
+	}
+	mod, sum, err := goModule("example.com/"+p.Name, p.SDK)
 	if err != nil {
 		return nil, err
+	}
+	if sum == nil {
+		p.Build = "go mod tidy && " + p.Build
 	}
 	files, err := p.rendered("go/main.go.tmpl", "go/main_test.go.tmpl", "")
 	files = append(files, scaffoldFile{"go.mod", mod})
 	if sum != nil {
 		files = append(files, scaffoldFile{"go.sum", sum})
-	} else {
-		p.Build = "go mod tidy && " + p.Build
 	}
 	return files, err
 }
@@ -169,37 +186,46 @@ func (p *newPlugin) write(files []scaffoldFile) error {
 	return nil
 }
 
-// sdkCheckout returns the folder of the checkout that this binary was built in, if it is still there; ""
-// for one that was built from a version in the module cache.
-func sdkCheckout() string {
+// ownSDK returns the SDK that this binary was built with.
+func ownSDK() (sdkSource, error) {
 	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil || !bytes.HasPrefix(mod, []byte("module "+sdkModule+"\n")) || strings.Contains(root, "@v") {
-		return ""
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = new(debug.BuildInfo)
 	}
-	return root
+	return sdkOf(file, info)
 }
 
-// goModule returns go.mod and go.sum of a module that uses the SDK: that of the checkout, with the versions
-// of everything that it needs; or, if none is named, that of this binary's version, without a go.sum.
-func goModule(module, checkout string) (mod, sum []byte, err error) {
-	if checkout == "" {
-		info, ok := debug.ReadBuildInfo()
-		if !ok || !strings.HasPrefix(info.Main.Version, "v") || strings.Contains(info.Main.Version, "+dirty") {
-			return nil, nil, fmt.Errorf("this binary does not know its version or its checkout: build it with go build in a "+
-				"checkout, or with go install %s/cmd/shatter@latest", sdkModule)
-		}
-		return fmt.Appendf(nil, "module %s\n\ngo %s\n\nrequire %s %s\n", module, strings.TrimPrefix(info.GoVersion, "go"),
-			sdkModule, info.Main.Version), nil, nil
+// sdkOf returns the SDK of a binary to which this source file belongs: that of the checkout that it was built in, if
+// that is still there, or of the version that it was built from.
+func sdkOf(file string, info *debug.BuildInfo) (sdkSource, error) {
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	inCache := strings.Contains(root, "@v")
+	if err == nil && bytes.HasPrefix(mod, []byte("module "+sdkModule+"\n")) && filepath.IsAbs(root) && !inCache {
+		return sdkSource{Checkout: root}, nil
 	}
-	text, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	if v := info.Main.Version; strings.HasPrefix(v, "v") && !strings.Contains(v, "+dirty") {
+		release := strings.TrimPrefix(goversion.Lang(info.GoVersion), "go") + ".0"
+		return sdkSource{Version: v, release: release}, nil
+	}
+	return sdkSource{}, fmt.Errorf("this binary does not know its version or its checkout: build it with go build in a "+
+		"checkout, or with go install %s/cmd/shatter@latest", sdkModule)
+}
+
+// goModule returns go.mod and go.sum of a module that uses the SDK: that of a checkout, with the versions of
+// everything that it needs; or of a version, without a go.sum.
+func goModule(module string, sdk sdkSource) (mod, sum []byte, err error) {
+	if sdk.Checkout == "" {
+		return fmt.Appendf(nil, "module %s\n\ngo %s\n\nrequire %s %s\n", module, sdk.release, sdkModule, sdk.Version), nil, nil
+	}
+	text, err := os.ReadFile(filepath.Join(sdk.Checkout, "go.mod"))
 	if err != nil {
 		return nil, nil, err
 	}
 	needed := strings.TrimPrefix(string(text), "module "+sdkModule+"\n")
 	mod = fmt.Appendf(nil, "module %s\n\nrequire %s v0.0.0\n\nreplace %s => %s\n%s", module, sdkModule, sdkModule,
-		checkout, needed)
-	sum, err = os.ReadFile(filepath.Join(checkout, "go.sum"))
+		sdk.Checkout, needed)
+	sum, err = os.ReadFile(filepath.Join(sdk.Checkout, "go.sum"))
 	return mod, sum, err
 }

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"archive/zip"
+	"cmp"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -144,4 +149,139 @@ func TestPluginNewRefuses(t *testing.T) {
 			t.Errorf("%v: exit %d, want %q: %s%s", c.args, code, c.says, stdout, stderr)
 		}
 	}
+}
+
+// A binary knows where the SDK of new plugins comes from: its checkout, or its version.
+func TestOwnSDK(t *testing.T) {
+	root := t.TempDir()
+	inside := func(dir string) string { return filepath.Join(root, dir, "cmd", "shatter", "pluginnew.go") }
+	for _, dir := range []string{"checkout", "shatter@v0.2.0", "other"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(root, "checkout", "go.mod"), "module "+sdkModule+"\n")
+	write(t, filepath.Join(root, "shatter@v0.2.0", "go.mod"), "module "+sdkModule+"\n")
+	write(t, filepath.Join(root, "other", "go.mod"), "module example.com/other\n")
+	checkout, release := sdkSource{Checkout: filepath.Join(root, "checkout")}, sdkSource{Version: "v0.2.0", release: "1.26.0"}
+	for _, c := range []struct {
+		file, version string
+		want          sdkSource // zero: none
+	}{
+		{inside("checkout"), "(devel)", checkout},
+		{inside("checkout"), "v0.2.0", checkout},                     // built at a tag
+		{inside("shatter@v0.2.0"), "v0.2.0", release},                // go install ...@v0.2.0
+		{inside("gone"), "v0.2.0", release},                          // built elsewhere
+		{sdkModule + "/cmd/shatter/pluginnew.go", "v0.2.0", release}, // with -trimpath
+		{inside("other"), "v0.2.0", release},
+		{inside("gone"), "(devel)", sdkSource{}},
+		{inside("gone"), "v0.2.0+dirty", sdkSource{}},
+		{inside("gone"), "", sdkSource{}},
+	} {
+		info := &debug.BuildInfo{GoVersion: "go1.26.8"}
+		info.Main.Version = c.version
+		got, err := sdkOf(c.file, info)
+		if got != c.want || (err != nil) != (c.want == sdkSource{}) {
+			t.Errorf("%s, %s: %+v, %v, want %+v", c.file, c.version, got, err, c.want)
+		}
+		if err != nil && !strings.Contains(err.Error(), "or with go install "+sdkModule+"/cmd/shatter@latest") {
+			t.Error(err)
+		}
+	}
+}
+
+// What plugin new of a release writes requires that release, without a replacement, and builds with nothing but what
+// a module proxy serves.
+func TestPluginNewOfRelease(t *testing.T) {
+	serial(t)
+	const release = "v0.9.0"
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	p := newPlugin{Name: "mine", Lang: "go", Task: "learn", SDK: sdkSource{Version: release, release: "1.26.0"}}
+	files, err := p.files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.write(files); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("mine")
+	const want = "module example.com/mine\n\ngo 1.26.0\n\nrequire " + sdkModule + " " + release + "\n"
+	if got := testkit.ReadFile(t, "go.mod"); got != want {
+		t.Errorf("go.mod is\n%s", got)
+	}
+	checkWritten(t, "README.md")
+	if text := testkit.ReadFile(t, "README.md"); !strings.Contains(text, "requires the SDK in version "+release) ||
+		!strings.Contains(text, "go mod tidy && go build -o mine .") {
+		t.Errorf("README.md is\n%s", text)
+	}
+	testkit.Long(t)
+	proxy := moduleProxy(t, root, release)
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test's own module cache stands apart, for the release that it unpacks; libraries come from that of this
+	// machine. What is compiled with -trimpath is in the build cache wherever it was unpacked.
+	build := exec.Command("go", "build", "-trimpath", "-o", "mine", ".")
+	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod -modcacherw", "GOWORK=off", "GOSUMDB=off",
+		"GOMODCACHE="+filepath.Join(t.TempDir(), "modules"),
+		"GOPROXY=file://"+proxy+",file://"+filepath.Join(strings.TrimSpace(string(cache)), "cache", "download"))
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	stdout, stderr, code := shatter(t, "plugin", "describe", "my/mine", "--plugin", "mine")
+	if code != 0 || !strings.Contains(stdout, "built with shatter "+release+", go1") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// moduleProxy returns a folder that serves the module at root as one version, as a module proxy does.
+func moduleProxy(t *testing.T, root, version string) string {
+	t.Helper()
+	dir := t.TempDir()
+	versions := filepath.Join(dir, filepath.FromSlash(sdkModule), "@v")
+	if err := os.MkdirAll(versions, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	at := func(ending string) string { return filepath.Join(versions, version+ending) }
+	write(t, at(".mod"), testkit.ReadFile(t, filepath.Join(root, "go.mod")))
+	write(t, at(".info"), `{"Version": "`+version+`", "Time": "2026-11-01T00:00:00Z"}`)
+	write(t, filepath.Join(versions, "list"), version+"\n")
+	archive, err := os.Create(at(".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	z := zip.NewWriter(archive)
+	for _, top := range []string{"go.mod", "go.sum", "plugins", "pipeline", "schemas"} { // all that plugins import
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() && d.Name() == "testdata" {
+				return cmp.Or(err, fs.SkipDir)
+			}
+			if !d.Type().IsRegular() {
+				return nil
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			w, err := z.CreateHeader(&zip.FileHeader{Name: sdkModule + "@" + version + "/" + filepath.ToSlash(name)})
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(w, testkit.ReadFile(t, path))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

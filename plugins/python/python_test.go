@@ -124,6 +124,47 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestInstalls installs the package as its page says, with nothing but what is on the machine, and runs a plugin that
+// finds it there.
+func TestInstalls(t *testing.T) {
+	testkit.Long(t)
+	interpreter := testkit.Python(t, needed+", venv, setuptools, wheel")
+	dir := t.TempDir()
+	source, env := filepath.Join(dir, "python"), filepath.Join(dir, "env") // pip writes into the folder that it installs
+	if err := os.CopyFS(source, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	there := filepath.Join(env, "bin", "python")
+	for _, args := range [][]string{
+		{interpreter, "-m", "venv", "--system-site-packages", env},
+		{there, "-m", "pip", "install", "--no-index", "--no-build-isolation", source},
+		{there, "-c", "import importlib.resources as r, shatter; assert r.files(shatter).joinpath('py.typed').is_file()"},
+	} {
+		c := exec.Command(args[0], args[1:]...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	script, err := os.ReadFile(filepath.Join("testdata", "mean.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(script, []byte("\n"))
+	plugin := filepath.Join(dir, "mean.py")
+	if err := os.WriteFile(plugin, append([]byte("#!"+there+"\n"), rest...), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := host.Start(t.Context(), host.Command{Path: plugin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	if got := p.Describe().GetAlgorithms()[0].GetName(); got != "python/mean" {
+		t.Errorf("it serves %q", got)
+	}
+}
+
 // TestWithout starts a plugin with a Python that has nothing installed.
 func TestWithout(t *testing.T) {
 	interpreter := testkit.Python(t, needed) + " -S"
