@@ -193,7 +193,7 @@ func TestOwnSDK(t *testing.T) {
 // What plugin new of a release writes requires that release, without a replacement, and builds with nothing but what
 // a module proxy serves.
 func TestPluginNewOfRelease(t *testing.T) {
-	serial(t)
+	testkit.Serial(t)
 	const release = "v0.9.0"
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
