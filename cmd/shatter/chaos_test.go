@@ -106,7 +106,7 @@ func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 			c.Fatal(err)
 		}
 	}
-	if os.Getuid() == 0 && syscall.Mount("none", m.disk, "tmpfs", 0, "size=400m") == nil {
+	if os.Getuid() == 0 && syscall.Mount("none", m.disk, "tmpfs", 0, fmt.Sprint("size=", chaosDisk)) == nil {
 		c.Cleanup(func() { _ = syscall.Unmount(m.disk, syscall.MNT_DETACH) })
 	}
 	if c.hub != "" {
@@ -244,11 +244,15 @@ func TestChaosHelper(t *testing.T) {
 	}
 }
 
+// chaosDisk is the size of a machine's disk in bytes. A sweep leaves some 6 MiB on the servers for a day,
+// and servers whose store is full stand still: this is room for an hour.
+const chaosDisk = 2 << 30
+
 // serveChaos is a server of a cluster until it is killed.
 func serveChaos(t *testing.T, name, dir string, ips []string) {
 	own := ips[0]
 	s, err := newServer(dir, func(o *server.Options) {
-		o.ServerName, o.Host, o.Port, o.JetStreamMaxStore = name, own, 4222, 300<<20
+		o.ServerName, o.Host, o.Port, o.JetStreamMaxStore = name, own, 4222, chaosDisk*3/4
 		o.Cluster = server.ClusterOpts{Name: "shatter", Host: own, Port: 6222, NoAdvertise: true}
 		var routes []string
 		for _, ip := range ips[1:] {
@@ -667,7 +671,7 @@ func (c *chaos) partition(set uint64, after time.Duration) bool {
 // fill takes all the room of the machine's disk.
 func (m *machine) fill(ballast string) {
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(m.disk, &s); err != nil || s.Blocks*uint64(s.Bsize) > 400<<20 {
+	if err := syscall.Statfs(m.disk, &s); err != nil || s.Blocks*uint64(s.Bsize) > chaosDisk {
 		return // it is not a small one
 	}
 	f, err := os.Create(ballast)
