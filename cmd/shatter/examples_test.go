@@ -131,7 +131,7 @@ func TestBuiltinsPassTheSuite(t *testing.T) {
 	t.Parallel()
 	out, errs, code := shatter(t, "plugin", "test", "-o", "json")
 	if code != 0 {
-		t.Fatalf("exit %d: %s\n%s", code, errs, out)
+		t.Errorf("exit %d: %s", code, errs)
 	}
 	var report struct{ Results []checkReport }
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
