@@ -74,21 +74,16 @@ func wholeOf(a Answer, shortened bool) (*brief, error) {
 	if shortened {
 		text = short
 	}
-	for row := range s.Rows() {
-		line := make([]string, len(row))
-		for i, v := range row {
-			if line[i] = text(v); line[i] == "" {
-				line[i] = "-"
-			}
-		}
-		b.rows = append(b.rows, line)
+	for i := range s.Columns {
+		b.texts = append(b.texts, newTexts(s, i, text))
 	}
 	return b, nil
 }
 
 // Summary returns what the formats for people leave of a sheet where there is room for all columns:
-// the indices of the columns that stay, what stands above and below them, and the rows as text.
-func Summary(s *sheet.Sheet) (above, below []string, shown []int, rows [][]string) {
+// the indices of the columns that stay, what stands above and below them, and the text of a row in one
+// of these columns.
+func Summary(s *sheet.Sheet) (above, below []string, shown []int, text func(row, column int) string) {
 	b := briefOf(s, nil)
-	return b.aboveLines(), b.belowLines(), b.from, b.rows
+	return b.aboveLines(), b.belowLines(), b.from, func(row, column int) string { return b.texts[column].at(row) }
 }

@@ -21,9 +21,9 @@ type brief struct {
 	facts    []fact // above: what is the same in all rows, and the parameters of each algorithm
 	below    []note // how sure the table is, where the theory's values come from, what was left out
 	columns  []schemas.Column
-	from     []int      // the indices of the columns in the sheet
-	rows     [][]string // as many as the sheet has
-	sections []brief    // where one table for all rows would be too wide: tables for some of them each
+	from     []int   // the indices of the columns in the sheet
+	texts    []texts // what stands in the columns
+	sections []brief // where one table for all rows would be too wide: tables for some of them each
 
 	width    int             // of a line in characters; 0: any
 	chosen   bool            // the columns are somebody's choice
@@ -78,7 +78,7 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {
 		b.say(onePopulation)
 	}
-	b.rows = linesOf(s, b.from)
+	b.texts = textsOf(s, b.from)
 	return b
 }
 
@@ -159,9 +159,7 @@ func (b *brief) shows(name string) bool {
 // leaveOut removes column i.
 func (b *brief) leaveOut(i int) {
 	b.columns, b.from = slices.Delete(b.columns, i, i+1), slices.Delete(slices.Clone(b.from), i, i+1)
-	for j := range b.rows {
-		b.rows[j] = slices.Delete(b.rows[j], i, i+1)
-	}
+	b.texts = slices.Delete(b.texts, i, i+1)
 }
 
 // rarely lists columns that people rarely ask for: they are shown only where somebody chooses them.
@@ -385,19 +383,52 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 	})
 }
 
-// linesOf returns the values of the given columns of each row.
-func linesOf(s *sheet.Sheet, columns []int) [][]string {
-	lines := make([][]string, s.Len())
-	for row := range lines {
-		lines[row] = make([]string, len(columns))
-	}
+// texts holds what stands in the rows of a column, each different value of its sheet once: a table may
+// have many rows.
+type texts struct {
+	values []string // those that no row has are empty
+	place  func(row int) int
+}
+
+// at returns what stands in a row.
+func (t texts) at(row int) string { return t.values[t.place(row)] }
+
+// textsOf returns what stands in the given columns.
+func textsOf(s *sheet.Sheet, columns []int) []texts {
+	all := make([]texts, len(columns))
 	for j, i := range columns {
-		values, place := shortValues(s, i)
-		for row, line := range lines {
-			line[j] = cmp.Or(values[place(row)], "-")
+		all[j] = newTexts(s, i, short)
+	}
+	return all
+}
+
+// newTexts returns what stands in column i, where text writes a value; a hyphen stands for nothing.
+func newTexts(s *sheet.Sheet, i int, text func(any) string) texts {
+	values, place := s.Values(i)
+	t := texts{make([]string, len(values)), place}
+	for row := range s.Len() {
+		if at := place(row); t.values[at] == "" {
+			t.values[at] = cmp.Or(text(values[at]), "-")
 		}
 	}
-	return lines
+	return t
+}
+
+// len returns the number of rows.
+func (b *brief) len() int {
+	if len(b.sections) > 0 {
+		return 0 // all stand there
+	}
+	return b.sheet.Len()
+}
+
+// line returns what stands in a row, in the slice to where that has room.
+func (b *brief) line(row int, to []string) []string {
+	to = to[:0]
+	for _, t := range b.texts {
+		to = append(to, t.at(row))
+	}
+	return to
 }
 
 // shortValues returns the values of column i as people see them, and a function that returns the index

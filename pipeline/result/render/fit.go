@@ -89,7 +89,7 @@ func (v View) sectionsOf(s *sheet.Sheet) *brief {
 		}
 		whole.isCut = whole.isCut || part.isCut
 	}
-	whole.columns, whole.from, whole.rows, whole.width = nil, nil, nil, v.Width
+	whole.columns, whole.from, whole.texts, whole.width = nil, nil, nil, v.Width
 	return whole
 }
 
@@ -218,8 +218,8 @@ func (b *brief) namesCells() bool {
 func (b *brief) sayBelow(i int) {
 	of := map[string][]string{}
 	var order []string
-	for _, row := range b.rows {
-		said := row[i]
+	for row := range b.len() {
+		said := b.texts[i].at(row)
 		if said == "-" {
 			continue
 		}
@@ -236,17 +236,17 @@ func (b *brief) sayBelow(i int) {
 }
 
 // about tells what a column says something about in a row: a bound, a cell, or an algorithm.
-func (b *brief) about(row []string, column string) string {
+func (b *brief) about(row int, column string) string {
 	names := []string{"name", "cell", "cell_a", "algorithm"}
 	if column == "privacy" {
 		names = []string{"algorithm"}
 	}
 	for _, name := range names {
 		if i := schemas.IndexOf(b.columns, name); i >= 0 {
-			return row[i]
+			return b.texts[i].at(row)
 		}
 	}
-	return row[0]
+	return b.texts[0].at(row)
 }
 
 // cutTexts cuts the texts of the widest columns until the table fits, but none to less than the given
@@ -269,9 +269,10 @@ func (b *brief) cutTexts(least int) {
 		}
 		least := max(least, widths[widest]-over)
 		before := b.lineWidth()
-		for _, row := range b.rows {
-			if short := cut(row[widest], least); short != row[widest] {
-				row[widest], b.isCut = short, true
+		values := b.texts[widest].values
+		for i, text := range values {
+			if short := cut(text, least); short != text {
+				values[i], b.isCut = short, true
 			}
 		}
 		if b.lineWidth() == before {
@@ -296,8 +297,8 @@ func (b *brief) widths() []int {
 	widths := make([]int, len(b.columns))
 	for i, c := range b.columns {
 		widths[i] = utf8.RuneCountInString(c.Name)
-		for _, row := range b.rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		for _, text := range b.texts[i].values {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
 		}
 	}
 	return widths

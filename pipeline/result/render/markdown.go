@@ -16,7 +16,7 @@ var markdownFormat = Format{
 }
 
 func writeMarkdown(w *bufio.Writer, b *brief) error {
-	if len(b.rows) == 0 {
+	if b.len() == 0 {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
@@ -36,12 +36,19 @@ func writeMarkdown(w *bufio.Writer, b *brief) error {
 		}
 	}
 	fmt.Fprint(w, "\n")
-	for _, row := range b.rows {
-		fmt.Fprint(w, "|")
-		for _, v := range row {
-			fmt.Fprintf(w, " %s |", escape(v))
+	for _, t := range b.texts {
+		for i, text := range t.values {
+			t.values[i] = escape(text)
 		}
-		fmt.Fprint(w, "\n")
+	}
+	for row := range b.len() {
+		w.WriteString("|")
+		for _, t := range b.texts {
+			w.WriteString(" ")
+			w.WriteString(t.at(row))
+			w.WriteString(" |")
+		}
+		w.WriteString("\n")
 	}
 	for _, line := range b.belowLines() {
 		fmt.Fprintf(w, "\n%s\n", paragraph(line))

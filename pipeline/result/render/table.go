@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,7 @@ var tableFormat = Format{
 }
 
 func writeTable(w *bufio.Writer, b *brief) error {
-	if len(b.rows) == 0 && len(b.sections) == 0 {
+	if b.len() == 0 && len(b.sections) == 0 {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
@@ -60,16 +61,24 @@ func (b *brief) writeRows(w *bufio.Writer) {
 	for i, c := range b.columns {
 		header[i] = c.Name
 	}
-	for _, row := range append([][]string{header}, b.rows...) {
-		var line strings.Builder
+	var line []byte
+	write := func(row []string) {
+		line = line[:0]
 		for i, v := range row {
 			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(v))
 			if b.columns[i].Type == schemas.TextColumn {
-				line.WriteString(v + gap + "  ")
+				line = append(append(line, v...), gap...)
 			} else {
-				line.WriteString(gap + v + "  ")
+				line = append(append(line, gap...), v...)
 			}
+			line = append(line, "  "...)
 		}
-		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+		w.Write(append(bytes.TrimRight(line, " "), '\n'))
+	}
+	write(header)
+	var texts []string
+	for row := range b.len() {
+		texts = b.line(row, texts)
+		write(texts)
 	}
 }

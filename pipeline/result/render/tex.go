@@ -32,7 +32,7 @@ func writeTex(w *bufio.Writer, b *brief) error {
 	for _, line := range notes {
 		fmt.Fprintf(w, "%% %s\n", line)
 	}
-	if len(b.rows) == 0 || len(columns) == 0 {
+	if b.len() == 0 || len(columns) == 0 {
 		fmt.Fprint(w, "% no rows\n")
 		return nil
 	}
@@ -42,7 +42,7 @@ func writeTex(w *bufio.Writer, b *brief) error {
 		header[i] = c.heading
 	}
 	fmt.Fprintf(w, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", align, strings.Join(header, " & "))
-	for row := range b.rows {
+	for row := range b.len() {
 		line := make([]string, len(columns))
 		for i, c := range columns {
 			line[i] = c.values[row]
@@ -106,8 +106,8 @@ func (b *brief) foldIntervals(hidden map[string]bool) {
 	}
 	status := schemas.IndexOf(b.columns, "status")
 	if hidden["n_high"] && status >= 0 {
-		hidden["status"] = !slices.ContainsFunc(b.rows, func(row []string) bool {
-			return !slices.Contains([]string{"decided", "above_range"}, row[status])
+		hidden["status"] = !slices.ContainsFunc(b.texts[status].values, func(text string) bool {
+			return !slices.Contains([]string{"", "decided", "above_range"}, text)
 		})
 	}
 }
@@ -138,8 +138,8 @@ func (b *brief) interval(low, high int) texColumn {
 	c := texColumn{align: "r@{" + p.comma + "}l", heading: `\multicolumn{2}{c}{` + p.heading + `}`}
 	ends := texValues(b, low, high)
 	from, to := ends[0], ends[1]
-	for row, line := range b.rows {
-		switch lower, upper := line[low] != "-", line[high] != "-"; {
+	for row := range b.len() {
+		switch lower, upper := b.texts[low].at(row) != "-", b.texts[high].at(row) != "-"; {
 		case !lower && !upper, !upper && p.none == "":
 			c.values = append(c.values, `\multicolumn{2}{c}{--}`)
 		case !upper:
@@ -169,8 +169,8 @@ func texValues(b *brief, columns ...int) [][]string {
 	}
 	values := make([][]string, len(columns))
 	for k, i := range columns {
-		for row, line := range b.rows {
-			v := line[i]
+		for row := range b.len() {
+			v := b.texts[i].at(row)
 			if x, ok := b.sheet.At(row, b.from[i]).(float64); ok && aligned {
 				v = strconv.FormatFloat(x, 'f', decimals, 64)
 			}

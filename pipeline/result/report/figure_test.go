@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 func named(t *testing.T, s *Sweep, name string) Figure {
@@ -421,5 +425,26 @@ func TestProblemsOnThePage(t *testing.T) {
 func TestLoadWithoutResult(t *testing.T) {
 	if _, err := Load(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A page of very many rows has the first of them, and says so.
+func TestCut(t *testing.T) {
+	for _, rows := range []int{maxRows, maxRows + 1} {
+		var all [][]any
+		for i := range rows {
+			all = append(all, []any{fmt.Sprint("cell ", i), "decided", int64(i)})
+		}
+		s := sheet.Of("table", []schemas.Column{{Name: "cell", Type: schemas.TextColumn},
+			{Name: "status", Type: schemas.TextColumn}, {Name: "n_star", Type: schemas.IntColumn}}, all...)
+		v := view(newFrame(s), nil, tableOrder)
+		want := ""
+		if rows > maxRows {
+			want = "These are the first 5,000 of 5,001 rows. shatter table DIR --what table -o csv prints all of them, and " +
+				"shatter report DIR --where CONDITION --out FILE makes a page of some."
+		}
+		if len(v.Rows) != maxRows || v.Cut() != want {
+			t.Errorf("%d rows: %d on the page, %q", rows, len(v.Rows), v.Cut())
+		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 //go:embed report.html
@@ -49,6 +50,10 @@ var (
 	//go:embed vega/vega-embed.LICENSE
 	vegaEmbedLicence string
 )
+
+// maxRows is the largest number of rows of a table on a page: a browser lays out some thousands of them
+// in a second, and the page of 90,000 would have 60 MB.
+const maxRows = 5000
 
 // maxFigures is the largest number of charts on a page, maxOpen that of charts among which the learning
 // curves of a search are not folded, and maxMetrics that of charts of metrics, which are always folded.
@@ -180,10 +185,22 @@ func hash(code string) string {
 
 // tableView is the table for reading, as the terminal shows it.
 type tableView struct {
+	name         string // of its sheet
 	Above, Below []string
 	Columns      []schemas.Column
 	Rows         [][]tableValue
+	All          int // rows that the table has: those beyond maxRows are not on the page
 	Statuses     []string
+}
+
+// Cut says which rows are not on the page, and how to see them; "" where all are.
+func (v tableView) Cut() string {
+	if v.All <= len(v.Rows) {
+		return ""
+	}
+	return fmt.Sprintf("These are the first %s of %s rows. shatter table DIR --what %s -o csv prints all of them, and "+
+		"shatter report DIR --where CONDITION --out FILE makes a page of some.", wording.Thousands(float64(len(v.Rows))),
+		wording.Thousands(float64(v.All)), v.name)
 }
 
 type tableValue struct {
@@ -229,8 +246,8 @@ func docs(columns ...[]schemas.Column) map[string]string {
 }
 
 func view(f *frame, docs map[string]string, order []string) (v tableView) {
-	above, below, shown, rows := render.Summary(f.Sheet)
-	v.Above, v.Below = above, below
+	above, below, shown, text := render.Summary(f.Sheet)
+	v.name, v.Above, v.Below, v.All = f.Name, above, below, f.Len()
 	places := make([]int, len(shown)) // in a row of Brief, in the order of the page
 	for i := range places {
 		places[i] = i
@@ -249,10 +266,10 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 		}
 		v.Columns = append(v.Columns, c)
 	}
-	for i, row := range rows {
-		line := make([]tableValue, len(row))
+	for i := range min(v.All, maxRows) {
+		line := make([]tableValue, len(places))
 		for j, place := range places {
-			text := row[place]
+			text := text(i, place)
 			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn,
 				v.Columns[j].Name == "status" && text != "-", len(text) > 60}
 		}

@@ -101,7 +101,7 @@ func (s *Sweep) split() {
 }
 
 // maxManifest is the size in bytes of the largest manifest that is read.
-const maxManifest = 64 << 20
+const maxManifest = 256 << 20
 
 func (s *Sweep) readManifest(path string) error {
 	raw, err := disk.ReadFile(path, maxManifest)
@@ -121,14 +121,14 @@ func (s *Sweep) readManifest(path string) error {
 }
 
 func (s *Sweep) parseManifest(raw []byte) error {
-	if err := json.Unmarshal(raw, &s.manifest); err != nil || len(s.manifest.Resolved) == 0 {
-		return err
+	var m struct {
+		schemas.Manifest
+		Resolved struct {
+			Measures []resolvedMeasure `json:"measures"`
+		} `json:"resolved"`
 	}
-	var resolved struct {
-		Measures []resolvedMeasure `json:"measures"`
-	}
-	err := json.Unmarshal(s.manifest.Resolved, &resolved)
-	s.measures = resolved.Measures
+	err := json.Unmarshal(raw, &m)
+	s.manifest, s.measures = m.Manifest, m.Resolved.Measures
 	return err
 }
 
