@@ -16,12 +16,13 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// boundRows makes the rows of the bounds of all cells, one at a time.
+// boundRows makes the rows of the bounds of all cells, one at a time: each lasts until the next one.
 func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
 	return func(yield func(result.BoundRow) bool) {
+		var unpacker trial.Unpacker
 		for i := range table {
 			c := table[i].Cell
-			for _, b := range c.Bounds.All() {
+			for b := range unpacker.All(c.Bounds) {
 				row := result.BoundRow{
 					Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
 					Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),

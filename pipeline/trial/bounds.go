@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -96,6 +97,40 @@ func (b bound) unpackAll() *pluginv1.Bound {
 	return all
 }
 
+// Unpacker unpacks the bounds of many cells. The zero value is ready for use.
+type Unpacker struct {
+	forms map[unique.Handle[boundForm]]*unpacked
+}
+
+// unpacked is the last bound of a form.
+type unpacked struct {
+	*pluginv1.Bound
+	with []string // names, in the order of bound.with
+}
+
+// All returns the bounds one by one, as Bounds.All does. Each lasts until the next one.
+func (u *Unpacker) All(b Bounds) iter.Seq[*pluginv1.Bound] {
+	return func(yield func(*pluginv1.Bound) bool) {
+		for _, p := range b.list {
+			last, known := u.forms[p.form]
+			if !known {
+				last = &unpacked{p.unpackAll(), split(p.form.Value().with)}
+				if u.forms == nil {
+					u.forms = map[unique.Handle[boundForm]]*unpacked{}
+				}
+				u.forms[p.form] = last
+			}
+			last.Value, last.Fails = p.value, p.fails.Value()
+			for i, name := range last.with {
+				last.With[name] = p.with[i]
+			}
+			if !yield(last.Bound) {
+				return
+			}
+		}
+	}
+}
+
 // unpack returns the bound without its intermediate values.
 func (b bound) unpack() *pluginv1.Bound {
 	form := b.form.Value()
@@ -185,9 +220,11 @@ func (c *Cell) PrintedBound() *pluginv1.Bound {
 // Contradicted returns the bounds by which a sample size suffices, which is shown insufficient: see
 // Contradicts.
 func (c *Cell) Contradicted(low int64) (bounds []*pluginv1.Bound) {
-	for _, b := range c.Bounds.All() {
-		if Contradicts(low, b) {
-			bounds = append(bounds, b)
+	for _, b := range c.Bounds.list {
+		if low > 0 && b.value <= float64(low) { // or it need not be unpacked
+			if all := b.unpackAll(); Contradicts(low, all) {
+				bounds = append(bounds, all)
+			}
 		}
 	}
 	return bounds
