@@ -58,12 +58,13 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
 	if !s.Interrupted {
-		if s.Partial = r.partial(); s.Partial != "" {
-			s.Left = r.outlooks.undecided()
-		}
+		s.Partial = r.partial()
 		err := during(&r.tally.spending.results, func() error { return r.writeResult(s) })
 		if err != nil {
 			return nil, err
+		}
+		if s.Partial != "" {
+			s.Left = r.outlooks.undecided()
 		}
 	}
 	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
@@ -319,7 +320,7 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
 	row := result.TableRow{
 		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
-		Trials: res.Trials, Fixed: !c.Searched(), MeanError: math.NaN(), Evaluation: c.Evaluation,
+		Trials: res.Trials, Fixed: !c.Searched(), MeanError: math.NaN(),
 	}
 	if c.ladder != nil {
 		row.Found = c.ladder.found(res.Status)

@@ -112,9 +112,9 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	label("evaluation", "exact, or what an error is measured on: a number of fresh points, of strata of the law or of "+
 		"the boxes of a grid, with one point in each; at most so many points where the sequential rule ends trials that are "+
 		"clear, of which it puts on the wrong side of above + alpha at most the share in brackets",
-		func(r *TableRow) string { return r.Evaluation.Words }),
+		func(r *TableRow) string { return r.Cell.Evaluation.Words }),
 	float("evaluation_error", "standard error of a trial's measured error, for a hypothesis of the class and where the "+
-		"true error is above + alpha, at most; 0: exact", func(r *TableRow) any { return r.Evaluation.StandardError }),
+		"true error is above + alpha, at most; 0: exact", func(r *TableRow) any { return r.Cell.Evaluation.StandardError }),
 	label("privacy_source", "what privacy follows from, as the algorithm says it",
 		func(r *TableRow) string { return r.Cell.Guarantee.GetSource() }),
 	float("rho", "zero-concentrated differential privacy, where it was proved in that form",

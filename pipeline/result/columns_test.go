@@ -32,12 +32,12 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
 	population := &trial.Population{Positive: 0.25}
 	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: population}, 2.0
+	c.Evaluation = problem.Evaluation{Words: "exact"}
 	c.Guarantee = &pluginv1.Guarantee{Source: "t", Rho: 0.1, Mu: 0.2}
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
 		Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,
-		Evaluation: problem.Evaluation{Words: "exact"},
-	}, TableRow{Cell: c})
+	}, TableRow{Cell: &trial.Cell{}})
 	checkColumns(t, gameColumns, GameRow{
 		Cell: c, Rounds: 1, Trials: 2, Failed: 1, RegretMean: 1, RegretDeviation: 1, RegretLow: 1, RegretHigh: 2,
 		Theory: theory, PaperRegret: 4, PaperSource: "p",

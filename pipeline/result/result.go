@@ -13,7 +13,6 @@ import (
 	"iter"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -36,9 +35,8 @@ type TableRow struct {
 	Failed      int64
 	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
 	QueriesSuccess float64
-	Found          Found              // of a rung: what the search over its ladder has found
-	MeanError      float64            // over the ok trials at n_high (at the largest n where there is none); NaN: none
-	Evaluation     problem.Evaluation // how errors are measured
+	Found          Found   // of a rung: what the search over its ladder has found
+	MeanError      float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
 }
 
 // Found is what a search over another number than n has found: values of that number. It stands in

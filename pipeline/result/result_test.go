@@ -129,6 +129,7 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
 	var bounds []BoundRow
 	for i, c := range cells() {
+		c.Evaluation = problem.Evaluation{Words: "10000 points", StandardError: 0.003}
 		curve, err := Curve(l, c, points)
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +144,7 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 			Status: "decided", Theory: Theory{Value: 1.2e8, Source: "Theorem 5", Standing: trial.Proved},
 			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Trials: 88, Failed: curve[0].Failed +
 				curve[1].Failed,
-			MeanError: curve[1].ErrorMean, Evaluation: problem.Evaluation{Words: "10000 points", StandardError: 0.003}}
+			MeanError: curve[1].ErrorMean}
 		if i == 1 {
 			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
 			row.NHigh, row.NStar, row.Status, row.Reason = 0, 0, "undecided", "trial lost:\nlimits.memory"

@@ -2,11 +2,14 @@ package result
 
 import (
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Sheet returns one of Sheets, in the order of the result's rows.
@@ -30,11 +33,8 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		metrics := metricColumns(r.metrics())
 		return sheet.New(name, withKey(params, (*CurveRow).cell, curveColumns, metrics), r.Curve)
 	case "bounds":
-		bounds := r.Bounds
-		if bounds == nil {
-			bounds = slices.Values[[]BoundRow](nil)
-		}
-		return sheet.Stream(name, slices.Concat(boundColumns, withColumns(bounds)), bounds)
+		columns, rows := r.boundRows()
+		return sheet.Stream(name, columns, rows)
 	case "fits":
 		return sheet.New(name, fitColumns, r.Fits)
 	case "timing":
@@ -47,6 +47,22 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		return sheet.New(name, failureColumns, rows)
 	}
 	return nil, fmt.Errorf("show %q: a result has %s", name, wording.And(Sheets()))
+}
+
+// writeBounds writes the file of the sheet bounds, which has by far the most rows: it is never in memory
+// whole.
+func (r *Result) writeBounds(w io.Writer) error {
+	columns, rows := r.boundRows()
+	return sheet.WriteStream(w, "bounds", columns, rows)
+}
+
+// boundRows returns the rows of the bounds, with their columns.
+func (r *Result) boundRows() ([]schemas.ColumnOf[BoundRow], iter.Seq[BoundRow]) {
+	rows := r.Bounds
+	if rows == nil {
+		rows = slices.Values[[]BoundRow](nil)
+	}
+	return slices.Concat(boundColumns, withColumns(rows)), rows
 }
 
 // cells returns the cells of all rows, some of them several times.

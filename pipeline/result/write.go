@@ -22,14 +22,14 @@ type resultFile struct {
 // layout lists the files of a result in their order.
 var layout = []struct {
 	name  string
-	sheet string // that it shows; "": none
+	sheet string // that it shows whole; "": none
 	show  func(*Result, *sheet.Sheet, io.Writer) error
 	aside bool // no part of the result: it may differ between runs
 }{
 	{"sweep.yaml", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return disk.Bytes(r.Source)(w) }, false},
 	{"table.parquet", "table", showParquet, false},
 	{"curve.parquet", "curve", showParquet, false},
-	{"bounds.parquet", "bounds", showParquet, false},
+	{"bounds.parquet", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return r.writeBounds(w) }, false},
 	{"fits.parquet", "fits", showParquet, false},
 	{"trials.parquet", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return r.writeTrials(w) }, false},
 	{"table.csv", "table", showAs("csv"), false},
@@ -107,6 +107,9 @@ func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 	}
 	for _, name := range append(Sheets(), "") {
 		var s *sheet.Sheet
+		if name == "bounds" {
+			continue // written row by row
+		}
 		if name != "" {
 			var err error
 			if s, err = r.Sheet(name); err != nil {

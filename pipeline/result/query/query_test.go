@@ -91,6 +91,7 @@ func makeResult(t testing.TB, dir string) {
 		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds",
 			Domain: 256},
 		Epsilon: 0.5, Alpha: 0.1, Beta: 0.1, Params: trial.Params{"rounds": int64(7)},
+		Evaluation: problem.Evaluation{Words: "exact"},
 	}
 	points := []result.Point{{N: 100, Consumed: rows}, {N: 200, Consumed: rows}}
 	for _, p := range points {
@@ -108,8 +109,7 @@ func makeResult(t testing.TB, dir string) {
 	r := result.Result{Source: []byte("name: x\n"), Ledger: l, Trials: []result.Consumed{{Cell: cell, Points: points}},
 		Curve: curve,
 		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows,
-			Theory:     result.Theory{Value: 432.5},
-			Evaluation: problem.Evaluation{Words: "exact"}}}}
+			Theory: result.Theory{Value: 432.5}}}}
 	if _, err := result.WriteResult(dir, r); err != nil {
 		t.Fatal(err)
 	}

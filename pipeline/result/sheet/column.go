@@ -31,10 +31,9 @@ type gatherer struct {
 	rows   int
 	last   uint32 // place of the last row's value
 	texts  map[string]uint32
-	others map[any]uint32 // floats by their bits: 0 is not -0
+	floats map[uint64]uint32 // by their bits: 0 is not -0
+	others map[any]uint32
 }
-
-type floatBits uint64
 
 func (g *gatherer) add(v any) {
 	place, known := g.find(v)
@@ -61,7 +60,7 @@ func (g *gatherer) find(v any) (place uint32, known bool) {
 	case string:
 		place, known = g.texts[v]
 	case float64:
-		place, known = g.others[floatBits(math.Float64bits(v))]
+		place, known = g.floats[math.Float64bits(v)]
 	default:
 		place, known = g.others[v]
 	}
@@ -81,13 +80,13 @@ func same(a, b any) bool {
 // learn notes the place of a value.
 func (g *gatherer) learn(v any, place uint32) {
 	if g.others == nil {
-		g.texts, g.others = map[string]uint32{}, map[any]uint32{}
+		g.texts, g.floats, g.others = map[string]uint32{}, map[uint64]uint32{}, map[any]uint32{}
 	}
 	switch v := v.(type) {
 	case string:
 		g.texts[v] = place
 	case float64:
-		g.others[floatBits(math.Float64bits(v))] = place
+		g.floats[math.Float64bits(v)] = place
 	default:
 		g.others[v] = place
 	}

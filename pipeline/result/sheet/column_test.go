@@ -19,7 +19,7 @@ func TestColumn(t *testing.T) {
 	values := []any{nil, "", "a", "b", int64(0), int64(1), 0.0, math.Copysign(0, -1), 1.5, math.NaN(), true, false}
 	bits := func(v any) any {
 		if f, ok := v.(float64); ok {
-			return floatBits(math.Float64bits(f))
+			return math.Float64bits(f)
 		}
 		return v
 	}

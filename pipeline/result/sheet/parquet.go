@@ -151,16 +151,21 @@ func (s *Sheet) WriteParquet(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return cmp.Or(pw.writeSheet(s), pw.Close())
+}
+
+// writeSheet appends the rows of a sheet, as row groups of their own.
+func (w *ParquetWriter) writeSheet(s *Sheet) (err error) {
 	if s.rows == 0 {
-		return cmp.Or(pw.Append(s.Build), pw.Close())
+		return w.Append(s.Build)
 	}
 	for first := 0; err == nil && first < s.rows; first += RowGroup {
-		pw.file.NewRowGroup()
+		w.file.NewRowGroup()
 		for i := range s.values {
-			err = cmp.Or(err, pw.writeColumn(s, i, first, min(first+RowGroup, s.rows)))
+			err = cmp.Or(err, w.writeColumn(s, i, first, min(first+RowGroup, s.rows)))
 		}
 	}
-	return cmp.Or(err, pw.Close())
+	return err
 }
 
 // writeColumn writes the rows from first to before last of a column of a sheet, which are those of a

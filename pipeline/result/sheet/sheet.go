@@ -5,7 +5,9 @@
 package sheet
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"slices"
@@ -37,22 +39,64 @@ func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sh
 
 // Stream makes a sheet as New does, of rows of which one at a time is in memory.
 func Stream[Row any](name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) (*Sheet, error) {
-	s := &Sheet{Name: name, Columns: schemas.Plain(columns)}
-	gathered := make([]gatherer, len(columns))
-	for row := range rows {
-		for j, c := range columns {
-			v, err := convert(c.Value(&row), c.Type)
-			if err != nil {
-				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, s.rows, c.Name, err)
-			}
-			gathered[j].add(v)
+	var whole *Sheet
+	var err error
+	for whole, err = range parts(name, columns, rows, math.MaxInt) {
+	}
+	return whole, err
+}
+
+// WriteStream writes the file of a result that the sheet of Stream is written to, of rows of which one row
+// group at a time is in memory.
+func WriteStream[Row any](w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) error {
+	pw, err := NewResultWriter(w, name, schemas.Plain(columns))
+	if err != nil {
+		return err
+	}
+	for s, e := range parts(name, columns, rows, RowGroup) {
+		if err = e; err == nil {
+			err = pw.writeSheet(s)
 		}
-		s.rows++
+		if err != nil {
+			break
+		}
 	}
-	for _, g := range gathered {
-		s.values = append(s.values, g.column)
+	return cmp.Or(err, pw.Close())
+}
+
+// parts makes sheets of as many rows each as most, but for the last one. There is at least one, and none
+// after an error.
+func parts[Row any](
+	name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row], most int,
+) iter.Seq2[*Sheet, error] {
+	return func(yield func(*Sheet, error) bool) {
+		before, full, gathered := 0, 0, make([]gatherer, len(columns))
+		part := func() *Sheet {
+			s := &Sheet{Name: name, Columns: schemas.Plain(columns), rows: full}
+			for _, g := range gathered {
+				s.values = append(s.values, g.column)
+			}
+			return s
+		}
+		for row := range rows {
+			if full == most {
+				if !yield(part(), nil) {
+					return
+				}
+				before, full, gathered = before+full, 0, make([]gatherer, len(columns))
+			}
+			for j, c := range columns {
+				v, err := convert(c.Value(&row), c.Type)
+				if err != nil {
+					yield(nil, fmt.Errorf("write %s, row %d, column %q: %w", name, before+full, c.Name, err))
+					return
+				}
+				gathered[j].add(v)
+			}
+			full++
+		}
+		yield(part(), nil)
 	}
-	return s, nil
 }
 
 // Of makes a sheet of rows, each of which has a value for each column.
