@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,6 +130,10 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 // Close closes the ledger and gives the folder's lock back.
 func (f *Folder) Close() error { return f.Ledger.Close() }
 
+// Forget drops what the folder holds of its plan, which takes memory. Only what the ledger's report says
+// and Close are of use afterwards.
+func (f *Folder) Forget() { f.Plan, f.owner = nil, owner{} }
+
 // Resumed reports whether the folder holds outcomes of an earlier run.
 func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
 
@@ -241,19 +246,19 @@ func adoptSeed(dir string, made schemas.Seed, p *plan.Plan) error {
 }
 
 func (f *Folder) write() error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // the resolved file must come back as it was
-	if err := enc.Encode(f.owner); err != nil {
-		return err
-	}
+	write := disk.WriteFile
 	if f.owner.Seed.Secret() {
-		if err := disk.WriteSecret(ownerPath(f.Dir), disk.Bytes(buf.Bytes())); err != nil {
-			return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)
-		}
-		return nil
+		write = disk.WriteSecret
 	}
-	return writeFile(ownerPath(f.Dir), buf.Bytes())
+	err := write(ownerPath(f.Dir), func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false) // the resolved file must come back as it was
+		return enc.Encode(f.owner)
+	})
+	if err != nil {
+		return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)
+	}
+	return nil
 }
 
 // setAside renames a folder to the first free name beside it. It fails if a run works in it.

@@ -1,8 +1,11 @@
 package folder
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,24 +16,59 @@ import (
 )
 
 // maxRead is the size in bytes of the largest manifest or record that is read.
-const maxRead = 64 << 20
+const maxRead = 256 << 20
 
 // ReadManifest reads the manifest of a folder. One that is missing or damaged reads as empty: it is
 // no part of the result.
-func ReadManifest(dir string) (m schemas.Manifest) {
+//
+// What it says of the cells, Resolved, is left out: of many cells that is nearly all of it.
+func ReadManifest(dir string) schemas.Manifest {
+	var m struct {
+		schemas.Manifest
+		Resolved skipped `json:"resolved"`
+	}
 	if raw, err := disk.ReadFile(manifestPath(dir), maxRead); err != nil || json.Unmarshal(raw, &m) != nil {
 		return schemas.Manifest{}
 	}
-	return m
+	return m.Manifest
 }
+
+// skipped is a value that is not read.
+type skipped struct{}
+
+// UnmarshalJSON reads nothing.
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // WriteManifest replaces the manifest of a folder.
 func WriteManifest(dir string, m schemas.Manifest) error {
-	raw, err := json.MarshalIndent(m, "", "  ")
+	err := disk.WriteFile(manifestPath(dir), func(w io.Writer) error { return writeManifest(w, m) })
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	return writeFile(manifestPath(dir), append(raw, '\n'))
+	return nil
+}
+
+// writeManifest writes what json.MarshalIndent makes of the manifest and a line end. What it says of many
+// cells is long, and never in memory a second time.
+func writeManifest(to io.Writer, m schemas.Manifest) error {
+	resolved := m.Resolved
+	m.Resolved = nil
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	w := &indenter{Writer: bufio.NewWriter(to), depth: 1}
+	const key = "\n  \"resolved\": "
+	before, after, found := bytes.Cut(raw, []byte(key+"null"))
+	w.Writer.Write(before)
+	if found && len(resolved) > 0 {
+		w.WriteString(key)
+		w.Write(resolved)
+	} else if found {
+		w.WriteString(key + "null")
+	}
+	w.Writer.Write(append(after, '\n'))
+	return w.Flush()
 }
 
 func manifestPath(dir string) string { return filepath.Join(dir, "manifest.json") }
