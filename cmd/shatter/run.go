@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -173,7 +172,6 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err != nil {
 		return err
 	}
-	collectLazily()
 	warn(c, s.Plan)
 	if f.out == "" {
 		f.out = filepath.Join("shatter-out", s.Name)
@@ -228,8 +226,10 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err != nil {
 		return err
 	}
-	used := cputime.Process()
-	err = f.report(c, claimed, summary, display)
+	used, shown := cputime.Process(), answersOf(s.Plan)
+	s.Plan = nil // the cells are of no more use, and what follows needs their room
+	claimed.Forget()
+	err = f.report(c, claimed, shown, summary, display)
 	if f.costs {
 		writeCosts(display.text(), summary.Costs, cputime.Process()-used)
 	}
@@ -263,16 +263,6 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *bus.Conn) error {
 	return usageError{fmt.Errorf("%q is a copy of sweep %s, which was submitted to this server: shatter status %s says "+
 		"how it stands, and shatter resume %s lets it go on; choose another folder with --out to run it beside that",
 		f.out, record.ID, record.ID, record.ID)}
-}
-
-// collectLazily has garbage collected when it is four times what is in use, as outcomes pass through
-// a small heap: a tenth less work for some megabytes. Beside the plan of many cells it may be less.
-func collectLazily() {
-	const most = 100 << 20
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	debug.SetGCPercent(int(min(400, max(50, 100*most/m.HeapAlloc))))
 }
 
 // claim takes the output folder. Where none can be, it blames the command line.
@@ -358,7 +348,9 @@ func (f *runFlags) facts(path string) map[string]string {
 
 // report prints the tables on stdout and what a person has to know on stderr. It returns a status
 // error unless all went well.
-func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.Summary, d *display) error {
+func (f *runFlags) report(
+	c *cobra.Command, out *folder.Folder, shown answers, s *coordinator.Summary, d *display,
+) error {
 	stderr, recorded := d.text(), out.Report.Outcomes+s.Trials+s.Served
 	for _, a := range s.Alarms {
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)
@@ -388,7 +380,7 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 			s.Decided, s.Cells, looks, known)
 		return statusError(exitInterrupted)
 	}
-	for i, name := range answers(out.Plan) {
+	for i, name := range shown.tables {
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
@@ -406,7 +398,7 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	} else {
 		writePartial(stderr, out.Dir, s, f.workers)
 	}
-	reportTrouble(stderr, out, s)
+	reportTrouble(stderr, out, shown, s)
 	if code := summaryStatus(s); code != exitDone {
 		return code
 	}
@@ -428,7 +420,7 @@ func reportWorkers(stderr io.Writer, s *coordinator.Summary) {
 }
 
 // reportTrouble prints what is wrong with a result, or not there yet.
-func reportTrouble(stderr io.Writer, out *folder.Folder, s *coordinator.Summary) {
+func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coordinator.Summary) {
 	for _, line := range s.Contradicted {
 		fmt.Fprintf(stderr, "shatter: contradicted bound: %s\n", line)
 	}
@@ -439,7 +431,7 @@ func reportTrouble(stderr io.Writer, out *folder.Folder, s *coordinator.Summary)
 			"premises, or the algorithm is wrong")
 	case s.Unfinished > 0:
 		why := "--columns cell,algorithm,status,reason"
-		if out.Plan.Cells[0].Online() { // whose table has no such columns
+		if shown.online { // whose table has no such columns
 			why = "--what failures"
 		}
 		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; `shatter table %s %s` says why\n",
@@ -449,22 +441,29 @@ func reportTrouble(stderr io.Writer, out *folder.Folder, s *coordinator.Summary)
 	}
 }
 
-// answers returns the names of the tables that answer a sweep: table where n* is searched or games
-// are played, curve where sample sizes are given, and then the fits that the file asks for.
-func answers(p *plan.Plan) (names []string) {
+// answers says which tables answer a sweep.
+type answers struct {
+	tables []string // by name
+	online bool     // of task online
+}
+
+// answersOf returns the tables that answer a sweep: table where n* is searched or games are played,
+// curve where sample sizes are given, and then the fits that the file asks for.
+func answersOf(p *plan.Plan) answers {
+	a := answers{online: p.Cells[0].Online()}
 	for _, c := range p.Cells {
 		name := "curve"
 		if c.Searched() || c.Online() {
 			name = "table"
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		if !slices.Contains(a.tables, name) {
+			a.tables = append(a.tables, name)
 		}
 	}
-	slices.Sort(names)
-	slices.Reverse(names)
+	slices.Sort(a.tables)
+	slices.Reverse(a.tables)
 	if len(p.Fits) > 0 {
-		names = append(names, "fits")
+		a.tables = append(a.tables, "fits")
 	}
-	return names
+	return a
 }
