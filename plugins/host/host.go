@@ -108,7 +108,8 @@ type Process struct {
 	rpc           pluginv1.PluginClient
 	description   *pluginv1.DescribeResponse
 	memory        *dataset.Memory
-	last          filled           // table in memory
+	shapes        map[shape]*filled
+	last          *filled          // table in memory; nil: none
 	points        *pluginv1.Table  // the shared dataset; nil: none
 	mailboxMemory *dataset.Memory  // the mailbox; nil: this machine has none
 	mailbox       *mailbox.Mailbox // the view of it; nil: the plugin takes sessions by gRPC
