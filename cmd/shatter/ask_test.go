@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -56,6 +57,10 @@ func TestPlanByUnaryCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Stop()
+	known, err := builtinsDescribed()
+	if d := cmp.Diff(known, p.Describe().Algorithms, protocmp.Transform()); d != "" || err != nil {
+		t.Errorf("what a process says of the built-in algorithms is not what this binary knows of them: %v\n%s", err, d)
+	}
 	files, err := filepath.Glob("examples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

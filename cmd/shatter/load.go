@@ -113,7 +113,12 @@ func catalog(ctx context.Context, files ...string) (*host.Catalog, error) {
 		return nil, err
 	}
 	self.Sandbox = sandboxOf(ctx)
+	known, err := builtinsDescribed()
+	if err != nil {
+		return nil, err
+	}
 	c := host.NewCatalog(self, files...)
+	c.KnowBuiltin(known)
 	return c, attachmentOf(ctx).attach(c, files)
 }
 

@@ -32,17 +32,26 @@ func builtins() []algo.Plugin {
 	)
 }
 
-// builtInDigests returns the identities of the algorithms of this binary, by name.
-var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
-	digests := map[string]string{}
+// builtinsDescribed returns what a process that serves the builtins says of them.
+var builtinsDescribed = sync.OnceValues(func() (all []*pluginv1.Algorithm, err error) {
 	for _, p := range builtins() {
 		a, err := algo.Describe(p)
 		if err != nil {
 			return nil, fmt.Errorf("built-in algorithms: %w", err)
 		}
+		all = append(all, a)
+	}
+	return all, nil
+})
+
+// builtInDigests returns the identities of the algorithms of this binary, by name.
+var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
+	all, err := builtinsDescribed()
+	digests := map[string]string{}
+	for _, a := range all {
 		digests[a.Name] = pluginfile.BuiltinDigest(a.Name, a.Version)
 	}
-	return digests, nil
+	return digests, err
 })
 
 func pluginCommand() *cobra.Command {

@@ -19,6 +19,7 @@ import (
 type Catalog struct {
 	order   []string // "" first: built in
 	entries map[string]*entry
+	builtin []*pluginv1.Algorithm // what it serves; nil: it is asked
 }
 
 var _ plan.Algorithms = (*Catalog)(nil)
@@ -67,19 +68,31 @@ func (c *Catalog) LimitTrials(limit time.Duration) {
 	}
 }
 
+// KnowBuiltin tells what the built-in plugin serves, so that List starts no process to ask it.
+func (c *Catalog) KnowBuiltin(algorithms []*pluginv1.Algorithm) { c.builtin = algorithms }
+
 // List describes all algorithms: the built-in ones first, then those of the files in their order.
 func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
 	var all []plan.Described
 	for _, plugin := range c.order {
-		p, err := c.process(ctx, plugin)
+		served, err := c.algorithms(ctx, plugin)
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range p.Describe().Algorithms {
+		for _, a := range served {
 			all = append(all, plan.Described{Plugin: plugin, Algorithm: a})
 		}
 	}
 	return all, nil
+}
+
+// algorithms returns what a plugin serves.
+func (c *Catalog) algorithms(ctx context.Context, plugin string) ([]*pluginv1.Algorithm, error) {
+	if plugin == "" && c.builtin != nil {
+		return c.builtin, nil
+	}
+	d, err := c.Describe(ctx, plugin)
+	return d.GetAlgorithms(), err
 }
 
 // Describe returns what the plugin ("": built in) says of itself.
