@@ -223,7 +223,7 @@ func served() (all []algo.Plugin) {
 			return &receding{domain: float64(t.Problem.Domain)}, nil
 		},
 	}, algo.Algorithm[struct{}]{
-		Name: "test/least", Version: "1", Doc: "Takes 8 examples or more, and never 13.",
+		Name: "test/least", Version: "1", Doc: "Takes 8 examples or more, never 13, and ends at 14.",
 		Metrics: map[string]string{"process": "its number", "turn": "none"},
 		Check: func(s *algo.Setting[struct{}]) error {
 			switch {
@@ -232,6 +232,8 @@ func served() (all []algo.Plugin) {
 				return algo.Infeasible("only from 8 on, asked %d times", checked)
 			case s.N == 13:
 				return algo.Invalid("13 is unlucky")
+			case s.N == 14:
+				os.Exit(3)
 			}
 			return nil
 		},
@@ -290,7 +292,7 @@ func testSlot(t testing.TB) *slot {
 	}
 	command := host.Command{Path: self, Env: []string{roleVariable + "=plugin"}}
 	c := Config{Plugins: map[string]host.Command{"d": command}, Files: map[string]string{}}
-	w := &worker{Config: c, populations: newPopulations(c), plugins: newPlugins(c)}
+	w := &worker{Config: c, populations: newPopulations(c), plugins: newPlugins(c), shelf: newShelf()}
 	s := &slot{w: w}
 	t.Cleanup(func() {
 		s.stop()

@@ -210,6 +210,28 @@ func weight(h *held) float64 {
 	return h.trial.Weight
 }
 
+// alike returns copies of jobs that wait, at most so many: of those that the process of the given one
+// can run, because plugin, data and limits are the same, the ones that wanted reports true of.
+func (s *shelf) alike(job *trial.Job, most int, wanted func(*trial.Job) bool) (jobs []*trial.Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.sweeps {
+		for _, h := range a.waiting {
+			j := *h.trial
+			if j.Look != "" || j.Plugin != job.Plugin || j.Cell.DataKey != job.Cell.DataKey || j.Cell.Limits != job.Cell.Limits ||
+				!wanted(&j) {
+				continue
+			}
+			cell := *j.Cell
+			j.Cell = &cell
+			if jobs = append(jobs, &j); len(jobs) == most {
+				return jobs
+			}
+		}
+	}
+	return jobs
+}
+
 // done strikes off a job that has run.
 func (s *shelf) done(h *held) {
 	s.mu.Lock()
