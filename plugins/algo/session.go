@@ -28,6 +28,8 @@ type session struct {
 	points  Data      // of the present trial, reused
 	round   round     // of all trials, in the task online
 
+	packed *pluginv1.SessionResponse // answers to the request answered last; nil: none
+
 	begun, done *atomic.Uint32   // trials, of the present request
 	mailbox     *mailbox.Mailbox // in which the answers go; nil: in messages
 }
@@ -57,9 +59,7 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 		if err := t.step(r.Step); err != nil {
 			return nil, fmt.Errorf("step: %w", err)
 		}
-		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{
-			Answers: t.packAnswers(),
-		}}, nil
+		return t.packAnswers(), nil
 	case *pluginv1.SessionRequest_Close:
 		if err := t.observe(r.Close.Truths); err != nil {
 			return nil, fmt.Errorf("close: %w", err)
@@ -71,15 +71,20 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 	return nil, errors.New("an empty request")
 }
 
-// packAnswers returns the answers of the present request.
-func (t *session) packAnswers() *pluginv1.Answers {
-	a := &pluginv1.Answers{Faults: packFaults(t.faults)}
+// packAnswers returns the answers of the present request. By the mailbox the message is the same one
+// each time, and holds until the next request.
+func (t *session) packAnswers() *pluginv1.SessionResponse {
+	if t.mailbox == nil || t.packed == nil {
+		t.packed = &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{Answers: &pluginv1.Answers{}}}
+	}
+	a := t.packed.GetAnswers()
+	a.Faults = packFaults(t.faults)
 	if t.mailbox != nil {
 		a.Rows = uint32(len(t.answers))
 	} else {
 		a.Values, a.Marks = bytesOf(t.answers), t.marks
 	}
-	return a
+	return t.packed
 }
 
 // open lets all trials learn.

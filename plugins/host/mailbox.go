@@ -17,11 +17,13 @@ const mailboxWait = watchEvery
 // errGone reports that the process ended before it answered. Process.explain knows why.
 var errGone = errors.New("it ended without an answer")
 
-// post exchanges messages by the mailbox, and supervises the process meanwhile.
+// post exchanges messages by the mailbox, and supervises the process meanwhile. The response holds
+// until the next one.
 func (s *Session) post(ctx context.Context, w *watch, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
 	w.begin(s.p)
-	r, err := w.post(ctx, q)
-	if f, failed := r.GetResponse().(*pluginv1.SessionResponse_Failure); failed {
+	r := &s.reply
+	err := w.post(ctx, q, r)
+	if f, failed := r.GetResponse().(*pluginv1.SessionResponse_Failure); err == nil && failed {
 		err = fmt.Errorf("it answered with an error: %s", limited(f.Failure))
 	}
 	if err != nil {
@@ -31,22 +33,22 @@ func (s *Session) post(ctx context.Context, w *watch, q *pluginv1.SessionRequest
 	return r, nil
 }
 
-// post does the work of Session.post. Until it returns, Stop does not close the mailbox.
-func (w *watch) post(ctx context.Context, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
+// post does the work of Session.post, with r for the response. Until it returns, Stop does not close
+// the mailbox.
+func (w *watch) post(ctx context.Context, q *pluginv1.SessionRequest, r *pluginv1.SessionResponse) error {
 	w.p.memUse.RLock()
 	defer w.p.memUse.RUnlock()
 	m := w.p.mailbox
 	if w.p.mailboxMemory.Bytes() == nil {
-		return nil, errGone
+		return errGone
 	}
 	if err := m.Ask(q); err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.await(ctx, m); err != nil {
-		return nil, err
+		return err
 	}
-	r := new(pluginv1.SessionResponse)
-	return r, m.Response(r)
+	return m.Response(r)
 }
 
 // await waits until the plugin has answered in the mailbox.

@@ -50,6 +50,7 @@ type Session struct {
 	piece   piece                    // of the present step
 	request *pluginv1.SessionRequest // with a Step, the same for all
 	call    watch                    // of the present request, if it goes by the mailbox
+	reply   pluginv1.SessionResponse // to it
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,

@@ -57,6 +57,7 @@ type Mailbox struct {
 	b     []byte
 	count uint32 // requests so far
 	copy  []byte // of the message read last
+	step  []byte // of the request encoded last
 
 	looks looks
 	spun  uint64 // what look computes
@@ -85,7 +86,7 @@ func (m *Mailbox) Ask(q proto.Message) error {
 	}
 	m.begun.Store(0)
 	m.done.Store(0)
-	if err := write(q, m.part(requestAt, pluginv1.MaxMessage), &m.requestLength); err != nil {
+	if err := m.write(q, m.part(requestAt, pluginv1.MaxMessage), &m.requestLength); err != nil {
 		return err
 	}
 	m.count++
@@ -130,7 +131,7 @@ func (m *Mailbox) Next(q proto.Message) error {
 
 // Answer answers the request that Next returned. After an error nothing is answered yet.
 func (m *Mailbox) Answer(r proto.Message) error {
-	if err := write(r, m.part(responseAt, pluginv1.MaxMessage), &m.responseLength); err != nil {
+	if err := m.write(r, m.part(responseAt, pluginv1.MaxMessage), &m.responseLength); err != nil {
 		return err
 	}
 	m.answered.Store(m.count)
@@ -225,8 +226,8 @@ func (m *Mailbox) Values(n int) []float64 {
 func (m *Mailbox) Marks(n int) []byte { return m.part(marksAt, MaxAnswers)[:n:n] }
 
 // write encodes a message into a part.
-func write(message proto.Message, part []byte, length *atomic.Uint32) error {
-	b, err := proto.MarshalOptions{}.MarshalAppend(part[:0], message)
+func (m *Mailbox) write(message proto.Message, part []byte, length *atomic.Uint32) error {
+	b, err := m.encode(part[:0], message)
 	if err != nil {
 		return err
 	}
