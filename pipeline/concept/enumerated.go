@@ -106,8 +106,12 @@ func tables[T any](c *enumerated) (at, sums []T) {
 // scattered over the class: all hypotheses with one number of errors.
 type errorTable struct {
 	class     *enumerated
-	at, sums  []int32   // made by the first Reset; int32 holds the sums of 2^30 examples
-	positives int       // examples labelled +1
+	at, sums  []int32     // made by the first Reset that needs them; int32 holds the sums of 2^30 examples
+	packed    packedTable // the same, where it is possible; nil if this sample has sums instead
+	spare     packedTable // memory for packed
+	positives int         // examples labelled +1
+	all       int         // examples labelled -1 less those labelled +1
+	block     *[packedBlock]int32
 	byErr     []uint64  // hypotheses by number of errors
 	levels    []segment // by ascending err; first is of no use here
 	noise     noise
@@ -123,34 +127,73 @@ func (c *enumerated) NewProfile() (Profile, error) {
 
 // Reset implements Profile. It takes the time of one transform, and O(n) for the sample.
 func (p *errorTable) Reset(x, y []float64) error {
-	if p.at == nil {
-		p.at, p.sums = tables[int32](p.class)
-	}
 	p.levels, p.positives = p.levels[:0], 0
-	clear(p.at)
+	kind := p.clear(len(y))
 	for i, label := range y {
 		v, err := p.class.example(x, y, i)
 		if err != nil {
 			return err
 		}
+		gain := 1
 		if label > 0 {
-			p.at[v]--
+			gain = -1
 			p.positives++
+		}
+		if kind != nil {
+			p.packed.add(v, int64(gain))
 		} else {
-			p.at[v]++
+			p.at[v] += int32(gain)
 		}
 	}
-	p.class.counts(p.at, p.sums)
+	p.all = len(y) - 2*p.positives
+	if kind != nil {
+		kind.words(p.packed)
+	} else {
+		p.class.counts(p.at, p.sums)
+	}
 	p.sort(len(y))
 	return nil
+}
+
+// clear makes room for the sums of n examples, all 0. It returns nil if they are not packed.
+func (p *errorTable) clear(n int) packer {
+	kind, ok := p.class.kind.(packer)
+	if p.packed = nil; ok && p.class.points >= 4 && n <= packedCounts {
+		if p.spare == nil {
+			p.spare, p.block = make(packedTable, p.class.points/4), new([packedBlock]int32)
+		}
+		p.packed = p.spare
+		clear(p.packed)
+		return kind
+	}
+	if p.at == nil {
+		p.at, p.sums = tables[int32](p.class)
+	}
+	clear(p.at)
+	return nil
+}
+
+// sumsFrom returns the sums of some hypotheses from number first on: 0, or the number after those
+// returned before. It returns none when all were.
+func (p *errorTable) sumsFrom(first int) []int32 {
+	if p.packed == nil {
+		return p.sums[first:]
+	}
+	sums := p.packed.unpack(first, p.block)
+	p.class.kind.(packer).fours(sums, p.all)
+	return sums
 }
 
 // sort fills the levels for a sample of n examples.
 func (p *errorTable) sort(n int) {
 	p.byErr = slices.Grow(p.byErr[:0], n+1)[:n+1]
 	clear(p.byErr)
-	for _, s := range p.sums {
-		p.byErr[p.positives+int(s)]++
+	for h := 0; h < p.class.hypotheses; {
+		sums := p.sumsFrom(h)
+		for _, s := range sums {
+			p.byErr[p.positives+int(s)]++
+		}
+		h += len(sums)
 	}
 	for err, count := range p.byErr {
 		if count > 0 {
@@ -182,13 +225,18 @@ func (p *errorTable) Normal(sigma float64, r *rand.Rand) Hypothesis {
 func (p *errorTable) uniformMember(i int, r *rand.Rand) Hypothesis {
 	level := p.levels[i]
 	sum, rank := int32(level.err-p.positives), r.Uint64N(level.count)
-	for h := 0; ; h++ {
-		if p.sums[h] == sum {
+	for h := 0; ; {
+		sums := p.sumsFrom(h)
+		for i, s := range sums {
+			if s != sum {
+				continue
+			}
 			if rank == 0 {
-				return p.class.member(uint64(h))
+				return p.class.member(uint64(h + i))
 			}
 			rank--
 		}
+		h += len(sums)
 	}
 }
 

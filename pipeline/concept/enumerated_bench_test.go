@@ -79,7 +79,7 @@ func BenchmarkEnumeratedTrial(b *testing.B) {
 				p.Normal(1, r)
 			}
 			b.ReportMetric(float64(c.additions)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "additions/ns")
-			b.ReportMetric(float64(4*len(p.sums))/1e6, "MB-table")
+			b.ReportMetric(float64(4*len(p.sums)+8*len(p.packed))/1e6, "MB-table")
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -294,10 +295,52 @@ func TestMembers(t *testing.T) {
 }
 
 func (p *errorTable) list() (errs []int) {
-	for _, s := range p.sums {
-		errs = append(errs, p.positives+int(s))
+	for len(errs) < p.class.hypotheses {
+		for _, s := range p.sumsFrom(len(errs)) {
+			errs = append(errs, p.positives+int(s))
+		}
 	}
 	return errs
+}
+
+// TestPackedSums checks that packed tables hold what others do, up to the most examples that they
+// take, all of which may be of one point.
+func TestPackedSums(t *testing.T) {
+	for _, s := range []Spec{
+		{Name: "parities", Dim: 2}, {Name: "parities", Dim: 3}, {Name: "parities", Dim: 11},
+		{Name: "monotone-conjunctions", Dim: 2}, {Name: "monotone-conjunctions", Dim: 11},
+	} {
+		k := enumeratedOf(t, s)
+		for _, n := range []int{0, 1, 50, packedCounts} {
+			x, y := enumeratedSample(k, n)
+			same := slices.Repeat(at(k, k.points-1), n)
+			for _, c := range []struct{ x, y []float64 }{
+				{x, y}, {same, y}, {same, slices.Repeat([]float64{-1}, n)}, {same, slices.Repeat([]float64{1}, n)},
+			} {
+				p := tableOf(t, k, c.x, c.y)
+				if p.packed == nil {
+					t.Fatalf("%+v, n = %d: not packed", s, n)
+				}
+				q := &errorTable{class: k, positives: p.positives}
+				q.at, q.sums = tables[int32](k)
+				for i, label := range c.y {
+					v, err := k.example(c.x, c.y, i)
+					if err != nil {
+						t.Fatal(err)
+					}
+					q.at[v] -= int32(label)
+				}
+				k.counts(q.at, q.sums)
+				if diff := cmp.Diff(q.list(), p.list()); diff != "" {
+					t.Fatalf("%+v, n = %d: %s", s, n, diff)
+				}
+			}
+		}
+		x, y := enumeratedSample(k, packedCounts+1)
+		if p := tableOf(t, k, x, y); p.packed != nil || len(p.list()) != k.hypotheses {
+			t.Errorf("%+v: %d examples are packed", s, len(y))
+		}
+	}
 }
 
 func TestErrorVectors(t *testing.T) {
