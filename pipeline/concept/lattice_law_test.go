@@ -134,8 +134,12 @@ func TestRectangleWeightsByEnumeration(t *testing.T) {
 		}
 		p := l.profile(t, xs, ys).(*rectangleProfile)
 		p.weigh(eps)
+		sum := 0.0
 		for i := range p.rows.values {
 			p.weighRows(i)
+			if sum += p.rowWeights[len(p.rowWeights)-1]; sum != p.upto[i] {
+				t.Fatalf("rows up to %d weigh %v in twos, and %v one by one", i, p.upto[i], sum)
+			}
 			for j := range p.rowWeights {
 				l.checkRows(t, p, i, i+j, x, y, copies)
 			}

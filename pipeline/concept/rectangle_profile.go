@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // NewProfile implements Class.
@@ -38,6 +39,10 @@ type rectangleProfile struct {
 	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; upto[all rows] = weight of all
 	rowWeights []float64 // scratch: for one i, weight of those whose last row is at most j
 	colWeights columnWeights
+	next       struct { // scratch of the first row after i, which is weighed together with i
+		sums       []float64
+		colWeights columnWeights
+	}
 }
 
 // columnWeights holds the weights of the intervals of columns, for the sums in some rows.
@@ -102,8 +107,15 @@ func (p *rectangleProfile) weigh(eps float64) {
 	for d := 0; d <= len(p.gains); d++ {
 		p.decays = append(p.decays, math.Exp(-penalty(eps, d)))
 	}
-	total := 0.0
-	for i := range p.rows.values {
+	total, i := 0.0, 0
+	for ; i+1 < len(p.rows.values); i += 2 {
+		first, second := p.weighTwoRows(i)
+		total += first
+		p.upto = append(p.upto, total)
+		total += second
+		p.upto = append(p.upto, total)
+	}
+	if i < len(p.rows.values) {
 		p.weighRows(i)
 		total += p.rowWeights[len(p.rowWeights)-1]
 		p.upto = append(p.upto, total)
@@ -118,12 +130,9 @@ func (p *rectangleProfile) weighRows(i int) {
 	left, total := float64(p.rows.left(i)), 0.0
 	for j := i; j < len(p.rows.values); j++ {
 		p.addRow(j, p.gains, p.sums)
-		kept := 0 // columns before the first one of the row
+		kept := 0
 		if j > i {
-			kept = len(p.sums)
-			for _, q := range p.in(j) {
-				kept = min(kept, p.col[q])
-			}
+			kept = p.before(j)
 		}
 		p.weighColumns(kept)
 		total += float64(left * float64(p.rows.right(j)) * p.colWeights.upto[len(p.sums)])
@@ -131,15 +140,70 @@ func (p *rectangleProfile) weighRows(i int) {
 	}
 }
 
+// before returns the number of columns before the first one of row j.
+func (p *rectangleProfile) before(j int) int {
+	first := len(p.sums)
+	for _, q := range p.in(j) {
+		first = min(first, p.col[q])
+	}
+	return first
+}
+
+// weighTwoRows returns the weights of the rectangles whose first row is i, and of those whose first
+// row is i+1: what weighRows sums up for each, to the last bit. The sums over columns of one wait
+// for one another, and those of two go on side by side.
+func (p *rectangleProfile) weighTwoRows(i int) (first, second float64) {
+	clear(p.sums)
+	p.addRow(i, p.gains, p.sums)
+	p.weighColumns(0)
+	columns := len(p.sums)
+	left := [2]float64{float64(p.rows.left(i)), float64(p.rows.left(i + 1))}
+	first += float64(left[0] * float64(p.rows.right(i)) * p.colWeights.upto[columns])
+	p.next.sums = zeroed(p.next.sums, columns)
+	kept := 0
+	for j := i + 1; j < len(p.rows.values); j++ {
+		p.addRow(j, p.gains, p.sums)
+		p.addRow(j, p.gains, p.next.sums)
+		if j > i+1 {
+			kept = p.before(j)
+		}
+		p.weighTwoColumns(kept)
+		right := float64(p.rows.right(j))
+		first += float64(left[0] * right * p.colWeights.upto[columns])
+		second += float64(left[1] * right * p.next.colWeights.upto[columns])
+	}
+	return first, second
+}
+
+// weighTwoColumns does what weighColumns does, for both sums.
+func (p *rectangleProfile) weighTwoColumns(kept int) {
+	columns, a, b := len(p.sums), &p.colWeights, &p.next.colWeights
+	run0, inner0, total0 := a.from(kept, columns)
+	run1, inner1, total1 := b.from(kept, columns)
+	sums0, sums1 := p.sums[kept:], p.next.sums[kept:][:columns-kept]
+	left, right := p.leftCols[kept:][:len(sums0)], p.rightCols[kept:][:len(sums0)]
+	runs0, inners0, uptos0 := a.run[kept:][:len(sums0)], a.inner[kept:][:len(sums0)], a.upto[kept:][:len(sums0)]
+	runs1, inners1, uptos1 := b.run[kept:][:len(sums0)], b.inner[kept:][:len(sums0)], b.upto[kept:][:len(sums0)]
+	decays := p.decays
+	for l := range sums0 {
+		earlier0, here0 := decays[max(run0, 0)], float64(left[l]*decays[max(-run0, 0)])
+		earlier1, here1 := decays[max(run1, 0)], float64(left[l]*decays[max(-run1, 0)])
+		inner0, inner1 = float64(inner0*earlier0)+here0, float64(inner1*earlier1)+here1
+		run0, run1 = min(run0, 0)+int(sums0[l]), min(run1, 0)+int(sums1[l])
+		total0 += float64(right[l] * inner0 * decays[run0-p.least])
+		total1 += float64(right[l] * inner1 * decays[run1-p.least])
+		runs0[l], inners0[l], uptos0[l] = run0, inner0, total0
+		runs1[l], inners1[l], uptos1[l] = run1, inner1, total1
+	}
+	rest := float64(p.noColumn * p.decay(-p.least))
+	a.upto[columns], b.upto[columns] = total0+rest, total1+rest
+}
+
 // weighColumns fills colWeights from sums, and keeps what it has of the first kept columns. Nothing
 // overflows or cancels: each inner sum is kept relative to its largest term's exponential.
 func (p *rectangleProfile) weighColumns(kept int) {
 	s := &p.colWeights
-	s.run, s.inner, s.upto = s.run[:kept], s.inner[:kept], s.upto[:kept]
-	run, inner, total := 0, 0.0, 0.0
-	if kept > 0 {
-		run, inner, total = s.run[kept-1], s.inner[kept-1], s.upto[kept-1]
-	}
+	run, inner, total := s.from(kept, len(p.sums))
 	for l, gain := range p.sums[kept:] {
 		// If run < 0, the intervals that start earlier weigh more than the one that starts here; else
 		// less. The heavier ones' decay is that of 0, which is 1. The processor would often guess a
@@ -148,9 +212,19 @@ func (p *rectangleProfile) weighColumns(kept int) {
 		inner = float64(inner*earlier) + here
 		run = min(run, 0) + int(gain)
 		total += float64(p.rightCols[kept+l] * inner * p.decays[run-p.least])
-		s.run, s.inner, s.upto = append(s.run, run), append(s.inner, inner), append(s.upto, total)
+		s.run[kept+l], s.inner[kept+l], s.upto[kept+l] = run, inner, total
 	}
-	s.upto = append(s.upto, total+float64(p.noColumn*p.decay(-p.least)))
+	s.upto[len(p.sums)] = total + float64(p.noColumn*p.decay(-p.least))
+}
+
+// from makes room for so many columns, and returns what s has of the last of the first kept ones.
+func (s *columnWeights) from(kept, columns int) (run int, inner, total float64) {
+	s.run, s.inner = slices.Grow(s.run[:0], columns)[:columns], slices.Grow(s.inner[:0], columns)[:columns]
+	s.upto = slices.Grow(s.upto[:0], columns+1)[:columns+1]
+	if kept == 0 {
+		return 0, 0, 0
+	}
+	return s.run[kept-1], s.inner[kept-1], s.upto[kept-1]
 }
 
 // decay implements thinned.
