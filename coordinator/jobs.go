@@ -219,11 +219,14 @@ func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	case t == 0:
 		most = min(most, pilot)
 	default:
-		best = max(best, float64(d.slots)/jobRate)
-		most = max(1, int(min(float64(most), best/t)))
-		parts := max(d.slots/max(1, d.grid.ready.Len()), min(d.slots, leastParts))
+		large := float64(d.slots) / jobRate
+		most = max(1, int(min(float64(most), max(best, large)/t)))
+		parts, floor := d.slots/max(1, d.grid.ready.Len()), 0
+		if few := min(d.slots, leastParts); parts < few {
+			parts, floor = few, int(large/leastParts/t) // of many cells, for a disk to bear all their jobs
+		}
 		if share := (b.Count + parts - 1) / parts; float64(share)*t > least {
-			most = min(most, share) // every slot gets its part of a small block
+			most = min(most, max(share, floor)) // every slot gets its part of a small block
 		}
 	}
 	b.Count = min(b.Count, most)

@@ -76,6 +76,7 @@ func TestCut(t *testing.T) {
 		"a large fleet":       {seconds: 100, block: 50000, slots: 2048, cells: 100, want: 80},
 		"shared by cells":     {seconds: 100, block: 500, slots: 2048, cells: 100, want: 25},
 		"more cells":          {seconds: 100, block: 500, slots: 2048, cells: 10000, want: 32},
+		"small blocks":        {seconds: 100, block: 50, slots: 2048, cells: 10000, want: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := listCell(t, 50000, 10)

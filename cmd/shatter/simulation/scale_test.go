@@ -3,6 +3,7 @@ package simulation
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,13 +35,15 @@ var (
 	scaleCells  = flag.Int("scale.cells", 100, "number of cells of the sweep")
 	scaleTrials = flag.Int("scale.trials", 10_000, "number of trials of the sweep; searches: of each cell, at most")
 	scaleEach   = flag.Duration("scale.each", 0, "time that a trial takes")
+	scaleLose   = flag.Int("scale.lose", 0, "slots whose process is killed when a third of the trials is in, beyond scale.slots")
 	scaleFind   = flag.Bool("scale.find", false, "cells search for n_star, which takes fewer trials")
 )
 
 // BenchmarkScale runs one sweep on a fleet: the coordinator in this process, a NATS server with the
 // configuration of deploy/nats.conf in another one, and all workers, whose trials are slept, in a third
-// one. What it reports are processor times and memory, which other work on the machine does not change
-// much. Run it with -benchtime 1x, and the sizes as flags.
+// one, or in a fourth one if they are to be lost. What it reports are processor times and memory, which
+// other work on the machine does not change much, and the part of the slots' time that trials took. The
+// result has to be that of one worker in this process. Run it with -benchtime 1x, and the sizes as flags.
 func BenchmarkScale(b *testing.B) {
 	for b.Loop() {
 		scale(b)
@@ -52,9 +56,18 @@ func scale(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	url, endServer := startPart(b, dir, "server", config)
-	_, endWorkers := startPart(b, dir, "workers", url, strconv.Itoa(*scaleSlots), strconv.Itoa(*scaleWorker),
-		scaleEach.String())
+	url, _, endServer := startPart(b, dir, "server", config)
+	each := scaleEach.String()
+	_, _, endWorkers := startPart(b, dir, "workers", url, "w", strconv.Itoa(*scaleSlots), strconv.Itoa(*scaleWorker), each)
+	lose := func() {}
+	if *scaleLose > 0 {
+		_, lost, _ := startPart(b, dir, "workers", url, "lost", strconv.Itoa(*scaleLose), strconv.Itoa(*scaleWorker), each)
+		lose = sync.OnceFunc(func() {
+			if err := lost.Kill(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
 	conn, err := bus.Dial(b.Context(), url, bus.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -64,11 +77,17 @@ func scale(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	meter, before := &coordinator.Meter{}, usage(b)
+	meter, before, began := &coordinator.Meter{}, usage(b), time.Now()
 	var working syscall.Rusage // when the last trial was taken in
+	var took time.Duration     // until then
 	s, err := coordinator.Run(b.Context(), coordinator.Config{
 		Folder: f, Conn: conn, Digests: codes, Meter: meter, Slots: *scaleSlots,
-		Progress: func(coordinator.Progress) { working = usage(b) },
+		Progress: func(p coordinator.Progress) {
+			working, took = usage(b), time.Since(began)
+			if *scaleLose > 0 && p.Trials > int64(*scaleTrials/3) {
+				lose()
+			}
+		},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -93,12 +112,46 @@ func scale(b *testing.B) {
 	} {
 		b.ReportMetric(float64(x.took.Microseconds())/trials, x.name+"-cpu-us/trial")
 	}
+	if *scaleEach > 0 {
+		b.ReportMetric(100*trials*scaleEach.Seconds()/took.Seconds()/float64(*scaleSlots), "%-of-slots")
+	}
 	b.ReportMetric(float64((processor(working)-processor(before)).Microseconds())/float64(counts.Sent),
 		"coordinator-cpu-us/job")
 	b.ReportMetric(float64(working.Maxrss)/1024, "coordinator-MB")
 	b.ReportMetric(float64(after.Maxrss)/1024, "with-result-MB")
 	b.ReportMetric(float64(ns.Maxrss)/1024, "server-MB")
 	b.ReportMetric(float64(workers.Maxrss)/1024, "workers-MB")
+	if want := localDigest(b, filepath.Join(dir, "local")); s.Digest != want {
+		b.Errorf("digest %.12s, that of one worker is %.12s", s.Digest, want)
+	}
+}
+
+// localDigest runs the sweep with one worker and a server in this process, and returns its digest.
+func localDigest(b *testing.B, dir string) string {
+	ns, err := bus.Embed(bus.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ns.Shutdown()
+	conn, err := ns.Dial(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	f, err := folder.Claim(dir, scalePlan(), folder.Mode{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	ctx, end := context.WithCancel(b.Context())
+	var working errgroup.Group
+	working.Go(func() error { return runWorker(ctx, conn, "local", 1, 0) })
+	s, err := coordinator.Run(b.Context(), coordinator.Config{Folder: f, Conn: conn, Digests: codes})
+	end()
+	if err := errors.Join(err, working.Wait()); err != nil {
+		b.Fatal(err)
+	}
+	return s.Digest
 }
 
 // scalePlan returns the plan of a sweep of the size that the flags want.
@@ -129,7 +182,7 @@ const partVariable = "SHATTER_SCALE_PART"
 
 // startPart starts a part of the fleet as a process of its own, in which this program runs beFleet, and
 // returns the line that it prints when it is ready. end ends it and returns what it has used.
-func startPart(b *testing.B, dir string, part ...string) (ready string, end func() syscall.Rusage) {
+func startPart(b *testing.B, dir string, part ...string) (ready string, p *os.Process, end func() syscall.Rusage) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0]) // until its stdin is closed
 	cmd.Env = append(os.Environ(), partVariable+"="+strings.Join(part, " "))
@@ -148,7 +201,7 @@ func startPart(b *testing.B, dir string, part ...string) (ready string, end func
 	if ready, err = bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		b.Fatalf("start %s: %v", part[0], err)
 	}
-	return strings.TrimSpace(ready), func() syscall.Rusage {
+	return strings.TrimSpace(ready), cmd.Process, func() syscall.Rusage {
 		_ = stdin.Close()
 		if err := cmd.Wait(); err != nil {
 			b.Fatalf("end %s: %v", part[0], err)
@@ -167,22 +220,22 @@ func beFleet(part []string) error {
 	if part[0] == "server" {
 		return beServer(ctx, part[1])
 	}
-	slots, err := strconv.Atoi(part[2])
+	slots, err := strconv.Atoi(part[3])
 	if err != nil {
 		return err
 	}
-	perWorker, err := strconv.Atoi(part[3])
+	perWorker, err := strconv.Atoi(part[4])
 	if err != nil {
 		return err
 	}
-	each, err := time.ParseDuration(part[4])
+	each, err := time.ParseDuration(part[5])
 	if err != nil {
 		return err
 	}
 	fmt.Println("ready")
 	var workers errgroup.Group
 	for i := 0; slots > 0; i++ {
-		name, mine := "w"+strconv.Itoa(i), min(slots, perWorker)
+		name, mine := part[2]+strconv.Itoa(i), min(slots, perWorker)
 		workers.Go(func() error { return beWorker(ctx, part[1], name, mine, each) })
 		slots -= mine
 	}
@@ -218,6 +271,10 @@ func beWorker(ctx context.Context, url, name string, slots int, each time.Durati
 		return err
 	}
 	defer conn.Close()
+	return runWorker(ctx, conn, name, slots, each)
+}
+
+func runWorker(ctx context.Context, conn *bus.Conn, name string, slots int, each time.Duration) error {
 	plugins := map[string]host.Command{}
 	for _, code := range codes {
 		plugins[code] = host.Command{}
