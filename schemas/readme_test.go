@@ -24,7 +24,8 @@ import (
 //go:generate go test -run TestGeneratedSections -update .
 
 // sections are the generated parts of the documents, by the word that follows "begin generated:". A
-// section "example FILE" is the text of that file.
+// section "example FILE" shows the program in that file, and "copy of FILE" is the text of one that another test
+// keeps current.
 var sections = map[string]func(t *testing.T) string{
 	"keys":        keyTables,
 	"classes":     classTable,
@@ -64,8 +65,14 @@ func TestGeneratedSections(t *testing.T) {
 
 func generateSection(t *testing.T, name string) string {
 	if file, ok := strings.CutPrefix(name, "example "); ok {
-		language := map[string]string{".go": "go", ".py": "python"}[filepath.Ext(file)]
+		language, ok := map[string]string{".go": "go", ".py": "python"}[filepath.Ext(file)]
+		if !ok {
+			t.Fatalf("section %q: an example in no known language", name)
+		}
 		return "```" + language + "\n" + testkit.ReadFile(t, filepath.Join("..", file)) + "```\n"
+	}
+	if file, ok := strings.CutPrefix(name, "copy of "); ok {
+		return testkit.ReadFile(t, filepath.Join("..", file))
 	}
 	generate, ok := sections[name]
 	if !ok {

@@ -92,26 +92,26 @@ func seen(s *algo.Setting[params]) float64 {
 var boundCases = []boundCase{
 	{"sound", algo.Learn, "",
 		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s), algo.TargetInClass) }},
-	{"unknown premise", algo.Learn, `bound "b" has the premise "no-noise", which does not exist: use target-in-class`,
+	{"states a premise that does not exist", algo.Learn, `bound "b" has the premise "no-noise", which does not exist: use target-in-class`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s), algo.TargetInClass, "no-noise") }},
-	{"premise twice", algo.Learn, `bound "b" states the premise "target-in-class" twice`,
+	{"states a premise twice", algo.Learn, `bound "b" states the premise "target-in-class" twice`,
 		func(s *algo.Setting[params]) algo.Bound {
 			return stated(sound(s), algo.TargetInClass, algo.TargetInClass)
 		}},
-	{"no source", algo.Learn, `bound "b" of source "" is 1: a source and a positive number (or +Inf) are needed`,
+	{"states a bound without a source", algo.Learn, `bound "b" of source "" is 1: a source and a positive number (or +Inf) are needed`,
 		func(s *algo.Setting[params]) algo.Bound { return algo.Bound{Name: "b", Value: 1} }},
 	{"no regret", algo.Online, "",
 		func(*algo.Setting[params]) algo.Bound { return stated(0) }},
 
 	{"mistakes", algo.Online, "", inUnit(algo.Mistakes)},
-	{"regret of a sample", algo.Learn, `bound "b" has the unit "regret": in the task learn use examples`,
+	{"states a regret in the task learn", algo.Learn, `bound "b" has the unit "regret": in the task learn use examples`,
 		inUnit(algo.Regret)},
-	{"sample of a game", algo.Online, `bound "b" has the unit "examples": in the task online use regret or mistakes`,
+	{"states examples in the task online", algo.Online, `bound "b" has the unit "examples": in the task online use regret or mistakes`,
 		inUnit(algo.Examples)},
-	{"unknown unit", algo.Online, `bound "b" has the unit "rounds": in the task online use regret or mistakes`,
+	{"has a unit that does not exist", algo.Online, `bound "b" has the unit "rounds": in the task online use regret or mistakes`,
 		inUnit("rounds")},
 
-	{"any labels", algo.Learn, `bound "b" does not say what it takes the labels to be: state the premise ` +
+	{"does not say what labels are taken to be", algo.Learn, `bound "b" does not say what it takes the labels to be: state the premise ` +
 		`target-in-class, or best-reference where it is on the excess over the best hypothesis`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s)) }},
 	{"printed", algo.Learn, "",
@@ -125,7 +125,7 @@ var boundCases = []boundCase{
 			return b
 		}},
 
-	{"depends on the target", algo.Learn, `bound "b" is 24 where problem.realizable is set and 240 where it is not: ` +
+	{"depends on the target, and does not say so", algo.Learn, `bound "b" is 24 where problem.realizable is set and 240 where it is not: ` +
 		`state the premise target-in-class`,
 		func(s *algo.Setting[params]) algo.Bound {
 			if s.Problem.Realizable {
@@ -191,10 +191,10 @@ var boundCases = []boundCase{
 			return stated(3/s.Alpha, algo.TargetInClass, algo.CleanLabels, algo.ExactError)
 		}},
 
-	{"queries that react", algo.Predict, `bound "b" is 150 where Setting.sees is "nothing" and 180 where it is "past": ` +
+	{"depends on what an adversary of queries sees, and does not say so", algo.Predict, `bound "b" is 150 where Setting.sees is "nothing" and 180 where it is "past": ` +
 		`state the premise fixed-beforehand or unseen-answer`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(seen(s), algo.TargetInClass) }},
-	{"truths that react", algo.Online, `bound "b" is 180 where Setting.sees is "past" and 200 where it is "answers": ` +
+	{"depends on what an adversary of rounds sees, and does not say so", algo.Online, `bound "b" is 180 where Setting.sees is "past" and 200 where it is "answers": ` +
 		`state the premise fixed-beforehand or unseen-answer`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(max(180, seen(s))) }},
 	{"truths that react, and it says so", algo.Online, "",

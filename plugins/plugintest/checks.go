@@ -40,6 +40,7 @@ var allChecks = []struct {
 	{"cancellation", true, quiet(checks.checkCancellation)},
 	{"resources", true, checks.checkResources},
 	{"goroutines", true, quiet(checks.checkGoroutines)},
+	{"data-races", true, quiet(checks.checkRaces)}, // the last: it looks at what all others made the plugin do
 }
 
 // quiet makes a check of one that has nothing to tell but its error.

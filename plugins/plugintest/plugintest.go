@@ -10,8 +10,8 @@
 // [-1, +1]; asked twice, or in pieces, a model answers the same; a predictor can be asked between its
 // queries, and answers them as it then says it will; small and large inputs do no harm; wrong
 // parameters are refused; the guarantee of a private algorithm keeps every budget that it accepts;
-// bounds state what they take for granted; borrowed memory is neither kept nor written to; and
-// nothing keeps running when a session is over.
+// bounds state what they take for granted; borrowed memory is neither kept nor written to; nothing
+// keeps running when a session is over; and, where it was built with -race, no data race is reported.
 //
 // The tests go through a real process that is started and supervised as in a sweep: Run starts the
 // test binary again to be the plugin. They need problems that the algorithm accepts. Without
@@ -87,7 +87,7 @@ type Options struct {
 }
 
 // Version is that of the suite. It grows when a check is added, or becomes stricter.
-const Version = 2
+const Version = 3
 
 // Checks lists the names of the checks, which stay the same.
 func Checks() []string {
@@ -196,7 +196,8 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 		group.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			s := &suite{ctx: ctx, command: c, algorithm: a, probed: probed, options: o, report: report}
+			s := &suite{ctx: ctx, algorithm: a, probed: probed, options: o, report: report}
+			s.command, s.races = watched(c)
 			defer s.stop()
 			results[i] = s.run()
 		})

@@ -30,7 +30,14 @@ func TestMain(m *testing.M) {
 				return
 			}
 		}
-		algo.Serve(faulty[role], probe)
+		for _, f := range faults {
+			if f.bug == role {
+				if role == printsFirst {
+					fmt.Println("hello")
+				}
+				algo.Serve(f.plugin, probe)
+			}
+		}
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -160,15 +167,53 @@ func (ofFirst) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	return nil
 }
 
-// faulty holds algorithms by the name of the check that must find them, up to spaces.
-var faulty = map[string]algo.Plugin{
-	"answers ": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps the sample itself
+// fault is a bug that an author may make.
+type fault struct {
+	check  string // that has to find it
+	bug    string // what the algorithm does, for people; no two are alike
+	plugin algo.Plugin
+}
+
+// printsFirst is the bug of a program that prints before Serve.
+const printsFirst = "prints before Serve"
+
+// faults lists planted bugs in the order of the checks.
+var faults = []fault{
+	{"start", "has a name without a family", func() algo.Plugin {
+		a := majority()
+		a.Name = "majority"
+		return a
+	}()},
+	{"start", printsFirst, majority()},
+	{"description", "has a metric that is taken for a regret", func() algo.Plugin {
+		a := majority()
+		a.Metrics = map[string]string{"mean": "", "proved_regret": ""}
+		return a
+	}()},
+	{"setting", "breaks every budget below 2", stating(func(s *algo.Setting[params]) algo.Guarantee {
+		return algo.Guarantee{Pure: true, Epsilon: 2, Source: "Theorem 1"}
+	})},
+	{"setting", "is pure, with a delta", stating(func(s *algo.Setting[params]) algo.Guarantee {
+		return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Delta: s.Delta, Source: "Theorem 1"}
+	})},
+	{"setting", "ends the process", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		os.Exit(3)
+		return nil, nil
+	})},
+	{"setting", "accepts no problem", func() algo.Plugin {
+		a := majority()
+		a.Check = func(s *algo.Setting[params]) error {
+			return algo.Invalid("class %q is not mine", s.Problem.Class)
+		}
+		return a
+	}()},
+	{"answers", "keeps the sample as it was passed", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return answer(func([]float64) float64 { return s.Y(0) }), nil
-	}),
-	"answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	})},
+	{"answers", "answers with more than 1", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return answer(func([]float64) float64 { return 1.01 }), nil
-	}),
-	"answers  ": func() algo.Plugin { // private labels, and answers with a mean
+	})},
+	{"answers", "is private, and answers with a mean", func() algo.Plugin {
 		a := majority()
 		a.Guarantee = func(s *algo.Setting[params]) (algo.Guarantee, error) {
 			return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Source: "Theorem 1"}, nil
@@ -177,93 +222,32 @@ var faulty = map[string]algo.Plugin{
 			return answer(func([]float64) float64 { return 0.37 }), nil
 		}
 		return a
-	}(),
-	"same-seed-same-answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
-		v := rand.Float64()
-		return answer(func([]float64) float64 { return v }), nil
-	}),
-	"trials-are-alone": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
-		state = (3*state + int(s.X(0)[0])) % 1000
-		v := float64(state) / 1000
-		return answer(func([]float64) float64 { return v }), nil
-	}),
-	"twice-and-in-pieces": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
-		asked := 0.0
-		return answer(func([]float64) float64 { asked++; return 1 / asked }), nil
-	}),
-	"borrowed-memory": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
-		kept := s.Xs()
-		return answer(func([]float64) float64 { return kept[0] / 1024 }), nil
-	}),
-	"queries": playing(func(first *[]float64, x []float64) float64 { // keeps a view of its first query
-		if *first == nil {
-			*first = x
-		}
-		return (*first)[0]
-	}),
-	"states": playing(func(*[]float64, []float64) float64 { return math.Inf(-1) }), // sleeps while it is asked
-	"small-and-large": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
-		v := s.Y(1)
-		return answer(func([]float64) float64 { return v }), nil
-	}),
-	"parameters": func() algo.Plugin {
-		a := majority()
-		a.Check = func(s *algo.Setting[params]) error { s.Params.Flip = (s.Params.Flip + 1) / 2; return nil }
-		return a
-	}(),
-	"setting ": stating(func(s *algo.Setting[params]) algo.Guarantee { // breaks every budget below 2
-		return algo.Guarantee{Pure: true, Epsilon: 2, Source: "Theorem 1"}
-	}),
-	"guarantee ": stating(func(s *algo.Setting[params]) algo.Guarantee { // is no number above epsilon 2
-		return algo.Guarantee{Epsilon: math.Sqrt(2 - s.Epsilon), Source: "Theorem 1"}
-	}),
-	"guarantee  ": stating(func(s *algo.Setting[params]) algo.Guarantee { // grows as the budget shrinks
-		return algo.Guarantee{Pure: true, Epsilon: min(0.1/s.Epsilon, s.Epsilon), Source: "Theorem 1"}
-	}),
-	"guarantee   ": stating(func(s *algo.Setting[params]) algo.Guarantee { // its mu gives no such delta
-		return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Mu: s.Epsilon, Source: "Theorem 1"}
-	}),
-	"setting  ": stating(func(s *algo.Setting[params]) algo.Guarantee { // is pure, with a delta
-		return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Delta: s.Delta, Source: "Theorem 1"}
-	}),
-	"guarantee    ": stating(func(s *algo.Setting[params]) algo.Guarantee { // follows from nothing below epsilon 1
-		g := algo.Guarantee{Pure: true, Epsilon: s.Epsilon}
-		if s.Epsilon >= 1 {
-			g.Source = "Theorem 1"
-		}
-		return g
-	}),
-	"guarantee": stating(func(s *algo.Setting[params]) algo.Guarantee { // ignores a delta of 0
-		return algo.Guarantee{Epsilon: s.Epsilon, Delta: max(s.Delta, 1e-12), Source: "Theorem 1"}
-	}),
-	"bounds": func() algo.Plugin {
-		a := majority()
-		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {
-			return []algo.Bound{{Name: "b", Value: 1}}, nil
-		}
-		return a
-	}(),
-	"answers   ": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // writes to its sample
+	}()},
+	{"answers", "writes to its sample", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		s.Xs()[0] = 0
 		return constantly(0), nil
-	}),
-	"answers    ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // is no number
+	})},
+	{"answers", "answers with NaN", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return constantly(math.NaN()), nil
-	}),
-	"answers     ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // leaves points out
+	})},
+	{"answers", "leaves points out", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return nothing{}, nil
-	}),
-	"answers      ": learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) { // has no such metric
+	})},
+	{"answers", "reports a metric that it does not declare", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
 		t.Report("loss", 1)
 		return constantly(0), nil
-	}),
-	"answers       ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // returns nothing
+	})},
+	{"answers", "returns no model", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return nil, nil
-	}),
-	"same-seed-same-answers ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // seeds by the clock
+	})},
+	{"same-seed-same-answers", "draws from another generator", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		v := rand.Float64()
+		return answer(func([]float64) float64 { return v }), nil
+	})},
+	{"same-seed-same-answers", "takes its seed from the clock", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return constantly(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)).Float64()), nil
-	}),
-	"same-seed-same-answers  ": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // order of a map
+	})},
+	{"same-seed-same-answers", "takes the first key of a map", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		places := map[int]float64{}
 		for i := range s.Len() {
 			places[i] = float64(i) / float64(s.Len())
@@ -272,83 +256,166 @@ var faulty = map[string]algo.Plugin{
 			return constantly(v), nil
 		}
 		return nil, nil
-	}),
-	"trials-are-alone ": learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) { // shares a generator
+	})},
+	{"trials-are-alone", "computes with what earlier trials left in a package variable", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+		state = (3*state + int(s.X(0)[0])) % 1000
+		v := float64(state) / 1000
+		return answer(func([]float64) float64 { return v }), nil
+	})},
+	{"trials-are-alone", "shares the generator of its first trial", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
 		if shared == nil {
 			shared = t.Rand
 		}
 		return constantly(shared.Float64()), nil
-	}),
-	"twice-and-in-pieces ": learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) { // draws at each answer
+	})},
+	{"twice-and-in-pieces", "counts how often it was asked", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		asked := 0.0
+		return answer(func([]float64) float64 { asked++; return 1 / asked }), nil
+	})},
+	{"twice-and-in-pieces", "draws at each answer", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
 		return answer(func([]float64) float64 { return t.Rand.Float64() }), nil
-	}),
-	"setting   ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // ends the process
-		os.Exit(3)
-		return nil, nil
-	}),
-	"order-of-points": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	})},
+	{"order-of-points", "answers all points as the first one of the call", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return ofFirst{}, nil
-	}),
-	"resources": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps all samples, and more
+	})},
+	{"queries", "keeps a view of its first query", playing(func(first *[]float64, x []float64) float64 {
+		if *first == nil {
+			*first = x
+		}
+		return (*first)[0]
+	})},
+	{"states", "sleeps while it is asked, and answers queries otherwise", playing(func(*[]float64, []float64) float64 { return math.Inf(-1) })},
+	{"borrowed-memory", "keeps a view of its sample", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+		kept := s.Xs()
+		return answer(func([]float64) float64 { return kept[0] / 1024 }), nil
+	})},
+	{"small-and-large", "reads a second example where there is one", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+		v := s.Y(1)
+		return answer(func([]float64) float64 { return v }), nil
+	})},
+	{"parameters", "changes resolved parameters again", func() algo.Plugin {
+		a := majority()
+		a.Check = func(s *algo.Setting[params]) error { s.Params.Flip = (s.Params.Flip + 1) / 2; return nil }
+		return a
+	}()},
+	{"guarantee", "states an epsilon that is no number above 2", stating(func(s *algo.Setting[params]) algo.Guarantee {
+		return algo.Guarantee{Epsilon: math.Sqrt(2 - s.Epsilon), Source: "Theorem 1"}
+	})},
+	{"guarantee", "states a guarantee that grows as the budget shrinks", stating(func(s *algo.Setting[params]) algo.Guarantee {
+		return algo.Guarantee{Pure: true, Epsilon: min(0.1/s.Epsilon, s.Epsilon), Source: "Theorem 1"}
+	})},
+	{"guarantee", "states a mu that gives another delta", stating(func(s *algo.Setting[params]) algo.Guarantee {
+		return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Mu: s.Epsilon, Source: "Theorem 1"}
+	})},
+	{"guarantee", "names no source below epsilon 1", stating(func(s *algo.Setting[params]) algo.Guarantee {
+		g := algo.Guarantee{Pure: true, Epsilon: s.Epsilon}
+		if s.Epsilon >= 1 {
+			g.Source = "Theorem 1"
+		}
+		return g
+	})},
+	{"guarantee", "states a delta where the budget has none", stating(func(s *algo.Setting[params]) algo.Guarantee {
+		return algo.Guarantee{Epsilon: s.Epsilon, Delta: max(s.Delta, 1e-12), Source: "Theorem 1"}
+	})},
+	{"bounds", "states a bound without a source", func() algo.Plugin {
+		a := majority()
+		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {
+			return []algo.Bound{{Name: "b", Value: 1}}, nil
+		}
+		return a
+	}()},
+	{"asked-together", "states a bound that depends on how often it was asked", func() algo.Plugin {
+		a := majority()
+		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {
+			state++
+			return []algo.Bound{{Name: "b", Source: "Theorem 1", Value: float64(state)}}, nil
+		}
+		return a
+	}()},
+	{"resources", "keeps all samples", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		time.Sleep(leakTime / 2) // so that a round has one trial or two, on any machine
 		hoard = append(hoard, slices.Repeat(s.Xs(), 1000))
 		return answer(func([]float64) float64 { return 0 }), nil
-	}),
-	"resources ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // keeps files open
+	})},
+	{"resources", "leaves files open", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		f, err := os.Open(os.DevNull)
 		files = append(files, f)
 		return answer(func([]float64) float64 { return 0 }), err
-	}),
-	"description": func() algo.Plugin { // a metric that is no regret
-		a := majority()
-		a.Metrics = map[string]string{"mean": "", "proved_regret": ""}
-		return a
-	}(),
-	"goroutines": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	})},
+	{"goroutines", "leaves a goroutine behind", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		go func() { select {} }()
 		return answer(func([]float64) float64 { return 0 }), nil
-	}),
-	"setting": func() algo.Plugin {
-		a := majority()
-		a.Check = func(s *algo.Setting[params]) error {
-			return algo.Invalid("class %q is not mine", s.Problem.Class)
-		}
-		return a
-	}(),
+	})},
+	{"data-races", "writes to a variable in two goroutines", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		done := make(chan struct{})
+		go func() { state = 1; close(done) }()
+		state = 2
+		<-done
+		return constantly(0), nil
+	})},
 }
 
-// TestFindsFaults checks that each faulty algorithm fails its check.
+// TestFindsFaults checks that each faulty algorithm fails its check, and that the page of authors lists all.
 func TestFindsFaults(t *testing.T) {
-	testkit.Serial(t)
-	for role, a := range faulty {
-		want := strings.TrimSpace(role)
-		t.Run(want, func(t *testing.T) {
-			path, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		t.Run(f.check+"/"+f.bug, func(t *testing.T) {
+			if f.check != "data-races" {
+				testkit.Serial(t)
+			}
+			if _, races := watched(host.Command{Path: path}); f.check == "data-races" && races == nil {
+				t.Skip("NOT RUN: the test was not built with -race")
 			}
 			var settings []Setting
-			if want != "setting" {
+			if f.check != "setting" {
 				settings = []Setting{{Problem: problems[0]}}
 			}
 			var failed []string
-			command := host.Command{Path: path, Env: []string{roleVariable + "=" + role}}
+			command := host.Command{Path: path, Env: []string{roleVariable + "=" + f.bug}}
 			for _, r := range Test(t.Context(), command, settings...) {
-				if r.Algorithm != "test/majority" && r.Algorithm != "test/playing" {
+				if r.Algorithm != "test/majority" && r.Algorithm != "test/playing" && r.Check != "start" {
 					t.Errorf("%+v", r)
 				}
 				if r.Err != nil {
 					failed = append(failed, r.Check)
-					if r.Check == want {
+					if r.Check == f.check {
 						t.Log(r.Err)
 					}
 				}
 			}
-			if !slices.Contains(failed, want) {
-				t.Errorf("%T fails %q", a, failed)
+			if !slices.Contains(failed, f.check) {
+				t.Errorf("%T fails %q", f.plugin, failed)
 			}
 		})
 	}
+}
+
+// TestPlantedBugs compares the list of planted bugs with the one that the page of authors shows.
+func TestPlantedBugs(t *testing.T) {
+	found := map[string][]string{}
+	for _, f := range faults {
+		found[f.check] = append(found[f.check], f.bug)
+	}
+	for _, c := range boundCases {
+		if c.want != "" && !slices.Contains(found["bounds"], c.name) {
+			found["bounds"] = append(found["bounds"], c.name)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| check | bugs planted in its tests, each of which it finds |\n| --- | --- |\n")
+	for _, check := range Checks() {
+		if found[check] == nil && check == "cancellation" {
+			found[check] = []string{"none: the host ends a process that goes on"}
+		}
+		if found[check] == nil {
+			t.Errorf("no bug is planted for the check %q", check)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", check, strings.Join(found[check], "; "))
+	}
+	testkit.Golden(t, "planted.md", []byte(b.String()))
 }
 
 func TestNoPlugin(t *testing.T) {
@@ -399,6 +466,25 @@ func TestDraw(t *testing.T) {
 			if p.Class == "halfspace" && norm > 1+1e-12 {
 				t.Errorf("%s: a point of norm %v", p.Class, norm)
 			}
+		}
+	}
+}
+
+// Reports of the race detector are found in what a process prints, however it is cut.
+func TestRaceReports(t *testing.T) {
+	const text = "hello\n==================\nWARNING: DATA RACE\nWrite at 0x00c0001\n  main.learn()\n==================\n" +
+		"between\n==================\nWARNING: DATA RACE\nRead at 0x00c0002\n==================\n"
+	for size := 1; size <= len(text); size++ {
+		r := new(raceReports)
+		for part := range slices.Chunk([]byte(text), size) {
+			_, _ = r.Write(part) // never fails
+		}
+		count, first := r.take()
+		if count != 2 || first != "WARNING: DATA RACE\nWrite at 0x00c0001\n  main.learn()" {
+			t.Fatalf("in parts of %d bytes: %d reports, the first %q", size, count, first)
+		}
+		if count, _ := r.take(); count != 0 {
+			t.Errorf("%d reports are left", count)
 		}
 	}
 }
