@@ -94,9 +94,14 @@ func algorithmsOf(ctx context.Context, all *host.Catalog) ([]algorithmOf, error)
 		if err != nil {
 			return nil, blamePlugin(err)
 		}
-		served[i] = algorithmOf{d, says.Sdk, int(min(says.ProtocolMax, pluginv1.Version))}
+		served[i] = algorithmOf{d, says.Sdk, spoken(says)}
 	}
 	return served, nil
+}
+
+// spoken returns the version of the protocol that this binary speaks with a plugin.
+func spoken(says *pluginv1.DescribeResponse) int {
+	return int(min(says.GetProtocolMax(), pluginv1.Version))
 }
 
 func pluginListCommand() *cobra.Command {

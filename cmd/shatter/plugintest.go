@@ -16,6 +16,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/plugintest"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // pluginTest holds the flags of plugin test.
@@ -74,7 +75,13 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	}
 	results := options.Test(c.Context(), cmd)
 	if p.format == "json" {
-		if err := writeResults(out, path, results); err != nil {
+		says := new(pluginv1.DescribeResponse)
+		if results[0].Check != "start" {
+			if says, err = all.Describe(c.Context(), path); err != nil {
+				return blamePlugin(err)
+			}
+		}
+		if err := writeResults(out, path, says, results); err != nil {
 			return err
 		}
 	}
@@ -228,14 +235,20 @@ type checkReport struct {
 	Seconds   float64 `json:"seconds"`
 }
 
-// writeResults writes all results as JSON.
-func writeResults(w io.Writer, path string, results []plugintest.Result) error {
+// writeResults writes all results as JSON, with what the plugin says of itself, which is empty if it does not start.
+func writeResults(w io.Writer, path string, says *pluginv1.DescribeResponse, results []plugintest.Result) error {
 	report := struct {
-		Plugin  string        `json:"plugin"` // its file; "": built in
-		Digest  string        `json:"digest,omitempty"`
-		Suite   int           `json:"suite"` // version of the checks: it grows when one is added or becomes stricter
-		Results []checkReport `json:"results"`
-	}{Plugin: path, Suite: plugintest.Version}
+		Plugin   string            `json:"plugin"` // its file; "": built in
+		Digest   string            `json:"digest,omitempty"`
+		Suite    int               `json:"suite"` // version of the checks: it grows when one is added or becomes stricter
+		SDK      string            `json:"sdk,omitempty"`
+		Protocol int               `json:"protocol,omitempty"` // the version that is spoken with it
+		Versions map[string]string `json:"versions"`           // of its algorithms
+		Results  []checkReport     `json:"results"`
+	}{Plugin: path, Suite: plugintest.Version, SDK: says.GetSdk(), Protocol: spoken(says), Versions: map[string]string{}}
+	for _, a := range says.GetAlgorithms() {
+		report.Versions[a.GetName()] = a.GetVersion()
+	}
 	if file, err := pluginfile.Read(path); path != "" && err == nil {
 		report.Digest = file.Digest
 	}
