@@ -177,7 +177,7 @@ func sdkVersion() string {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == path && m.Version != "" {
+			if m.Path == path && m.Version != "" && m.Replace == nil { // a checkout in its place has no version
 				version = m.Version
 			}
 		}
