@@ -44,7 +44,7 @@ var conjunctionTargets = Targets{
 	},
 	MiddleDoc: "the conjunction of the first bit and the negation of the second",
 	Parse: func(s Spec, text string) (Hypothesis, error) {
-		if text == nowhere {
+		if text == Nowhere {
 			return Conjunction{s.Dim, 1, 1}, nil
 		}
 		ones, zeros, err := parseMarks(text, s.Dim, "10x")
@@ -53,7 +53,7 @@ var conjunctionTargets = Targets{
 	Write: func(_ Spec, h Hypothesis) string {
 		c := h.(Conjunction)
 		if c.Ones&c.Zeros != 0 {
-			return nowhere
+			return Nowhere
 		}
 		return writeMarks(c.Dim, c.Ones, c.Zeros, "10x")
 	},

@@ -40,7 +40,7 @@ var intervalTargets = Targets{
 	Middle:    func(s Spec) Hypothesis { return middleInterval(s.Domain) },
 	MiddleDoc: "the interval [X/4, 3X/4-1]",
 	Parse: func(s Spec, text string) (Hypothesis, error) {
-		if text == nowhere {
+		if text == Nowhere {
 			return Empty(), nil
 		}
 		return parseInterval(text, s.Domain)

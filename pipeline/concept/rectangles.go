@@ -58,8 +58,8 @@ var rectangleTargets = Targets{
 	Write: func(_ Spec, h Hypothesis) string {
 		sides := make([]string, len(h.(Rectangle)))
 		for k, r := range h.(Rectangle) {
-			if sides[k] = writeInterval(r); sides[k] == nowhere {
-				return nowhere
+			if sides[k] = writeInterval(r); sides[k] == Nowhere {
+				return Nowhere
 			}
 		}
 		return strings.Join(sides, " x ")
@@ -70,7 +70,7 @@ var rectangleTargets = Targets{
 // parseRectangle reads "16..49 x 0..63".
 func parseRectangle(s Spec, text string) (Hypothesis, error) {
 	h := make(Rectangle, s.Dim)
-	if text == nowhere {
+	if text == Nowhere {
 		return h.emptied(), nil
 	}
 	sides := strings.Split(text, "x")

@@ -73,7 +73,7 @@ var stumpTargets = Targets{
 // parseStump reads "x1>=5" or "x1<5", of which x1 is the first number.
 func parseStump(s Spec, text string) (Hypothesis, error) {
 	switch text {
-	case nowhere:
+	case Nowhere:
 		return Stump{s.Dim, 0, math.Inf(1), 1}, nil
 	case everywhere:
 		return Stump{s.Dim, 0, math.Inf(-1), 1}, nil
@@ -99,7 +99,7 @@ func parseStump(s Spec, text string) (Hypothesis, error) {
 // writeStump writes what parseStump reads.
 func writeStump(s Spec, h Hypothesis) string {
 	c := h.(Stump)
-	ends := map[bool]string{true: everywhere, false: nowhere}
+	ends := map[bool]string{true: everywhere, false: Nowhere}
 	switch {
 	case c.T <= 0:
 		return ends[c.Above > 0]

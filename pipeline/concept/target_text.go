@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// nowhere and everywhere are the texts of the functions that are -1 and +1 at all points, where a
+// Nowhere and everywhere are the texts of the functions that are -1 and +1 at all points, where a
 // class has no other text for them.
 const (
-	nowhere    = "nowhere"
+	Nowhere    = "nowhere"
 	everywhere = "everywhere"
 )
 
@@ -75,7 +75,7 @@ func parseInterval(text string, side uint64) (Range, error) {
 // writeInterval writes an interval inside 0..side-1; nothing is nowhere.
 func writeInterval(r Range) string {
 	if r.Lo > r.Hi {
-		return nowhere
+		return Nowhere
 	}
 	return writeWhole(r.Lo) + ".." + writeWhole(r.Hi)
 }

@@ -117,7 +117,10 @@ func anyLaw(t *rapid.T) schemas.Problem {
 	if p.Distribution == "needle" {
 		p.Mass = rapid.Float64Range(1e-9, 1./3).Draw(t, "mass")
 	}
-	if p.Distribution == "agnostic" { // on four points, it turns one
+	if p.Distribution == "agnostic" { // of four points, it turns one of thresholds; of 64, 24 of intervals
+		if p.Class == "intervals" {
+			p.Domain = max(p.Domain, 64)
+		}
 		p.Mass = rapid.Float64Range(0.13, 0.37).Draw(t, "mass")
 	}
 	if p.Noise.Kind = rapid.SampledFrom([]string{"none", "random", "adversarial"}).Draw(t,

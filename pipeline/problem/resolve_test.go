@@ -110,6 +110,12 @@ func TestResolveRefuses(t *testing.T) {
 		{uniformLaw, func(p *schemas.Problem) { p.Domain, p.Test = 4096, 1 },
 			`problem.test: 1: the error is computed exactly here`},
 		{uniformLaw, func(p *schemas.Problem) { p.Test = -1 }, `problem.test: -1 is outside [1, 1000000000]`},
+		{uniformLaw, func(p *schemas.Problem) {
+			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, Mass: 0.25, Target: "nowhere"}
+		}, `problem.target: "nowhere" does not apply to intervals under agnostic: it may be the empty interval`},
+		{uniformLaw, func(p *schemas.Problem) {
+			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, Mass: 0.25, Target: "uniform"}
+		}, `problem.target: "uniform" does not apply to intervals under agnostic: it may be the empty interval`},
 		{skewLaw, func(p *schemas.Problem) { p.Mass = 0.1 },
 			`problem.mass: 0.1 does not apply to halfspace under skew, only to the distributions needle and agnostic; ` +
 				`leave it out, or give each a block of grids`},

@@ -37,6 +37,12 @@ func resolveTarget(p *schemas.Problem, l *law.Law, class concept.Spec) error {
 		return refuse("target", "%v", err)
 	}
 	p.Target = canonical
+	if l.RefuseTarget != nil {
+		if why := l.RefuseTarget(p); why != "" {
+			return refuse("target", "%q does not apply to %s under %s: %s; take another target, such as %s",
+				p.Target, p.Class, l.Name, why, concept.RandomTarget)
+		}
+	}
 	return nil
 }
 

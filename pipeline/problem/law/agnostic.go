@@ -21,6 +21,17 @@ import (
 // because the number L - 2m L/X is positive and the counts are whole. What one gains on the turned
 // points, it loses on the others.
 //
+// For intervals, with a target of L points inside of it and X - L outside, either side is turned as the
+// thresholds' points are, with the numbers of the inside from its left end on, and those of the outside
+// from the target's right end on, where 0 follows X-1. Of the inside about m L/X points are turned, as
+// nearly as fewer than half of either side allow; Up to (X-3)/2 can be,
+// however long the target is. No interval errs less. Where another one meets the target, the two disagree on stretches that
+// begin or end where a side does, and at most half of each such stretch is turned. An interval of k
+// points that does not meet the target has at most k m'/(X-L) of them turned, rounded up, for the m'
+// turned ones outside: at most (k+1)/2, so that it gains at most one point, and it loses at least one
+// on the target, of which fewer than half are turned. So does the empty one. It is no target: an
+// interval that is a turned point would be better than it.
+//
 // For parities and stumps, j is the number that the coordinates of a point in {0..k-1}^d are the digits
 // of, where k is 2 for parities, and X = k^d. Two of their hypotheses disagree on X/k points at least,
 // so that another one errs on X/k - m at least: on no fewer than m where m is at most X/(2k),
@@ -34,24 +45,33 @@ var agnostic = Law{
 	Doc: "as uniform, but points of total weight mass, spread evenly, bear the other label: " +
 		"no hypothesis has a smaller error than the target's, which is mass, rounded to a whole number of points",
 	Fits: func(class string) bool {
-		return class == concept.Thresholds || class == concept.Parities || class == concept.Stumps
+		return onLine(class) || class == concept.Parities || class == concept.Stumps
 	},
 	Keys: []*Key{&mass},
 	LeastDomain: func(class string) uint64 {
-		if class == concept.Stumps {
+		switch class {
+		case concept.Stumps:
 			return 2
+		case concept.Intervals:
+			return 5
 		}
 		return 4
 	},
-	LeastDim:   2,
+	LeastDim: 2,
+	RefuseTarget: func(p *schemas.Problem) string {
+		if p.Class == concept.Intervals && (p.Target == concept.UniformTarget || p.Target == concept.Nowhere) {
+			return "it may be the empty interval, and one that is a turned point is better than that"
+		}
+		return ""
+	},
 	LeastError: func(p *schemas.Problem) float64 { return float64(turned(p)) / float64(points(p)) },
 	Size:       func(p *schemas.Problem) float64 { return float64(points(p)) },
 	open: func(p *schemas.Problem, class concept.Spec) Opened {
 		target := targets(p, class)
 		o := Opened{Sampler: func() Sampler {
 			turning := &turningTarget{own: target(), side: concept.Side(class), points: points(p), turned: turned(p)}
-			if class.Name == concept.Thresholds {
-				turning.threshold = turning.own.(*concept.Box)
+			if onLine(class.Name) {
+				turning.box, turning.bothSides = turning.own.(*concept.Box), class.Name == concept.Intervals
 			}
 			return &uniformSampler{side: concept.Side(class), dim: concept.Width(class), target: turning, design: Fresh}
 		}}
@@ -71,20 +91,30 @@ func turned(p *schemas.Problem) uint64 { return uint64(math.Round(p.Mass * float
 // points returns the number of points of the law agnostic.
 func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(classOf(p))) }
 
+// onLine reports whether the class is one of those that the law agnostic turns from the target's ends on.
+func onLine(class string) bool { return class == concept.Thresholds || class == concept.Intervals }
+
 // outsideAgnostic returns what is wrong with the mass of the law agnostic.
 func outsideAgnostic(p *schemas.Problem) string {
-	if p.Class != concept.Thresholds {
+	if !onLine(p.Class) {
 		return outsideDistance(p)
 	}
 	if !(p.Mass > 0 && p.Mass < 0.5) {
 		return fmt.Sprintf("%v is outside (0, 1/2), the least error of a class whose best hypothesis beats a coin", p.Mass)
 	}
-	if m := turned(p); m < 1 || 2*m >= p.Domain {
-		return fmt.Sprintf("%v of %d points is %d of them, and the law needs at least 1 and fewer than half: take "+
-			"another mass or a larger domain", p.Mass, p.Domain, m)
+	most, words := fewerThanHalf(p.Domain), "fewer than half"
+	if p.Class == concept.Intervals {
+		most, words = (p.Domain-3)/2, "fewer than half inside and outside of any interval"
+	}
+	if m := turned(p); m < 1 || m > most {
+		return fmt.Sprintf("%v of %d points is %d of them, and the law needs at least 1 and %s, which is at most %d: take "+
+			"another mass or a larger domain", p.Mass, p.Domain, m, words, most)
 	}
 	return ""
 }
+
+// fewerThanHalf returns the largest number below n/2, or 0.
+func fewerThanHalf(n uint64) uint64 { return (max(n, 1) - 1) / 2 }
 
 // outsideDistance returns what is wrong with the mass for a class whose hypotheses are so far from one
 // another that any points can be turned.
@@ -106,7 +136,8 @@ func outsideDistance(p *schemas.Problem) string {
 // turningTarget labels points as a hypothesis does, and some of them the other way.
 type turningTarget struct {
 	own            concept.Target
-	threshold      *concept.Box // own, +1 from Low[0] on; nil for other classes
+	box            *concept.Box // own of a class on the line, +1 from Low[0] to High[0]; nil for other classes
+	bothSides      bool         // inside and outside of the box have turned points of their own
 	side           uint64       // k
 	points, turned uint64       // X and m
 }
@@ -116,34 +147,55 @@ func (t *turningTarget) Begin(r *rand.Rand) { t.own.Begin(r) }
 
 // Label implements concept.Target.
 func (t *turningTarget) Label(x []float64) float64 {
-	y, j := t.own.Label(x), t.number(x)
-	if t.upTo(j+1) > t.upTo(j) {
+	y := t.own.Label(x)
+	if j, m, n := t.number(x); stepsTo(j+1, m, n) > stepsTo(j, m, n) {
 		return -y
 	}
 	return y
 }
 
-// number returns the number j of a point.
-func (t *turningTarget) number(x []float64) (j uint64) {
-	if t.threshold == nil {
+// number returns the number j of a point, among n points of which m are turned.
+func (t *turningTarget) number(x []float64) (j, m, n uint64) {
+	switch {
+	case t.box == nil:
 		for _, digit := range slices.Backward(x) {
 			j = j*t.side + uint64(digit)
 		}
-		return j
+		return j, t.turned, t.points
+	case t.bothSides:
+		return t.numberOfSide(uint64(x[0]))
 	}
-	if low := t.threshold.Low[0]; x[0] >= low {
-		return uint64(x[0]) - uint64(low)
+	return after(uint64(x[0]), uint64(t.box.Low[0]), t.points), t.turned, t.points
+}
+
+// numberOfSide returns the number j of a point among the n that an interval labels alike, of which m
+// are turned.
+func (t *turningTarget) numberOfSide(x uint64) (j, m, n uint64) {
+	low, end := uint64(t.box.Low[0]), uint64(t.box.High[0])+1
+	inside, outside := end-low, t.points-(end-low)
+	m = stepsTo(inside, t.turned, t.points)
+	m = min(max(m+fewerThanHalf(outside), t.turned)-fewerThanHalf(outside), fewerThanHalf(inside))
+	if low <= x && x < end {
+		return x - low, m, inside
 	}
-	return uint64(x[0]) + t.points - uint64(t.threshold.Low[0])
+	return after(x, end, t.points), t.turned - m, outside
+}
+
+// after returns the number of points from the given one up to x, where 0 follows points-1.
+func after(x, from, points uint64) uint64 {
+	if x >= from {
+		return x - from
+	}
+	return x + points - from
 }
 
 // Labels implements concept.Target.
 func (t *turningTarget) Labels(x, y []float64) { concept.LabelEach(x, y, t.Label) }
 
-// upTo returns floor(j m/X + 1/2), the number of turned points among the first j.
-func (t *turningTarget) upTo(j uint64) uint64 {
-	high, low := bits.Mul64(2*j, t.turned)
-	low, carry := bits.Add64(low, t.points, 0)
-	q, _ := bits.Div64(high+carry, low, 2*t.points)
+// stepsTo returns floor(j m/n + 1/2), the number of turned points among the first j of n.
+func stepsTo(j, m, n uint64) uint64 {
+	high, low := bits.Mul64(2*j, m)
+	low, carry := bits.Add64(low, n, 0)
+	q, _ := bits.Div64(high+carry, low, 2*n)
 	return q
 }

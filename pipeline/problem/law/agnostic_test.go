@@ -39,7 +39,7 @@ func checkLeastError(t *testing.T, p schemas.Problem, m uint64) {
 	for threshold := range p.Domain + 1 {
 		least = min(least, errors(threshold))
 	}
-	own := errors(uint64(s.Target().(*turningTarget).threshold.Low[0]))
+	own := errors(uint64(s.Target().(*turningTarget).box.Low[0]))
 	if want := float64(m) / float64(p.Domain); least != m || own != m || LeastError(&p) != want {
 		t.Fatalf("%+v: least error %d, the target's %d, want %d; LeastError %v, want %v", p, least, own, m,
 			LeastError(&p), want)
@@ -71,6 +71,38 @@ func TestAgnosticStumps(t *testing.T) {
 			}
 		}
 		checkLeastErrors(t, concept.Spec{Name: concept.Stumps, Domain: c.domain, Dim: c.dim}, c.most, texts)
+	}
+}
+
+// The same for intervals, of which the empty one is no target, with all that can be turned.
+func TestAgnosticIntervals(t *testing.T) {
+	for domain := uint64(5); domain <= 17; domain++ {
+		var texts []string
+		for low := range domain {
+			for high := low; high < domain; high++ {
+				texts = append(texts, fmt.Sprintf("%d..%d", low, high))
+			}
+		}
+		checkLeastErrors(t, concept.Spec{Name: concept.Intervals, Domain: domain}, (domain-3)/2, texts)
+	}
+}
+
+// Of an interval's inside, as of its outside, the same share is turned as of all points.
+func TestAgnosticIntervalsTurnEvenly(t *testing.T) {
+	p := resolved(t, schemas.Problem{Class: concept.Intervals, Distribution: "agnostic", Domain: concept.MaxDomain,
+		Mass: 0.375, Target: concept.MiddleTarget})
+	s, _, _ := sample(t, p, 1, 2, 0)
+	low, end := float64(p.Domain/4), float64(p.Domain/4*3)
+	for _, from := range []float64{0, low - 8000, low, end - 8000, end, float64(p.Domain) - 8000} {
+		wrong := 0
+		for i := range 8000 {
+			if x := from + float64(i); (low <= x && x < end) != (s.Target().Label([]float64{x}) > 0) {
+				wrong++
+			}
+		}
+		if wrong != 3000 {
+			t.Errorf("%d of 8000 labels from %v on are turned, want 3000", wrong, from)
+		}
 	}
 }
 
@@ -158,6 +190,11 @@ func TestAgnosticRefuses(t *testing.T) {
 		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("mass %v of %d: %v, want %q", c.mass, c.domain, err, c.want)
 		}
+	}
+	p := schemas.Problem{Class: concept.Intervals, Distribution: "agnostic", Domain: 8, Mass: 0.4}
+	if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), "0.4 of 8 points is 3 of them, and the law "+
+		"needs at least 1 and fewer than half inside and outside of any interval, which is at most 2") {
+		t.Errorf("mass 0.4 of 8 for intervals: %v", err)
 	}
 	for _, c := range []struct {
 		dim  int

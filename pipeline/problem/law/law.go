@@ -50,6 +50,10 @@ type Law struct {
 	// OneTarget says why the law is one of the target middle alone; empty: it takes any target.
 	OneTarget string
 
+	// RefuseTarget says why the law does not take the target of a problem, "" where it does; nil: it
+	// takes any.
+	RefuseTarget func(p *schemas.Problem) string
+
 	// LeastError returns the least error of the class, for a law that labels points as no hypothesis of
 	// the class does; nil: its target lies in the class, and the least error is 0.
 	LeastError func(p *schemas.Problem) float64
