@@ -122,6 +122,7 @@ var settings = map[string]int{
 	"online/ftpl-gaussian": 9, "online/ftpl-uniform": 9, "online/ftpl-laplace": 9, "online/ftpl-approximable": 9,
 	"online/ftpl-real": 9,
 	"baseline/prior":   30, "baseline/queries": 12, "boosting/boost": 10,
+	"boosting/private-stumps":     9,
 	"prediction/everlasting-lite": 6, "prediction/offline": 3, "prediction/shrinkage-halfspace": 2,
 }
 

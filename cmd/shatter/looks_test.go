@@ -186,7 +186,7 @@ goal: {alpha: 0.1, beta: 0.1}
 grids:
   - problem: {class: parities, d: 4, distribution: uniform, noise: {kind: random, rate: 0.1}}
     algorithms: [baseline/prior, baseline/erm, expmech/em, expmech/pf, expmech/em-divergence, perturbed/gaussian,
-      perturbed/rspm, perturbed/real, perturbed/public-data]
+      perturbed/rspm, perturbed/real, perturbed/public-data, {use: boosting/private-stumps, rounds: 20}]
     n: [30, 3000]
   - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 200}
     algorithms: [baseline/erm, expmech/em, expmech/pf]

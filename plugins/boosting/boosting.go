@@ -3,14 +3,15 @@
 // Learning via Boosting", 2020, Algorithm 5: HS-StL), and has the algorithms that it is compared
 // with:
 //
-//	boosting/hs-stl        lazy projection of the weights, noisy centering; private
-//	boosting/centering     one round of that; private
-//	boosting/drv           caps by the exponential mechanism, a majority of halfspaces; private
-//	boosting/lazy-bregman  HS-StL without the noise
-//	boosting/bregman       eager projection, without noise
-//	boosting/smooth        SmoothBoost: no projection, no noise
-//	boosting/m-eta         HS-StL on labels that the mechanism itself flips; private
-//	boosting/boost         lazy projection with any weak learner, such as decision stumps, measured
+//	boosting/hs-stl          lazy projection of the weights, noisy centering; private
+//	boosting/centering       one round of that; private
+//	boosting/drv             caps by the exponential mechanism, a majority of halfspaces; private
+//	boosting/lazy-bregman    HS-StL without the noise
+//	boosting/bregman         eager projection, without noise
+//	boosting/smooth          SmoothBoost: no projection, no noise
+//	boosting/m-eta           HS-StL on labels that the mechanism itself flips; private
+//	boosting/boost           lazy projection with any weak learner, such as decision stumps, measured
+//	boosting/private-stumps  the same with a private weak learner for stumps; private
 //
 // They differ in how a round weighs the sample. All else is in booster.
 //
@@ -34,7 +35,7 @@ import (
 
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin {
-	return []algo.Plugin{hsStL(), centering(), lazyBregman(), bregman(), smooth(), drv(), boost(), noised()}
+	return []algo.Plugin{hsStL(), centering(), lazyBregman(), bregman(), smooth(), drv(), boost(), privateStumps(), noised()}
 }
 
 // hsStL returns boosting/hs-stl.

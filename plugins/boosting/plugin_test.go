@@ -14,6 +14,7 @@ func TestPlugins(t *testing.T) {
 	for name, plugin := range map[string]algo.Plugin{
 		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(),
 		"smooth": smooth(), "drv": drv(), "boost": boost(), "m-eta": noised(),
+		"private-stumps": privateStumps(),
 	} {
 		t.Run(name, func(t *testing.T) { plugintest.Run(t, plugin) })
 	}
