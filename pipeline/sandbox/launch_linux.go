@@ -36,6 +36,8 @@ type Launch struct {
 	program Program
 	report  *os.File
 	image   *image
+	group   *group // nil: none
+	noGroup error  // why
 	layers  []Layer
 }
 
@@ -45,7 +47,7 @@ type Launch struct {
 func (p Program) Start() (*Launch, error) {
 	if p.Policy.Mode == Off {
 		cmd := p.command(p.Path, append([]string{p.Path}, p.Args...), p.Files)
-		return &Launch{Cmd: cmd}, startAlone(cmd)
+		return &Launch{Cmd: cmd}, startAlone(cmd, nil)
 	}
 	img, err := openImage(p.Path, p.Digest)
 	if err != nil {
@@ -57,6 +59,7 @@ func (p Program) Start() (*Launch, error) {
 // startImage starts the content of the program's file.
 func (p Program) startImage(img *image) (l *Launch, err error) {
 	l = &Launch{program: p, image: img}
+	l.group, l.noGroup = p.newGroup()
 	for _, set := range namespaceSets() {
 		if err = l.start(set); !set.refusedBy(err) {
 			break
@@ -64,6 +67,7 @@ func (p Program) startImage(img *image) (l *Launch, err error) {
 	}
 	if err != nil {
 		img.release()
+		l.group.remove()
 		return nil, err
 	}
 	return l, nil
@@ -85,16 +89,17 @@ func (p Program) command(path string, args []string, files []*os.File) *exec.Cmd
 // forks is held while a process is started or strays are looked for, which must not take it for one.
 var (
 	forks    sync.Mutex
-	programs = map[int]bool{} // running ones, by process
-	takesIn  bool             // what programs leave behind comes to this process
+	programs = map[int]*group{} // running ones, by process; nil: it has no cgroup
+	takesIn  bool               // what programs leave behind comes to this process
 )
 
-func startAlone(cmd *exec.Cmd) error {
+func startAlone(cmd *exec.Cmd, g *group) error {
+	g.apply(cmd.SysProcAttr)
 	forks.Lock()
 	defer forks.Unlock()
 	err := cmd.Start()
 	if err == nil {
-		programs[cmd.Process.Pid] = true
+		programs[cmd.Process.Pid] = g
 	}
 	return err
 }
@@ -133,7 +138,7 @@ func (l *Launch) start(set namespaces) error {
 	if set.flags == 0 {
 		takeIn()
 	}
-	if err := startAlone(cmd); err != nil {
+	if err := startAlone(cmd, l.group); err != nil {
 		r.Close()
 		return err
 	}
@@ -181,7 +186,7 @@ func (l *Launch) Layers() ([]Layer, error) {
 	if err := reader.Decode(&l.layers); err != nil {
 		return nil, fmt.Errorf("enter the sandbox: %w; --sandbox off goes without", err)
 	}
-	l.layers = append(l.layers, l.image.layer())
+	l.layers = append(l.layers, l.group.layer(l.noGroup), l.image.layer())
 	var f failure
 	switch err := reader.Decode(&f); {
 	case errors.Is(err, io.EOF):

@@ -8,8 +8,10 @@
 //
 // It needs Linux on amd64 or arm64, no privileges and no other program: the binary that this package
 // is linked into executes itself again under the name of [helper], restricts itself, and then
-// executes the program. Elsewhere programs run as they are, and the layers say so. Start reading at
-// [Program].
+// executes the program. Elsewhere programs run as they are, and the layers say so. Where a cgroup v2 is
+// delegated to this process, each program starts in one of its own; this process moves once into one
+// beside those, because the kernel wants it. What a host that was killed leaves there, the next one ends.
+// Start reading at [Program].
 package sandbox
 
 import (
@@ -48,6 +50,7 @@ const (
 	Processes  = "processes"  // all that the program starts ends with it, and with the host
 	Bytes      = "bytes"      // what is executed cannot change after it was looked at
 	Limits     = "limits"     // the kernel bounds files, and those of size and number
+	Group      = "cgroup"     // the kernel bounds memory, processes and CPU of all that it starts together
 )
 
 // required lists the layers without which Require starts nothing.
@@ -128,6 +131,11 @@ type Program struct {
 	Stdout *os.File
 	Stderr *os.File
 	Policy Policy
+
+	// Memory is the number of bytes that it and all that it starts may take, and Threads that of the cores
+	// that it is to use. The layer Group holds them, with some room, and nothing else does. 0: any.
+	Memory  int64
+	Threads int
 }
 
 // ChangedError reports that a file is not the one that was named.

@@ -44,7 +44,7 @@ func Probe(p Policy) (layers []Layer, err error) {
 	if p.Mode == Off {
 		return nil, nil
 	}
-	for _, name := range slices.Concat(required, []string{Mounts, Bytes, Limits}) {
+	for _, name := range slices.Concat(required, []string{Mounts, Group, Bytes, Limits}) {
 		layers = append(layers, Layer{Name: name, How: "there is no sandbox on " + runtime.GOOS + "/" + runtime.GOARCH})
 	}
 	return layers, p.missing(layers)
@@ -64,6 +64,9 @@ func Measure(int, int64, int64) (u Usage, ok bool) { return u, false }
 
 // Kill sends SIGKILL to the group of a program.
 func Kill(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+// OutOfMemory knows nothing here.
+func OutOfMemory(int) bool { return false }
 
 // Forget does nothing here.
 func Forget(int) {}

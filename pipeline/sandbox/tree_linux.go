@@ -111,6 +111,9 @@ func children(pid int) (pids []int) {
 // waited for.
 func Kill(pid int) {
 	_ = unix.Kill(-pid, unix.SIGKILL)
+	forks.Lock()
+	programs[pid].kill()
+	forks.Unlock()
 	pids := tree(pid)
 	for i := range pids { // the program last: until then it takes in those whose parents end
 		_ = unix.Kill(pids[len(pids)-1-i], unix.SIGKILL)
@@ -120,8 +123,16 @@ func Kill(pid int) {
 // Forget ends what a program left behind that has ended and was waited for.
 func Forget(pid int) {
 	forks.Lock()
-	defer forks.Unlock()
+	g := programs[pid]
+	g.kill()
 	delete(programs, pid)
+	endStrays()
+	forks.Unlock()
+	g.remove()
+}
+
+// endStrays ends what programs have left to this process. forks is held.
+func endStrays() {
 	for takesIn {
 		left := strays()
 		for _, p := range left {
@@ -141,8 +152,11 @@ func Forget(pid int) {
 func strays() (pids []int) {
 	ours := filters(os.Getpid())
 	for _, p := range children(os.Getpid()) {
+		if _, known := programs[p]; known || filters(p) <= ours {
+			continue
+		}
 		var size unix.Rlimit
-		if !programs[p] && filters(p) > ours && unix.Prlimit(p, unix.RLIMIT_FSIZE, nil, &size) == nil && size.Max <= maxFile {
+		if unix.Prlimit(p, unix.RLIMIT_FSIZE, nil, &size) == nil && size.Max <= maxFile {
 			pids = append(pids, p)
 		}
 	}

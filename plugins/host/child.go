@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/go-plugin"
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Deadlines of the ways to end a process.
@@ -119,6 +120,7 @@ func (h *child) start() error {
 	program := sandbox.Program{
 		Path: h.command.Path, Args: h.command.Args, Env: h.environment(), Digest: h.command.Digest, Folder: h.dir.path,
 		Stdout: theirs[0], Stderr: theirs[1], Files: append([]*os.File{theirs[2]}, h.files...), Policy: h.command.Sandbox,
+		Memory: h.command.Memory, Threads: h.command.Threads,
 	}
 	started := make(chan error)
 	go func() {
@@ -213,6 +215,10 @@ func (h *child) reap() {
 		h.mu.Lock()
 	}
 	defer h.mu.Unlock()
+	if h.why.cause == "" && sandbox.OutOfMemory(h.cmd.Process.Pid) {
+		h.why = ending{cause: Memory, detail: fmt.Sprintf("it took so much memory at once that the kernel ended it, and the "+
+			"limit is %s (limits.memory)", wording.Bytes(h.command.Memory))}
+	}
 	h.reaped = true
 	h.state = h.cmd.ProcessState.String()
 }

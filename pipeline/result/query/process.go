@@ -71,6 +71,7 @@ func (d *DB) program() (p sandbox.Program, files []os.FileInfo, err error) {
 	read, files, err := d.readable()
 	return sandbox.Program{
 		Path: self, Args: []string{childArg}, Dir: d.dir, Read: append(read, limitsFolder), Policy: d.options.Sandbox,
+		Memory: d.options.ceiling(),
 	}, files, err
 }
 
