@@ -112,8 +112,9 @@ func (s *spec) confine() []Layer {
 	} else if err := restrict(r, version, s.grants()); err != nil {
 		why[Files] = "Landlock: " + err.Error()
 	}
-	if s.has(Syscalls) || s.has(Network) {
-		if err := newFilter(s.has(Syscalls), s.has(Network)).install(); err != nil {
+	cuts := s.has(Files) && !cutsHandled(version)
+	if s.has(Syscalls) || s.has(Network) || cuts {
+		if err := newFilter(s.has(Syscalls), s.has(Network), cuts).install(); err != nil {
 			why[Syscalls] = "seccomp: " + err.Error()
 		}
 	}

@@ -109,3 +109,20 @@ func TestScriptsBytes(t *testing.T) {
 		}
 	}
 }
+
+// A file that a program may read and not write cannot be cut either, not even where Landlock does not ask.
+func TestCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "read")
+	write(t, path, "text")
+	restore := withoutSpaces() // its mounts are read-only
+	defer restore()
+	img, err := openImage(ownFile, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Program{Path: ownFile, Env: []string{roleVariable + "=cut", "CUT=" + path}, Read: []string{path}}
+	text, _ := output(t, p, img)
+	if kept, err := os.ReadFile(path); text != "true true\n" || err != nil || string(kept) != "text" {
+		t.Errorf("%q, %q, %v", text, kept, err)
+	}
+}

@@ -41,6 +41,11 @@ func handledRights(version int) uint64 {
 	return rights
 }
 
+// cutsHandled reports whether a kernel of a version of Landlock asks it before files are cut.
+func cutsHandled(version int) bool {
+	return handledRights(version)&unix.LANDLOCK_ACCESS_FS_TRUNCATE != 0
+}
+
 // ruleset is the kernel's landlock_ruleset_attr.
 type ruleset struct{ files, network, scoped uint64 }
 

@@ -82,8 +82,8 @@ func (f *filter) deny(number uintptr, errno unix.Errno) {
 	f.refuse(errno)
 }
 
-// newFilter returns the filter, with the parts of two layers or without.
-func newFilter(syscalls, network bool) filter {
+// newFilter returns the filter, with the parts of three layers or without.
+func newFilter(syscalls, network, cuts bool) filter {
 	var f filter
 	f.load(offArch)
 	f.ifEqual(auditArch, 1, 0)
@@ -98,6 +98,9 @@ func newFilter(syscalls, network bool) filter {
 	}
 	if network {
 		f.denyNetwork()
+	}
+	if cuts {
+		f.denyCuts()
 	}
 	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW, 0, 0)
 	return f
@@ -143,6 +146,20 @@ func (f *filter) denyNetwork() {
 		f.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, kinds, 0, 0)
 		f.ifEqual(unix.SOCK_STREAM, 2, 0)
 		f.ifEqual(unix.SOCK_SEQPACKET, 1, 0)
+		f.refuse(unix.EACCES)
+		f.load(offNumber)
+	}
+}
+
+// denyCuts refuses to cut files that are not open for writing, which Landlock does from version 3 on.
+func (f *filter) denyCuts() {
+	f.deny(unix.SYS_TRUNCATE, unix.EACCES)
+	f.deny(unix.SYS_OPENAT2, unix.ENOSYS) // its flags cannot be seen here
+	for number, flags := range opens {
+		f.ifEqual(uint32(number), 0, 5)
+		f.load(offArgument(flags))
+		f.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, unix.O_ACCMODE|unix.O_TRUNC, 0, 0)
+		f.ifEqual(unix.O_TRUNC, 0, 1) // and for reading
 		f.refuse(unix.EACCES)
 		f.load(offNumber)
 	}

@@ -11,3 +11,6 @@ const (
 var deniedHere = []uintptr{
 	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT,
 }
+
+// opens lists the system calls that open files by name, each with the number of the argument that has its flags.
+var opens = map[uintptr]uint32{unix.SYS_OPEN: 1, unix.SYS_OPENAT: 2}

@@ -9,3 +9,6 @@ const (
 
 // deniedHere lists the system calls to deny that only this architecture has.
 var deniedHere []uintptr
+
+// opens lists the system calls that open files by name, each with the number of the argument that has its flags.
+var opens = map[uintptr]uint32{unix.SYS_OPENAT: 2}

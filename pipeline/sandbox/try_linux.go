@@ -15,7 +15,7 @@ import (
 // known already.
 func (s *spec) try(landlock int, why map[string]string) []Layer {
 	layers := []Layer{
-		held(Files, why, fmt.Sprintf("Landlock %d", landlock), s.tryFiles()),
+		held(Files, why, fmt.Sprintf("Landlock %d", landlock), s.tryFiles(landlock)),
 		held(Mounts, why, "mount namespace", s.tryMounts()),
 		held(Network, why, "seccomp"+s.space(), tryNetwork()),
 		held(Syscalls, why, "seccomp", trySyscalls()),
@@ -56,7 +56,7 @@ func (s *spec) signals(landlock int) string {
 func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
 // tryFiles reads a folder that everybody may read, and writes where this user may write.
-func (s *spec) tryFiles() string {
+func (s *spec) tryFiles(landlock int) string {
 	if fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); !refused(err) {
 		_ = unix.Close(fd)
 		return "the folder / can be read"
@@ -65,6 +65,9 @@ func (s *spec) tryFiles() string {
 	if err == nil || s.Folder != "" && !refused(err) && !errors.Is(err, unix.EROFS) { // nobody else makes files there
 		_ = unix.Close(fd)
 		return "files can be made outside of its own folder"
+	}
+	if !cutsHandled(landlock) && !refused(unix.Truncate("", 0)) {
+		return "files can be cut that it may not write"
 	}
 	return ""
 }
