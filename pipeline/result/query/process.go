@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 )
@@ -69,6 +71,9 @@ func (d *DB) program() (p sandbox.Program, files []os.FileInfo, err error) {
 		return p, nil, err
 	}
 	read, files, err := d.readable()
+	if err == nil && d.options.Sandbox.Mode != sandbox.Off {
+		err = barred(read)
+	}
 	return sandbox.Program{
 		Path: self, Args: []string{childArg}, Dir: d.dir, Read: append(read, limitsFolder), Policy: d.options.Sandbox,
 		Memory: d.options.ceiling(),
@@ -88,6 +93,39 @@ func (d *DB) readable() (paths []string, files []os.FileInfo, err error) {
 		}
 	}
 	return paths, files, nil
+}
+
+// barred returns an error if a file, or a folder on the way to it, is another user's who alone may read it,
+// and this user is root, who may read all but in the sandbox.
+func barred(paths []string) error {
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		return nil
+	}
+	for _, path := range paths {
+		for right := fs.FileMode(0o444); ; right = 0o111 {
+			info, err := os.Stat(path)
+			if err != nil {
+				return err
+			}
+			owner := info.Sys().(*syscall.Stat_t)
+			allowed := info.Mode() & right & 0o007
+			if owner.Gid == 0 {
+				allowed = info.Mode() & right & 0o070
+			}
+			if owner.Uid == 0 {
+				allowed = info.Mode() & right & 0o700
+			}
+			if allowed == 0 {
+				return fmt.Errorf("only user %d may read %q, and in the sandbox root is a user like any other: ask as that user, "+
+					"or let others read it, or add --sandbox off", owner.Uid, path)
+			}
+			if path == filepath.Dir(path) {
+				break
+			}
+			path = filepath.Dir(path)
+		}
+	}
+	return nil
 }
 
 // launch starts the program with pipes to it, and waits for its end.
