@@ -121,7 +121,7 @@ func runLine(t *testing.T, line string) {
 		return
 	}
 	c := exec.Command("sh", "-c", line)
-	c.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off")
+	c.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
@@ -220,16 +220,19 @@ func TestPluginNewOfRelease(t *testing.T) {
 	}
 	testkit.Long(t)
 	proxy := moduleProxy(t, root, release)
-	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	env, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+	cache, upstream, _ := strings.Cut(strings.TrimSpace(string(env)), "\n")
 	// The test's own module cache stands apart, for the release that it unpacks; libraries come from that of this
-	// machine. What is compiled with -trimpath is in the build cache wherever it was unpacked.
+	// machine, and what that lacks from where it takes its own. What is compiled with -trimpath is in the build cache
+	// wherever it was unpacked.
 	build := exec.Command("go", "build", "-trimpath", "-o", "mine", ".")
 	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod -modcacherw", "GOWORK=off", "GOSUMDB=off",
 		"GOMODCACHE="+filepath.Join(t.TempDir(), "modules"),
-		"GOPROXY=file://"+proxy+",file://"+filepath.Join(strings.TrimSpace(string(cache)), "cache", "download"))
+		"GOPROXY="+strings.Join([]string{
+			"file://" + proxy, "file://" + filepath.Join(cache, "cache", "download"), upstream}, ","))
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

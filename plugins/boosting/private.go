@@ -40,12 +40,12 @@ func privateStumps() algo.Algorithm[PrivateParams] {
 			"the exponential mechanism over all decision stumps of a finite domain.",
 		Metrics: map[string]string{
 			"advantage": "mean over the rounds of the weak learner's advantage (1/2) sum_i p_i y_i h(x_i) " +
-				"under the weights p of its round (not private)",
-			"advantage_min":   "least advantage of a round (not private)",
-			"round_epsilon":   "epsilon that each round spends",
+				"under the weights p of its round (not private) [probability]",
+			"advantage_min":   "least advantage of a round (not private) [probability]",
+			"round_epsilon":   "epsilon that each round spends [nats]",
 			"training_error":  metricError,
-			"margin_quantile": "largest margin y H(x) that fewer than a kappa share of the sample stays below (not private)",
-			"certificate":     metricRegret + " (not private)",
+			"margin_quantile": "largest margin y H(x) that fewer than a kappa share of the sample stays below (not private) [mean answer of h]",
+			"certificate":     metricRegret + " (not private) [mean answer of h]",
 		},
 		Learn: learnPrivate,
 		Check: resolvePrivate,

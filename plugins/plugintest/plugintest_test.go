@@ -317,13 +317,6 @@ var faults = []fault{
 	{"guarantee", "states a delta where the budget has none", stating(func(s *algo.Setting[params]) algo.Guarantee {
 		return algo.Guarantee{Epsilon: s.Epsilon, Delta: max(s.Delta, 1e-12), Source: "Theorem 1"}
 	})},
-	{"bounds", "states a bound without a source", func() algo.Plugin {
-		a := majority()
-		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {
-			return []algo.Bound{{Name: "b", Value: 1}}, nil
-		}
-		return a
-	}()},
 	{"asked-together", "states a bound that depends on how often it was asked", func() algo.Plugin {
 		a := majority()
 		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"sync"
@@ -184,7 +186,29 @@ func (s *sharing) submit(ctx context.Context, r *bus.Registry, x share) {
 // by priority; one is paused and resumed, one is cancelled. What they use is counted by a clock that
 // nothing but sleep moves, so that no machine is too slow. The two that end have the results of runs
 // that nobody disturbed, and then the workers stand still.
-func TestFairness(t *testing.T) { synctest.Test(t, testFairness) }
+//
+// It has a process of its own: what libraries keep in channels for the whole process belongs to the
+// bubble that used it first, and TestSimulation has another one.
+func TestFairness(t *testing.T) {
+	if os.Getenv(aloneVariable) != "" {
+		synctest.Test(t, testFairness)
+		return
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := exec.CommandContext(t.Context(), path, "-test.run=^TestFairness$", "-test.v")
+	alone.Env = append(os.Environ(), aloneVariable+"=1")
+	out, err := alone.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// aloneVariable names the environment variable of a process that has one test to run.
+const aloneVariable = "SHATTER_TEST_ALONE"
 
 func testFairness(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
