@@ -24,8 +24,8 @@ import (
 // For intervals, with a target of L points inside of it and X - L outside, either side is turned as the
 // thresholds' points are, with the numbers of the inside from its left end on, and those of the outside
 // from the target's right end on, where 0 follows X-1. Of the inside about m L/X points are turned, as
-// nearly as fewer than half of either side allow; Up to (X-3)/2 can be,
-// however long the target is. No interval errs less. Where another one meets the target, the two disagree on stretches that
+// nearly as fewer than half of either side allow; up to (X-3)/2 in all can be, however long the target
+// is. No interval errs less. Where another one meets the target, the two disagree on stretches that
 // begin or end where a side does, and at most half of each such stretch is turned. An interval of k
 // points that does not meet the target has at most k m'/(X-L) of them turned, rounded up, for the m'
 // turned ones outside: at most (k+1)/2, so that it gains at most one point, and it loses at least one
