@@ -218,8 +218,8 @@ func (s *shelf) alike(job *trial.Job, most int, wanted func(*trial.Job) bool) (j
 	for _, a := range s.sweeps {
 		for _, h := range a.waiting {
 			j := *h.trial
-			if j.Look != "" || j.Plugin != job.Plugin || j.Cell.DataKey != job.Cell.DataKey || j.Cell.Limits != job.Cell.Limits ||
-				!wanted(&j) {
+			same := j.Plugin == job.Plugin && j.Cell.DataKey == job.Cell.DataKey && j.Cell.Limits == job.Cell.Limits
+			if j.Look != "" || !same || !wanted(&j) {
 				continue
 			}
 			cell := *j.Cell

@@ -231,7 +231,8 @@ func (r *description) write(out io.Writer, reasons bool) error {
 		if b.Order {
 			standing += ", order alone"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", b.Name, counts, standing, cmp.Or(strings.Join(b.Premises, ", "), "-"), b.Source)
+		premises := cmp.Or(strings.Join(b.Premises, ", "), "-")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", b.Name, counts, standing, premises, b.Source)
 	}
 	return w.Flush()
 }

@@ -217,7 +217,8 @@ func sdkOf(file string, info *debug.BuildInfo) (sdkSource, error) {
 // everything that it needs; or of a version, without a go.sum.
 func goModule(module string, sdk sdkSource) (mod, sum []byte, err error) {
 	if sdk.Checkout == "" {
-		return fmt.Appendf(nil, "module %s\n\ngo %s\n\nrequire %s %s\n", module, sdk.release, sdkModule, sdk.Version), nil, nil
+		const form = "module %s\n\ngo %s\n\nrequire %s %s\n"
+		return fmt.Appendf(nil, form, module, sdk.release, sdkModule, sdk.Version), nil, nil
 	}
 	text, err := os.ReadFile(filepath.Join(sdk.Checkout, "go.mod"))
 	if err != nil {

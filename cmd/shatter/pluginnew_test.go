@@ -163,7 +163,8 @@ func TestOwnSDK(t *testing.T) {
 	write(t, filepath.Join(root, "checkout", "go.mod"), "module "+sdkModule+"\n")
 	write(t, filepath.Join(root, "shatter@v0.2.0", "go.mod"), "module "+sdkModule+"\n")
 	write(t, filepath.Join(root, "other", "go.mod"), "module example.com/other\n")
-	checkout, release := sdkSource{Checkout: filepath.Join(root, "checkout")}, sdkSource{Version: "v0.2.0", release: "1.26.0"}
+	checkout := sdkSource{Checkout: filepath.Join(root, "checkout")}
+	release := sdkSource{Version: "v0.2.0", release: "1.26.0"}
 	for _, c := range []struct {
 		file, version string
 		want          sdkSource // zero: none

@@ -63,7 +63,7 @@ func writeManifest(to io.Writer, m schemas.Manifest) error {
 	w.Writer.Write(before)
 	if found && len(resolved) > 0 {
 		w.WriteString(key)
-		w.Write(resolved)
+		_, _ = w.Write(resolved) // Flush returns the first error
 	} else if found {
 		w.WriteString(key + "null")
 	}

@@ -39,7 +39,7 @@ func boost() algo.Algorithm[BoostParams] {
 			"slickness": "kappa n times the largest statistical distance of the final weights from those of a sample " +
 				"with one example replaced by one of its points with either label; Lemma 25 says at most 1 [ratio]",
 			"training_error":  metricError,
-			"margin_quantile": "largest margin y H(x) that fewer than a kappa share of the sample stays below [mean answer of h]",
+			"margin_quantile": metricBelow + " [mean answer of h]",
 			"certificate":     metricRegret + " [mean answer of h]",
 		},
 		Learn: learnBoost,

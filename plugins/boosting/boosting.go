@@ -35,7 +35,9 @@ import (
 
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin {
-	return []algo.Plugin{hsStL(), centering(), lazyBregman(), bregman(), smooth(), drv(), boost(), privateStumps(), noised()}
+	return []algo.Plugin{
+		hsStL(), centering(), lazyBregman(), bregman(), smooth(), drv(), boost(), privateStumps(), noised(),
+	}
 }
 
 // hsStL returns boosting/hs-stl.
@@ -94,6 +96,7 @@ const (
 	metricError    = "what the hypothesis gets wrong, as labelled; a tie is wrong (not private) [share of the sample]"
 	metricQuantile = "largest margin y <w,x> that fewer than a kappa share of the sample stays below (not private) " +
 		inBall
+	metricBelow  = "largest margin y H(x) that fewer than a kappa share of the sample stays below"
 	metricRegret = "fewer than a kappa share of the sample has a margin up to this, by the regret of the rounds"
 	inBall       = "[radius of the ball]" // the unit of a margin y <w,x> for a unit vector w
 )

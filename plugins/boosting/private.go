@@ -44,7 +44,7 @@ func privateStumps() algo.Algorithm[PrivateParams] {
 			"advantage_min":   "least advantage of a round (not private) [probability]",
 			"round_epsilon":   "epsilon that each round spends [nats]",
 			"training_error":  metricError,
-			"margin_quantile": "largest margin y H(x) that fewer than a kappa share of the sample stays below (not private) [mean answer of h]",
+			"margin_quantile": metricBelow + " (not private) [mean answer of h]",
 			"certificate":     metricRegret + " (not private) [mean answer of h]",
 		},
 		Learn: learnPrivate,
@@ -120,7 +120,8 @@ func learnPrivate(ctx context.Context, t *algo.Trial[PrivateParams], sample *alg
 	c, _ := roundEpsilon(p.Rounds, t.Epsilon, t.Delta)
 	mechanism := newStumpMechanism(sample, side, c*b.mass/4)
 	learn := func(signed []float64) hypothesis { return mechanism.draw(signed, t.Rand) }
-	found, advantages, err := b.assemble(ctx, learn, math.Inf(-1)) // an end that depends on the sample would not be private
+	// An end that depends on the sample would not be private.
+	found, advantages, err := b.assemble(ctx, learn, math.Inf(-1))
 	if err != nil {
 		return nil, err
 	}

@@ -333,8 +333,8 @@ func asVictim(t *testing.T, kind, role string, env ...string) (cmd *exec.Cmd, ba
 	return cmd, base
 }
 
-// Of what a hostile plugin tries, nothing is possible that a layer refuses which is said to hold, and each layer does its
-// part: without the sandbox, all that the layers refuse is possible for the user root.
+// Of what a hostile plugin tries, nothing is possible that a layer refuses which is said to hold, and each
+// layer does its part: without the sandbox, all that the layers refuse is possible for the user root.
 func TestHostile(t *testing.T) {
 	for _, kind := range []string{asRoot, asUser, inContainer} {
 		t.Run(kind, func(t *testing.T) {

@@ -56,14 +56,15 @@ func ftplReal(known *sites) algo.Algorithm[ftplRealParams] {
 		},
 		Metrics: map[string]string{
 			"eta":              "scale of the noise [loss]",
-			classLossMetric:    "least loss L* of a function of the real-valued class in hindsight, by the parameter loss [loss]",
+			classLossMetric:    "least loss L* of a function of the real-valued class in hindsight [loss]",
 			classRegretMetric:  "loss less that of the best function of the real-valued class, by the parameter loss [loss]",
 			provedClassMetric:  "proved bound on the expected class_regret, at L* [loss]",
 			algo.ProvedRegret:  "loss absolute: proved_class_regret, which bounds the regret against hypotheses too [mistakes]",
 			algo.PrintedRegret: "loss absolute: printed_class_regret [mistakes]",
 			printedClassMetric: "Theorem 1 of Block and Shetty 2025 as printed, (2), at L*; not proved [loss]",
 			stabilityMetric: "mean over the rounds of the loss of what is played less that of what would be played, " +
-				"with the same noise, if the round counted already: the second sum of (8) in Block and Shetty 2025 [loss per round]",
+				"with the same noise, if the round counted already: the second sum of (8) in Block and Shetty 2025 " +
+				"[loss per round]",
 			provedStabilityMetric: "proved bound on the mean of stability at L* [loss per round]",
 			changedMetric:         "rounds whose loss changes what is played with the same noise [share of the rounds]",
 			oracleCallsMetric:     "searches for the hypothesis with the least loss plus linear term [calls per round]",

@@ -45,7 +45,8 @@ func soaBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
 		Name: "ldim",
 		Source: "mistakes on a target in the class " +
 			"(Littlestone 1988; Kalavasis, PAC Learning with Pure DP and Online Learning, Lemma 1)",
-		Value: within(s.Rounds, float64(o.ldim)), Unit: algo.Mistakes, Proved: true, With: map[string]float64{"ldim": float64(o.ldim)},
+		Value: within(s.Rounds, float64(o.ldim)), Unit: algo.Mistakes, Proved: true,
+		With:     map[string]float64{"ldim": float64(o.ldim)},
 		Premises: targeted,
 	}}
 }

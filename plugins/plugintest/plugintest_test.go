@@ -465,7 +465,8 @@ func TestDraw(t *testing.T) {
 
 // Reports of the race detector are found in what a process prints, however it is cut.
 func TestRaceReports(t *testing.T) {
-	const text = "hello\n==================\nWARNING: DATA RACE\nWrite at 0x00c0001\n  main.learn()\n==================\n" +
+	const text = "hello\n" +
+		"==================\nWARNING: DATA RACE\nWrite at 0x00c0001\n  main.learn()\n==================\n" +
 		"between\n==================\nWARNING: DATA RACE\nRead at 0x00c0002\n==================\n"
 	for size := 1; size <= len(text); size++ {
 		r := new(raceReports)

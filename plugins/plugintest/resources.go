@@ -69,7 +69,8 @@ func (s checks) checkResources() (string, error) {
 			return "", err
 		}
 	}
-	found := fmt.Sprintf("%s a trial, %s of memory", wording.Duration(each.Round(time.Microsecond)), wording.Bytes(late.memory))
+	took := wording.Duration(each.Round(time.Microsecond))
+	found := fmt.Sprintf("%s a trial, %s of memory", took, wording.Bytes(late.memory))
 	switch {
 	case late.grew(early):
 		return found, fmt.Errorf("its memory grew from %s to %s in %s (does it keep samples or models of earlier trials?)",

@@ -35,7 +35,7 @@ var (
 	scaleCells  = flag.Int("scale.cells", 100, "number of cells of the sweep")
 	scaleTrials = flag.Int("scale.trials", 10_000, "number of trials of the sweep; searches: of each cell, at most")
 	scaleEach   = flag.Duration("scale.each", 0, "time that a trial takes")
-	scaleLose   = flag.Int("scale.lose", 0, "slots whose process is killed when a third of the trials is in, beyond scale.slots")
+	scaleLose   = flag.Int("scale.lose", 0, "slots beyond scale.slots whose process is killed after a third of the trials")
 	scaleFind   = flag.Bool("scale.find", false, "cells search for n_star, which takes fewer trials")
 )
 
