@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -54,11 +55,9 @@ func newService(plugins []Plugin, places *places) (*service, error) {
 }
 
 func (s *service) Describe(_ context.Context, q *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
-	if !q.GetMailbox() || !s.openMailbox() {
-		return s.description, nil
-	}
 	d := proto.CloneOf(s.description)
-	d.Mailbox = true
+	d.Mailbox = q.GetMailbox() && s.openMailbox()
+	d.Goroutines = uint32(runtime.NumGoroutine())
 	return d, nil
 }
 

@@ -124,6 +124,19 @@ type Process struct {
 // Describe returns what the plugin said about itself at the start. It must not be changed.
 func (p *Process) Describe() *pluginv1.DescribeResponse { return p.description }
 
+// DescribeAgain asks the plugin what it says about itself now.
+func (p *Process) DescribeAgain(ctx context.Context) (*pluginv1.DescribeResponse, error) {
+	return p.askDescription(ctx, p.questionTime(1))
+}
+
+func (p *Process) askDescription(ctx context.Context, limit time.Duration) (d *pluginv1.DescribeResponse, err error) {
+	err = p.call(ctx, "describing itself", limit, func(ctx context.Context) (err error) {
+		d, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{Mailbox: p.mailbox != nil})
+		return err
+	})
+	return d, err
+}
+
 // Check validates one setting. A refusal is part of the response and no error.
 func (p *Process) Check(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.CheckResponse, err error) {
 	err = p.call(ctx, "checking a setting", p.questionTime(1), func(ctx context.Context) (err error) {

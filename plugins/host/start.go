@@ -264,13 +264,10 @@ func explainExec(err error) string {
 	return err.Error()
 }
 
-// describe asks once what the plugin serves.
+// describe asks what the plugin serves.
 func (p *Process) describe(ctx context.Context) error {
-	err := p.call(ctx, "describing itself", startWait, func(ctx context.Context) (err error) {
-		p.description, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{Mailbox: p.mailbox != nil})
-		return err
-	})
-	if err != nil {
+	var err error
+	if p.description, err = p.askDescription(ctx, startWait); err != nil {
 		return err
 	}
 	if !p.description.Mailbox {

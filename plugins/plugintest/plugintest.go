@@ -87,7 +87,7 @@ type Options struct {
 }
 
 // Version is that of the suite. It grows when a check is added, or becomes stricter.
-const Version = 3
+const Version = 4
 
 // Checks lists the names of the checks, which stay the same.
 func Checks() []string {
@@ -104,7 +104,7 @@ func Checks() []string {
 func Run(t *testing.T, plugin algo.Plugin, settings ...Setting) {
 	t.Helper()
 	if os.Getenv(pluginv1.CookieKey) == pluginv1.CookieValue {
-		algo.Serve(plugin, probe)
+		algo.Serve(plugin)
 		t.SkipNow() // this was the plugin, and its host is done
 	}
 	path, err := os.Executable()
@@ -128,25 +128,6 @@ func Run(t *testing.T, plugin algo.Plugin, settings ...Setting) {
 func exactly(name string) string {
 	return "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
 }
-
-// probe is an algorithm that reports how many goroutines run in its process.
-var probe = algo.Algorithm[struct{}]{
-	Name: probeName, Version: "1", Metrics: map[string]string{probeMetric: "goroutines of the process"},
-	Learn: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Model, error) {
-		t.Report(probeMetric, float64(runtime.NumGoroutine()))
-		return nothing{}, nil
-	},
-}
-
-const (
-	probeName   = "plugintest/goroutines"
-	probeMetric = "count"
-)
-
-// nothing is a model that leaves all answers as they are.
-type nothing struct{}
-
-func (nothing) Predict(context.Context, *algo.Data, []float64) error { return nil }
 
 // Test tests all algorithms of a plugin file: each in those of the given settings whose parameters
 // it has or, if none are given, in those of the suite's own problems that it accepts. It tests
@@ -182,21 +163,17 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 	}
 	description := p.Describe()
 	p.Stop()
-	probed := false
-	for _, a := range description.Algorithms {
-		probed = probed || a.Name == probeName
-	}
 	results := make([][]Result, len(description.Algorithms))
 	var group sync.WaitGroup
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, a := range description.Algorithms {
-		if a.Name == probeName || !slices.ContainsFunc(Checks(), func(check string) bool { return o.wants(a.Name, check) }) {
+		if !slices.ContainsFunc(Checks(), func(check string) bool { return o.wants(a.Name, check) }) {
 			continue
 		}
 		group.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			s := &suite{ctx: ctx, algorithm: a, probed: probed, options: o, report: report}
+			s := &suite{ctx: ctx, algorithm: a, options: o, report: report}
 			s.command, s.races = watched(c)
 			defer s.stop()
 			results[i] = s.run()

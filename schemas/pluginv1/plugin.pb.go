@@ -46,12 +46,11 @@
 package pluginv1
 
 import (
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
-
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -319,9 +318,10 @@ type DescribeResponse struct {
 	Sdk           string                 `protobuf:"bytes,2,opt,name=sdk,proto3" json:"sdk,omitempty"`                                     // name and version of the SDK, for messages to people
 	ProtocolMin   uint32                 `protobuf:"varint,3,opt,name=protocol_min,json=protocolMin,proto3" json:"protocol_min,omitempty"` // range of protocol versions that the file speaks
 	ProtocolMax   uint32                 `protobuf:"varint,4,opt,name=protocol_max,json=protocolMax,proto3" json:"protocol_max,omitempty"`
-	Progress      bool                   `protobuf:"varint,5,opt,name=progress,proto3" json:"progress,omitempty"` // sessions send Progress once a second while they work: a single slow trial can then be told apart
-	Mailbox       bool                   `protobuf:"varint,6,opt,name=mailbox,proto3" json:"mailbox,omitempty"`   // sessions are taken from the mailbox, and no longer by Session. Only if DescribeRequest has one
-	Ask           bool                   `protobuf:"varint,7,opt,name=ask,proto3" json:"ask,omitempty"`           // Ask is served
+	Progress      bool                   `protobuf:"varint,5,opt,name=progress,proto3" json:"progress,omitempty"`     // sessions send Progress once a second while they work: a single slow trial can then be told apart
+	Mailbox       bool                   `protobuf:"varint,6,opt,name=mailbox,proto3" json:"mailbox,omitempty"`       // sessions are taken from the mailbox, and no longer by Session. Only if DescribeRequest has one
+	Ask           bool                   `protobuf:"varint,7,opt,name=ask,proto3" json:"ask,omitempty"`               // Ask is served
+	Goroutines    uint32                 `protobuf:"varint,8,opt,name=goroutines,proto3" json:"goroutines,omitempty"` // that run in the process now, for the acceptance suite, which looks whether trials leave some; 0: not told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -403,6 +403,13 @@ func (x *DescribeResponse) GetAsk() bool {
 		return x.Ask
 	}
 	return false
+}
+
+func (x *DescribeResponse) GetGoroutines() uint32 {
+	if x != nil {
+		return x.Goroutines
+	}
+	return 0
 }
 
 type Algorithm struct {
@@ -2380,7 +2387,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\fplugin.proto\x12\x11shatter.plugin.v1\"+\n" +
 	"\x0fDescribeRequest\x12\x18\n" +
-	"\amailbox\x18\x01 \x01(\bR\amailbox\"\xf0\x01\n" +
+	"\amailbox\x18\x01 \x01(\bR\amailbox\"\x90\x02\n" +
 	"\x10DescribeResponse\x12<\n" +
 	"\n" +
 	"algorithms\x18\x01 \x03(\v2\x1c.shatter.plugin.v1.AlgorithmR\n" +
@@ -2390,7 +2397,10 @@ const file_plugin_proto_rawDesc = "" +
 	"\fprotocol_max\x18\x04 \x01(\rR\vprotocolMax\x12\x1a\n" +
 	"\bprogress\x18\x05 \x01(\bR\bprogress\x12\x18\n" +
 	"\amailbox\x18\x06 \x01(\bR\amailbox\x12\x10\n" +
-	"\x03ask\x18\a \x01(\bR\x03ask\"\x87\x02\n" +
+	"\x03ask\x18\a \x01(\bR\x03ask\x12\x1e\n" +
+	"\n" +
+	"goroutines\x18\b \x01(\rR\n" +
+	"goroutines\"\x87\x02\n" +
 	"\tAlgorithm\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +

@@ -70,7 +70,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type PluginClient interface {
-	// Describe says which algorithms the file serves. It is asked once, at the start.
+	// Describe says which algorithms the file serves. It is asked at the start; the acceptance suite asks again.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 	// Check validates one setting, resolves its parameters and states the privacy guarantee. n = 0: before any sample size is known.
 	Check(ctx context.Context, in *Setting, opts ...grpc.CallOption) (*CheckResponse, error)
@@ -147,7 +147,7 @@ type Plugin_SessionClient = grpc.BidiStreamingClient[SessionRequest, SessionResp
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
 type PluginServer interface {
-	// Describe says which algorithms the file serves. It is asked once, at the start.
+	// Describe says which algorithms the file serves. It is asked at the start; the acceptance suite asks again.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	// Check validates one setting, resolves its parameters and states the privacy guarantee. n = 0: before any sample size is known.
 	Check(context.Context, *Setting) (*CheckResponse, error)
