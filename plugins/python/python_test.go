@@ -24,7 +24,7 @@ import (
 const needed = "grpc, numpy, google.protobuf"
 
 // build packs a file for an interpreter into a program, and returns its path.
-func build(t *testing.T, interpreter, path string) string {
+func build(t testing.TB, interpreter, path string) string {
 	t.Helper()
 	source, err := os.ReadFile(path)
 	if err != nil {
