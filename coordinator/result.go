@@ -388,10 +388,15 @@ func (r *run) manifestPlugins() (list []schemas.ManifestPlugin) {
 	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{}
 	for _, c := range r.grid.cells {
 		digest := r.Digests[c.Code()]
-		known[digest], counts[digest] = schemas.ManifestPlugin{File: c.Plugin}, 0
-		if c.Plugin == "" {
-			known[digest] = schemas.ManifestPlugin{BuiltIn: c.Algorithm}
+		p, seen := known[digest]
+		if !seen {
+			p = schemas.ManifestPlugin{File: c.Plugin, Algorithms: map[string]string{}}
+			if c.Plugin == "" {
+				p.BuiltIn = c.Algorithm
+			}
+			known[digest], counts[digest] = p, 0
 		}
+		p.Algorithms[c.Algorithm] = c.Version
 	}
 	for _, o := range r.intake.ledger.Origins() {
 		counts[o.Digest] += o.Outcomes

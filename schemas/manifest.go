@@ -29,6 +29,9 @@ type ManifestPlugin struct {
 	BuiltIn  string `json:"built_in,omitempty"` // name of an algorithm
 	Digest   string `json:"digest"`             // its identity
 	Outcomes int64  `json:"outcomes"`
+
+	// Algorithms has the versions of those that the sweep uses, by name; an older release did not list them.
+	Algorithms map[string]string `json:"algorithms,omitempty"`
 }
 
 // ManifestRun tells what one run of the sweep found and did.

@@ -12,8 +12,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 const smallSweep = `
@@ -68,6 +70,11 @@ func TestCodeIdentity(t *testing.T) {
 	m := readManifest(t, dir)
 	if len(m.Plugins) != 2 {
 		t.Errorf("manifest lists %+v, want both digests", m.Plugins)
+	}
+	versions := folder.ReadManifest(dir).Plugins
+	stated := func(p schemas.ManifestPlugin) bool { return p.Algorithms["third/plus"] == "1.0.0" }
+	if !slices.ContainsFunc(versions, stated) {
+		t.Errorf("manifest lists %+v, want the version of third/plus", versions)
 	}
 
 	forge(t, dir)

@@ -83,6 +83,7 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Public:     p.public,
 		DataKey:    p.dataKey,
 		Algorithm:  e.algorithm.GetName(),
+		Version:    e.algorithm.GetVersion(),
 		As:         e.label(),
 		Plugin:     e.algorithm.Plugin,
 		Params:     a.params,

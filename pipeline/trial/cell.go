@@ -30,6 +30,7 @@ type Cell struct {
 
 	Algorithm string // as the plugin names it
 	As        string // as the sweep file names it
+	Version   string `json:"-"` // of the algorithm, for people; outcomes go by the identity of what ran
 	Plugin    string // absolute path of its file; empty: built in
 	Params    Params // resolved
 	Replica   int
