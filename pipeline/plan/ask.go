@@ -239,6 +239,9 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 func (a *answer) take(got *pluginv1.Answer) error {
 	checked := got.GetCheck()
 	a.refusal, a.guarantee = checked.GetRefusal(), checked.GetGuarantee()
+	if a.guarantee != nil {
+		a.guarantee.Source = stated(a.guarantee.Source)
+	}
 	if err := trial.CheckGuarantee(a.guarantee, a.setting); err != nil && a.refusal == nil {
 		a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: err.Error()}
 	}
@@ -253,7 +256,15 @@ func (a *answer) take(got *pluginv1.Answer) error {
 		return nil
 	}
 	bounds := got.GetBound().GetBounds()
+	if n := len(bounds); n > mostBounds {
+		a.refusal = &pluginv1.Refusal{
+			Kind:    pluginv1.Refusal_KIND_ERROR,
+			Message: fmt.Sprintf("it states %d bounds: at most %d are possible", n, mostBounds),
+		}
+		return nil
+	}
 	for _, b := range bounds {
+		b.Name, b.Source, b.Fails = stated(b.Name), stated(b.Source), stated(b.Fails)
 		if err := theory.Check(b, a.setting.GetTask()); err != nil {
 			a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: "its bounds: " + err.Error()}
 			return nil
@@ -313,6 +324,18 @@ type refused struct {
 
 // longestReason is the number of letters of a refusal that are shown.
 const longestReason = 1000
+
+// mostBounds limits the bounds of a setting, which travel in jobs.
+const mostBounds = 50
+
+// stated returns what a plugin states as it stands in files: it moves no cursor and is no longer than
+// a refusal.
+func stated(text string) string {
+	if len(text) > longestReason {
+		return wording.OneLine(text, longestReason)
+	}
+	return wording.Printable(text, "")
+}
 
 func shown(r *pluginv1.Refusal) string { return wording.OneLine(r.GetMessage(), longestReason) }
 

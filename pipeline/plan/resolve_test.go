@@ -937,6 +937,14 @@ func TestBoundsOfCells(t *testing.T) {
 		`bound "proved" has the premise "luck", which does not exist`: func(b *pluginv1.Bound) { b.Premises = []string{"luck"} },
 		`bound "proved" is NaN`: func(b *pluginv1.Bound) { b.Value = math.NaN() },
 		`a bound has no name`:   func(b *pluginv1.Bound) { b.Name = "" },
+		`bound "proved" has 51 intermediate values: at most 50 are possible`: func(b *pluginv1.Bound) {
+			for i := range 50 {
+				b.With[fmt.Sprint(i)] = 1
+			}
+		},
+		`bound "proved" has the intermediate value ""`:                      func(b *pluginv1.Bound) { b.With[""] = 1 },
+		`bound "proved" has the intermediate value "\x1b[2J": a name needs`: func(b *pluginv1.Bound) { b.With["\x1b[2J"] = 1 },
+		`bound "proved" states the intermediate value "k" twice`:            func(b *pluginv1.Bound) { b.With["K"] = 1 },
 		`bound "proved" has the unit "regret": in the task learn use examples`: func(b *pluginv1.Bound) {
 			b.Unit = "regret"
 		},

@@ -10,9 +10,11 @@ package theory
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -158,6 +160,26 @@ func Check(b *pluginv1.Bound, task pluginv1.Task) error {
 				strings.Join(Names(), ", "))
 		case slices.Contains(b.GetPremises()[:i], p):
 			return fmt.Errorf("bound %q states the premise %q twice", b.GetName(), p)
+		}
+	}
+	return checkValues(b)
+}
+
+// checkValues returns an error if the intermediate values of a bound cannot all be columns, whose names
+// SQL does not tell apart by case.
+func checkValues(b *pluginv1.Bound) error {
+	const most, longest = 50, 100
+	if n := len(b.GetWith()); n > most {
+		return fmt.Errorf("bound %q has %d intermediate values: at most %d are possible", b.GetName(), n, most)
+	}
+	names := slices.Sorted(maps.Keys(b.GetWith()))
+	for i, name := range names {
+		switch {
+		case name == "" || len(name) > longest || strings.ContainsFunc(name, unicode.IsControl):
+			return fmt.Errorf("bound %q has the intermediate value %.100q: a name needs 1 to %d bytes and no control "+
+				"characters", b.GetName(), name, longest)
+		case slices.ContainsFunc(names[:i], func(other string) bool { return strings.EqualFold(name, other) }):
+			return fmt.Errorf("bound %q states the intermediate value %q twice", b.GetName(), name)
 		}
 	}
 	return nil

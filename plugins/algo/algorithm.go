@@ -16,10 +16,6 @@ import (
 
 var algorithmName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// maxMetrics limits the metrics of an algorithm, so that those of the largest session fit in one
-// message.
-const maxMetrics = 16
-
 // Describe returns what Serve tells a host about an algorithm, or an error if it is not valid.
 func Describe(p Plugin) (*pluginv1.Algorithm, error) { return p.describe() }
 
@@ -70,8 +66,8 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 		return fmt.Errorf("the name %q must be family/name, of lower case letters, digits and hyphens", d.Name)
 	case d.Version == "" || d.Doc == "":
 		return fmt.Errorf("the version %q or the doc %q is empty: users need both", d.Version, d.Doc)
-	case len(d.Metrics) > maxMetrics:
-		return fmt.Errorf("%d metrics: at most %d are possible", len(d.Metrics), maxMetrics)
+	case len(d.Metrics) > pluginv1.MaxMetrics:
+		return fmt.Errorf("%d metrics: at most %d are possible", len(d.Metrics), pluginv1.MaxMetrics)
 	}
 	seen := map[string]bool{}
 	for _, p := range d.Parameters {
@@ -143,8 +139,8 @@ func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
 }
 
 func (a Algorithm[P]) describeMetrics() ([]*pluginv1.Metric, error) {
-	if len(a.Metrics) > maxMetrics {
-		return nil, fmt.Errorf("%d metrics: at most %d are possible", len(a.Metrics), maxMetrics)
+	if len(a.Metrics) > pluginv1.MaxMetrics {
+		return nil, fmt.Errorf("%d metrics: at most %d are possible", len(a.Metrics), pluginv1.MaxMetrics)
 	}
 	var metrics []*pluginv1.Metric
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {

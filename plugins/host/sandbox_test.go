@@ -70,6 +70,8 @@ func TestMetrics(t *testing.T) {
 		{"m ", `"" is no name of a metric`},
 		{"a\nb", `"a\nb" is no name of a metric`},
 		{strings.Repeat("m", 101), "is no name of a metric"},
+		{"0 1 2 3 4 5 6 7 8 9 a b c d e f", ""},
+		{"0 1 2 3 4 5 6 7 8 9 a b c d e f g", "17 metrics: at most 16 are possible"},
 	} {
 		a := &pluginv1.Algorithm{Name: "a/b", Version: "1", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}}
 		for _, name := range strings.Split(tt.names, " ") {

@@ -309,6 +309,9 @@ func checkDescription(d *pluginv1.DescribeResponse) string {
 // They become columns, whose names SQL does not tell apart by case.
 func checkMetrics(a *pluginv1.Algorithm) string {
 	const longest = 100
+	if n := len(a.Metrics); n > pluginv1.MaxMetrics {
+		return fmt.Sprintf("algorithm %q: %d metrics: at most %d are possible", a.Name, n, pluginv1.MaxMetrics)
+	}
 	seen := make(map[string]bool)
 	for _, m := range a.Metrics {
 		name := strings.ToLower(m.Name)

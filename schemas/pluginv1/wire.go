@@ -19,6 +19,10 @@ const (
 	// MaxMessage is the limit on a message's size, set on both sides; messages stay below 1 MiB by
 	// construction. It is gRPC's own default, so that a plugin in another language has it too.
 	MaxMessage = 4 << 20
+
+	// MaxMetrics limits the metrics of an algorithm, so that those of the largest session fit in one
+	// message.
+	MaxMetrics = 16
 )
 
 // Descriptors that a plugin inherits.
