@@ -58,6 +58,7 @@ func main() {
 		}
 		return
 	}
+	syscall.Umask(syscall.Umask(0o777) | 0o022) // nobody else may write to what a command writes
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

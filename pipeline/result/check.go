@@ -77,7 +77,7 @@ func (f resultFile) check(dir string) (sum []byte, difference string, err error)
 	path := filepath.Join(dir, f.name)
 	h := sha256.New()
 	c := &comparer{differs: -1}
-	switch old, err := os.Open(path); {
+	switch old, _, err := disk.Open(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		c.differs = 0
 	case err != nil:
@@ -268,17 +268,11 @@ func keyOf(r *sheet.Reader, row int) (string, error) {
 
 // differCSV returns the place of the first line that differs and of its first column that does.
 func differCSV(path, anew string) (string, error) {
-	was, err := os.Open(path)
+	was, is, err := readBoth(path, anew)
 	if err != nil {
 		return "", err
 	}
-	defer was.Close()
-	is, err := os.Open(anew)
-	if err != nil {
-		return "", err
-	}
-	defer is.Close()
-	a, b := csv.NewReader(was), csv.NewReader(is)
+	a, b := csv.NewReader(bytes.NewReader(was)), csv.NewReader(bytes.NewReader(is))
 	a.FieldsPerRecord = -1
 	var header []string
 	for line := 1; ; line++ {
@@ -308,13 +302,25 @@ func differCSV(path, anew string) (string, error) {
 	}
 }
 
+// readBoth reads a file that differs from what was made anew, and that. Of the first it reads little
+// more than the other is long, which shows the difference: it may have any size.
+func readBoth(path, anew string) (was, is []byte, err error) {
+	const more = 1 << 10
+	if is, err = os.ReadFile(anew); err != nil {
+		return nil, nil, err
+	}
+	f, _, err := disk.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	was, err = io.ReadAll(io.LimitReader(f, int64(len(is))+more))
+	return was, is, err
+}
+
 // differText returns the first line that differs.
 func differText(path, anew string) (string, error) {
-	was, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	is, err := os.ReadFile(anew)
+	was, is, err := readBoth(path, anew)
 	if err != nil {
 		return "", err
 	}

@@ -25,7 +25,9 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -34,6 +36,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -89,13 +92,19 @@ func (r *Record) Append(request int64, kind string, x, y []float64) {
 // PointOf returns the point of row i.
 func (r *Record) PointOf(i int) []float64 { return r.X[i*r.Dim : (i+1)*r.Dim] }
 
-// WriteFile writes the record to a file.
+// WriteFile writes the record to a file that nobody else may read, as it holds data, or replaces one.
 func (r *Record) WriteFile(path string) error {
 	b, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("write the record of a trial: %w", err)
 	}
-	return os.WriteFile(path, b, 0o666)
+	switch info, err := os.Lstat(path); {
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("write the record of a trial: %s is there, and is no regular file: name another file", path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("write the record of a trial: %w", err)
+	}
+	return disk.WriteSecret(path, disk.Bytes(b))
 }
 
 func (r *Record) encode() ([]byte, error) {
@@ -154,7 +163,8 @@ func (r *Record) schema() (s dataset.Schema, err error) {
 
 // Read reads the record in a file.
 func Read(path string) (*Record, error) {
-	b, err := os.ReadFile(path)
+	const most = 1 << 30
+	b, err := disk.ReadFile(path, most)
 	if err != nil {
 		return nil, err
 	}
