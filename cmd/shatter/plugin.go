@@ -120,7 +120,7 @@ func pluginListCommand() *cobra.Command {
 			if format == "json" {
 				return listJSON(c, list)
 			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(forPeople(c.OutOrStdout()), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "ALGORITHM\tVERSION\tPRIVATE\tWHAT")
 			for _, d := range list {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.Version, yesOrNo(d.Private), d.Doc)

@@ -60,7 +60,7 @@ be answered otherwise: shatter check FILE asks about a sweep.`,
 				case format == "json":
 					return writeJSON(c.OutOrStdout(), r)
 				}
-				return r.write(c.OutOrStdout(), reasons)
+				return r.write(forPeople(c.OutOrStdout()), reasons)
 			}
 			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], wording.DidYouMean(args[0], names))}
 		},
@@ -278,7 +278,7 @@ func (r *description) writeClasses(out io.Writer, reasons bool) {
 		case len(refused) > 0:
 			for _, c := range same {
 				if !c.Accepted {
-					fmt.Fprintf(out, "  refused:  %s: %s\n", c.size(), strings.ReplaceAll(c.Reason, "\n", " "))
+					fmt.Fprintf(out, "  refused:  %s: %s\n", c.size(), wording.OneLine(c.Reason, 1000))
 				}
 			}
 		}

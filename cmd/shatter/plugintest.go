@@ -71,7 +71,7 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 		if err := showSandbox(c, cmd); err != nil {
 			return err
 		}
-		options.Report = func(r plugintest.Result) { writeResult(out, r, failures) }
+		options.Report = func(r plugintest.Result) { writeResult(forPeople(out), r, failures) }
 	}
 	results := options.Test(c.Context(), cmd)
 	if p.format == "json" {

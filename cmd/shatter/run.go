@@ -353,7 +353,7 @@ func (f *runFlags) report(
 ) error {
 	stderr, recorded := d.text(), out.Report.Outcomes+s.Trials+s.Served
 	for _, a := range s.Alarms {
-		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)
+		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", printable(a))
 	}
 	if s.Withheld > 0 {
 		fmt.Fprintf(stderr, "shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, "+

@@ -344,3 +344,31 @@ func TestTwoRuns(t *testing.T) {
 		}
 	}
 }
+
+// What a submitter writes into the registry moves no cursor of those who look.
+func TestForeignSubmission(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r, err := conn.Registry(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &lead.Submission{Name: "name\x1b[2J\n", By: "me\x1b]0;you\a", File: "file\x1b[2J", Resolved: "r"}
+	if _, _, err := lead.Submit(t.Context(), r, s, lead.Wish{Do: lead.Run, By: "\x1b[2J"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"sweeps"}, {"status", s.ID()}, {"cancel", s.ID()}, {"sweeps", "-o", "json"}} {
+		out, stderr := c.must(args...)
+		if strings.ContainsAny(out+stderr, "\x1b\a") || args[0] == "sweeps" && !strings.Contains(out, "name") {
+			t.Errorf("%v: %q, %q", args, out, stderr)
+		}
+		if len(args) == 1 && strings.Count(out, "\n") != 2 {
+			t.Errorf("%v: %q is not one line for the sweep", args, out)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.Name, s.State, s.cells(), s.trials(), s.By,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), s.State, s.cells(), s.trials(), printable(s.By),
 			s.At.Local().Format(time.DateTime), printable(s.Reason))
 	}
 	return w.Flush()
@@ -72,7 +72,7 @@ func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
 	asking.Wait()
 	for _, err := range errs {
 		if err != nil {
-			fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %v\n", err)
+			fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %s\n", printable(err.Error()))
 		}
 	}
 	list = slices.DeleteFunc(list, func(s *sweepStatus) bool { return s == nil })

@@ -243,7 +243,7 @@ func writeTrial(w io.Writer, t *coordinator.Comparison, format string) error {
 		}
 	}
 	b.WriteString(verdict(t) + "\n")
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(forPeople(w), b.String())
 	return err
 }
 

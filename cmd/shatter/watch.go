@@ -103,7 +103,7 @@ func (w *watcher) ended(s *sweepStatus) error {
 	}
 	sum := s.end.Summary
 	for _, a := range sum.Alarms {
-		fmt.Fprintf(text, "shatter: integrity alarm: %s\n", a)
+		fmt.Fprintf(text, "shatter: integrity alarm: %s\n", printable(a))
 	}
 	for _, line := range sum.Contradicted {
 		fmt.Fprintf(text, "shatter: contradicted bound: %s\n", line)

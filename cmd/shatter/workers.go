@@ -32,7 +32,7 @@ func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, er
 		for _, said := range words {
 			w, err := fleet.Decode(said.Worker, said.Data)
 			if err != nil {
-				fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %v\n", err)
+				fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %s\n", printable(err.Error()))
 				continue
 			}
 			list = append(list, w)

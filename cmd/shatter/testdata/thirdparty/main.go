@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -44,16 +45,23 @@ type loudParams struct {
 	From int `doc:"the least sample size that it refuses; 0: all" min:"0"`
 }
 
-// loud refuses with a long reason that would clear a screen.
+// loud refuses with a long reason that would clear a screen, as would all that it says of itself.
 var loud = algo.Algorithm[loudParams]{
-	Name: "third/loud", Version: "1.0.0", Doc: "Refuses in ninety kilobytes.",
+	Name: "third/loud", Version: "1.0.0", Doc: "Refuses in ninety kilobytes.\x1b[2J",
+	Metrics: map[string]string{"noise": "how loud it is\x1b[2J [dB]"},
 	Check: func(s *algo.Setting[loudParams]) error {
 		if s.Params.From == 0 || s.N >= s.Params.From {
 			return algo.Invalid("%s", "\x1b[2Jno,\r\n"+strings.Repeat("no \u202e\x07", 10_000))
 		}
 		return nil
 	},
-	Learn: func(context.Context, *algo.Trial[loudParams], *algo.Data) (algo.Model, error) {
+	Bound: func(*algo.Setting[loudParams]) ([]algo.Bound, error) {
+		return []algo.Bound{{Name: "echo\x1b[2J", Source: "nobody\x1b[2J\a", Value: 10}}, nil
+	},
+	Learn: func(_ context.Context, t *algo.Trial[loudParams], _ *algo.Data) (algo.Model, error) {
+		if t.Params.From > 99 {
+			return nil, errors.New("no\x1b[2J\a")
+		}
 		return constant(1), nil
 	},
 }
