@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -16,6 +17,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -377,33 +379,54 @@ func TestTicket(t *testing.T) {
 }
 
 // The number of forged results that reach a table is what the comment on checks says, and stays below
-// its bound.
+// its bound. SECURITY.md shows it as a share of those that were forged.
 func TestForgedResults(t *testing.T) {
-	const share, runs = 0.05, 4000
+	page := testkit.ReadFile(t, "../.github/SECURITY.md")
 	rng := rand.New(rand.NewPCG(5, 5))
-	for _, c := range []struct {
-		results int
-		forged  float64
-	}{{20, 1}, {20, 0.1}, {200, 0.1}, {200, 0.01}, {1000, 0.02}} {
-		k := &checks{share: share, rng: rng}
-		uncaught, want := 1.0, 0.0
-		for i := range c.results {
-			chance := k.chance(int64(i + 1))
-			uncaught *= 1 - chance*c.forged
-			want += c.forged * (1 - chance) / (1 - chance*c.forged)
+	for _, forged := range []float64{1, 0.1, 0.01, 0.001} {
+		line := fmt.Sprintf("| %.4g %% |", 100*forged)
+		for _, share := range []float64{0.001, 0.01, 0.05, 0.2} {
+			const results = 1000
+			want, mean, sigma := forgedOnAverage(share, results, forged, rng)
+			if math.Abs(mean-want) > 4*sigma+1e-3 || want > 1/(math.E*share) {
+				t.Errorf("of %d results %v are forged, %v checked: %.3f reach a table, the formula says %.3f, sigma %.3f",
+					results, forged, share, mean, want, sigma)
+			}
+			t.Logf("forged %v, checked %v: %.4f of the forged ones reach a table, the formula says %.4f",
+				forged, share, mean/results/forged, want/results/forged)
+			if percent := 100 * want / results / forged; percent < 0.01 {
+				line += " < 0.01 % |"
+			} else {
+				line += fmt.Sprintf(" %.2g %% |", percent)
+			}
 		}
-		want *= uncaught
-		sum, squares := 0.0, 0.0
-		for range runs {
-			reached := forgedResults(k, c.results, c.forged, rng)
-			sum, squares = sum+reached, squares+reached*reached
-		}
-		mean := sum / runs
-		sigma := math.Sqrt(squares/runs-mean*mean) / math.Sqrt(runs)
-		if math.Abs(mean-want) > 4*sigma+1e-3 || want > 1/(math.E*share) {
-			t.Errorf("%+v: %.3f forged results reach a table, the formula says %.3f, sigma %.3f", c, mean, want, sigma)
+		if !strings.Contains(page, line+"\n") {
+			t.Errorf("SECURITY.md lacks the line %s", line)
 		}
 	}
+	for _, results := range []int{20, 200} { // the first results are checked more often
+		if want, mean, sigma := forgedOnAverage(0.05, results, 0.1, rng); math.Abs(mean-want) > 4*sigma+1e-3 {
+			t.Errorf("%d results: %.3f, the formula says %.3f", results, mean, want)
+		}
+	}
+}
+
+// forgedOnAverage returns the number of forged results that reach a table: by the formula, and by an
+// experiment, whose standard error is at most sigma.
+func forgedOnAverage(share float64, results int, forged float64, rng *rand.Rand) (want, mean, sigma float64) {
+	const runs = 4000
+	k := &checks{share: share, rng: rng}
+	uncaught := 1.0
+	for i := range results {
+		chance := k.chance(int64(i + 1))
+		uncaught *= 1 - chance*forged
+		want += forged * (1 - chance) / (1 - chance*forged)
+	}
+	sum, all := 0.0, float64(results)*forged
+	for range runs {
+		sum += forgedResults(k, results, forged, rng)
+	}
+	return want * uncaught, sum / runs, math.Sqrt(uncaught * all * (all + 1) / runs)
 }
 
 // forgedResults returns the number of forged results of a worker that reach a table: none if one of
