@@ -298,7 +298,7 @@ type Bound struct {
 	Source string             // the theorem, and the text that states it
 	Value  float64            // in Unit; +Inf if no finite number is enough
 	Proved bool               // false if the bound is only printed in a paper
-	With   map[string]float64 // intermediate values, by name
+	With   map[string]float64 // at most 50 intermediate values, by name: columns, which case does not tell apart
 
 	// Unit says what Value counts; in the task Online give Regret or Mistakes, and Value stands beside
 	// games of Setting.Rounds rounds. A learner that reports ProvedRegret or PrintedRegret of each game
