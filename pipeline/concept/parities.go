@@ -31,6 +31,7 @@ var paritiesDefinition = Definition{
 	Standard:    func(c Finite, _ Spec) (*Separator, error) { return unitPoints(c.Dim(), 0) },
 	WholeDomain: paritiesEverywhere,
 	Code:        code,
+	At:          paritiesAt,
 	Targets:     parityTargets,
 	Examples:    []Spec{{Name: Parities, Dim: 5}},
 }

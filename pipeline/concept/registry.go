@@ -73,12 +73,14 @@ type Definition struct {
 	// Standard is the separator of the kind standard, WholeDomain that of the kind cube: all points.
 	// Both are nil for infinite classes; NoSeparator says why. Covers says that wherever two
 	// hypotheses differ, all of them label the point as they label some point of Standard. Code is the
-	// separator of the kind code; few classes have one.
+	// separator of the kind code; few classes have one. At separates by any points; nil: all pairs of
+	// hypotheses are compared.
 	Standard    func(c Finite, s Spec) (*Separator, error)
 	Covers      bool
 	WholeDomain func(c Finite, s Spec) (*Separator, error)
 	NoSeparator string
 	Code        func(dim int, seed uint64) (*Separator, error)
+	At          func(c Finite, z []float64) (*Separator, error)
 
 	// Targets is what is known of the hypotheses as targets.
 	Targets

@@ -1,6 +1,7 @@
 package concept
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -53,7 +54,9 @@ func (s *Separator) Rho01() float64 { return math.Sqrt(float64(s.Hamming) / floa
 func (s *Separator) RhoPM() float64 { return 2 * s.Rho01() }
 
 // SeparatorKinds lists the kinds that NewSeparator knows.
-func SeparatorKinds() []string { return []string{"standard", "cube", "code", "greedy"} }
+func SeparatorKinds() []string {
+	return []string{"standard", "cube", "code", "greedy", drawnKind, drawnPrintedKind}
+}
 
 // NewSeparator returns a separator of c, the class that New makes of s:
 //
@@ -61,8 +64,11 @@ func SeparatorKinds() []string { return []string{"standard", "cube", "code", "gr
 //	cube      all points of the domain; they are not listed for parities in 21 to 24 dimensions
 //	code      parities up to dimension 24: the 10 Dim columns of a random generator matrix drawn from the seed
 //	greedy    greedy set cover, for at most 2^12 hypotheses on a domain of at most 2^12 points
+//	drawn     points drawn from the uniform law on the domain by the seed, as many as are proved to keep half
+//	          of its rho^2 with probability 0.99; for parities, or at most 2^14 hypotheses
+//	drawn-printed  the same with the smaller number of Block and Shetty 2025, Lemma 7, which is not proved
 //
-// Only code uses the seed. The error says which value is too large, or which two hypotheses agree
+// Only code and the drawn ones use the seed. The error says which value is too large, or which two hypotheses agree
 // on all of the points.
 func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error) {
 	if c.Size().Cmp(big.NewInt(1)) <= 0 {
@@ -83,6 +89,8 @@ func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error
 		return d.Code(c.Dim(), seed)
 	case "greedy":
 		return greedy(c, s)
+	case drawnKind, drawnPrintedKind:
+		return drawn(c, s, kind, seed)
 	}
 	return nil, fmt.Errorf("separator of kind %q: use one of %s", kind, strings.Join(SeparatorKinds(), ", "))
 }
@@ -119,6 +127,9 @@ func unitPoints(d int, base float64) (*Separator, error) {
 	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4, margin: 2 / float64(d)}, nil
 }
 
+// errAgree is part of the error for points at which two hypotheses have the same labels.
+var errAgree = errors.New("agree at every one of")
+
 // computed separates by the points z, with h from all pairs of hypotheses. The error names two
 // hypotheses that agree at all points.
 func computed(c Finite, z []float64) (*Separator, error) {
@@ -128,8 +139,7 @@ func computed(c Finite, z []float64) (*Separator, error) {
 	}
 	d := t.distances()
 	if d.least == 0 {
-		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points",
-			c.Name(), d.i, d.j, t.m)
+		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d %w %d points", c.Name(), d.i, d.j, errAgree, t.m)
 	}
 	w := &Separator{Points: z, Dim: c.Dim(), Hamming: d.least, Spread: spread(d.most, t.m)}
 	if d.least == d.most { // where the search for the margin takes longest

@@ -12,7 +12,7 @@ import (
 type Place struct {
 	Spec concept.Spec
 	Kind string // kind of the separator, one of concept.SeparatorKinds; "" for none
-	Seed int    // seed of a separator of kind code, otherwise 0
+	Seed int    // seed of a separator that has one, otherwise 0
 }
 
 // PlaceOf returns the place of a problem's class and the separator of that kind and seed.
@@ -21,9 +21,9 @@ func PlaceOf(p algo.Problem, kind string, seed int) Place { return Place{SpecOf(
 // Check returns an Invalid error, which starts with prefix, if p has a seed that its kind of
 // separator does not use.
 func (p Place) Check(prefix string) error {
-	if p.Seed != 0 && p.Kind != "code" {
-		return algo.Invalid("%s: code_seed %d has no meaning with separator %q: leave it out, or take separator code",
-			prefix, p.Seed, p.Kind)
+	if p.Seed != 0 && !concept.SeededSeparator(p.Kind) {
+		return algo.Invalid("%s: code_seed %d has no meaning with separator %q: "+
+			"leave it out, or take separator code, drawn or drawn-printed", prefix, p.Seed, p.Kind)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ type ftplGaussianParams struct {
 	EtaMin    float64 `doc:"schedule self-confident: the least eta" min:"0"`
 	Factor    float64 `doc:"schedule self-confident: eta is this times sqrt(least loss so far + ln|F|)" min:"0"`
 	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
-	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 	Exact     bool    `doc:"answer the mean over the noise, computed, instead of drawing it: for independent noise (parities with separator cube) and at most 128 hypotheses"`
 }
 

@@ -31,8 +31,8 @@ type ftplRealParams struct {
 	Schedule     string  `doc:"where eta comes from: proved has the least proved bound at lstar (lifted only), paper is the printed choice at lstar, fixed is the parameter eta" choices:"proved,paper,fixed"`
 	LStar        float64 `param:"lstar" doc:"schedules proved and paper: the least loss of a function that is expected; -1: the number of rounds, which is always enough" min:"-1"`
 	Eta          float64 `doc:"schedule fixed: argmin of losses + eta times the perturbation of unit vectors; 0 follows the leader" min:"0"`
-	Separator    string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
-	CodeSeed     int     `doc:"seed of the random code of separator code" min:"0"`
+	Separator    string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	CodeSeed     int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 
 // Metrics of online/ftpl-real about its own class and loss.

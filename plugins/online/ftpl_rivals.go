@@ -67,8 +67,8 @@ type ftplUniformParams struct {
 	Schedule  string  `doc:"where eta comes from: proved is sqrt(T), fixed is the parameter eta" choices:"proved,fixed"`
 	Eta       float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j uniform on [-eta, eta]; 0 follows the leader" min:"0"`
 	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, as in the paper, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
-	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 
 // ftplUniform returns the generalised follow-the-perturbed-leader of Dudik et al. 2020, whose
@@ -112,8 +112,8 @@ type ftplLaplaceParams struct {
 	LStar     float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
 	Eta       float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j Laplace of scale eta; 0 follows the leader" min:"0"`
 	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
-	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 
 // ftplLaplace returns the algorithm of Syrgkanis, Krishnamurthy and Schapire 2016.
@@ -151,8 +151,8 @@ type ftplApproximableParams struct {
 	LStar     float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
 	Eta       float64 `doc:"schedule fixed: argmin of losses + eta sum a_j f(z_j), f the 0/1 labels and a_j of the law at scale 1; 0 follows the leader" min:"0"`
 	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: cube (all points of the domain: gamma is 1), standard (basis of the parities, all points of an ordered domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
-	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+	Separator string  `doc:"the points that carry the noise: cube (all points of the domain: gamma is 1), standard (basis of the parities, all points of an ordered domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 
 // ftplApproximable returns the algorithm of Wang et al. 2022 for gamma-approximable matrices. The

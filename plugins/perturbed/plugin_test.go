@@ -443,6 +443,15 @@ func TestProvedSizesSuffice(t *testing.T) {
 	if got := share(t, a, s, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
 		t.Errorf("gaussian: %v", got)
 	}
+	for _, kind := range []string{"drawn", "drawn-printed"} {
+		z := setting(a, p)
+		z.Params.Separator, z.Params.CodeSeed = kind, 1
+		list, err = a.Bound(&z)
+		b := finitetest.BoundNamed(t, list, err, "explicit")
+		if got := share(t, a, z, int(b.Value), 100); got < 0.95 {
+			t.Errorf("gaussian, %s: %v with m = %v, h = %v", kind, got, b.With["m"], b.With["h"])
+		}
+	}
 	list, err = r.Bound(&q)
 	if got := share(t, r, q, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
 		t.Errorf("rspm: %v", got)

@@ -16,8 +16,8 @@ type realParams struct {
 	Loss      string  `doc:"of a value a where the label is y: squared is (a-y)^2/4, absolute is |a-y|/2, which is the error of a mean" choices:"squared,absolute"`
 	Levels    int     `doc:"the functions are c f for the hypotheses f and c = 1/levels, 2/levels, ..., 1" min:"1" max:"100"`
 	Eta       float64 `doc:"noise: argmin of losses + eta <xi, v> for the unit vectors v of the functions; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
-	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 
 func (p realParams) real() finite.Real { return finite.Real{Loss: p.Loss, Levels: p.Levels} }

@@ -18,9 +18,9 @@ const (
 // budget, which resolveRSPM writes.
 type rspmParams struct {
 	Noise     string  `doc:"laplace: pure epsilon-differential privacy; gaussian: as perturbed/gaussian, with the tail over all sign patterns where that asks for less" choices:"laplace,gaussian"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
 	Scale     float64 `doc:"laplace: the scale b of the noise on 0/1 labels at each point; gaussian: eta, as in perturbed/gaussian; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
-	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 
 // rspm returns perturbed/rspm, report separator-perturbed minimum (Neel, Roth and Wu 2019).
