@@ -87,7 +87,7 @@ func (e *epochs) begin(sample *algo.Data) error {
 // must fill the blocks of another epoch, and be no more than can be relabelled.
 func (e *epochs) lengthFor(n int) int {
 	r := int(min(math.Ceil(float64(n)*e.trial.Params.Growth), 1<<31))
-	if most := familyOf(e.trial.Problem.Class).maxQueries; most > 0 {
+	if most, err := maxQueries(e.trial.Problem); err == nil && most > 0 { // Check has refused errors
 		r = min(r, most)
 	}
 	if r < e.trial.Params.K || r >= e.trial.Queries {
@@ -105,7 +105,7 @@ func (e *epochs) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	if e.left--; err != nil || e.left <= 0 {
 		return label, v == hard, err
 	}
-	if e.length > 0 && len(e.queries) == e.length {
+	if e.length > 0 && len(e.queries) == e.length*len(x) {
 		if err := e.relabel(); err != nil {
 			return 0, false, err
 		}
@@ -122,9 +122,10 @@ func (e *epochs) relabel() error {
 		return err
 	}
 	label := c.draw(e.trial.Epsilon/2, seeded{e.trial.Rand}.gumbel)
-	labels := make([]float64, len(e.queries))
+	dim := e.trial.Problem.Dim
+	labels := make([]float64, len(e.queries)/dim)
 	for i := range labels {
-		labels[i] = label(e.queries[i : i+1])
+		labels[i] = label(e.queries[i*dim : (i+1)*dim])
 	}
-	return e.begin(algo.NewData(e.queries, 1, labels))
+	return e.begin(algo.NewData(e.queries, dim, labels))
 }

@@ -2,7 +2,6 @@ package prediction
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -24,7 +23,8 @@ type family struct {
 	noisyDim int
 
 	// labelings lists the labelings of sorted, distinct queries, which are points of one number, with
-	// their errors on the sample. It is nil where there is no such list.
+	// their errors on the sample. Where it is nil, or points have more numbers, the hypotheses are
+	// listed one by one; see listedLabelings.
 	labelings func(p algo.Problem, sample *line, queries []float64) dichotomies
 	// maxQueries is the largest number of queries for which labelings serves; 0 for any.
 	maxQueries int
@@ -74,17 +74,9 @@ func finiteClasses() []string {
 	return classesOf(func(f family) bool { return concept.ShapeOf(f.class).Finite() })
 }
 
-// labelerOf returns the family of the problem's class, or an Invalid error where it has no
-// labelings.
-func labelerOf(p algo.Problem) (family, error) {
-	f := familyOf(p.Class)
-	if f.labelings == nil || p.Dim > 1 {
-		listed := classesOf(func(f family) bool { return f.labelings != nil })
-		return f, algo.Invalid("prediction: no list of all labelings for class %q in dimension %d: "+
-			"use one of %s, in dimension 1", p.Class, p.Dim, strings.Join(listed, ", "))
-	}
-	return f, nil
-}
+// onLine reports whether the family lists the labelings by the class of p from the order of points
+// of one number.
+func (f family) onLine(p algo.Problem) bool { return f.labelings != nil && p.Dim <= 1 }
 
 func thresholdGenerator(p algo.Problem, _ bool, blocks []block) (generator, error) {
 	return newThresholds(blocks, p.Domain, p.NoConstant), nil

@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -35,8 +36,23 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
-	p := algo.Problem{Class: concept.Rectangles, Domain: 4, Dim: 2}
-	if err := checkLabelings(p, 1); !algo.IsInvalid(err) {
-		t.Errorf("labelings by rectangles in dimension 2: %v", err)
+	for _, c := range []struct {
+		domain  uint64
+		dim     int
+		queries int
+		want    string // "": accepted
+	}{
+		{4, 2, 1000, ""},
+		{16, 2, 20000, ""}, // 136^2 + 1 hypotheses
+		{16, 2, 30000, "use at most 29024"},
+		{32, 2, 1, "by the 278785 hypotheses"},
+		{4, 4, 1, ""},
+		{16, 3, 1, "use at most 65536, by a smaller domain or d"},
+	} {
+		p := algo.Problem{Class: concept.Rectangles, Domain: c.domain, Dim: c.dim}
+		err := checkLabelings(p, c.queries)
+		if (err == nil) != (c.want == "") || err != nil && !(algo.IsInvalid(err) && strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%d queries, rectangles of %d numbers below %d: %v, want %q", c.queries, c.dim, c.domain, err, c.want)
+		}
 	}
 }

@@ -343,9 +343,6 @@ func TestPartitionAndPoints(t *testing.T) {
 // list of the class.
 func TestLabelings(t *testing.T) {
 	for _, c := range smallClasses() {
-		if c.dim > 1 {
-			continue
-		}
 		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				b := c.block(t, rapid.IntRange(1, 8).Draw(t, "n"))
@@ -355,8 +352,8 @@ func TestLabelings(t *testing.T) {
 				}
 				key := func(r rule) string {
 					text := ""
-					for i := range queries {
-						text += fmt.Sprint(r(queries[i : i+1]))
+					for x := range slices.Chunk(queries, c.dim) {
+						text += fmt.Sprint(r(x))
 					}
 					return text
 				}
@@ -384,7 +381,7 @@ func TestLabelings(t *testing.T) {
 
 // labelings lists the labelings of queries by the class, with their errors on b.
 func (c small) labelings(t *rapid.T, b block, queries []float64) dichotomies {
-	p := algo.Problem{Domain: uint64(c.domain), Dim: 1}
+	p := algo.Problem{Domain: uint64(c.domain), Dim: c.dim}
 	switch c.name {
 	case "thresholds":
 		p.Class = "thresholds"
@@ -392,8 +389,14 @@ func (c small) labelings(t *rapid.T, b block, queries []float64) dichotomies {
 		p.Class, p.Matrix = "matrix", smallMatrix
 	case "rectangles in dimension 1":
 		p.Class = "intervals"
-	default:
+	case "rectangles in dimension 2", "rectangles in dimension 3":
+		p.Class = "rectangles"
+	case "thresholds without the constant":
 		p.Class, p.NoConstant = "thresholds", true
+	case "conjunctions", "monotone-conjunctions":
+		p.Class, p.Domain = c.name, 0
+	default:
+		p.Class = c.name
 	}
 	got, err := labelings(p, b, queries)
 	if err != nil {

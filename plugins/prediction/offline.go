@@ -3,10 +3,14 @@ package prediction
 import (
 	"context"
 	"math"
+	"math/big"
 	"slices"
+	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 func offline() algo.Algorithm[struct{}] {
@@ -50,16 +54,57 @@ func offline() algo.Algorithm[struct{}] {
 // there are 2^22 of them.
 const maxLabeled = 2895
 
+// maxListing is the largest number of labels of queries that listedLabelings computes, some seconds.
+const maxListing = 1 << 29
+
+// maxQueries returns the largest number of different queries whose labelings by the class of p are
+// listed; 0 for any. It is below 1 where the class has too many hypotheses, and the error is Invalid
+// where they cannot be listed at all.
+func maxQueries(p algo.Problem) (int, error) {
+	if f := familyOf(p.Class); f.onLine(p) {
+		return f.maxQueries, nil
+	}
+	c, err := listable(p)
+	if err != nil {
+		return 0, err
+	}
+	return int(min(maxListing/c.Size().Int64(), math.MaxInt32)), nil
+}
+
+// maxLabelers is the largest number of hypotheses that listedLabelings lists.
+const maxLabelers = 1 << 16
+
+// listable returns the class of p, or an Invalid error if its hypotheses cannot be listed for their
+// labelings.
+func listable(p algo.Problem) (concept.Finite, error) {
+	if !slices.Contains(finiteClasses(), p.Class) {
+		return nil, algo.Invalid("prediction: no list of all labelings by class %q: use one of %s",
+			p.Class, strings.Join(finiteClasses(), ", "))
+	}
+	c, err := concept.New(finite.SpecOf(p))
+	if err != nil {
+		return nil, algo.Invalid("prediction: %v", err)
+	}
+	if c.Size().Cmp(big.NewInt(maxLabelers)) > 0 {
+		return nil, algo.Invalid("prediction: labelings by the %v hypotheses of class %q in dimension %d are not listed: "+
+			"use at most %d, by a smaller domain or d", c.Size(), p.Class, p.Dim, maxLabelers)
+	}
+	return c.(concept.Finite), nil
+}
+
 // checkLabelings returns an Invalid error if labelings cannot list the labelings of so many
 // queries.
 func checkLabelings(p algo.Problem, queries int) error {
-	f, err := labelerOf(p)
+	most, err := maxQueries(p)
 	if err != nil {
 		return err
 	}
-	if f.maxQueries > 0 && min(uint64(queries), p.Domain) > uint64(f.maxQueries) {
+	if familyOf(p.Class).onLine(p) {
+		queries = int(min(uint64(queries), p.Domain))
+	}
+	if most > 0 && queries > most {
 		return algo.Invalid("prediction: %d queries have too many labelings by %s: use at most %d",
-			queries, p.Class, f.maxQueries)
+			queries, p.Class, most)
 	}
 	return nil
 }
@@ -85,7 +130,8 @@ func (h hypothesis) Answer(_ context.Context, x []float64) (float64, bool, error
 type dichotomy struct {
 	errors int
 	// from is, for thresholds, the number of queries below t; for intervals, the rank of the first
-	// query inside, -1 where there is none; for a matrix, the first row.
+	// query inside, -1 where there is none; for a matrix, the first row; for a class whose hypotheses
+	// are listed, the number of the first one.
 	from int
 	// to is, for intervals, the rank of the last query inside.
 	to int
@@ -111,15 +157,19 @@ func (c dichotomies) draw(epsilon float64, gumbel func() float64) hypothesis {
 	return c.hypothesis(c.list[best])
 }
 
-// labelings lists the dichotomies of a class on queries, which are points of one number. Their
-// errors are those on the sample.
+// labelings lists the dichotomies of a class on queries, row-major points. Their errors are those on
+// the sample.
 func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, error) {
-	f, err := labelerOf(p)
-	if err != nil {
+	if err := checkPoints(concept.Side(finite.SpecOf(p)), p.Dim, sample.x); err != nil {
 		return dichotomies{}, err
 	}
-	if err := checkPoints(p.Domain, p.Dim, sample.x); err != nil {
-		return dichotomies{}, err
+	f := familyOf(p.Class)
+	if !f.onLine(p) {
+		c, err := listable(p)
+		if err != nil {
+			return dichotomies{}, err
+		}
+		return listedLabelings(c, sample, queries), nil
 	}
 	distinct := slices.Clone(queries)
 	slices.Sort(distinct)
@@ -127,6 +177,44 @@ func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, er
 	var l line
 	l.reset(sample.x, sample.y)
 	return f.labelings(p, &l, distinct), nil
+}
+
+// listedLabelings lists the labelings by the hypotheses of a class in the order of the first
+// hypothesis of each, which is the labeling's hypothesis.
+func listedLabelings(c concept.Finite, sample block, queries []float64) dichotomies {
+	var list []dichotomy
+	index := map[string]int{}
+	asked, fitted := make([]float64, len(queries)/c.Dim()), make([]float64, len(sample.y))
+	key := make([]byte, (len(asked)+7)/8)
+	for h := range c.Size().Uint64() {
+		f, errors := c.Member(h), 0
+		f.Labels(sample.x, fitted)
+		for i, y := range sample.y {
+			if fitted[i] != y {
+				errors++
+			}
+		}
+		f.Labels(queries, asked)
+		clear(key)
+		for i, label := range asked {
+			if label > 0 {
+				key[i/8] |= 1 << (i % 8)
+			}
+		}
+		if i, ok := index[string(key)]; ok {
+			list[i].errors = min(list[i].errors, errors)
+			continue
+		}
+		index[string(key)] = len(list)
+		list = append(list, dichotomy{errors: errors, from: int(h)})
+	}
+	return dichotomies{list, func(d dichotomy) hypothesis {
+		f, out := c.Member(uint64(d.from)), make([]float64, 1)
+		return func(x []float64) float64 {
+			f.Labels(x, out)
+			return out[0]
+		}
+	}}
 }
 
 // thresholdDichotomies lists the labelings by thresholds in the order of t. A labeling's hypothesis

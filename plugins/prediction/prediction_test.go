@@ -26,6 +26,7 @@ func problems() []algo.Problem {
 		{Class: "thresholds", Domain: 1 << 12, Dim: 1}, {Class: "intervals", Domain: 1 << 10, Dim: 1},
 		{Class: "rectangles", Domain: 32, Dim: 2},
 		{Class: "rectangles", Domain: 16, Dim: 3}, {Class: "matrix", Domain: 8, Dim: 1, Matrix: tinyMatrix},
+		{Class: "rectangles", Domain: 8, Dim: 2},
 	} {
 		if p.Noise, p.Realizable = "none", true; slices.Contains(concept.Names(), p.Class) {
 			known = append(known, p)
@@ -163,7 +164,7 @@ func TestAlgorithmsPlay(t *testing.T) {
 	plays(t, o, false)
 	plays(t, s, false)
 	plays(t, n, false)
-	plays(t, e, false, "rectangles")
+	plays(t, e, false, "rectangles") // large ones
 	plays(t, composition(), false)
 	plays(t, offline(), true, "rectangles")
 	if len(Plugins()) != 7 {
