@@ -1028,7 +1028,9 @@ func TestCellsTravel(t *testing.T) {
 			if err := json.Unmarshal(b, back); err != nil {
 				t.Fatalf("%v in %s", err, b)
 			}
-			if diff := cmp.Diff(c, back, protocmp.Transform()); diff != "" {
+			unsent := *c
+			unsent.Bounds, unsent.Guarantee = trial.Bounds{}, nil
+			if diff := cmp.Diff(&unsent, back, protocmp.Transform()); diff != "" {
 				t.Error(diff)
 			}
 			if !proto.Equal(c.Setting(100), back.Setting(100)) {
@@ -1036,8 +1038,9 @@ func TestCellsTravel(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{``, `[]`, `{"Key":"x"}`, `{"Params":{"a":[1]}}`, `{"Params":{"a":99999999999999999999}}`, `{"Public":{"dim":-1}}`,
-		`{"Bounds":[{"value":"x"}]}`, `{"Guarantee":7}`} {
+	for _, bad := range []string{
+		``, `[]`, `{"Key":"x"}`, `{"Params":{"a":[1]}}`, `{"Params":{"a":99999999999999999999}}`, `{"Public":{"dim":-1}}`,
+	} {
 		if err := json.Unmarshal([]byte(bad), new(trial.Cell)); err == nil {
 			t.Errorf("cell %s was read", bad)
 		}

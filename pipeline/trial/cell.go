@@ -54,9 +54,9 @@ type Cell struct {
 	Rung      *Rung   `json:"-"` // of a search over another number than n, whose size N holds; workers need it not
 	Limits    Limits
 
-	Metrics    []string // that the algorithm declares, and those of the task, ascending
-	Bounds     Bounds
-	Guarantee  *pluginv1.Guarantee // nil: not private
+	Metrics    []string            // that the algorithm declares, and those of the task, ascending
+	Bounds     Bounds              `json:"-"` // workers need them not
+	Guarantee  *pluginv1.Guarantee `json:"-"` // nil: not private; workers need it not
 	Evaluation problem.Evaluation  // how errors are measured; the zero value in task online
 	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
 	Population *Population         `json:"-"` // nil for a law; workers need it not

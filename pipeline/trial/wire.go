@@ -75,37 +75,24 @@ func WireTask(task string) pluginv1.Task {
 	return pluginv1.Task_TASK_UNSPECIFIED
 }
 
-// cellJSON is Cell with its protocol messages, whose JSON is protobuf's (it can say Infinity).
+// cellJSON is Cell with its protocol message, whose JSON is protobuf's (it can say Infinity).
 type cellJSON struct {
 	*plainCell
-	Public    json.RawMessage   `json:",omitempty"`
-	Bounds    []json.RawMessage `json:",omitempty"`
-	Guarantee json.RawMessage   `json:",omitempty"`
+	Public json.RawMessage `json:",omitempty"`
 }
 
 type plainCell Cell
 
-// MarshalJSON writes the whole cell, but for what a worker has from the problem's file: its path,
-// which means nothing on another machine, and a class matrix, which may be large.
+// MarshalJSON writes what a worker needs of the cell. It leaves out what a worker has from the
+// problem's file: its path, which means nothing on another machine, and a class matrix, which may be
+// large.
 func (c *Cell) MarshalJSON() ([]byte, error) {
 	out := cellJSON{plainCell: (*plainCell)(c)}
-	var err error
 	if c.Public != nil {
+		var err error
 		if out.Public, err = protojson.Marshal(withoutMatrix(c.Public)); err != nil {
 			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
 		}
-	}
-	if c.Guarantee != nil {
-		if out.Guarantee, err = protojson.Marshal(c.Guarantee); err != nil {
-			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
-		}
-	}
-	for _, b := range c.Bounds.All() {
-		raw, err := protojson.Marshal(b)
-		if err != nil {
-			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
-		}
-		out.Bounds = append(out.Bounds, raw)
 	}
 	return json.Marshal(out)
 }
@@ -128,30 +115,9 @@ func (c *Cell) UnmarshalJSON(b []byte) error {
 	}
 	if in.Public != nil {
 		c.Public = new(pluginv1.Problem)
-		if err := readMessage(in.Public, c.Public); err != nil {
-			return err
+		if err := protojson.Unmarshal(in.Public, c.Public); err != nil {
+			return fmt.Errorf("read cell: %w", err)
 		}
-	}
-	if in.Guarantee != nil {
-		c.Guarantee = new(pluginv1.Guarantee)
-		if err := readMessage(in.Guarantee, c.Guarantee); err != nil {
-			return err
-		}
-	}
-	bounds := make([]*pluginv1.Bound, len(in.Bounds))
-	for i, raw := range in.Bounds {
-		bounds[i] = new(pluginv1.Bound)
-		if err := readMessage(raw, bounds[i]); err != nil {
-			return err
-		}
-	}
-	c.Bounds = NewBounds(bounds)
-	return nil
-}
-
-func readMessage(raw json.RawMessage, m proto.Message) error {
-	if err := protojson.Unmarshal(raw, m); err != nil {
-		return fmt.Errorf("read cell: %w", err)
 	}
 	return nil
 }
