@@ -42,8 +42,8 @@ func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), s.State, s.cells(), s.trials(), printable(s.By),
-			s.At.Local().Format(time.DateTime), printable(s.Reason))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), s.State, s.cells(), s.trials(),
+			printable(s.By), s.At.Local().Format(time.DateTime), printable(s.Reason))
 	}
 	return w.Flush()
 }

@@ -97,7 +97,8 @@ func (s *solver) given() ([][]any, error) {
 			}
 		}
 		if len(kept) == 0 {
-			return nil, fmt.Errorf("%s %v is not certified: the result has %s", v.Column, v.Value, listed(v.Column, others))
+			return nil, fmt.Errorf("%s %v is not certified: the result has %s; ask about one that it has, "+
+				"or run a sweep with %s %v", v.Column, v.Value, listed(v.Column, others), v.Column, v.Value)
 		}
 		rows = kept
 	}

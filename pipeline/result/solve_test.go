@@ -101,8 +101,9 @@ func TestSolveMistakes(t *testing.T) {
 		want  string
 	}{
 		{"a value that was not measured", some, Question{N: 100, Given: []Value{{"epsilon", 0.7}}},
-			"epsilon 0.7 is not certified: the result has epsilon 0.5, 1"},
-		{"a column without values", some, Question{Given: []Value{{"queries", 10}}}, "queries 10 is not certified: the result has no queries"},
+			"epsilon 0.7 is not certified: the result has epsilon 0.5, 1; ask about one that it has, or run a sweep with epsilon 0.7"},
+		{"a column without values", some, Question{Given: []Value{{"queries", 10}}},
+			"queries 10 is not certified: the result has no queries; ask about one that it has, or run a sweep with queries 10"},
 		{"several numbers", some, Question{N: 100},
 			"rows differ in epsilon and noise_rate: say which one to solve for, --for epsilon, or give values of the others"},
 		{"no n", some, Question{For: "epsilon"}, "to solve for epsilon, say at which n: --n 2000"},
