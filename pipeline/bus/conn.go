@@ -178,18 +178,33 @@ func (c *Conn) complain(err error) {
 	}
 }
 
+const (
+	electing  = 15 * time.Second // a cluster of servers that has lost its leader has another one by then
+	answering = 3 * time.Second  // after which an answer was lost with a leader
+	firstWait = 100 * time.Millisecond
+)
+
 // check returns an error unless the server has JetStream and takes messages of MaxResult bytes.
 func (c *Conn) check(ctx context.Context) error {
 	var err error
 	if c.js, err = jetstream.New(c.nc); err != nil {
 		return jetStreamError(c.url, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, electing)
 	defer cancel()
-	_, err = c.js.AccountInfo(ctx)
-	if err != nil && c.opts.Credentials != "" && noJetStream(err) { // the account may be about to be set up
-		if err = c.settle(ctx); err == nil {
-			_, err = c.js.AccountInfo(ctx)
+	ask := func(ctx context.Context) error { _, err := c.js.AccountInfo(ctx); return err }
+	if err = c.attempt(ctx, answering, ask); err != nil && c.opts.Credentials != "" && noJetStream(err) {
+		if err = c.settle(ctx); err == nil { // the account may be about to be set up
+			err = c.attempt(ctx, answering, ask)
+		}
+	}
+	for err != nil && !noJetStream(err) && transient(err) && ctx.Err() == nil {
+		select {
+		case <-time.After(firstWait):
+		case <-ctx.Done():
+		}
+		if again := c.attempt(ctx, answering, ask); ctx.Err() == nil {
+			err = again
 		}
 	}
 	if err != nil {
@@ -294,7 +309,7 @@ func (c *Conn) connected(ctx context.Context) error {
 // retry calls do until it succeeds, fails for a reason that waiting does not cure, or ctx ends.
 // Whether an attempt without an answer succeeded is unknown: do must be safe to repeat.
 func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) error) error {
-	const firstWait, mostWait = 100 * time.Millisecond, 2 * time.Second
+	const mostWait = 2 * time.Second
 	const firstAnswer, mostAnswer = 10 * time.Second, time.Minute
 	wait, answer := firstWait, firstAnswer
 	for {

@@ -131,7 +131,7 @@ func (q *Queue) open(ctx context.Context) error {
 		}
 		q.subs = append(q.subs, sub)
 	}
-	if err := q.subscribe(ctx); err != nil {
+	if err := q.c.retry(ctx, "make the consumer of its results", q.subscribe); err != nil {
 		return err
 	}
 	if err := q.Drop(Lead{q.lead.Sweep, q.lead.Epoch - 1}); err != nil {
@@ -312,7 +312,7 @@ func (q *Queue) Unread(ctx context.Context) (n int, last uint64, err error) {
 	n, last, err = q.count(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
 		q.c.log.Warn("stream or consumer is gone; making it again", "sweep", q.lead.Sweep, "error", err.Error())
-		if err = q.subscribe(ctx); err == nil {
+		if err = q.c.retry(ctx, "make the consumer of its results", q.subscribe); err == nil {
 			n, last, err = q.count(ctx)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 func registry(t *testing.T, c *Conn) *Registry {
@@ -252,6 +254,34 @@ func TestLeaderWithoutServer(t *testing.T) {
 	must(t, long.Ship(soon(t), []byte("segments")))
 	must(t, long.Resign(soon(t)))
 	must(t, short.Resign(soon(t)))
+}
+
+// A leader takes up its sweep although the server stands still for longer than a request waits, as a
+// cluster does that elects its leader.
+func TestCoordinateWhileElecting(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	s := external(t)
+	c := s.dial(t, Options{})
+	first, err := c.Coordinate(soon(t), Lead{"first", 1})
+	must(t, err)
+	must(t, first.Close(soon(t)))
+	must(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	taken := make(chan error, 1)
+	go func() {
+		q, err := c.Coordinate(t.Context(), Lead{"second", 1}) // as long as it takes
+		if err == nil {
+			err = q.Close(soon(t))
+		}
+		taken <- err
+	}()
+	select {
+	case err := <-taken:
+		t.Errorf("given up: %v", err)
+	case <-time.After(6 * time.Second):
+		defer func() { must(t, <-taken) }()
+	}
+	must(t, s.cmd.Process.Signal(syscall.SIGCONT))
 }
 
 // A sweep is forgotten as long as it is wished so, and with it all that the registry holds of it. Who
