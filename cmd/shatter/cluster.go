@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,10 +80,11 @@ func explainCluster(c *cobra.Command, cluster *authority.Cluster) error {
 		fmt.Fprintf(w, "server on %s: copy %s there, and in it: nats-server -c nats.conf\n",
 			host, wording.ShellWord(cluster.ServerDir(host)))
 	}
-	fmt.Fprintf(w, "coordinator: shatter coordinator --server tls://%s:4222 --tls-ca %[2]s/ca.pem "+
+	servers := "tls://" + strings.Join(cluster.Hosts, ":4222,tls://") + ":4222"
+	fmt.Fprintf(w, "coordinator: shatter coordinator --server %s --tls-ca %[2]s/ca.pem "+
 		"--creds %[2]s/coordinator.creds --dir sweeps\n"+
 		"workers: shatter cluster worker NAME --dir %[2]s, and on its machine, with the file and ca.pem:\n"+
-		"    shatter worker --server tls://%[1]s:4222 --tls-ca ca.pem --creds NAME.creds\n", cluster.Hosts[0], dir)
+		"    shatter worker --server %[1]s --tls-ca ca.pem --creds NAME.creds\n", servers, dir)
 	_, err := fmt.Fprintln(c.OutOrStdout(), cluster.Dir)
 	return err
 }

@@ -24,6 +24,8 @@ var confTemplate = template.Must(template.New(confFile).Parse(confText))
 // conf is what the template of a server's configuration is filled with.
 type conf struct {
 	Host     string
+	Client   string   // address for clients
+	Peer     string   // address for the other servers
 	Routes   []string // to the other servers; none: it is the only one
 	Operator string   // token
 	System   string   // account of the servers
@@ -40,7 +42,7 @@ func (c *Cluster) configure() error {
 	}
 	for _, host := range c.Hosts {
 		one := *shared
-		one.Host = host
+		one.Host, one.Client, one.Peer = host, net.JoinHostPort(host, "4222"), net.JoinHostPort(host, "6222")
 		for _, other := range c.Hosts {
 			if other != host {
 				one.Routes = append(one.Routes, "tls://"+net.JoinHostPort(other, "6222"))
