@@ -28,6 +28,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
 )
 
 var (
@@ -560,9 +561,8 @@ func (c *chaos) breakOne() {
 			fmt.Fprintln(m.input, kind)
 		}
 	case "full":
-		ballast := filepath.Join(m.disk, "ballast")
 		if done = c.later("disk "+m.name, after, func() {
-			_ = os.Remove(ballast)
+			m.resize(chaosDisk)
 			if m.name[0] == 's' { // JetStream takes nothing after a disk was full until somebody starts it again
 				m.end(syscall.SIGKILL)
 				c.restore(m)
@@ -570,7 +570,7 @@ func (c *chaos) breakOne() {
 			}
 		}); done {
 			c.restore(m)
-			m.fill(ballast)
+			m.resize(0)
 		}
 	case "flip", "tail":
 		m = c.pick("c")
@@ -668,23 +668,22 @@ func (c *chaos) partition(set uint64, after time.Duration) bool {
 	return true
 }
 
-// fill takes all the room of the machine's disk.
-func (m *machine) fill(ballast string) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(m.disk, &s); err != nil || s.Blocks*uint64(s.Bsize) > chaosDisk {
-		return // it is not a small one
+// resize gives the machine's disk a size in bytes; 0: as much as is in use, so that it is full. What is
+// not in use takes no memory of this machine.
+func (m *machine) resize(size uint64) {
+	for more := uint64(0); more < 1<<24; more += 1 << 16 { // is in use meanwhile
+		var s syscall.Statfs_t
+		if err := syscall.Statfs(m.disk, &s); err != nil || s.Type != unix.TMPFS_MAGIC {
+			return // it is not a small one
+		}
+		used := max(s.Blocks-s.Bfree, 1) * uint64(s.Bsize)
+		options := fmt.Sprint("size=", cmp.Or(size, used+more))
+		if syscall.Mount("none", m.disk, "tmpfs", syscall.MS_REMOUNT, options) == nil {
+			return
+		}
 	}
-	f, err := os.Create(ballast)
-	if err != nil {
-		return // it is full already
-	}
-	_, _ = io.Copy(f, zeros{}) // until there is no room
-	f.Close()
+	m.say("the disk of %s keeps its size", m.name)
 }
-
-type zeros struct{}
-
-func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
 // damage flips a bit in one of the machine's files that match a pattern, or cuts off its tail.
 func (m *machine) damage(kind, pattern string) {
