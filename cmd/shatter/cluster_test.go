@@ -31,15 +31,7 @@ func newSecured(t *testing.T, address string) *secured {
 // serve starts the server, on a free port.
 func (c *secured) serve(address string) (url string) {
 	c.Helper()
-	dir := filepath.Join(c.dir, "server-localhost")
-	text := contents(c.T, filepath.Join(dir, "nats.conf"))
-	for _, name := range []string{"cert.pem", "key.pem"} { // are where a server is started
-		text = strings.ReplaceAll(text, `"`+name+`"`, `"`+filepath.Join(dir, name)+`"`)
-	}
-	options, err := server.ProcessConfigFile(write(c.T, filepath.Join(c.TempDir(), "nats.conf"), text))
-	if err != nil {
-		c.Fatal(err)
-	}
+	options := serverOptions(c.T, filepath.Join(c.dir, "server-localhost"))
 	options.Host, options.Port, options.StoreDir = address, server.RANDOM_PORT, c.TempDir()
 	options.NoSigs, options.NoLog = true, true
 	s, err := server.NewServer(options)
@@ -52,6 +44,20 @@ func (c *secured) serve(address string) (url string) {
 		c.Fatal("the server takes no connections")
 	}
 	return s.ClientURL()
+}
+
+// serverOptions reads the configuration in the folder of a server, as one that is started there does.
+func serverOptions(t *testing.T, dir string) *server.Options {
+	t.Helper()
+	text := contents(t, filepath.Join(dir, "nats.conf"))
+	for _, name := range []string{"cert.pem", "key.pem", "ca.pem"} {
+		text = strings.ReplaceAll(text, `"`+name+`"`, `"`+filepath.Join(dir, name)+`"`)
+	}
+	options, err := server.ProcessConfigFile(write(t, filepath.Join(t.TempDir(), "nats.conf"), text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return options
 }
 
 // issue issues credentials, or renews them, and returns the path of the file.

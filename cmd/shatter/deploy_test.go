@@ -139,7 +139,7 @@ func TestSystemdUnits(t *testing.T) {
 
 // Each flag that a deployment gives to shatter is one.
 func TestDeployedFlags(t *testing.T) {
-	known := map[string]bool{"--chown": true, "--addr": true, "--user": true, "--pass": true} // of other programs
+	known := map[string]bool{"--chown": true} // of other programs
 	for _, name := range []string{"coordinator", "worker", "run"} {
 		out, _, code := shatter(t, name, "--help")
 		if code != exitDone {
@@ -179,23 +179,23 @@ func TestDeployedFlags(t *testing.T) {
 
 // The servers of a cluster are set as the one of nats.conf is, where it matters to Shatter.
 func TestClusterServers(t *testing.T) {
-	t.Setenv("POD_NAME", "nats-0")
-	t.Setenv("SHATTER_PASSWORD", "secret")
+	dir := filepath.Join(t.TempDir(), "cluster")
+	_, stderr, code := shatter(t, "cluster", "init", dir, "--host", "a", "--host", "b", "--host", "c")
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
 	one, err := server.ProcessConfigFile(natsConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	three, err := server.ProcessConfigFile(deployed("kubernetes", "nats.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	three := serverOptions(t, filepath.Join(dir, "server-a"))
 	what := func(o *server.Options) string {
 		return fmt.Sprint(o.SyncAlways, o.MaxPayload, o.MaxPending, o.PingInterval, o.JetStreamMaxStore, o.JetStreamMaxMemory)
 	}
 	if what(one) != what(three) {
 		t.Errorf("one server: %s; three: %s", what(one), what(three))
 	}
-	if len(three.Routes) != 3 || len(three.Users) != 1 || three.Users[0].Password != "secret" {
-		t.Errorf("%d routes, users %v", len(three.Routes), three.Users)
+	if len(three.Routes) != 2 || three.ClientAdvertise != "a:4222" || three.Cluster.Advertise != "a:6222" {
+		t.Errorf("%d routes, told as %q and %q", len(three.Routes), three.ClientAdvertise, three.Cluster.Advertise)
 	}
 }

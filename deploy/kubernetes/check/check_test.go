@@ -5,6 +5,7 @@ package check
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ type scaledObject struct {
 	meta.ObjectMeta `json:"metadata"`
 	Spec            struct {
 		ScaleTargetRef struct {
+			Kind string `json:"kind"`
 			Name string `json:"name"`
 		} `json:"scaleTargetRef"`
 		PollingInterval *int32 `json:"pollingInterval"`
@@ -51,8 +53,6 @@ type scaledObject struct {
 
 // types are those that the base uses, by kind.
 var types = map[string]func() any{
-	"ConfigMap":           func() any { return new(core.ConfigMap) },
-	"Deployment":          func() any { return new(apps.Deployment) },
 	"Namespace":           func() any { return new(core.Namespace) },
 	"NetworkPolicy":       func() any { return new(network.NetworkPolicy) },
 	"PodDisruptionBudget": func() any { return new(disruption.PodDisruptionBudget) },
@@ -94,10 +94,7 @@ func objects(t *testing.T) (all []any) {
 func pods(all []any) map[string]core.PodTemplateSpec {
 	found := map[string]core.PodTemplateSpec{}
 	for _, x := range all {
-		switch x := x.(type) {
-		case *apps.Deployment:
-			found[x.Name] = x.Spec.Template
-		case *apps.StatefulSet:
+		if x, ok := x.(*apps.StatefulSet); ok {
 			found[x.Name] = x.Spec.Template
 		}
 	}
@@ -110,7 +107,7 @@ func TestDecodes(t *testing.T) {
 		count[fmt.Sprintf("%T", x)]++
 	}
 	for what, want := range map[string]int{
-		"*v1.StatefulSet": 2, "*v1.Deployment": 1, "*check.scaledObject": 1, "*v1.PodDisruptionBudget": 3,
+		"*v1.StatefulSet": 3, "*check.scaledObject": 1, "*v1.PodDisruptionBudget": 3,
 	} {
 		if count[what] != want {
 			t.Errorf("%d %s, want %d", count[what], what, want)
@@ -148,8 +145,7 @@ func TestNamesMatch(t *testing.T) {
 	templates := pods(all)
 	volumes := map[string][]string{}
 	for _, x := range all {
-		switch x := x.(type) {
-		case *apps.StatefulSet:
+		if x, ok := x.(*apps.StatefulSet); ok {
 			for _, claim := range x.Spec.VolumeClaimTemplates {
 				volumes[x.Name] = append(volumes[x.Name], claim.Name)
 			}
@@ -194,10 +190,10 @@ func TestNamesMatch(t *testing.T) {
 			}
 		case *core.Service:
 			selects("the service "+x.Name, &meta.LabelSelector{MatchLabels: x.Spec.Selector})
-		case *apps.Deployment:
-			selects("the deployment "+x.Name, x.Spec.Selector)
+		case *apps.StatefulSet:
+			selects("the set "+x.Name, x.Spec.Selector)
 		case *scaledObject:
-			if _, ok := templates[x.Spec.ScaleTargetRef.Name]; !ok {
+			if _, ok := templates[x.Spec.ScaleTargetRef.Name]; !ok || x.Spec.ScaleTargetRef.Kind != "StatefulSet" {
 				t.Errorf("%s is scaled and is not there", x.Spec.ScaleTargetRef.Name)
 			}
 		}
@@ -217,6 +213,50 @@ func TestTimeToDrain(t *testing.T) {
 	}
 	if cpu := pod.Containers[0].Resources.Requests.Cpu().String(); args[slices.Index(args, "--workers")+1] != cpu {
 		t.Errorf("other slots than %s CPUs: %v", cpu, args)
+	}
+}
+
+// A pod sees its own credentials and no others', and nobody but its group can read them.
+func TestOwnCredentials(t *testing.T) {
+	for name, pod := range pods(objects(t)) {
+		shared := map[string]bool{} // volumes with the secrets of several pods
+		for _, v := range pod.Spec.Volumes {
+			var mode *int32
+			switch {
+			case v.Secret != nil:
+				mode, shared[v.Name] = v.Secret.DefaultMode, v.Secret.SecretName == "workers"
+			case v.Projected != nil:
+				mode, shared[v.Name] = v.Projected.DefaultMode, true
+			default:
+				continue
+			}
+			if mode == nil || *mode != 0o440 {
+				t.Errorf("%s: the volume %s has no mode 0440", name, v.Name)
+			}
+		}
+		if len(shared) != 1 {
+			t.Errorf("%s has %d volumes of secrets", name, len(shared))
+		}
+		for _, m := range pod.Spec.Containers[0].VolumeMounts {
+			if shared[m.Name] && m.SubPath != "ca.pem" && !strings.Contains(m.SubPathExpr, "$(POD_NAME)") {
+				t.Errorf("%s sees what is others' at %s", name, m.MountPath)
+			}
+		}
+	}
+}
+
+// As many workers as the base scales to have credentials.
+func TestCredentialsForAll(t *testing.T) {
+	text, err := os.ReadFile("../kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range objects(t) {
+		if x, ok := x.(*scaledObject); ok {
+			if last := fmt.Sprintf("in $(seq 0 %d);", *x.Spec.MaxReplicaCount-1); !strings.Contains(string(text), last) {
+				t.Errorf("kustomization.yaml does not issue credentials %s", last)
+			}
+		}
 	}
 }
 
