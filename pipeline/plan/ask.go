@@ -325,7 +325,7 @@ type refused struct {
 // longestReason is the number of letters of a refusal that are shown.
 const longestReason = 1000
 
-// mostBounds limits the bounds of a setting, which travel in jobs.
+// mostBounds limits the bounds of a setting: the plan keeps those of all cells.
 const mostBounds = 50
 
 // stated returns what a plugin states as it stands in files: it moves no cursor and is no longer than
