@@ -123,7 +123,7 @@ var settings = map[string]int{
 	"online/ftpl-real": 9,
 	"baseline/prior":   30, "baseline/queries": 12, "boosting/boost": 10,
 	"boosting/private-stumps":     9,
-	"prediction/everlasting-lite": 6, "prediction/offline": 3, "prediction/shrinkage-halfspace": 2,
+	"prediction/everlasting-lite": 14, "prediction/offline": 7, "prediction/shrinkage-halfspace": 2,
 }
 
 // Every built-in algorithm passes the acceptance suite on every class that it accepts.
