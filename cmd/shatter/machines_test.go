@@ -21,6 +21,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 var (
@@ -85,7 +87,7 @@ func TestMachines(t *testing.T) {
 				}
 				return
 			case <-time.After(20 * time.Millisecond): // it lives on long after its peak
-				if peak, ok := highest(cmd); ok {
+				if peak, ok := testkit.PeakMemory(cmd.Process.Pid); ok {
 					submitter = max(submitter, peak)
 				}
 			}
@@ -111,7 +113,7 @@ func TestMachines(t *testing.T) {
 	sweep()
 	const others = 128<<20 + spareHeap // bytes of a process without data, with its garbage
 	resident := func(cmd *exec.Cmd) int64 {
-		peak, ok := highest(cmd)
+		peak, ok := testkit.PeakMemory(cmd.Process.Pid)
 		if !ok {
 			t.Fatalf("%v has ended", cmd.Args)
 		}
@@ -194,17 +196,6 @@ func sizeOf(t *testing.T, path string) (sum int64) {
 		t.Fatal(err)
 	}
 	return sum
-}
-
-// highest returns the most bytes that a process has had in its resident set, unless it has ended.
-func highest(cmd *exec.Cmd) (bytes int64, ok bool) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
-	_, rest, ok := strings.Cut(string(text), "VmHWM:")
-	if !ok {
-		return 0, false
-	}
-	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	return kb << 10, err == nil
 }
 
 // received returns the bytes that the server has sent to a process, whose name ends in its number.

@@ -192,10 +192,12 @@ func (c *Conn) check(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, electing)
 	defer cancel()
-	ask := func(ctx context.Context) error { _, err := c.js.AccountInfo(ctx); return err }
-	if err = c.attempt(ctx, answering, ask); err != nil && c.opts.Credentials != "" && noJetStream(err) {
+	ask := func() error {
+		return c.attempt(ctx, answering, func(ctx context.Context) error { _, err := c.js.AccountInfo(ctx); return err })
+	}
+	if err = ask(); err != nil && c.opts.Credentials != "" && noJetStream(err) {
 		if err = c.settle(ctx); err == nil { // the account may be about to be set up
-			err = c.attempt(ctx, answering, ask)
+			err = ask()
 		}
 	}
 	for err != nil && !noJetStream(err) && transient(err) && ctx.Err() == nil {
@@ -203,7 +205,7 @@ func (c *Conn) check(ctx context.Context) error {
 		case <-time.After(firstWait):
 		case <-ctx.Done():
 		}
-		if again := c.attempt(ctx, answering, ask); ctx.Err() == nil {
+		if again := ask(); ctx.Err() == nil {
 			err = again
 		}
 	}

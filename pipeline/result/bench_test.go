@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
@@ -56,7 +55,7 @@ func BenchmarkResult(b *testing.B) {
 		if _, err := WriteResult(out, r); err != nil {
 			b.Fatal(err)
 		}
-		peak = max(peak, vmHWM(b)-before)
+		peak = max(peak, peakMemory()-before)
 	}
 	info, err := os.Stat(filepath.Join(out, "trials.parquet"))
 	if err != nil {
@@ -118,18 +117,11 @@ func resetPeak(b *testing.B) int64 {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		return 0 // elsewhere than Linux the metric is the whole
 	}
-	return vmHWM(b)
+	return peakMemory()
 }
 
-// vmHWM returns the peak of this process's memory in bytes, or 0 where the system does not tell.
-func vmHWM(b *testing.B) int64 {
-	b.Helper()
-	raw, _ := os.ReadFile("/proc/self/status")
-	_, rest, _ := strings.Cut(string(raw), "VmHWM:")
-	fields := strings.Fields(rest)
-	if len(fields) == 0 {
-		return 0
-	}
-	kb, _ := strconv.ParseInt(fields[0], 10, 64)
-	return kb << 10
+// peakMemory returns the peak of this process's memory in bytes, or 0 where the system does not tell.
+func peakMemory() int64 {
+	bytes, _ := testkit.PeakMemory(os.Getpid())
+	return bytes
 }
