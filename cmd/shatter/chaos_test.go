@@ -445,6 +445,26 @@ func (c *chaos) ask(patience time.Duration, args ...string) (stdout, stderr stri
 	}
 }
 
+// fetch fetches the results of a sweep that has ended. A server that has just come back may answer
+// before it has heard of the end: what is fetched then says that it is partial.
+func (c *chaos) fetch(id, dir string) {
+	c.Helper()
+	for limit := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		out, stderr := c.ask(3*time.Minute, "results", id, "--out", dir, "-o", "json")
+		var got fetched
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			c.Fatalf("seed %d: results of %s: %v: %s%s", *chaosSeed, id, err, out, stderr)
+		}
+		if got.Digest != "" {
+			return
+		}
+		if time.Now().After(limit) {
+			c.Fatalf("seed %d: results of %s, which has ended, stay partial: %+v", *chaosSeed, id, got)
+		}
+		c.say("results of %s: partial, %s", id, got.State)
+	}
+}
+
 // watch closes ended when a sweep has come to its end.
 func (c *chaos) watch(ctx context.Context, id, file string, ended chan<- struct{}) {
 	for ctx.Err() == nil {
@@ -795,7 +815,7 @@ func (c *chaos) sweep(number int, end time.Time) {
 		}
 	}
 	dir := filepath.Join(c.dir, fmt.Sprint("result", number))
-	c.ask(3*time.Minute, "results", id, "--out", dir)
+	c.fetch(id, dir)
 	if _, stderr, code := shatter(c, "verify", dir, "--sample", "5"); code != exitDone {
 		c.Errorf("seed %d: verify what was fetched of sweep %d: exit %d: %s", *chaosSeed, number, code, stderr)
 	}
