@@ -9,6 +9,11 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
+// blockBytes is how much of a shared table one step is about. The trials of a group answer one after the
+// other: a large table is read from memory once for all of them, and then from the cache. A message costs
+// much less than reading a block. A variable for tests.
+var blockBytes = 4 << 20
+
 // evaluation asks groups of trials for their answers on the evaluation points, and scores them.
 //
 // The points of a trial have numbers, in the order in which the problem draws or lists them, and
@@ -29,7 +34,8 @@ type evaluation struct {
 	numbers int  // the same with decoys
 	places  int  // the same with those that are asked about twice
 	alone   int  // points of a trial that are asked about one by one, before the chunks
-	steps   int  // spans of a trial
+	steps   int  // spans of a trial, at most
+	block   int  // rows that one step asks about, at most, where they are shared
 	rows    bool // points are the rows of data, which lie in a shared table
 	shared  bool // they are asked about by their places there
 	drawn   bool // points are drawn when they are asked about
@@ -84,6 +90,9 @@ func (e *evaluation) prepare(x *session) (most int) {
 	e.counts = resized(e.counts, x.trials())
 	clear(e.counts)
 
+	if e.block = max(1, blockBytes/(8*x.job.pop.Dim())); e.shared {
+		e.steps += e.places / e.block
+	}
 	most = max(1, min(e.groupSize(), x.trials()))
 	e.resize(most)
 	return most
@@ -94,6 +103,7 @@ func (e *evaluation) prepare(x *session) (most int) {
 func (e *evaluation) groupSize() int {
 	// A step then fills about one message: a chunk holds a third of the points, as a rule.
 	const points = chunks * host.MaxAnswers * 5 / 6
+	const readers = 16 // of a table too large for a cache
 	const numbers = 64 << 20 / 8
 	fit := numbers / ((e.job.pop.Dim() + 3) * e.places)
 	switch {
@@ -101,7 +111,9 @@ func (e *evaluation) groupSize() int {
 		return fit
 	case e.rule.looks != nil && e.drawn: // most trials are not asked about all points
 		return 4 * points / e.places
-	case e.drawn, e.shared, e.common:
+	case e.shared:
+		return max(points/e.places, min(readers, numbers/e.places))
+	case e.drawn, e.common:
 		return points / e.places
 	}
 	return min(fit, points/e.places)
@@ -189,6 +201,7 @@ func (e *evaluation) arrange(i int) {
 		a, b := below(r, chunks), below(r, chunks-1)
 		cut[a], cut[0] = cut[0], cut[a]
 		cut[b+1], cut[1] = cut[1], cut[b+1]
+		divide(spans, e.block)
 	}
 }
 
@@ -320,7 +333,7 @@ func gather(to, points []float64, numbers []int32) {
 func (e *evaluation) score(i int) {
 	answers, y, j := part(e.answers, i, e.places), e.job.pop.Labels(), e.group[i]
 	if e.shared {
-		e.scores.error[j] = rowsError(answers, e.job.pop.Places(), y)
+		e.scores.error[j] = rowsError(answers, e.job.pop.Places(), y, e.job.pop.negative)
 		return
 	}
 	if !e.rows {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -61,21 +62,25 @@ func TestErrorIsThatOfThePlainOrder(t *testing.T) {
 	testkit.Serial(t)
 	s := testSlot(t)
 	for name, p := range problems(t) {
-		j := jobOf(t, s, "test/fraction", p, 3, 40)
-		if name == "drawn, one long" {
+		plainOrder(t, s, name, p)
+	}
+}
+
+func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
+	j := jobOf(t, s, "test/fraction", p, 3, 40)
+	if name == "drawn, one long" {
+		j.Count = 2
+	}
+	for _, look := range []trial.Look{"", trial.LookShuffled, trial.LookAlone} {
+		if j.Look = look; look == trial.LookAlone {
 			j.Count = 2
 		}
-		for _, look := range []trial.Look{"", trial.LookShuffled, trial.LookAlone} {
-			if j.Look = look; look == trial.LookAlone {
-				j.Count = 2
-			}
-			out := runJob(t, s, j)
-			pop := s.w.populations.open[j.Cell.DataKey]
-			for i, got := range out.error {
-				want := plainError(pop.Drawer(j.Cell.Problem.Test), pop.Dim(), j, uint32(i))
-				if out.status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
-					t.Fatalf("%s, look %q, trial %d: error %v, want %v; %v", name, look, i, got, want, out.faults[i])
-				}
+		out := runJob(t, s, j)
+		pop := s.w.populations.open[j.Cell.DataKey]
+		for i, got := range out.error {
+			want := plainError(pop.Drawer(j.Cell.Problem.Test), pop.Dim(), j, uint32(i))
+			if out.status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
+				t.Fatalf("%s, look %q, trial %d: error %v, want %v; %v", name, look, i, got, want, out.faults[i])
 			}
 		}
 	}
@@ -86,26 +91,43 @@ func TestErrorIsThatOfThePlainOrder(t *testing.T) {
 func TestOrderIsTheTrialsOwn(t *testing.T) {
 	s := testSlot(t)
 	for name, p := range problems(t) {
-		for _, algorithm := range []string{"test/place", "test/mean"} {
-			j := jobOf(t, s, algorithm, p, 3, 30)
-			if name == "drawn, one long" {
-				j.Count = 4
+		ownOrder(t, s, name, p)
+	}
+}
+
+func ownOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
+	for _, algorithm := range []string{"test/place", "test/mean"} {
+		j := jobOf(t, s, algorithm, p, 3, 30)
+		if name == "drawn, one long" {
+			j.Count = 4
+		}
+		whole := runJob(t, s, j).error
+		for _, picked := range [][]int64{{0}, {1, 3}, {5, 6, 7, 20, 29}} {
+			if picked[len(picked)-1] >= j.Count {
+				continue
 			}
-			whole := runJob(t, s, j).error
-			for _, picked := range [][]int64{{0}, {1, 3}, {5, 6, 7, 20, 29}} {
-				if picked[len(picked)-1] >= j.Count {
-					continue
-				}
-				part := *j
-				part.Picked, part.First, part.Count = picked, picked[0], int64(len(picked))
-				for i, e := range runJob(t, s, &part).error {
-					if rep := picked[i]; math.Float64bits(e) != math.Float64bits(whole[rep]) {
-						t.Errorf("%s, %s, repetition %d: error %v alone, %v in a larger job", name, algorithm, rep, e, whole[rep])
-					}
+			part := *j
+			part.Picked, part.First, part.Count = picked, picked[0], int64(len(picked))
+			for i, e := range runJob(t, s, &part).error {
+				if rep := picked[i]; math.Float64bits(e) != math.Float64bits(whole[rep]) {
+					t.Errorf("%s, %s, repetition %d: error %v alone, %v in a larger job", name, algorithm, rep, e, whole[rep])
 				}
 			}
 		}
 	}
+}
+
+// Neither an error nor what a step is about depends on which trials share a large table.
+func TestLargeTable(t *testing.T) {
+	testkit.Serial(t)
+	defer func(bytes int) { blockBytes = bytes }(blockBytes)
+	blockBytes = 8 * 2 * 70 // 70 of the 500 rows, which have two numbers
+	p := problems(t)["data"]
+	if e := arranged(t, p, "", 3); e.block != 70 || e.steps <= chunks {
+		t.Fatalf("%d steps of at most %d rows", e.steps, e.block)
+	}
+	t.Run("error", func(t *testing.T) { plainOrder(t, testSlot(t), "data", p) })
+	t.Run("order", func(t *testing.T) { ownOrder(t, testSlot(t), "data", p) })
 }
 
 // arranged prepares the evaluation of a session without a plugin.
@@ -204,9 +226,18 @@ func TestSharedTable(t *testing.T) {
 				firsts[k]++
 			}
 		}
-		slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
-		whole := spans[0].from == 0 && int(spans[2].to) == len(table)
-		if !whole || spans[0].to != spans[1].from || spans[1].to != spans[2].from {
+		slices.SortFunc(spans, func(a, b span) int { return cmp.Or(int(a.from-b.from), int(a.to-b.to)) })
+		at := int32(0)
+		for _, s := range spans {
+			if s.len() == 0 {
+				continue
+			}
+			if s.from != at {
+				t.Fatalf("spans %v of %d rows", spans, len(table))
+			}
+			at = s.to
+		}
+		if int(at) != len(table) {
 			t.Fatalf("spans %v of %d rows", spans, len(table))
 		}
 	}

@@ -21,6 +21,19 @@ func cutChunks(spans *[chunks]span, n int, r *rand.PCG) {
 	*spans = [chunks]span{{0, int32(a)}, {int32(a), int32(b)}, {int32(b), int32(n)}}
 }
 
+// divide divides the chunks with which spans begins into spans of at most most places, in their order.
+// Those that are left over are empty. There is room for chunks + places/most.
+func divide(spans []span, most int) {
+	cut, next := [chunks]span(spans), 0
+	clear(spans)
+	for _, c := range cut {
+		for ; c.len() > 0; c.from = spans[next-1].to {
+			spans[next] = span{c.from, min(c.to, c.from+int32(most))}
+			next++
+		}
+	}
+}
+
 // shuffle puts order into a uniformly random order, from its end to its beginning. It draws as few
 // words as it can: indices below k, k-1, ... come from one word together, as long as the product of
 // these bounds fits it (Brackett-Rozsnyai and Lemire, "Batched ranged random integer generation",

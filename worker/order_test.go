@@ -17,6 +17,32 @@ func identity(order []int32) {
 	}
 }
 
+// Chunks are divided into spans that follow each other, whatever their lengths.
+func TestDivide(t *testing.T) {
+	r := rand.NewPCG(3, 4)
+	for _, n := range []int{1, 2, 7, 100, 1001} {
+		for _, most := range []int{1, 3, 10, n} {
+			spans, cut := make([]span, chunks+n/most), [chunks]span{}
+			cutChunks(&cut, n, r)
+			cut[0], cut[2] = cut[2], cut[0]
+			copy(spans, cut[:])
+			divide(spans, most)
+			k := 0
+			for _, c := range cut {
+				for at := c.from; at < c.to; k++ {
+					if spans[k].from != at || spans[k].len() < 1 || spans[k].len() > most || spans[k].to > c.to {
+						t.Fatalf("%d places, at most %d: span %d of %v is %v", n, most, k, c, spans[k])
+					}
+					at = spans[k].to
+				}
+			}
+			if slices.ContainsFunc(spans[k:], func(s span) bool { return s.len() != 0 }) {
+				t.Errorf("%d places, at most %d: left over: %v", n, most, spans[k:])
+			}
+		}
+	}
+}
+
 // All orders of a few numbers are equally likely.
 func TestShuffleIsUniform(t *testing.T) {
 	r := rand.NewPCG(1, 2)

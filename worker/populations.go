@@ -53,6 +53,8 @@ type population struct {
 	public *pluginv1.Problem // what algorithms may know
 	rows   *dataset.Memory   // nil for laws
 
+	negative []bool // whether the label is -1, by place in rows; nil where there is no table
+
 	opened chan struct{} // closed when it is open, or err is set
 	err    error
 	users  int       // jobs that use it, or wait for it
@@ -107,6 +109,8 @@ func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key,
 			what = fmt.Sprintf("data %.12s", digest)
 		}
 		err = &FaultError{What: what, Err: err}
+	default:
+		pop.negative = negativeByPlace(opened)
 	}
 	ps.mu.Lock()
 	if pop.err = err; err != nil {
@@ -144,6 +148,18 @@ func (ps *populations) file(ctx context.Context, digest string) (*bus.CachedFile
 	}
 	cache := bus.FileCache{Dir: ps.Cache, Quota: ps.CacheSize}
 	return cache.Open(ctx, ps.Conn, digest)
+}
+
+// negativeByPlace returns which rows of the table have the label -1; nil where there is no table.
+func negativeByPlace(p *problem.Problem) []bool {
+	if p.Table() == nil {
+		return nil
+	}
+	negative := make([]bool, len(p.Labels()))
+	for i, place := range p.Places() {
+		negative[place] = p.Labels()[i] < 0
+	}
+	return negative
 }
 
 // release gives back what get has returned.
@@ -205,7 +221,7 @@ func (p *population) bytes() int64 {
 	if p.Problem == nil {
 		return 0 // not open yet
 	}
-	return int64(p.Summary().Rows) * int64(8*p.Dim()+12)
+	return int64(p.Summary().Rows) * int64(8*p.Dim()+13)
 }
 
 // watch makes stopIdle look after a slot.

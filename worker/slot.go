@@ -30,6 +30,7 @@ type slot struct {
 	streams   [1 + trial.TestPoints]rand.PCG
 	arranger  rand.PCG
 	notes     []string      // what happened to processes since the last result
+	opening   time.Duration // the part of this job's time that went into opening its problem
 	starting  time.Duration // the part of this job's time that went into starting its first process
 
 	meter      meter
@@ -97,7 +98,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		s.w.populations.watch(s)
 		s.watched = true
 	}
-	s.starting = 0
+	s.opening, s.starting = 0, 0
 	s.meter.begin()
 	if s.w.Simulate != nil {
 		return s.simulate(ctx, leased)
@@ -106,9 +107,11 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	s.meter.open.Start()
 	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, leased.Cell.Problem)
 	s.meter.open.Stop()
+	s.opening = time.Since(began)
 	if err != nil {
 		return nil, err
 	}

@@ -217,7 +217,8 @@ func (w *worker) work(ctx, hard context.Context, s *slot, h *held) {
 	outcomes, err := s.run(ctx, h.trial)
 	if err == nil {
 		w.mended(h.trial)
-		took := time.Since(began) - s.starting // a process is started once, and would make a few trials look dear
+		// A problem is opened and a process started once: they would make a few trials look dear.
+		took := time.Since(began) - s.opening - s.starting
 		err = w.publish(ctx, h, outcomes.messages(w, took.Seconds()))
 	}
 	switch {
