@@ -38,6 +38,7 @@ type evaluation struct {
 	block   int  // rows that one step asks about, at most, where they are shared
 	rows    bool // points are the rows of data, which lie in a shared table
 	shared  bool // they are asked about by their places there
+	counted bool // and answers are labels: the wrong ones are counted as they come, and none is kept
 	drawn   bool // points are drawn when they are asked about
 	common  bool // the points of a number are the same for all trials
 	rule    sequential
@@ -48,7 +49,8 @@ type evaluation struct {
 	order   []int32    // number of the point, by trial of the group and place; empty where drawn or shared
 	points  []float64  // by trial of the group and number, or those of all; empty where drawn, and for rows
 	y       []float64  // labels, by trial of the group and number, without decoys; empty for rows
-	answers []float64  // by trial of the group and place
+	answers []float64  // by trial of the group and place; empty where they are counted
+	wrong   []int      // number of wrong answers, by trial of the group, where they are counted
 	sorted  []float64  // the answers of one trial, by number
 	streams []rand.PCG // of the points that are still to be drawn, by trial of the group
 }
@@ -78,6 +80,7 @@ func (e *evaluation) prepare(x *session) (most int) {
 	e.session, e.scored, e.numbers = x, d.TestLen(), d.TestLen()+d.DecoyLen()
 	e.rows = x.job.pop.rows != nil
 	e.shared, e.drawn = e.rows && !look, !x.job.pop.Listed() && !look
+	e.counted = e.shared && !x.job.Cell.Means
 	e.common = !look && x.job.pop.Exact() && d.DecoyLen() == 0 && !x.job.pop.Disguised()
 	e.alone = 0
 	if look {
@@ -111,6 +114,8 @@ func (e *evaluation) groupSize() int {
 		return fit
 	case e.rule.looks != nil && e.drawn: // most trials are not asked about all points
 		return 4 * points / e.places
+	case e.counted:
+		return max(points/e.places, readers)
 	case e.shared:
 		return max(points/e.places, min(readers, numbers/e.places))
 	case e.drawn, e.common:
@@ -122,6 +127,10 @@ func (e *evaluation) groupSize() int {
 // resize makes room for a group of that many trials.
 func (e *evaluation) resize(trials int) {
 	e.spans = resized(e.spans, trials*e.steps)
+	if e.counted {
+		e.wrong = resized(e.wrong, trials)
+		return
+	}
 	e.answers = resized(e.answers, trials*e.places)
 	if e.shared {
 		return
@@ -158,6 +167,7 @@ func (e *evaluation) askGroup(ctx context.Context) error {
 		e.arrange(i)
 	}
 	m.draw.Stop()
+	clear(e.wrong)
 	for k := range e.steps {
 		if err := e.step(ctx, k); err != nil {
 			return err
@@ -260,9 +270,17 @@ func (e *evaluation) step(ctx context.Context, k int) error {
 	if err != nil {
 		return err
 	}
+	if e.counted {
+		e.slot.meter.score.Start()
+		defer e.slot.meter.score.Stop()
+	}
 	for i, j := range e.group {
 		n := int(e.counts[j])
-		copy(part(e.answers, i, e.places)[e.spans[i*e.steps+k].from:], answers[:n])
+		if from := e.spans[i*e.steps+k].from; e.counted {
+			e.wrong[i] += countWrong(answers[:n], e.job.pop.negative[from:])
+		} else {
+			copy(part(e.answers, i, e.places)[from:], answers[:n])
+		}
 		answers, e.counts[j] = answers[n:], 0
 	}
 	e.scores.fault(faults)
@@ -331,9 +349,14 @@ func gather(to, points []float64, numbers []int32) {
 
 // score scores trial i of the group.
 func (e *evaluation) score(i int) {
-	answers, y, j := part(e.answers, i, e.places), e.job.pop.Labels(), e.group[i]
+	j, y := e.group[i], e.job.pop.Labels()
+	if e.counted {
+		e.scores.error[j] = shareWrong(e.wrong[i], len(y))
+		return
+	}
+	answers := part(e.answers, i, e.places)
 	if e.shared {
-		e.scores.error[j] = rowsError(answers, e.job.pop.Places(), y, e.job.pop.negative)
+		e.scores.error[j] = rowsError(answers, e.job.pop.Places(), y)
 		return
 	}
 	if !e.rows {

@@ -128,6 +128,16 @@ func TestLargeTable(t *testing.T) {
 	}
 	t.Run("error", func(t *testing.T) { plainOrder(t, testSlot(t), "data", p) })
 	t.Run("order", func(t *testing.T) { ownOrder(t, testSlot(t), "data", p) })
+	t.Run("labels", func(t *testing.T) {
+		s := testSlot(t)
+		means := jobOf(t, s, "test/honest", p, 3, 40)
+		labels := *means
+		labels.Cell.Means = false
+		want := runJob(t, s, means).error
+		if got := runJob(t, s, &labels).error; !slices.Equal(got, want) || slices.Max(want) == 0 {
+			t.Errorf("errors %v by counting, want %v", got, want)
+		}
+	})
 }
 
 // arranged prepares the evaluation of a session without a plugin.

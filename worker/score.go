@@ -54,35 +54,34 @@ func populationError(answers, y, w []float64) (sum float64) {
 }
 
 // rowsError returns the error of answers, which stand by the places of rows in a table, against the
-// labels of the rows, as populationError does: it adds up in the order of the rows. negative says, by
-// place, which rows have the label -1. Where all answers are labels, every wrong one adds the same to
-// the sum and the others nothing, so that the order does not matter.
-func rowsError(answers []float64, places []int32, y []float64, negative []bool) (sum float64) {
+// labels of the rows, as populationError does: it adds up in the order of the rows.
+func rowsError(answers []float64, places []int32, y []float64) (sum float64) {
 	equal := 1 / float64(len(y))
-	if wrong, ok := countWrong(answers, negative); ok {
-		for range wrong {
-			sum += 2 * equal
-		}
-		return sum / 2
-	}
 	for i, place := range places {
 		sum += float64(equal * float64(1-float64(y[i]*answers[place])))
 	}
 	return sum / 2
 }
 
-// countWrong returns the number of answers that are not the labels of their places; false if one is
-// neither -1 nor +1.
-func countWrong(answers []float64, negative []bool) (wrong int, ok bool) {
-	const sign, one = 1 << 63, 0x3FF << 52
-	var odd uint64
-	for i, a := range answers {
-		bits, label := math.Float64bits(a), uint64(0)
-		if negative[i] {
+// shareWrong returns the error of answers to rows that are labels, so many of them wrong, as rowsError
+// does to the bit: each wrong one adds the same to the sum and the others nothing, in whatever order.
+func shareWrong(wrong, rows int) (sum float64) {
+	equal := 1 / float64(rows)
+	for range wrong {
+		sum += 2 * equal
+	}
+	return sum / 2
+}
+
+// countWrong returns the number of answers, -1 or +1 each, that are not the labels of their places,
+// which begin with negative.
+func countWrong(answers []float64, negative []bool) (wrong int) {
+	for i, minus := range negative[:len(answers)] {
+		label := uint64(0)
+		if minus {
 			label = 1
 		}
-		wrong += int(bits>>63 ^ label)
-		odd |= bits&^sign ^ one
+		wrong += int(math.Float64bits(answers[i])>>63 ^ label)
 	}
-	return wrong, odd == 0
+	return wrong
 }
