@@ -29,7 +29,9 @@ type colleague struct {
 	stray  func(x *colleague, j bus.Job, job *trial.Job, b *ledger.Batch)
 	conn   *bus.Conn
 	codes  []string
-	forged int // outcomes
+	forged int  // outcomes
+	brief  bool // it says what plugins it has when it is called alone, but for the first time
+	jobs   int  // that it was sent
 }
 
 // run works until ctx ends.
@@ -42,13 +44,14 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 	defer inbox.Close()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for calls, answers := 0, 0; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-inbox.Drops:
 			continue
 		case j := <-inbox.Jobs:
+			x.jobs++
 			job, err := trial.DecodeJob(j.Data)
 			if err != nil {
 				t.Error(err)
@@ -67,9 +70,14 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 			x.publish(j.Lead, x.name, j.ID, b)
 			continue
 		case <-inbox.Calls:
+			calls++
 		case <-tick.C:
 		}
-		w := fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes}
+		w := &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes}
+		if x.brief && (calls < 2 || calls == answers) {
+			w = w.Brief()
+		}
+		answers = calls
 		data, err := w.Encode()
 		if err != nil {
 			t.Error(err)
@@ -133,6 +141,18 @@ func with(
 		}
 	}
 	return summary, workers, err
+}
+
+// The plugins of a worker that says only their digest are asked for, again where the first word was lost:
+// it gets jobs as if it said them each time.
+func TestBriefWorker(t *testing.T) {
+	t.Parallel()
+	want := reference(t)
+	x := &colleague{name: "brief", brief: true}
+	s, workers, err := with(t, setup{dir: t.TempDir()}, 1, x)
+	if err != nil || s.Digest != want || len(s.Alarms) > 0 || x.jobs == 0 || workers["fake"].Checked == 0 {
+		t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
+	}
 }
 
 // A worker that lies about its outcomes is found out, set aside and forgotten: the table is the honest

@@ -132,7 +132,8 @@ func (w *crew) slots() (n int) {
 }
 
 // hear takes in an announcement. Jobs that it does not list twice in a row did not arrive, or are
-// done and their results are read.
+// done and their results are read. One that leaves out plugins of which nothing was heard counts for
+// nothing: the worker is asked for all of it.
 func (w *crew) hear(said bus.Announcement, now time.Time) {
 	a, err := fleet.Decode(said.Worker, said.Data)
 	if err != nil {
@@ -145,6 +146,16 @@ func (w *crew) hear(said bus.Announcement, now time.Time) {
 	i, ok := slices.BinarySearchFunc(w.members, a.Name, func(m *member, name string) int {
 		return strings.Compare(m.Name, name)
 	})
+	var last *fleet.Worker
+	if ok {
+		last = w.members[i].Worker
+	}
+	if !a.Complete(last) {
+		if err := w.queue.Call(a.Name); err != nil {
+			w.journal.note(err.Error())
+		}
+		return
+	}
 	if !ok {
 		if w.first.IsZero() {
 			w.first = now

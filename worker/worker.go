@@ -95,6 +95,9 @@ type worker struct {
 	checks      checks
 	began       time.Time
 
+	whole  time.Time // when all was announced the last time; used by listen alone
+	listed string    // the list of plugins that was announced then
+
 	mu       sync.Mutex
 	refusals map[string]*fleet.Refusal // faults of this worker by what they are about, in words
 	leaving  bool
@@ -104,7 +107,7 @@ type worker struct {
 func (w *worker) listen(ctx context.Context, in *bus.Inbox, over <-chan struct{}) {
 	tick := time.NewTicker(fleet.Interval)
 	defer tick.Stop()
-	w.announce()
+	w.announce(true)
 	left := ctx.Done()
 	for {
 		select {
@@ -115,15 +118,17 @@ func (w *worker) listen(ctx context.Context, in *bus.Inbox, over <-chan struct{}
 			w.shelf.dropped(d)
 			continue
 		case <-in.Calls:
+			w.announce(true)
+			continue
 		case <-tick.C:
 		case <-left:
 			left = nil // once
 			w.setLeaving()
 		case <-over:
-			w.announce()
+			w.announce(false)
 			return
 		}
-		w.announce()
+		w.announce(false)
 	}
 }
 
@@ -172,8 +177,9 @@ func (w *worker) setLeaving() {
 	w.leaving = true
 }
 
-// announce says what this worker is and holds.
-func (w *worker) announce() {
+// announce says what this worker is and holds: all of it if somebody wants that, if its plugins have
+// changed, and now and then.
+func (w *worker) announce(whole bool) {
 	a := fleet.Worker{
 		Name: w.Name, Began: w.began, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.here(), Allows: w.plugins.allows(),
@@ -187,7 +193,13 @@ func (w *worker) announce() {
 	w.mu.Unlock()
 	slices.SortFunc(a.Refusals, func(x, y fleet.Refusal) int { return cmp.Compare(x.What, y.What) })
 	w.Monitor.note(func(o *Overview) { o.Heard, o.Last = time.Now(), a })
-	data, err := a.Encode()
+	said := &a
+	if list := a.List(); whole || list != w.listed || time.Since(w.whole) >= fleet.Whole {
+		w.listed, w.whole = list, time.Now()
+	} else {
+		said = a.Brief()
+	}
+	data, err := said.Encode()
 	if err == nil {
 		err = w.Conn.Announce(w.Name, data)
 	}

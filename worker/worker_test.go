@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -81,6 +84,61 @@ func TestRecord(t *testing.T) {
 	}
 	if !slices.Equal(b.Kind, []string{"", "", "metric", "panic"}) || b.Reason[3] != "first" {
 		t.Errorf("kinds %q, reasons %q", b.Kind, b.Reason)
+	}
+}
+
+// A worker says all of itself at first and when it is called, and is brief in between.
+func TestAnnounces(t *testing.T) {
+	t.Parallel()
+	server, err := bus.Embed(bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Shutdown()
+	conn, err := server.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	q, err := conn.Coordinate(t.Context(), bus.Lead{Sweep: "s", Epoch: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		ended <- Run(ctx, ctx, Config{Conn: conn, Name: "w", Plugins: map[string]host.Command{"a": {}, "b": {}}})
+	}()
+	var last *fleet.Worker
+	until := func(what string, whole bool, most int) {
+		for range most {
+			said := <-q.Announcements()
+			a, err := fleet.Decode(said.Worker, said.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			brief := a.Listed != ""
+			if last == nil && brief {
+				t.Error("the first announcement is brief")
+			}
+			if !a.Complete(last) || !slices.Equal(a.Plugins, []string{"a", "b"}) {
+				t.Fatalf("%s: %+v after %+v", what, a, last)
+			}
+			if last = a; brief != whole {
+				return
+			}
+		}
+		t.Errorf("%s: none of %d announcements is as it should be", what, most)
+	}
+	until("at first", true, 1)
+	until("in between", false, 30)
+	if err := q.Call("w"); err != nil {
+		t.Fatal(err)
+	}
+	until("when called", true, 3)
+	leave()
+	if err := errors.Join(<-ended, q.Close(t.Context())); err != nil {
+		t.Error(err)
 	}
 }
 

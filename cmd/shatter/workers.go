@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -20,26 +21,51 @@ func workersCommand() *cobra.Command {
 		Use: "workers", Short: "List the workers of a server, what they do, and what they cannot do",
 		Long: `List the workers that answer on a server: their slots and how many of them work, for which sweeps, where
 they run, and what they could not do lately by their own fault. A worker that does not answer within
-a second and a half is not listed, and one that is silent for ten seconds has lost its jobs to others.`,
+a second and a half is not listed, and one that is silent for ten seconds has lost its jobs to others.
+With a submitter's credentials, -o json waits for up to ten seconds until each has said all of itself.`,
 		Args: cobra.NoArgs,
 	}, (*remote).workers, writeWorkers)
 }
 
 // workers returns what the workers that answer say of themselves, in the order of their names.
 func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, err error) {
-	err = r.within(c.Context(), func(ctx context.Context) error {
-		words, err := r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2)
-		for _, said := range words {
-			w, err := fleet.Decode(said.Worker, said.Data)
-			if err != nil {
+	roll, wrong := map[string]*fleet.Worker{}, map[string]bool{}
+	hear := func(said bus.Announcement) {
+		w, err := fleet.Decode(said.Worker, said.Data)
+		if err != nil {
+			if !wrong[said.Worker] {
 				fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %s\n", printable(err.Error()))
-				continue
 			}
-			list = append(list, w)
+			wrong[said.Worker] = true
+			return
 		}
-		return err
+		w.Complete(roll[w.Name])
+		roll[w.Name] = w
+	}
+	err = r.within(c.Context(), func(ctx context.Context) error {
+		for began := time.Now(); ; {
+			err := r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2, hear)
+			if err != nil || !lacks(roll) || c.Flag("output").Value.String() != "json" || time.Since(began) > fleet.Whole {
+				return err
+			}
+		}
 	})
-	return append([]*fleet.Worker{}, list...), err
+	list = []*fleet.Worker{}
+	for _, name := range slices.Sorted(maps.Keys(roll)) {
+		list = append(list, roll[name])
+	}
+	return list, err
+}
+
+// lacks reports whether the plugins of some worker are not known. It says them by itself now and then:
+// not everybody may call.
+func lacks(roll map[string]*fleet.Worker) bool {
+	for _, w := range roll {
+		if w.Listed != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // writeWorkers prints a line for each worker, and how many there are.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,7 +67,11 @@ func (c *Conn) Listen(worker string) (*Inbox, error) {
 				offer(drops, d)
 			}
 		},
-		callSubject: func(*nats.Msg) { offer(calls, struct{}{}) },
+		callSubject: func(m *nats.Msg) {
+			if called := string(m.Data); called == "" || called == worker {
+				offer(calls, struct{}{})
+			}
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listen for jobs of worker %q: %w", worker, errors.Join(err, in.Close()))
@@ -180,8 +182,8 @@ func parsePart(s string) (p Part, ok bool) {
 	return p, true
 }
 
-// Roll returns what all workers that answer within a time say of themselves, each its last word.
-func (c *Conn) Roll(ctx context.Context, wait time.Duration) ([]Announcement, error) {
+// Roll calls the workers, and calls hear with each announcement that it hears within a time.
+func (c *Conn) Roll(ctx context.Context, wait time.Duration, hear func(Announcement)) error {
 	heard := make(chan *nats.Msg, unreadJobs)
 	sub, err := c.nc.ChanSubscribe(fleetSubject+"*", heard)
 	if err == nil {
@@ -191,22 +193,17 @@ func (c *Conn) Roll(ctx context.Context, wait time.Duration) ([]Announcement, er
 		err = c.nc.Publish(callSubject, nil)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("call the workers: %w", err)
+		return fmt.Errorf("call the workers: %w", err)
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // the connection is gone then
-	last := map[string]Announcement{}
 	for over := time.After(wait); ; {
 		select {
 		case m := <-heard:
-			last[m.Subject] = announcement(m)
+			hear(announcement(m))
 		case <-over:
-			list := make([]Announcement, 0, len(last))
-			for _, subject := range slices.Sorted(maps.Keys(last)) {
-				list = append(list, last[subject])
-			}
-			return list, nil
+			return nil
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -46,6 +46,24 @@ func TestJobsGoByName(t *testing.T) {
 	})
 }
 
+// A worker hears of a call to all and of one to itself.
+func TestCalls(t *testing.T) {
+	conn := embedded(t, Options{})
+	in, elsewhere := listen(t, conn, "w"), listen(t, conn, "v")
+	q := coordinate(t, conn, "sweep", 1)
+	receive(t, in.Calls)
+	receive(t, elsewhere.Calls)
+	must(t, q.Call("v"))
+	receive(t, elsewhere.Calls)
+	must(t, q.Call("w"))
+	receive(t, in.Calls) // after which the first would have come
+	must(t, q.Call("v"))
+	receive(t, elsewhere.Calls)
+	if len(in.Calls)+len(elsewhere.Calls) > 0 {
+		t.Error("a worker hears a call of another one")
+	}
+}
+
 // Who takes a sweep up tells workers that nobody needs the jobs of its predecessors, and who ends one
 // that nobody needs its own.
 func TestDrops(t *testing.T) {
@@ -186,7 +204,7 @@ func TestPermissions(t *testing.T) {
 	connection(t, conn, err)
 	q := coordinate(t, conn, "sweep", 1)
 	in := listen(t, conn, "w")
-	must(t, q.Call())
+	must(t, q.Call(""))
 	receive(t, in.Calls)
 	must(t, conn.Announce("w", []byte("here")))
 	receive(t, q.Announcements())

@@ -137,7 +137,7 @@ func (q *Queue) open(ctx context.Context) error {
 	if err := q.Drop(Lead{q.lead.Sweep, q.lead.Epoch - 1}); err != nil {
 		return err
 	}
-	return q.Call()
+	return q.Call("")
 }
 
 // subscribe makes the consumer of this sweep's results in place of those of smaller epochs, whose
@@ -265,8 +265,10 @@ func order(subject string, data []byte) *nats.Msg {
 	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{orderHeader: {"1"}}}
 }
 
-// Call asks all workers to announce themselves.
-func (q *Queue) Call() error { return q.c.respond("call workers", callSubject, nil) }
+// Call asks a worker, or all of them where none is named, to announce itself.
+func (q *Queue) Call(worker string) error {
+	return q.c.respond("call workers", callSubject, []byte(worker))
+}
 
 // Drop tells workers that the given jobs of this leader are not needed any more, or, without ids,
 // all those of a leader of this sweep and of its predecessors. Who has begun such a job may end it.

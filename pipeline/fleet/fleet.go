@@ -6,6 +6,8 @@
 package fleet
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,10 +20,11 @@ import (
 const (
 	Interval = time.Second // between two announcements of a worker, at most
 	Silence  = 10 * time.Second
+	Whole    = 10 * time.Second // between two announcements that are not brief, about
 )
 
 // Worker is what a worker says of itself once in an Interval, and when somebody calls. After Silence
-// without a word it is taken to be gone.
+// without a word it is taken to be gone. Most of its words are brief: see [Worker.Brief].
 type Worker struct {
 	Name     string    `json:"name"`
 	Began    time.Time `json:"began"`          // when its process began
@@ -37,6 +40,10 @@ type Worker struct {
 	Held     []Held    `json:"held"`           // jobs that it has, of all sweeps
 	Refusals []Refusal `json:"refusals"`       // what it cannot do, by its own fault
 	Seconds  float64   `json:"seconds"`        // that its trials took since it began
+
+	// Listed is the digest of Plugins in an announcement that leaves them out, until Complete puts them
+	// in; empty: they are in it.
+	Listed string `json:"listed,omitempty"`
 }
 
 // Held is a job that a worker holds.
@@ -72,6 +79,32 @@ const (
 // Encode returns the announcement as the bytes of a message.
 func (w *Worker) Encode() ([]byte, error) { return json.Marshal(w) }
 
+// Brief returns an announcement without the list of plugins, which is most of one and hardly ever
+// changes: it has the list's digest. Who does not know the list asks for it, or waits for Whole.
+func (w *Worker) Brief() *Worker {
+	b := *w
+	b.Plugins, b.Listed = nil, w.List()
+	return &b
+}
+
+// List returns a digest of the list of plugins.
+func (w *Worker) List() string {
+	if w.Listed != "" {
+		return w.Listed
+	}
+	sum := sha256.Sum256([]byte(strings.Join(w.Plugins, "\n")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Complete puts in the list of plugins that a brief announcement leaves out, if the worker's last
+// complete one, which may be nil, has that list. It reports whether the announcement is complete.
+func (w *Worker) Complete(last *Worker) bool {
+	if w.Listed != "" && last != nil && last.List() == w.Listed {
+		w.Plugins, w.Listed = last.Plugins, ""
+	}
+	return w.Listed == ""
+}
+
 // Decode reads the announcement of a worker, which may name no other one. The bytes may be anything.
 func Decode(from string, data []byte) (*Worker, error) {
 	w := new(Worker)
@@ -89,7 +122,7 @@ func Decode(from string, data []byte) (*Worker, error) {
 	case len(w.Held) > mostHeld || max(len(w.Plugins), len(w.Allows), len(w.Refusals)) > mostList:
 		return nil, fmt.Errorf("decode announcement of worker %.100q: a list in it is too long", w.Name)
 	}
-	texts := slices.Concat([]string{w.Name, w.Build, w.Platform, w.Profile, w.Sandbox}, w.Plugins, w.Allows)
+	texts := slices.Concat([]string{w.Name, w.Build, w.Platform, w.Profile, w.Sandbox, w.Listed}, w.Plugins, w.Allows)
 	for _, r := range w.Refusals {
 		texts = append(texts, r.What, r.Reason)
 	}

@@ -53,6 +53,41 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// A brief announcement is short however many plugins there are. With one before it that has the same list
+// it says as much.
+func TestBrief(t *testing.T) {
+	w := someWorker()
+	for i := range 100 {
+		w.Plugins = append(w.Plugins, strings.Repeat(string(rune('a'+i%26)), 64))
+	}
+	data, err := w.Brief().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 500 {
+		t.Errorf("%d bytes: %s", len(data), data)
+	}
+	other := someWorker()
+	for name, test := range map[string]struct {
+		last *Worker
+		want *Worker
+	}{"the same list": {w, w}, "nothing before": {nil, nil}, "another list": {other, nil}} {
+		got, err := Decode(w.Name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if complete := got.Complete(test.last); complete != (test.want != nil) {
+			t.Errorf("%s: complete is %v", name, complete)
+		}
+		if diff := cmp.Diff(test.want, got); test.want != nil && diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if !other.Complete(nil) {
+		t.Error("an announcement with its list is not complete")
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	data, err := someWorker().Encode()
 	if err != nil {
