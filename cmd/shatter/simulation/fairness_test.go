@@ -14,9 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -62,8 +65,9 @@ type sharing struct {
 	*world
 	shares []share
 
-	mu  sync.Mutex
-	ran []stretch
+	mu      sync.Mutex
+	ran     []stretch
+	working int // slots that run a job
 }
 
 // newSharing starts coordinators and workers with two slots each.
@@ -102,9 +106,13 @@ func (s *sharing) load(_ context.Context, x *lead.Submission) (*lead.Sweep, erro
 func (s *sharing) work(ctx context.Context, job *trial.Job) (*ledger.Batch, error) {
 	i := slices.IndexFunc(s.shares, func(one share) bool { return one.id() == job.Sweep })
 	began := time.Now()
+	s.mu.Lock()
+	s.working++
+	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.working--
 		s.ran = append(s.ran, stretch{job.Sweep, began, time.Now()})
 	}()
 	select {
@@ -135,7 +143,7 @@ func (s *sharing) used(from, to time.Time) map[string]float64 {
 
 // ended waits for the end of a sweep.
 func (s *sharing) ended(ctx context.Context, r *bus.Registry, id string) *lead.End {
-	for ; ; time.Sleep(time.Second) {
+	for ; ; time.Sleep(100 * time.Millisecond) {
 		e, err := r.Find(ctx, id)
 		if err != nil {
 			s.Fatal(err)
@@ -150,6 +158,54 @@ func (s *sharing) ended(ctx context.Context, r *bus.Registry, id string) *lead.E
 		if record.End != nil {
 			return record.End
 		}
+	}
+}
+
+// idle checks that a second after the last sweep has ended no slot runs a job, that no worker holds one,
+// and that neither a result nor somebody who waits for one is on the server.
+func (s *sharing) idle(ctx context.Context, c *bus.Conn, ended time.Time) {
+	if late := time.Since(ended); late > time.Second {
+		s.Errorf("the end was seen %v later", late)
+	}
+	time.Sleep(time.Until(ended.Add(time.Second)))
+	s.mu.Lock()
+	working := s.working
+	s.mu.Unlock()
+	if working > 0 {
+		s.Errorf("%d slots work a second after the last sweep", working)
+	}
+	answered := map[string]bool{}
+	err := c.Roll(ctx, 500*time.Millisecond, func(said bus.Announcement) {
+		w, err := fleet.Decode(said.Worker, said.Data)
+		if err != nil {
+			s.Error(err)
+			return
+		}
+		if answered[w.Name] = true; len(w.Held) > 0 {
+			s.Errorf("a second after the last sweep worker %s holds %v", w.Name, w.Held)
+		}
+	})
+	if err != nil || len(answered) != 4 {
+		s.Errorf("%d workers have answered, %v", len(answered), err)
+	}
+	z, err := s.server.Load().Jsz(&server.JSzOptions{Accounts: true, Streams: true, Consumer: true})
+	if err != nil {
+		s.Fatal(err)
+	}
+	streams := 0
+	for _, account := range z.AccountDetails {
+		for _, x := range account.Streams {
+			if x.Name != "shatter-results" {
+				continue
+			}
+			streams++
+			if x.State.Msgs > 0 || len(x.Consumer) > 0 {
+				s.Errorf("a second after the last sweep the server has %d results and %d consumers", x.State.Msgs, len(x.Consumer))
+			}
+		}
+	}
+	if streams != 1 {
+		s.Errorf("the server has %d streams of results", streams)
 	}
 }
 
@@ -185,7 +241,7 @@ func (s *sharing) submit(ctx context.Context, r *bus.Registry, x share) {
 // Three sweeps of three people share four workers, which two coordinators give jobs to: by weight, then
 // by priority; one is paused and resumed, one is cancelled. What they use is counted by a clock that
 // nothing but sleep moves, so that no machine is too slow. The two that end have the results of runs
-// that nobody disturbed, and then the workers stand still.
+// that nobody disturbed, and a second later nobody works, whether the last sweep has ended or is cancelled.
 //
 // It has a process of its own: what libraries keep in channels for the whole process belongs to the
 // bubble that used it first, and TestSimulation has another one.
@@ -215,11 +271,12 @@ func testFairness(t *testing.T) {
 	light := share{"light", 1, 50 * time.Millisecond, 1300}
 	middle := share{"middle", 2, 100 * time.Millisecond, 500}
 	heavy := share{"heavy", 5, 200 * time.Millisecond, 500}
+	late := share{"late", 1, 200 * time.Millisecond, 500} // submitted when the others are over
 	wants := map[string]string{}
 	for _, x := range []share{light, middle} {
 		wants[x.name] = digestAlone(t, x)
 	}
-	s, p, end := newSharing(t, 2, 4, light, middle, heavy)
+	s, p, end := newSharing(t, 2, 4, light, middle, heavy, late)
 	defer end()
 	r, c := s.connect(p)
 	defer c.Close()
@@ -235,7 +292,7 @@ func testFairness(t *testing.T) {
 		want  map[share]float64 // parts of the slots' time
 	}{
 		{"by weight", func() {
-			for _, x := range s.shares {
+			for _, x := range s.shares[:3] {
 				s.submit(p.ctx, r, x)
 			}
 		}, map[share]float64{light: 1. / 8, middle: 2. / 8, heavy: 5. / 8}},
@@ -255,7 +312,7 @@ func testFairness(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		used := s.used(from, time.Now())
 		const slots = 4 * 2 * 15
-		for _, x := range s.shares {
+		for _, x := range s.shares[:3] {
 			got := used[x.id()] / slots
 			t.Logf("%s: %s has %.3f of the slots, %.3f is its part", phase.what, x.name, got, phase.want[x])
 			if math.Abs(got-phase.want[x]) > 0.05 {
@@ -273,10 +330,12 @@ func testFairness(t *testing.T) {
 			last = e.At
 		}
 	}
-	time.Sleep(10 * time.Second)
-	for id, seconds := range s.used(last.Add(time.Second), time.Now()) {
-		if seconds > 0 {
-			t.Errorf("sweep %s has %.1f s of slots when all have ended", id, seconds)
-		}
+	s.idle(p.ctx, c, last)
+	s.submit(p.ctx, r, late)
+	time.Sleep(5 * time.Second)
+	if s.used(time.Time{}, time.Now())[late.id()] == 0 {
+		t.Error("the last sweep has not begun")
 	}
+	change(late, func(w *lead.Wish) { w.Do = lead.Cancel })
+	s.idle(p.ctx, c, time.Now())
 }
