@@ -33,6 +33,7 @@ type Summary struct {
 	Failures     []Failure // the first of each kind
 	Alarms       []string  // trials with two outcomes, and those whose second look came out differently
 	Contradicted []string  // bounds that the table refutes, by row
+	Refuted      []string  // their standings, each once: trial.Proved, trial.Declared
 	Looked       int64     // trials that were looked at a second time
 	LooksLeft    int64     // those that should have been
 	LookNotes    []string  // what a reader of the table has to know of the second looks
@@ -89,7 +90,7 @@ func (r *run) writeResult(s *Summary) error {
 			s.Unfinished++
 		}
 	}
-	s.Contradicted = contradictions(res)
+	s.Contradicted, s.Refuted = contradictions(res)
 	if err := r.Folder.Ledger.Sync(); err != nil { // the result is nothing without it
 		return err
 	}

@@ -147,11 +147,12 @@ func (t *tables) refuteRegret(row *result.GameRow, games int) {
 	}
 }
 
-// contradictions names the bounds that rows of the result refute.
-func contradictions(res *result.Result) (lines []string) {
+// contradictions names the bounds that rows of the result refute, and their standings, each once.
+func contradictions(res *result.Result) (lines, standings []string) {
 	note := func(c *trial.Cell, t *result.Theory, where string) {
 		if t.Contradicts != "" {
 			lines = append(lines, fmt.Sprintf("%s (cell %s%s): %s", c.As, c.Key.Short(), where, t.Contradicts))
+			standings = append(standings, t.Standing)
 		}
 	}
 	for i := range res.Table {
@@ -161,5 +162,6 @@ func contradictions(res *result.Result) (lines []string) {
 		g := &res.Games[i]
 		note(g.Cell, &g.Theory, fmt.Sprintf(", %d rounds", g.Rounds))
 	}
-	return lines
+	slices.Sort(standings)
+	return lines, slices.Compact(standings)
 }

@@ -45,7 +45,7 @@ const (
 	exitIntegrity    = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
 	exitConnection   = 4
 	exitChanged      = 5 // the file or the code changed since the sweep began
-	exitContradicted = 6 // the result refutes a bound that is called proved
+	exitContradicted = 6 // the result refutes a bound, proved or declared
 	exitInterrupted  = 130
 	exitPipe         = 141 // the reader of stdout has left: as if by SIGPIPE
 )
@@ -154,7 +154,7 @@ the measured number of examples with a confidence bracket, beside the theory's.
 stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with failed or undecided
 cells, or a comparison found a difference; 2 usage or invalid file; 3 two different outcomes of one
 trial, or a result that does not verify; 4 no connection; 5 the sweep file or the code changed since the
-sweep began; 6 the result refutes a bound that is called proved; 130 interrupted.`,
+sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),

@@ -21,6 +21,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/cputime"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -72,8 +73,9 @@ others do not find is set aside by its name, for the whole sweep; all its outcom
 again. Where nobody can settle it the run ends with exit code 3, and the same command goes on with a
 further worker.
 
-A bound of theory that is called proved, and that the table refutes at its own confidence, is named on
-stderr, in the table, in the report and in JSON, and the exit code is 6.
+A bound of theory that is called proved, or that a plugin declares, and that the table refutes at its own
+confidence, is named on stderr, in the table, in the report and in JSON, and the exit code is 6. Trials
+that failed count as no success.
 
 With --budget a run ends when it has executed that many trials, or when they have taken that much CPU
 time, summed over all workers. The result files are written with the cells that are left as undecided,
@@ -419,16 +421,28 @@ func reportWorkers(stderr io.Writer, s *coordinator.Summary) {
 	}
 }
 
-// reportTrouble prints what is wrong with a result, or not there yet.
-func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coordinator.Summary) {
+// reportRefuted prints which bounds the result refutes, if any.
+func reportRefuted(stderr io.Writer, s *coordinator.Summary) {
 	for _, line := range s.Contradicted {
 		fmt.Fprintf(stderr, "shatter: contradicted bound: %s\n", line)
 	}
+	if len(s.Alarms) > 0 || len(s.Contradicted) == 0 {
+		return
+	}
+	failed := ""
+	if s.FailedTrials > 0 {
+		failed = fmt.Sprintf(" (trials that failed count as no success: %s did)",
+			wording.Thousands(float64(s.FailedTrials)))
+	}
+	fmt.Fprintf(stderr, "shatter: what was measured refutes %s: the bound, one of its premises, or the algorithm is "+
+		"wrong%s\n", trial.RefutedBounds(s.Refuted), failed)
+}
+
+// reportTrouble prints what is wrong with a result, or not there yet.
+func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coordinator.Summary) {
+	reportRefuted(stderr, s)
 	switch {
-	case len(s.Alarms) > 0:
-	case len(s.Contradicted) > 0:
-		fmt.Fprintln(stderr, "shatter: what was measured refutes a bound that is called proved: the bound, one of its "+
-			"premises, or the algorithm is wrong")
+	case len(s.Alarms) > 0, len(s.Contradicted) > 0:
 	case s.Unfinished > 0:
 		why := "--columns cell,algorithm,status,reason"
 		if shown.online { // whose table has no such columns

@@ -318,7 +318,7 @@ func TestFalseBound(t *testing.T) {
 			file := write(t, filepath.Join(tmp, "s.yaml"), fmt.Sprintf(boastSweep, c.task, thirdparty(t), c.honest, c.rest))
 			out, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1", "--looks", "0")
 			if code != exitContradicted || strings.Count(errs, "shatter: contradicted bound: third/boasts (cell ") != 1 ||
-				!strings.Contains(errs, c.want) {
+				!strings.Contains(errs, c.want) || !strings.Contains(errs, "refutes a bound that a plugin declares: ") {
 				t.Fatalf("exit code %d\n%s", code, errs)
 			}
 			if c.name != "list" && !strings.Contains(out, "CONTRADICTED BOUND in cell ") {
@@ -333,6 +333,14 @@ func TestFalseBound(t *testing.T) {
 			page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 			if err != nil || strings.Count(string(page), "Contradicted bound.") != 1 {
 				t.Errorf("the report does not say it once: %v", err)
+			}
+			for _, want := range []string{"is allowed by a bound that a plugin declares.", "declared bound"} {
+				if !strings.Contains(string(page), want) {
+					t.Errorf("the report does not say %s", want)
+				}
+			}
+			if strings.Contains(errs+string(page), "called proved") {
+				t.Errorf("a bound that nobody here has proved is called so:\n%s", errs)
 			}
 		})
 	}

@@ -105,9 +105,7 @@ func (w *watcher) ended(s *sweepStatus) error {
 	for _, a := range sum.Alarms {
 		fmt.Fprintf(text, "shatter: integrity alarm: %s\n", printable(a))
 	}
-	for _, line := range sum.Contradicted {
-		fmt.Fprintf(text, "shatter: contradicted bound: %s\n", line)
-	}
+	reportRefuted(text, sum)
 	reportWorkers(text, sum)
 	w.display.failures(sum.Failures)
 	if sum.Unfinished > 0 {

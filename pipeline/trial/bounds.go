@@ -30,6 +30,18 @@ func (c *Cell) Standing(b *pluginv1.Bound) string {
 	return Proved
 }
 
+// RefutedBounds describes the bounds that a result refutes, by their standings, of which each may be
+// there several times.
+func RefutedBounds(standings []string) string {
+	switch declared := slices.Contains(standings, Declared); {
+	case declared && slices.Contains(standings, Proved):
+		return "bounds that are called proved, and others that a plugin declares"
+	case declared:
+		return "a bound that a plugin declares"
+	}
+	return "a bound that is called proved"
+}
+
 // Stands reports whether a bound is proved or declared and holds of its cell.
 func Stands(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == "" }
 

@@ -39,3 +39,19 @@ func TestBounds(t *testing.T) {
 		t.Errorf("no bounds are %v", none.All())
 	}
 }
+
+// Only a bound that is proved is called so.
+func TestRefutedBounds(t *testing.T) {
+	for _, c := range []struct {
+		want      string
+		standings []string
+	}{
+		{"a bound that is called proved", []string{Proved, Proved}},
+		{"a bound that a plugin declares", []string{Declared}},
+		{"bounds that are called proved, and others that a plugin declares", []string{Proved, Declared, Proved}},
+	} {
+		if got := RefutedBounds(c.standings); got != c.want {
+			t.Errorf("%v: %q, want %q", c.standings, got, c.want)
+		}
+	}
+}

@@ -42,11 +42,15 @@ const (
 	Model    = "model estimate" // n* read off a fitted curve of success rates
 	Fit      = "fitted line"
 	Proved   = "proved bound"
+	Declared = "declared bound" // a plugin's author says that it is proved
 	Printed  = "printed bound"
 )
 
 // marks lists the marks in the order of a legend.
-var marks = []string{Measured, Model, Fit, Proved, Printed}
+var marks = []string{Measured, Model, Fit, Proved, Declared, Printed}
+
+// boundMarks lists the marks of bounds.
+var boundMarks = []string{Proved, Declared, Printed}
 
 // Series holds points of one algorithm in one setting, ascending in X.
 type Series struct {

@@ -361,7 +361,7 @@ func TestWords(t *testing.T) {
 	for _, want := range []string{
 		"0 of 5 cells are decided (others: 1 above range, 1 below range, 1 failed, 1 infeasible, 1 undecided).",
 		"undecided: trials spent", "Privacy is not certified",
-		"No proved bound that is finite", "index out of range", "two different outcomes",
+		"No finite bound is known here", "index out of range", "two different outcomes",
 		"noise of these experiments is seeded",
 	} {
 		if !strings.Contains(text, want) {

@@ -256,7 +256,7 @@ func (s *seriesOf) add(g *group, row int, x float64, m measure) {
 	} else {
 		s.missing++
 	}
-	for mark, column := range map[string]string{Proved: m.proved, Printed: m.printed, Model: m.model} {
+	for mark, column := range map[string]string{g.theory(row): m.proved, Printed: m.printed, Model: m.model} {
 		if y := g.number(row, column); y == y {
 			p := Point{X: x, Y: y, Low: math.NaN(), High: math.NaN(), Cell: g.text(row, "cell")}
 			if mark == Model {
@@ -363,17 +363,28 @@ func (g *group) scatter(x string, m measure, chosen []string) (f Figure, distinc
 	return f, len(seen)
 }
 
+// theory returns the mark of the bound that stands beside a row: Proved or Declared.
+func (f *frame) theory(row int) string {
+	if f.text(row, "theory_standing") == trial.Declared {
+		return Declared
+	}
+	return Proved
+}
+
 // theorems returns notes on where the bounds of a figure come from: "Proved bounds: finite-class
 // (baseline/erm)."
 func (g *group) theorems(m measure, f *Figure) (notes []string) {
 	for _, bound := range []struct{ mark, value, source, title string }{
-		{Proved, m.proved, "theory_source", "Proved bounds: "}, {Printed, m.printed, "paper_source", "Printed bounds: "},
+		{Proved, m.proved, "theory_source", "Proved bounds: "},
+		{Declared, m.proved, "theory_source", "Declared bounds, the word of a plugin's author: "},
+		{Printed, m.printed, "paper_source", "Printed bounds: "},
 	} {
 		var names []string
 		of := map[string][]string{}
 		for _, row := range g.rows {
 			name, _, _ := strings.Cut(g.text(row, bound.source), ": ")
-			if name == "" || g.value(row, bound.value) == nil {
+			other := bound.mark != Printed && bound.mark != g.theory(row)
+			if name == "" || other || g.value(row, bound.value) == nil {
 				continue
 			}
 			if of[name] == nil {
@@ -430,15 +441,14 @@ func (f *Figure) leaveFarBounds() {
 	}
 	left := map[string]float64{}
 	f.Series = slices.DeleteFunc(f.Series, func(s Series) bool {
-		bound := s.Mark == Proved || s.Mark == Printed
-		outside := bound && high > 0 &&
+		outside := slices.Contains(boundMarks, s.Mark) && high > 0 &&
 			slices.ContainsFunc(s.Points, func(p Point) bool { return p.Y > far*high || p.Y < low/far })
 		if outside {
 			left[s.Mark] = max(left[s.Mark], s.Points[len(s.Points)-1].Y)
 		}
 		return outside
 	})
-	for _, mark := range []string{Proved, Printed} {
+	for _, mark := range boundMarks {
 		if v, ok := left[mark]; ok {
 			f.Notes = append(f.Notes, fmt.Sprintf("Not drawn, as it is too far from what is measured: %s, up to %s.", mark,
 				text(round(v))))

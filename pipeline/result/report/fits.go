@@ -77,7 +77,7 @@ func slopeText(fits *frame, row int) string {
 		more = append(more, short("slope_low")+" to "+short("slope_high"))
 	}
 	if fits.value(row, "theory_slope") != nil {
-		more = append(more, "proved bound "+short("theory_slope"))
+		more = append(more, "bound "+short("theory_slope"))
 	}
 	bent := fits.text(row, "line") == estimate.NotLinear
 	if fits.value(row, "claimed") != nil {

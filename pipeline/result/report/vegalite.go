@@ -18,7 +18,7 @@ var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "tr
 
 // dashes holds the dash pattern of the lines of each mark.
 var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4},
-	Printed: {1.5, 3}}
+	Declared: {9, 3}, Printed: {1.5, 3}}
 
 // colour returns colour i. No two of the first 64 have the same shape too.
 func colour(i int) string { return palette[i%len(palette)] }

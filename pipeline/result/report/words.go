@@ -62,11 +62,22 @@ func (s *Sweep) verdict(held, bounded int, what string) (lines []string) {
 			wording.CountOf(held, "row is", "rows are")))
 	}
 	if bounded > held {
-		lines = append(lines, fmt.Sprintf("%s contradicted: %s is more than a bound allows that is called proved. The "+
-			"bound, its premises or the algorithm is wrong; the column contradicts says which bounds.",
-			wording.CountOf(bounded-held, "row has a bound", "rows have bounds"), what))
+		lines = append(lines, fmt.Sprintf("%s contradicted: %s is more than is allowed by %s. The bound, its premises "+
+			"or the algorithm is wrong; the column contradicts says which bounds.",
+			wording.CountOf(bounded-held, "row has a bound", "rows have bounds"), what,
+			trial.RefutedBounds(s.refutedStandings())))
 	}
 	return lines
+}
+
+// refutedStandings returns the standings of the bounds that rows of the table refute.
+func (s *Sweep) refutedStandings() (standings []string) {
+	for row := range s.table.Len() {
+		if s.table.value(row, "contradicts") != nil {
+			standings = append(standings, s.table.text(row, "theory_standing"))
+		}
+	}
+	return standings
 }
 
 // decided says in a sentence how many cells are decided, and how sure the brackets are.
@@ -237,7 +248,7 @@ func (s *Sweep) unknown() []unknown {
 	}
 	for row := range s.table.Len() {
 		if s.table.value(row, theory) == nil {
-			note(row, "", "No proved bound that is finite is known here.")
+			note(row, "", "No finite bound is known here, neither a proved nor a declared one.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {
 			note(row, "", "Errors are not exact: each is measured "+problem.HowMeasured(e)+".")
