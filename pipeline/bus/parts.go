@@ -72,7 +72,7 @@ func describe(r io.Reader, size int64, digest string) (m manifest, err error) {
 		return m, fmt.Errorf("its %d bytes are more than the %d that travel", size, int64(maxSize))
 	}
 	m = manifest{Size: size, Part: partSize}
-	whole, part := sha256.New(), make([]byte, partSize)
+	whole, part := sha256.New(), make([]byte, min(partSize, size))
 	for i := range m.parts() {
 		p := part[:m.length(i)]
 		if _, err := io.ReadFull(r, p); err != nil {
@@ -307,19 +307,28 @@ func (c *Conn) purge(ctx context.Context, digest string) error {
 	})
 }
 
-// onFiles calls do with the file stream until it succeeds, as retry does.
+// onFiles calls do with the file stream until it succeeds, as retry does. A server that has lost its
+// store since the stream was found gets a new one.
 func (c *Conn) onFiles(ctx context.Context, what string, do func(context.Context, jetstream.Stream) error) error {
-	return c.retry(ctx, what, func(ctx context.Context) error {
-		s, err := c.fileStream(ctx)
+	attempt := func(ctx context.Context) error {
+		s, err := c.setup.readyFiles(ctx, c)
 		if err != nil {
 			return err
 		}
 		return do(ctx, s)
+	}
+	return c.retry(ctx, what, func(ctx context.Context) error {
+		err := attempt(ctx)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			c.setup.forget()
+			err = attempt(ctx)
+		}
+		return err
 	})
 }
 
-// filesReady makes the stream of files if it is missing. A worker, whose credentials do not let it look,
-// takes it to be there.
+// filesReady makes the stream of files if this party has not found it yet. A worker, whose credentials
+// do not let it look, takes it to be there.
 func (c *Conn) filesReady(ctx context.Context) error {
 	if c.who.Role == Worker {
 		return nil
@@ -330,16 +339,12 @@ func (c *Conn) filesReady(ctx context.Context) error {
 // filesAgain makes the stream of files again if err says that it is gone, and returns err.
 func (c *Conn) filesAgain(ctx context.Context, err error) error {
 	if errors.Is(err, nats.ErrNoResponders) && !c.limited() {
-		if _, bad := c.fileStream(ctx); bad != nil {
+		c.setup.forget()
+		if _, bad := c.setup.readyFiles(ctx, c); bad != nil {
 			return bad
 		}
 	}
 	return err
-}
-
-// fileStream finds or makes the stream of files.
-func (c *Conn) fileStream(ctx context.Context) (jetstream.Stream, error) {
-	return c.stream(ctx, fileStream)
 }
 
 func partSubject(digest string, i int64) string {

@@ -99,7 +99,7 @@ func (c *Conn) prepare(ctx context.Context) error {
 	if _, err := c.setup.ready(ctx, c); err != nil {
 		return err
 	}
-	if _, err := c.fileStream(ctx); err != nil {
+	if _, err := c.setup.readyFiles(ctx, c); err != nil {
 		return err
 	}
 	s, err := c.js.Stream(ctx, registryStream)

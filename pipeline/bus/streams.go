@@ -47,32 +47,46 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 // streams keeps which streams are known to be on the server as streamConfigs has them. Whoever
 // comes first makes or changes them.
 type streams struct {
-	looking turn
-	results atomic.Pointer[jetstream.Stream] // nil: not looked for yet
+	looking        turn
+	results, files atomic.Pointer[jetstream.Stream] // nil: not looked for yet
 }
 
 // ready makes the stream of results if it is missing. Once it has succeeded, further calls do
 // nothing until forget is called.
 func (s *streams) ready(ctx context.Context, c *Conn) (jetstream.Stream, error) {
-	if found := s.results.Load(); found != nil {
+	return s.once(ctx, c, resultStream, &s.results)
+}
+
+// readyFiles does for the stream of files what ready does.
+func (s *streams) readyFiles(ctx context.Context, c *Conn) (jetstream.Stream, error) {
+	return s.once(ctx, c, fileStream, &s.files)
+}
+
+func (s *streams) once(
+	ctx context.Context, c *Conn, name string, known *atomic.Pointer[jetstream.Stream],
+) (jetstream.Stream, error) {
+	if found := known.Load(); found != nil {
 		return *found, nil
 	}
 	if err := s.looking.take(ctx); err != nil {
 		return nil, err
 	}
 	defer s.looking.give()
-	if found := s.results.Load(); found != nil {
+	if found := known.Load(); found != nil {
 		return *found, nil
 	}
-	found, err := c.stream(ctx, resultStream)
+	found, err := c.stream(ctx, name)
 	if err == nil {
-		s.results.Store(&found)
+		known.Store(&found)
 	}
 	return found, err
 }
 
-// forget makes the next call of ready look again.
-func (s *streams) forget() { s.results.Store(nil) }
+// forget makes the next calls look again.
+func (s *streams) forget() {
+	s.results.Store(nil)
+	s.files.Store(nil)
+}
 
 // A turn is a lock whose holder may wait for the server. It has room for one holder.
 type turn chan struct{}
