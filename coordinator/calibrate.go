@@ -106,7 +106,7 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 // predictor predicts cells from what a few of their trials have shown.
 type predictor struct {
 	grid      *grid
-	forecasts forecast.Forecaster
+	forecasts *forecast.Forecaster
 }
 
 // probe turns a cell into one that is tried out at a few sizes, unless nothing is run of it.

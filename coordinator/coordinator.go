@@ -45,6 +45,8 @@ type Config struct {
 	// neither may change a result.
 	JobSizes *rand.Rand
 	Reverse  bool
+
+	Forecasts *forecast.Forecaster // which other runs may share; nil: the run's own
 }
 
 // DefaultSpeculate is the default of Config.Speculate.
@@ -120,7 +122,7 @@ func newRun(c Config) (*run, error) {
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},
 		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{}, meter: c.Meter,
 	}
-	r.outlooks = &outlooks{grid: grid, forecasts: forecast.Forecaster{}}
+	r.outlooks = &outlooks{grid: grid, forecasts: cmp.Or(c.Forecasts, &forecast.Forecaster{})}
 	r.looks = &looks{
 		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(),
 	}

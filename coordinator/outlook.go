@@ -23,7 +23,7 @@ type outlook struct {
 // outlooks predicts what the cells of a grid will still take.
 type outlooks struct {
 	grid      *grid
-	forecasts forecast.Forecaster
+	forecasts *forecast.Forecaster
 	next      int // cell whose prediction is looked at next
 
 	unread map[unread][]*forecast.Scenario // the courses of searches that have read nothing

@@ -104,7 +104,7 @@ func TestOutlookOfSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := &outlooks{grid: &grid{cells: make([]*cell, 10)}, forecasts: forecast.Forecaster{}}
+		o := &outlooks{grid: &grid{cells: make([]*cell, 10)}, forecasts: &forecast.Forecaster{}}
 		rng := rand.New(rand.NewPCG(1, 2))
 		last, predictions := int64(0), map[int64]outlook{} // by trials counted
 		var seconds float64

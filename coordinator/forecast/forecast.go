@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -35,7 +36,7 @@ type Scenario struct {
 	star, slope float64
 	prior       float64 // weight of the slope
 
-	played bool
+	played sync.Once
 	points []estimate.Point // trials that the search read, by sample size
 	blocks []estimate.Block // the same in the order in which they were wanted
 	spots  int              // index of the first block of the spot checks
@@ -134,11 +135,9 @@ func scenarios(find estimate.Find) (out []*Scenario) {
 }
 
 // Play plays the search to its end with imagined outcomes, once.
-func (sc *Scenario) Play(search Search) {
-	if sc.played {
-		return
-	}
-	sc.played = true
+func (sc *Scenario) Play(search Search) { sc.played.Do(func() { sc.play(search) }) }
+
+func (sc *Scenario) play(search Search) {
 	find := search.Find
 	find.MaxTrials = min(find.MaxTrials, mostTrials)
 	rng := rand.New(rand.NewPCG(math.Float64bits(sc.star), math.Float64bits(sc.slope)))
@@ -310,20 +309,29 @@ type Search struct {
 	Least int64
 }
 
-// Forecaster keeps the scenarios of each kind of search, which the cells of a grid mostly share.
-type Forecaster map[Search][]*Scenario
+// Forecaster keeps the scenarios of each kind of search, which the cells of a grid mostly share. Its
+// zero value is ready for use. Several runs may share one.
+type Forecaster struct {
+	mu    sync.Mutex
+	known map[Search][]*Scenario
+}
 
 // Scenarios returns the scenarios of a search, in the order of n*.
-func (f Forecaster) Scenarios(s Search) []*Scenario {
-	if f[s] == nil {
-		f[s] = scenarios(s.Find)
+func (f *Forecaster) Scenarios(s Search) []*Scenario {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		f.known = map[Search][]*Scenario{}
 	}
-	return f[s]
+	if f.known[s] == nil {
+		f.known[s] = scenarios(s.Find)
+	}
+	return f.known[s]
 }
 
 // Typical returns some of the scenarios, or near ones, at evenly spaced quantiles of their weights.
 // They have been played.
-func (f Forecaster) Typical(s Search, weights []float64) (some []*Scenario) {
+func (f *Forecaster) Typical(s Search, weights []float64) (some []*Scenario) {
 	all, sum := f.Scenarios(s), 0.0
 	for i, w := range weights {
 		for sum += w; len(some) < typical && sum*typical > float64(len(some))+0.5; {

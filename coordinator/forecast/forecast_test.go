@@ -77,7 +77,7 @@ func TestTypical(t *testing.T) {
 	search := Search{Find: estimate.Find{
 		From: 4, To: 1000, Within: 2, Confidence: 0.9, Target: 0.8, Cells: 6, MaxTrials: 5000,
 	}}
-	f := Forecaster{}
+	f := &Forecaster{}
 	all := f.Scenarios(search)
 	weights := make([]float64, len(all))
 	sum := 0.0
