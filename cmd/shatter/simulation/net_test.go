@@ -26,7 +26,7 @@ type frame struct {
 // A framer cuts a stream of the NATS protocol into frames.
 type framer struct{ rest []byte }
 
-// cut returns the frames that are whole now that b has arrived.
+// cut returns the frames that are whole now that b has arrived. They do not share memory with b.
 func (f *framer) cut(b []byte) (list []frame) {
 	f.rest = append(f.rest, b...)
 	for {
@@ -34,23 +34,27 @@ func (f *framer) cut(b []byte) (list []frame) {
 		if end < 0 {
 			return list
 		}
-		fields := strings.Fields(string(f.rest[:end]))
 		x, size := frame{}, end+2
-		switch {
-		case len(fields) == 0:
-		case strings.HasSuffix(fields[0], "PUB") || strings.HasSuffix(fields[0], "MSG"):
-			body, err := strconv.Atoi(fields[len(fields)-1])
-			if err != nil {
+		var body int
+		if word, _, _ := bytes.Cut(f.rest[:end], []byte(" ")); bytes.HasSuffix(word, []byte("PUB")) ||
+			bytes.HasSuffix(word, []byte("MSG")) {
+			fields := strings.Fields(string(f.rest[:end]))
+			var err error
+			if body, err = strconv.Atoi(fields[len(fields)-1]); err != nil {
 				panic(err) // neither nats.go nor the server writes such a line
 			}
 			if size += body + 2; len(f.rest) < size {
 				return list
 			}
-			x.message, x.subject, x.body = true, fields[1], bytes.Clone(f.rest[size-2-body:size-2])
-			x.reply = replyOf(fields)
+			x.message, x.subject, x.reply = true, fields[1], replyOf(fields)
 		}
-		x.raw = bytes.Clone(f.rest[:size])
-		f.rest = f.rest[size:]
+		x.raw = f.rest[:size:size] // whatever comes next is appended behind it
+		if x.message {
+			x.body = x.raw[size-2-body : size-2]
+		}
+		if f.rest = f.rest[size:]; len(f.rest) == 0 {
+			f.rest = nil
+		}
 		list = append(list, x)
 	}
 }

@@ -185,7 +185,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 			}
 		case do := <-w.wishes:
 			wish := func(x *lead.Wish) error { x.Do = do; return nil }
-			if err := lead.ChangeWish(p.ctx, r, submission().ID(), wish); err != nil {
+			if err := lead.ChangeWish(p.ctx, r, sweepID, wish); err != nil {
 				w.note("the user's wish is lost: %v", err) // with the store: after that it is to run
 			}
 		case record := <-found:
@@ -273,7 +273,7 @@ func TestSimulation(t *testing.T) { synctest.Test(t, testSimulation) }
 
 func testSimulation(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a seed should mean the same again
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer debug.SetGCPercent(debug.SetGCPercent(1000))
 	calm := simulate(t, 0, nil, "", io.Discard)
 	if calm.digest == "" || len(calm.wrong) > 0 {
 		t.Fatalf("without faults: %+v", calm)

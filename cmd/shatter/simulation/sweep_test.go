@@ -49,6 +49,9 @@ func newPlan() *plan.Plan {
 // submission is what the user submits.
 func submission() *lead.Submission { return submissionOf(newPlan()) }
 
+// sweepID is the ID of what the user submits.
+var sweepID = submission().ID()
+
 func submissionOf(p *plan.Plan) *lead.Submission {
 	return &lead.Submission{
 		Name: p.Name, Resolved: lead.Digest(p.Resolved), Plugins: codes, Seed: p.Seed.Seed, Cells: len(p.Cells),

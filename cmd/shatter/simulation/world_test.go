@@ -23,6 +23,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
@@ -286,7 +287,7 @@ func (n *node) rot(down time.Duration) {
 // way until another leader has shipped something.
 func (p *process) ghost(f frame) {
 	n := p.node
-	if !strings.HasPrefix(f.subject, "$KV.shatter-sweeps."+submission().ID()+".ledger") {
+	if !strings.HasPrefix(f.subject, "$KV.shatter-sweeps."+sweepID+".ledger") {
 		return
 	}
 	x := n.active(time.Now(), "ghost")
@@ -412,7 +413,7 @@ const (
 // its own results alone.
 func (p *process) checkEpochs(f frame) {
 	epochOf := func(s, before string) (epoch uint64) {
-		if _, s, ok := strings.Cut(s, submission().ID()+before); ok {
+		if _, s, ok := strings.Cut(s, sweepID+before); ok {
 			_, _ = fmt.Sscanf(s, "%d", &epoch) // 0: there is none
 		}
 		return epoch
@@ -499,10 +500,16 @@ func (p *process) dial() (*bus.Conn, error) {
 	}
 }
 
+// forecasts are what leaders expect of searches before they have read any outcome: they are the same
+// in all worlds.
+var forecasts forecast.Forecaster
+
 // serve is the process of a coordinator.
 func serve(n *node, p *process) error {
 	return n.lead(p, func(context.Context, *lead.Submission) (*lead.Sweep, error) {
-		return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{Digests: codes, Looks: n.world.looks()}}, nil
+		return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{
+			Digests: codes, Looks: n.world.looks(), Forecasts: &forecasts,
+		}}, nil
 	})
 }
 
