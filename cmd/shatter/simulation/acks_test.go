@@ -92,10 +92,10 @@ func (p *process) seeOut(f frame) {
 	}
 	durable, there := files.holds(result.body)
 	switch {
+	case !durable && n.world.askedBy(result.job) != n.secret(result.job.sweep):
+		return // it drops the result, although its disk may still be to get what another job has told before
 	case there && !durable:
 		n.world.violated("%s acknowledged outcomes that were not on its disk yet", n.name)
-	case !durable && n.world.askedBy(result.job) != n.secret(result.job.sweep): // it drops the result
-		return
 	case !durable && !recordOf(files.durableLogs()).has(result.body):
 		n.world.violated("%s acknowledged outcomes of job %s that it has not kept", n.name, result.job.id)
 	}
