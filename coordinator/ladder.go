@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -63,12 +64,32 @@ func (c *cell) climb(known map[*trial.Ladder]*ladder, tests int) error {
 		if l.search, err = estimate.NewSearch(ladderSearch(c.Cell, tests)); err != nil {
 			return err
 		}
-		l.search.Name(of.Words)
+		l.search.Name(estimate.Words{Size: of.Words, Fall: of.Fall(), Remedy: remedy(of)})
 		known[of] = l
 	}
 	l.rungs[c.Rung.Position-1] = c
 	c.ladder, c.decider = l, rung{l, c.Rung.Position, c.N[0]}
 	return nil
+}
+
+// remedy says what to do where success goes against the direction of a ladder.
+func remedy(l *trial.Ladder) string {
+	other := trial.Ladder{Rises: !l.Rises}
+	return fmt.Sprintf("if it %s instead, write find: {axis: %s, success: %s}; if it does neither, list the values "+
+		"without find", other.Direction(), l.Axis, other.Direction())
+}
+
+// wrongDirections returns the reasons of the ladders of a result along which success goes against
+// their direction, one each, with the name of the algorithm.
+func wrongDirections(res *result.Result) (lines []string) {
+	told := map[*trial.Ladder]bool{}
+	for _, row := range res.Table {
+		if l := row.Cell.Rung; l != nil && !told[l.Ladder] && strings.HasPrefix(row.Reason, l.Fall()) {
+			told[l.Ladder] = true
+			lines = append(lines, fmt.Sprintf("%s at n = %d: %s", row.Cell.As, row.Cell.N[0], row.Reason))
+		}
+	}
+	return lines
 }
 
 // skipTrivial has nothing searched where that would say nothing of data: a learner without data

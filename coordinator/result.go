@@ -34,6 +34,7 @@ type Summary struct {
 	Alarms       []string  // trials with two outcomes, and those whose second look came out differently
 	Contradicted []string  // bounds that the table refutes, by row
 	Refuted      []string  // their standings, each once: trial.Proved, trial.Declared
+	Against      []string  // searches along which success goes against their direction, with the remedy
 	Looked       int64     // trials that were looked at a second time
 	LooksLeft    int64     // those that should have been
 	LookNotes    []string  // what a reader of the table has to know of the second looks
@@ -91,6 +92,7 @@ func (r *run) writeResult(s *Summary) error {
 		}
 	}
 	s.Contradicted, s.Refuted = contradictions(res)
+	s.Against = wrongDirections(res)
 	if err := r.Folder.Ledger.Sync(); err != nil { // the result is nothing without it
 		return err
 	}

@@ -92,14 +92,20 @@ func TestLadder(t *testing.T) {
 	wrong := strings.Replace(ladderSweep, "find: epsilon", "find: {axis: epsilon, success: falls}", 1)
 	file = write(t, filepath.Join(t.TempDir(), "wrong.yaml"), wrong)
 	dir = filepath.Join(t.TempDir(), "wrong")
-	if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--cache", "off"); code != 1 {
+	_, errs, code = shatter(t, "run", file, "--out", dir, "--workers", "2", "--cache", "off")
+	if code != 1 {
 		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if told := strings.Count(errs, "shatter: find: expmech/em at n = "); told < 7 || told > 8 {
+		t.Errorf("%d of 8 searches along a wrong direction are told of:\n%s", told, errs)
 	}
 	said := []string{}
 	for _, r := range table(t, dir) {
 		id, _ := r["find_id"].(string)
 		reason, _ := r["reason"].(string)
-		fall := strings.HasPrefix(reason, "success falls: ") || strings.HasPrefix(reason, "not monotone: epsilon = ")
+		fall := strings.HasPrefix(reason, "success does not fall as epsilon grows: ") &&
+			strings.HasSuffix(reason, "write find: {axis: epsilon, success: rises}; if it does neither, list the values "+
+				"without find")
 		if r["find"] == "epsilon" && fall && strings.Contains(reason, "epsilon = ") && !slices.Contains(said, id) {
 			said = append(said, id)
 		}

@@ -441,6 +441,9 @@ func reportRefuted(stderr io.Writer, s *coordinator.Summary) {
 // reportTrouble prints what is wrong with a result, or not there yet.
 func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coordinator.Summary) {
 	reportRefuted(stderr, s)
+	for _, line := range s.Against {
+		fmt.Fprintf(stderr, "shatter: find: %s\n", line)
+	}
 	switch {
 	case len(s.Alarms) > 0, len(s.Contradicted) > 0:
 	case s.Unfinished > 0:

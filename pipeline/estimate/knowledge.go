@@ -17,7 +17,8 @@ type knowledge struct {
 	read      []*point // sizes of which trials were read, ascending
 	trials    int64    // number of trials that were read
 
-	say func(n int64) string // what reasons call a size; nil: "n = 100"
+	say          func(n int64) string // what reasons call a size; nil: "n = 100"
+	fall, remedy string               // of Words; empty: those of sample sizes
 }
 
 // words returns what reasons call a size.
@@ -137,7 +138,7 @@ func (k *knowledge) contradiction() string {
 			}
 		}
 	}
-	return fmt.Sprintf("not monotone: %s is sufficient, %s is not", k.words(small.N), k.words(large.N))
+	return k.fallen(fmt.Sprintf("%s is sufficient, %s is not", k.words(small.N), k.words(large.N)))
 }
 
 // allFailed reports whether trials were read and the algorithm failed in all of them.

@@ -113,7 +113,7 @@ func TestWrongDirection(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.Name(func(n int64) string { return fmt.Sprintf("x = %d", n) })
+				s.Name(Words{func(n int64) string { return fmt.Sprintf("x = %d", n) }, "x is wrong", "turn it round"})
 				w := world{rate: rate, seed: seed}
 				for !s.Done() {
 					for _, b := range s.Want() {
@@ -121,8 +121,8 @@ func TestWrongDirection(t *testing.T) {
 					}
 				}
 				r := s.Result()
-				said := r.Status == StatusNotMonotone && strings.HasPrefix(r.Reason, "success falls: ") ||
-					r.Status == StatusUndecided && strings.HasPrefix(r.Reason, "not monotone: x = ")
+				said := (r.Status == StatusNotMonotone || r.Status == StatusUndecided) &&
+					strings.HasPrefix(r.Reason, "x is wrong: ") && strings.HasSuffix(r.Reason, "; turn it round")
 				if !said || strings.Contains(r.Reason, "n =") || !strings.Contains(r.Reason, "x = ") {
 					t.Logf("%d values, %s, seed %d: %s (%s), bracket %d to %d", k, name, seed, r.Status, r.Reason, r.Low, r.High)
 					unsaid++

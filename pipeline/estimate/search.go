@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -186,9 +187,21 @@ func begin(find Find) *Search {
 	return s
 }
 
-// Name has the reasons of the search name the sizes by say, for a search whose sizes are the
-// positions of other values. It is called before anything is added.
-func (s *Search) Name(say func(n int64) string) { s.say = say }
+// Words are the words of a search whose sizes are the positions of other values.
+type Words struct {
+	Size   func(n int64) string // names a size: "epsilon = 0.5"
+	Fall   string               // says that success falls: "success does not rise as epsilon grows"
+	Remedy string               // what to do then
+}
+
+// Name has the reasons of the search use these words. It is called before anything is added.
+func (s *Search) Name(w Words) { s.say, s.fall, s.remedy = w.Size, w.Fall, w.Remedy }
+
+// fallen returns the reason of a search along which success falls, as some sizes show.
+func (k *knowledge) fallen(shown string) string {
+	return fmt.Sprintf("%s: %s; %s", cmp.Or(k.fall, "success falls"), shown, cmp.Or(k.remedy,
+		"search a range where it does not, by n.from and n.to, or list sample sizes, n: [100, 1000], to see how it goes"))
+}
 
 // sizeInWords returns what reasons call a size.
 func sizeInWords(say func(n int64) string, n int64) string {

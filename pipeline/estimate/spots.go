@@ -146,7 +146,7 @@ func (s *Search) readSpots() {
 	}
 	f := s.spots.worst(s.find.Target, s.say)
 	if f.log >= s.threshold {
-		s.finish(StatusNotMonotone, f.reason())
+		s.finish(StatusNotMonotone, s.fallen(f.shown(s.high)))
 		return
 	}
 	s.openSpots(f.spots)
@@ -168,9 +168,9 @@ func (c *spotChecks) merge(read []*point) []*point {
 
 // A fall is evidence that success falls.
 type fall struct {
-	log    float64 // less what its choice among others costs
-	spots  []*point
-	reason func() string
+	log   float64 // less what its choice among others costs
+	spots []*point
+	shown func(sufficient int64) string // what shows it; sufficient is the least size shown sufficient
 }
 
 // worst returns the strongest evidence of a fall. Its spots are worth further trials; there are
@@ -181,11 +181,8 @@ func (c *spotChecks) worst(target float64, say func(int64) string) (worst fall) 
 	for _, w := range above {
 		if log := againstRate(&w.Point, math.Log(target/(1-target)), -1); log > most {
 			most = log
-			worst = fall{log - math.Log(2*float64(len(above))), w.spots, func() string {
-				if say != nil {
-					return fmt.Sprintf("success falls: %s, and a harder value suffices", w.words(say))
-				}
-				return fmt.Sprintf("success falls: %s, and fewer examples suffice", w.words(say))
+			worst = fall{log - math.Log(2*float64(len(above))), w.spots, func(sufficient int64) string {
+				return fmt.Sprintf("%s, and %s suffices", w.words(say), sizeInWords(say, sufficient))
 			}}
 		}
 	}
@@ -193,8 +190,8 @@ func (c *spotChecks) worst(target float64, say func(int64) string) (worst fall) 
 	for _, p := range pairs {
 		if log := againstOrder(&p[0].Point, &p[1].Point, most); log > most {
 			most = log
-			worst = fall{log - math.Log(2*float64(len(pairs))), slices.Concat(p[0].spots, p[1].spots), func() string {
-				return fmt.Sprintf("success falls: %s, and %s", p[0].words(say), p[1].words(say))
+			worst = fall{log - math.Log(2*float64(len(pairs))), slices.Concat(p[0].spots, p[1].spots), func(int64) string {
+				return fmt.Sprintf("%s, and %s", p[0].words(say), p[1].words(say))
 			}}
 		}
 	}

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Ladder describes a search over another number than n, at one sample size: cells that differ in
@@ -34,6 +35,11 @@ func (l *Ladder) Direction() string {
 		return "rises"
 	}
 	return "falls"
+}
+
+// Fall says that success goes against the direction: "success does not rise as epsilon grows".
+func (l *Ladder) Fall() string {
+	return fmt.Sprintf("success does not %s as %s grows", strings.TrimSuffix(l.Direction(), "s"), l.Axis)
 }
 
 // Sampled returns what the keys of the cell's data and adversary are made of, where sampled is the
