@@ -179,8 +179,8 @@ find: rounds
 			`s:6:4: n: find searches epsilon at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", or remove find`},
 		{"trials of a list", spoil(ladderBase, "{max: 3000}", "3000"),
 			`s:8:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
-		{"online", game, `s:7:7: find: does not apply to task online, whose trials do not succeed or fail: list the values, and compare ` +
-			`the regrets`},
+		{"online", game, `s:7:7: find: does not apply to task online: a search needs trials that succeed or fail, and a game has ` +
+			`mistakes and a regret, which no goal judges; list the values, and ask the table: shatter query FOLDER "select `},
 		{"a fit", ladderBase + "fits: [{x: alpha, scale: linear}]\n", `s:9:12: fits[0].x: "alpha" has no value in this sweep`},
 	} {
 		_, err := resolve(t, tt.src, algorithms(), "")

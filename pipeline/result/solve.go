@@ -36,7 +36,8 @@ type Value struct {
 // confidence, if success never falls as n grows and goes the way that rises says.
 func Solve(table *sheet.Sheet, q Question, rises func(column string) (rises, known bool)) (*sheet.Sheet, error) {
 	if schemas.IndexOf(table.Columns, "n_low") < 0 {
-		return nil, fmt.Errorf("the result has no brackets: in task online trials do not succeed or fail")
+		return nil, fmt.Errorf("the result has no brackets: in task online trials do not succeed or fail; compare the " +
+			"regrets of its table, as far as regret_low and regret_high tell them apart")
 	}
 	s := solver{Sheet: table, question: q, rises: rises}
 	rows, err := s.given()
@@ -179,6 +180,16 @@ func (s *solver) varies(rows [][]any, column string) bool {
 	return slices.ContainsFunc(rows, func(row []any) bool { return s.at(row, column) != s.at(rows[0], column) })
 }
 
+// some returns a value of a column that is not null; nil where all are.
+func (s *solver) some(rows [][]any, column string) any {
+	for _, row := range rows {
+		if v := s.at(row, column); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
 // axis returns the number that is asked for: "" where rows differ in none.
 func (s *solver) axis(rows [][]any) (string, error) {
 	var differ []string
@@ -195,7 +206,7 @@ func (s *solver) axis(rows [][]any) (string, error) {
 		}
 		if _, known := s.direction(rows, name); !known {
 			return "", fmt.Errorf("whether success rises or falls with %s is not known, so its values cannot be compared: "+
-				"give one, --where %s=%v", name, name, s.at(rows[0], name))
+				"give one, --where %s=%v", name, name, s.some(rows, name))
 		}
 		return name, nil
 	}
