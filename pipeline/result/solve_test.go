@@ -117,8 +117,8 @@ func TestSolveMistakes(t *testing.T) {
 		{"no bracket", one, Question{Given: []Value{{"epsilon", 2}}}, "no sample size is certified there: no cell has an n_low or an n_high"},
 		{"an unknown direction, and no value in the first row", bracketTable(
 			[]any{"a", 0.5, 0.1, nil, int64(90), int64(120), "decided"}, []any{"a", 0.5, 0.1, int64(3), int64(50), int64(70), "decided"},
-		), Question{N: 100, For: "d"}, "whether success rises or falls with d is not known, so its values cannot be compared: give " +
-			"one, --where d=3"},
+		), Question{N: 100, For: "d"}, "whether success rises or falls with d is not known, so its values cannot be " +
+			"compared: give one, --where d=3"},
 		{"games", &sheet.Sheet{}, Question{N: 1},
 			"the result has no brackets: in task online trials do not succeed or fail; compare the regrets"},
 	} {
