@@ -180,7 +180,7 @@ find: rounds
 		{"trials of a list", spoil(ladderBase, "{max: 3000}", "3000"),
 			`s:8:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
 		{"online", game, `s:7:7: find: does not apply to task online: a search needs trials that succeed or fail, and a game has ` +
-			`mistakes and a regret, which no goal judges; list the values, and ask the table: shatter query FOLDER "select `},
+			`mistakes and a regret, which no goal judges; list the values, and ask the table; for rounds: shatter query FOLDER "select `},
 		{"a fit", ladderBase + "fits: [{x: alpha, scale: linear}]\n", `s:9:12: fits[0].x: "alpha" has no value in this sweep`},
 	} {
 		_, err := resolve(t, tt.src, algorithms(), "")

@@ -226,8 +226,8 @@ func (b *Block) checkForeign(r *Reporter) {
 	}
 	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
 	refuse(b.Find != nil && online, "find", "does not apply to task online: a search needs trials that succeed or fail, "+
-		"and a game has mistakes and a regret, which no goal judges; list the values, and ask the table: shatter query "+
-		"FOLDER \"select algorithm, max(rounds) from 'table' where regret_high <= 50 group by all\"")
+		"and a game has mistakes and a regret, which no goal judges; list the values, and ask the table; for rounds: "+
+		"shatter query FOLDER \"select algorithm, max(rounds) from 'table' where regret_high <= 50 group by all\"")
 	refuse(b.Goal != nil && online, "goal", "does not apply to task online, which measures mistakes and regret")
 	refuse(b.Trials != nil && b.Trials.Count == 0 && online && b.Sound(r, "trials"), "trials",
 		`max belongs to a search for n*; write the number of sequences, "trials: 20"`)
