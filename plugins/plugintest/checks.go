@@ -134,8 +134,12 @@ func (s checks) checkPieces() error {
 			if sc.twice {
 				first, second = first[:len(first)/2], first[len(first)/2:]
 			}
+			how := fmt.Sprintf("in pieces of %v", sc.pieces)
+			if sc.pieces == nil {
+				how = "in another session"
+			}
 			if err := sameAnswers(whole.answers[j], first); err != nil || !sc.twice {
-				return why(err, "in pieces of %v", sc.pieces)
+				return why(err, "%s", how)
 			}
 			return why(sameAnswers(whole.answers[j], second), "asked a second time (Predict must change nothing)")
 		})

@@ -172,8 +172,8 @@ func TestWithout(t *testing.T) {
 		t.Skip("NOT RUN: this Python finds numpy without its site packages")
 	}
 	_, err := host.Start(t.Context(), host.Command{Path: build(t, interpreter, "testdata/tasks.py")})
-	const remedy = "a plugin in Python needs grpcio, protobuf and numpy (Debian: apt-get install python3-grpcio"
-	if err == nil || !strings.Contains(err.Error(), remedy) {
+	const needs, remedy = "a plugin in Python needs grpcio, protobuf and numpy, in /", "apt-get install python3-grpcio"
+	if err == nil || !strings.Contains(err.Error(), needs) || !strings.Contains(err.Error(), remedy) {
 		t.Errorf("the error is %v", err)
 	}
 }
