@@ -188,7 +188,8 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student)",
 		func(r *GameRow) any { return finite(r.RegretLow) }),
 	float("regret_high", "upper end", func(r *GameRow) any { return finite(r.RegretHigh) }),
-	float("theory_regret", "bound, proved or declared, for the sequences that were played, mean; null where no premises hold",
+	float("theory_regret", "bound, proved or declared, for the sequences that were played, mean; null where no bound's "+
+		"premises hold",
 		func(r *GameRow) any { return finite(r.Theory.Value) }),
 	label("theory_source", "what the algorithm says of it", func(r *GameRow) string { return r.Theory.Source }),
 	label("theory_standing", standingDoc, func(r *GameRow) string { return r.Theory.Standing }),

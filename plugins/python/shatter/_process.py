@@ -29,9 +29,9 @@ import threading  # noqa: E402
 import time  # noqa: E402
 from typing import Any, Callable, Iterator, NoReturn, Sequence  # noqa: E402
 
-NEEDED = (f"a plugin in Python needs grpcio, protobuf and numpy, in {sys.executable or 'its interpreter'} (Debian's own "
-          "Python: apt-get install python3-grpcio python3-protobuf python3-numpy; elsewhere: python3 -m pip install grpcio "
-          "protobuf numpy)")
+NEEDED = (f"a plugin in Python needs grpcio, protobuf and numpy, in {sys.executable or 'its interpreter'} (Debian's "
+          "own Python: apt-get install python3-grpcio python3-protobuf python3-numpy; elsewhere: python3 -m pip install "
+          "grpcio protobuf numpy)")
 
 
 def _quit(message: str) -> NoReturn:
