@@ -111,7 +111,8 @@ func newRun(c Config) (*run, error) {
 	r.crew = &crew{
 		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, secret: c.Folder.Secret(), digests: c.Digests, journal: r.journal,
 		priority: c.Priority, weight: c.Weight, alone: c.Workers != nil && c.Conn != nil && c.Conn.Embedded(),
-		healing: c.Healing, errands: map[string]*errand{}, distrusted: map[string]string{}, meter: c.Meter,
+		healing: c.Healing, errands: map[string]*errand{}, strange: map[string]stranger{},
+		distrusted: map[string]string{}, meter: c.Meter,
 	}
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,

@@ -118,8 +118,18 @@ type crew struct {
 	stuck   string  // why a job cannot be sent; "" where none was refused
 	failed  error   // why nothing can be run any more
 
-	distrusted map[string]string // why nothing counts that a worker sends, by its name
+	strange    map[string]stranger // workers that cannot be understood, by name
+	distrusted map[string]string   // why nothing counts that a worker sends, by its name
 }
+
+// A stranger is a worker whose announcements make no sense here.
+type stranger struct {
+	why   string // in words that follow its name
+	heard time.Time
+}
+
+// mostStrange is the number of strangers that are kept.
+const mostStrange = 100
 
 // slots returns the number of slots of all workers.
 func (w *crew) slots() (n int) {
@@ -137,9 +147,10 @@ func (w *crew) slots() (n int) {
 func (w *crew) hear(said bus.Announcement, now time.Time) {
 	a, err := fleet.Decode(said.Worker, said.Data)
 	if err != nil {
-		w.journal.note(err.Error())
+		w.notUnderstood(said.Worker, err, now)
 		return
 	}
+	delete(w.strange, a.Name)
 	if w.distrusted[a.Name] != "" {
 		return
 	}
@@ -183,6 +194,35 @@ func (w *crew) hear(said bus.Announcement, now time.Time) {
 			e.unseen++
 		}
 	}
+}
+
+// notUnderstood notes, once for a worker, that what it says of itself makes no sense here.
+func (w *crew) notUnderstood(worker string, err error, now time.Time) {
+	x, known := w.strange[worker]
+	if !known {
+		if len(w.strange) == mostStrange {
+			return
+		}
+		x.why = fmt.Sprintf("cannot be understood (%v); is it of another version of shatter?", err)
+		w.journal.note(fmt.Sprintf("worker %.100q gets no jobs: it %s", worker, x.why))
+	}
+	x.heard = now
+	w.strange[worker] = x
+}
+
+// nobody reports whether no worker is there. Where one is there that cannot be understood, or none that
+// can run what comes next, why says so.
+func (w *crew) nobody(now time.Time) (nobody bool, why string) {
+	reasons := map[string]string{}
+	for name, x := range w.strange {
+		if now.Sub(x.heard) < w.scaled(fleet.Silence) {
+			reasons[name] = x.why
+		}
+	}
+	if len(w.members) > 0 || len(reasons) == 0 {
+		return len(w.members) == 0, w.stuck
+	}
+	return false, fleet.Explain(reasons)
 }
 
 // heal asks the server what it has, and reckons with it. unsynced is the number of results that are

@@ -66,12 +66,13 @@ func (p *progress) look(now time.Time) Progress {
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
-		Working: p.jobs.working, NoWorkers: len(p.jobs.crew.members) == 0, Stuck: p.jobs.crew.stuck,
+		Working: p.jobs.working,
 		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
 		Unread: p.jobs.crew.unread, Checks: p.checks.sum(),
 		Speculated: p.jobs.guessed + p.jobs.ahead.seconds,
 		Looks:      p.looks.pending, Looked: p.looks.looked,
 	}
+	out.NoWorkers, out.Stuck = p.jobs.crew.nobody(now)
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,6 +146,21 @@ func TestMisfits(t *testing.T) {
 	plain := startServer(t)
 	ca, creds := filepath.Join(c.dir, "ca.pem"), filepath.Join(c.dir, "submitter.creds")
 	otherCA, foreign := filepath.Join(other.dir, "ca.pem"), filepath.Join(other.dir, "submitter.creds")
+	stale, key, _ := certificate(t, time.Now().Add(-time.Minute))
+	expired, err := newServer(t.TempDir(), func(o *server.Options) {
+		pair, err := tls.LoadX509KeyPair(stale, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.TLS, o.TLSConfig, o.TLSTimeout = true, &tls.Config{Certificates: []tls.Certificate{pair}}, 30
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { expired.Shutdown(); expired.WaitForShutdown() }()
+	if !expired.ReadyForConnections(time.Minute) {
+		t.Fatal("the server with an old certificate takes no connections")
+	}
 	time.Sleep(1100 * time.Millisecond) // credentials count seconds
 	for _, tt := range []struct {
 		name string
@@ -171,6 +187,8 @@ func TestMisfits(t *testing.T) {
 			[]string{"unknown authority", "--tls-ca"}},
 		{"another name", append([]string{"sweeps"}, other.as("submitter")...),
 			[]string{"certificate of the NATS server is for another name", "localhost, 127.0.0.1", "--host"}},
+		{"expired certificate", []string{"sweeps", "--server", expired.ClientURL(), "--tls-ca", stale},
+			[]string{"certificate of the NATS server is not valid", "expired", "give the server a new one"}},
 		{"no encryption", []string{"sweeps", "--server", plain, "--tls-ca", ca},
 			[]string{"no encryption at the NATS server"}},
 	} {

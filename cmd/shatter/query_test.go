@@ -231,16 +231,16 @@ func ofFile(t *testing.T, path string, rows []row) (own []row) {
 	return own
 }
 
-// certificate writes a certificate for 127.0.0.1 and its key, and returns their paths and the
-// authorities that trust it.
-func certificate(t *testing.T) (cert, key string, trusted *x509.CertPool) {
+// certificate writes a certificate for 127.0.0.1, good until a time, and its key, and returns their paths
+// and the authorities that trust it.
+func certificate(t *testing.T, until time.Time) (cert, key string, trusted *x509.CertPool) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+		NotAfter: until, IsCA: true, BasicConstraintsValid: true}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func certificate(t *testing.T) (cert, key string, trusted *x509.CertPool) {
 func TestServe(t *testing.T) {
 	t.Parallel()
 	dir := finished(t, smallSweep)
-	cert, key, trusted := certificate(t)
+	cert, key, trusted := certificate(t, time.Now().Add(time.Hour))
 	token := strings.Repeat("t0ken", 5)
 	cmd := exec.Command(binary(t), "serve", dir, "--tls-cert", cert, "--tls-key", key)
 	cmd.Env = append(os.Environ(), tokenVariable+"="+token)

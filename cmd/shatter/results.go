@@ -77,7 +77,7 @@ func (r *remote) results(c *cobra.Command, id, out, format string) error {
 		return err
 	}
 	if len(record.Shipment.Files) == 0 {
-		return fmt.Errorf("nothing of sweep %s is on the server yet: it is %s%s", s.ID, s.State, because(s.Reason))
+		return fmt.Errorf("nothing of sweep %s is on the server: it %s%s", s.ID, stands(s.State), because(s.Reason))
 	}
 	if err := fetchFolder(c, r, out, record.Shipment, s); err != nil {
 		return err
@@ -90,9 +90,17 @@ func (r *remote) results(c *cobra.Command, id, out, format string) error {
 		fmt.Fprintf(stderr, "results in %s, digest %s\n", out, s.Digest)
 		return nil
 	}
-	fmt.Fprintf(stderr, "shatter: partial: sweep %s is %s%s; what it has found so far is in %s: shatter table %s\n",
-		s.ID, s.State, because(s.Reason), out, wording.ShellWord(out))
+	fmt.Fprintf(stderr, "shatter: partial: sweep %s %s%s; what it has found so far is in %s: shatter table %s\n",
+		s.ID, stands(s.State), because(s.Reason), out, wording.ShellWord(out))
 	return nil
+}
+
+// stands returns a state as what follows the name of a sweep.
+func stands(state string) string {
+	if state == lead.Failed {
+		return "has failed"
+	}
+	return "is " + state
 }
 
 // because returns a reason as the end of a sentence.

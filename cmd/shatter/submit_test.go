@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -371,4 +373,100 @@ func TestForeignSubmission(t *testing.T) {
 			t.Errorf("%v: %q is not one line for the sweep", args, out)
 		}
 	}
+}
+
+// What an operator gets wrong, or finds: a beginning of several ids, a sweep that failed, and a worker
+// whose words cannot be understood. Each is said in one line, with what to do.
+func TestBadIDsAndFailures(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r, err := conn.Registry(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	byFirst, twice, failed := map[string]string{}, "", ""
+	for i := 0; twice == ""; i++ { // two of at most 17 ids begin alike
+		s := &lead.Submission{Name: fmt.Sprint("s", i), Resolved: fmt.Sprint("r", i)}
+		if _, _, err := lead.Submit(t.Context(), r, s, lead.Wish{Do: lead.Run}); err != nil {
+			t.Fatal(err)
+		}
+		if failed = s.ID(); byFirst[failed[:1]] != "" {
+			twice = failed[:1]
+		}
+		byFirst[failed[:1]] = failed
+	}
+	l, err := r.Lead(t.Context(), failed, "leader", time.Minute, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := "two outcomes of trial x: run with --redo"
+	end, err := json.Marshal(lead.End{Failure: why, Epoch: l.Epoch, Leader: "leader", At: time.Now()})
+	if err == nil {
+		err = errors.Join(l.Finish(t.Context(), end), l.Resign(t.Context()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		want []string
+	}{
+		{[]string{"status", twice}, exitUsage, []string{"could be any of", failed, "give more of its id"}},
+		{[]string{"results", twice, "--out", filepath.Join(c.dir, "x")}, exitUsage, []string{"give more of its id"}},
+		{[]string{"cancel", twice}, exitUsage, []string{"give more of its id"}},
+		{[]string{"results", "none", "--out", filepath.Join(c.dir, "x")}, exitUsage,
+			[]string{`no sweep "none"`, "shatter sweeps"}},
+		{[]string{"results", failed, "--out", filepath.Join(c.dir, "x")}, exitUnfinished,
+			[]string{"it has failed (" + why + ")"}},
+		{[]string{"watch", failed}, exitUnfinished, []string{why}},
+	} {
+		stdout, stderr, code := c.run(tt.args...)
+		if code != tt.code || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: exit %d: %s%s", tt.args, code, stdout, stderr)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%v: %q is not in %s", tt.args, want, stderr)
+			}
+		}
+	}
+}
+
+// A worker that says what this version does not understand gets no jobs, and whoever looks is told that
+// it is there.
+func TestForeignWorker(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		for conn.Announce("future", []byte(`{"version": 99}`)) == nil {
+			time.Sleep(20 * time.Millisecond) // faster than workers do
+		}
+	}()
+	stdout, stderr := c.must("workers")
+	if strings.Count(stdout, "\n") != 1 || strings.Count(stderr, "worker future left out") != 1 ||
+		!strings.Contains(stderr, "another version of shatter") {
+		t.Errorf("workers: %s%s", stdout, stderr)
+	}
+	id := c.submit(clusterSweep)
+	c.coordinator("only")
+	s := c.until(id, "it is said", func(s *sweepStatus) bool { return strings.Contains(s.Reason, "future") })
+	if !strings.Contains(s.Reason, "another version of shatter") {
+		t.Errorf("status: %s", s.Reason)
+	}
+	if log, _ := c.must("logs", id); strings.Count(log, "gets no jobs") != 1 {
+		t.Errorf("log: %s", log)
+	}
+	c.worker()
+	c.must("watch", id)
 }

@@ -91,7 +91,7 @@ func (w *watcher) show(s *sweepStatus, said string) string {
 func (w *watcher) ended(s *sweepStatus) error {
 	text := w.display.text()
 	if s.end == nil || s.end.Summary == nil {
-		fmt.Fprintf(text, "shatter: sweep %s is %s", s.ID, s.State)
+		fmt.Fprintf(text, "shatter: sweep %s %s", s.ID, stands(s.State))
 		if s.Reason != "" {
 			fmt.Fprintf(text, ": %s", printable(s.Reason))
 		}

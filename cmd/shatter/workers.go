@@ -34,7 +34,8 @@ func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, er
 		w, err := fleet.Decode(said.Worker, said.Data)
 		if err != nil {
 			if !wrong[said.Worker] {
-				fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %s\n", printable(err.Error()))
+				fmt.Fprintf(c.ErrOrStderr(), "shatter: worker %s left out: %s; is it of another version of shatter (%s here)?\n",
+					printable(said.Worker), printable(err.Error()), version())
 			}
 			wrong[said.Worker] = true
 			return

@@ -86,7 +86,8 @@ func certificateError(where string, err error) *ConnectError {
 		e.Reason = "certificate of the NATS server is signed by an unknown authority"
 		e.Remedy = "give that authority's file with --tls-ca: ca.pem of the folder that `shatter cluster init` has written"
 	case errors.As(err, &invalid):
-		e.Reason, e.Remedy = "certificate of the NATS server is not valid", "renew it, or set this machine's clock"
+		e.Reason = "certificate of the NATS server is not valid"
+		e.Remedy = "give the server a new one, or set this machine's clock"
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		e.Reason, e.Remedy = "no encryption at the NATS server", "give its configuration a tls section, or leave out --tls-ca"
 	default:
@@ -109,7 +110,7 @@ func (c *Conn) connectError(err error) *ConnectError {
 
 // unreachable explains why there is no server.
 func unreachable(where string, err error) *ConnectError {
-	const start = `start one with "nats-server -c deploy/nats.conf" or drop --server`
+	const start = `start one with "nats-server -c deploy/nats.conf" or check the URL`
 	e := &ConnectError{URL: Redact(where), Err: err}
 	var late net.Error
 	var failed *net.OpError
@@ -117,12 +118,12 @@ func unreachable(where string, err error) *ConnectError {
 	case errors.Is(err, nats.ErrNoServers): // the client hides its cause
 		e.Reason, e.Remedy, e.Err, e.Waits = "no NATS server", start, errors.New("connection refused"), true
 	case errors.Is(err, nats.ErrTimeout), errors.As(err, &late) && late.Timeout():
-		e.Reason, e.Remedy, e.Waits = "no answer from a NATS server", "check host, port and firewall, or drop --server", true
+		e.Reason, e.Remedy, e.Waits = "no answer from a NATS server", "check host, port and firewall", true
 	case errors.As(err, &failed) && failed.Op == "dial":
 		e.Reason, e.Remedy, e.Waits = "no NATS server", start, true
 	default:
 		e.Reason = "no connection to the NATS server"
-		e.Remedy = "check the URL, the credentials and the files of TLS, or drop --server"
+		e.Remedy = "check the URL, the credentials and the files of TLS"
 	}
 	return e
 }
@@ -139,7 +140,8 @@ func jetStreamError(where string, err error) *ConnectError {
 	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the account`
 	if !noJetStream(err) {
 		e.Reason, e.Waits = "no answer from JetStream on the NATS server", true
-		e.Remedy = "JetStream is disabled there, or its cluster has no leader: see the server's log"
+		e.Remedy = "it is disabled there, or too few servers of its cluster run: start them, more than half are needed, " +
+			"or see their logs"
 	}
 	return e
 }

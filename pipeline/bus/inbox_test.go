@@ -251,7 +251,7 @@ func TestDialErrors(t *testing.T) {
 		want      []string
 	}{
 		{"nobody there", "nats://127.0.0.1:1", Options{},
-			[]string{"no NATS server at nats://127.0.0.1:1: connection refused", "nats-server -c", "--server"}},
+			[]string{"no NATS server at nats://127.0.0.1:1: connection refused", "nats-server -c", "check the URL"}},
 		{"password", "nats://me:hidden@127.0.0.1:1", Options{}, []string{"me:xxxxx@127.0.0.1:1"}},
 		{"token", "nats://hidden@127.0.0.1:1", Options{}, []string{"xxxxx@127.0.0.1:1"}},
 		{"no host", "nats://no-such-host.invalid:4222", Options{}, []string{"no NATS server", "no-such-host.invalid"}},

@@ -121,7 +121,7 @@ func (c *Conn) prepare(ctx context.Context) error {
 func (c *Conn) Silent(after time.Duration, err error) error {
 	return &ConnectError{
 		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
-		Remedy: "its disk may be full, or its cluster without a leader: see the server's log, or try again",
+		Remedy: "its disk may be full, or too few servers of its cluster run: see their logs, or try again",
 	}
 }
 
