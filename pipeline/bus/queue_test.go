@@ -244,3 +244,20 @@ func TestEmbeddedNeedsNoDisk(t *testing.T) {
 	}
 	must(t, q.Close(soon(t)))
 }
+
+// Far more than 1,024 jobs are out at once, at one worker or at many: nothing but the workers' slots
+// bounds what is leased.
+func TestManyJobsOut(t *testing.T) {
+	conn := embedded(t, Options{})
+	const each = 1600
+	workers := map[string]*Inbox{"w": listen(t, conn, "w"), "v": listen(t, conn, "v")}
+	q := coordinate(t, conn, "sweep", 1)
+	for name := range workers {
+		send(t, q, name, numbers(name, each)...)
+	}
+	for _, in := range workers {
+		for range each { // and none of them has ended
+			receive(t, in.Jobs)
+		}
+	}
+}
