@@ -131,6 +131,24 @@ func TestRepairByWorker(t *testing.T) {
 	must(t, verify(got, digest))
 }
 
+// A server that has lost its store under a connection lists no content, and takes the next.
+func TestContentAfterLoss(t *testing.T) {
+	t.Parallel()
+	s := external(t)
+	owner, other := s.dial(t, Options{}), s.dial(t, Options{})
+	path, digest := someFile(t, 3*partSize)
+	must(t, owner.PutFile(t.Context(), digest, path))
+	must(t, other.js.DeleteStream(t.Context(), fileStream))
+	if found := partsOf(t, owner, digest); len(found) > 0 {
+		t.Errorf("the server has %q", found)
+	}
+	must(t, other.js.DeleteStream(t.Context(), fileStream))
+	must(t, owner.PutFile(t.Context(), digest, path))
+	if found := partsOf(t, owner, digest); len(found) != 4 {
+		t.Errorf("the server has %q", found)
+	}
+}
+
 // A holder whose own file was changed does not spread it.
 func TestRepairFromChangedFile(t *testing.T) {
 	t.Parallel()
