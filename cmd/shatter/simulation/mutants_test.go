@@ -10,12 +10,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 var mutating = flag.Bool("sim.mutants", false, "build this test with mutants, and look for schedules that find them")
+
+var tablePath = flag.String("sim.table", "", "file for the table of what is found of all mutants")
 
 // A mutant is a fault that somebody could make: made stands in place of old in a file, and makes the
 // fault where mutant(number) is true.
@@ -119,28 +125,100 @@ var harmless = map[string]string{
 	"takes any answer for a stored result":        "a result that is lost is run again",
 }
 
-// Each fault that somebody could make, and that breaks a promise, is found. It prints how many
-// schedules that took. -run TestMutants/acknowledges tries those alone whose names have the word.
+// table is the file that lists what the simulation finds of the mutants.
+const table = "mutants.md"
+
+const tableHead = `# Mutants that the simulation is tried on
+
+Faults that somebody could make, and what the schedules from seed 1 on make of them. Written by
+
+` + "```" + `
+go test ./cmd/shatter/simulation -run TestMutants -timeout 2h -sim.mutants -sim.table mutants.md
+` + "```" + `
+
+"schedules" is how many it took, 0 where the fault shows in the run without faults of the world; "CPU" is their time.
+"faults" is how many faults of the world that schedule has, and how many are left once it is shrunk: these alone were
+run again in a new process until it failed again, at most 50 times.
+
+| mutant | file | found by | seed | schedules | CPU | faults |
+| --- | --- | --- | --- | --- | --- | --- |
+`
+
+// A finding is what came of the schedules with a mutant.
+type finding struct {
+	by        string // property that does not hold; "": all do
+	seed      int    // of the schedule; 0: the run without faults
+	cpu       string // seconds that it took to find
+	all, left int    // faults of the schedule, and of the one it shrinks to
+	command   []string
+}
+
+func (f finding) row(m mutant) string {
+	by, rest := f.by, fmt.Sprintf("%d | %d | %s s | %d, %d", f.seed, f.seed, f.cpu, f.all, f.left)
+	if f.by == "" {
+		by, rest = "not found", fmt.Sprintf("- | - | more than %v | -", mostMutantCPU)
+	}
+	if why := harmless[m.name]; why != "" {
+		by += "; breaks no promise: " + why
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", m.name, m.file, strings.ReplaceAll(by, "|", "/"), rest)
+}
+
+// Each fault that somebody could make, and that breaks a promise, is found, and its schedule shrinks to
+// one that finds it too. It takes long, and prints the table. -run TestMutants/acknowledges tries those
+// alone whose names have the word.
 func TestMutants(t *testing.T) {
 	if !*mutating {
 		t.Skip("builds a test binary, and runs it often: -sim.mutants")
 	}
 	test := mutated(t)
-	var table strings.Builder
+	rows := make([]string, len(mutants))
 	for i, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
-			took, found := find(t, test, i)
-			line := fmt.Sprintf("%-46s %5.1f s  %s", m.name, took.Seconds(), found)
-			if why := harmless[m.name]; why != "" {
-				line += " (harmless: " + why + ")"
-			} else if !strings.HasPrefix(found, "found") {
-				t.Errorf("mutant: %s", line)
+			f := find(t, test, i)
+			if f.by == "" && harmless[m.name] == "" {
+				t.Error("not found")
 			}
-			fmt.Fprintln(&table, line)
-			fmt.Fprintln(os.Stderr, line) // it takes long
+			if f.command != nil && findingOf(simulated(t, test, i, f.command...)).by == "" {
+				t.Errorf("what the schedule shrinks to does not fail: %v", f.command)
+			}
+			rows[i] = f.row(m)
+			fmt.Fprint(os.Stderr, rows[i])
 		})
 	}
-	t.Logf("mutants:\n%s", table.String())
+	if *tablePath == "" || t.Failed() || slices.Contains(rows, "") {
+		return
+	}
+	if err := os.WriteFile(*tablePath, []byte(tableHead+strings.Join(rows, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The table lists the mutants that there are, in their order, and those alone are not found that break
+// no promise.
+func TestMutantsTable(t *testing.T) {
+	got, ok := strings.CutPrefix(testkit.ReadFile(t, table), tableHead)
+	if !ok {
+		t.Errorf("%s does not begin with\n%s", table, tableHead)
+	}
+	rows := strings.Split(strings.TrimSpace(got), "\n")
+	if len(rows) != len(mutants) {
+		t.Fatalf("%s has %d mutants, there are %d", table, len(rows), len(mutants))
+	}
+	for i, m := range mutants {
+		cells := strings.Split(strings.Trim(rows[i], "| "), " | ")
+		if len(cells) != 7 || cells[0] != m.name || cells[1] != m.file {
+			t.Errorf("%s: %q is no row of the mutant %q of %s", table, rows[i], m.name, m.file)
+			continue
+		}
+		why := harmless[m.name]
+		if found := !strings.HasPrefix(cells[2], "not found"); !found && why == "" {
+			t.Errorf("%s: the mutant %q is not found", table, m.name)
+		}
+		if want := "; breaks no promise: " + why; (why != "") != strings.Contains(cells[2], want) {
+			t.Errorf("%s: the mutant %q has %q, its reason is %q", table, m.name, cells[2], why)
+		}
+	}
 }
 
 // mutated builds this test with all mutants in it, of which the environment chooses one.
@@ -190,8 +268,6 @@ func mutated(t *testing.T) (test string) {
 	return test
 }
 
-var foundSeed = regexp.MustCompile(`seed (\d+)[:h ]+(.*)`)
-
 // A mutant that needs more CPU time than mostMutantCPU for schedules that do not find it is not found,
 // and one whose process takes longer than mostMutantTime hangs.
 const (
@@ -199,28 +275,55 @@ const (
 	mostMutantTime = 10 * time.Minute
 )
 
-// find runs schedules with a mutant until one finds it, and says what came of it.
-func find(t *testing.T, test string, number int) (took time.Duration, text string) {
+// find runs schedules with a mutant until one finds it, and shrinks that one.
+func find(t *testing.T, test string, number int) finding {
+	t.Helper()
+	return findingOf(simulated(t, test, number, "-sim.schedules", "10000", "-sim.cpu", mostMutantCPU.String()))
+}
+
+// simulated runs schedules with a mutant, and returns what is said about them; "" where nothing fails.
+func simulated(t *testing.T, test string, number int, flags ...string) string {
 	t.Helper()
 	within, cancel := context.WithTimeout(t.Context(), mostMutantTime)
 	defer cancel()
-	run := exec.CommandContext(within, test, "-test.run", "^TestSimulation$",
-		"-sim.schedules", "10000", "-sim.shrink=false", "-sim.cpu", mostMutantCPU.String())
+	run := exec.CommandContext(within, test, append([]string{"-test.run", "^TestSimulation$"}, flags...)...)
 	run.Env = append(os.Environ(), fmt.Sprint("SHATTER_MUTANT=", number))
 	out, err := run.CombinedOutput()
-	took = run.ProcessState.UserTime() + run.ProcessState.SystemTime()
-	found := foundSeed.FindSubmatch(out)
-	_, calm, withoutFaults := bytes.Cut(out, []byte("without faults: {"))
-	switch {
-	case err == nil:
-		return took, "not found"
-	case within.Err() != nil:
-		return took, fmt.Sprintf("found: a schedule has not ended after %v", mostMutantTime)
-	case withoutFaults:
-		_, wrong, _ := bytes.Cut(calm, []byte("wrong:["))
-		return took, fmt.Sprintf("found without faults: %.70s", wrong)
-	case found != nil:
-		return took, fmt.Sprintf("found by schedule %s: %.70s", found[1], found[2])
+	if err == nil {
+		return ""
 	}
-	return took, fmt.Sprintf("no result: %v: %.200s", err, bytes.TrimSpace(out[max(0, len(out)-200):]))
+	return string(out)
+}
+
+var (
+	foundSeed = regexp.MustCompile(`seed (\d+):? (.*)`)
+	foundTime = regexp.MustCompile(`found after ([\d.]+) s`)
+	shrunkTo  = regexp.MustCompile(`it takes (\d+) of (\d+) faults, (\S+):`)
+	worldsDir = regexp.MustCompile(`/\S*shatter-simulation-\d+/`) // it is another one each time
+)
+
+// findingOf reads what failing schedules say.
+func findingOf(out string) (f finding) {
+	if out == "" {
+		return f
+	}
+	m := foundSeed.FindStringSubmatch(out)
+	if m == nil {
+		f.by, f.cpu = fmt.Sprintf("no schedule ends: %.200s", strings.TrimSpace(out[max(0, len(out)-200):])), "?"
+		return f
+	}
+	f.seed, _ = strconv.Atoi(m[1])
+	f.by, f.cpu = fmt.Sprintf("%.120s", worldsDir.ReplaceAllString(m[2], "")), "0"
+	if m := foundTime.FindStringSubmatch(out); m != nil {
+		f.cpu = m[1]
+	}
+	if m := shrunkTo.FindStringSubmatch(out); m != nil {
+		f.left, _ = strconv.Atoi(m[1])
+		f.all, _ = strconv.Atoi(m[2])
+		f.command = []string{
+			"-test.count", "50", "-test.failfast", // not every run of a schedule is the same, see shrink
+			"-sim.schedules", "1", "-sim.seed", fmt.Sprint(f.seed), "-sim.keep", m[3],
+		}
+	}
+	return f
 }

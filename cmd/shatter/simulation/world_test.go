@@ -420,19 +420,23 @@ func (p *process) checkEpochs(f frame) {
 		}
 		return epoch
 	}
-	switch {
-	case strings.HasPrefix(f.subject, createSubject):
-		p.epoch = epochOf(f.subject, "-")
+	other := func() { // a leader makes its consumer in place of others, and purges its results when it goes
 		if p.deleted > p.epoch {
 			p.node.world.violated("%s, of epoch %d, has deleted the consumer of epoch %d", p.node.name, p.epoch, p.deleted)
 		}
 		p.deleted = 0
+	}
+	switch {
+	case strings.HasPrefix(f.subject, createSubject):
+		p.epoch = epochOf(f.subject, "-")
+		other()
 	case strings.HasPrefix(f.subject, deleteSubject):
 		p.deleted = max(p.deleted, epochOf(f.subject, "-"))
 	case strings.HasPrefix(f.subject, purgeSubject):
 		if epoch := epochOf(string(f.body), "."); epoch != p.epoch {
 			p.node.world.violated("%s, of epoch %d, purges results of epoch %d (0: of all)", p.node.name, p.epoch, epoch)
 		}
+		other()
 	}
 }
 
