@@ -61,8 +61,23 @@ type Leader struct {
 }
 
 // Registry opens the registry, which it makes where there is none, with the streams that holders of
-// limited credentials need and cannot make.
+// limited credentials need and cannot make. It begins anew where the server loses its store meanwhile.
 func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
+	for {
+		r, err := c.openRegistry(ctx)
+		if err != nil || c.limited() {
+			return r, err
+		}
+		err = c.retry(ctx, "prepare the server", c.prepare)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return r, err
+		}
+		c.setup.forget()
+	}
+}
+
+// openRegistry does the work of Registry, but for the streams.
+func (c *Conn) openRegistry(ctx context.Context) (*Registry, error) {
 	r := &Registry{c: c}
 	storage := jetstream.FileStorage
 	if c.local != nil {
@@ -86,9 +101,6 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 		}
 		return err
 	})
-	if err == nil && !c.limited() {
-		err = c.retry(ctx, "prepare the server", c.prepare)
-	}
 	return r, err
 }
 
