@@ -1,7 +1,13 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -135,6 +141,35 @@ func TestSecureCluster(t *testing.T) {
 		!strings.Contains(stderr.String(), `was that of "w2", and is that of "other" now; start again`) {
 		t.Errorf("a worker renamed: exit %d: %s", code, &stderr)
 	}
+}
+
+// certificate writes a certificate for 127.0.0.1, good until a time, and its key, and returns their paths
+// and the authorities that trust it.
+func certificate(t *testing.T, until time.Time) (cert, key string, trusted *x509.CertPool) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotAfter: until, IsCA: true, BasicConstraintsValid: true}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pemOf := func(kind string, raw []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}))
+	}
+	dir := t.TempDir()
+	cert = write(t, filepath.Join(dir, "cert.pem"), pemOf("CERTIFICATE", raw))
+	key = write(t, filepath.Join(dir, "key.pem"), pemOf("PRIVATE KEY", secret))
+	trusted = x509.NewCertPool()
+	trusted.AppendCertsFromPEM([]byte(pemOf("CERTIFICATE", raw)))
+	return cert, key, trusted
 }
 
 // Credentials and certificates that do not fit: one message with the remedy, exit code 4.
