@@ -165,14 +165,23 @@ func (f *files) survives(name string, content []byte, rng *rand.Rand) []byte {
 		return torn(durable, content, rng)
 	case rng.IntN(2) == 0 && (ok || !isLog(name)):
 		return durable
-	case isLog(name):
-		return torn(nil, content, rng)
+	case isLog(name): // its durable beginning stays where it was cut, and perhaps written anew behind that
+		return torn(common(durable, content), content, rng)
 	case f.renamed[name]:
 		return f.synced[name]
 	case strings.HasSuffix(name, ".new"):
 		return torn(nil, content, rng)
 	}
 	return content
+}
+
+// common returns the longest beginning that a and b share.
+func common(a, b []byte) []byte {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
 }
 
 // torn returns content with a part of what follows the durable beginning, of which the last bytes may
