@@ -223,6 +223,9 @@ func (c *cell) trips(n int64) float64 {
 	return float64(c.Queries)
 }
 
+// at names a sample size of the cell for people.
+func (c *cell) at(n int64) string { return fmt.Sprintf("%s, n = %d", c.words(), n) }
+
 // words names the cell for people: its algorithm and what most tells its problem apart.
 func (c *cell) words() string {
 	p := c.Problem

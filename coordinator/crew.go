@@ -21,7 +21,8 @@ type cargo interface {
 	// left returns the job of the trials that have not come back, with the beginning of its ID; nil if
 	// there are none that anybody needs.
 	left() *trial.Job
-	open() int // number of trials that have not come back
+	open() int     // number of trials that have not come back
+	words() string // names what it is part of for people: a cell and a sample size
 	way() *way
 }
 
@@ -297,6 +298,20 @@ func (e *errand) limit() float64 {
 		return lateUnknown
 	}
 	return max(lateLeast, lateFactor*e.seconds)
+}
+
+// late says which of the jobs that take far longer than expected has run for longest; "": there is none.
+func (w *crew) late() string {
+	var slow *errand
+	for _, e := range w.errands {
+		if e.running >= e.limit() && (slow == nil || e.running > slow.running) {
+			slow = e
+		}
+	}
+	if slow == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d trials have run for %.0f s: %s", slow.cargo.open(), slow.running, slow.cargo.words())
 }
 
 // hurry has a second worker run a job that is late. One whose trials have come back otherwise is

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -181,5 +183,27 @@ func TestScaled(t *testing.T) {
 		if got := w.scaled(d); got != d {
 			t.Errorf("%v is scaled to %v", d, got)
 		}
+	}
+}
+
+// What a person sees of jobs that take far longer than expected is the one that has run for longest.
+func TestLateWords(t *testing.T) {
+	c := &cell{Cell: testPlan(t).Cells[0]}
+	w := &crew{errands: map[string]*errand{}}
+	add := func(n int64, running, expected float64) {
+		j := &job{cell: c, block: estimate.Block{N: n, Count: 16}, missing: 5}
+		id := fmt.Sprint(n)
+		w.errands[id] = &errand{id: id, cargo: j, running: running, seconds: expected}
+	}
+	add(1, 100, 50) // as expected, about
+	add(2, lateUnknown-1, 0)
+	if got := w.late(); got != "" {
+		t.Errorf("late: %q", got)
+	}
+	add(3, 30, 0)
+	add(4, 40, 1)
+	add(5, 20, 1)
+	if got, want := w.late(), "5 trials have run for 40 s: "+c.at(4); got != want {
+		t.Errorf("late: %q, want %q", got, want)
 	}
 }

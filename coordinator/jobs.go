@@ -33,8 +33,9 @@ type job struct {
 	road    way
 }
 
-func (j *job) way() *way { return &j.road }
-func (j *job) open() int { return j.missing }
+func (j *job) way() *way     { return &j.road }
+func (j *job) open() int     { return j.missing }
+func (j *job) words() string { return j.cell.at(j.block.N) }
 
 // left returns the job of the repetitions that are still out.
 func (j *job) left() *trial.Job {
@@ -289,7 +290,7 @@ func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block, gues
 	if guess {
 		d.guessed += j.seconds
 	}
-	d.working = fmt.Sprintf("%s, n = %d", c.words(), b.N)
+	d.working = j.words()
 	if c.place >= 0 {
 		d.grid.ready.push(c)
 	}

@@ -21,6 +21,7 @@ type Progress struct {
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
+	Late           string           // the job that has run far longer than expected, in words; "": none
 	Workers        int              // that are there
 	Out, Again     int              // jobs that workers have, and those that wait to be sent again
 	Unread         int              // results on the server that the ledger does not have yet
@@ -66,7 +67,7 @@ func (p *progress) look(now time.Time) Progress {
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
-		Working: p.jobs.working,
+		Working: p.jobs.working, Late: p.jobs.crew.late(),
 		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
 		Unread: p.jobs.crew.unread, Checks: p.checks.sum(),
 		Speculated: p.jobs.guessed + p.jobs.ahead.seconds,

@@ -28,8 +28,9 @@ type rerunBlock struct {
 	road     way
 }
 
-func (r *rerunBlock) way() *way { return &r.road }
-func (r *rerunBlock) open() int { return r.missing }
+func (r *rerunBlock) way() *way     { return &r.road }
+func (r *rerunBlock) open() int     { return r.missing }
+func (r *rerunBlock) words() string { return r.cell.at(r.n) }
 
 // left returns the job of the trials that have not come back.
 func (r *rerunBlock) left() *trial.Job {

@@ -39,6 +39,7 @@ type progressEvent struct {
 	LeftRun     *int64           `json:"left_executed"` // that will be run
 	Failed      map[string]int64 `json:"failed"`        // by kind
 	Working     string           `json:"working"`
+	Late        string           `json:"late"` // the job that has run far longer than expected; empty: none
 	NoWorkers   bool             `json:"no_workers"`
 	Stuck       string           `json:"stuck"`      // why no worker can run what comes next; empty: one can, or there is none
 	Checked     int64            `json:"checked"`    // results that another worker has made again
@@ -94,7 +95,7 @@ func (d *display) progress(p coordinator.Progress) { d.event("progress", newProg
 func newProgressEvent(p coordinator.Progress) progressEvent {
 	e := progressEvent{
 		Elapsed: tenths(p.Elapsed.Seconds()), Cells: p.Cells, Decided: p.Decided, Trials: p.Trials, Known: p.Known,
-		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working,
+		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, Late: p.Late,
 		NoWorkers: p.NoWorkers, Stuck: p.Stuck,
 		Checked: p.Checks.Checked, Differing: p.Checks.Differing, Refused: p.Checks.Refused,
 		SetAside:   append([]string{}, p.Checks.SetAside...),

@@ -107,6 +107,8 @@ func (d *display) line(p coordinator.Progress) line {
 	case p.Looks > 0:
 		out = append(out, part{fmt.Sprintf("looking at %s trials a second time, %s done",
 			wording.Thousands(float64(p.Looks)), wording.Thousands(float64(p.Looked))), ""})
+	case p.Late != "":
+		out = append(out, part{p.Late, yellow})
 	case p.Working != "":
 		out = append(out, part{p.Working, ""})
 	}

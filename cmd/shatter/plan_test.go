@@ -180,6 +180,10 @@ func TestProgressLine(t *testing.T) {
 			t.Errorf("width %d: %q in colours, %q without", width, coloured, got)
 		}
 	}
+	p.Late = "16 trials have run for 40 s: mine, n = 8" // which matters more than what was begun last
+	if got := d.line(p).cut(1000, false); !strings.HasSuffix(got, "failed: 3 error  "+p.Late) {
+		t.Errorf("with a late job: %q", got)
+	}
 	if got := wording.ShellWord("a b'c"); got != `'a b'\''c'` {
 		t.Error(got)
 	}
