@@ -210,7 +210,7 @@ func (k *checks) settled() bool {
 // nobody is there to whom it could go.
 func (k *checks) hopeless(x *check) bool {
 	if len(x.road.errands) > 0 {
-		return !slices.ContainsFunc(x.road.errands, func(e *errand) bool { return e.running < e.limit() })
+		return !slices.ContainsFunc(x.road.errands, func(e *errand) bool { return !e.late() })
 	}
 	if x.road.unable {
 		return x.dispute == nil || !x.road.soon

@@ -300,11 +300,14 @@ func (e *errand) limit() float64 {
 	return max(lateLeast, lateFactor*e.seconds)
 }
 
+// late reports whether the job has run for longer than its limit.
+func (e *errand) late() bool { return e.running >= e.limit() }
+
 // late says which of the jobs that take far longer than expected has run for longest; "": there is none.
 func (w *crew) late() string {
 	var slow *errand
 	for _, e := range w.errands {
-		if e.running >= e.limit() && (slow == nil || e.running > slow.running) {
+		if e.late() && (slow == nil || e.running > slow.running) {
 			slow = e
 		}
 	}
@@ -317,7 +320,7 @@ func (w *crew) late() string {
 // hurry has a second worker run a job that is late. One whose trials have come back otherwise is
 // ended when it has had its time once more.
 func (w *crew) hurry(e *errand) {
-	if e.running < e.limit() || e.seconds == 0 && w.alone {
+	if !e.late() || e.seconds == 0 && w.alone {
 		return // a second slot of this machine is worth more than the first trial of a new kind
 	}
 	way := e.cargo.way()
@@ -339,7 +342,7 @@ func (w *crew) hurry(e *errand) {
 func (w *crew) relieve(m *member) {
 	late := 0
 	for _, e := range m.out {
-		if e.running >= e.limit() {
+		if e.late() {
 			late++
 		}
 	}

@@ -347,19 +347,26 @@ func TestTwoRuns(t *testing.T) {
 	}
 }
 
+// registry opens the registry of the cluster's server.
+func (c *cluster) registry() *bus.Registry {
+	c.Helper()
+	conn, err := bus.Dial(c.Context(), c.url, bus.Options{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(conn.Close)
+	r, err := conn.Registry(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	return r
+}
+
 // What a submitter writes into the registry moves no cursor of those who look.
 func TestForeignSubmission(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	r, err := conn.Registry(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := c.registry()
 	s := &lead.Submission{Name: "name\x1b[2J\n", By: "me\x1b]0;you\a", File: "file\x1b[2J", Resolved: "r"}
 	if _, _, err := lead.Submit(t.Context(), r, s, lead.Wish{Do: lead.Run, By: "\x1b[2J"}); err != nil {
 		t.Fatal(err)
@@ -380,15 +387,7 @@ func TestForeignSubmission(t *testing.T) {
 func TestBadIDsAndFailures(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	r, err := conn.Registry(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := c.registry()
 	byFirst, twice, failed := map[string]string{}, "", ""
 	for i := 0; twice == ""; i++ { // two of at most 17 ids begin alike
 		s := &lead.Submission{Name: fmt.Sprint("s", i), Resolved: fmt.Sprint("r", i)}
