@@ -124,8 +124,22 @@ func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key,
 	return err
 }
 
-// read fetches and opens a problem.
+// read opens a problem, and makes the rows of data a table.
 func (ps *populations) read(ctx context.Context, key trial.Key, p schemas.Problem) (*problem.Problem, error) {
+	opened, err := ps.unsealed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return opened, opened.Seal(func(rows int) []int32 { return tableOrder(key, rows) })
+}
+
+// unsealed takes a problem that was opened before, or fetches its file and opens it.
+func (ps *populations) unsealed(ctx context.Context, p schemas.Problem) (*problem.Problem, error) {
+	if ps.Opened != nil {
+		if opened := ps.Opened(p); opened != nil {
+			return opened, nil
+		}
+	}
 	path := ""
 	if _, digest := p.File(); digest != "" {
 		file, err := ps.file(ctx, digest)
@@ -135,7 +149,7 @@ func (ps *populations) read(ctx context.Context, key trial.Key, p schemas.Proble
 		defer func() { _ = file.Close() }() // once it is read
 		path = file.Path
 	}
-	return problem.OpenShared(p, path, func(rows int) []int32 { return tableOrder(key, rows) })
+	return problem.OpenShared(p, path)
 }
 
 // file opens a data file, which it fetches if need be.

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -174,4 +177,49 @@ func TestIdleProcessesStop(t *testing.T) {
 		t.Errorf("%d processes of an idle slot, want 0", n)
 	}
 	runJob(t, s, j)
+}
+
+// A data file that a plan of this process has read is not read again for the first problem over it;
+// another one needs the file.
+func TestRowsOfThePlan(t *testing.T) {
+	kept := &plan.Kept{}
+	defer kept.Close()
+	ps := newPopulations(Config{Files: map[string]string{}, Opened: kept.Take})
+	defer ps.close()
+	before := tables(t)
+	var keys [2]trial.Key
+	var problems [2]schemas.Problem
+	var want [2][]float64 // the first row
+	for i := range keys {
+		keys[i], problems[i] = dataProblem(t, ps, 100+i)
+		file := problems[i].Data.File
+		opened, err := problem.Open(problems[i], file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[i] = opened.Row(0)
+		planned, err := plan.Files{Kept: kept}.Open(problems[i], file)
+		if err != nil || planned.Resolved().Data.Digest != problems[i].Data.Digest {
+			t.Fatalf("the plan opens %v, %v", planned, err)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	problems[0].Test++ // another evaluation of equal samples
+	pop, err := ps.get(t.Context(), keys[0], problems[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(pop.Row(0), want[0]) || pop.rows == nil || pop.Places() == nil {
+		t.Error("the rows that were kept are others, or no table in an order of its own")
+	}
+	if n := tables(t) - before; n != 1 {
+		t.Errorf("%d tables are open, want 1", n)
+	}
+	ps.release(pop)
+	var fault *FaultError
+	if _, err := ps.get(t.Context(), keys[1], problems[1]); !errors.As(err, &fault) {
+		t.Errorf("a second problem, whose file is gone: %v", err)
+	}
 }

@@ -15,9 +15,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Config is what a worker needs. Conn, Name and Plugins have no default.
@@ -36,6 +38,10 @@ type Config struct {
 	Drain   time.Duration           // time that running jobs have once ctx has ended; 0: as long as they need
 	Log     *slog.Logger            // nil: silent
 	Monitor *Monitor                // shows what the worker does; nil: nobody watches
+
+	// Opened gives a problem away that was opened in this process and draws equal samples, or returns
+	// nil. Where Opened is nil, there are none.
+	Opened func(schemas.Problem) *problem.Problem
 
 	CacheSize int64 // bytes that files in Cache may take while nobody uses them; 0: no limit
 

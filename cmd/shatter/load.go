@@ -20,12 +20,14 @@ import (
 type loadedSweep struct {
 	*plan.Plan
 	catalog *host.Catalog // nil where a transcript stands for the plugins
+	kept    *plan.Kept    // what its files hold, for the workers of this process
 }
 
 func (s *loadedSweep) close() {
 	if s.catalog != nil {
 		s.catalog.Close()
 	}
+	_ = s.kept.Close() // the memory goes with the process in any case
 }
 
 // load reads, checks and resolves a sweep file.
@@ -66,17 +68,18 @@ func resolve(
 	c.LimitTrials(plan.TrialTime(file))
 	var recorder *transcript.Recorder
 	var algorithms plan.Algorithms = c
-	options := plan.Options{Dir: dir}
+	files := plan.Files{Kept: &plan.Kept{}}
+	options := plan.Options{Dir: dir, Problems: files}
 	if record {
-		recorder = transcript.NewRecorder(c)
+		recorder = transcript.NewRecorder(c, files)
 		algorithms, options.Problems = recorder, recorder
 	}
-	p, err := plan.Resolve(ctx, file, algorithms, options)
-	if err != nil {
-		c.Close()
+	s := &loadedSweep{catalog: c, kept: files.Kept}
+	if s.Plan, err = plan.Resolve(ctx, file, algorithms, options); err != nil {
+		s.close()
 		return nil, nil, blamePlugin(err)
 	}
-	return &loadedSweep{Plan: p, catalog: c}, recorder, nil
+	return s, recorder, nil
 }
 
 // blamePlugin makes the error of a plugin that does not start a usage error: somebody named it.

@@ -324,7 +324,7 @@ func (f *runFlags) coordinate(
 	if f.jobSizes != 0 {
 		cfg.JobSizes = rand.New(rand.NewPCG(f.jobSizes, 0))
 	}
-	stop, err := startWorkers(ctx, &cfg, commands, f.workers, &m.workers)
+	stop, err := startWorkers(ctx, &cfg, s.kept, commands, f.workers, &m.workers)
 	if err != nil {
 		return err
 	}

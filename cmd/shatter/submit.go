@@ -84,6 +84,9 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 		return err
 	}
 	defer s.close()
+	if err := s.kept.Close(); err != nil { // nobody works here
+		return err
+	}
 	warn(c, s.Plan)
 	server, err := f.open(c)
 	if err != nil {

@@ -97,7 +97,7 @@ func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator
 	}
 	cfg := r.config
 	cfg.Conn, cfg.Slots = conn, slots
-	stop, err := startWorkers(ctx, &cfg, r.commands, slots, nil)
+	stop, err := startWorkers(ctx, &cfg, r.kept, r.commands, slots, nil)
 	if err != nil {
 		return err
 	}

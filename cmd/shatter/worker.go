@@ -16,6 +16,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
@@ -251,10 +252,11 @@ func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digest
 	return digests, nil
 }
 
-// startWorkers starts the slots of this process. They finish their jobs and end when ctx ends or
-// stop is called.
+// startWorkers starts the slots of this process, which take what is kept of the sweep's files. They
+// finish their jobs and end when ctx ends or stop is called.
 func startWorkers(
-	ctx context.Context, cfg *coordinator.Config, commands map[string]host.Command, slots int, monitor *worker.Monitor,
+	ctx context.Context, cfg *coordinator.Config, kept *plan.Kept, commands map[string]host.Command, slots int,
+	monitor *worker.Monitor,
 ) (stop func() error, err error) {
 	if slots == 0 {
 		return func() error { return nil }, nil
@@ -272,7 +274,7 @@ func startWorkers(
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
 			Build: version(), Sandbox: policy, Layers: sandbox.Words(layers),
-			CacheSize: int64(defaultCacheSize), Monitor: monitor,
+			CacheSize: int64(defaultCacheSize), Monitor: monitor, Opened: kept.Take,
 		})
 	}()
 	cfg.Workers = done

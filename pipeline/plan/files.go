@@ -1,8 +1,12 @@
 package plan
 
 import (
+	"errors"
+	"sync"
+
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -19,15 +23,76 @@ type Problems interface {
 }
 
 // Files is the Problems that reads the files.
-type Files struct{}
+type Files struct {
+	Kept *Kept // gets the rows of data, which a plan does not draw from; nil: they are given back
+}
 
-// Open resolves a problem and reads its file. The rows of data are given back: a plan draws nothing.
-func (Files) Open(written schemas.Problem, file string) (*problem.Problem, error) {
-	p, err := problem.OpenShared(written, file, nil)
+// Open resolves a problem and reads its file.
+func (f Files) Open(written schemas.Problem, file string) (*problem.Problem, error) {
+	p, err := problem.OpenShared(written, file)
 	if err != nil {
 		return nil, err
 	}
-	return p, p.Close()
+	return p, f.Kept.put(p.Detach())
+}
+
+// Kept holds the rows of data that a plan has read until a worker of this process takes them, so that
+// it need not read their file again. It keeps those of one problem, the first, and gives others back;
+// a nil Kept keeps none.
+type Kept struct {
+	mu sync.Mutex
+	id string           // of the first problem with rows
+	p  *problem.Problem // nil: there was none, or it was taken
+}
+
+// put keeps a problem, or closes it.
+func (k *Kept) put(p *problem.Problem) error {
+	if k == nil {
+		return p.Close()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.id != "" || p.Labels() == nil {
+		return p.Close()
+	}
+	id, err := trial.Canonical(p.Resolved().Sampled())
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	k.id, k.p = string(id), p
+	return nil
+}
+
+// Take returns an opened problem from which equal samples are drawn as from p, a resolved one, or nil.
+// It is the caller's to close.
+func (k *Kept) Take(p schemas.Problem) *problem.Problem {
+	id, err := trial.Canonical(p.Sampled())
+	if err != nil || k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if string(id) != k.id {
+		return nil
+	}
+	taken := k.p
+	k.p = nil
+	return taken
+}
+
+// Close gives back what was not taken.
+func (k *Kept) Close() error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.p == nil {
+		return nil
+	}
+	p := k.p
+	k.p = nil
+	return p.Close()
 }
 
 // Least computes the least error of the class.

@@ -124,8 +124,11 @@ func TestBestOnData(t *testing.T) {
 			}
 			return order
 		}
-		shared, err := OpenShared(p.Resolved(), p.Resolved().Data.File, backwards)
+		shared, err := OpenShared(p.Resolved(), p.Resolved().Data.File)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := shared.Seal(backwards); err != nil {
 			t.Fatal(err)
 		}
 		for _, when := range []string{"in shared memory", "after Close"} { // which the least error is read again for

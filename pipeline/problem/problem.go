@@ -36,16 +36,32 @@ type Problem struct {
 func Open(p schemas.Problem, file string) (*Problem, error) { return openBy(population.Read, p, file) }
 
 // OpenShared opens a problem as Open does, but reads the rows of data into memory beside that of the
-// program, which Close gives back. Rows that are not in disguise stand there in the given order (by
-// place, the number of a row of the data), as a table to share with plugins, see Table; a nil order
-// stands for that of the data.
-func OpenShared(p schemas.Problem, file string, order func(rows int) []int32) (*Problem, error) {
-	if p.Disguise {
-		order = nil
+// program, which Close gives back. Seal makes it a table to share with plugins.
+func OpenShared(p schemas.Problem, file string) (*Problem, error) {
+	return openBy(population.ReadShared, p, file)
+}
+
+// Seal makes a table of the rows of OpenShared, see Table. order returns their order in the table: the
+// number of a row of the data by place. Rows in disguise keep that of the data. A law has no rows, and
+// nothing is done. After an error, p is closed.
+func (p *Problem) Seal(order func(rows int) []int32) error {
+	switch {
+	case p.rows == nil:
+		return nil
+	case p.Disguised():
+		return p.rows.Seal(nil)
 	}
-	return openBy(func(d *schemas.Data, class concept.Spec) (*population.Rows, error) {
-		return population.ReadShared(d, class, order)
-	}, p, file)
+	return p.rows.Seal(order(len(p.rows.Y)))
+}
+
+// Detach returns an equal problem that has the rows of OpenShared, and leaves p as Close does.
+func (p *Problem) Detach() *Problem {
+	q := *p
+	if p.rows != nil {
+		q.drawFrom(p.rows)
+		p.rows = p.rows.Gone()
+	}
+	return &q
 }
 
 // openBy opens a problem, whose data it has read by a given function.
@@ -60,13 +76,19 @@ func openBy(read reader, p schemas.Problem, file string) (*Problem, error) {
 		o.openLaw()
 		return o, nil
 	}
-	o.sampler = func() law.Sampler { return population.Sampler{Rows: o.rows} }
-	if o.spec.Disguise {
-		o.sampler = func() law.Sampler { return population.NewDisguised(o.rows) }
-	}
+	o.drawFrom(o.rows)
 	o.exact = &law.Points{}
 	o.view = adversary.NewView(&o.spec, "")
 	return o, nil
+}
+
+// drawFrom makes rows the data of p.
+func (p *Problem) drawFrom(rows *population.Rows) {
+	p.rows = rows
+	p.sampler = func() law.Sampler { return population.Sampler{Rows: rows} }
+	if p.spec.Disguise {
+		p.sampler = func() law.Sampler { return population.NewDisguised(rows) }
+	}
 }
 
 // Resolved returns the problem with every default filled in: noise none, those of the law's keys, target
@@ -77,11 +99,11 @@ func (p *Problem) Resolved() schemas.Problem { return p.spec }
 // Close gives back the memory of the rows of OpenShared. Nothing can be drawn from them any more; what
 // else is known of the problem stays.
 func (p *Problem) Close() error {
-	if p.rows == nil || p.rows.Table() == nil {
+	if p.rows == nil || !p.rows.Shared() {
 		return nil
 	}
 	rows := p.rows
-	p.rows = &population.Rows{Dim: rows.Dim, Pulled: rows.Pulled}
+	p.rows = rows.Gone()
 	return rows.Close()
 }
 
@@ -233,7 +255,7 @@ func (p *Problem) Population() (x []float64, dim int) {
 }
 
 // Table returns the rows of the data of OpenShared, without their labels, as an Arrow file with one
-// column "x" in memory. It is nil for a law, for rows in disguise, and after Open. It belongs to p.
+// column "x" in memory. It is nil for a law, for rows in disguise, and before Seal. It belongs to p.
 func (p *Problem) Table() *dataset.Memory {
 	if p.rows == nil || p.Disguised() {
 		return nil
@@ -324,5 +346,5 @@ func (p *Problem) reopened() (*population.Rows, error) {
 		return p.rows, nil
 	}
 	data := *p.spec.Data
-	return population.ReadShared(&data, law.Spec(&p.spec, ""), nil)
+	return population.ReadShared(&data, law.Spec(&p.spec, ""))
 }

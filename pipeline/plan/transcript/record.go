@@ -31,6 +31,7 @@ type Source interface {
 // Algorithms and the Problems of a planner, for one sweep file.
 type Recorder struct {
 	source Source
+	files  plan.Files
 
 	mu       sync.Mutex
 	plugins  []*transcriptv1.Plugin // that were listed
@@ -46,10 +47,10 @@ var (
 	_ plan.Problems   = (*Recorder)(nil)
 )
 
-// NewRecorder returns a Recorder of a source.
-func NewRecorder(source Source) *Recorder {
+// NewRecorder returns a Recorder of a source, and of files.
+func NewRecorder(source Source, files plan.Files) *Recorder {
 	return &Recorder{
-		source: source, places: map[string]uint32{}, asked: map[string]map[key]uint32{},
+		source: source, files: files, places: map[string]uint32{}, asked: map[string]map[key]uint32{},
 		problems: map[problemName]*transcriptv1.Problem{}, opened: map[*problem.Problem]*transcriptv1.Problem{},
 	}
 }
@@ -110,7 +111,7 @@ func (r *Recorder) Ask(ctx context.Context, plugin string, settings []*pluginv1.
 
 // Open opens a problem, from its file where it has one.
 func (r *Recorder) Open(written schemas.Problem, file string) (*problem.Problem, error) {
-	p, err := plan.Files{}.Open(written, file)
+	p, err := r.files.Open(written, file)
 	if err != nil || file == "" {
 		return p, err
 	}
@@ -143,7 +144,7 @@ func (r *Recorder) problem(written *schemas.Problem) (*transcriptv1.Problem, err
 
 // Least computes the least error of the class.
 func (r *Recorder) Least(p *problem.Problem) (float64, error) {
-	value, err := plan.Files{}.Least(p)
+	value, err := r.files.Least(p)
 	if x := r.opened[p]; x != nil {
 		x.Least = &transcriptv1.Least{Value: value}
 		if err != nil {
@@ -155,7 +156,7 @@ func (r *Recorder) Least(p *problem.Problem) (float64, error) {
 
 // Hypotheses lists the hypotheses of the problem's class, which may lie in its file.
 func (r *Recorder) Hypotheses(written schemas.Problem, file string) ([]string, error) {
-	list, err := plan.Files{}.Hypotheses(written, file)
+	list, err := r.files.Hypotheses(written, file)
 	if err != nil || file == "" {
 		return list, err
 	}

@@ -94,7 +94,7 @@ func files(t *testing.T) (dir string) {
 // record returns the plan of a problem, and its transcript.
 func record(t *testing.T, problem, dir string) (*plan.Plan, []byte) {
 	t.Helper()
-	r := NewRecorder(honest{})
+	r := NewRecorder(honest{}, plan.Files{})
 	p, err := resolve(t, r, r, problem, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestMissing(t *testing.T) {
 
 // A transcript of 1,000 settings with equal answers has these once.
 func TestSize(t *testing.T) {
-	r := NewRecorder(honest{})
+	r := NewRecorder(honest{}, plan.Files{})
 	if _, err := r.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,8 @@ type Rows struct {
 	// value, and were pulled back to it.
 	Pulled int
 
-	memory *dataset.Memory // of Share, where X lies
+	space  *shared         // of ReadShared, where X lies; nil after Seal
+	memory *dataset.Memory // of Seal, where X lies from then on
 }
 
 // Row returns the numbers of a row of the file.

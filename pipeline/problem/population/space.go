@@ -86,10 +86,9 @@ func (s *shared) table(rows, dim int) (*dataset.Memory, []float64, error) {
 	return m, layout.List(s.b, 0), err
 }
 
-// ReadShared reads a population as Read does, into memory of its own that Close gives back. order,
-// unless it is nil, returns the order of the rows in the table: the row of the file by place. The
-// table can then be shared with plugins, see Table.
-func ReadShared(d *schemas.Data, class concept.Spec, order func(rows int) []int32) (*Rows, error) {
+// ReadShared reads a population as Read does, into memory of its own that Close gives back. Seal makes
+// it a table that can be shared with plugins.
+func ReadShared(d *schemas.Data, class concept.Spec) (*Rows, error) {
 	to, err := newShared()
 	if err != nil {
 		return nil, err
@@ -99,28 +98,46 @@ func ReadShared(d *schemas.Data, class concept.Spec, order func(rows int) []int3
 		_ = to.Close() // nothing was written to a disk
 		return nil, err
 	}
-	if order != nil {
-		rows.arrange(order(len(rows.Y)))
-	}
-	if rows.memory, rows.X, err = to.table(len(rows.Y), rows.Dim); err != nil {
-		_ = to.Close()
-		return nil, err
-	}
+	rows.space = to
 	return rows, nil
 }
 
-// Table returns the table of ReadShared: an Arrow file with one column "x", the rows without their
-// labels. It is nil after Read, and after Close.
+// Seal makes a table of the rows of ReadShared, see Table, and fixes it. order is that of the rows in
+// the table, the row of the file by place; nil: the order of the file. After an error, r is closed.
+func (r *Rows) Seal(order []int32) (err error) {
+	if order != nil {
+		r.arrange(order)
+	}
+	to := r.space
+	r.space = nil
+	if r.memory, r.X, err = to.table(len(r.Y), r.Dim); err != nil {
+		_ = to.Close()
+	}
+	return err
+}
+
+// Shared says whether the rows lie in memory that Close gives back.
+func (r *Rows) Shared() bool { return r.space != nil || r.memory != nil }
+
+// Gone returns what remains known of r without its rows.
+func (r *Rows) Gone() *Rows { return &Rows{Dim: r.Dim, Pulled: r.Pulled} }
+
+// Table returns the table that Seal has made: an Arrow file with one column "x", the rows without
+// their labels. It is nil before, and after Close.
 func (r *Rows) Table() *dataset.Memory { return r.memory }
 
 // Close gives the memory of ReadShared back. The numbers of rows must not be used any more.
-func (r *Rows) Close() error {
-	if r.memory == nil {
+func (r *Rows) Close() (err error) {
+	switch {
+	case r.memory != nil:
+		err = r.memory.Close()
+	case r.space != nil:
+		err = r.space.Close()
+	default:
 		return nil
 	}
-	m := r.memory
-	r.memory, r.X = nil, nil
-	return m.Close()
+	r.memory, r.space, r.X = nil, nil, nil
+	return err
 }
 
 // arrange moves the rows of the file order[0], order[1], ... to the places 0, 1, ... It needs memory

@@ -57,18 +57,20 @@ func checkShared(t *rapid.T, q schemas.Problem, path string, want *Rows, order f
 	data := *q.Data
 	data.File = path
 	var places []int32
-	given := order
-	if order != nil {
-		given = func(rows int) []int32 {
-			places = order(rows)
-			return places
-		}
-	}
-	got, err := ReadShared(&data, concept.Spec{Name: q.Class}, given)
+	got, err := ReadShared(&data, concept.Spec{Name: q.Class})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer got.Close()
+	if !slices.Equal(got.X, want.X) {
+		t.Fatal("rows differ before they are sealed")
+	}
+	if order != nil {
+		places = order(len(got.Y))
+	}
+	if err := got.Seal(places); err != nil {
+		t.Fatal(err)
+	}
 	if !slices.Equal(got.Y, want.Y) || got.Dim != want.Dim || got.Pulled != want.Pulled {
 		t.Fatalf("labels, dimension or pulled rows differ: %d, %d and %d, %d", got.Dim, got.Pulled, want.Dim, want.Pulled)
 	}
