@@ -57,8 +57,8 @@ func BenchmarkResume(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if got := g.load(f.Ledger); got != int64(outcomes) {
-			b.Fatalf("%d outcomes of %d", got, outcomes)
+		if got, err := g.load(f.Ledger); err != nil || got != int64(outcomes) {
+			b.Fatalf("%d outcomes of %d: %v", got, outcomes, err)
 		}
 		g.sort()
 		if err := f.Close(); err != nil {

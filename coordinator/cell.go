@@ -158,7 +158,7 @@ func (c *cell) leastSize() int64 {
 	return least
 }
 
-// feed gives the decider an outcome as the ledger has it.
+// feed gives the decider an outcome: its status, and what result.Judged says of it.
 func (c *cell) feed(n, rep int64, status uint8, e float64) {
 	o := estimate.Miss
 	switch {

@@ -147,7 +147,11 @@ func (r *run) recover() error {
 		}
 	}
 	r.heedRetractions()
-	r.tally.known += r.load()
+	known, err := r.load()
+	if err != nil {
+		return err
+	}
+	r.tally.known += known
 	r.tally.profile = r.recordedProfile()
 	r.checks.recall(r.Folder.Report)
 	return nil
@@ -155,8 +159,10 @@ func (r *run) recover() error {
 
 // load feeds the cells with what the ledger has, and raises its alarms. It returns the number of
 // outcomes.
-func (r *run) load() (outcomes int64) {
-	outcomes = r.grid.load(r.intake.ledger)
+func (r *run) load() (outcomes int64, err error) {
+	if outcomes, err = r.grid.load(r.intake.ledger); err != nil {
+		return 0, err
+	}
 	r.grid.loadRefusals(r.intake.ledger, r.admitted())
 	for _, x := range r.Folder.Report.Conflicts {
 		if c, ok := r.grid.byKey[x.Cell]; ok && r.intake.ledger.Has(x.Cell, x.N, x.Repetition) {
@@ -169,7 +175,7 @@ func (r *run) load() (outcomes int64) {
 		}
 	}
 	r.grid.sort()
-	return outcomes
+	return outcomes, nil
 }
 
 // recordedProfile returns the float profile of the recorded outcomes and refusals, which all of them

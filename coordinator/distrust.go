@@ -38,7 +38,9 @@ func (r *run) enforce() error {
 			delete(r.jobs.doubts, x)
 		}
 	}
-	r.load()
+	if _, err := r.load(); err != nil {
+		return err
+	}
 	return k.failed
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -51,21 +52,39 @@ func (g *grid) climb() error {
 }
 
 // load feeds the cells with the outcomes of the ledger and returns how many there are.
-func (g *grid) load(l *ledger.Ledger) (outcomes int64) {
+func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 	for _, c := range g.cells {
-		for _, n := range l.Sizes(c.Key) {
-			size := c.size(n)
-			size.answered = true
-			for o := range l.Outcomes(c.Key, n) {
-				size.taken.Set(o.Repetition)
-				c.feed(n, o.Repetition, o.Status, o.Error)
-				c.trials++
-				outcomes++
+		before := c.trials
+		if c.Online() && c.CanSucceed() { // what they are judged by is no error, and is not in memory
+			err = l.Each(c.Key, func(b *ledger.Batch) error {
+				for i, rep := range b.Repetition {
+					c.recall(b.N, rep, b.Status[i], result.Judged(c.Cell, b, i))
+				}
+				return nil
+			})
+			if err != nil {
+				return 0, err
+			}
+		} else {
+			for _, n := range l.Sizes(c.Key) {
+				for o := range l.Outcomes(c.Key, n) {
+					c.recall(n, o.Repetition, o.Status, o.Error)
+				}
 			}
 		}
+		outcomes += c.trials - before
 		g.queue(c)
 	}
-	return outcomes
+	return outcomes, nil
+}
+
+// recall takes in an outcome of an earlier run.
+func (c *cell) recall(n, rep int64, status uint8, judged float64) {
+	size := c.size(n)
+	size.answered = true
+	size.taken.Set(rep)
+	c.feed(n, rep, status, judged)
+	c.trials++
 }
 
 // queue queues c, and the other rungs of its ladder, for the next call of sort.

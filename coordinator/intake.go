@@ -11,6 +11,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/result"
 )
 
 // fsyncBytes is the size of results that are made durable at once, without waiting for fsyncEvery.
@@ -204,7 +205,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
 		if b.Status[i] == ledger.Failed {
 			in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
 		}
-		c.feed(b.N, rep, b.Status[i], b.Error[i])
+		c.feed(b.N, rep, b.Status[i], result.Judged(c.Cell, b, i))
 	}
 }
 

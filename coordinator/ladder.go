@@ -64,7 +64,7 @@ func (c *cell) climb(known map[*trial.Ladder]*ladder, tests int) error {
 		if l.search, err = estimate.NewSearch(ladderSearch(c.Cell, tests)); err != nil {
 			return err
 		}
-		l.search.Name(estimate.Words{Size: of.Words, Fall: of.Fall(), Remedy: remedy(of)})
+		l.search.Name(estimate.Words{Size: of.Words, Fall: of.Fall(), Remedy: remedy(of, c.Online())})
 		known[of] = l
 	}
 	l.rungs[c.Rung.Position-1] = c
@@ -72,11 +72,14 @@ func (c *cell) climb(known map[*trial.Ladder]*ladder, tests int) error {
 	return nil
 }
 
-// remedy says what to do where success goes against the direction of a ladder.
-func remedy(l *trial.Ladder) string {
-	other := trial.Ladder{Rises: !l.Rises}
+// remedy says what to do where success goes against the direction of a ladder, of games or not.
+func remedy(l *trial.Ladder, games bool) string {
+	other, without := trial.Ladder{Rises: !l.Rises}, "find"
+	if games {
+		without = "find and goal"
+	}
 	return fmt.Sprintf("if it %s instead, write find: {axis: %s, success: %s}; if it does neither, list the values "+
-		"without find", other.Direction(), l.Axis, other.Direction())
+		"without %s", other.Direction(), l.Axis, other.Direction(), without)
 }
 
 // wrongDirections returns the reasons of the ladders of a result along which success goes against

@@ -124,7 +124,7 @@ func (r *run) result() (*result.Result, error) {
 		for _, m := range c.Metrics {
 			metrics[m] = true
 		}
-		if c.Online() {
+		if c.Online() && c.Rung == nil {
 			t.gameRows += len(c.N)
 		}
 	}
@@ -161,7 +161,7 @@ func confidence(cells []*trial.Cell) float64 {
 	for _, c := range cells {
 		sure := listConfidence
 		switch {
-		case c.Online(), c.Beta == 0:
+		case c.Beta == 0: // games without a search among them
 			continue
 		case c.Find != nil:
 			sure = c.Find.Confidence
@@ -182,7 +182,7 @@ type tables struct {
 	looks    *looks
 	outlooks *outlooks
 	partial  string // why the result is not that of the whole sweep; "" where it is
-	gameRows int    // rows of task online
+	gameRows int    // rows of task online whose number of trials was given
 	out      *result.Result
 }
 
@@ -256,8 +256,8 @@ func (t *tables) addCell(c *cell, res estimate.Result, points []result.Point, ro
 	out, curve := t.out, rows.Curve
 	for i := range curve {
 		row := &curve[i]
-		if c.Online() {
-			continue // no trial can succeed
+		if !c.CanSucceed() {
+			continue
 		}
 		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Lost), int(row.Trials), 0.05)
 		row.Rate = float64(row.Successes) / float64(row.Trials)
@@ -269,6 +269,13 @@ func (t *tables) addCell(c *cell, res estimate.Result, points []result.Point, ro
 		return nil
 	}
 	games, err := t.games(c, points)
+	if c.ladder != nil {
+		if len(games) == 0 {
+			games = []result.GameRow{result.NotPlayed(c.Cell)}
+		}
+		search := out.Table[len(out.Table)-1]
+		games[0].Search = &search
+	}
 	out.Games = append(out.Games, games...)
 	return err
 }

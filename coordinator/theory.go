@@ -26,7 +26,7 @@ func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
 				row := result.BoundRow{
 					Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
 					Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),
-					Contradicted: trial.Contradicts(table[i].NLow, b),
+					Contradicted: trial.Contradicts(examplesShort(&table[i]), b),
 				}
 				if !yield(row) {
 					return
@@ -34,6 +34,15 @@ func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
 			}
 		}
 	}
+}
+
+// examplesShort returns the largest number of examples that a row shows insufficient; 0 where there is
+// none. Games have no examples: what they show is about numbers of rounds.
+func examplesShort(row *result.TableRow) int64 {
+	if row.Cell.Online() {
+		return 0
+	}
+	return row.NLow
 }
 
 // setSizeBounds sets what theory says of a row of the table.
@@ -46,7 +55,7 @@ func setSizeBounds(row *result.TableRow) {
 		row.PaperN, row.PaperSource = b.GetValue(), sourceOf(b)
 	}
 	var refuted []string
-	for _, b := range c.Contradicted(row.NLow) {
+	for _, b := range c.Contradicted(examplesShort(row)) {
 		refuted = append(refuted, fmt.Sprintf("%d examples are insufficient, and by %s (%s) %v suffice", row.NLow,
 			b.GetName(), c.Standing(b), b.GetValue()))
 	}
@@ -134,9 +143,10 @@ func statedRegret(row *result.GameRow, b *pluginv1.Bound) float64 {
 // refuteRegret looks whether a row of task online refutes the bound that stands beside it: whether
 // the mean of regret less bound is above 0, with the confidence of all rows of the table together
 // (Student). A regret counts mistakes, so games that differ less than half a mistake are taken to
-// differ that much: a few equal ones say nothing of the next.
+// differ that much: a few equal ones say nothing of the next. Where a search has chosen the number of
+// games after a look at some, that interval does not hold, and nothing is said.
 func (t *tables) refuteRegret(row *result.GameRow, games int) {
-	if row.Theory.Source == "" {
+	if row.Theory.Source == "" || row.Cell.Rung != nil {
 		return
 	}
 	level := (1 - listConfidence) / float64(t.gameRows)

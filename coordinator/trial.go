@@ -154,8 +154,8 @@ func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 	if e := b.Error[row]; !math.IsNaN(e) {
 		o.Error = &e
 	}
-	if !c.Online() && b.Status[row] != ledger.Lost {
-		success := result.Success(b.Status[row], b.Error[row], c.Above, c.Alpha)
+	if c.CanSucceed() && b.Status[row] != ledger.Lost {
+		success := result.Success(b.Status[row], result.Judged(c.Cell, b, row), c.Above, c.Alpha)
 		o.Success = &success
 	}
 	for i, name := range b.Metrics {

@@ -63,20 +63,21 @@ type Grid struct {
 	// Privacy is the budget of the private algorithms. Those that are not private run once, not once
 	// per budget.
 	Privacy *Privacy `yaml:"privacy"`
-	// Goal says what counts as success.
+	// Goal says what counts as success. In task online it belongs to a search (find).
 	Goal *Goal `yaml:"goal"`
 	// N lists the sample sizes of a curve, or searches for n* with {find: true}.
 	N *SampleSizes `yaml:"n"`
 	// Find searches another number than n, at each n of a list: {find: epsilon} the least epsilon with
 	// which trials succeed, {find: noise_rate} the largest rate that they bear. The values of that key
-	// are those that are looked at.
+	// are those that are looked at. In task online it searches at each number of rounds, or, with
+	// {find: rounds}, over those.
 	Find *FindSpec `yaml:"find"`
 	// Trials is the number of repetitions for each cell and n of a list (raised after a look,
 	// brackets stay valid), or {max: ...} for each cell of a search (default {max: 50000}).
 	Trials *Trials `yaml:"trials" jsonschema:"default=200"`
 	// Queries of the adversary (task predict).
 	Queries Axis[int] `yaml:"queries" jsonschema:"minimum=1"`
-	// Rounds (task online): a list takes the place of n.
+	// Rounds (task online): a list takes the place of n, or holds the values of {find: rounds}.
 	Rounds []int `yaml:"rounds" jsonschema:"minimum=1,minItems=1"`
 	// Adversary that asks or plays (tasks predict and online).
 	Adversary Axis[AdversarySpec] `yaml:"adversary"`
@@ -213,7 +214,8 @@ type Privacy struct {
 // Goal says what counts as success: error - above <= alpha, with probability at least 1 - beta.
 type Goal struct {
 	// Alpha is the excess error that counts as success. It is below 1/2, and so is the reference plus
-	// alpha: labels drawn by a coin reach 1/2 without any data.
+	// alpha: labels drawn by a coin reach 1/2 without any data. In task online it is the largest regret
+	// per round that counts as success: the reference is the best hypothesis in hindsight.
 	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,reason=coins reach an error of 1/2 without data"`
 	// Beta is the failure probability allowed.
 	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
@@ -274,15 +276,15 @@ type SampleSizes struct {
 // FindSpec is a search over the values of a key of the grid, at a given n.
 type FindSpec struct {
 	// Axis is the number that is searched, by the name of its column: epsilon, delta, alpha, margin,
-	// noise_rate, queries, or, with success, d, domain, mass, minority, literals or a parameter of the
-	// algorithms.
+	// noise_rate, queries, rounds (task online), or, with success, d, domain, mass, minority, literals or
+	// a parameter of the algorithms.
 	Axis string `yaml:"axis,short" jsonschema:"required"`
 	// Within is the number of steps from value to value between the ends of the bracket at which the
 	// search stops. With 1, each value has to be decided, though success may be as likely there as is
 	// asked, which no number of trials tells.
 	Within int64 `yaml:"within" jsonschema:"minimum=1,default=2"`
 	// Success says whether success rises or falls as the number grows. By default it rises
-	// with epsilon, delta, alpha and margin, and falls with noise_rate and queries.
+	// with epsilon, delta, alpha, margin and rounds, and falls with noise_rate and queries.
 	Success string `yaml:"success" jsonschema:"enum=rises,enum=falls"`
 	// Confidence that the whole table is right.
 	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.95"`

@@ -461,7 +461,7 @@ func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coord
 // answers says which tables answer a sweep.
 type answers struct {
 	tables []string // by name
-	online bool     // of task online
+	online bool     // of task online without a search
 }
 
 // answersOf returns the tables that answer a sweep: table where n* is searched or games are played,
@@ -469,6 +469,7 @@ type answers struct {
 func answersOf(p *plan.Plan) answers {
 	a := answers{online: p.Cells[0].Online()}
 	for _, c := range p.Cells {
+		a.online = a.online && c.Rung == nil
 		name := "curve"
 		if c.Searched() || c.Online() {
 			name = "table"

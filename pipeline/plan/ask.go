@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,18 +211,19 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Task:       trial.WireTask(task),
 		Queries:    int64(s.queries),
 		Offline:    x.adversary != nil && x.adversary.Offline,
-		Rounds:     x.entry.grid.MostRounds(),
+		Rounds:     cmp.Or(int64(s.rounds), x.entry.grid.MostRounds()),
 		Parameters: s.params.Values(),
 		Problem:    trial.PublicOf(x.problem.public, task, x.adversary),
-		Alpha:      s.alpha,
 		Above:      x.above,
-		Beta:       s.beta,
 		Epsilon:    s.epsilon,
 		Delta:      s.delta,
 		Means:      s.means,
 		Test:       uint64(evaluation.Least),
 		Off:        evaluation.Off,
 		Sees:       trial.SightOf(x.adversary),
+	}
+	if !x.entry.grid.Online() { // where learners are told no goal
+		setting.Alpha, setting.Beta = s.alpha, s.beta
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)
 	if err != nil {

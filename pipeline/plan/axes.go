@@ -267,8 +267,11 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 			plain(f, b.Path("privacy", "delta"), "delta", b.Privacy.Delta, budget,
 				func(s *setting, v float64) { s.delta = v }))
 	}
-	if b.Goal == nil { // task online
+	if b.Goal == nil { // task online without a search
 		return given(axes)
+	}
+	if b.Online() { // where the reference is the best hypothesis in hindsight
+		return given(append(axes, goalAxes(b)...))
 	}
 	if b.Goal.Answers == schemas.AnswersMean {
 		axes = append(axes, plain(f, b.Path("goal", "answers"), "answers", []string{schemas.AnswersMean}, text,
@@ -278,15 +281,21 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 	if len(above) == 0 {
 		above = []schemas.Above{{Best: true}}
 	}
-	axes = append(axes,
-		plain(f, b.Path("goal", "alpha"), "alpha", b.Goal.Alpha, number, func(s *setting, v float64) { s.alpha = v }),
-		plain(f, b.Path("goal", "beta"), "beta", b.Goal.Beta, number, func(s *setting, v float64) { s.beta = v }),
+	axes = append(append(axes, goalAxes(b)...),
 		plain(f, b.Path("goal", "above"), "above", above, aboveValue, func(s *setting, v schemas.Above) { s.above = v }))
 	if f.Task() == schemas.TaskPredict {
 		axes = append(axes, plain(f, b.Path("goal", "states"), "states", statesOf(b), text[string],
 			func(s *setting, v string) { s.states = v }))
 	}
 	return given(axes)
+}
+
+// goalAxes returns the axes of alpha and beta.
+func goalAxes(b *sweep.Block) []axis {
+	return []axis{
+		plain(b.File, b.Path("goal", "alpha"), "alpha", b.Goal.Alpha, number, func(s *setting, v float64) { s.alpha = v }),
+		plain(b.File, b.Path("goal", "beta"), "beta", b.Goal.Beta, number, func(s *setting, v float64) { s.beta = v }),
+	}
 }
 
 // statesOf returns the grid's values of goal.states with their default.
@@ -304,12 +313,18 @@ func aboveValue(a schemas.Above) any {
 	return a.Value
 }
 
-// taskAxes returns the axes of queries and adversary.
+// taskAxes returns the axes of queries and adversary, and of the rounds of games that a search plays:
+// each number of rounds is a cell of its own then.
 func taskAxes(b *sweep.Block) []axis {
-	return given([]axis{
+	axes := []axis{
 		plain(b.File, b.Path("queries"), "queries", b.Queries, number, func(s *setting, v int) { s.queries = v }),
 		adversaryAxis(b),
-	})
+	}
+	if b.Online() && b.Find != nil {
+		axes = append(axes, plain(b.File, b.Path("rounds"), trial.RoundsAxis, b.Rounds, number,
+			func(s *setting, v int) { s.rounds = v }))
+	}
+	return given(axes)
 }
 
 // adversaryAxis lays all combinations of all items of adversary in one row.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -54,12 +53,15 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 }
 
 // cellsOf makes the cells of all drafts, with the draft of each. Where a number is searched, a draft
-// makes a cell for each n.
+// makes a cell for each n, and in task online one for its rounds.
 func cellsOf(f *sweep.File, all []settled) (cells []*trial.Cell, from []*settled, err error) {
 	for i := range all {
 		x := &all[i]
 		sizes := [][]int64{nil}
-		if x.entry.find != nil {
+		switch {
+		case x.entry.find != nil && x.setting.rounds > 0:
+			sizes = [][]int64{{int64(x.setting.rounds)}}
+		case x.entry.find != nil:
 			sizes = slices.Collect(slices.Chunk(x.entry.grid.Sizes, 1))
 		}
 		for _, n := range sizes {
@@ -104,7 +106,7 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
 		Evaluation: x.measured.evaluation,
-		Prior:      p.prior(prior.Goal{Above: x.above, Alpha: s.alpha}),
+		Prior:      x.prior(),
 		Population: p.population,
 		Line:       place.Line,
 		Column:     place.Column,

@@ -22,6 +22,7 @@ type setting struct {
 	params  trial.Params     // those that the file sets; shared likewise
 
 	queries   int
+	rounds    int // task online, of a search; else 0
 	adversary *schemas.Adversary
 
 	replica int

@@ -245,17 +245,18 @@ func (l *layout) mayMean(b *sweep.Block, name string, r *sweep.Reporter) bool {
 	return l.partial && (parameter || !r.Sound("plugins")) || isKey(name) && !b.Sound(r, axisKeys...)
 }
 
-// axisOf returns the index of the axis that a name in zip or exclude means, and that of the name
-// among the axis's own; -1 where the entry has none.
+// axisOf returns the index of the axis that a name in zip, exclude or find means, and that of the name
+// among the axis's own; -1 where the entry has none. A key of the grid goes before a parameter.
 func (e *entry) axisOf(name string) (axis, inner int) {
+	axis, inner = -1, -1
 	for i := range e.axes {
 		for j := range e.axes[i].names {
-			if e.axes[i].knows(j, name) {
-				return i, j
+			if e.axes[i].knows(j, name) && (axis < 0 || !e.axes[i].param) {
+				axis, inner = i, j
 			}
 		}
 	}
-	return -1, -1
+	return axis, inner
 }
 
 // group makes the groups from the pairs, in the order of their first axes.
@@ -281,7 +282,7 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 		if e.unpaired || !e.grid.Sound(r, "zip") {
 			continue
 		}
-		if e.find != nil {
+		if e.find != nil && !e.grid.Online() { // whose rounds are an axis then
 			cells = numeric.Add(cells, numeric.Multiply(e.cells(), int64(len(e.grid.Sizes))))
 		} else {
 			cells = numeric.Add(cells, e.cells())

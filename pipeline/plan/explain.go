@@ -104,9 +104,14 @@ func (w *gridWords) lines() []string {
 	if n := len(w.Exclude); n > 0 {
 		w.line("excluded", "by %s of exclude", wording.Count(n, "item"))
 	}
-	if w.File.Task() == schemas.TaskOnline {
+	switch {
+	case w.Online() && w.Find != nil:
+		w.line("success", "regret per round is at most alpha, with probability at least 1 - beta: %s",
+			axesInWords(named(setting, "alpha", "beta")))
+		w.search("rounds")
+	case w.Online():
 		w.line("rounds", "%s, %d sequences each", w.sizeList(), trialsOf(w.Block))
-	} else {
+	default:
 		w.measure(setting)
 	}
 	limits := limitsOf(w.Block)
@@ -239,7 +244,7 @@ func (w *gridWords) measure(setting []axis) {
 		w.line("no data", "%s", line)
 	}
 	if w.Find != nil {
-		w.search()
+		w.search("n")
 		return
 	}
 	if f := searchOf(w.Block); f != nil {
@@ -260,8 +265,9 @@ func (w *gridWords) measure(setting []axis) {
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
 }
 
-// search describes a search over another number than n.
-func (w *gridWords) search() {
+// search describes a search over another number than n. size is what the grid has a list of: n, or
+// rounds.
+func (w *gridWords) search(size string) {
 	for _, e := range w.entries {
 		if e.find == nil {
 			continue
@@ -270,8 +276,12 @@ func (w *gridWords) search() {
 		if e.find.rises {
 			first, direction = "least", schemas.SuccessRises
 		}
-		w.line("n", "at n = %s the %s %s is searched with which trials succeed, among the values above; success %s as it "+
-			"grows", w.sizeList(), first, e.find.name, direction)
+		at, among := fmt.Sprintf("at %s = %s ", size, w.sizeList()), "the values above"
+		if e.find.name == size { // of games
+			at, among = "", w.sizeList()
+		}
+		w.line(size, "%sthe %s %s is searched with which trials succeed, among %s; success %s as it grows", at, first,
+			e.find.name, among, direction)
 		break // the entries have it in common
 	}
 	w.line("", "the ends of a bracket are at most %s apart; the whole table is right with probability %v; at most %d "+

@@ -41,9 +41,6 @@ type FitPoint struct {
 	X      float64
 }
 
-// roundsName is what fits call the number of rounds of task online.
-const roundsName = "rounds"
-
 // String says in words what is fitted against what.
 func (f Fit) String() string {
 	ln := func(name string, log bool) string {
@@ -136,7 +133,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 		}
 	}
 	if f.online() {
-		known[roundsName] = true
+		known[trial.RoundsAxis] = true
 	}
 	hint := wording.DidYouMean(x, slices.Sorted(maps.Keys(known)))
 	switch {
@@ -144,7 +141,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 		r.At(path, "n is what is fitted; x is what it depends on%s", hint)
 	case x == "replica":
 		r.At(path, "a replica is a copy with other noise, no quantity%s", hint)
-	case quantity(x) != nil || x == roundsName:
+	case quantity(x) != nil || x == trial.RoundsAxis:
 		r.At(path, "%q has no value in this sweep%s", x, hint)
 	case f.names[x] || f.names[strings.TrimPrefix(x, schemas.ParamPrefix)]:
 		r.At(path, "%q has no numbers to fit against%s", x, hint)
@@ -157,7 +154,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 func (l *layout) checkFits(r *sweep.Reporter) {
 	for i, spec := range l.file.Sweep.Fits {
 		path, x := fmt.Sprintf("fits[%d].x", i), spec.X
-		known := l.names[x] || isKey(x) || x == roundsName || x == "n" || strings.HasPrefix(x, "n_")
+		known := l.names[x] || isKey(x) || x == trial.RoundsAxis || x == "n" || strings.HasPrefix(x, "n_")
 		if known || !r.Sound(path) || l.partial && (l.catalog.parameters[x] || !r.Sound("plugins")) {
 			continue
 		}
@@ -167,7 +164,7 @@ func (l *layout) checkFits(r *sweep.Reporter) {
 
 // isRounds reports whether x is the number of rounds of task online, and not a parameter of that
 // name.
-func (f *fitter) isRounds(x string) bool { return x == roundsName && f.online() }
+func (f *fitter) isRounds(x string) bool { return x == trial.RoundsAxis && f.online() }
 
 // roundsOf returns the numbers of rounds of a cell of task online; other cells have one place.
 func roundsOf(c *trial.Cell) []int64 {
@@ -209,7 +206,7 @@ func numbersOf(c *trial.Cell) (names []string) {
 		}
 	}
 	for name := range c.Params {
-		if isKey(name) || c.Online() && name == roundsName {
+		if isKey(name) || c.Online() && name == trial.RoundsAxis {
 			name = schemas.ParamPrefix + name
 		}
 		if _, ok := valueIn(c, name); ok {
@@ -229,7 +226,7 @@ func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 		c := f.cells[p.Cell]
 		values := f.origins[p.Cell].fixedBut(x, c)
 		if c.Online() && !f.isRounds(x) {
-			values.put(roundsName, p.Rounds, show(float64(p.Rounds)))
+			values.put(trial.RoundsAxis, p.Rounds, show(float64(p.Rounds)))
 		}
 		id, err := trial.Canonical(values.id())
 		if err != nil {

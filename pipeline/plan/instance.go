@@ -86,6 +86,14 @@ func (p *opened) measure(d *draft, above float64) (*measured, error) {
 	return m, nil
 }
 
+// prior returns what a learner without data reaches; nil where that is not known, or the task is online.
+func (x *instance) prior() *trial.Prior {
+	if x.entry.grid.Online() {
+		return nil
+	}
+	return x.problem.prior(prior.Goal{Above: x.above, Alpha: x.setting.alpha})
+}
+
 // prior returns what a learner without data reaches, which is computed once for each goal; nil where
 // that is not known, or alpha is 0 because no trial succeeds.
 func (p *opened) prior(g prior.Goal) *trial.Prior {

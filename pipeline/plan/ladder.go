@@ -14,7 +14,8 @@ import (
 
 // rising holds the numbers of which it is known whether success rises (true) or falls with them.
 var rising = map[string]bool{
-	"epsilon": true, "delta": true, "alpha": true, "margin": true, "noise_rate": false, "queries": false,
+	"epsilon": true, "delta": true, "alpha": true, "margin": true, trial.RoundsAxis: true,
+	"noise_rate": false, "queries": false,
 }
 
 // unsearchable are the numbers that no search can be over, with the reason.
@@ -36,14 +37,17 @@ type searched struct {
 // findAxis sets the axis that the entry's grid searches, or reports why there is none.
 func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
 	spec := e.grid.Find
-	if spec == nil || e.algorithm.Algorithm == nil || !e.grid.Sound(r, "find", "n", "trials") ||
-		e.grid.File.Task() == schemas.TaskOnline {
+	if spec == nil || e.algorithm.Algorithm == nil || !e.grid.Sound(r, "find", "n", "rounds", "trials") {
 		return
 	}
 	path := e.grid.Path("find")
 	name := strings.ReplaceAll(spec.Axis, ".", "_") // noise.rate is the key of noise_rate
 	axis, inner := e.axisOf(name)
-	if why, ok := unsearchable[name]; ok {
+	why, ok := unsearchable[name]
+	if name == "n" && e.grid.Online() {
+		why = "games have rounds: find: rounds"
+	}
+	if ok {
 		r.At(path, "%s cannot be searched: %s", name, why)
 		return
 	}
@@ -83,8 +87,12 @@ func (e *entry) unfit() string {
 		}
 	}
 	if len(values) < 2 {
-		return fmt.Sprintf("%s has a single value: list those that the search may look at, as in "+
-			"\"%s: {from: 0.1, to: 10, steps: 21, scale: log}\"", e.find.name, a.names[e.find.inner])
+		example := "{from: 0.1, to: 10, steps: 21, scale: log}"
+		if e.find.name == trial.RoundsAxis {
+			example = "{from: 10, to: 10000, steps: 16, scale: log}"
+		}
+		return fmt.Sprintf("%s has a single value: list those that the search may look at, as in \"%s: %s\"", e.find.name,
+			a.names[e.find.inner], example)
 	}
 	for i, lead := range e.leader {
 		if i != e.find.axis && lead == e.leader[e.find.axis] {
@@ -142,6 +150,9 @@ func makeLadders(cells []*trial.Cell, from []*settled, r *sweep.Reporter) {
 			continue
 		}
 		id := ladderID{from[i].entry, from[i].beside(), c.N[0]}
+		if c.Rung.OverRounds() {
+			id.n = 0
+		}
 		if rungs[id] == nil {
 			order = append(order, id)
 		}

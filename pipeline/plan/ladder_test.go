@@ -24,6 +24,16 @@ find: epsilon
 trials: {max: 3000}
 `
 
+// game is a sweep of games without a search.
+const game = `name: x
+task: online
+problem: {class: thresholds, domain: 64, distribution: uniform}
+algorithms: [online/soa]
+adversary: {kind: planted}
+goal: {alpha: [0.1, 0.2], beta: 0.1}
+rounds: [10, 30, 20]
+`
+
 // rungsOf describes the ladders of a plan, each by its cells in order of position.
 func rungsOf(t *testing.T, p *Plan) (lines []string) {
 	t.Helper()
@@ -44,7 +54,8 @@ func rungsOf(t *testing.T, p *Plan) (lines []string) {
 		slices.SortFunc(of, func(a, b *trial.Cell) int { return int(a.Rung.Position - b.Rung.Position) })
 		line := fmt.Sprintf("%s %s %v at n %v:", of[0].As, l.Axis, l.Direction(), of[0].N)
 		for i, c := range of {
-			if c.Rung.Position != int64(i)+1 || l.Values[i] != c.Rung.Value || !slices.Equal(c.N, of[0].N) {
+			if c.Rung.Position != int64(i)+1 || l.Values[i] != c.Rung.Value ||
+				!slices.Equal(c.N, of[0].N) && !(l.OverRounds() && float64(c.N[0]) == c.Rung.Value) {
 				t.Errorf("%s: rung %d is %+v at %v", line, i, *c.Rung, c.N)
 			}
 			line += fmt.Sprintf(" %v", c.Rung.Value)
@@ -83,6 +94,12 @@ goal: {alpha: 0.1, beta: 0.1}
 n: 100
 find: {axis: rounds, success: falls}
 `, []string{"boosting/hs-stl p_rounds falls at n [100]: 30 10"}},
+		{"the rounds of games, for each alpha", game + "find: rounds\n", []string{
+			"online/soa rounds rises at n [10]: 10 20 30", "online/soa rounds rises at n [10]: 10 20 30",
+		}},
+		{"alpha, for each number of rounds", game + "find: alpha\nexclude: [{rounds: 20}]\n", []string{
+			"online/soa alpha rises at n [10]: 0.1 0.2", "online/soa alpha rises at n [30]: 0.1 0.2",
+		}},
 		{"an exclusion takes a value away", ladderBase + "exclude: [{epsilon: 1, algorithm: expmech/pf}]\n", []string{
 			"expmech/em epsilon rises at n [100]: 0.5 1 2", "expmech/em epsilon rises at n [200]: 0.5 1 2",
 			"expmech/pf epsilon rises at n [100]: 0.5 2", "expmech/pf epsilon rises at n [200]: 0.5 2",
@@ -141,14 +158,6 @@ func TestRungsAreIndependent(t *testing.T) {
 
 // A search over a number that cannot be searched is a mistake with its place and a remedy.
 func TestFindMistakes(t *testing.T) {
-	const game = `name: x
-task: online
-problem: {class: thresholds, domain: 64, distribution: uniform}
-algorithms: [online/soa]
-adversary: {kind: planted}
-rounds: [10, 20]
-find: rounds
-`
 	for _, tt := range []struct {
 		name, src string
 		want      string
@@ -179,8 +188,21 @@ find: rounds
 			`s:6:4: n: find searches epsilon at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", or remove find`},
 		{"trials of a list", spoil(ladderBase, "{max: 3000}", "3000"),
 			`s:8:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
-		{"online", game, `s:7:7: find: does not apply to task online: a search needs trials that succeed or fail, and a game has ` +
-			`mistakes and a regret, which no goal judges; list the values, and ask the table; for rounds: shatter query FOLDER "select `},
+		{"games without a search", game, `s:6:7: goal: in task online it says what a success is for a search: add "find: rounds" to ` +
+			`search the number of rounds from which on the regret per round is at most alpha, or leave goal out`},
+		{"games without a goal", spoil(game, "goal: {alpha: [0.1, 0.2], beta: 0.1}", "find: rounds"),
+			`s:1:1: "goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per round a success`},
+		{"games without alpha", spoil(game, "alpha: [0.1, 0.2], ", "") + "find: rounds\n",
+			`s:6:7: goal: "alpha" is needed: the regret per round that counts as success`},
+		{"games with a reference", spoil(game, "beta: 0.1", "beta: 0.1, above: 0.1") + "find: rounds\n",
+			`s:6:45: goal.above: does not apply to task online, where the reference is the best hypothesis in hindsight; leave it out`},
+		{"one number of rounds", spoil(game, "[10, 30, 20]", "[10]") + "find: rounds\n",
+			`s:8:7: find: rounds has a single value: list those that the search may look at, as in "rounds: {from: 10, to: 10000, steps: 16, scale: log}"`},
+		{"the n of games", game + "find: n\n", `s:8:7: find: n cannot be searched: games have rounds: find: rounds`},
+		{"the trials of games", game + "find: rounds\ntrials: 20\n",
+			`s:9:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
+		{"rounds of another task", spoil(ladderBase, "find: epsilon", "find: rounds", ", expmech/pf", ""),
+			`s:7:7: find: unknown number "rounds"`},
 		{"a fit", ladderBase + "fits: [{x: alpha, scale: linear}]\n", `s:9:12: fits[0].x: "alpha" has no value in this sweep`},
 	} {
 		_, err := resolve(t, tt.src, algorithms(), "")

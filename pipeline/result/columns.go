@@ -133,8 +133,8 @@ var findColumns = []schemas.ColumnOf[TableRow]{
 		func(r *TableRow) string { return rungText(r, func(x *trial.Rung) string { return x.Direction() }) }),
 	label("find_id", "names the search: the cell of its hardest value. All rows of a search have the same",
 		func(r *TableRow) string { return r.Found.Ladder }),
-	size("find_n", "the n", func(r *TableRow) int64 {
-		if r.Cell.Rung == nil {
+	size("find_n", "the n, in task online the number of rounds; null where that is searched", func(r *TableRow) int64 {
+		if r.Cell.Rung == nil || r.Cell.Rung.OverRounds() {
 			return 0
 		}
 		return r.Cell.N[0]
@@ -165,8 +165,29 @@ func (r *TableRow) found(v float64) any {
 }
 
 // FindColumns returns the columns that the table has beside those of Columns where the sweep searches
-// another number than n.
+// another number than n. In task online they are status, reason and these but for find_theory.
 func FindColumns() []schemas.Column { return schemas.Plain(findColumns) }
+
+// gameFindColumns follow those of the table of task online where the sweep has a search.
+var gameFindColumns = slices.Concat(
+	searchColumns("status", "reason"),
+	searchColumns("find", "find_success", "find_id", "find_n", "find_insufficient", "find_sufficient"),
+)
+
+// searchColumns returns columns of the table by their names, for the games that a search played.
+func searchColumns(names ...string) (columns []schemas.ColumnOf[GameRow]) {
+	all := slices.Concat(tableColumns, findColumns)
+	for _, name := range names {
+		of := all[slices.IndexFunc(all, func(c schemas.ColumnOf[TableRow]) bool { return c.Name == name })]
+		columns = append(columns, schemas.ColumnOf[GameRow]{Column: of.Column, Value: func(r *GameRow) any {
+			if r.Search == nil {
+				return nil
+			}
+			return of.Value(r.Search)
+		}})
+	}
+	return columns
+}
 
 // gameColumns follow the key in the table of task online: one row per cell and number of rounds.
 var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.ColumnOf[GameRow]{
@@ -185,7 +206,8 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 		func(r *GameRow) any { return schemas.Clean(r.BestLoss) }),
 	float("regret_mean", "loss less best_loss, mean; it may be negative",
 		func(r *GameRow) any { return schemas.Clean(r.RegretMean) }),
-	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student)",
+	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student), which does not count that a "+
+		"search may have chosen their number after a look",
 		func(r *GameRow) any { return finite(r.RegretLow) }),
 	float("regret_high", "upper end", func(r *GameRow) any { return finite(r.RegretHigh) }),
 	float("theory_regret", "bound, proved or declared, for the sequences that were played, mean; null where no bound's "+
@@ -203,7 +225,7 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 	float("ratio_high", "regret_high over theory_regret",
 		func(r *GameRow) any { return nonzeroFinite(r.RegretHigh / r.Theory.Value) }),
 	text("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
-		"with confidence 95 % (Student) for all rows of the table together",
+		"with confidence 95 % (Student) for all rows of the table together; null where a search chose their number",
 		func(r *GameRow) string { return r.Theory.Contradicts }),
 })
 
@@ -217,7 +239,8 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 	count("failed", "of these, those that failed", func(r *CurveRow) int64 { return r.Failed }),
 	count("lost", "of these, those without an outcome because of a limit of a machine; only lists of n go on beyond one",
 		func(r *CurveRow) int64 { return r.Lost }),
-	column("successes", schemas.IntColumn, false, "ok trials whose error is at most above + alpha", (*CurveRow).successes),
+	column("successes", schemas.IntColumn, false, "trials that succeeded, as success of trials says; null without a goal",
+		(*CurveRow).successes),
 	float("rate", "successes / trials: a lost trial counts as none",
 		func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
 	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson), which holds for this row alone, "+
@@ -411,7 +434,8 @@ var trialColumns = []trialColumn{
 		Doc: "population error against the clean label, as it was measured when the sequential rule stopped, if it did; " +
 			"null where the trial failed or was lost"}, encodeErrors},
 	{schemas.Column{Name: "success", Type: schemas.BoolColumn,
-		Doc: "ok, and error at most above + alpha; null in task online"}, encodeSuccesses},
+		Doc: "ok, and error at most above + alpha, in task online regret per round at most alpha; null without a goal"},
+		encodeSuccesses},
 }
 
 func encodeCells(group []*trials) *sheet.Chunk {
@@ -493,8 +517,8 @@ func encodeSuccesses(group []*trials) *sheet.Chunk {
 			to.AddNull(len(t.status))
 			continue
 		}
-		for i, status := range t.status {
-			to.Add(Success(status, t.error[i], t.cell.Above, t.cell.Alpha))
+		for _, success := range t.successes() {
+			to.Add(success)
 		}
 	}
 	return to.Chunk()

@@ -27,13 +27,15 @@ type GameRow struct {
 	// ExcessMean and ExcessDeviation are mean and standard deviation over the ok trials of the regret
 	// less the proved bound of the same trial; NaN where the algorithm did not report one in each.
 	ExcessMean, ExcessDeviation float64
+
+	Search *TableRow // what the search came to that played these games; nil: their number was given
 }
 
 // GameMetrics names the metrics that the rows are made from.
 type GameMetrics struct{ Mistakes, Loss, BestLoss, Regret, Theory, Paper string }
 
 // Games reads the trials of a cell that entered the result, and returns its rows of the table of
-// task online, one per point, without RegretLow, RegretHigh and the sources. Points ascend in N,
+// task online, one per point, without RegretLow, RegretHigh, the sources and Search. Points ascend in N,
 // the number of rounds.
 func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]GameRow, error) {
 	rows := make([]GameRow, len(points))
@@ -42,6 +44,11 @@ func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]Ga
 		return nil, fmt.Errorf("make table: %w", err)
 	}
 	return rows, nil
+}
+
+// NotPlayed returns the row of a rung whose number of rounds its search did not look at.
+func NotPlayed(c *trial.Cell) GameRow {
+	return (&trials{n: c.N[0]}).game(c, GameMetrics{})
 }
 
 func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {

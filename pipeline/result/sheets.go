@@ -18,7 +18,7 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 	switch name {
 	case "table":
 		if r.Games != nil {
-			return sheet.New(name, withKey(params, (*GameRow).cell, gameColumns), r.Games)
+			return r.games(params)
 		}
 		columns := withKey(params, (*TableRow).cell, tableColumns)
 		if slices.ContainsFunc(r.Table, func(row TableRow) bool { return row.Cell.Rung != nil }) {
@@ -47,6 +47,19 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		return sheet.New(name, failureColumns, rows)
 	}
 	return nil, fmt.Errorf("show %q: a result has %s", name, wording.And(Sheets()))
+}
+
+// games returns the table of task online.
+func (r *Result) games(params []schemas.ColumnOf[trial.Cell]) (*sheet.Sheet, error) {
+	columns := withKey(params, (*GameRow).cell, gameColumns)
+	if slices.ContainsFunc(r.Games, func(row GameRow) bool { return row.Search != nil }) {
+		columns = append(columns, gameFindColumns...)
+	}
+	s, err := sheet.New("table", columns, r.Games)
+	if err == nil {
+		s.Confidence = r.Confidence
+	}
+	return s, err
 }
 
 // writeBounds writes the file of the sheet bounds, which has by far the most rows: it is never in memory

@@ -35,14 +35,17 @@ type Value struct {
 // Every answer follows from brackets of the table, and so all of them hold together with its
 // confidence, if success never falls as n grows and goes the way that rises says.
 func Solve(table *sheet.Sheet, q Question, rises func(column string) (rises, known bool)) (*sheet.Sheet, error) {
-	if schemas.IndexOf(table.Columns, "n_low") < 0 {
-		return nil, fmt.Errorf("the result has no brackets: in task online trials do not succeed or fail; compare the " +
-			"regrets of its table, as far as regret_low and regret_high tell them apart")
-	}
 	s := solver{Sheet: table, question: q, rises: rises}
+	if s.games() && schemas.IndexOf(table.Columns, "find") < 0 {
+		return nil, fmt.Errorf("the result has no brackets: in task online games succeed or fail only for a search, " +
+			"\"find: rounds\"; compare the regrets of its table, as far as regret_low and regret_high tell them apart")
+	}
 	rows, err := s.given()
 	if err != nil {
 		return nil, err
+	}
+	if s.games() {
+		return s.searches(rows)
 	}
 	if q.N == 0 {
 		if q.For != "" && q.For != "n" {
@@ -161,6 +164,37 @@ func (s *solver) sizes(rows [][]any) (*sheet.Sheet, error) {
 	return s.sheet(rows, "n", answers), nil
 }
 
+// games reports whether the table is that of task online.
+func (s *solver) games() bool { return schemas.IndexOf(s.Columns, "n_low") < 0 }
+
+// searches answers with what the searches over games have found.
+func (s *solver) searches(rows [][]any) (*sheet.Sheet, error) {
+	if s.question.N != 0 {
+		return nil, fmt.Errorf("games have rounds and no examples: leave --n out, and where a number is searched at "+
+			"several numbers of rounds, give one, --where rounds=%d", s.question.N)
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row []any) bool {
+		return s.at(row, "find") == nil || s.question.For != "" && s.at(row, "find") != s.question.For
+	})
+	var answers []answer
+	told := map[any]bool{}
+	for _, row := range rows {
+		a := answer{row: row, insufficient: s.number(row, "find_insufficient"), sufficient: s.number(row, "find_sufficient")}
+		if id := s.at(row, "find_id"); !told[id] && !(math.IsNaN(a.insufficient) && math.IsNaN(a.sufficient)) {
+			told[id], answers = true, append(answers, a)
+		}
+	}
+	if len(answers) == 0 {
+		return nil, fmt.Errorf("nothing is certified there: no search has a find_insufficient or a find_sufficient")
+	}
+	if s.varies(rows, "find") {
+		return nil, fmt.Errorf("rows differ in the number that was searched: say which one to solve for, --for %v",
+			s.at(rows[0], "find"))
+	}
+	axis, _ := s.at(rows[0], "find").(string)
+	return s.sheet(rows, axis, answers), nil
+}
+
 // telling returns the columns that say what a row is about, but for those of hashes and, unless
 // params is set, of parameters.
 func (s *solver) telling(params bool) (names []string) {
@@ -168,7 +202,7 @@ func (s *solver) telling(params bool) (names []string) {
 		if c.Name == "cell" || c.Name == "sample" || trial.IsParam(c.Name) && !params {
 			continue
 		}
-		if trial.TellsCell(c.Name) {
+		if trial.TellsCell(c.Name) || c.Name == trial.RoundsAxis {
 			names = append(names, c.Name)
 		}
 	}

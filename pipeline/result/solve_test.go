@@ -120,7 +120,7 @@ func TestSolveMistakes(t *testing.T) {
 		), Question{N: 100, For: "d"}, "whether success rises or falls with d is not known, so its values cannot be " +
 			"compared: give one, --where d=3"},
 		{"games", &sheet.Sheet{}, Question{N: 1},
-			"the result has no brackets: in task online trials do not succeed or fail; compare the regrets"},
+			"the result has no brackets: in task online games succeed or fail only for a search, \"find: rounds\"; compare"},
 	} {
 		if s, err := Solve(tt.table, tt.q, rises); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%s: %v, %v, want %s", tt.name, s, err, tt.want)

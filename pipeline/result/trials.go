@@ -161,9 +161,36 @@ func (t *trials) add(b *ledger.Batch) {
 }
 
 // Success reports whether an outcome is a success: error - above <= alpha, as numeric.Within
-// compares.
+// compares. In task online the error is the regret per round: see Judged.
 func Success(status uint8, err, above, alpha float64) bool {
 	return status == ledger.OK && numeric.Within(err, above, alpha)
+}
+
+// Judged returns what success goes by in a row of a batch of a cell: the error of the trial, or in task
+// online its regret per round, where an outcome's error is the loss per round.
+func Judged(c *trial.Cell, b *ledger.Batch, row int) float64 {
+	if !c.Online() {
+		return b.Error[row]
+	}
+	if i := slices.Index(b.Metrics, schemas.Regret); i >= 0 {
+		return b.Values[i][row] / float64(b.N)
+	}
+	return math.NaN()
+}
+
+// successes yields, for each of the trials, whether it succeeded.
+func (t *trials) successes() iter.Seq2[int, bool] {
+	judged, rounds := t.error, 1.0
+	if t.cell.Online() {
+		judged, rounds = t.column(schemas.Regret), float64(t.n)
+	}
+	return func(yield func(int, bool) bool) {
+		for i, status := range t.status {
+			if !yield(i, Success(status, judged[i]/rounds, t.cell.Above, t.cell.Alpha)) {
+				return
+			}
+		}
+	}
 }
 
 // CellRows holds the rows of one cell.
@@ -214,12 +241,11 @@ func (t *trials) curve() CurveRow {
 	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status))}
 	r.Rate, r.RateLow, r.RateHigh = math.NaN(), math.NaN(), math.NaN()
 	errs := t.error[:0]
-	for i, status := range t.status {
-		err := t.error[i]
-		if status == ledger.OK {
-			errs = append(errs, err)
+	for i, success := range t.successes() {
+		if t.status[i] == ledger.OK {
+			errs = append(errs, t.error[i])
 		}
-		if Success(status, err, c.Above, c.Alpha) {
+		if success {
 			r.Successes++
 		}
 	}

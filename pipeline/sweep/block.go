@@ -55,7 +55,7 @@ func (b *Block) sizes() (list []int64) {
 	if b.N != nil {
 		list = append(list, b.N.List...)
 	}
-	if b.File.Task() == schemas.TaskOnline {
+	if b.Online() {
 		for _, rounds := range b.Rounds {
 			list = append(list, int64(rounds))
 		}
@@ -86,9 +86,12 @@ func (b *Block) HidesTopLevel(key string) string {
 	return ""
 }
 
+// Online reports whether the task is online.
+func (b *Block) Online() bool { return b.File.Task() == schemas.TaskOnline }
+
 // MostRounds returns the largest number of rounds of task online, and 0 in other tasks.
 func (b *Block) MostRounds() int64 {
-	if b.File.Task() != schemas.TaskOnline {
+	if !b.Online() {
 		return 0
 	}
 	most := int64(0)
@@ -132,6 +135,7 @@ func (b *Block) checkNeeded(r *Reporter) {
 		need(len(b.Rounds) > 0, "rounds", ": in task online it takes the place of n")
 		need(len(b.Adversary) > 0, "adversary",
 			" in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target")
+		b.checkGameGoal(r)
 		return
 	case schemas.TaskPredict:
 		need(len(b.Queries) > 0, "queries", " in task predict: how many are asked")
@@ -144,6 +148,20 @@ func (b *Block) checkNeeded(r *Reporter) {
 	}
 }
 
+// checkGameGoal reports a search over games that lacks a goal, and a goal that lacks a search.
+func (b *Block) checkGameGoal(r *Reporter) {
+	switch {
+	case b.Find == nil && b.Goal != nil:
+		r.At(b.Path("goal"), "in task online it says what a success is for a search: add \"find: rounds\" to search the "+
+			"number of rounds from which on the regret per round is at most alpha, or leave goal out")
+	case b.Find != nil && b.Goal == nil && b.Sound(r, "goal"):
+		r.Missing(b.Home(), "goal", `"goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per `+
+			"round a success")
+	case b.Goal != nil:
+		b.checkGoal(r)
+	}
+}
+
 // checkGoal reports what is missing in the goal.
 func (b *Block) checkGoal(r *Reporter) {
 	need := func(given bool, key, what string) {
@@ -151,18 +169,22 @@ func (b *Block) checkGoal(r *Reporter) {
 			r.Missing(path, key, "%q is needed: %s%s", key, what, b.HidesTopLevel("goal"))
 		}
 	}
-	need(len(b.Goal.Alpha) > 0, "alpha", "the excess error that counts as success")
+	what := "the excess error that counts as success"
+	if b.Online() {
+		what = "the regret per round that counts as success"
+	}
+	need(len(b.Goal.Alpha) > 0, "alpha", what)
 	need(len(b.Goal.Beta) > 0, "beta", "the failure probability allowed")
 }
 
 // checkSizes reports what does not fit in n and trials.
 func (b *Block) checkSizes(r *Reporter) {
-	if b.N == nil || !b.Sound(r, "n") {
-		return
-	}
 	trials := b.Trials != nil && b.Sound(r, "trials")
 	if b.Find != nil {
 		b.checkFind(r, trials)
+		return
+	}
+	if b.N == nil || !b.Sound(r, "n") {
 		return
 	}
 	if len(b.Sizes) > 0 {
@@ -187,10 +209,10 @@ func (b *Block) checkSizes(r *Reporter) {
 // checkFind reports what does not fit beside a search over another number than n. trials says that
 // there is a sound key of that name.
 func (b *Block) checkFind(r *Reporter, trials bool) {
-	if b.File.Task() == schemas.TaskOnline || !b.Sound(r, "find") {
+	if !b.Sound(r, "find") {
 		return
 	}
-	if len(b.Sizes) == 0 {
+	if b.N != nil && b.Sound(r, "n") && len(b.Sizes) == 0 {
 		r.At(b.Path("n"), `find searches %s at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", `+
 			"or remove find", Shorten(b.Find.Axis))
 	}
@@ -225,17 +247,17 @@ func (b *Block) checkForeign(r *Reporter) {
 		b.checkProblem(r, online)
 	}
 	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
-	refuse(b.Find != nil && online, "find", "does not apply to task online: a search needs trials that succeed or fail, "+
-		"and a game has mistakes and a regret, which no goal judges; list the values, and ask the table; for rounds: "+
-		"shatter query FOLDER \"select algorithm, max(rounds) from 'table' where regret_high <= 50 group by all\"")
-	refuse(b.Goal != nil && online, "goal", "does not apply to task online, which measures mistakes and regret")
-	refuse(b.Trials != nil && b.Trials.Count == 0 && online && b.Sound(r, "trials"), "trials",
-		`max belongs to a search for n*; write the number of sequences, "trials: 20"`)
+	refuse(b.Trials != nil && b.Trials.Count == 0 && online && b.Find == nil && b.Sound(r, "trials"), "trials",
+		`max belongs to a search; write the number of sequences, "trials: 20"`)
 }
 
 // checkForeignGoal reports keys of the goal that belong to other tasks.
 func (b *Block) checkForeignGoal(r *Reporter, task string) {
-	if len(b.Goal.States) > 0 && task == schemas.TaskLearn {
+	if len(b.Goal.Above) > 0 && task == schemas.TaskOnline {
+		r.At(b.Path("goal", "above"), "does not apply to task online, where the reference is the best hypothesis in "+
+			"hindsight; leave it out")
+	}
+	if len(b.Goal.States) > 0 && task != schemas.TaskPredict {
 		r.At(b.Path("goal", "states"), "belongs to task predict, where the state changes with each answer; leave it out")
 	}
 	if b.Goal.Evaluation != "" && task != schemas.TaskLearn {

@@ -160,7 +160,8 @@ func TestParseMistakes(t *testing.T) {
 			`s:1:1: "adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`}},
 		{"online without rounds", base + "task: online", []string{`s:1:1: "rounds" is needed: in task online it takes the place of n`,
 			`s:1:1: "adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target`,
-			`s:4:7: goal: does not apply to task online, which measures mistakes and regret`,
+			`s:4:7: goal: in task online it says what a success is for a search: add "find: rounds" to search the number of ` +
+				`rounds from which on the regret per round is at most alpha, or leave goal out`,
 			`s:5:4: n: rounds takes the place of n in task online`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{
 			`s:1:1: nam: unknown key, did you mean "name"?`, `s:2:7: seed: "y" is not a whole number, nor the word secret`, `s:6:15: goal.alpha: 7 is outside (0, 0.5): coins reach an error of 1/2 without data`}},

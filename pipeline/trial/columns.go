@@ -99,7 +99,8 @@ var keyColumns = []KeyColumn{
 		"a third party's plugin says so, and nobody has looked at the proof; not certified: aimed at, without a proof; "+
 		"null as for epsilon",
 		(*Cell).PrivacyStanding),
-	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most above + alpha",
+	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most above + alpha, in task "+
+		"online when its regret per round is at most alpha",
 		func(c *Cell) float64 { return c.Alpha }),
 	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
 		func(c *Cell) float64 { return c.Beta }),
@@ -143,7 +144,8 @@ func key(role Role, of schemas.ColumnType, name, doc string, value func(*Cell) a
 	return KeyColumn{schemas.ColumnOf[Cell]{Column: column, Value: value}, role}
 }
 
-// CanSucceed reports whether trials of the cell succeed or not: in the task online they do neither.
+// CanSucceed reports whether trials of the cell succeed or not: in the task online without a search
+// they do neither.
 func (c *Cell) CanSucceed() bool { return c.Alpha > 0 }
 
 func (c *Cell) matrixName() string {
@@ -182,9 +184,9 @@ func (c *Cell) adversaryWords() string {
 	return c.Adversary.String()
 }
 
-// reference returns the reference error, or nil where no trial can succeed.
+// reference returns the reference error, or nil where no trial can succeed, or each has its own.
 func (c *Cell) reference() any {
-	if !c.CanSucceed() {
+	if !c.CanSucceed() || c.Online() {
 		return nil
 	}
 	return schemas.Clean(c.Above)

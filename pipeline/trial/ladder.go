@@ -24,6 +24,13 @@ type Rung struct {
 	Position int64 // of Value among the ladder's, from 1 on
 }
 
+// OverRounds reports whether the search is over the number of rounds of task online, so that each rung
+// has another one.
+func (l *Ladder) OverRounds() bool { return l.Axis == RoundsAxis }
+
+// RoundsAxis names the number of rounds of task online where it is searched, or fitted against.
+const RoundsAxis = "rounds"
+
 // Words names the value at a position: "epsilon = 0.5".
 func (l *Ladder) Words(position int64) string {
 	return fmt.Sprintf("%s = %s", l.Axis, strconv.FormatFloat(l.Values[position-1], 'g', -1, 64))

@@ -19,8 +19,9 @@ import (
 // to accept what it resolved. The problem in it is shared: do not change it.
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	rounds := int64(0)
-	if c.Online() {
-		n, rounds = 0, cmp.Or(n, slices.Max(c.N))
+	alpha, beta := c.Alpha, c.Beta
+	if c.Online() { // where the goal is about many games, and learners are told none
+		n, rounds, alpha, beta = 0, cmp.Or(n, slices.Max(c.N)), 0, 0
 	}
 	return &pluginv1.Setting{
 		Algorithm:  c.Algorithm,
@@ -31,9 +32,9 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Problem:    PublicOf(c.Public, c.Task, c.Adversary),
 		N:          n,
 		Rounds:     rounds,
-		Alpha:      c.Alpha,
+		Alpha:      alpha,
 		Above:      c.Above,
-		Beta:       c.Beta,
+		Beta:       beta,
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,
 		Means:      c.Means,

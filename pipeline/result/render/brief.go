@@ -68,9 +68,13 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 		)})
 	}
 	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isFound) {
+		at := " at its n"
+		if schemas.IndexOf(s.Columns, "rounds") >= 0 { // games have none
+			at = ""
+		}
 		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf("confidence %s that every find_insufficient is "+
-			"insufficient at its n and every find_sufficient sufficient, if success goes the way that find_success says",
-			short(s.Confidence))})
+			"insufficient%s and every find_sufficient sufficient, if success goes the way that find_success says",
+			short(s.Confidence), at)})
 	}
 	for _, line := range s.Notes {
 		b.say(line)

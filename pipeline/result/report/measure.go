@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -98,6 +99,9 @@ func found(x search) measure {
 func rateAlong(x search) measure {
 	m := rate
 	m.over, m.x = x.curve, x.axis
+	if x.axis == trial.RoundsAxis {
+		m.x, m.rounds = curveColumn, true
+	}
 	return m
 }
 

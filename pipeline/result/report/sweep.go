@@ -23,7 +23,7 @@ type Sweep struct {
 	dir          string
 	whole        rows
 	table        *frame   // with one row for each search over another number than n
-	sized, curve *frame   // the rows about sample sizes, and those of the curve
+	sized, curve *frame   // the rows about sample sizes, in task online all, and those of the curve
 	searches     []search // over other numbers than n
 	fits, timing *frame   // without rows where the folder has none
 	failed       *frame   // without rows where nothing failed
@@ -89,8 +89,10 @@ func (s *Sweep) split() {
 		return
 	}
 	s.table = newFrame(all.table.FoldSearches())
-	s.sized = all.table.with("find", "")
-	s.curve = all.curve.of(s.sized.cells())
+	if !s.online() { // a regret is about one number of rounds, searched or not
+		s.sized = all.table.with("find", "")
+		s.curve = all.curve.of(s.sized.cells())
+	}
 	for _, axis := range axes {
 		s.searches = append(s.searches, search{
 			axis:  axis,

@@ -90,10 +90,14 @@ func (s *Sweep) decided(count map[string]int) string {
 	}
 	slices.Sort(parts)
 	cells := "cells"
-	if s.onlySearches() {
+	if s.onlySearches() || s.online() {
 		cells = "searches"
 	}
-	text := fmt.Sprintf("%d of %d %s are decided", count["decided"], s.table.Len(), cells)
+	total := 0
+	for _, n := range count {
+		total += n
+	}
+	text := fmt.Sprintf("%d of %d %s are decided", count["decided"], total, cells)
 	if len(parts) > 0 {
 		text += " (others: " + strings.Join(parts, ", ") + ")"
 	}
@@ -103,7 +107,11 @@ func (s *Sweep) decided(count map[string]int) string {
 	brackets := "n_low examples were shown insufficient and n_high = n* sufficient. "
 	if len(s.searches) > 0 {
 		other := "find_insufficient was shown insufficient at find_n examples and find_sufficient sufficient. "
-		if s.onlySearches() {
+		if s.online() {
+			other = "find_insufficient was shown insufficient and find_sufficient sufficient: a game is a success where its " +
+				"regret per round is at most alpha. "
+		}
+		if s.onlySearches() || s.online() {
 			brackets = other
 		} else {
 			brackets += "Where another number was searched for, " + other
@@ -140,19 +148,27 @@ func (s *Sweep) confidence() string {
 }
 
 func (s *Sweep) gamesAnswer() []string {
-	algorithms := map[string]bool{}
+	algorithms, count := map[string]bool{}, map[string]int{}
 	sequences, held, bounded := 0.0, 0, 0
-	for row := range s.table.Len() {
-		algorithms[s.table.text(row, "algorithm")] = true
-		sequences += s.table.number(row, "trials")
-		if s.table.value(row, "theory_regret") != nil {
+	for row := range s.sized.Len() {
+		algorithms[s.sized.text(row, "algorithm")] = true
+		sequences += s.sized.number(row, "trials")
+		if s.sized.value(row, "theory_regret") != nil && s.sized.value(row, "find") == nil { // the others are not compared
 			bounded++
-			held += btoi(s.table.value(row, "contradicts") == nil)
+			held += btoi(s.sized.value(row, "contradicts") == nil)
 		}
 	}
 	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
 		wording.Count(len(algorithms), "algorithm"), sequences,
-		wording.Count(s.table.Len(), "setting"))}
+		wording.Count(s.sized.Len(), "setting"))}
+	for row := range s.table.Len() {
+		if s.table.value(row, "find") != nil {
+			count[s.table.text(row, "status")]++
+		}
+	}
+	if len(count) > 0 {
+		all = append(all, s.decided(count))
+	}
 	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
 		"intervals do not hold all at once.")
 	return append(all, s.verdict(held, bounded, "the mean regret")...)
@@ -247,7 +263,7 @@ func (s *Sweep) unknown() []unknown {
 		theory = "theory_regret"
 	}
 	for row := range s.table.Len() {
-		if s.table.value(row, theory) == nil {
+		if s.table.value(row, theory) == nil && !(s.online() && s.table.value(row, "find") != nil) {
 			note(row, "", "No finite bound is known here, neither a proved nor a declared one.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {

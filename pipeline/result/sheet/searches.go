@@ -12,6 +12,8 @@ import (
 // number than n, and not about the search.
 var ofRung = []string{
 	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "sample", "find_id",
+	"mistakes_mean", "mistakes_max", "best_loss", "regret_mean", "regret_low", "regret_high", "theory_regret",
+	"paper_regret",
 }
 
 // FoldSearches returns the table with one row for each search over another number than n in place of
@@ -74,7 +76,10 @@ func foldSearch(s *Sheet, of []int) []any {
 		row[axis] = nil
 	}
 	row[at("cell")] = rows[0][at("find_id")]
-	for _, name := range []string{"trials", "failed"} {
+	for _, name := range []string{"trials", "failed", "lost"} {
+		if at(name) < 0 {
+			continue
+		}
 		sum := int64(0)
 		for _, r := range rows {
 			n, _ := r[at(name)].(int64)
