@@ -3,7 +3,6 @@ package coordinator
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -82,14 +81,24 @@ func remedy(l *trial.Ladder, games bool) string {
 		"without %s", other.Direction(), l.Axis, other.Direction(), without)
 }
 
-// wrongDirections returns the reasons of the ladders of a result along which success goes against
-// their direction, one each, with the name of the algorithm.
+// wrongDirections returns the reasons of the ladders and lists of a result along which success goes
+// against their direction, one each, with the name of the algorithm. Of searches for n* the status says
+// it.
 func wrongDirections(res *result.Result) (lines []string) {
 	told := map[*trial.Ladder]bool{}
 	for _, row := range res.Table {
-		if l := row.Cell.Rung; l != nil && !told[l.Ladder] && strings.HasPrefix(row.Reason, l.Fall()) {
-			told[l.Ladder] = true
-			lines = append(lines, fmt.Sprintf("%s at n = %d: %s", row.Cell.As, row.Cell.N[0], row.Reason))
+		c := row.Cell
+		switch {
+		case !row.Falls || c.Find != nil || c.Rung != nil && told[c.Rung.Ladder]:
+		case c.Rung == nil:
+			lines = append(lines, fmt.Sprintf("n: %s (cell %s): %s", c.As, c.Key.Short(), row.Reason))
+		default:
+			told[c.Rung.Ladder] = true
+			at := fmt.Sprintf(" at n = %d", c.N[0])
+			if c.Rung.OverRounds() {
+				at = ""
+			}
+			lines = append(lines, fmt.Sprintf("find: %s%s: %s", c.As, at, row.Reason))
 		}
 	}
 	return lines
@@ -145,7 +154,7 @@ func (r rung) Infeasible(_ int64, reason string) { r.ladder.search.Infeasible(r.
 // Result returns what the search knows of the rung: whether its n is sufficient, and its trials.
 func (r rung) Result() estimate.Result {
 	of := r.ladder.search.Result()
-	out := estimate.Result{Status: of.Status, Reason: of.Reason}
+	out := estimate.Result{Status: of.Status, Reason: of.Reason, Falls: of.Falls}
 	if r.position <= of.Low {
 		out.Low = r.n
 	}

@@ -61,8 +61,8 @@ func TestListStatus(t *testing.T) {
 			reason: "at n = 10, 20, 30 the trials show neither",
 		},
 		"not monotone": {
-			beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusUndecided, low: 20, high: 10,
-			reason: "not monotone",
+			beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusNotMonotone, low: 20, high: 10,
+			reason: "success falls as n grows: n = 10 suffices, and n = 20 does not; ",
 		},
 		"no goal":         {successes: [3]int{0, 100, 200}, status: estimate.StatusUndecided, reason: "goal.beta"},
 		"failed":          {beta: 0.5, failed: trials, status: estimate.StatusFailed, low: 30, reason: "not one trial"},

@@ -34,7 +34,7 @@ type Summary struct {
 	Alarms       []string  // trials with two outcomes, and those whose second look came out differently
 	Contradicted []string  // bounds that the table refutes, by row
 	Refuted      []string  // their standings, each once: trial.Proved, trial.Declared
-	Against      []string  // searches along which success goes against their direction, with the remedy
+	Against      []string  // searches and lists along which success goes against its direction, with the remedy
 	Looked       int64     // trials that were looked at a second time
 	LooksLeft    int64     // those that should have been
 	LookNotes    []string  // what a reader of the table has to know of the second looks
@@ -330,7 +330,7 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
 	row := result.TableRow{
 		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
-		Trials: res.Trials, Fixed: !c.Searched(), MeanError: math.NaN(),
+		Falls: res.Falls && res.Status != estimate.StatusFailed, Trials: res.Trials, Fixed: !c.Searched(), MeanError: math.NaN(),
 	}
 	if c.ladder != nil {
 		row.Found = c.ladder.found(res.Status)

@@ -438,12 +438,17 @@ func reportRefuted(stderr io.Writer, s *coordinator.Summary) {
 		"wrong%s\n", trial.RefutedBounds(s.Refuted), failed)
 }
 
+// reportAgainst prints along which searches and lists success goes against its direction.
+func reportAgainst(stderr io.Writer, s *coordinator.Summary) {
+	for _, line := range s.Against {
+		fmt.Fprintf(stderr, "shatter: %s\n", printable(line))
+	}
+}
+
 // reportTrouble prints what is wrong with a result, or not there yet.
 func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coordinator.Summary) {
 	reportRefuted(stderr, s)
-	for _, line := range s.Against {
-		fmt.Fprintf(stderr, "shatter: find: %s\n", line)
-	}
+	reportAgainst(stderr, s)
 	switch {
 	case len(s.Alarms) > 0, len(s.Contradicted) > 0:
 	case s.Unfinished > 0:

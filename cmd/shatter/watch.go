@@ -106,6 +106,7 @@ func (w *watcher) ended(s *sweepStatus) error {
 		fmt.Fprintf(text, "shatter: integrity alarm: %s\n", printable(a))
 	}
 	reportRefuted(text, sum)
+	reportAgainst(text, sum)
 	reportWorkers(text, sum)
 	w.display.failures(sum.Failures)
 	if sum.Unfinished > 0 {

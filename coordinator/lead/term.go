@@ -157,7 +157,8 @@ func (t *term) pause(why string) error {
 	})
 }
 
-// mostTold is the number of alarms, of bounds that are refuted and of workers that the registry keeps.
+// mostTold is the number of alarms, of bounds that are refuted, of searches against their direction and of workers
+// that the registry keeps.
 const mostTold = 100
 
 // finish stores how the sweep ended.
@@ -166,6 +167,7 @@ func (t *term) finish(l *bus.Leadership, end End) error {
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), mostTold)]
 		s.Contradicted = s.Contradicted[:min(len(s.Contradicted), mostTold)]
+		s.Against = s.Against[:min(len(s.Against), mostTold)]
 		s.Workers = s.Workers[:min(len(s.Workers), mostTold)]
 	}
 	raw, err := json.Marshal(end)

@@ -19,6 +19,7 @@ type knowledge struct {
 
 	say          func(n int64) string // what reasons call a size; nil: "n = 100"
 	fall, remedy string               // of Words; empty: those of sample sizes
+	falls        bool                 // success falls: see fallen
 }
 
 // words returns what reasons call a size.

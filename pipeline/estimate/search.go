@@ -59,6 +59,7 @@ const (
 type Result struct {
 	Status string
 	Reason string // why a cell is undecided, infeasible or failed; otherwise empty
+	Falls  bool   // the reason is that success falls where it should rise
 
 	// Low is the largest sample size that was refused or shown insufficient, High the least that was
 	// shown sufficient. 0 stands for none.
@@ -197,8 +198,9 @@ type Words struct {
 // Name has the reasons of the search use these words. It is called before anything is added.
 func (s *Search) Name(w Words) { s.say, s.fall, s.remedy = w.Size, w.Fall, w.Remedy }
 
-// fallen returns the reason of a search along which success falls, as some sizes show.
+// fallen returns the reason of a search that ends because success falls along it, as some sizes show.
 func (k *knowledge) fallen(shown string) string {
+	k.falls = true
 	return fmt.Sprintf("%s: %s; %s", cmp.Or(k.fall, "success falls"), shown, cmp.Or(k.remedy,
 		"search a range where it does not, by n.from and n.to, or list sample sizes, n: [100, 1000], to see how it goes"))
 }
@@ -252,7 +254,7 @@ func (s *Search) Done() bool { return s.status != StatusRunning }
 
 // Result returns what is known. It may be called while the search runs.
 func (s *Search) Result() Result {
-	r := Result{Status: s.status, Reason: s.reason, Low: s.low, Trials: s.trials}
+	r := Result{Status: s.status, Reason: s.reason, Falls: s.falls, Low: s.low, Trials: s.trials}
 	if s.high <= s.find.To {
 		r.High = s.high
 	}

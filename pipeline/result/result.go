@@ -27,6 +27,7 @@ type TableRow struct {
 	NModelHigh  float64
 	Status      string
 	Reason      string
+	Falls       bool // the reason is that success falls where it should rise
 	Theory      Theory
 	PaperN      float64 // first bound that is only printed; 0, NaN or infinite: none
 	PaperSource string

@@ -135,10 +135,14 @@ func (s *solver) verdict(row []any, n float64) int {
 	switch s.at(row, "status") {
 	case estimate.StatusFailed, estimate.StatusTrivial:
 		return open
-	case estimate.StatusNotMonotone: // nothing is known of other sizes
-		if n != low && n != high {
-			return open
+	case estimate.StatusNotMonotone: // nothing is known of other sizes, and low may be above high
+		switch n {
+		case low:
+			return insufficient
+		case high:
+			return sufficient
 		}
+		return open
 	}
 	switch {
 	case n <= low:
