@@ -29,7 +29,8 @@ func solveCommand() *cobra.Command {
 		Long: `Answer from the certified brackets of a result. With --n: which value of the one number that is left open is
 sufficient with that many examples, and which is not. Without: which n. All answers hold together with
 the confidence of the table, if success never falls as n grows and goes one way with the number. What no
-bracket certifies is said, and not guessed: values between those that were measured have no answer.
+bracket certifies is said, and not guessed: values between those that were measured have no answer. Of
+games, task online, it answers what their searches (find: rounds) have found, and takes no --n.
 
   shatter solve shatter-out/em --n 2000 --alpha 0.1
   shatter solve shatter-out/em --alpha 0.1 --epsilon 0.5`,
