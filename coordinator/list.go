@@ -186,9 +186,9 @@ func (l *list) status(r *estimate.Result, failed int64) {
 		r.Reason = "goal.beta is not given"
 	case r.High != 0 && r.Low > r.High:
 		r.Status, r.Falls = estimate.StatusNotMonotone, true
-		r.Reason = fmt.Sprintf("success falls as n grows: n = %d suffices, and n = %d does not; no n* lies among these sizes, "+
-			"and more trials will not change that: list sizes on one side of the fall, or read the rates in curve", r.High,
-			r.Low)
+		r.Reason = fmt.Sprintf("success falls as n grows: n = %d suffices, and n = %d does not; no n* lies among these "+
+			"sizes, and more trials will not change that: list sizes on one side of the fall, or read the rates in curve",
+			r.High, r.Low)
 	case last.infeasible != "":
 		r.Status, r.Reason = estimate.StatusInfeasible, last.infeasible
 	case r.Low == last.N:

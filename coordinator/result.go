@@ -330,7 +330,8 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
 	row := result.TableRow{
 		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
-		Falls: res.Falls && res.Status != estimate.StatusFailed, Trials: res.Trials, Fixed: !c.Searched(), MeanError: math.NaN(),
+		Falls: res.Falls && res.Status != estimate.StatusFailed, Trials: res.Trials, Fixed: !c.Searched(),
+		MeanError: math.NaN(),
 	}
 	if c.ladder != nil {
 		row.Found = c.ladder.found(res.Status)

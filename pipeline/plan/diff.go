@@ -177,7 +177,7 @@ func common(a, b *resolvedSweep) iter.Seq2[resolvedCell, resolvedCell] {
 // the other; it returns "" where none may.
 func Moves(old, new []byte) string {
 	var a, b resolvedSweep
-	if json.Unmarshal(old, &a) != nil || json.Unmarshal(new, &b) != nil || b.Task == schemas.TaskOnline {
+	if json.Unmarshal(old, &a) != nil || json.Unmarshal(new, &b) != nil {
 		return ""
 	}
 	kept, changed := 0, 0
