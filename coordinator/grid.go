@@ -57,8 +57,9 @@ func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 		before := c.trials
 		if c.Online() && c.CanSucceed() { // what they are judged by is no error, and is not in memory
 			err = l.Each(c.Key, func(b *ledger.Batch) error {
+				size := c.size(b.N)
 				for i, rep := range b.Repetition {
-					c.recall(b.N, rep, b.Status[i], result.Judged(c.Cell, b, i))
+					c.recall(size, b.N, rep, b.Status[i], result.Judged(c.Cell, b, i))
 				}
 				return nil
 			})
@@ -67,8 +68,9 @@ func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 			}
 		} else {
 			for _, n := range l.Sizes(c.Key) {
+				size := c.size(n)
 				for o := range l.Outcomes(c.Key, n) {
-					c.recall(n, o.Repetition, o.Status, o.Error)
+					c.recall(size, n, o.Repetition, o.Status, o.Error)
 				}
 			}
 		}
@@ -78,9 +80,8 @@ func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 	return outcomes, nil
 }
 
-// recall takes in an outcome of an earlier run.
-func (c *cell) recall(n, rep int64, status uint8, judged float64) {
-	size := c.size(n)
+// recall takes in an outcome of an earlier run at a size.
+func (c *cell) recall(size *sizing, n, rep int64, status uint8, judged float64) {
 	size.answered = true
 	size.taken.Set(rep)
 	c.feed(n, rep, status, judged)
