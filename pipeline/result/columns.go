@@ -517,8 +517,9 @@ func encodeSuccesses(group []*trials) *sheet.Chunk {
 			to.AddNull(len(t.status))
 			continue
 		}
-		for _, success := range t.successes() {
-			to.Add(success)
+		judged := t.judged()
+		for i, status := range t.status {
+			to.Add(Success(status, judged[i], t.cell.Above, t.cell.Alpha))
 		}
 	}
 	return to.Chunk()

@@ -37,8 +37,9 @@ func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) ([][]uint64, err
 	sets := make([][]uint64, len(points))
 	err := eachPoint(l, c, points, func(i int, t *trials) {
 		sets[i] = make([]uint64, (len(t.status)+63)/64)
-		for rep, success := range t.successes() {
-			if success {
+		judged := t.judged()
+		for rep, status := range t.status {
+			if Success(status, judged[rep], c.Above, c.Alpha) {
 				sets[i][rep/64] |= 1 << (rep % 64)
 			}
 		}

@@ -178,19 +178,16 @@ func Judged(c *trial.Cell, b *ledger.Batch, row int) float64 {
 	return math.NaN()
 }
 
-// successes yields, for each of the trials, whether it succeeded.
-func (t *trials) successes() iter.Seq2[int, bool] {
-	judged, rounds := t.error, 1.0
-	if t.cell.Online() {
-		judged, rounds = t.column(schemas.Regret), float64(t.n)
+// judged returns what success goes by in each of the trials, as Judged does.
+func (t *trials) judged() []float64 {
+	if !t.cell.Online() {
+		return t.error
 	}
-	return func(yield func(int, bool) bool) {
-		for i, status := range t.status {
-			if !yield(i, Success(status, judged[i]/rounds, t.cell.Above, t.cell.Alpha)) {
-				return
-			}
-		}
+	perRound := slices.Clone(t.column(schemas.Regret))
+	for i := range perRound {
+		perRound[i] /= float64(t.n)
 	}
+	return perRound
 }
 
 // CellRows holds the rows of one cell.
@@ -240,13 +237,13 @@ func (t *trials) curve() CurveRow {
 	c := t.cell
 	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status))}
 	r.Rate, r.RateLow, r.RateHigh = math.NaN(), math.NaN(), math.NaN()
-	errs := t.error[:0]
-	for i, success := range t.successes() {
-		if t.status[i] == ledger.OK {
-			errs = append(errs, t.error[i])
-		}
-		if success {
+	errs, judged := t.error[:0], t.judged()
+	for i, status := range t.status {
+		if Success(status, judged[i], c.Above, c.Alpha) {
 			r.Successes++
+		}
+		if status == ledger.OK {
+			errs = append(errs, t.error[i])
 		}
 	}
 	r.Lost = t.count(ledger.Lost)
