@@ -10,9 +10,9 @@ import (
 )
 
 // blockBytes is how much of a shared table one step is about. The trials of a group answer one after the
-// other: a large table is read from memory once for all of them, and then from the cache. A message costs
-// much less than reading a block. A variable for tests.
-var blockBytes = 4 << 20
+// other: a large table is read from memory once for all of them, and then from the cache of the core,
+// which is larger. A message costs much less than reading a block. A variable for tests.
+var blockBytes = 1 << 20
 
 // evaluation asks groups of trials for their answers on the evaluation points, and scores them.
 //
