@@ -5,9 +5,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 var csvFormat = format{
@@ -65,16 +67,74 @@ func (t csvTable) readCSV() error {
 	if err := t.begin(columns); err != nil {
 		return err
 	}
-	for row := 0; err == nil; row++ {
-		if err := t.csvRow(r, row, cells); err != nil {
-			return err
+	row := 0
+	for b := range t.batches(r, cells) {
+		for i, line := range b.lines {
+			if err := t.csvRow(row, line, b.cells[i*len(columns):(i+1)*len(columns)]); err != nil {
+				return err
+			}
+			row++
 		}
-		cells, err = t.nextRecord(r, len(columns))
+		if b.err != nil && !errors.Is(b.err, io.EOF) {
+			return b.err
+		}
 	}
-	if errors.Is(err, io.EOF) {
-		return nil
+	return nil
+}
+
+// recordBatch is a run of records.
+type recordBatch struct {
+	lines []int    // where each begins
+	cells []string // of all
+	err   error    // what ended the file after these; nil: it goes on
+}
+
+const (
+	batchRecords = 256
+	batchBytes   = 1 << 20 // after which a batch ends before it has so many
+)
+
+// batches returns the records of a file from its first one on, which is read already. They are split
+// into cells beside the caller, who reads the cells meanwhile. A batch is valid until the next.
+func (t csvTable) batches(r *csv.Reader, first []string) iter.Seq[*recordBatch] {
+	return func(yield func(*recordBatch) bool) {
+		free, full, stop := make(chan *recordBatch, 3), make(chan *recordBatch, 3), make(chan struct{})
+		for range cap(free) {
+			free <- &recordBatch{}
+		}
+		var splitting sync.WaitGroup
+		splitting.Go(func() { defer close(full); t.split(r, first, free, full, stop) })
+		defer splitting.Wait()
+		defer close(stop)
+		for b := range full {
+			if !yield(b) {
+				return
+			}
+			free <- b
+		}
 	}
-	return err
+}
+
+// split fills the free batches with records until the file ends or stop is closed.
+func (t csvTable) split(
+	r *csv.Reader, cells []string, free <-chan *recordBatch, full chan<- *recordBatch, stop <-chan struct{},
+) {
+	for width, ended := len(cells), false; !ended; {
+		var b *recordBatch
+		select {
+		case b = <-free:
+		case <-stop:
+			return
+		}
+		b.lines, b.cells, b.err = b.lines[:0], b.cells[:0], nil
+		for from := r.InputOffset(); b.err == nil && len(b.lines) < batchRecords && r.InputOffset()-from < batchBytes; {
+			line, _ := r.FieldPos(0)
+			b.lines, b.cells = append(b.lines, line), append(b.cells, cells...)
+			cells, b.err = t.nextRecord(r, width)
+		}
+		ended = b.err != nil
+		full <- b // there is room for every batch
+	}
 }
 
 // nextRecord reads one record of the given number of cells, 0 for any.
@@ -119,12 +179,11 @@ func guess(cell string) kind {
 	return textual
 }
 
-// csvRow sets the cells of one row.
-func (t csvTable) csvRow(r *csv.Reader, row int, cells []string) error {
+// csvRow sets the cells of one row, which begins at a line of the file.
+func (t csvTable) csvRow(row, line int, cells []string) error {
 	if err := t.grow(row + 1); err != nil {
 		return err
 	}
-	line, _ := r.FieldPos(0)
 	for i, role := range t.roles {
 		if role.use == unused {
 			continue
