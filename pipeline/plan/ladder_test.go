@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // ladderBase searches epsilon for two algorithms at two n.
@@ -153,6 +155,32 @@ func TestRungsAreIndependent(t *testing.T) {
 	}
 	if got, want := p.Counts().TrialsMax, int64(4*3000); got != want {
 		t.Errorf("at most %d trials, want %d", got, want)
+	}
+}
+
+// Learners of games that a search plays are asked about the rounds of each game, and are told no goal:
+// one with another goal is the same game.
+func TestGamesOfSearches(t *testing.T) {
+	asked := map[int64]bool{}
+	a := algorithms()
+	soa := a.rows["online/soa"]
+	soa.check = func(s *pluginv1.Setting, _ map[string]*pluginv1.Value) *pluginv1.Refusal {
+		if s.GetAlpha() != 0 || s.GetBeta() != 0 || s.GetAbove() != 0 {
+			t.Errorf("a learner is told of a goal: %v", s)
+		}
+		asked[s.GetRounds()] = true
+		return nil
+	}
+	a.rows["online/soa"] = soa
+	p := mustResolve(t, game+"find: rounds\n", a, "")
+	if want := map[int64]bool{10: true, 20: true, 30: true}; !maps.Equal(asked, want) {
+		t.Errorf("asked about %v rounds, want %v", asked, want)
+	}
+	for _, c := range p.Cells {
+		s := c.Setting(c.N[0])
+		if s.GetRounds() != c.N[0] || s.GetN() != 0 || s.GetAlpha() != 0 || s.GetBeta() != 0 || !c.CanSucceed() || c.Prior != nil {
+			t.Errorf("%v: %v", c.N, s)
+		}
 	}
 }
 
