@@ -276,12 +276,12 @@ func (w *gridWords) search(size string) {
 		if e.find.rises {
 			first, direction = "least", schemas.SuccessRises
 		}
-		at, among := fmt.Sprintf("at %s = %s ", size, w.sizeList()), "the values above"
-		if e.find.name == size { // of games
-			at, among = "", w.sizeList()
+		at, what, among := fmt.Sprintf("at %s = %s ", size, w.sizeList()), e.find.name, "the values above"
+		if what == size { // of games
+			at, what, among = "", "number of rounds", w.sizeList()
 		}
 		w.line(size, "%sthe %s %s is searched with which trials succeed, among %s; success %s as it grows", at, first,
-			e.find.name, among, direction)
+			what, among, direction)
 		break // the entries have it in common
 	}
 	w.line("", "the ends of a bracket are at most %s apart; the whole table is right with probability %v; at most %d "+
