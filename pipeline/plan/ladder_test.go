@@ -178,7 +178,8 @@ func TestGamesOfSearches(t *testing.T) {
 	}
 	for _, c := range p.Cells {
 		s := c.Setting(c.N[0])
-		if s.GetRounds() != c.N[0] || s.GetN() != 0 || s.GetAlpha() != 0 || s.GetBeta() != 0 || !c.CanSucceed() || c.Prior != nil {
+		if s.GetRounds() != c.N[0] || s.GetN() != 0 || s.GetAlpha() != 0 || s.GetBeta() != 0 || !c.CanSucceed() ||
+			c.Prior != nil {
 			t.Errorf("%v: %v", c.N, s)
 		}
 	}

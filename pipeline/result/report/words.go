@@ -169,8 +169,8 @@ func (s *Sweep) gamesAnswer() []string {
 	if len(count) > 0 {
 		all = append(all, s.decided(count))
 	}
-	intervals := "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the intervals do " +
-		"not hold all at once"
+	intervals := "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the intervals " +
+		"do not hold all at once"
 	if len(count) > 0 {
 		intervals += ", nor count that a search has chosen the number of sequences after it looked at some"
 	}
