@@ -2,6 +2,7 @@ package boosting
 
 import (
 	"context"
+	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -56,11 +57,12 @@ func (c committee) Predict(ctx context.Context, x *algo.Data, out []float64) err
 
 // signs replaces the numbers of v by their signs, -1 or +1, which is that of 0.
 func signs(v []float64) {
-	for i := range v {
-		if v[i] < 0 {
-			v[i] = -1
-		} else {
-			v[i] = 1
+	plus := math.Float64bits(1)
+	for i, x := range v {
+		label := plus
+		if x < 0 { // a conditional move: labels are hard to predict
+			label |= 1 << 63
 		}
+		v[i] = math.Float64frombits(label)
 	}
 }
