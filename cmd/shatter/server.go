@@ -99,8 +99,11 @@ func (f *serverFlags) options(name string, log *slog.Logger, roles ...bus.Role) 
 		Replicas: f.replicas}
 }
 
-// serverPatience is the time that a command waits for answers of a server that it has reached.
-const serverPatience = 15 * time.Second
+// The times that a command waits for a server that it has reached.
+const (
+	serverPatience  = 15 * time.Second // for answers
+	contentPatience = 30 * time.Second // for content to move, over a slow line too
+)
 
 // remote is a connection to a server, with the sweeps that were submitted there. Close it.
 type remote struct {
@@ -114,6 +117,7 @@ func (f *serverFlags) open(c *cobra.Command) (*remote, error) {
 		return nil, err
 	}
 	options := f.options(c.CommandPath()+" "+workerName(), nil, bus.Submitter, bus.Coordinator)
+	options.Patience = contentPatience
 	conn, err := bus.Dial(c.Context(), f.url, options)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -34,6 +35,10 @@ type Options struct {
 
 	// Replicas of each stream; 0: of those that are made 3 in a cluster of as many servers, else 1.
 	Replicas int
+
+	// Patience is the time after which a call gives up where the server takes nothing of this party and
+	// answers nothing; 0: it waits for as long as its context allows.
+	Patience time.Duration
 
 	Log *slog.Logger // nil: silent
 
@@ -86,6 +91,8 @@ type Conn struct {
 
 	failed error  // why it was closed; nil: for another reason
 	said   string // last complaint of the server
+
+	answered atomic.Int64 // when a call succeeded last, in Unix nanoseconds
 
 	setup streams
 	held  holdings // content that this process puts again when it is missing
@@ -308,9 +315,55 @@ func (c *Conn) connected(ctx context.Context) error {
 	}
 }
 
-// retry calls do until it succeeds, fails for a reason that waiting does not cure, or ctx ends.
-// Whether an attempt without an answer succeeded is unknown: do must be safe to repeat.
+// retry calls do until it succeeds, fails for a reason that waiting does not cure, ctx ends, or the
+// patience of the options does. Whether an attempt without an answer succeeded is unknown: do must be
+// safe to repeat.
 func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) error) error {
+	patient, stop := c.patiently(ctx)
+	defer stop()
+	err := c.persist(patient, what, do)
+	switch {
+	case err == nil:
+		c.answered.Store(time.Now().UnixNano())
+	case ctx.Err() == nil && errors.Is(context.Cause(patient), errPatience):
+		return c.Silent(c.opts.Patience, err)
+	}
+	return err
+}
+
+// errPatience ends a call when the patience of the options does.
+var errPatience = errors.New("gave up")
+
+// patiently returns a context that also ends when no call has succeeded for the patience of the options.
+func (c *Conn) patiently(ctx context.Context) (context.Context, func()) {
+	if c.opts.Patience == 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	began := time.Now()
+	go func() {
+		for {
+			since := began
+			if last := time.Unix(0, c.answered.Load()); last.After(began) {
+				since = last
+			}
+			left := c.opts.Patience - time.Since(since)
+			if left <= 0 {
+				cancel(errPatience)
+				return
+			}
+			select {
+			case <-time.After(left):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// persist does the work of retry.
+func (c *Conn) persist(ctx context.Context, what string, do func(context.Context) error) error {
 	const mostWait = 2 * time.Second
 	const firstAnswer, mostAnswer = 10 * time.Second, time.Minute
 	wait, answer := firstWait, firstAnswer

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,17 +198,19 @@ func transient(err error) bool {
 	if !errors.As(err, &api) {
 		return false
 	}
+	const streamOffline = 10118 // all servers that have it are away
+	return noRoom(err) || api.ErrorCode == streamOffline || api.Code == 503
+}
+
+// noRoom reports whether the server says that it has no room for more.
+func noRoom(err error) bool {
 	const (
-		storeFailed   = 10077 // a limit of the stream
-		noStorage     = 10047 // a limit of the account
-		noResources   = 10023 // a limit of the server
-		streamOffline = 10118 // all servers that have it are away
+		storeFailed = 10077 // a limit of the stream
+		noStorage   = 10047 // a limit of the account
+		noResources = 10023 // a limit of the server
 	)
-	switch api.ErrorCode {
-	case storeFailed, noStorage, noResources, streamOffline:
-		return true
-	}
-	return api.Code == 503
+	var api *jetstream.APIError
+	return errors.As(err, &api) && slices.Contains([]jetstream.ErrorCode{storeFailed, noStorage, noResources}, api.ErrorCode)
 }
 
 // errNoAnswer ends one attempt of a call; the call tries again.

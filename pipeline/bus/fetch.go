@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -14,7 +15,7 @@ import (
 )
 
 // patience is how long a fetch goes on without a new sound part while somebody who has the content
-// answers.
+// answers, unless the options ask for less.
 const patience = 10 * time.Minute
 
 // A target is where content is fetched to. What it holds already is verified and not fetched again.
@@ -100,8 +101,8 @@ func (c *Conn) fetch(ctx context.Context, digest string, to target) error {
 		if least < 0 || lacking < least {
 			least, since, wait = lacking, time.Now(), firstWait
 		}
-		if time.Since(since) > patience {
-			return fmt.Errorf("%w: who has it did not put it there for %v", ErrNotStored, patience)
+		if most := cmp.Or(c.opts.Patience, patience); time.Since(since) > most {
+			return fmt.Errorf("%w: who has it did not put it there for %v", ErrNotStored, most)
 		}
 		if err := c.ask(ctx, digest, bad); err != nil {
 			return err

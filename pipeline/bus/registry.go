@@ -129,12 +129,18 @@ func (c *Conn) prepare(ctx context.Context) error {
 	return err
 }
 
-// Silent returns the error of a call that the server did not answer in time.
+// Silent returns the error of a call that the server did not answer in time, or refused again and again.
 func (c *Conn) Silent(after time.Duration, err error) error {
-	return &ConnectError{
+	e := &ConnectError{
 		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
 		Remedy: "its disk may be full, or too few servers of its cluster run: see their logs, or try again",
 	}
+	if noRoom(err) {
+		e.Reason = fmt.Sprintf("no room for %v on the NATS server", after)
+		e.Remedy = "make room on its disk, raise max_file_store in its configuration, or forget sweeps " +
+			"(shatter forget ID; a coordinator removes what they had a day later)"
+	}
+	return e
 }
 
 // Submit stores what was submitted under an id, once for all. It reports whether the id is new; if it
