@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/shatterlab/shatter/pipeline/fleet"
 )
 
 // A secured is a cluster with a server as `shatter cluster init` has configured it.
@@ -92,6 +95,21 @@ func (c *secured) start(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// listed asks, as a submitter, for the workers and waits for their plugins. It reports which have some.
+func (c *secured) listed() map[string]bool {
+	c.Helper()
+	out, stderr, code := shatter(c.T, append([]string{"workers", "-o", "json", "--plugins"}, c.as("submitter")...)...)
+	var list []*fleet.Worker
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone {
+		c.Fatalf("exit %d: %v: %s%s", code, err, out, stderr)
+	}
+	has := map[string]bool{}
+	for _, w := range list {
+		has[w.Name] = len(w.Plugins) > 0 && w.Listed == ""
+	}
+	return has
+}
+
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -136,6 +154,9 @@ func TestSecureCluster(t *testing.T) {
 	}
 	if got, want := digest(t, watched), (&cluster{T: t}).local(clusterSweep); got != want {
 		t.Errorf("digest %s, want %s", got, want)
+	}
+	if got := c.listed(); !got["w1"] {
+		t.Errorf("plugins of the workers, which were waited for: %v", got)
 	}
 	if code := exitStatus(renamed.Wait()); code != exitConnection ||
 		!strings.Contains(stderr.String(), `was that of "w2", and is that of "other" now; start again`) {

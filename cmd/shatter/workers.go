@@ -17,15 +17,23 @@ import (
 )
 
 func workersCommand() *cobra.Command {
-	return asking(&cobra.Command{
+	c := asking(&cobra.Command{
 		Use: "workers", Short: "List the workers of a server, what they do, and what they cannot do",
 		Long: `List the workers that answer on a server: their slots and how many of them work, for which sweeps, where
 they run, and what they could not do lately by their own fault. A worker that does not answer within
 a second and a half is not listed, and one that is silent for ten seconds has lost its jobs to others.
-With a submitter's credentials, -o json waits for up to ten seconds until each has said all of itself.`,
+
+A worker lists its plugins when somebody calls, and else every ten seconds. Submitters of a secure cluster may
+not call: in what they get with -o json, listed has a digest in place of the plugins of those that have not
+just listed them. With --plugins, the command waits until each has, for some twelve seconds at most.`,
 		Args: cobra.NoArgs,
 	}, (*remote).workers, writeWorkers)
+	c.Flags().Bool(pluginsFlag, false, "wait until each worker has listed its plugins, which -o json shows")
+	return c
 }
+
+// pluginsFlag is the name of a flag.
+const pluginsFlag = "plugins"
 
 // workers returns what the workers that answer say of themselves, in the order of their names.
 func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, err error) {
@@ -44,12 +52,14 @@ func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, er
 		roll[w.Name] = w
 	}
 	err = r.within(c.Context(), func(ctx context.Context) error {
-		for began := time.Now(); ; {
-			err := r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2, hear)
-			if err != nil || !lacks(roll) || c.Flag("output").Value.String() != "json" || time.Since(began) > fleet.Whole {
-				return err
+		wait, err := c.Flags().GetBool(pluginsFlag)
+		for began := time.Now(); err == nil; {
+			err = r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2, hear)
+			if !wait || !lacks(roll) || time.Since(began) > fleet.Whole+2*fleet.Interval {
+				break
 			}
 		}
+		return err
 	})
 	list = []*fleet.Worker{}
 	for _, name := range slices.Sorted(maps.Keys(roll)) {

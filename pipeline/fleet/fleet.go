@@ -96,10 +96,10 @@ func (w *Worker) List() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Complete puts in the list of plugins that a brief announcement leaves out, if the worker's last
-// complete one, which may be nil, has that list. It reports whether the announcement is complete.
+// Complete puts in the list of plugins that a brief announcement leaves out, if the worker's last one,
+// which may be nil, is complete and has that list. It reports whether the announcement is complete.
 func (w *Worker) Complete(last *Worker) bool {
-	if w.Listed != "" && last != nil && last.List() == w.Listed {
+	if w.Listed != "" && last != nil && last.Listed == "" && last.List() == w.Listed {
 		w.Plugins, w.Listed = last.Plugins, ""
 	}
 	return w.Listed == ""

@@ -141,3 +141,16 @@ func TestExplain(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A brief announcement is completed by a complete one alone: after another brief one, the plugins are still
+// not known.
+func TestBriefAfterBrief(t *testing.T) {
+	w := &Worker{Name: "w", Slots: 1, Plugins: []string{"p"}}
+	first, second := w.Brief(), w.Brief()
+	if first.Complete(nil) || second.Complete(first) {
+		t.Errorf("completed: %+v, %+v", first, second)
+	}
+	if !second.Complete(w) || len(second.Plugins) != 1 {
+		t.Errorf("not completed: %+v", second)
+	}
+}
