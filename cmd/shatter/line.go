@@ -89,10 +89,8 @@ func (d *display) line(p coordinator.Progress) line {
 		out = append(out, part{fmt.Sprintf("%d workers, %d slots", p.Workers, p.Slots), ""})
 	}
 	switch {
-	case p.NoWorkers:
-		out = append(out, part{"no worker asks for work: start `shatter worker --server URL`", yellow})
-	case p.Stuck != "":
-		out = append(out, part{p.Stuck, yellow})
+	case p.Stands() != "":
+		out = append(out, part{p.Stands(), yellow})
 	case p.Left != nil:
 		out = append(out, part{"about " + timeInWords(p.Left.Seconds) + " left", ""})
 	}

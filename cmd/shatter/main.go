@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,10 +65,10 @@ func main() {
 
 // run runs one command line with the given output streams and returns its exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := interruptible(stderr)
-	defer stop()
 	root := command(stdout, stderr)
 	root.SetArgs(args)
+	ctx, stop := interruptible(stderr, farewell(root, args))
+	defer stop()
 	var profile profiler
 	profile.register(root)
 	err := errors.Join(root.ExecuteContext(ctx), profile.stop())
@@ -119,9 +120,22 @@ func remedy(err error) string {
 	return ""
 }
 
-// interruptible returns a context that ends at the first Ctrl-C. The second one ends the process at
-// once, which loses nothing that has finished either.
-func interruptible(stderr io.Writer) (context.Context, func()) {
+// farewell returns what a command says at the first Ctrl-C.
+func farewell(root *cobra.Command, args []string) string {
+	doing := "stopping"
+	if c, _, err := root.Find(args); err == nil && slices.Contains([]string{"run", "worker"}, c.Name()) {
+		doing = "finishing the jobs in work"
+	}
+	return "\nshatter: " + doing + "; interrupt again to leave at once (nothing finished is lost)"
+}
+
+// sameInterrupt is the time in which further signals are the first one still: timeout(1) sends it to the
+// process and then to its group.
+const sameInterrupt = 200 * time.Millisecond
+
+// interruptible returns a context that ends at the first Ctrl-C, at which it says farewell. The second one
+// ends the process at once, which loses nothing that has finished either.
+func interruptible(stderr io.Writer, farewell string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow is an error of its write, like a full disk
 	signals := make(chan os.Signal, 2)
@@ -133,11 +147,13 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		if _, ok := <-signals; !ok {
 			return
 		}
-		fmt.Fprintln(stderr, "\nshatter: finishing the jobs in work; "+
-			"interrupt again to leave at once (nothing finished is lost)")
+		fmt.Fprintln(stderr, farewell)
 		cancel()
-		if _, ok := <-signals; ok {
-			os.Exit(exitInterrupted)
+		first := time.Now()
+		for range signals {
+			if time.Since(first) > sameInterrupt {
+				os.Exit(exitInterrupted)
+			}
 		}
 	}()
 	return ctx, func() { signal.Stop(signals); close(signals); cancel() }

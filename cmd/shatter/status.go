@@ -67,7 +67,7 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 		say("leader", fmt.Sprintf("%s, epoch %d", s.Leader, s.Epoch))
 	}
 	say("share", fmt.Sprintf("priority %d, weight %v", s.Priority, cmp.Or(s.Weight, 1)))
-	say("budget", s.Budget)
+	say("budget", strings.TrimPrefix(s.Budget, "budget of "))
 	say("submitted", fmt.Sprintf("%s by %s from %s", s.At.Local().Format(time.DateTime), s.By, s.File))
 	if !s.Shipped.IsZero() {
 		say("shipped", s.Shipped.Local().Format(time.DateTime))

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -468,4 +470,38 @@ func TestForeignWorker(t *testing.T) {
 	}
 	c.worker()
 	c.must("watch", id)
+}
+
+// Whoever watches a sweep is told, when he leaves, that it goes on; also where timeout(1) tells the process
+// twice to end. He has no jobs in work.
+func TestWatchLeft(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.registry()
+	id := c.submit(clusterSweep)
+	cmd := exec.Command(binary(t), "watch", id, "--server", c.url)
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(stderr)
+	if line, err := said.ReadString('\n'); err != nil || !strings.Contains(line, "no coordinator leads it") {
+		t.Errorf("%q, %v", line, err)
+	}
+	c.signal(cmd, syscall.SIGTERM)
+	line, err := said.ReadString('\n') // an empty one
+	if err == nil {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+	}
+	rest, err := io.ReadAll(said)
+	if err != nil || line != "\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if code := exitStatus(cmd.Wait()); code != exitInterrupted || strings.Contains(string(rest), "jobs in work") ||
+		!strings.Contains(string(rest), "sweep "+id+" goes on without this command") {
+		t.Errorf("exit %d: %s", code, rest)
+	}
 }

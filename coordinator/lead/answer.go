@@ -57,14 +57,10 @@ func (t *term) answer(raw []byte) []byte {
 
 // reason returns why nothing moves; "" where it does. t.mu is held.
 func (t *term) reason() string {
-	switch p := t.progress; {
-	case t.stuck != "" || p == nil:
-		return t.stuck
-	case p.NoWorkers:
-		return "no worker is there: start `shatter worker --server URL`"
-	default:
-		return p.Stuck
+	if p := t.progress; t.stuck == "" && p != nil {
+		return p.Stands()
 	}
+	return t.stuck
 }
 
 // The longest times that people wait for a leader.
@@ -158,10 +154,11 @@ func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) 
 // nobody says why no leader answers.
 func nobody(l *bus.Leader) string {
 	if l == nil {
-		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`"
+		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
+			"about to take it"
 	}
-	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s, and any other coordinator takes "+
-		"over %v after that", l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
+	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s UTC, and another coordinator takes "+
+		"over some %v after that: start one unless there is another", l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
 }
 
 // lines keeps the last lines that are written to it.

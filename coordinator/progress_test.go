@@ -1,0 +1,25 @@
+package coordinator
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// That no worker is there is said only when workers have had the time to announce themselves: a leader that
+// has just taken a sweep over knows none.
+func TestStands(t *testing.T) {
+	for _, tt := range []struct {
+		p    Progress
+		want string
+	}{
+		{Progress{}, ""},
+		{Progress{Stuck: "worker w has not the plugin"}, "worker w has not the plugin"},
+		{Progress{NoWorkers: true, Elapsed: time.Second}, "no worker has announced itself yet"},
+		{Progress{NoWorkers: true, Elapsed: time.Minute}, "no worker is there: start `shatter worker"},
+	} {
+		if got := tt.p.Stands(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%+v: %q, want %q", tt.p, got, tt.want)
+		}
+	}
+}
