@@ -194,6 +194,10 @@ func transient(err error) bool {
 	if errors.As(err, &broken) {
 		return true
 	}
+	var watching *nats.APIError // of the older interface, through which a bucket is watched
+	if errors.As(err, &watching) {
+		return watching.Code == 503
+	}
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
 		return false

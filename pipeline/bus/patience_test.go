@@ -2,10 +2,14 @@ package bus
 
 import (
 	"crypto/rand"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A call of a party with patience ends where the server is gone, and says what to do; when the server is
@@ -38,4 +42,22 @@ func TestPatienceServerFull(t *testing.T) {
 	must(t, err)
 	_, err = conn.PutBytes(t.Context(), data)
 	refused(t, err, "no room for 1s", "insufficient resources", "raise max_file_store", "shatter forget")
+}
+
+// Servers that have lost their majority say so by two interfaces of the client. Waiting may cure it: a
+// coordinator that watches the registry is not to take it for lost.
+func TestTransient(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("watch: %w", &nats.APIError{Code: 503, ErrorCode: 10008}), true},
+		{fmt.Errorf("read: %w", &jetstream.APIError{Code: 503, ErrorCode: 10008}), true},
+		{nats.ErrStreamNotFound, false},
+		{jetstream.ErrStreamNotFound, false},
+	} {
+		if got := transient(tt.err); got != tt.want {
+			t.Errorf("%v (%T): %v", tt.err, tt.err, got)
+		}
+	}
 }
