@@ -119,7 +119,11 @@ func (c *Conn) put(ctx context.Context, digest string, h holding, damaged []int6
 		if m, err = h.describe(digestOf(digest)); err != nil {
 			return err
 		}
-		err = c.putParts(ctx, digest, h, m, damaged)
+		if m.parts() == 1 { // to look for it first, and once it is stored, takes longer
+			err = c.sendParts(ctx, digest, h, m, []int64{0})
+		} else {
+			err = c.putParts(ctx, digest, h, m, damaged)
+		}
 	}
 	if err != nil {
 		return err

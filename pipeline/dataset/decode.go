@@ -150,7 +150,7 @@ func readField(field flatTable) Column {
 		field.f.fail("column %q is dictionary-encoded: write it plain", c.Name)
 	}
 	kind := field.u8(2)
-	typ := field.child(3, fmt.Sprintf("type of column %q", c.Name))
+	typ := field.child(3, "type of column %q", c.Name)
 	c.Type = readType(kind, typ)
 	if kind == typeFixedSizeList {
 		c.Width = typ.i32(0)

@@ -121,10 +121,10 @@ func (t flatTable) i64(field int) int {
 }
 
 // child returns a table field. what names it in the error if it is missing.
-func (t flatTable) child(field int, what string) flatTable {
+func (t flatTable) child(field int, what string, args ...any) flatTable {
 	at := t.at(field)
 	if at == 0 {
-		t.f.fail("%s is missing", what)
+		t.f.fail(what+" is missing", args...)
 		return flatTable{f: t.f}
 	}
 	return t.f.table(t.f.follow(at))

@@ -56,13 +56,28 @@ func (n *node) seeIn(f frame) {
 // it shipped anything draws its own, and does not know that one's jobs.
 func (n *node) secret(sweep string) string {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	path := filepath.Join(n.dir, sweep, "ledger", "sweep.json")
-	n.mu.Unlock()
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	known, ok := n.owners[path]
+	if ok && os.SameFile(known.file, info) && known.file.ModTime().Equal(info.ModTime()) {
+		return known.secret
+	}
 	var owner struct{ Secret string }
 	if content, err := os.ReadFile(path); err == nil {
 		_ = json.Unmarshal(content, &owner) // a torn one is replaced
 	}
+	n.owners[path] = owned{info, owner.Secret}
 	return owner.Secret
+}
+
+// owned is a file that says whose a ledger is, and the secret in it.
+type owned struct {
+	file   os.FileInfo
+	secret string
 }
 
 // seeOut checks what a process says: that a result which it acknowledges is on its disk, whatever
@@ -134,6 +149,7 @@ func (n *node) checkKept(r *record, whose string) {
 
 // A record is what the files of a ledger say, in the order of the files.
 type record struct {
+	messages map[string]bool // byte for byte
 	outcomes ledger.Set
 	refused  map[size]bool
 	failed   int64    // outcomes that say so
@@ -147,12 +163,13 @@ type size struct {
 }
 
 func recordOf(logs [][]byte) *record {
-	r := &record{refused: map[size]bool{}}
+	r := &record{messages: map[string]bool{}, refused: map[size]bool{}}
 	for _, content := range logs {
 		for f := range ledger.Frames(content) {
 			if f.Damage != "" {
 				continue
 			}
+			r.messages[string(f.Message)] = true
 			switch b, err := ledger.Decode(f.Message); {
 			case err != nil:
 				r.twice = append(r.twice, err.Error())
@@ -180,6 +197,9 @@ func (r *record) add(b *ledger.Batch) {
 
 // has reports whether the record has all outcomes of a message.
 func (r *record) has(body []byte) bool {
+	if r.messages[string(body)] {
+		return true
+	}
 	b, err := ledger.Decode(body)
 	if err != nil {
 		return false

@@ -43,13 +43,7 @@ func (f *files) names() (list []string) {
 	return list
 }
 
-func (f *files) name(path string) string {
-	name, err := filepath.Rel(f.dir, path)
-	if err != nil {
-		panic(err) // both are absolute
-	}
-	return name
-}
+func (f *files) name(path string) string { return strings.TrimPrefix(path, f.dir+"/") }
 
 func (f *files) read(name string) []byte {
 	b, err := os.ReadFile(filepath.Join(f.dir, name))

@@ -62,11 +62,17 @@ func (f *framer) cut(b []byte) (list []frame) {
 // replyOf returns the reply subject of PUB subject [reply] n, MSG subject sid [reply] n, and of their
 // forms with headers, which have one number more.
 func replyOf(fields []string) string {
-	least := map[string]int{"PUB": 3, "HPUB": 4, "MSG": 4, "HMSG": 5}[fields[0]]
+	numbers, least := 1, 3
+	if fields[0][0] == 'H' {
+		numbers, least = 2, 4
+	}
+	if strings.HasSuffix(fields[0], "MSG") {
+		least++
+	}
 	if len(fields) <= least {
 		return ""
 	}
-	return fields[len(fields)-1-strings.Count(fields[0][:1], "H")-1]
+	return fields[len(fields)-1-numbers]
 }
 
 // A link carries frames in one direction.
@@ -122,7 +128,7 @@ type conn struct {
 
 	mu       sync.Mutex
 	arrived  sync.Cond
-	buffer   []byte
+	buffer   bytes.Buffer
 	closed   bool
 	deadline time.Time
 	feeding  sync.Mutex // held while bytes go to the server
@@ -155,7 +161,7 @@ func (p *process) Dial(string, string) (net.Conn, error) {
 // listen takes what the server sends.
 func (c *conn) listen() {
 	var frames framer
-	b := make([]byte, 1<<16)
+	b := make([]byte, 1<<14)
 	for {
 		n, err := c.server.Read(b)
 		for _, f := range frames.cut(b[:n]) {
@@ -185,7 +191,7 @@ func (c *conn) feed(b []byte) {
 func (c *conn) arrive(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.buffer = append(c.buffer, b...)
+	c.buffer.Write(b)
 	c.arrived.Broadcast()
 }
 
@@ -211,10 +217,8 @@ func (c *conn) Read(b []byte) (int, error) {
 	defer c.mu.Unlock()
 	for {
 		switch {
-		case len(c.buffer) > 0 && !c.closed:
-			n := copy(b, c.buffer)
-			c.buffer = c.buffer[n:]
-			return n, nil
+		case c.buffer.Len() > 0 && !c.closed:
+			return c.buffer.Read(b)
 		case c.closed:
 			return 0, io.EOF
 		case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
@@ -247,7 +251,7 @@ func (c *conn) Close() error {
 	last := time.Until(c.out.last)
 	c.out.mu.Unlock()
 	c.mu.Lock()
-	c.buffer = nil
+	c.buffer.Reset()
 	c.arrived.Broadcast()
 	c.mu.Unlock()
 	if c.process.dead.Load() {
