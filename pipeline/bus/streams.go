@@ -27,6 +27,10 @@ const (
 	privateSubject = "shatter.private." // <sha256>[.<part>]
 
 	mostReplicas = 3 // of a stream, in a cluster of at least as many servers
+
+	// headerRoom is the number of bytes that a server may add to a message of another account, to say where
+	// it comes from. A cluster counts them.
+	headerRoom = 4 << 10
 )
 
 // streamConfigs are all streams that are on the server, with their limits. The number of replicas
@@ -34,13 +38,13 @@ const (
 var streamConfigs = map[string]jetstream.StreamConfig{
 	resultStream: {
 		Subjects: []string{resultSubject + ">"}, Description: "Shatter: outcomes not in a ledger yet",
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: 1 << 16, MaxMsgSize: MaxResult,
+		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: 1 << 16, MaxMsgSize: MaxResult + headerRoom,
 		MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
 	},
 	fileStream: {
 		Subjects:    []string{fileSubject + ">", privateSubject + ">"},
 		Description: "Shatter: files and other content by SHA-256",
-		MaxMsgs:     -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize, AllowDirect: true,
+		MaxMsgs:     -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize + headerRoom, AllowDirect: true,
 	},
 }
 

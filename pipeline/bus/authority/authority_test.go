@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,13 @@ func create(t *testing.T) *Cluster {
 // serve starts the server of a cluster as it was configured, but on a free port.
 func serve(t *testing.T, c *Cluster) *server.Server {
 	t.Helper()
-	options, err := server.ProcessConfigFile(configuration(t, c))
+	return serveHost(t, c, c.Hosts[0], "6222")
+}
+
+// serveHost starts the server of a host, whose routes are at a port.
+func serveHost(t *testing.T, c *Cluster, host, routes string) *server.Server {
+	t.Helper()
+	options, err := server.ProcessConfigFile(configuration(t, c, host, routes))
 	must(t, err)
 	options.NoSigs, options.NoLog = true, true
 	s, err := server.NewServer(options)
@@ -59,16 +66,21 @@ func serve(t *testing.T, c *Cluster) *server.Server {
 	return s
 }
 
-// configuration returns the path of a copy of the server's configuration for a test.
-func configuration(t *testing.T, c *Cluster) string {
+// configuration returns the path of a copy of a server's configuration for a test.
+func configuration(t *testing.T, c *Cluster, host, routes string) string {
 	t.Helper()
-	dir := c.ServerDir(c.Hosts[0])
+	dir, at := c.ServerDir(host), "127.0.0.1"
+	if net.ParseIP(host) != nil {
+		at = host
+	}
 	text, err := os.ReadFile(filepath.Join(dir, confFile))
 	must(t, err)
-	for _, name := range []string{certFile, keyFile, "nats-data"} { // are where a server is started
+	for _, name := range []string{certFile, keyFile, caFile, "nats-data"} { // are where a server is started
 		text = bytes.ReplaceAll(text, []byte(`"`+name+`"`), []byte(`"`+filepath.Join(dir, name)+`"`))
 	}
-	text = bytes.Replace(text, []byte("host: 0.0.0.0\nport: 4222"), []byte("host: 127.0.0.1\nport: -1"), 1)
+	text = bytes.Replace(text, []byte("host: 0.0.0.0\nport: 4222"), []byte("host: "+at+"\nport: -1"), 1)
+	text = bytes.ReplaceAll(text, []byte("    port: 6222"), []byte("    host: "+at+"\n    port: 6222"))
+	text = bytes.ReplaceAll(text, []byte("6222"), []byte(routes))
 	path := filepath.Join(dir, "test.conf")
 	must(t, os.WriteFile(path, text, 0o600))
 	return path
@@ -84,6 +96,37 @@ func dial(t *testing.T, c *Cluster, s *server.Server, name string) *bus.Conn {
 	must(t, err)
 	t.Cleanup(conn.Close)
 	return conn
+}
+
+// In a cluster of three servers a submitter puts content of several parts, and a worker fetches it. The servers
+// add to each part where it comes from, and count that as well.
+func TestPartsInCluster(t *testing.T) {
+	hosts := []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}
+	c, err := Create(filepath.Join(t.TempDir(), "cluster"), Options{Hosts: hosts})
+	must(t, err)
+	_, err = c.Issue("w1", bus.Worker, 0)
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	_, routes, err := net.SplitHostPort(l.Addr().String())
+	must(t, errors.Join(err, l.Close()))
+	servers := make(chan *server.Server, len(hosts))
+	for _, host := range hosts {
+		servers <- serveHost(t, c, host, routes)
+	}
+	s := <-servers
+	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
+	must(t, err)
+	data := make([]byte, 2<<20)
+	for i := range data {
+		data[i] = byte(i >> 8)
+	}
+	digest, err := dial(t, c, s, "submitter").PutBytes(soon(t), data)
+	must(t, err)
+	got, err := dial(t, c, s, "w1").FetchBytes(soon(t), digest)
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("fetched %d bytes, %v", len(got), err)
+	}
 }
 
 // thief connects as somebody does who has stolen credentials, and keeps to no rule of this program.

@@ -96,7 +96,7 @@ func TestRevoke(t *testing.T) {
 	opened, err := Open(c.Dir)
 	must(t, err)
 	must(t, opened.Revoke("bad"))
-	after, err := server.ProcessConfigFile(configuration(t, c))
+	after, err := server.ProcessConfigFile(configuration(t, c, c.Hosts[0], "6222"))
 	must(t, err)
 	after.NoSigs, after.NoLog = true, true
 	after.Port = s.Addr().(*net.TCPAddr).Port
