@@ -202,8 +202,30 @@ func TestThreeServers(t *testing.T) {
 	if code != exitConnection || !strings.Contains(stderr, "no 5 replicas on the NATS server") {
 		t.Errorf("five replicas on three servers: exit %d: %s", code, stderr)
 	}
+	for _, s := range servers { // else the servers that stay may have all of it by chance
+		if n := streamsOf(t, s); n != 3 {
+			t.Errorf("server %s has %d streams with three replicas, want 3", s.Name(), n)
+		}
+	}
 	servers[0].Shutdown()
 	if got, want := wait(), c.local(clusterSweep); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
+}
+
+// streamsOf returns how many streams a server has a replica of that have three of them.
+func streamsOf(t *testing.T, s *server.Server) (n int) {
+	t.Helper()
+	info, err := s.Jsz(&server.JSzOptions{Streams: true, Config: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, account := range info.AccountDetails {
+		for _, stream := range account.Streams {
+			if stream.Config.Replicas == 3 {
+				n++
+			}
+		}
+	}
+	return n
 }

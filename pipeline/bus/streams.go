@@ -207,6 +207,10 @@ func (c *Conn) settle(ctx context.Context) error {
 	}
 }
 
+// joining is the time in which the servers of a cluster that has just begun hear of each other. Who asks
+// earlier is told that there are too few, and a stream with one replica would stay like that.
+const joining = 3 * time.Second
+
 // replicated calls create, which makes a stream, with the number of replicas that the options ask for,
 // or with as many as a cluster of servers can have, at most mostReplicas.
 func (c *Conn) replicated(ctx context.Context, create func(replicas int) error) error {
@@ -221,6 +225,13 @@ func (c *Conn) replicated(ctx context.Context, create func(replicas int) error) 
 		return err
 	}
 	err := create(mostReplicas)
+	for began := time.Now(); tooFewServers(err) && time.Since(began) < joining; err = create(mostReplicas) {
+		select {
+		case <-time.After(joining / 10):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	if tooFewServers(err) {
 		err = create(1)
 	}
