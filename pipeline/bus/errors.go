@@ -213,8 +213,9 @@ func noRoom(err error) bool {
 		noStorage   = 10047 // a limit of the account
 		noResources = 10023 // a limit of the server
 	)
+	limits := []jetstream.ErrorCode{storeFailed, noStorage, noResources}
 	var api *jetstream.APIError
-	return errors.As(err, &api) && slices.Contains([]jetstream.ErrorCode{storeFailed, noStorage, noResources}, api.ErrorCode)
+	return errors.As(err, &api) && slices.Contains(limits, api.ErrorCode)
 }
 
 // errNoAnswer ends one attempt of a call; the call tries again.

@@ -38,8 +38,8 @@ const (
 var streamConfigs = map[string]jetstream.StreamConfig{
 	resultStream: {
 		Subjects: []string{resultSubject + ">"}, Description: "Shatter: outcomes not in a ledger yet",
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: 1 << 16, MaxMsgSize: MaxResult + headerRoom,
-		MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
+		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: 1 << 16,
+		MaxMsgSize: MaxResult + headerRoom, MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
 	},
 	fileStream: {
 		Subjects:    []string{fileSubject + ">", privateSubject + ">"},
