@@ -158,7 +158,8 @@ func nobody(l *bus.Leader) string {
 			"about to take it"
 	}
 	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s UTC, and another coordinator takes "+
-		"over some %v after that: start one unless there is another", l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
+		"over some %v after that: start one unless there is another",
+		l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
 }
 
 // lines keeps the last lines that are written to it.
