@@ -27,6 +27,7 @@ type trouble struct {
 	leaving bool
 	began  time.Time     // its process
 	joined chan struct{} // closed when the other worker has a job
+	took   chan struct{} // closed when this one has had its first; nil: nobody waits for that
 }
 
 // run works until ctx ends.
@@ -49,6 +50,9 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 			x.jobs++
 			if x.take(x, j) {
 				held[j.ID] = fleet.Held{Sweep: j.Sweep, Epoch: j.Epoch, ID: j.ID, Running: 1e6}
+			}
+			if x.jobs == 1 && x.took != nil {
+				close(x.took)
 			}
 			continue
 		case <-inbox.Calls:
@@ -120,8 +124,14 @@ func TestTroublesomeWorker(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			x, ended, join := &trouble{take: take, joined: make(chan struct{})}, sync.WaitGroup{}, sync.Once{}
+			if name != "is too slow" { // which waits itself
+				x.took = make(chan struct{})
+			}
 			script := func(f *fake, job *trial.Job, b *ledger.Batch) {
 				join.Do(func() { close(x.joined) })
+				if x.took != nil {
+					<-x.took // so that it has trials that count, and not second looks alone
+				}
 				honest(f, job, b)
 			}
 			s, _, err := setup{dir: t.TempDir(), script: script, change: func(c *Config) {
