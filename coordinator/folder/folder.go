@@ -168,7 +168,7 @@ func ownerPath(dir string) string { return filepath.Join(dir, "ledger", "sweep.j
 
 // checkOwner reads which sweep the folder belongs to, and refuses it where that is not the plan's.
 func (f *Folder) checkOwner(mode Mode) error {
-	raw, err := os.ReadFile(ownerPath(f.Dir))
+	raw, err := disk.ReadFile(ownerPath(f.Dir), maxRead)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.claimNew(mode.ID)

@@ -1,11 +1,14 @@
 package folder
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // The files beside a ledger may hold anything: a folder comes from another machine.
@@ -25,5 +28,32 @@ func FuzzReadRecord(f *testing.F) {
 			t.Errorf("%+v", r)
 		}
 		ResultStands(dir)
+	})
+}
+
+// The record of second looks may hold anything: it reads as one that can be added to.
+func FuzzLooks(f *testing.F) {
+	key := strings.Repeat("0a", 32)
+	for _, text := range []string{
+		"", "null", `{"format":1}`, `{"format":2,"equal":{"` + key + `":{"1":{"2":3}}}}`,
+		`{"format":1,"equal":{"` + key + `":{"1":{"2":3}}},"contradictions":{"` + key + `":{"n":1,"repetition":2}}}`,
+		`{"format":1,"equal":{"` + key + `":null}}`, `{"format":1,"equal":{"` + key + `":{"1":null}}}`,
+		`{"format":1,"equal":{"` + key + `":{"-9223372036854775808":{"1e3":-1}}}}`, `{"format":1,"equal":{"x":{}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		l := decodeLooks(raw)
+		for cell := range l.Equal {
+			l.Add(cell, 1, 2, 3)
+		}
+		l.Add(trial.Key{}, 1, 2, 3)
+		delete(l.Contradictions, trial.Key{})
+		if l.Format != looksFormat || l.Equal[trial.Key{}][1][2] != 3 {
+			t.Errorf("%+v", l)
+		}
+		if _, err := json.Marshal(l); err != nil {
+			t.Errorf("it cannot be written again: %v", err)
+		}
 	})
 }

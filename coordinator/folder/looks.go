@@ -2,9 +2,9 @@ package folder
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -46,9 +46,16 @@ func (f *Folder) looksPath() string { return filepath.Join(f.Dir, "ledger", "loo
 // ReadLooks reads the record of second looks. One that is missing or damaged reads as empty: its
 // looks are made again.
 func (f *Folder) ReadLooks() *Looks {
+	raw, err := disk.ReadFile(f.looksPath(), maxRead)
+	if err != nil {
+		raw = nil
+	}
+	return decodeLooks(raw)
+}
+
+func decodeLooks(raw []byte) *Looks {
 	l := &Looks{}
-	raw, err := os.ReadFile(f.looksPath())
-	if err != nil || json.Unmarshal(raw, l) != nil || l.Format != looksFormat {
+	if json.Unmarshal(raw, l) != nil || l.Format != looksFormat {
 		l = &Looks{Format: looksFormat}
 	}
 	if l.Equal == nil {

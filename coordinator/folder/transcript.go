@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // transcriptPath returns the path of what plugins and data files have said of the sweep file.
@@ -15,7 +16,7 @@ func transcriptPath(dir string) string { return filepath.Join(dir, "ledger", "tr
 // transcript. With it the folder can be read where neither is at hand.
 func (f *Folder) KeepTranscript(data []byte) error {
 	path := transcriptPath(f.Dir)
-	if kept, err := os.ReadFile(path); err == nil && bytes.Equal(kept, data) {
+	if kept, err := disk.ReadFile(path, maxRead); err == nil && bytes.Equal(kept, data) {
 		return nil
 	}
 	return writeFile(path, data)
@@ -24,7 +25,7 @@ func (f *Folder) KeepTranscript(data []byte) error {
 // Transcript returns what the last run's KeepTranscript was given; nil where there is none, because
 // an earlier release has made the folder, or the run was ended before.
 func (r *Record) Transcript() ([]byte, error) {
-	data, err := os.ReadFile(transcriptPath(r.Dir))
+	data, err := disk.ReadFile(transcriptPath(r.Dir), maxRead)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -89,11 +89,16 @@ func Ask(ctx context.Context, conn *bus.Conn, id string, ship bool) (*Answer, er
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{}
-	if err := json.Unmarshal(raw, a); err != nil {
+	a, err := decodeAnswer(raw)
+	if err != nil {
 		return nil, fmt.Errorf("read the answer of the leader of sweep %s: %w", id, err)
 	}
 	return a, nil
+}
+
+func decodeAnswer(raw []byte) (*Answer, error) {
+	a := &Answer{}
+	return a, json.Unmarshal(raw, a)
 }
 
 // States of a sweep. None is stored: they are derived from what was submitted and is wished, from how

@@ -25,3 +25,19 @@ func FuzzReadRecord(f *testing.F) {
 		}
 	})
 }
+
+// Who answers for a leader may say anything, and so may who asks.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(`{"ship":true}`))
+	f.Add([]byte(`{"leader":"c","epoch":3,"progress":{"Done":1,"NoWorkers":true},"log":["x\u001b[2J"],"reason":"none"}`))
+	f.Add([]byte(`{"progress":null,"log":null,"error":"disk full"}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		asked := (&term{server: &server{}, lines: &lines{}}).answer(raw)
+		if a, err := decodeAnswer(asked); err != nil || a.Error != "" {
+			t.Errorf("the answer to %q is %q", raw, asked)
+		}
+		if a, err := decodeAnswer(raw); err == nil && len(a.Log) > len(raw) {
+			t.Errorf("%q has %d lines", raw, len(a.Log))
+		}
+	})
+}

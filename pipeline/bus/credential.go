@@ -3,7 +3,7 @@ package bus
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // A Credential is what a credentials file says of its holder.
@@ -25,28 +27,30 @@ const mostCredentials = 64 << 10
 
 // readCredential reads a credentials file: what it says, its token, and what signs for its holder.
 func readCredential(path string) (who Credential, token string, key nkeys.KeyPair, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
+	text, err := disk.ReadFile(path, mostCredentials)
+	if errors.Is(err, fs.ErrNotExist) {
 		return who, "", nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > mostCredentials {
-		return who, "", nil, fmt.Errorf("%q is no credentials file: a regular file of at most %d bytes is needed",
-			path, mostCredentials)
+	if err == nil {
+		who, token, key, err = decodeCredential(text)
 	}
-	text, err := os.ReadFile(path)
 	if err != nil {
-		return who, "", nil, err
+		err = fmt.Errorf("%q is no credentials file: %w", path, err)
 	}
-	bad := func(err error) error { return fmt.Errorf("%q is no credentials file: %w", path, err) }
+	return who, token, key, err
+}
+
+// decodeCredential reads the content of a credentials file.
+func decodeCredential(text []byte) (who Credential, token string, key nkeys.KeyPair, err error) {
 	if token, err = jwt.ParseDecoratedJWT(text); err != nil {
-		return who, "", nil, bad(err)
+		return who, "", nil, err
 	}
 	claims, err := jwt.DecodeUserClaims(token)
 	if err != nil {
-		return who, "", nil, bad(err)
+		return who, "", nil, err
 	}
 	if key, err = jwt.ParseDecoratedUserNKey(text); err != nil {
-		return who, "", nil, bad(errors.New("it has no key"))
+		return who, "", nil, errors.New("it has no key")
 	}
 	who.Name = claims.Name
 	for _, r := range []Role{Coordinator, Submitter, Worker} {

@@ -62,9 +62,8 @@ func (c *Conn) Listen(worker string) (*Inbox, error) {
 		},
 		dropSubject + ">": func(m *nats.Msg) {
 			lead, _, ok := parseLead(strings.TrimPrefix(m.Subject, dropSubject))
-			d := Drop{Lead: lead}
-			if ok && m.Header.Get(orderHeader) != "" && (len(m.Data) == 0 || json.Unmarshal(m.Data, &d.IDs) == nil) {
-				offer(drops, d)
+			if ids, sound := dropped(m); ok && sound && m.Header.Get(orderHeader) != "" {
+				offer(drops, Drop{lead, ids})
 			}
 		},
 		callSubject: func(m *nats.Msg) {
@@ -110,6 +109,12 @@ func offer[T any](ch chan<- T, v T) {
 	case ch <- v:
 	default:
 	}
+}
+
+// dropped returns the jobs that a message of a leader drops; nil: all.
+func dropped(m *nats.Msg) (ids []string, ok bool) {
+	ok = len(m.Data) == 0 || json.Unmarshal(m.Data, &ids) == nil
+	return ids, ok
 }
 
 // parseLead reads "sweep.epoch" or "sweep.epoch.rest".

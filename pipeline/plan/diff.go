@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -24,11 +23,12 @@ func Diff(old, new []byte) []string {
 	if bytes.Equal(old, new) {
 		return nil
 	}
-	var a, b resolvedSweep
-	if err := json.Unmarshal(old, &a); err != nil || a.Format != trial.Format {
+	a, err := readResolved(old)
+	if err != nil || a.Format != trial.Format {
 		return []string{"the earlier run was written by another version of Shatter"}
 	}
-	if err := json.Unmarshal(new, &b); err != nil {
+	b, err := readResolved(new)
+	if err != nil {
 		return []string{fmt.Sprintf("the new plan cannot be read: %v", err)}
 	}
 	var lines []string
@@ -41,8 +41,8 @@ func Diff(old, new []byte) []string {
 	changed("task", a.Task, b.Task)
 	changed("seed", a.Seed, b.Seed)
 	lines = append(lines, diffValues(a.values(), b.values())...)
-	lines = append(lines, diffKept(&a, &b)...)
-	lines = append(lines, diffCells(&a, &b)...)
+	lines = append(lines, diffKept(a, b)...)
+	lines = append(lines, diffCells(a, b)...)
 	if len(lines) == 0 {
 		lines = append(lines, "the order of the cells")
 	}
@@ -176,12 +176,16 @@ func common(a, b *resolvedSweep) iter.Seq2[resolvedCell, resolvedCell] {
 // Moves says why brackets of cells that two Plan.Resolved have in common may move from the one to
 // the other; it returns "" where none may.
 func Moves(old, new []byte) string {
-	var a, b resolvedSweep
-	if json.Unmarshal(old, &a) != nil || json.Unmarshal(new, &b) != nil {
+	a, err := readResolved(old)
+	if err != nil {
+		return ""
+	}
+	b, err := readResolved(new)
+	if err != nil {
 		return ""
 	}
 	kept, changed := 0, 0
-	for before, c := range common(&a, &b) {
+	for before, c := range common(a, b) {
 		if c.Beta > 0 {
 			kept++
 			if a.Measures[before.Measure].String() != b.Measures[c.Measure].String() {

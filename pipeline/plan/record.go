@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -92,6 +93,21 @@ type resolvedCell struct {
 	Queries   int                `json:"queries,omitempty"` // task predict
 	Adversary *schemas.Adversary `json:"adversary,omitempty"`
 	States    string             `json:"states,omitempty"` // task predict: "" for final
+}
+
+// readResolved reads a Plan.Resolved. The one of an earlier run may hold anything: its folder comes from
+// another machine.
+func readResolved(raw []byte) (*resolvedSweep, error) {
+	s := &resolvedSweep{}
+	if err := json.Unmarshal(raw, s); err != nil {
+		return nil, err
+	}
+	for i, c := range s.Cells {
+		if _, ok := s.Problems[c.Problem]; !ok || c.Measure < 0 || c.Measure >= len(s.Measures) {
+			return nil, fmt.Errorf("cell %d has problem %q and measure %d, which are not there", i, c.Problem, c.Measure)
+		}
+	}
+	return s, nil
 }
 
 // record returns Plan.Resolved, in the form of a resolvedSweep.

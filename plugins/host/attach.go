@@ -52,11 +52,14 @@ func Attached(socket string) (digest string, err error) {
 		return "", fmt.Errorf("attach to %q: it belongs to another user (number %d): run both as the same one",
 			socket, st.Uid)
 	}
-	conn, err := net.Dial("unix", socket)
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
 		return "", fmt.Errorf("attach to %q: the plugin that listened there has ended; %s", socket, again)
 	}
 	defer func() { _ = conn.Close() }()
+	if err := ownPeer(conn); err != nil {
+		return "", fmt.Errorf("attach to %q: %w", socket, err)
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "shatter attached plugin\n%s\n%s\n", socket,
 		info.ModTime().UTC().Format(time.RFC3339Nano)))
 	return hex.EncodeToString(sum[:]), nil
@@ -71,17 +74,16 @@ func Bridge(socket string, out io.Writer) error {
 		return fmt.Errorf("attach to %q: %w", socket, err)
 	}
 	defer func() { _ = conn.Close() }()
+	if err := ownPeer(conn); err != nil { // somebody may have put another socket there since Attached
+		return fmt.Errorf("attach to %q: %w", socket, err)
+	}
 	files := syscall.UnixRights(pluginv1.SessionFD, pluginv1.DatasetFD)
 	if _, _, err := conn.WriteMsgUnix([]byte{1}, files, nil); err != nil {
 		return fmt.Errorf("attach to %q: hand over memory files: %w", socket, err)
 	}
-	r := bufio.NewReader(conn)
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return fmt.Errorf("attach to %q: the plugin does not serve; what it printed says why", socket)
-	}
-	if _, err := io.WriteString(out, line); err != nil {
-		return err
+	r := bufio.NewReaderSize(conn, longestHandshake)
+	if err := passHandshake(r, out); err != nil {
+		return fmt.Errorf("attach to %q: %w", socket, err)
 	}
 	hostGone := make(chan struct{})
 	go func() {
@@ -98,5 +100,20 @@ func Bridge(socket string, out io.Writer) error {
 		return nil
 	case <-pluginGone:
 		return errors.New("the attached plugin has ended")
+	}
+}
+
+// passHandshake writes the handshake line of an attached plugin to out. What listens at a socket may be
+// anything, and send anything.
+func passHandshake(r *bufio.Reader, out io.Writer) error {
+	switch line, err := r.ReadSlice('\n'); {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return fmt.Errorf("what listens there is no plugin: it sent %s, and no line ends within %d bytes",
+			shorten(string(line)), longestHandshake)
+	case err != nil:
+		return errors.New("the plugin does not serve; what it printed says why")
+	default:
+		_, err = out.Write(line)
+		return err
 	}
 }

@@ -241,12 +241,14 @@ func (h *child) signal(s syscall.Signal) {
 	}
 }
 
+// longestHandshake bounds the handshake line, in bytes.
+const longestHandshake = 4096
+
 // readStdout takes the handshake line off standard output. What is printed after a sound one goes
 // where standard error goes.
 func (h *child) readStdout(stdout io.Reader) {
-	const longest = 4096
 	var further io.Writer = &h.tail
-	r := bufio.NewReaderSize(stdout, longest)
+	r := bufio.NewReaderSize(stdout, longestHandshake)
 	if line, _ := r.ReadSlice('\n'); len(line) > 0 {
 		if reason := checkHandshake(strings.TrimSpace(string(line))); reason == "" {
 			h.hello.line = strings.NewReader(string(line))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bufio"
 	"strings"
 	"testing"
 
@@ -23,6 +24,25 @@ func FuzzHandshake(f *testing.F) {
 		good := len(parts) >= 5 && parts[2] == "unix" && parts[4] == "grpc" && (len(parts) == 5 || parts[5] == "")
 		if reason == "" && !good || len(reason) > 2000+2*len(line) {
 			t.Errorf("%q: %q", line, reason)
+		}
+	})
+}
+
+// What listens at a socket that a person attaches may send anything: one line passes, of a bounded length.
+func FuzzAttached(f *testing.F) {
+	for _, sent := range []string{
+		"1|1|unix|/tmp/x|grpc\n", "1|1|unix|/tmp/x|grpc\n\x00\x01", "1|1|unix|/tmp/x|grpc", "\n", "", "\x1b[2J\n",
+		strings.Repeat("x", longestHandshake-1) + "\n", strings.Repeat("x", longestHandshake) + "\n",
+	} {
+		f.Add(sent)
+	}
+	f.Fuzz(func(t *testing.T, sent string) {
+		var out strings.Builder
+		err := passHandshake(bufio.NewReaderSize(strings.NewReader(sent), longestHandshake), &out)
+		line, _, whole := strings.Cut(sent, "\n")
+		if passed := whole && len(line) < longestHandshake; passed != (err == nil) || passed && out.String() != line+"\n" ||
+			!passed && out.Len() > 0 {
+			t.Errorf("%q: %q, %v", sent, out.String(), err)
 		}
 	})
 }

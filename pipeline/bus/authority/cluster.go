@@ -150,18 +150,50 @@ func check(dir string, o Options) error {
 // Open opens the folder of a cluster.
 func Open(dir string) (*Cluster, error) {
 	c := &Cluster{Dir: dir}
-	text, err := os.ReadFile(c.path(keysFile))
+	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, inputError("%q is no folder of a cluster: `shatter cluster init DIR` makes one", dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &c.state); err != nil || c.Format != format {
-		return nil, inputError("%q is damaged, or of another version of shatter: restore it from a copy",
-			c.path(keysFile))
+	if c.state, err = decodeState(text); err != nil {
+		return nil, inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy",
+			c.path(keysFile), err)
 	}
 	return c, nil
+}
+
+// mostKeys bounds keysFile, in bytes.
+const mostKeys = 64 << 20
+
+// decodeState reads the content of keysFile. Its hosts and names become parts of paths.
+func decodeState(text []byte) (s state, err error) {
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, err
+	}
+	if s.Format != format {
+		return s, fmt.Errorf("its format is %d", s.Format)
+	}
+	for _, h := range s.Hosts {
+		if !hostName.MatchString(h) {
+			return s, fmt.Errorf("%q is no name of a host", h)
+		}
+	}
+	for _, r := range roles {
+		if _, ok := s.Accounts[r]; !ok {
+			return s, fmt.Errorf("it has no account of role %s", r)
+		}
+	}
+	for name, x := range s.Issued {
+		if !nameOfHolder.MatchString(name) || x == nil || !slices.Contains(roles, x.Role) {
+			return s, fmt.Errorf("it has no sound entry for the name %q", name)
+		}
+	}
+	if s.Issued == nil {
+		s.Issued = map[string]*issued{}
+	}
+	return s, nil
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
