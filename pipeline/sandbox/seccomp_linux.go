@@ -18,13 +18,16 @@ var denied = []uintptr{
 	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
 	unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 
+	// Slowing them down.
+	unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
+
 	// Ways around this filter, and wide doors into the kernel.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_BPF,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 
 	// Namespaces and file systems.
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
-	unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+	unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
 	unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
 
@@ -32,10 +35,12 @@ var denied = []uintptr{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR, unix.SYS_INOTIFY_ADD_WATCH,
 
-	// Memory that belongs to no process, and so escapes those that count it.
+	// Memory that belongs to no process, and so escapes those that count it, and what others keep there.
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
-	unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 
 	// The machine as a whole.
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
@@ -43,6 +48,9 @@ var denied = []uintptr{
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP,
 }
+
+// setFileAttributes is FS_IOC_FSSETXATTR.
+const setFileAttributes = 0x401c5820
 
 // newNamespaces are the flags of clone that make namespaces.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
@@ -120,16 +128,21 @@ func (f *filter) denySyscalls() {
 	f.refuse(unix.EPERM)
 	f.load(offNumber)
 
-	f.ifEqual(unix.SYS_PRLIMIT64, 0, 4) // of other processes
-	f.load(offArgument(0))
-	f.ifEqual(0, 1, 0)
-	f.refuse(unix.EPERM)
-	f.load(offNumber)
+	for _, number := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY} { // of other processes
+		f.ifEqual(number, 0, 4)
+		f.load(offArgument(0))
+		f.ifEqual(0, 1, 0)
+		f.refuse(unix.EPERM)
+		f.load(offNumber)
+	}
 
-	f.ifEqual(unix.SYS_IOCTL, 0, 5) // typing into a terminal
+	// Typing into a terminal, and the flags of a file that is open for reading.
+	f.ifEqual(unix.SYS_IOCTL, 0, 7)
 	f.load(offArgument(1))
-	f.ifEqual(unix.TIOCSTI, 1, 0)
-	f.ifEqual(unix.TIOCLINUX, 0, 1)
+	f.ifEqual(unix.TIOCSTI, 3, 0)
+	f.ifEqual(unix.TIOCLINUX, 2, 0)
+	f.ifEqual(unix.FS_IOC_SETFLAGS, 1, 0)
+	f.ifEqual(setFileAttributes, 0, 1)
 	f.refuse(unix.EPERM)
 	f.load(offNumber)
 }

@@ -10,6 +10,7 @@ const (
 // deniedHere lists the system calls to deny that only this architecture has.
 var deniedHere = []uintptr{
 	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT,
+	unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
 }
 
 // opens lists the system calls that open files by name, each with the number of the argument that has its flags.

@@ -51,6 +51,24 @@ var acts = []struct {
 	{"open the terminal", sandbox.Files, func(victim) error { return open("/dev/tty", os.O_RDWR) }},
 	{"change the mode of a file", sandbox.Syscalls, func(v victim) error { return os.Chmod(v.Secret, 0o777) }},
 	{"change the owner of a file", sandbox.Syscalls, func(v victim) error { return os.Chown(v.Secret, os.Getuid(), -1) }},
+	{"change the times of a file", sandbox.Syscalls, func(v victim) error { return os.Chtimes(v.Secret, time.Now(), time.Now()) }},
+	{"change the flags of a file", sandbox.Syscalls, func(victim) error {
+		f, err := os.Open(os.Args[0])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0)
+	}},
+	{"watch a folder of the user", sandbox.Syscalls, func(v victim) error {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		_, err = unix.InotifyAddWatch(fd, filepath.Dir(v.Secret), unix.IN_ALL_EVENTS)
+		return err
+	}},
 	{"dial TCP", sandbox.Network, func(v victim) error { return dial("tcp", v.TCP) }},
 	{"dial UDP", sandbox.Network, func(v victim) error { return dial("udp", v.TCP) }},
 	{"dial a Unix socket", sandbox.Network, func(v victim) error { return dial("unix", v.Unix) }},
@@ -83,6 +101,9 @@ var acts = []struct {
 		return err
 	}},
 	{"limit other processes", sandbox.Syscalls, raw(unix.SYS_PRLIMIT64)},
+	{"slow other processes down", sandbox.Syscalls, raw(unix.SYS_SETPRIORITY)},
+	{"move other processes", sandbox.Syscalls, raw(unix.SYS_SCHED_SETAFFINITY)},
+	{"send to queues of others", sandbox.Syscalls, raw(unix.SYS_MSGSND)},
 	{"gain a capability", sandbox.Privileges, func(victim) error {
 		cmd := exec.Command("/usr/bin/setpriv", "--inh-caps", "+sys_admin", "/usr/bin/true")
 		return cmd.Run()
