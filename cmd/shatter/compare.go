@@ -133,7 +133,7 @@ func writeComparison(stdout, stderr io.Writer, found *compare.Comparison, format
 		if err != nil {
 			return err
 		}
-		if err := render.Render(all, stdout, format); err != nil {
+		if err := render.Render(all, harmless(stdout), format); err != nil {
 			return err
 		}
 	default:

@@ -179,7 +179,7 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string, width i
 		return explainQuery(err)
 	}
 	defer rows.Close()
-	return explainQuery(query.Write(c.OutOrStdout(), rows, format, width))
+	return explainQuery(query.Write(harmless(c.OutOrStdout()), rows, format, width))
 }
 
 // isTerminal reports whether w is a terminal.

@@ -71,7 +71,7 @@ func footer(looks *schemas.Looks, s *sheet.Sheet) []string {
 // they are.
 func renderSheet(w io.Writer, s *sheet.Sheet, format string, v render.View) error {
 	v.Width = cmp.Or(v.Width, terminalWidth(w))
-	return v.Render(s, w, format)
+	return v.Render(s, harmless(w), format)
 }
 
 // terminalWidth returns the characters of a line, and 0 where w is no terminal.

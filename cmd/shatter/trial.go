@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -143,6 +145,9 @@ type trialOptions struct {
 
 // runTrial runs one trial again and prints what came of it.
 func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
+	if err := checkExport(o.export); err != nil {
+		return err
+	}
 	r, err := openFinished(c.Context(), dir, o.base)
 	if err != nil {
 		return err
@@ -180,6 +185,7 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 		if err := exportTrial(o.export, recorder, got); err != nil {
 			return err
 		}
+		fmt.Fprintf(c.ErrOrStderr(), "shatter: what the plugin was told and answered is in %s\n", printable(o.export))
 	}
 	switch {
 	case got.Equal != nil && !*got.Equal:
@@ -196,6 +202,24 @@ func (r *finishedSweep) eachCommand(f func(*host.Command)) {
 		f(&cmd)
 		r.commands[digest] = cmd
 	}
+}
+
+// checkExport refuses to write over a file that is no Arrow file, which nobody means.
+func checkExport(path string) error {
+	const magic = "ARROW1"
+	if info, err := os.Stat(path); path == "" || err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil //nolint:nilerr // a new file, or one of which writing says what is wrong
+	}
+	f, _, err := disk.Open(path)
+	if err != nil {
+		return usageError{fmt.Errorf("--export: %w", err)}
+	}
+	defer f.Close()
+	b := make([]byte, len(magic))
+	if _, err := io.ReadFull(f, b); err != nil || string(b) != magic {
+		return usageError{fmt.Errorf("--export: %q is there, and is no Arrow file; choose another one", path)}
+	}
+	return nil
 }
 
 // exportTrial writes the record of a trial to a file.

@@ -81,6 +81,14 @@ func (s *Sheet) Find(name string) (int, error) {
 			metrics = append(metrics, c.Name)
 		}
 	}
+	near := names
+	for _, prefix := range []string{schemas.ParamPrefix, schemas.MetricPrefix} {
+		for _, name := range names {
+			if short, ok := strings.CutPrefix(name, prefix); ok {
+				near = append(near, short)
+			}
+		}
+	}
 	switch {
 	case !strings.HasPrefix(name, schemas.MetricPrefix):
 	case metrics == nil:
@@ -88,7 +96,7 @@ func (s *Sheet) Find(name string) (int, error) {
 	default:
 		return 0, fmt.Errorf("%s: no such metric; there are %s", name, strings.Join(metrics, ", "))
 	}
-	if nearest, ok := wording.Nearest(name, names); ok {
+	if nearest, ok := wording.Nearest(name, near); ok {
 		return 0, fmt.Errorf("%s: %s has no such column, did you mean %s?", name, s.Name, nearest)
 	}
 	return 0, fmt.Errorf("%s: %s has no such column; it has %s", name, s.Name, strings.Join(names, ", "))

@@ -32,6 +32,7 @@ func TestWhere(t *testing.T) {
 		{"epsilon=2", "error: epsilon=2: no row has this value; there are 0.5, 1, none"},
 		{"epsilon=0.5,2", "error: epsilon=2: no row has this value; there are 0.5, 1, none"},
 		{"epsilo=2", "error: epsilo: table has no such column, did you mean epsilon?"},
+		{"round=2", "error: round: table has no such column, did you mean rounds?"},
 		{"privacy=2", "error: privacy: table has no such column; it has cell, epsilon, noise, p_rounds"},
 		{"epsilon=0.5,noise=random", "error: epsilon=0.5,noise=random: a second condition needs a --where of its own"},
 		{"epsilon", `error: "epsilon": key=value is needed, like epsilon=0.5, or key=value,value`},
