@@ -9,8 +9,8 @@
 // TestSimulation. BenchmarkScale stands apart: by the true clock, it measures what a fleet of simulated
 // slots costs its coordinator and its server.
 //
-// Each core makes 700 to 770 schedules a minute of CPU time, on a machine with two of them and a load
-// of 20; what is said in the last line of
+// Each core makes 700 to 950 schedules a minute of CPU time, on a machine with two of them and loads
+// of 5 to 20; what is said in the last line of
 //
 //	go test ./cmd/shatter/simulation -run TestSimulation -sim.schedules 200 -v
 //
