@@ -72,26 +72,40 @@ func childrenOf(t *testing.T, pid int) (pids []int) {
 	return pids
 }
 
-// A plugin process is stopped for good: the jobs that it holds go to another worker, long before the
-// limit of a trial, which is ten minutes.
+// stopAll stops all processes that a process has started, and those that these have, until the test ends.
+func stopAll(t *testing.T, pid int) {
+	t.Helper()
+	for _, child := range childrenOf(t, pid) {
+		if err := syscall.Kill(child, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+		stopAll(t, child)
+	}
+}
+
+// runs waits until a worker runs a trial.
+func (c *cluster) runs(cmd *exec.Cmd) {
+	c.Helper()
+	waitFor(c.T, "a trial runs", func() bool {
+		return slices.ContainsFunc(c.fleet(), func(w *fleet.Worker) bool {
+			return strings.HasSuffix(w.Name, fmt.Sprint("-", cmd.Process.Pid)) && len(w.Held) > 0 && w.Held[0].Running > 0
+		})
+	})
+}
+
+// The processes of a plugin are stopped for good in the middle of a trial: another worker gets the job too,
+// long before the limit of a trial, which is ten minutes.
 func TestStoppedPlugin(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	want := c.local(clusterSweep)
-	first := c.worker()
-	wait := c.begin(clusterSweep)
-	var plugin int
-	waitFor(t, "a plugin works", func() bool {
-		for _, pid := range childrenOf(t, first.Process.Pid) {
-			plugin = pid
-		}
-		return plugin != 0
-	})
-	if err := syscall.Kill(plugin, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Kill(plugin, syscall.SIGKILL) })
-	c.worker()
+	sweep := fmt.Sprintf(longTrials, thirdparty(t))
+	want := c.local(sweep)
+	first := c.worker("--plugin", thirdparty(t))
+	wait := c.begin(sweep)
+	c.runs(first)
+	stopAll(t, first.Process.Pid)
+	c.worker("--plugin", thirdparty(t))
 	if got := wait(); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
@@ -129,19 +143,12 @@ func TestWorkersComeAndGo(t *testing.T) {
 		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	}
 	wait := c.begin(sweep)
-	runs := func(cmd *exec.Cmd) {
-		waitFor(t, "a long trial runs", func() bool {
-			return slices.ContainsFunc(c.fleet(), func(w *fleet.Worker) bool {
-				return strings.HasSuffix(w.Name, fmt.Sprint("-", cmd.Process.Pid)) && len(w.Held) > 0 && w.Held[0].Running > 0
-			})
-		})
-	}
-	runs(early)
+	c.runs(early)
 	c.signal(early, syscall.SIGTERM)
 	waitFor(t, "the worker has left", func() bool {
 		return !slices.ContainsFunc(c.fleet(), func(w *fleet.Worker) bool { return !w.Leaving })
 	})
-	runs(worker())
+	c.runs(worker())
 	if got, want := wait(), c.local(sweep); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}

@@ -64,9 +64,9 @@ func (c *cluster) coordinator(name string, flags ...string) *exec.Cmd {
 	return cmd
 }
 
-func (c *cluster) worker() *exec.Cmd {
+func (c *cluster) worker(flags ...string) *exec.Cmd {
 	c.Helper()
-	cmd := exec.Command(binary(c), "worker", "--server", c.url, "--workers", "1")
+	cmd := exec.Command(binary(c), append([]string{"worker", "--server", c.url, "--workers", "1"}, flags...)...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+c.TempDir())
 	start(c.T, cmd)
 	return cmd
