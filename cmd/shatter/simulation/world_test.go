@@ -192,7 +192,10 @@ type process struct {
 }
 
 func (w *world) addNode(name string, work func(*node, *process) error) *node {
-	n := &node{world: w, name: name, work: work, results: map[string]sent{}, owners: map[string]owned{}, sync: w.random("sync" + name)}
+	n := &node{
+		world: w, name: name, work: work, results: map[string]sent{}, owners: map[string]owned{},
+		sync: w.random("sync" + name),
+	}
 	n.dir = filepath.Join(w.dir, name+".0")
 	if err := os.Mkdir(n.dir, 0o755); err != nil {
 		panic(err)
