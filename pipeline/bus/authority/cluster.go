@@ -180,8 +180,11 @@ func decodeState(text []byte) (s state, err error) {
 			return s, fmt.Errorf("%q is no name of a host", h)
 		}
 	}
+	if !nkeys.IsValidPublicAccountKey(s.System) {
+		return s, errors.New("it has no key of the servers' own account")
+	}
 	for _, r := range roles {
-		if _, ok := s.Accounts[r]; !ok {
+		if !nkeys.IsValidPublicAccountKey(s.Accounts[r].Key) {
 			return s, fmt.Errorf("it has no account of role %s", r)
 		}
 	}
