@@ -57,7 +57,8 @@ func FuzzCredential(f *testing.F) {
 // What others send has a subject and content that may be anything, as may the answers of a server.
 func FuzzMessage(f *testing.F) {
 	for _, subject := range []string{
-		"s.1.w.j.0.1", "s.1", "s.1.job.with.dots", ".1", "s.-1.w.j.1.1", "s.18446744073709551616", "s.1.w.j.99999999999999999999.1", "",
+		"s.1.w.j.0.1", "s.1", "s.1.job.with.dots", ".1", "s.-1.w.j.1.1", "s.18446744073709551616",
+		"s.1.w.j.99999999999999999999.1", "",
 	} {
 		f.Add(subject, []byte(`["a","b"]`))
 	}

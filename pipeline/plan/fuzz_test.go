@@ -20,7 +20,8 @@ func FuzzDiff(f *testing.F) {
 		trial.Format, 1)
 	f.Add(today)
 	for _, cell := range []string{
-		`{"key":"%064x","problem":"p","measure":1}`, `{"key":"%064x","problem":"p","measure":-1}`, `{"key":"%064x","problem":"q"}`,
+		`{"key":"%064x","problem":"p","measure":1}`, `{"key":"%064x","problem":"p","measure":-1}`,
+		`{"key":"%064x","problem":"q"}`,
 		`{"key":"%064x","problem":"p","adversary":{}}`, `{"key":"%064x","problem":"p","params":{"a":1}}`,
 	} {
 		f.Add(fmt.Appendf(nil, `{"format":%d,"problems":{"p":{"data":{"digest":"d"},"matrix":{},"test":3}},`+

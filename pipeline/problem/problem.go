@@ -71,12 +71,12 @@ func openBy(read reader, p schemas.Problem, file string) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.class, o.rows, o.summary = law.Spec(&o.spec, found.matrix), found.rows, found.summarize()
-	if o.rows == nil {
+	o.class, o.summary = law.Spec(&o.spec, found.matrix), found.summarize()
+	if found.rows == nil {
 		o.openLaw()
 		return o, nil
 	}
-	o.drawFrom(o.rows)
+	o.drawFrom(found.rows)
 	o.exact = &law.Points{}
 	o.view = adversary.NewView(&o.spec, "")
 	return o, nil

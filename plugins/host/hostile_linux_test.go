@@ -51,7 +51,9 @@ var acts = []struct {
 	{"open the terminal", sandbox.Files, func(victim) error { return open("/dev/tty", os.O_RDWR) }},
 	{"change the mode of a file", sandbox.Syscalls, func(v victim) error { return os.Chmod(v.Secret, 0o777) }},
 	{"change the owner of a file", sandbox.Syscalls, func(v victim) error { return os.Chown(v.Secret, os.Getuid(), -1) }},
-	{"change the times of a file", sandbox.Syscalls, func(v victim) error { return os.Chtimes(v.Secret, time.Now(), time.Now()) }},
+	{"change the times of a file", sandbox.Syscalls, func(v victim) error {
+		return os.Chtimes(v.Secret, time.Now(), time.Now())
+	}},
 	{"change the flags of a file", sandbox.Syscalls, func(victim) error {
 		f, err := os.Open(os.Args[0])
 		if err != nil {
