@@ -168,6 +168,23 @@ func eliminate(q [][]*big.Rat) bool {
 	return true
 }
 
+// Two rows nearer to each other by five orders of magnitude than the others: about the mean of all
+// rows a search would end too early.
+func TestHullMarginOfNearRows(t *testing.T) {
+	rows := []float64{
+		-0.5, 1, 1,
+		5.500968633517442e-08, 0, 1.2838541170347908e-86,
+		-2.4388977979591285e-50, 1, -1.5005084951609277e-24,
+		9.401319101901817e-143, -1.1912959588128543e-49, -0.2784927494508927,
+		-1.1923675656524274e-05, 5.530473496297874e-146, -2.490978871739699e-10,
+	}
+	r := marginOf(t, rows, 3)
+	if want, _ := exactMargin(rows, 3).Float64(); !(r.Lower*r.Lower <= want && want <= r.Upper*r.Upper) ||
+		r.Upper-r.Lower > 1e-6*r.Upper {
+		t.Errorf("%v, want %v", r, math.Sqrt(want))
+	}
+}
+
 // The bracket holds exactly, and is narrow, whatever the points: on a small grid many of them
 // coincide or are affinely dependent.
 func TestHullMarginAgainstExact(t *testing.T) {

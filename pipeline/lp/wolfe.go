@@ -19,9 +19,11 @@ type nearest struct {
 	weight []float64 // at least 0, of sum 1 up to rounding
 	height []float64 // scratch: <p, v_g - v_f>
 
-	// factor is of the matrix 1 + <v_g - v_f, v_h - v_f>, g and h active, which is regular for
-	// affinely independent rows.
+	// factor is of the matrix c + <v_g - v_f, v_h - v_f>, g and h active, which is regular for
+	// affinely independent rows and c > 0; c is the square of the least |v_g - v_f|, so that no
+	// product is small beside it.
 	factor triangle
+	c      float64
 }
 
 // tolerance is the relative gap between |p|^2 and the lowest <p, v_g - v_f> at which a search ends;
@@ -74,6 +76,10 @@ func (s *nearest) start() {
 			first, least = g, d
 		}
 	}
+	s.c = least
+	if !(least > tolerance*tolerance) {
+		s.c = 1
+	}
 	s.enter(first)
 	s.weight[0] = 1
 }
@@ -107,9 +113,9 @@ func (s *nearest) lowest() (row int, squared float64) {
 func (s *nearest) enter(g int) bool {
 	row := make([]float64, len(s.active)+1)
 	for i, a := range s.active {
-		row[i] = 1 + s.product(a, g)
+		row[i] = s.c + s.product(a, g)
 	}
-	row[len(s.active)] = 1 + s.product(g, g)
+	row[len(s.active)] = s.c + s.product(g, g)
 	if !s.factor.add(row) {
 		return false
 	}
