@@ -102,7 +102,24 @@ func chooseLooks(
 
 // leastRanks returns the count trials of least rank that have an outcome.
 func leastRanks(key trial.Key, points []estimate.Point, has func(ranked) bool, count int) []ranked {
-	best, limit := make([]ranked, 0, 2*count), uint64(math.MaxUint64)
+	total := 0.0
+	for _, p := range points {
+		total += float64(p.Consumed)
+	}
+	// Ranks are uniform: rarely are fewer than count so low, unless trials have no outcome.
+	if share := (float64(count) + 8*math.Sqrt(float64(count)) + 8) / total; share < 0.5 {
+		if best := ranksUpTo(uint64(math.Ldexp(share, 64)), key, points, has, count); len(best) == count {
+			return best
+		}
+	}
+	return ranksUpTo(math.MaxUint64, key, points, has, count)
+}
+
+// ranksUpTo returns the count trials of least rank that have an outcome, or all up to the limit.
+func ranksUpTo(
+	limit uint64, key trial.Key, points []estimate.Point, has func(ranked) bool, count int,
+) []ranked {
+	best := make([]ranked, 0, 2*count)
 	cut := func() {
 		slices.SortFunc(best, ranked.compare)
 		best = best[:min(len(best), count)]
@@ -350,10 +367,7 @@ func (x *lookedCell) cut(trials []ranked) (blocks []*rerunBlock) {
 	})
 	var last *rerunBlock
 	for _, t := range trials {
-		most := min(blockTrials, x.SessionTrials(t.n))
-		if cost := x.cost[t.n]; cost > 0 && !x.interactive() {
-			most = max(1, int(min(float64(most), aimJob/cost)))
-		}
+		most := x.lookTrials(t.n)
 		if last != nil && last.n == t.n && len(last.picked) < most {
 			last.add(t.rep)
 			continue
@@ -362,6 +376,22 @@ func (x *lookedCell) cut(trials []ranked) (blocks []*rerunBlock) {
 		blocks = append(blocks, last)
 	}
 	return blocks
+}
+
+// lookTrials returns how many trials of a size are looked at in one job, at most.
+func (x *lookedCell) lookTrials(n int64) int {
+	// A look asks about points one by one, which trials share: a job of a thousand fast trials costs
+	// little more than one of a few.
+	const most = 1024
+	least := 1
+	if x.interactive() {
+		least = 64 // each job has round trips
+	}
+	count := float64(most)
+	if cost := x.cost[n]; cost > 0 {
+		count = min(count, aimJob/cost)
+	}
+	return min(max(least, int(count)), x.SessionTrials(n))
 }
 
 // lookAgain makes the second looks that are missing, as far as the budget goes.

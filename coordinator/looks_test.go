@@ -85,10 +85,31 @@ func TestChooseLooks(t *testing.T) {
 	if !slices.Equal(whole, all) {
 		t.Error("all trials, size by size, are not all trials")
 	}
-	known := func(r ranked) bool { return r.rep%2 == 0 }
-	for _, r := range chooseLooks(trial.Key{7}, points, known, 300, 3) {
-		if !known(r) {
-			t.Errorf("%+v has no outcome", r)
+	for _, every := range []int64{2, 10} {
+		known := func(r ranked) bool { return r.rep%every == 0 }
+		want := slices.DeleteFunc(slices.Clone(all), func(r ranked) bool { return !known(r) })
+		for _, count := range []int{1, 8, len(want)} {
+			got := chooseLooks(trial.Key{7}, points, known, count, 3)
+			if d := cmp.Diff(want[:count], got, cmp.AllowUnexported(ranked{})); d != "" {
+				t.Errorf("%d of those of every %d that have an outcome: %s", count, every, d)
+			}
+		}
+	}
+}
+
+// Trials of microseconds share a job by the thousand, slow ones do not.
+func TestLookTrials(t *testing.T) {
+	for _, c := range []struct {
+		cost        float64
+		interactive bool
+		want        int
+	}{{0, false, 1024}, {1e-6, false, 1024}, {1e-3, false, 250}, {10, false, 1}, {1e-3, true, 250}, {10, true, 64}} {
+		x := &lookedCell{cell: &cell{Cell: &trial.Cell{}}, cost: map[int64]float64{1: c.cost}}
+		if c.interactive {
+			x.Adversary = &schemas.Adversary{}
+		}
+		if got := x.lookTrials(1); got != c.want {
+			t.Errorf("trials of %g s, interactive %v: %d a job, want %d", c.cost, c.interactive, got, c.want)
 		}
 	}
 }
