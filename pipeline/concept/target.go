@@ -244,13 +244,7 @@ func (b *Box) Labels(x, y []float64) {
 		LabelEach(x, y, b.Label)
 		return
 	}
-	low, high := b.Low[0], b.High[0]
-	for i, v := range x[:len(y)] {
-		y[i] = 1
-		if v < low || v > high {
-			y[i] = -1
-		}
-	}
+	Range{b.Low[0], b.High[0]}.Labels(x, y)
 }
 
 // limit gives coordinate j, which must be whole, the ends of r, as far as they are inside; those of
