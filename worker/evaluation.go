@@ -47,7 +47,7 @@ type evaluation struct {
 	counts  []uint32   // of points in a step, by trial of the session
 	spans   []span     // of places, by trial of the group and step
 	order   []int32    // number of the point, by trial of the group and place; empty where drawn or shared
-	points  []float64  // by trial of the group and number, or those of all; empty where drawn, and for rows
+	points  []float64  // by trial of the group and number; empty where drawn or common, and for rows
 	y       []float64  // labels, by trial of the group and number, without decoys; empty for rows
 	answers []float64  // by trial of the group and place; empty where they are counted
 	wrong   []int      // number of wrong answers, by trial of the group, where they are counted
@@ -148,7 +148,7 @@ func (e *evaluation) resize(trials int) {
 		return
 	}
 	if e.common {
-		trials = 1
+		return
 	}
 	e.points = resized(e.points, trials*e.numbers*e.job.pop.Dim())
 }
@@ -234,8 +234,12 @@ func (e *evaluation) arranger(j int) *rand.PCG {
 func (e *evaluation) lay(i int, r *rand.PCG) {
 	if !e.rows {
 		e.begin(e.group[i], trial.Target, trial.TestPoints)
-		points, dim := e.pointsOf(i), e.job.pop.Dim()
-		e.job.drawer.Test(points[:e.scored*dim], part(e.y, i, e.scored), nil)
+		points, y, dim := e.pointsOf(i), part(e.y, i, e.scored), e.job.pop.Dim()
+		if e.common {
+			e.job.drawer.Test(nil, y, nil)
+		} else {
+			e.job.drawer.Test(points[:e.scored*dim], y, nil)
+		}
 		e.job.drawer.Decoys(r, points[e.scored*dim:])
 	}
 
@@ -253,7 +257,7 @@ func (e *evaluation) lay(i int, r *rand.PCG) {
 // pointsOf returns the points of trial i of the group, by number.
 func (e *evaluation) pointsOf(i int) []float64 {
 	if e.common {
-		return e.points
+		return e.job.pop.Points()
 	}
 	return part(e.points, i, e.numbers*e.job.pop.Dim())
 }
@@ -335,15 +339,21 @@ func (e *evaluation) draw(i, place int, to []float64) {
 
 // gather fills to with the points of the given numbers.
 func gather(to, points []float64, numbers []int32) {
-	if len(to) == len(numbers) {
+	switch dim := len(to) / max(len(numbers), 1); dim {
+	case 1:
 		for place, number := range numbers {
 			to[place] = points[number]
 		}
-		return
-	}
-	dim := len(to) / len(numbers)
-	for place, number := range numbers {
-		copy(to[place*dim:(place+1)*dim], points[int(number)*dim:])
+	case 2:
+		pairs, from := to[:2*len(numbers)], points
+		for place, number := range numbers {
+			pair := (*[2]float64)(from[2*int(number):])
+			pairs[2*place], pairs[2*place+1] = pair[0], pair[1]
+		}
+	default:
+		for place, number := range numbers {
+			copy(to[place*dim:(place+1)*dim], points[int(number)*dim:])
+		}
 	}
 }
 

@@ -77,12 +77,7 @@ func (h Row) Labels(x, out []float64) {
 }
 
 // label returns the label of point v.
-func (h Row) label(v float64) float64 {
-	if h[int(v)] == '1' {
-		return 1
-	}
-	return -1
-}
+func (h Row) label(v float64) float64 { return float64(2*int(h[int(v)]-'0') - 1) }
 
 // matrix is a class given by the labels of its hypotheses.
 type matrix struct {

@@ -3,6 +3,7 @@ package concept
 import (
 	"math"
 	"math/big"
+	"math/bits"
 )
 
 // Parities names the class of the parities of Dim bits.
@@ -37,7 +38,7 @@ var paritiesDefinition = Definition{
 }
 
 var parityTargets = Targets{
-	Random:    func(s Spec, _ int) Target { return &parityTarget{bits: make([]float64, s.Dim), random: true} },
+	Random:    func(s Spec, _ int) Target { return &parityTarget{Parity{Dim: s.Dim}, true} },
 	RandomDoc: "each bit belongs to it with probability 1/2",
 	Prior:     parityPrior,
 	Weight:    func(s Spec, _ int, _ uint64) float64 { return math.Ldexp(1, -s.Dim) },
@@ -61,12 +62,18 @@ type Parity struct {
 
 // Labels implements Hypothesis.
 func (p Parity) Labels(x, out []float64) {
+	var set [maxBits]uint8
+	size := 0
+	for left := p.Set; left != 0; left &= left - 1 {
+		set[size] = uint8(bits.TrailingZeros64(left))
+		size++
+	}
 	for i := range out {
-		odd := uint64(0) // in its lowest bit
-		for j, bit := range x[i*p.Dim : (i+1)*p.Dim] {
-			odd ^= p.Set >> j & uint64(bit)
+		point, odd := x[i*p.Dim:(i+1)*p.Dim], uint64(0)
+		for _, j := range set[:size] {
+			odd ^= math.Float64bits(point[j]) // of the number 1, which is plus, or 0
 		}
-		out[i] = float64(2*int(odd&1) - 1)
+		out[i] = math.Float64frombits(plus | (^odd&(1<<52))<<11)
 	}
 }
 

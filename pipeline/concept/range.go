@@ -26,18 +26,27 @@ func (r Range) Label(v float64) float64 {
 	return -1
 }
 
-// Labels implements Hypothesis. It has no branch on the points, which come in random order.
+// Labels implements Hypothesis.
 func (r Range) Labels(x, out []float64) {
-	const negative = 1 << 63
-	plus := math.Float64bits(1)
 	for i, v := range x[:len(out)] {
-		below, above := uint64(negative), uint64(negative)
-		if v >= r.Lo {
-			below = 0
-		}
-		if v <= r.Hi {
-			above = 0
-		}
-		out[i] = math.Float64frombits(plus | below | above)
+		out[i] = math.Float64frombits(plus | r.outside(v))
 	}
+}
+
+// Labels as bits: points come in random order, so that branches on them would be mispredicted.
+const (
+	plus     = 0x3ff << 52 // +1
+	negative = 1 << 63     // the sign
+)
+
+// outside returns negative for the points outside of r, and 0 for those inside.
+func (r Range) outside(v float64) uint64 {
+	below, above := uint64(negative), uint64(negative)
+	if v >= r.Lo {
+		below = 0
+	}
+	if v <= r.Hi {
+		above = 0
+	}
+	return below | above
 }

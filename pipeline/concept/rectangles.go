@@ -144,13 +144,11 @@ type Rectangle []Range
 func (h Rectangle) Labels(x, out []float64) {
 	d := len(h)
 	for i := range out {
-		out[i] = 1
+		outside := uint64(0)
 		for k, v := range x[i*d : (i+1)*d] {
-			if h[k].Label(v) < 0 {
-				out[i] = -1
-				break
-			}
+			outside |= h[k].outside(v)
 		}
+		out[i] = math.Float64frombits(plus | outside)
 	}
 }
 

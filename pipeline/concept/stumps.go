@@ -121,11 +121,15 @@ type Stump struct {
 
 // Labels implements Hypothesis.
 func (s Stump) Labels(x, out []float64) {
+	above := math.Float64bits(s.Above)
+	at := s.Axis
 	for i := range out {
-		out[i] = -s.Above
-		if x[i*s.Dim+s.Axis] >= s.T {
-			out[i] = s.Above
+		label := above ^ negative
+		if x[at] >= s.T { // a conditional move
+			label = above
 		}
+		out[i] = math.Float64frombits(label)
+		at += s.Dim
 	}
 }
 

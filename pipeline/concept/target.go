@@ -170,11 +170,7 @@ func Hypotheses(s Spec, most int) ([]string, error) {
 func fixed(s Spec, h Hypothesis) Target {
 	switch h := h.(type) {
 	case Parity:
-		t := &parityTarget{bits: make([]float64, h.Dim)}
-		for j := range t.bits {
-			t.bits[j] = float64(h.Set >> j & 1)
-		}
-		return t
+		return &parityTarget{Parity: h}
 	case Row:
 		return &rowTarget{row: h}
 	case Range:
@@ -203,14 +199,15 @@ func fixed(s Spec, h Hypothesis) Target {
 // axis-parallel box, or nothing. The ends are those of the present trial.
 type Box struct {
 	Low, High []float64
+	top       float64                    // of each coordinate of a point; 0: not known
 	law       func(b *Box, r *rand.Rand) // draws the ends; nil: they are the same in all trials
 }
 
 // wholeBox returns the box of all points of dim numbers 0..side-1.
 func wholeBox(dim int, side uint64) *Box {
-	b := &Box{Low: make([]float64, dim), High: make([]float64, dim)}
+	b := &Box{Low: make([]float64, dim), High: make([]float64, dim), top: float64(side - 1)}
 	for j := range b.High {
-		b.High[j] = float64(side - 1)
+		b.High[j] = b.top
 	}
 	return b
 }
@@ -240,11 +237,21 @@ func (b *Box) Label(x []float64) float64 {
 
 // Labels implements Target.
 func (b *Box) Labels(x, y []float64) {
-	if len(b.Low) > 1 {
-		LabelEach(x, y, b.Label)
-		return
+	dim := len(b.Low)
+	for i := range y {
+		y[i] = 1
 	}
-	Range{b.Low[0], b.High[0]}.Labels(x, y)
+	for j := range b.Low {
+		r := Range{b.Low[j], b.High[j]}
+		if b.top > 0 && r.Lo <= 0 && r.Hi >= b.top {
+			continue // this coordinate tells nothing
+		}
+		at := j
+		for i, label := range y {
+			y[i] = math.Float64frombits(math.Float64bits(label) | r.outside(x[at]))
+			at += dim
+		}
+	}
 }
 
 // limit gives coordinate j, which must be whole, the ends of r, as far as they are inside; those of
@@ -272,7 +279,7 @@ func (b *Box) require(c Conjunction) {
 
 // parityTarget is a parity of a set of coordinates.
 type parityTarget struct {
-	bits   []float64
+	Parity
 	random bool // anew in each trial, every set equally likely
 }
 
@@ -281,22 +288,18 @@ func (t *parityTarget) Begin(r *rand.Rand) {
 	if !t.random {
 		return
 	}
-	for j := range t.bits {
-		t.bits[j] = float64(r.Uint64() >> 63)
+	t.Set = 0
+	for j := range t.Dim {
+		t.Set |= r.Uint64() >> 63 << j
 	}
 }
 
 // Label implements Target.
 func (t *parityTarget) Label(x []float64) float64 {
-	ones := 0.0
-	for j, v := range x {
-		ones += float64(v * t.bits[j])
-	}
-	return float64(2*(int(ones)&1) - 1)
+	var y [1]float64
+	t.Labels(x, y[:])
+	return y[0]
 }
-
-// Labels implements Target.
-func (t *parityTarget) Labels(x, y []float64) { LabelEach(x, y, t.Label) }
 
 // rowTarget is a row of a class matrix.
 type rowTarget struct {

@@ -254,6 +254,10 @@ func (p *Problem) Population() (x []float64, dim int) {
 	return p.rows.X, p.class.Dim
 }
 
+// Points returns the points of a law whose errors are exact, row-major and in order. They are shared:
+// do not write to them.
+func (p *Problem) Points() []float64 { return p.exact.X }
+
 // Table returns the rows of the data of OpenShared, without their labels, as an Arrow file with one
 // column "x" in memory. It is nil for a law, for rows in disguise, and before Seal. It belongs to p.
 func (p *Problem) Table() *dataset.Memory {

@@ -15,13 +15,40 @@ import (
 // strata returns, for each of m strata of 0..x-1, the points that it draws, each as often as it is
 // likely.
 func strata(x, m uint64) [][]uint64 {
-	all := make([][]uint64, m)
+	all, parts := make([][]uint64, m), newParts(x, int(m))
 	for i := range all {
 		for u := range x {
-			all[i] = append(all[i], quotient(uint64(i), x, u, m))
+			all[i] = append(all[i], uint64(parts.number(i, u)))
 		}
 	}
 	return all
+}
+
+// Division in floating point gives the whole quotient, at the ends of the parts too, as long as its
+// numbers are small.
+func TestParts(t *testing.T) {
+	r, small := rand.New(rand.NewPCG(3, 4)), 0
+	for range 200_000 {
+		x, m := 1+r.Uint64N(1<<(1+r.IntN(40))), 1+r.IntN(1<<(1+r.IntN(20)))
+		p, i, u := newParts(x, m), r.IntN(m), r.Uint64N(x)
+		if p.small {
+			small++
+		}
+		// The last number below a multiple of m, and that multiple.
+		last := (uint64(i)*x+u)/uint64(m)*uint64(m) - 1
+		for _, v := range []uint64{uint64(i)*x + u, last, last + 1} {
+			if v >= uint64(m)*x {
+				continue // below 0
+			}
+			got, want := p.number(int(v/x), v%x), v/uint64(m)
+			if got != float64(want) {
+				t.Fatalf("%d by %d (X %d) is %v, want %d", v, m, x, got, want)
+			}
+		}
+	}
+	if small == 0 || small == 200_000 {
+		t.Errorf("%d of 200,000 are small", small)
+	}
 }
 
 // By enumeration: together the strata are the law, so that the mean loss is unbiased for any loss,

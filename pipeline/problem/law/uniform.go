@@ -44,7 +44,7 @@ func (s *uniformSampler) Target() concept.Target { return s.target }
 
 func (s *uniformSampler) Draw(r *rand.Rand, x, y []float64) {
 	for i := range x {
-		x[i] = float64(r.Uint64N(s.side))
+		x[i] = float64(int64(below(r, s.side)))
 	}
 	s.target.Labels(x, y)
 }
@@ -68,14 +68,19 @@ func latticeDesign(p *schemas.Problem) Design {
 func (s *uniformSampler) DrawEvaluation(r *rand.Rand, from, m int, x, y []float64) {
 	switch {
 	case s.design == Strata:
+		parts := newParts(s.side, m)
 		for i := range y {
-			x[i] = s.inPart(r, from+i, m)
+			x[i] = parts.draw(r, from+i)
 		}
 	case s.design == Grid:
 		k := gridSide(m)
+		parts := newParts(s.side, k)
+		row, column := from/k, from%k
 		for i := range y {
-			x[2*i] = s.inPart(r, (from+i)/k, k)
-			x[2*i+1] = s.inPart(r, (from+i)%k, k)
+			x[2*i], x[2*i+1] = parts.draw(r, row), parts.draw(r, column)
+			if column++; column == k {
+				row, column = row+1, 0
+			}
 		}
 	case s.side == 2:
 		drawBits(r, s.dim, x)
@@ -86,10 +91,34 @@ func (s *uniformSampler) DrawEvaluation(r *rand.Rand, from, m int, x, y []float6
 	s.target.Labels(x, y)
 }
 
-// inPart returns a number from part i of m: the quotient by m of a uniform number in [i X, (i+1) X).
-// Those of all parts together are each quotient, 0..X-1, m times.
-func (s *uniformSampler) inPart(r *rand.Rand, i, m int) float64 {
-	return float64(quotient(uint64(i), s.side, r.Uint64N(s.side), uint64(m)))
+// below returns r.Uint64N(n), inlined for powers of two.
+func below(r *rand.Rand, n uint64) uint64 {
+	if n&(n-1) == 0 {
+		return r.Uint64() & (n - 1)
+	}
+	return r.Uint64N(n)
+}
+
+// parts cuts the numbers 0..side-1 into m parts of equal mass.
+type parts struct {
+	side, m uint64
+	small   bool // all numbers of its divisions are below 2^52
+}
+
+func newParts(side uint64, m int) parts { return parts{side, uint64(m), uint64(m) < 1<<52/side} }
+
+// draw returns a number from part i.
+func (p *parts) draw(r *rand.Rand, i int) float64 { return p.number(i, below(r, p.side)) }
+
+// number returns the number of part i that belongs to u, a uniform number below X: the quotient by m
+// of i X + u. Those of all parts and all u together are each number, 0..X-1, m times.
+func (p *parts) number(i int, u uint64) float64 {
+	if p.small {
+		// Rounding cannot reach the next whole number, which is 1/m away or more: half a unit in the
+		// last place of the quotient is less.
+		return float64(int64(float64(int64(uint64(i)*p.side+u)) / float64(int64(p.m))))
+	}
+	return float64(int64(quotient(uint64(i), p.side, u, p.m)))
 }
 
 // quotient returns the quotient of i x + u by m, where i < m and u < x.
