@@ -52,17 +52,23 @@ func (l Linear) Label(x []float64) float64 {
 	for i, w := range l.W {
 		s += float64(w * x[i])
 	}
+	label := uint64(plus | negative)
 	if s >= 0 {
-		return 1
+		label = plus
 	}
-	return -1
+	return math.Float64frombits(label)
 }
 
 // Begin draws the normal W uniformly from the unit sphere: as a Target, a Linear is random.
 func (l *Linear) Begin(r *rand.Rand) { Direction(r, l.W) }
 
 // Labels implements Hypothesis.
-func (l Linear) Labels(x, out []float64) { LabelEach(x, out, l.Label) }
+func (l Linear) Labels(x, out []float64) {
+	d := len(l.W)
+	for i := range out {
+		out[i] = l.Label(x[i*d : (i+1)*d])
+	}
+}
 
 // halfspace is the class of all Linear in one dimension.
 type halfspace struct{ dim int }
