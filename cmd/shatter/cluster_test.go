@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -203,6 +204,10 @@ func TestMisfits(t *testing.T) {
 	ca, creds := filepath.Join(c.dir, "ca.pem"), filepath.Join(c.dir, "submitter.creds")
 	otherCA, foreign := filepath.Join(other.dir, "ca.pem"), filepath.Join(other.dir, "submitter.creds")
 	stale, key, _ := certificate(t, time.Now().Add(-time.Minute))
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	expired, err := newServer(t.TempDir(), func(o *server.Options) {
 		pair, err := tls.LoadX509KeyPair(stale, key)
 		if err != nil {
@@ -241,6 +246,10 @@ func TestMisfits(t *testing.T) {
 			[]string{"unknown authority", "--tls-ca"}},
 		{"no authority", []string{"sweeps", "--server", c.url, "--creds", creds},
 			[]string{"unknown authority", "--tls-ca"}},
+		{"endless authority", []string{"sweeps", "--server", c.url, "--tls-ca", "/dev/zero", "--creds", creds},
+			[]string{"open /dev/zero: it is a device", "files of TLS"}},
+		{"piped certificate", []string{"sweeps", "--server", c.url, "--tls-ca", ca, "--tls-cert", pipe, "--tls-key", pipe},
+			[]string{"it is a named pipe", "files of TLS"}},
 		{"another name", append([]string{"sweeps"}, other.as("submitter")...),
 			[]string{"certificate of the NATS server is for another name", "localhost, 127.0.0.1", "--host"}},
 		{"expired certificate", []string{"sweeps", "--server", expired.ClientURL(), "--tls-ca", stale},

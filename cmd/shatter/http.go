@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -165,7 +166,8 @@ func (f *logFlags) logFile(path string) (*slog.Logger, func() error, error) {
 		}
 		return log, func() error { return nil }, err
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	const flag = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK // a named pipe may have no reader
+	file, err := os.OpenFile(path, flag, 0o666)
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("--log %s: the file cannot be written (%w); choose another", path, err)}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/plugins/python"
 )
 
@@ -32,12 +33,15 @@ interpreter.`,
 	return c
 }
 
+// maxPython bounds a file of Python, in bytes.
+const maxPython = 16 << 20
+
 // buildPython packs the Python files at the paths into the program out; "": beside the first, without
 // its ending.
 func buildPython(paths []string, out string) error {
 	files := make([]python.File, len(paths))
 	for i, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := disk.ReadFile(path, maxPython)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 )
@@ -110,11 +111,11 @@ func (f *serveFlags) tls() (*tls.Config, error) {
 		return nil, usageError{errors.New("--tls-cert and --tls-key belong together: give both")}
 	}
 	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		pair, err := bus.TLS{Cert: f.tlsCert, Key: f.tlsKey}.Certificate()
 		return &pair, err
 	}
 	if _, err := load(nil); err != nil {
-		return nil, usageError{fmt.Errorf("--tls-cert %q, --tls-key %q: %w", f.tlsCert, f.tlsKey, err)}
+		return nil, usageError{fmt.Errorf("--tls-cert, --tls-key: %w", err)}
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: load}, nil
 }

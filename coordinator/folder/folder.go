@@ -266,7 +266,7 @@ func setAside(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if lock, err := os.Open(filepath.Join(dir, "ledger", "lock")); err == nil {
+	if lock, _, err := disk.Open(filepath.Join(dir, "ledger", "lock")); err == nil {
 		defer lock.Close()
 		switch err := disk.TryLock(lock, disk.Exclusive); {
 		case errors.Is(err, disk.ErrLocked):

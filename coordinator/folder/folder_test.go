@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -127,6 +128,15 @@ func TestFolderInUse(t *testing.T) {
 	defer f.Close()
 	if _, err := os.Stat(dir + ".1"); err != nil {
 		t.Error(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir+".1", "ledger", "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir+".1", "ledger", "pipe"), filepath.Join(dir+".1", "ledger", "lock")); err != nil {
+		t.Fatal(err)
+	}
+	if err := setAside(dir + ".1"); err != nil {
+		t.Errorf("a folder with a pipe for its lock: %v", err)
 	}
 }
 

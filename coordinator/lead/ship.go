@@ -151,7 +151,7 @@ func folderFiles(dir string) (names []string, err error) {
 // replace ships a file part by part, but for parts that are what was shipped.
 func (s *shipper) replace(ctx context.Context, f *File) error {
 	path := filepath.Join(s.dir, filepath.FromSlash(f.Name))
-	file, err := os.Open(path)
+	file, _, err := disk.Open(path)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *shipper) replace(ctx context.Context, f *File) error {
 // extend ships what a file of the ledger has beyond its parts, up to its last whole frame. Parts at
 // the end that are smaller than what is new become one with it, so that they stay few.
 func (s *shipper) extend(ctx context.Context, f *File) error {
-	file, err := os.Open(filepath.Join(s.dir, filepath.FromSlash(f.Name)))
+	file, _, err := disk.Open(filepath.Join(s.dir, filepath.FromSlash(f.Name)))
 	if err != nil {
 		return err
 	}
@@ -299,7 +299,7 @@ func addOutcomes(ctx context.Context, conn *bus.Conn, dir, id string, parts []Pa
 
 // samePrefix returns how many of the parts the file at path begins with.
 func samePrefix(path string, parts []Part) int {
-	file, err := os.Open(path)
+	file, _, err := disk.Open(path)
 	if err != nil {
 		return 0
 	}

@@ -45,23 +45,6 @@ type Options struct {
 	Dialer nats.CustomDialer // makes the connection, in simulations; nil: sockets
 }
 
-// TLS names the PEM files of an encrypted connection. The zero value takes the authorities that this
-// machine trusts, where the server encrypts.
-type TLS struct {
-	CA        string // of the authority that has signed the server's certificate; not empty: no connection without TLS
-	Cert, Key string // of this party's own certificate, where the server wants one
-}
-
-func (t TLS) options() (list []nats.Option) {
-	if t.CA != "" {
-		list = append(list, nats.RootCAs(t.CA))
-	}
-	if t.Cert != "" || t.Key != "" {
-		list = append(list, nats.ClientCert(t.Cert, t.Key))
-	}
-	return list
-}
-
 func (o Options) logger() *slog.Logger {
 	if o.Log == nil {
 		return slog.New(slog.DiscardHandler)

@@ -245,18 +245,14 @@ func (h holding) open() (r readerCloser, size int64, err error) {
 	if h.path == "" {
 		return inMemory{bytes.NewReader(h.data)}, int64(len(h.data)), nil
 	}
-	f, err := os.Open(h.path)
+	f, size, err := disk.Open(h.path)
 	if err != nil {
 		return nil, 0, err
 	}
 	if h.size > 0 {
 		return fileRange{io.NewSectionReader(f, h.at, h.size), f}, h.size, nil
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
+	return f, size, nil
 }
 
 // describe verifies that the content has a digest, and returns its manifest.
@@ -274,7 +270,7 @@ func (h holding) describe(digest string) (m manifest, err error) {
 
 // verify returns an error unless the file at path has a digest.
 func verify(path, digest string) error {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return err
 	}
@@ -297,7 +293,7 @@ func (h holding) bytes(digest string) ([]byte, error) {
 		if info.Size() > MaxBytes {
 			return nil, tooLarge(info.Size())
 		}
-		if data, err = os.ReadFile(h.path); err != nil {
+		if data, err = disk.ReadFile(h.path, MaxBytes); err != nil {
 			return nil, err
 		}
 	}

@@ -56,7 +56,7 @@ func (c *Conn) fetchFile(ctx context.Context, digest, path string) error {
 // rename or remove the file.
 func openLocked(ctx context.Context, path string) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if errors.Is(err, os.ErrPermission) { // it is about to be renamed, or was left so
 			if err = os.Chmod(path, 0o600); err == nil || errors.Is(err, os.ErrNotExist) {
 				continue
@@ -65,11 +65,11 @@ func openLocked(ctx context.Context, path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := disk.Lock(ctx, f, disk.Exclusive); err != nil {
+		if err := disk.Lock(ctx, f.File, disk.Exclusive); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		if same(f, path) {
-			return f, nil
+		if same(f.File, path) {
+			return f.File, nil
 		}
 		f.Close()
 	}

@@ -84,7 +84,7 @@ func (fc *FileCache) Open(ctx context.Context, c *Conn, digest string) (*CachedF
 
 // openCached opens a file and takes a shared lock, which keeps Trim away.
 func openCached(ctx context.Context, path string) (*os.File, error) {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (fc *FileCache) trim(most int64) error {
 
 // removeUnlocked removes a file unless somebody has it open.
 func removeUnlocked(path string) (removed bool, err error) {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return true, nil
 	}

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // PutRange makes a range of the file at path, of size bytes from offset at on, available to FetchPrivate,
@@ -24,7 +25,7 @@ func (c *Conn) PutRange(ctx context.Context, path string, at, size int64) (diges
 }
 
 func readRange(path string, at, size int64) (data []byte, err error) {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,9 @@ const enoughRows = 1 << 14
 // extension of the files of a cache.
 const extension = ".trials"
 
+// mostEntry bounds an entry that is read, in bytes: some ten million trials of one cell.
+const mostEntry = 1 << 30
+
 // patience is the time for which a writer waits for others.
 const patience = 10 * time.Second
 
@@ -123,7 +126,7 @@ type entry struct {
 
 // load reads a file. Where k is not nil, frames of other cells and seeds count as damaged.
 func (c *Cache) load(path string, k *Key) (*entry, error) {
-	b, err := os.ReadFile(path)
+	b, err := disk.ReadFile(path, mostEntry)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &entry{}, nil
 	}
@@ -333,7 +336,7 @@ func (a *adding) flush(b *ledger.Batch) error {
 // appendTo appends to a file of a known size. After an error the file is as it was, as far as the
 // disk allows.
 func appendTo(path string, size int64, frames [][]byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -362,7 +365,8 @@ func (c *Cache) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 func (c *Cache) openLock() (*os.File, error) {
-	return os.OpenFile(filepath.Join(c.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := disk.OpenFile(filepath.Join(c.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	return f.File, err
 }
 
 // Entry describes one file of a cache.

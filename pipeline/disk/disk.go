@@ -73,33 +73,52 @@ func Lock(ctx context.Context, f *os.File, kind Kind) error {
 // file, such as a named pipe, whose reader would wait, or a device, which has no end. The size is that
 // of now: read no more, as a file may grow while it is read.
 func Open(path string) (f *os.File, size int64, err error) {
-	// A named pipe without a writer would keep open itself waiting.
-	f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	f, info, err := open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s; a regular file is needed", kindOf(info))}
-	}
-	if err != nil {
-		_ = f.Close() // nothing was written
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
 }
 
-// kindOf says what is no regular file.
-func kindOf(info fs.FileInfo) string {
+// open opens a regular file as os.OpenFile does. One that may be written to is no link either, which
+// could lead out of a folder that somebody else has made.
+func open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	flag |= unix.O_NONBLOCK // a named pipe without a writer would keep open itself waiting
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		flag |= unix.O_NOFOLLOW
+	}
+	f, err := os.OpenFile(path, flag, perm)
+	if err != nil {
+		if link, e := os.Lstat(path); e == nil && errors.Is(err, unix.ELOOP) {
+			err = irregular("open", path, link)
+		}
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = irregular("open", path, info)
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// irregular returns the error that says what is no regular file.
+func irregular(op, path string, info fs.FileInfo) error {
+	kind := "a device"
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		return "a folder"
+		kind = "a folder"
 	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
+		kind = "a named pipe"
 	case mode&fs.ModeSocket != 0:
-		return "a socket"
+		kind = "a socket"
+	case mode&fs.ModeSymlink != 0:
+		kind = "a symbolic link"
 	}
-	return "a device"
+	return &fs.PathError{Op: op, Path: path, Err: fmt.Errorf("it is %s; a regular file is needed", kind)}
 }
 
 // ReadFile reads the file that Open opens. It refuses one of more than most bytes.
@@ -148,17 +167,18 @@ func WriteBeside(path string, write func(io.Writer) error) error {
 }
 
 func writeBeside(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	f, err := OpenFile(beside(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	const replaced = fs.ModeType &^ fs.ModeSymlink // no device, even if this process might remove it
+	if info, err := os.Lstat(path); err == nil && info.Mode()&replaced != 0 {
+		return irregular("write", path, info)
+	}
+	if err := RemoveBeside(path); err != nil { // what was left there, or a link to another file
+		return err
+	}
+	f, err := OpenFile(beside(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	if mode == 0o600 { // it may have been there
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = write(f)
-	}
-	if err == nil {
+	if err = write(f); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {

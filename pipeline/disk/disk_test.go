@@ -17,7 +17,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-func open(t *testing.T, path string) *os.File {
+func openLock(t *testing.T, path string) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,7 +29,7 @@ func open(t *testing.T, path string) *os.File {
 
 func TestTryLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	a, b, c := open(t, path), open(t, path), open(t, path)
+	a, b, c := openLock(t, path), openLock(t, path), openLock(t, path)
 	if err := errors.Join(TryLock(a, Shared), TryLock(b, Shared)); err != nil {
 		t.Error("shared:", err)
 	}
@@ -41,7 +41,7 @@ func TestTryLock(t *testing.T) {
 	if err := TryLock(c, Exclusive); err != nil {
 		t.Error("exclusive alone:", err)
 	}
-	if err := TryLock(open(t, path), Shared); !errors.Is(err, ErrLocked) {
+	if err := TryLock(openLock(t, path), Shared); !errors.Is(err, ErrLocked) {
 		t.Error("shared beside exclusive:", err)
 	}
 	c.Close()
@@ -54,7 +54,7 @@ func TestTryLock(t *testing.T) {
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	synctest.Test(t, func(t *testing.T) {
-		holder, waiter := open(t, path), open(t, path)
+		holder, waiter := openLock(t, path), openLock(t, path)
 		if err := Lock(t.Context(), holder, Exclusive); err != nil {
 			t.Fatal(err)
 		}
@@ -72,6 +72,40 @@ func TestLock(t *testing.T) {
 			t.Error("given back:", err)
 		}
 	})
+}
+
+// What is written to is a regular file, and nothing that somebody has put into its place.
+func TestWritesRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(
+		os.WriteFile(path("other"), []byte("other"), 0o600),
+		os.Symlink("other", path("link")), os.Symlink("other", path("file.new")), os.Link(path("other"), path("twin.new")),
+		syscall.Mkfifo(path("pipe"), 0o600), syscall.Mkfifo(path("piped.new"), 0o600),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"link": "a symbolic link", "pipe": "a named pipe", ".": "is a directory"} {
+		f, err := OpenFile(path(name), os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("opened %s: %v, %v, want %q", name, f, err, want)
+		}
+	}
+	for _, name := range []string{"file", "twin", "piped", "link"} {
+		if err := WriteFile(path(name), Bytes([]byte("new"))); err != nil || testkit.ReadFile(t, path(name)) != "new" {
+			t.Errorf("%s: %v, %q", name, err, testkit.ReadFile(t, path(name)))
+		}
+	}
+	if text := testkit.ReadFile(t, path("other")); text != "other" {
+		t.Errorf("another file was changed: %q", text)
+	}
+	if err := WriteFile(path("pipe"), Bytes(nil)); err == nil || !strings.Contains(err.Error(), "it is a named pipe") {
+		t.Errorf("a pipe was replaced: %v", err)
+	}
+	if left, _ := Glob(dir, "*.new"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }
 
 func TestWriteFile(t *testing.T) {
@@ -115,7 +149,7 @@ func TestGlob(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	path := open(t, filepath.Join(dir, "a.log")).Name()
+	path := openLock(t, filepath.Join(dir, "a.log")).Name()
 	if got, err := Glob(dir, "*.log"); err != nil || !slices.Equal(got, []string{path}) {
 		t.Errorf("%v, %v", got, err)
 	}

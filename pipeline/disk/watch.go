@@ -43,9 +43,10 @@ func tell(step Step, path string) error {
 // A File is an open file whose writes and syncs a Watch is told of.
 type File struct{ *os.File }
 
-// OpenFile opens a file as os.OpenFile does.
+// OpenFile opens a file as os.OpenFile does, if it is a regular one, as Open does. To be written to, it
+// must be no symbolic link either.
 func OpenFile(path string, flag int, perm os.FileMode) (File, error) {
-	f, err := os.OpenFile(path, flag, perm)
+	f, _, err := open(path, flag, perm)
 	return File{f}, err
 }
 

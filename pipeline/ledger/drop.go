@@ -3,7 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
@@ -15,7 +14,7 @@ func (l *Ledger) Drop(match func(*Batch) bool) error {
 	defer l.lockAll()()
 	err := l.broken
 	for i := 0; i < len(l.files) && err == nil; i++ {
-		err = l.dropFrom(l.files[i].f.Name(), match)
+		err = l.dropFrom(l.files[i], match)
 	}
 	l.closeFiles()
 	if _, e := l.load(); e != nil {
@@ -29,9 +28,9 @@ func (l *Ledger) Drop(match func(*Batch) bool) error {
 }
 
 // dropFrom rewrites one file without the messages that match.
-func (l *Ledger) dropFrom(path string, match func(*Batch) bool) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
+func (l *Ledger) dropFrom(file *logFile, match func(*Batch) bool) error {
+	path, b := file.f.Name(), make([]byte, file.size)
+	if _, err := file.f.ReadAt(b, 0); err != nil {
 		return err
 	}
 	kept := make([]byte, 0, len(b))

@@ -27,6 +27,9 @@ import (
 // maxFile is the size in bytes that no file of the log exceeds, unless a single message does.
 const maxFile = 64 << 20
 
+// mostFile bounds a file of a log that is read, in bytes.
+const mostFile = 2 * maxFile
+
 // ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged,
 // breaks a rule of Batch, or belongs to another sweep. Sending it again does not help.
 var ErrMessage = errors.New("result refused")

@@ -47,7 +47,7 @@ const lockPatience = 100 * time.Millisecond
 
 // InUse reports whether a process has opened the ledger in the folder dir, and not by Read.
 func InUse(dir string) (bool, error) {
-	f, err := os.Open(filepath.Join(dir, "lock"))
+	f, _, err := disk.Open(filepath.Join(dir, "lock"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -63,10 +63,11 @@ func InUse(dir string) (bool, error) {
 
 // takeLock locks the file "lock" of the folder, in which the holder leaves its name.
 func takeLock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := disk.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
+	f := file.File
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
 	if err := disk.Lock(ctx, f, disk.Exclusive); err != nil {
@@ -156,6 +157,9 @@ func (l *Ledger) openFiles() error {
 		info, err := f.Stat()
 		if err != nil {
 			return err
+		}
+		if info.Size() > mostFile {
+			return fmt.Errorf("read %q: it has %d bytes, more than %d: it is damaged", path, info.Size(), mostFile)
 		}
 		l.files[len(l.files)-1].size = info.Size()
 	}

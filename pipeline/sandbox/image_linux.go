@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // ownFile is the program that this process runs.
@@ -167,7 +169,7 @@ func (c *copyCache) get(path string, info os.FileInfo) (*sealed, error) {
 
 // seal copies a file into memory that nobody can change, and computes its digest.
 func seal(path string) (*sealed, error) {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

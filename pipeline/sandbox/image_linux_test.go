@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
@@ -77,6 +78,20 @@ func TestReplacedScript(t *testing.T) {
 	var changed *ChangedError
 	if _, err := openImage(path, digest); !errors.As(err, &changed) {
 		t.Error(err)
+	}
+}
+
+// A named pipe is waited for neither as a program nor as a script's interpreter.
+func TestPipes(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if words := firstLineOf(pipe); words != nil {
+		t.Errorf("its first line is %q", words)
+	}
+	if _, err := seal(pipe); err == nil || !strings.Contains(err.Error(), "it is a named pipe") {
+		t.Errorf("sealed: %v", err)
 	}
 }
 

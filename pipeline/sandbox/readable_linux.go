@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // system lists what every program may read and execute: libraries, what they look at when they are
@@ -110,7 +112,7 @@ func takesDescriptor(words []string) bool {
 
 // firstLineOf returns the first line of the file at path, as firstLine does.
 func firstLineOf(path string) []string {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -138,7 +137,7 @@ func (c *Cluster) takeCertificates(o Options) error {
 	}
 	var texts [3][]byte
 	for i, path := range []string{o.TLS.Cert, o.TLS.Key, o.TLS.CA} {
-		text, err := os.ReadFile(path)
+		text, err := bus.ReadPEM(path)
 		if err != nil {
 			return &InputError{err.Error()}
 		}
