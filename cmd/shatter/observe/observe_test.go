@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -184,6 +185,78 @@ func TestHealth(t *testing.T) {
 	is("/healthz", 503, "not healthy: it hangs\n")
 	is("/readyz", 200, "ready\n")
 	is("/metrics", 200, `shatter_worker_jobs_total{end="done"} 1`)
+}
+
+// Whoever holds many connections keeps nobody from asking, and takes few descriptors.
+func TestManyConnections(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 3 * mostConns {
+		held, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		if _, err := io.WriteString(held, "GET /healthz HTTP/1.1\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	for range 8 {
+		r, err := client.Get(s.URL + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Error(r.Status)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.conns) > mostConns {
+		t.Errorf("%d connections are open, %d are the most", len(s.conns), mostConns)
+	}
+}
+
+// An unread is the answer to a client that does not read it.
+type unread struct {
+	header         http.Header
+	writes, closed chan struct{}
+}
+
+func (u unread) Header() http.Header { return u.header }
+func (u unread) WriteHeader(int)     {}
+func (u unread) Write(b []byte) (int, error) {
+	u.writes <- struct{}{}
+	<-u.closed
+	return len(b), nil
+}
+
+// However many clients do not read their answers, there is one for others.
+func TestUnreadAnswers(t *testing.T) {
+	s := &Server{}
+	s.Watch(Checks{}, Registry(everything(1)))
+	h := s.handler()
+	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	w := unread{writes: make(chan struct{}), closed: make(chan struct{})}
+	var clients sync.WaitGroup
+	for range mostAsking {
+		clients.Go(func() {
+			h.ServeHTTP(unread{http.Header{}, w.writes, w.closed}, request)
+		})
+		<-w.writes
+	}
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, request)
+	if answer.Code != http.StatusOK {
+		t.Errorf("%d: %.100q", answer.Code, answer.Body)
+	}
+	close(w.closed)
+	clients.Wait()
 }
 
 // names returns the names of all metrics of Shatter's own; a histogram's are those of its series.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -25,7 +27,13 @@ type Server struct {
 	mu      sync.Mutex
 	checks  Checks
 	metrics http.Handler
+	conns   []net.Conn // that are open, the one that was heard of last at the end
 }
+
+const (
+	mostConns  = 64 // that are open: the process needs descriptors for other things
+	mostAsking = 4  // requests for metrics that are being answered
+)
 
 // Checks say how the process is: "" where all is well, or else in words what is wrong. They must not
 // wait for anything.
@@ -66,12 +74,29 @@ func Listen(address string, public bool) (*Server, error) {
 	s.http = http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ConnState: s.track, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	go func() {
 		defer close(s.ended)
 		_ = s.http.Serve(l) // it ends with Close
 	}()
 	return s, nil
+}
+
+// track keeps the open connections few: a new one closes the one that was not heard of for longest, so
+// that whoever holds many keeps nobody from asking.
+func (s *Server) track(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = slices.DeleteFunc(s.conns, func(open net.Conn) bool { return open == c })
+	if state == http.StateClosed {
+		return
+	}
+	s.conns = append(s.conns, c)
+	if len(s.conns) > mostConns {
+		s.conns[0].Close()
+		s.conns = slices.Delete(s.conns, 0, 1)
+	}
 }
 
 // handler answers requests.
@@ -105,7 +130,8 @@ func (s *Server) Watch(c Checks, r *prometheus.Registry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.checks = c
-	s.metrics = promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	metrics := promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: mostAsking})
+	s.metrics = http.TimeoutHandler(metrics, 20*time.Second, "") // a client that does not read is no request in flight
 }
 
 func (s *Server) now() Checks {
