@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -105,8 +106,8 @@ func (f *clusterFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(f), "dir", "", "folder of the cluster (default $"+clusterVariable+", or this one)")
 }
 
-func (f clusterFlag) open() (*authority.Cluster, error) {
-	cluster, err := authority.Open(cmp.Or(string(f), os.Getenv(clusterVariable), "."))
+func (f clusterFlag) open(ctx context.Context) (*authority.Cluster, error) {
+	cluster, err := authority.Open(ctx, cmp.Or(string(f), os.Getenv(clusterVariable), "."))
 	return cluster, blamed(err)
 }
 
@@ -148,10 +149,11 @@ func clusterIssueCommand(role bus.Role) *cobra.Command {
 		Short: "Issue credentials for a " + string(role),
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			cluster, err := dir.open()
+			cluster, err := dir.open(c.Context())
 			if err != nil {
 				return err
 			}
+			defer cluster.Close()
 			path, err := cluster.Issue(args[0], role, time.Duration(expires))
 			if err != nil {
 				return blamed(err)
@@ -178,10 +180,11 @@ func clusterRenewCommand() *cobra.Command {
 read again at each connection, and who runs goes on without a restart when the old ones expire.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			cluster, err := dir.open()
+			cluster, err := dir.open(c.Context())
 			if err != nil {
 				return err
 			}
+			defer cluster.Close()
 			for _, name := range args {
 				path, err := cluster.Renew(name, time.Duration(expires))
 				if err != nil {
@@ -206,10 +209,11 @@ func clusterRevokeCommand() *cobra.Command {
 		Short: "Make all credentials of a name useless",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			cluster, err := dir.open()
+			cluster, err := dir.open(c.Context())
 			if err != nil {
 				return err
 			}
+			defer cluster.Close()
 			if err := cluster.Revoke(args[0]); err != nil {
 				return blamed(err)
 			}

@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 // Names of files in a cluster's folder.
 const (
 	keysFile = "keys/cluster.json" // never leaves the folder
+	lockFile = "keys/lock"         // held by who changes it
 	caKey    = "keys/ca.key"       // the same; only of an authority of its own
 	caFile   = "ca.pem"            // for everybody who connects
 	confFile = "nats.conf"
@@ -32,7 +34,8 @@ const (
 
 // A Cluster is the folder of a cluster.
 type Cluster struct {
-	Dir string
+	Dir  string
+	lock *os.File // nil: it was just made
 	state
 }
 
@@ -147,21 +150,54 @@ func check(dir string, o Options) error {
 	return nil
 }
 
-// Open opens the folder of a cluster.
-func Open(dir string) (*Cluster, error) {
-	c := &Cluster{Dir: dir}
-	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, inputError("%q is no folder of a cluster: `shatter cluster init DIR` makes one", dir)
-	}
+// patience is the time to wait for others who change a cluster, each of which takes milliseconds.
+const patience = 10 * time.Second
+
+// Open opens the folder of a cluster, to change it. Nobody else does until Close: of two changes at the
+// same time one would be lost, and with it what a revocation has to name.
+func Open(ctx context.Context, dir string) (c *Cluster, err error) {
+	c = &Cluster{Dir: dir}
+	defer func() {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = inputError("%q is no folder of a cluster: `shatter cluster init DIR` makes one", dir)
+		}
+	}()
+	lock, err := disk.OpenFile(c.path(lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if c.state, err = decodeState(text); err != nil {
-		return nil, inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy",
-			c.path(keysFile), err)
+	busy := inputError("another command changes the cluster in %q: wait for it, or end it", dir)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, busy)
+	defer cancel()
+	if err := disk.Lock(ctx, lock.File, disk.Exclusive); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	c.lock = lock.File
+	if err := c.load(); err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
 	return c, nil
+}
+
+// Close lets others change the cluster.
+func (c *Cluster) Close() error {
+	if c.lock == nil {
+		return nil
+	}
+	return c.lock.Close()
+}
+
+// load reads the file of keys.
+func (c *Cluster) load() error {
+	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
+	if err != nil {
+		return err
+	}
+	if c.state, err = decodeState(text); err != nil {
+		return inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy",
+			c.path(keysFile), err)
+	}
+	return nil
 }
 
 // mostKeys bounds keysFile, in bytes.
@@ -272,27 +308,7 @@ func (c *Cluster) save() error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(c.path(keysFile), text)
-}
-
-// writeSecret replaces a file that nobody else may read.
-func writeSecret(path string, text []byte) error {
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(fresh, path); err != nil {
-		return err
-	}
-	return disk.SyncDir(filepath.Dir(path))
+	return disk.WriteSecret(c.path(keysFile), disk.Bytes(text))
 }
 
 var nameOfHolder = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
@@ -362,7 +378,7 @@ func (c *Cluster) write(name string, good time.Duration) (path string, err error
 	if err := c.save(); err != nil {
 		return "", err
 	}
-	return c.Credentials(name), writeSecret(c.Credentials(name), text)
+	return c.Credentials(name), disk.WriteSecret(c.Credentials(name), disk.Bytes(text))
 }
 
 // Revoke makes all credentials of a name useless, once the servers have their new configurations.

@@ -3,11 +3,13 @@ package authority
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,7 +59,7 @@ func TestRefusals(t *testing.T) {
 		{"half", create(dir, Options{Hosts: one.Hosts, TLS: bus.TLS{Cert: pem}}), "go together"},
 		{"other host", create(dir, Options{Hosts: []string{"elsewhere"}, TLS: given}),
 			"is not good for server elsewhere"},
-		{"no cluster", func() error { _, err := Open(dir); return err }(), "is no folder of a cluster"},
+		{"no cluster", func() error { _, err := Open(t.Context(), dir); return err }(), "is no folder of a cluster"},
 		{"name in use", issue("w1"), "has been issued to a worker"},
 		{"no name", issue("w.1"), `name "w.1"`},
 		{"template", issue("{{name()}}"), "letters, digits"},
@@ -73,6 +75,48 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: given}))
+}
+
+// Of many who change a cluster at the same time none undoes what another does: every name that got
+// credentials can be revoked, and a revocation stays.
+func TestChangesAtTheSameTime(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("stolen", bus.Worker, 0)
+	must(t, err)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			c, err := Open(t.Context(), c.Dir)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			if i == 10 {
+				err = c.Revoke("stolen")
+			} else {
+				_, err = c.Issue(fmt.Sprintf("w%d", i), bus.Worker, 0)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	changed, err := Open(t.Context(), c.Dir)
+	must(t, err)
+	if n := len(changed.Issued); n != 3+19 {
+		t.Errorf("%d names have credentials", n)
+	}
+	if changed.Issued["stolen"].Revoked.IsZero() {
+		t.Error("the revocation is undone")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("somebody is impatient"))
+	if _, err := Open(ctx, c.Dir); err == nil || !strings.Contains(err.Error(), "somebody is impatient") {
+		t.Errorf("while another one has it open: %v", err)
+	}
+	must(t, changed.Close())
 }
 
 // Credentials that were revoked are refused by a server that has read its configuration again, and so
@@ -93,9 +137,10 @@ func TestRevoke(t *testing.T) {
 	must(t, err)
 	defer conn.Close()
 	good := dial(t, c, s, "good")
-	opened, err := Open(c.Dir)
+	opened, err := Open(t.Context(), c.Dir)
 	must(t, err)
 	must(t, opened.Revoke("bad"))
+	must(t, opened.Close())
 	after, err := server.ProcessConfigFile(configuration(t, c, c.Hosts[0], "6222"))
 	must(t, err)
 	after.NoSigs, after.NoLog = true, true

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 //go:embed nats.conf.tmpl
@@ -52,7 +53,7 @@ func (c *Cluster) configure() error {
 		if err := confTemplate.Execute(&text, one); err != nil {
 			return err
 		}
-		if err := writeSecret(filepath.Join(c.ServerDir(host), confFile), text.Bytes()); err != nil {
+		if err := disk.WriteSecret(filepath.Join(c.ServerDir(host), confFile), disk.Bytes(text.Bytes())); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // validity is the time for which the certificates of an authority of its own are good: as long as a
@@ -117,12 +118,14 @@ func keyPEM(pair *ecdsa.PrivateKey) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
-func (c *Cluster) putPEM(name string, text []byte) error { return writeSecret(c.path(name), text) }
+func (c *Cluster) putPEM(name string, text []byte) error {
+	return disk.WriteSecret(c.path(name), disk.Bytes(text))
+}
 
 // putServer writes the certificate of a server into its folder.
 func (c *Cluster) putServer(host string, cert, key, ca []byte) error {
 	for name, text := range map[string][]byte{certFile: cert, keyFile: key, caFile: ca} {
-		if err := writeSecret(filepath.Join(c.ServerDir(host), name), text); err != nil {
+		if err := disk.WriteSecret(filepath.Join(c.ServerDir(host), name), disk.Bytes(text)); err != nil {
 			return err
 		}
 	}
