@@ -219,13 +219,17 @@ func decodeState(text []byte) (s state, err error) {
 	if !nkeys.IsValidPublicAccountKey(s.System) {
 		return s, errors.New("it has no key of the servers' own account")
 	}
+	if _, err := jwt.DecodeOperatorClaims(s.Token); err != nil || !isSeed(s.Operator, nkeys.PrefixByteOperator) {
+		return s, errors.New("it has no sound key and token of the operator")
+	}
 	for _, r := range roles {
-		if !nkeys.IsValidPublicAccountKey(s.Accounts[r].Key) {
+		if a := s.Accounts[r]; !nkeys.IsValidPublicAccountKey(a.Key) || !isSeed(a.Signer, nkeys.PrefixByteAccount) {
 			return s, fmt.Errorf("it has no account of role %s", r)
 		}
 	}
 	for name, x := range s.Issued {
-		if !nameOfHolder.MatchString(name) || x == nil || !slices.Contains(roles, x.Role) {
+		if !nameOfHolder.MatchString(name) || x == nil || !slices.Contains(roles, x.Role) ||
+			slices.ContainsFunc(x.Keys, func(key string) bool { return !nkeys.IsValidPublicUserKey(key) }) {
 			return s, fmt.Errorf("it has no sound entry for the name %q", name)
 		}
 	}
@@ -233,6 +237,12 @@ func decodeState(text []byte) (s state, err error) {
 		s.Issued = map[string]*issued{}
 	}
 	return s, nil
+}
+
+// isSeed reports whether text is the seed of a kind of key.
+func isSeed(text string, kind nkeys.PrefixByte) bool {
+	prefix, _, err := nkeys.DecodeSeed([]byte(text))
+	return err == nil && prefix == kind
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }

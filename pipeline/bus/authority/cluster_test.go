@@ -119,6 +119,36 @@ func TestChangesAtTheSameTime(t *testing.T) {
 	must(t, changed.Close())
 }
 
+// A folder of a server that was moved to its machine keeps no credentials from being revoked.
+func TestRevokeWithoutServerFolder(t *testing.T) {
+	c := create(t)
+	must(t, os.RemoveAll(c.ServerDir(c.Hosts[0])))
+	must(t, c.Revoke("submitter"))
+	must(t, func() error { _, err := os.Stat(filepath.Join(c.ServerDir(c.Hosts[0]), confFile)); return err }())
+}
+
+// Keys that somebody has changed are refused as they are read: no revocation leaves one out, and no text of
+// theirs stands in a configuration.
+func TestDamagedKeys(t *testing.T) {
+	for name, change := range map[string]func(s *state){
+		"token":    func(s *state) { s.Token = "x\"\n}" },
+		"operator": func(s *state) { s.Operator = s.Accounts[bus.Worker].Signer },
+		"signer":   func(s *state) { s.Accounts[bus.Worker] = account{s.Accounts[bus.Worker].Key, s.Operator} },
+		"account":  func(s *state) { s.Accounts[bus.Worker] = account{"A", s.Accounts[bus.Worker].Signer} },
+		"system":   func(s *state) { s.System = s.Operator },
+		"user":     func(s *state) { s.Issued["submitter"].Keys = []string{"*"} },
+		"host":     func(s *state) { s.Hosts = []string{"a\"; include \"b"} },
+	} {
+		c := create(t)
+		change(&c.state)
+		must(t, c.save())
+		var input *InputError
+		if _, err := Open(t.Context(), c.Dir); !errors.As(err, &input) || !strings.Contains(err.Error(), "is damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Credentials that were revoked are refused by a server that has read its configuration again, and so
 // is who is connected with them; those of others are good.
 func TestRevoke(t *testing.T) {

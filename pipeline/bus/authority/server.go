@@ -49,6 +49,9 @@ func (c *Cluster) configure() error {
 				one.Routes = append(one.Routes, "tls://"+net.JoinHostPort(other, "6222"))
 			}
 		}
+		if err := os.MkdirAll(c.ServerDir(host), 0o700); err != nil { // it may have been moved to the server
+			return err
+		}
 		var text bytes.Buffer
 		if err := confTemplate.Execute(&text, one); err != nil {
 			return err
