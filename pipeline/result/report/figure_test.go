@@ -336,7 +336,8 @@ func TestEscaped(t *testing.T) {
 	if err := json.Unmarshal([]byte(raw), &charts); err != nil {
 		t.Fatal(err)
 	}
-	if got := charts[0].Colours[0]; got != strings.Join(strings.Fields(attack+"acme/one"), " ") {
+	if got := charts[0].Colours[0]; !strings.HasPrefix(got, attack[:64]) || !strings.HasSuffix(got, "acme/one") ||
+		strings.ContainsAny(got, "\x1b\x00\u202e\u2028") {
 		t.Errorf("algorithm %q", got)
 	}
 	if outside := regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).FindAllString(text, -1); outside != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Sweep holds what was read from the result folder of a sweep.
@@ -196,7 +197,8 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// text returns a value as people read it: all digits of a whole number, and six of another.
+// text returns a value as people read it: all digits of a whole number, six of another, and of a text what is
+// printable. Figures are no XML with the rest.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -206,5 +208,5 @@ func text(v any) string {
 	case float64:
 		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
-	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+	return strings.Join(strings.Fields(wording.Printable(fmt.Sprint(v), "")), " ")
 }

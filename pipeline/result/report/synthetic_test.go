@@ -187,7 +187,7 @@ func undecided(t testing.TB) *Sweep {
 	return s
 }
 
-const attack = `<img src=x onerror=alert(1)>"'</script><script>alert(2)</script>` + "\u2028${7*7}{{1}}`\\"
+const attack = `<img src=x onerror=alert(1)>"'</script><script>alert(2)</script>` + "\u2028${7*7}{{1}}`\\" + "\x1b[2J\x00\u202e"
 
 // hostile returns a sweep with the attack in every text of its data.
 func hostile(t testing.TB) *Sweep {
