@@ -94,9 +94,9 @@ func writeWorkers(list []*fleet.Worker, c *cobra.Command) error {
 		}
 		slots, busy = slots+x.Slots, busy+running
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(x.Name), x.Slots, running, len(x.Held)-running,
-			printable(strings.Join(slices.Sorted(maps.Keys(sweeps)), " ")),
+			wording.OneLine(strings.Join(slices.Sorted(maps.Keys(sweeps)), " "), 260), // twenty sweeps
 			time.Duration(x.Seconds*float64(time.Second)).Round(time.Second), x.Began.Local().Format(time.DateTime),
-			printable(x.Platform), printable(x.Profile), printable(remarks(x)))
+			wording.OneLine(x.Platform, 60), wording.OneLine(x.Profile, 60), wording.OneLine(remarks(x), 2000))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -201,10 +201,13 @@ func (c *Conn) Roll(ctx context.Context, wait time.Duration, hear func(Announcem
 		return fmt.Errorf("call the workers: %w", err)
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // the connection is gone then
+	var said budget
 	for over := time.After(wait); ; {
 		select {
 		case m := <-heard:
-			hear(announcement(m))
+			if a := announcement(m); said.allows(a.Worker, a.Data) {
+				hear(a)
+			}
 		case <-over:
 			return nil
 		case <-ctx.Done():

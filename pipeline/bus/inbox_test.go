@@ -46,6 +46,32 @@ func TestJobsGoByName(t *testing.T) {
 	})
 }
 
+// A worker that never stops talking fills no leader's memory, and keeps nobody from being heard.
+func TestTalker(t *testing.T) {
+	conn := embedded(t, Options{})
+	q := coordinate(t, conn, "sweep", 1)
+	loud, began := make([]byte, MaxResult), time.Now()
+	for range 50 {
+		must(t, conn.Announce("loud", loud))
+		must(t, conn.HandBack(Lead{"sweep", 1}, "loud", "j", loud))
+	}
+	must(t, conn.Announce("calm", []byte("here")))
+	must(t, conn.HandBack(Lead{"sweep", 1}, "calm", "j", []byte("why")))
+	must(t, conn.nc.Flush())
+	heard, back := 0, 0
+	for receive(t, q.Announcements()).Worker == "loud" {
+		heard++
+	}
+	for receive(t, q.HandedBack()).Worker == "loud" {
+		back++
+	}
+	// What is spent comes back while the messages are on their way, however slow this machine is.
+	most := saidAtOnce/MaxResult + 1 + int(time.Since(began)/time.Second)
+	if heard < 4 || back < 4 || max(heard, back) > most {
+		t.Errorf("%d announcements and %d jobs handed back were heard, %d are the most", heard, back, most)
+	}
+}
+
 // A worker hears of a call to all and of one to itself.
 func TestCalls(t *testing.T) {
 	conn := embedded(t, Options{})

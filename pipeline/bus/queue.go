@@ -23,6 +23,7 @@ type Queue struct {
 	results       chan *Message
 	announcements chan Announcement
 	handedBack    chan HandedBack
+	said, gaveUp  budget        // announcements and jobs handed back
 	stop          chan struct{} // closed by Close
 	closing       sync.Once
 
@@ -111,11 +112,17 @@ func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
 func (q *Queue) open(ctx context.Context) error {
 	back := backSubject + q.lead.String() + "."
 	handlers := map[string]nats.MsgHandler{
-		q.inbox:            q.deliver,
-		fleetSubject + "*": func(m *nats.Msg) { offer(q.announcements, announcement(m)) },
+		q.inbox: q.deliver,
+		fleetSubject + "*": func(m *nats.Msg) {
+			if a := announcement(m); q.said.allows(a.Worker, a.Data) {
+				offer(q.announcements, a)
+			}
+		},
 		back + ">": func(m *nats.Msg) {
 			worker, job, _ := strings.Cut(strings.TrimPrefix(m.Subject, back), ".")
-			offer(q.handedBack, HandedBack{worker, job, m.Data})
+			if q.gaveUp.allows(worker, m.Data) {
+				offer(q.handedBack, HandedBack{worker, job, m.Data})
+			}
 		},
 	}
 	for subject, handle := range handlers {
