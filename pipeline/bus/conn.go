@@ -350,6 +350,7 @@ func (c *Conn) persist(ctx context.Context, what string, do func(context.Context
 	const mostWait = 2 * time.Second
 	const firstAnswer, mostAnswer = 10 * time.Second, time.Minute
 	wait, answer := firstWait, firstAnswer
+	var last error
 	for {
 		if err := c.connected(ctx); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
@@ -364,9 +365,13 @@ func (c *Conn) persist(ctx context.Context, what string, do func(context.Context
 		if failed != nil {
 			return failed
 		}
+		if ctx.Err() != nil && last != nil {
+			return fmt.Errorf("%s: %w (last: %w)", what, err, last)
+		}
 		if !transient(err) || ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
+		last = err
 		c.log.Warn("server did not take it; trying again", "what", what, "error", err.Error())
 		select {
 		case <-time.After(wait):

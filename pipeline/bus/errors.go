@@ -190,6 +190,9 @@ func transient(err error) bool {
 			return true
 		}
 	}
+	if later := (*ConnectError)(nil); errors.As(err, &later) {
+		return later.Waits
+	}
 	var broken net.Error // the client may notice a broken connection later than this call
 	if errors.As(err, &broken) {
 		return true

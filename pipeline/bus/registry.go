@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -79,29 +80,77 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 // openRegistry does the work of Registry, but for the streams.
 func (c *Conn) openRegistry(ctx context.Context) (*Registry, error) {
 	r := &Registry{c: c}
+	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
+		r.kv, err = c.bucket(ctx)
+		return err
+	})
+	return r, err
+}
+
+// bucket finds the bucket of the registry, or makes it.
+func (c *Conn) bucket(ctx context.Context) (jetstream.KeyValue, error) {
+	kv, err := c.js.KeyValue(ctx, registryBucket)
+	switch {
+	case !errors.Is(err, jetstream.ErrBucketNotFound):
+		return kv, err
+	case c.limited():
+		return nil, c.unprepared()
+	}
 	storage := jetstream.FileStorage
 	if c.local != nil {
 		storage = jetstream.MemoryStorage
 	}
-	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
-		r.kv, err = c.js.KeyValue(ctx, registryBucket)
-		switch {
-		case errors.Is(err, jetstream.ErrBucketNotFound) && c.limited():
-			err = c.unprepared()
-		case errors.Is(err, jetstream.ErrBucketNotFound):
-			err = c.replicated(ctx, func(replicas int) (err error) {
-				r.kv, err = c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-					Bucket: registryBucket, Description: "Shatter: sweeps that were submitted", Storage: storage, Replicas: replicas,
-				})
-				return err
-			})
-			if errors.Is(err, jetstream.ErrBucketExists) { // somebody made it meanwhile, and has prepared it
-				r.kv, err = c.js.KeyValue(ctx, registryBucket)
-			}
+	err = c.replicated(ctx, func(replicas int) (err error) {
+		kv, err = c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: registryBucket, Description: "Shatter: sweeps that were submitted", Storage: storage, Replicas: replicas,
+		})
+		return err
+	})
+	if errors.Is(err, jetstream.ErrBucketExists) { // somebody made it meanwhile, and has prepared it
+		return c.js.KeyValue(ctx, registryBucket)
+	}
+	return kv, err
+}
+
+// reach calls do until it succeeds, as retry does, for those who submit sweeps and ask for them. Where
+// the server has lost its store, it makes the registry again, empty; holders of limited credentials wait
+// for a coordinator to do so.
+func (r *Registry) reach(ctx context.Context, what string, do func(context.Context) error) error {
+	return r.c.retry(ctx, what, func(ctx context.Context) error {
+		err := do(ctx)
+		if !streamGone(err) {
+			return err
+		}
+		if r.c.limited() {
+			missing := r.c.unprepared()
+			missing.Waits = true
+			return missing
+		}
+		r.c.setup.forget()
+		if _, err := r.c.bucket(ctx); err != nil {
+			return err
+		}
+		if err := r.c.prepare(ctx); err != nil {
+			return err
+		}
+		if err = do(ctx); streamGone(err) { // again, or none of the servers that have it leads it now
+			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
 		return err
 	})
-	return r, err
+}
+
+// streamGone reports whether nobody on the server has answered a request to a stream: it is gone, or has
+// no leader at the moment.
+func streamGone(err error) bool {
+	for _, target := range []error{
+		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
 }
 
 // prepare makes the streams that are missing, and gives all the replicas that are asked for. It takes
@@ -131,6 +180,9 @@ func (c *Conn) prepare(ctx context.Context) error {
 
 // Silent returns the error of a call that the server did not answer in time, or refused again and again.
 func (c *Conn) Silent(after time.Duration, err error) error {
+	if missing := (*ConnectError)(nil); errors.As(err, &missing) {
+		return missing
+	}
 	e := &ConnectError{
 		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
 		Remedy: "its disk may be full, or too few servers of its cluster run: see their logs, or try again",
@@ -149,7 +201,7 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 	if err := token("sweep", id, false); err != nil {
 		return false, err
 	}
-	err = r.c.retry(ctx, "submit sweep "+id, func(ctx context.Context) error {
+	err = r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
 		_, err := r.kv.Create(ctx, id, submission)
 		return err
 	})
@@ -228,7 +280,7 @@ func (r *Registry) List(ctx context.Context) ([]*Entry, error) {
 
 // ids returns the ids of all sweeps, ascending, and of some that are forgotten.
 func (r *Registry) ids(ctx context.Context) (all []string, err error) {
-	err = r.c.retry(ctx, "list sweeps", func(ctx context.Context) error {
+	err = r.reach(ctx, "list sweeps", func(ctx context.Context) error {
 		s, err := r.c.js.Stream(ctx, registryStream)
 		if err != nil {
 			return err
@@ -250,7 +302,7 @@ func (r *Registry) ids(ctx context.Context) (all []string, err error) {
 // entry reads the values of a sweep.
 func (r *Registry) entry(ctx context.Context, id string) (*Entry, error) {
 	found := entries{id: {ID: id}}
-	err := r.c.retry(ctx, "read sweep "+id, func(ctx context.Context) error {
+	err := r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
 		for _, key := range []string{"", wishKey, leadKey, ledgerKey, endKey} {
 			x, err := r.kv.Get(ctx, id+key)
 			if err == nil {
@@ -401,7 +453,7 @@ func decodeLeader(value []byte) (*Leader, error) {
 // Change replaces the wish for a sweep by what change makes of it, nil where there is none yet. It
 // calls change again if somebody else has changed the wish meanwhile. An error of change ends it.
 func (r *Registry) Change(ctx context.Context, id string, change func(wish []byte) ([]byte, error)) error {
-	return r.c.retry(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
+	return r.reach(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
 		for {
 			var wish []byte
 			var revision uint64

@@ -153,7 +153,7 @@ func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error
 }
 
 // unprepared returns the error of those who cannot make what is missing on the server.
-func (c *Conn) unprepared() error {
+func (c *Conn) unprepared() *ConnectError {
 	return c.misfit("nothing is prepared on the NATS server", errors.New("no coordinator has served there yet"),
 		"start `shatter coordinator --server URL --dir DIR` first")
 }
