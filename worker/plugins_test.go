@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -25,14 +26,9 @@ import (
 // dial returns a connection to a server of its own.
 func dial(t *testing.T) *bus.Conn {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{
+	s := bustest.Serve(t, &server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	conn, err := bus.Dial(t.Context(), s.ClientURL(), bus.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 )
 
@@ -44,17 +45,7 @@ func (c *secured) serve(address string) (url string) {
 	c.Helper()
 	options := serverOptions(c.T, filepath.Join(c.dir, "server-localhost"))
 	options.Host, options.Port, options.StoreDir = address, server.RANDOM_PORT, c.TempDir()
-	options.NoSigs, options.NoLog = true, true
-	s, err := server.NewServer(options)
-	if err != nil {
-		c.Fatal(err)
-	}
-	s.Start()
-	c.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(time.Minute) {
-		c.Fatal("the server takes no connections")
-	}
-	return s.ClientURL()
+	return bustest.Serve(c, options).ClientURL()
 }
 
 // serverOptions reads the configuration in the folder of a server, as one that is started there does.
@@ -64,7 +55,7 @@ func serverOptions(t *testing.T, dir string) *server.Options {
 	for _, name := range []string{"cert.pem", "key.pem", "ca.pem"} {
 		text = strings.ReplaceAll(text, `"`+name+`"`, `"`+filepath.Join(dir, name)+`"`)
 	}
-	options, err := server.ProcessConfigFile(write(t, filepath.Join(t.TempDir(), "nats.conf"), text))
+	options, err := bustest.Options(write(t, filepath.Join(t.TempDir(), "nats.conf"), text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,20 +199,13 @@ func TestMisfits(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expired, err := newServer(t.TempDir(), func(o *server.Options) {
+	expired := serveWith(t, t.TempDir(), func(o *server.Options) {
 		pair, err := tls.LoadX509KeyPair(stale, key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.TLS, o.TLSConfig, o.TLSTimeout = true, &tls.Config{Certificates: []tls.Certificate{pair}}, 30
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { expired.Shutdown(); expired.WaitForShutdown() }()
-	if !expired.ReadyForConnections(time.Minute) {
-		t.Fatal("the server with an old certificate takes no connections")
-	}
 	time.Sleep(1100 * time.Millisecond) // credentials count seconds
 	for _, tt := range []struct {
 		name string

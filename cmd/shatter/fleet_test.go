@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -137,11 +136,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 		return cmd
 	}
 	early := worker()
-	if s, err := newServer(t.TempDir(), func(o *server.Options) { o.Port = port }); err != nil {
-		t.Fatal(err)
-	} else {
-		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	}
+	serveWith(t, t.TempDir(), func(o *server.Options) { o.Port = port })
 	wait := c.begin(sweep)
 	c.runs(early)
 	c.signal(early, syscall.SIGTERM)
@@ -177,22 +172,12 @@ func TestThreeServers(t *testing.T) {
 	var servers []*server.Server
 	var urls []string
 	for i, port := range ports {
-		s, err := newServer(t.TempDir(), func(o *server.Options) {
+		s := serveWith(t, t.TempDir(), func(o *server.Options) {
 			o.ServerName = fmt.Sprint("s", i)
 			o.Cluster = server.ClusterOpts{Name: "shatter", Host: "127.0.0.1", Port: port}
 			o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-		servers = append(servers, s)
-	}
-	for _, s := range servers {
-		if !s.ReadyForConnections(time.Minute) {
-			t.Fatal("a server takes no connections")
-		}
-		urls = append(urls, s.ClientURL())
+		servers, urls = append(servers, s), append(urls, s.ClientURL())
 	}
 	waitFor(t, "the servers have a leader", func() bool {
 		return slices.ContainsFunc(servers, func(s *server.Server) bool { return s.JetStreamIsLeader() })

@@ -74,8 +74,8 @@ var layers = [][]string{
 
 // testPackages lists the packages for tests, which only each other import.
 var testPackages = []string{
-	"pipeline/testkit", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest", "pipeline/problem/problemtest",
-	"plugins/finite/finitetest", "plugins/record/recordtest",
+	"pipeline/testkit", "pipeline/bus/bustest", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest",
+	"pipeline/problem/problemtest", "plugins/finite/finitetest", "plugins/record/recordtest",
 }
 
 // forbidden lists imports that the layers would allow. Names stand for the packages below them too.

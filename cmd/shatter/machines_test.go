@@ -51,14 +51,7 @@ trials: 4
 // cache of files. For ten machines with 400 MB: -machines 10 -machines.rows 1000000 -timeout 1h.
 func TestMachines(t *testing.T) {
 	dir := t.TempDir()
-	ns, err := newServer(filepath.Join(dir, "server"), func(o *server.Options) { o.JetStreamMaxStore = 8 << 30 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	if !ns.ReadyForConnections(time.Minute) {
-		t.Fatal("the server takes no connections")
-	}
+	ns := serveWith(t, filepath.Join(dir, "server"), func(o *server.Options) { o.JetStreamMaxStore = 8 << 30 })
 	data := filepath.Join(dir, "data.arrow")
 	size := writeRows(t, data, *machineRows)
 	begin := func(args ...string) *exec.Cmd {

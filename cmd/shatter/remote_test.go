@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -10,10 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -35,27 +34,29 @@ func serverIn(dir string) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if !s.ReadyForConnections(time.Minute) {
-		return "", nil, errors.New("the server takes no connections")
-	}
-	return s.ClientURL(), func() { s.Shutdown(); s.WaitForShutdown() }, nil
+	return s.ClientURL(), func() { bustest.Stop(s) }, nil
 }
 
 // newServer starts a server that keeps its files in dir, with options that change has changed.
 func newServer(dir string, change func(*server.Options)) (*server.Server, error) {
-	options, err := server.ProcessConfigFile(natsConfig)
+	options, err := bustest.Options(natsConfig)
 	if err != nil {
 		return nil, err
 	}
 	options.Host, options.Port, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, dir
-	options.NoSigs, options.NoLog = true, true
 	change(options)
-	s, err := server.NewServer(options)
+	return bustest.Start(options)
+}
+
+// serveWith starts such a server, which keeps its files in dir and ends with the test.
+func serveWith(t *testing.T, dir string, change func(*server.Options)) *server.Server {
+	t.Helper()
+	s, err := newServer(dir, change)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	s.Start()
-	return s, nil
+	t.Cleanup(func() { bustest.Stop(s) })
+	return s
 }
 
 // natsConfig is the path of the configuration that this project ships.

@@ -22,6 +22,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -244,23 +245,18 @@ func beFleet(part []string) error {
 
 // beServer is a NATS server.
 func beServer(ctx context.Context, config string) error {
-	options, err := server.ProcessConfigFile(config)
+	options, err := bustest.Options(config)
 	if err != nil {
 		return err
 	}
-	options.Port, options.NoSigs, options.NoLog = server.RANDOM_PORT, true, true
-	ns, err := server.NewServer(options)
+	options.Port = server.RANDOM_PORT
+	ns, err := bustest.Start(options)
 	if err != nil {
 		return err
-	}
-	ns.Start()
-	if !ns.ReadyForConnections(time.Minute) {
-		return fmt.Errorf("the server is not ready")
 	}
 	fmt.Println(ns.ClientURL())
 	<-ctx.Done()
-	ns.Shutdown()
-	ns.WaitForShutdown()
+	bustest.Stop(ns)
 	return nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -103,7 +104,7 @@ func (w *world) startServer(wiped bool) {
 	if wiped {
 		w.stores++
 	}
-	ns, err := server.NewServer(&server.Options{
+	ns, err := bustest.Start(&server.Options{
 		ServerName: "simulated", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: bus.MaxResult,
 		PingInterval: 20 * time.Second, DisableShortFirstPing: true,
 		JetStream: true, DisableJetStreamBanner: true, SyncAlways: true,
@@ -113,9 +114,8 @@ func (w *world) startServer(wiped bool) {
 	if err != nil {
 		panic(err)
 	}
-	ns.Start()
-	if !ns.ReadyForConnections(time.Minute) || !ns.JetStreamEnabled() {
-		panic("the NATS server does not start")
+	if !ns.JetStreamEnabled() {
+		panic("the NATS server has no JetStream")
 	}
 	w.server.Store(ns)
 }
@@ -129,8 +129,7 @@ func (w *world) stopServer() {
 		return
 	}
 	w.cut(func(*conn) bool { return true })
-	ns.Shutdown()
-	ns.WaitForShutdown()
+	bustest.Stop(ns)
 }
 
 // cut cuts connections.

@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 )
 
 func must(t *testing.T, err error) {
@@ -53,17 +54,9 @@ func serve(t *testing.T, c *Cluster) *server.Server {
 // serveHost starts the server of a host, whose routes are at a port.
 func serveHost(t *testing.T, c *Cluster, host, routes string) *server.Server {
 	t.Helper()
-	options, err := server.ProcessConfigFile(configuration(t, c, host, routes))
+	options, err := bustest.Options(configuration(t, c, host, routes))
 	must(t, err)
-	options.NoSigs, options.NoLog = true, true
-	s, err := server.NewServer(options)
-	must(t, err)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server takes no connections")
-	}
-	return s
+	return bustest.Serve(t, options)
 }
 
 // configuration returns the path of a copy of a server's configuration for a test.
