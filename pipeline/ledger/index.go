@@ -1,20 +1,32 @@
 package ledger
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
+	"unique"
 )
 
 // index holds what is known of every trial, in memory: about 9 bytes a trial, and 8 more where
-// algorithms report metrics.
+// algorithms report metrics. A cell takes some 400 bytes.
 type index map[[32]byte]*cellIndex
 
 type cellIndex struct {
 	frames  []frameRef // in the order in which they were added
-	points  map[int64]*point
-	origins []Origin
+	points  []point    // ascending in n
+	credits []credit
 }
+
+// credit counts the outcomes of a cell by what made them.
+type credit struct {
+	maker    unique.Handle[maker] // those of a ledger are few
+	outcomes int64
+}
+
+// maker is a plugin file, and the float profile under which it ran.
+type maker struct{ digest, profile string }
 
 // frameRef says where a frame lies.
 type frameRef struct {
@@ -25,7 +37,8 @@ type frameRef struct {
 
 // point holds the outcomes of a cell at one sample size.
 type point struct {
-	pages map[int64]*page // by pageOf
+	n     int64
+	pages []*page // in the order of repetitions
 	rows  int64
 }
 
@@ -52,16 +65,22 @@ func slotOf(repetition int64) int64 {
 	return repetition % largePage
 }
 
+// pageRows returns the number of repetitions on the page on which a repetition stands.
+func pageRows(repetition int64) int64 {
+	if repetition < largePage {
+		return smallPage
+	}
+	return largePage
+}
+
 // nextPage returns the first repetition of the page after the one on which a repetition stands.
 func nextPage(repetition int64) int64 {
-	rows := int64(largePage)
-	if repetition < largePage {
-		rows = smallPage
-	}
+	rows := pageRows(repetition)
 	return (repetition/rows + 1) * rows
 }
 
-// page holds the outcomes of successive repetitions.
+// page holds the outcomes of successive repetitions. Its slices are as long as its outcomes need, and
+// have equal lengths.
 type page struct {
 	first int64    // repetition
 	state []uint8  // 0: unknown, else 1 + status
@@ -71,16 +90,36 @@ type page struct {
 	owner []uint32 // the same by repetition, where they came from several; else nil
 }
 
-// newPage makes the page on which a repetition stands, for outcomes of a message.
-func newPage(repetition int64, by uint32) *page {
-	rows := smallPage
-	if repetition >= largePage {
-		rows = largePage
+// reach makes room for the outcomes of repetitions up to last, which stands on the page.
+func (p *page) reach(last int64) {
+	known, slots := len(p.state), 1
+	for int64(slots) <= slotOf(last) {
+		slots *= 2
 	}
-	return &page{
-		first: repetition - slotOf(repetition), state: make([]uint8, rows), error: make([]uint64, rows), by: by,
+	if slots <= known {
+		return
+	}
+	if last >= largePage { // where jobs are long, and pages are filled
+		slots = largePage
+	}
+	p.state, p.error = lengthen(p.state, slots), lengthen(p.error, slots)
+	if p.hash != nil {
+		p.hash = lengthen(p.hash, slots)
+	}
+	if p.owner != nil {
+		p.owner = lengthen(p.owner, slots)
 	}
 }
+
+// lengthen returns s with zeros up to the given length, in no more memory than that takes.
+func lengthen[T any](s []T, length int) []T {
+	longer := make([]T, length)
+	copy(longer, s)
+	return longer
+}
+
+// has reports whether the outcome in a slot is known.
+func (p *page) has(slot int64) bool { return slot < int64(len(p.state)) && p.state[slot] != 0 }
 
 func (p *page) hashOf(slot int64) uint64 {
 	if p.hash == nil {
@@ -116,10 +155,43 @@ func (p *page) set(slot int64, status uint8, bits, hash uint64, owner uint32) {
 func (x index) cell(key [32]byte) *cellIndex {
 	c := x[key]
 	if c == nil {
-		c = &cellIndex{points: map[int64]*point{}}
+		c = &cellIndex{}
 		x[key] = c
 	}
 	return c
+}
+
+// at returns the place of a sample size among the cell's, and whether it has outcomes.
+func (c *cellIndex) at(n int64) (place int, known bool) {
+	return slices.BinarySearchFunc(c.points, n, func(p point, n int64) int { return cmp.Compare(p.n, n) })
+}
+
+// point returns what is known at a sample size, until the next one is added; nil: nothing. c may be nil.
+func (c *cellIndex) point(n int64) *point {
+	if c == nil {
+		return nil
+	}
+	if i, known := c.at(n); known {
+		return &c.points[i]
+	}
+	return nil
+}
+
+// page returns the page on which a repetition stands; nil: nothing on it is known. p may be nil.
+func (p *point) page(repetition int64) *page {
+	if p == nil || repetition < 0 {
+		return nil
+	}
+	if i, known := p.at(repetition); known {
+		return p.pages[i]
+	}
+	return nil
+}
+
+// at returns the place of a repetition's page among those of the point, and whether it is there.
+func (p *point) at(repetition int64) (place int, known bool) {
+	first := repetition - slotOf(repetition)
+	return slices.BinarySearchFunc(p.pages, first, func(q *page, first int64) int { return cmp.Compare(q.first, first) })
 }
 
 // outcomes returns the number of outcomes of all cells.
@@ -134,17 +206,13 @@ func (x index) outcomes() (count int64) {
 
 // page returns the page that a trial stands on, or nil where nothing on it is known.
 func (x index) page(cell [32]byte, n, repetition int64) *page {
-	c := x[cell]
-	if c == nil || c.points[n] == nil || repetition < 0 {
-		return nil
-	}
-	return c.points[n].pages[pageOf(repetition)]
+	return x[cell].point(n).page(repetition)
 }
 
 // find returns the page and the slot of a trial's outcome, or nil where it has none.
 func (x index) find(cell [32]byte, n, repetition int64) (p *page, slot int64) {
 	p, slot = x.page(cell, n, repetition), slotOf(repetition)
-	if p == nil || p.state[slot] == 0 {
+	if p == nil || !p.has(slot) {
 		return nil, 0
 	}
 	return p, slot
@@ -161,7 +229,7 @@ func (x index) judge(b *Batch, hashes []uint64) Verdict {
 			p = x.page(b.Cell, b.N, rep)
 		}
 		slot := slotOf(rep)
-		known := p != nil && p.state[slot] != 0
+		known := p != nil && p.has(slot)
 		switch status := b.Status[i]; {
 		case status == Lost:
 			if !known {
@@ -203,36 +271,44 @@ func (x index) commit(v Verdict, hashes []uint64, ref frameRef) {
 	owner := uint32(len(c.frames))
 	c.frames = append(c.frames, ref)
 	c.credit(b, int64(len(v.New)))
-	pt := c.points[b.N]
-	if pt == nil {
-		pt = &point{pages: map[int64]*page{}}
-		c.points[b.N] = pt
+	i, known := c.at(b.N)
+	if !known {
+		c.points = slices.Insert(c.points, i, point{n: b.N})
 	}
-	pt.rows += int64(len(v.New))
-	var p *page
-	last := int64(-1)
-	for _, i := range v.New {
-		rep := b.Repetition[i]
-		if at := pageOf(rep); at != last {
-			last = at
-			if p = pt.pages[last]; p == nil {
-				p = newPage(rep, owner)
-				pt.pages[last] = p
-			}
+	c.points[i].commit(v, hashes, owner)
+}
+
+// commit makes the new rows of a verdict known, as those of the cell's frame with the number owner.
+func (p *point) commit(v Verdict, hashes []uint64, owner uint32) {
+	b := v.Batch
+	p.rows += int64(len(v.New))
+	for rows := v.New; len(rows) > 0; { // those of one page after the other
+		first := b.Repetition[rows[0]]
+		end := sort.Search(len(rows), func(i int) bool { return b.Repetition[rows[i]] >= nextPage(first) })
+		i, known := p.at(first)
+		if !known {
+			p.pages = slices.Insert(p.pages, i, &page{first: first - slotOf(first), by: owner})
 		}
-		p.set(slotOf(rep), b.Status[i], math.Float64bits(b.Error[i]), hashAt(hashes, i), owner)
+		q := p.pages[i]
+		q.reach(b.Repetition[rows[end-1]])
+		for _, row := range rows[:end] {
+			slot := slotOf(b.Repetition[row])
+			q.set(slot, b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, row), owner)
+		}
+		rows = rows[end:]
 	}
 }
 
 // credit counts rows of a batch for the plugin file and the float profile that made them.
 func (c *cellIndex) credit(b *Batch, rows int64) {
-	for i := range c.origins {
-		if o := &c.origins[i]; o.Digest == b.Digest && o.Profile == b.Profile {
-			o.Outcomes += rows
+	by := unique.Make(maker{b.Digest, b.Profile})
+	for i := range c.credits {
+		if c.credits[i].maker == by {
+			c.credits[i].outcomes += rows
 			return
 		}
 	}
-	c.origins = append(c.origins, Origin{Cell: b.Cell, Digest: b.Digest, Profile: b.Profile, Outcomes: rows})
+	c.credits = append(c.credits, credit{by, rows})
 }
 
 // owns appends to rows those of a batch whose outcomes the frame with the number owner of its cell
@@ -245,7 +321,7 @@ func (x index) owns(b *Batch, owner int, rows []int) []int {
 			last = at
 			p = x.page(b.Cell, b.N, rep)
 		}
-		if slot := slotOf(rep); p != nil && p.state[slot] != 0 && p.ownerOf(slot) == uint32(owner) {
+		if slot := slotOf(rep); p != nil && p.has(slot) && p.ownerOf(slot) == uint32(owner) {
 			rows = append(rows, i)
 		}
 	}

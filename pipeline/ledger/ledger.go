@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -275,10 +274,13 @@ func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
 func (l *Ledger) Sizes(cell [32]byte) []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var sizes []int64
 	if c := l.index[cell]; c != nil {
-		return slices.Sorted(maps.Keys(c.points))
+		for _, p := range c.points {
+			sizes = append(sizes, p.n)
+		}
 	}
-	return nil
+	return sizes
 }
 
 // Outcomes returns the outcomes of the cell at sample size n, in the order of repetitions, from
@@ -303,11 +305,10 @@ func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 func (l *Ledger) pages(cell [32]byte, n int64) []*page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.index[cell]
-	if c == nil || c.points[n] == nil {
-		return nil
+	if p := l.index[cell].point(n); p != nil {
+		return slices.Clone(p.pages)
 	}
-	return slices.SortedFunc(maps.Values(c.points[n].pages), func(p, q *page) int { return cmp.Compare(p.first, q.first) })
+	return nil
 }
 
 // Origins returns, for each cell, the plugin files and float profiles that its outcomes came from,
@@ -316,8 +317,11 @@ func (l *Ledger) Origins() []Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []Origin
-	for _, c := range l.index {
-		all = append(all, c.origins...)
+	for cell, c := range l.index {
+		for _, x := range c.credits {
+			by := x.maker.Value()
+			all = append(all, Origin{Cell: cell, Digest: by.digest, Profile: by.profile, Outcomes: x.outcomes})
+		}
 	}
 	return all
 }

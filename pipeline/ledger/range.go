@@ -60,8 +60,11 @@ func (x index) owners(cell [32]byte, n, first, last int64) []uint32 {
 			continue
 		}
 		for slot := slotOf(rep); slot < min(nextPage(rep), last)-p.first; slot++ {
+			if !p.has(slot) {
+				continue
+			}
 			owner := p.ownerOf(slot)
-			if p.state[slot] == 0 || len(all) > 0 && owner == all[len(all)-1] || seen[owner] {
+			if len(all) > 0 && owner == all[len(all)-1] || seen[owner] {
 				continue
 			}
 			seen[owner] = true

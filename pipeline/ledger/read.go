@@ -127,8 +127,8 @@ func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
 	defer l.mu.Unlock()
 	counts := map[int64]int64{}
 	if c := l.index[cell]; c != nil {
-		for n, p := range c.points {
-			counts[n] = p.rows
+		for _, p := range c.points {
+			counts[p.n] = p.rows
 		}
 	}
 	return counts

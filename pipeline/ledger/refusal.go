@@ -115,12 +115,11 @@ func (l *Ledger) judge(b *Batch, hashes []uint64) Verdict {
 	if b.Refusal != nil {
 		clash.Second = b.Refusal.String()
 	}
-	c := l.index[b.Cell]
 	switch {
 	case b.Refusal == nil && !slices.ContainsFunc(b.Status, func(s uint8) bool { return s != Lost }):
 	case refused && b.Refusal != nil && known.Refusal == *b.Refusal:
 		v.Duplicate = 1
-	case refused, c != nil && c.points[b.N] != nil:
+	case refused, l.index[b.Cell].point(b.N) != nil:
 		v.Clash = &clash
 	default:
 		v.Refused = true
