@@ -62,7 +62,7 @@ func WriteKnown(c Config, dir string, running bool) (*Known, error) {
 	if k.Partial == "" {
 		m.Digest = digest
 	}
-	return k, folder.WriteManifest(dir, m)
+	return k, folder.WriteManifest(dir, m, c.Folder.Plan.WriteResolved)
 }
 
 // howFar says how far the sweep has come; "" where a run would find nothing to do and none is at

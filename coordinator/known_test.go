@@ -139,7 +139,7 @@ func TestKnown(t *testing.T) {
 
 	dir = t.TempDir()
 	part := testPlan(t)
-	part.Cells, part.Resolved = part.Cells[1:4], []byte(`{"name":"part"}`)
+	part.Cells = part.Cells[1:4]
 	s, _, err := setup{dir: dir, plan: part, script: honest}.run(t, t.Context())
 	if err != nil || !folder.ResultStands(dir) {
 		t.Fatalf("%+v, %v", s, err)

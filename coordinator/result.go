@@ -75,7 +75,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	s.Workers = r.checks.list()
 	m := r.manifest(s)
 	s.LookNotes = m.Looks.Notes
-	return s, folder.WriteManifest(r.Folder.Dir, m)
+	return s, folder.WriteManifest(r.Folder.Dir, m, r.Folder.Plan.WriteResolved)
 }
 
 // writeResult writes the result files, and adds to s what they say.
@@ -389,7 +389,7 @@ func (r *run) describe(before schemas.Manifest) schemas.Manifest {
 	return schemas.Manifest{
 		Name: p.Name, Seed: p.Seed.Seed,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
-		Profile: r.tally.profile, Plugins: r.manifestPlugins(), Metrics: p.Metrics, Resolved: p.Resolved, Runs: before.Runs,
+		Profile: r.tally.profile, Plugins: r.manifestPlugins(), Metrics: p.Metrics, Runs: before.Runs,
 	}
 }
 

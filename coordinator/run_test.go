@@ -70,7 +70,7 @@ func testPlan(t testing.TB) *plan.Plan {
 	t.Helper()
 	p := &plan.Plan{
 		Name: "test", Seed: trial.SweepSeed{Seed: schemas.NumberSeed(5)},
-		Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`),
+		Source: []byte("name: test\n"),
 	}
 	for i, algorithm := range []string{"plain", "plain", "picky", "plain", "picky", "sour"} {
 		c := &trial.Cell{
@@ -718,7 +718,7 @@ func TestOtherMachine(t *testing.T) {
 // With more cells, what still applies is kept.
 func TestExtend(t *testing.T) {
 	dir, part := t.TempDir(), testPlan(t)
-	part.Cells, part.Resolved = part.Cells[1:4], []byte(`{"name":"part"}`)
+	part.Cells = part.Cells[1:4]
 	if s, _, err := (setup{dir: dir, plan: part, script: honest}).run(t, t.Context()); err != nil || s.Decided != 3 {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -78,7 +78,11 @@ func TestPlanByUnaryCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(p.Resolved), string(b)
+		r, err := p.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(r), string(b)
 	}
 	for _, file := range files {
 		resolved, cells := planned(file, c)

@@ -134,7 +134,11 @@ func (l loader) resolve(ctx context.Context, s *lead.Submission, src, said []byt
 		return nil, fmt.Errorf("resolve the sweep file as %s submitted it: %w", s.By, err)
 	}
 	p.File = s.File
-	if lead.Digest(p.Resolved) != s.Resolved {
+	resolved, err := p.Digest()
+	if err != nil {
+		return nil, err
+	}
+	if resolved != s.Resolved {
 		return nil, fmt.Errorf("this release understands the sweep file otherwise than the one that submitted it: "+
 			"start a coordinator of that release, or submit the sweep again with this one (%s)", version())
 	}

@@ -143,8 +143,12 @@ func (r *remote) put(ctx context.Context, s *loadedSweep, said []byte) (*lead.Su
 	if err != nil {
 		return nil, err
 	}
+	resolved, err := s.Digest()
+	if err != nil {
+		return nil, err
+	}
 	out := &lead.Submission{
-		Name: s.Name, Resolved: lead.Digest(s.Resolved), Plugins: digests, Data: map[string]string{}, File: s.File,
+		Name: s.Name, Resolved: resolved, Plugins: digests, Data: map[string]string{}, File: s.File,
 		Seed: s.Seed.Seed, Cells: len(s.Cells), By: personName(), At: time.Now().UTC(),
 	}
 	for _, c := range s.Cells {

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
@@ -40,7 +41,7 @@ type owner struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
 	Seed     schemas.Seed    `json:"seed"`
-	Resolved json.RawMessage `json:"resolved"`
+	Resolved json.RawMessage `json:"resolved"` // see plan.Plan.Resolved; of a Folder only while it is compared
 	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of those that made
 	// recorded outcomes and that it was seen to make the same outcomes as.
 	Alike map[string][]string `json:"alike,omitempty"`
@@ -111,7 +112,7 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 		return nil, err
 	}
 	f.ID = f.owner.ID
-	f.owner.Name, f.owner.Resolved = plan.Name, plan.Resolved
+	f.owner.Name = plan.Name
 	f.owner.File, f.owner.Source = plan.File, plan.Source
 	f.owner.Runs++
 	f.owner.Fetched = nil
@@ -184,12 +185,15 @@ func (f *Folder) checkOwner(mode Mode) error {
 	if err := adoptSeed(f.Dir, f.owner.Seed, f.Plan); err != nil {
 		return err
 	}
-	if bytes.Equal(f.owner.Resolved, f.Plan.Resolved) {
-		return nil
+	was := f.owner.Resolved
+	f.owner.Resolved = nil
+	is, err := f.Plan.Resolved()
+	if err != nil || bytes.Equal(was, is) {
+		return err
 	}
-	f.Moves = plan.Moves(f.owner.Resolved, f.Plan.Resolved)
+	f.Moves = plan.Moves(was, is)
 	if !mode.Extend {
-		return &ChangedError{f.Dir, plan.Diff(f.owner.Resolved, f.Plan.Resolved), f.Moves}
+		return &ChangedError{f.Dir, plan.Diff(was, is), f.Moves}
 	}
 	return nil
 }
@@ -250,15 +254,44 @@ func (f *Folder) write() error {
 	if f.owner.Seed.Secret() {
 		write = disk.WriteSecret
 	}
-	err := write(ownerPath(f.Dir), func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false) // the resolved file must come back as it was
-		return enc.Encode(f.owner)
+	err := write(ownerPath(f.Dir), func(to io.Writer) error {
+		w := bufio.NewWriter(to)
+		if err := f.writeOwner(w); err != nil {
+			return err
+		}
+		return w.Flush()
 	})
 	if err != nil {
 		return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)
 	}
 	return nil
+}
+
+// writeOwner writes the owner with its plan.
+func (f *Folder) writeOwner(w *bufio.Writer) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(f.owner); err != nil {
+		return err
+	}
+	return insertResolved(w, b.Bytes(), `"resolved":`, w, f.Plan.WriteResolved)
+}
+
+// insertResolved writes JSON to w, and in place of the null after the first key in it what resolved
+// writes to in, which ends in w. So what is long is never in memory.
+func insertResolved(w *bufio.Writer, raw []byte, key string, in io.Writer, resolved func(io.Writer) error) error {
+	before, after, found := bytes.Cut(raw, []byte(key+"null"))
+	if !found {
+		return fmt.Errorf("%q is not there", key)
+	}
+	w.Write(before) // Flush returns the first error
+	w.WriteString(key)
+	if err := resolved(in); err != nil {
+		return err
+	}
+	_, err := w.Write(after)
+	return err
 }
 
 // setAside renames a folder to the first free name beside it. It fails if a run works in it.

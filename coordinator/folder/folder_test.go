@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -155,7 +156,7 @@ func TestRepaired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			runs := []schemas.ManifestRun{{}, run, {}}
-			if err := WriteManifest(dir, schemas.Manifest{Resolved: []byte("{}"), Runs: runs}); err != nil {
+			if err := WriteManifest(dir, schemas.Manifest{Runs: runs}, disk.Bytes([]byte("{}"))); err != nil {
 				t.Fatal(err)
 			}
 			m := ReadManifest(dir)

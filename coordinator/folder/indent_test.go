@@ -8,33 +8,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 // The manifest is written as json.MarshalIndent writes it, whatever stands in it.
 func TestWriteManifest(t *testing.T) {
 	for _, resolved := range []string{
-		"", "null", "{}", "[]", "7", `""`, `[{}]`, `{"a":[]}`, `{"a":{"b":[1,[2,{}],"x"],"c":null},"d":-1e-9}`,
+		"null", "{}", "[]", "7", `""`, `[{}]`, `{"a":[]}`, `{"a":{"b":[1,[2,{}],"x"],"c":null},"d":-1e-9}`,
 		`{"q\"\\":"a,b:{[]}","<&>":"\u2028\\","l":["\\\"",true]}`, `{"resolved":null}`,
 	} {
 		m := schemas.Manifest{Name: "n <\n  \"resolved\": null", Resolved: json.RawMessage(resolved)}
-		if resolved == "" {
-			m.Resolved = nil
-		}
 		m.Runs = []schemas.ManifestRun{{Notes: []string{"one", "two"}}}
 		want, err := json.MarshalIndent(m, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got bytes.Buffer
-		if err := writeManifest(&got, m); err != nil {
+		if err := writeManifest(&got, m, disk.Bytes([]byte(resolved))); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want)+"\n", got.String()); diff != "" {
 			t.Errorf("%s: %s", resolved, diff)
 		}
 		dir := t.TempDir()
-		if err := WriteManifest(dir, m); err != nil {
+		if err := WriteManifest(dir, m, disk.Bytes([]byte(resolved))); err != nil {
 			t.Fatal(err)
 		}
 		if read := ReadManifest(dir); !strings.HasPrefix(read.Name, "n <") || len(read.Runs) != 1 {

@@ -2,7 +2,6 @@ package folder
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,35 +38,27 @@ type skipped struct{}
 // UnmarshalJSON reads nothing.
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
-// WriteManifest replaces the manifest of a folder.
-func WriteManifest(dir string, m schemas.Manifest) error {
-	err := disk.WriteFile(manifestPath(dir), func(w io.Writer) error { return writeManifest(w, m) })
+// WriteManifest replaces the manifest of a folder. Its Resolved is what resolved writes, as
+// plan.Plan.WriteResolved does.
+func WriteManifest(dir string, m schemas.Manifest, resolved func(io.Writer) error) error {
+	err := disk.WriteFile(manifestPath(dir), func(w io.Writer) error { return writeManifest(w, m, resolved) })
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
 	return nil
 }
 
-// writeManifest writes what json.MarshalIndent makes of the manifest and a line end. What it says of many
-// cells is long, and never in memory a second time.
-func writeManifest(to io.Writer, m schemas.Manifest) error {
-	resolved := m.Resolved
+// writeManifest writes what json.MarshalIndent makes of the manifest with its Resolved, and a line end.
+func writeManifest(to io.Writer, m schemas.Manifest, resolved func(io.Writer) error) error {
 	m.Resolved = nil
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
 	w := &indenter{Writer: bufio.NewWriter(to), depth: 1}
-	const key = "\n  \"resolved\": "
-	before, after, found := bytes.Cut(raw, []byte(key+"null"))
-	w.Writer.Write(before)
-	if found && len(resolved) > 0 {
-		w.WriteString(key)
-		_, _ = w.Write(resolved) // Flush returns the first error
-	} else if found {
-		w.WriteString(key + "null")
+	if err := insertResolved(w.Writer, append(raw, '\n'), "\n  \"resolved\": ", w, resolved); err != nil {
+		return err
 	}
-	w.Writer.Write(append(after, '\n'))
 	return w.Flush()
 }
 

@@ -94,15 +94,20 @@ func (r *Record) Open(p *plan.Plan) (*Folder, error) {
 	if err := adoptSeed(r.Dir, r.owner.Seed, p); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(r.owner.Resolved, p.Resolved) {
+	resolved, err := p.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(r.owner.Resolved, resolved) {
 		return nil, fmt.Errorf("the sweep file of %q is no longer understood as it was when it was run:\n  %s\n"+
 			"use the plugins and the release that made the result%s",
-			r.Dir, strings.Join(plan.Diff(r.owner.Resolved, p.Resolved), "\n  "), inBrackets(r.Release()))
+			r.Dir, strings.Join(plan.Diff(r.owner.Resolved, resolved), "\n  "), inBrackets(r.Release()))
 	}
 	l, report, err := ledger.Read(filepath.Join(r.Dir, "ledger"), r.owner.ID)
 	if err != nil {
 		return nil, err
 	}
+	r.owner.Resolved = nil
 	return &Folder{Dir: r.Dir, ID: r.owner.ID, Plan: p, Ledger: l, Report: report, owner: r.owner}, nil
 }
 

@@ -49,17 +49,12 @@ func (s *Submission) ID() string {
 	if err != nil {
 		panic(err) // the fields are ours
 	}
-	return Digest(raw)[:12]
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])[:12]
 }
 
 // digests returns the distinct values of a map, ascending.
 func digests(m map[string]string) []string { return slices.Compact(slices.Sorted(maps.Values(m))) }
-
-// Digest returns the SHA-256 of some bytes in hex.
-func Digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
-}
 
 // What people may want of a sweep.
 const (

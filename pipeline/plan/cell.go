@@ -48,8 +48,7 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 	if p.Fits, err = f.fits(r); err != nil || r.Count() > 0 {
 		return nil, err
 	}
-	p.Resolved, err = record(p)
-	return p, err
+	return p, nil
 }
 
 // cellsOf makes the cells of all drafts, with the draft of each. Where a number is searched, a draft

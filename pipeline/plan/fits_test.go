@@ -74,7 +74,7 @@ func TestFits(t *testing.T) {
 	}
 	// Fits are in no key, and a folder need not be extended for them.
 	without := mustResolve(t, fitted[:strings.Index(fitted, "fits:")], algorithms(), "")
-	if diff := cmp.Diff(string(without.Resolved), string(p.Resolved)); diff != "" || without.Fits != nil {
+	if diff := cmp.Diff(string(resolvedOf(t, without)), string(resolvedOf(t, p))); diff != "" || without.Fits != nil {
 		t.Error(diff)
 	}
 }

@@ -43,7 +43,6 @@ type Plan struct {
 	Fits     []Fit            // slopes to show: no cell depends on them, and no outcome
 	Source   []byte           // the sweep file as it was read
 	File     string           // its absolute path: relative paths in it start at its folder; empty: unknown
-	Resolved []byte           // canonical JSON of everything in the file that has meaning
 	Metrics  []schemas.Metric // by name, for people: no outcome depends on what is said of them
 	Warnings []string         // for people; nothing depends on them
 

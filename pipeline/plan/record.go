@@ -1,16 +1,20 @@
 package plan
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"io"
 	"strconv"
 
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// resolvedSweep is the form of Plan.Resolved: everything in a sweep file that has meaning for an
+// resolvedSweep is the form of a resolved sweep: everything in a sweep file that has meaning for an
 // outcome, and nothing else. Limits and the paths of plugins and data are not in it, because no
 // result depends on them, nor are fits, which are read off finished cells.
 type resolvedSweep struct {
@@ -95,7 +99,7 @@ type resolvedCell struct {
 	States    string             `json:"states,omitempty"` // task predict: "" for final
 }
 
-// readResolved reads a Plan.Resolved. The one of an earlier run may hold anything: its folder comes from
+// readResolved reads a resolved sweep. The one of an earlier run may hold anything: its folder comes from
 // another machine.
 func readResolved(raw []byte) (*resolvedSweep, error) {
 	s := &resolvedSweep{}
@@ -110,13 +114,40 @@ func readResolved(raw []byte) (*resolvedSweep, error) {
 	return s, nil
 }
 
-// record returns Plan.Resolved, in the form of a resolvedSweep.
-func record(p *Plan) ([]byte, error) {
+// Resolved returns canonical JSON of everything in the sweep file that has meaning.
+func (p *Plan) Resolved() ([]byte, error) {
+	var b bytes.Buffer
+	err := p.WriteResolved(&b)
+	return b.Bytes(), err
+}
+
+// Digest returns the SHA-256 of what WriteResolved writes, in hex.
+func (p *Plan) Digest() (string, error) {
+	h := sha256.New()
+	if err := p.WriteResolved(h); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// WriteResolved writes canonical JSON of everything in the sweep file that has meaning. Of many cells
+// it is long.
+func (p *Plan) WriteResolved(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	if err := record(w, p); err != nil {
+		return fmt.Errorf("write the resolved sweep: %w", err)
+	}
+	return w.Flush()
+}
+
+// record writes the plan in the form of a resolvedSweep.
+func record(w *bufio.Writer, p *Plan) error {
 	problems, measures := map[string]any{}, map[string]int{}
 	var list []any
 	var members trial.Object
-	measured := 0             // index of the present cell's measure
-	b := []byte(`{"cells":[`) // the first key in canonical order, and by far the largest value
+	measured := 0               // index of the present cell's measure
+	w.WriteString(`{"cells":[`) // the first key in canonical order, and by far the largest value
+	var b []byte
 	for i, c := range p.Cells {
 		id := c.DataKey.Short()
 		if c.Problem.Test > 0 { // no part of the data
@@ -133,27 +164,26 @@ func record(p *Plan) ([]byte, error) {
 			}
 			measured = measures[how]
 		}
-		if i == 1 {
-			b = slices.Grow(b, len(p.Cells)*len(b)*9/8)
-		}
 		if i > 0 {
-			b = append(b, ',')
+			w.WriteByte(',')
 		}
 		members = resolved(members[:0], c, id, measured)
 		var err error
-		if b, err = trial.AppendCanonical(b, members); err != nil {
-			return nil, fmt.Errorf("write the resolved sweep: %w", err)
+		if b, err = trial.AppendCanonical(b[:0], members); err != nil {
+			return err
 		}
+		w.Write(b)
 	}
 	rest, err := trial.Canonical(map[string]any{
 		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed.Seed,
 		"problems": problems, "measures": list,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write the resolved sweep: %w", err)
+		return err
 	}
-	b = append(b, "],"...)
-	return append(b, rest[1:]...), nil
+	w.WriteString("],")
+	w.Write(rest[1:])
+	return nil // Flush returns the first error of w
 }
 
 // resolved appends to o the form of a resolvedCell, with the name of its problem and the index of its

@@ -185,6 +185,15 @@ func resolve(t testing.TB, src string, a *table, dir string) (*Plan, error) {
 	return Resolve(t.Context(), sweep.Read("s", []byte(src)), a, Options{Dir: dir})
 }
 
+func resolvedOf(t testing.TB, p *Plan) []byte {
+	t.Helper()
+	b, err := p.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func mustResolve(t testing.TB, src string, a *table, dir string) *Plan {
 	t.Helper()
 	p, err := resolve(t, src, a, dir)
@@ -223,7 +232,7 @@ func TestResolveExample(t *testing.T) {
 	if c.Line != 5 || c.Column != 5 {
 		t.Errorf("the first cell stands at %d:%d", c.Line, c.Column)
 	}
-	testkit.Golden(t, "halfspace-margin.resolved.json", append(p.Resolved, '\n'))
+	testkit.Golden(t, "halfspace-margin.resolved.json", append(resolvedOf(t, p), '\n'))
 	var words bytes.Buffer
 	if err := p.Explain(&words); err != nil {
 		t.Fatal(err)
@@ -301,7 +310,7 @@ n: {from: 10, to: 12, steps: 5}
 		"{from: 1, to: 2, steps: 3}", "[1, 1.5, 2]", "{from: 0.1, to: 1, steps: 3, scale: log}", "[0.1, 0.316, 1]",
 		"{from: 10, to: 12, steps: 5}", "[10, 11, 12]").Replace(src)
 	got, want := mustResolve(t, src, algorithms(), ""), mustResolve(t, written, algorithms(), "")
-	if diff := cmp.Diff(string(want.Resolved), string(got.Resolved)); diff != "" {
+	if diff := cmp.Diff(string(resolvedOf(t, want)), string(resolvedOf(t, got))); diff != "" {
 		t.Error(diff)
 	}
 	if len(got.Cells) != 3*3*3*3 || len(got.Warnings) != 1 ||
@@ -1059,7 +1068,7 @@ func TestCounts(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	src := testkit.ReadFile(t, "../../schemas/testdata/halfspace-margin.yaml")
-	old := mustResolve(t, src, algorithms(), "").Resolved
+	old := resolvedOf(t, mustResolve(t, src, algorithms(), ""))
 	for _, tt := range []struct {
 		old, new string
 		want     []string
@@ -1084,7 +1093,7 @@ func TestDiff(t *testing.T) {
 		if renamed {
 			changed = strings.Replace(changed, "hs-stl-400, d", "hs-stl-x, d", 1)
 		}
-		got := Diff(old, mustResolve(t, changed, algorithms(), "").Resolved)
+		got := Diff(old, resolvedOf(t, mustResolve(t, changed, algorithms(), "")))
 		if renamed {
 			tt.want = []string{"algorithm: hs-stl-400, now hs-stl-x", "hs-stl-400 is now called hs-stl-x (3 cells)"}
 		}
@@ -1108,7 +1117,7 @@ func TestDiff(t *testing.T) {
 // read; not where a fit or a name changes, or all cells are new.
 func TestMoves(t *testing.T) {
 	src := testkit.ReadFile(t, "../../schemas/testdata/halfspace-margin.yaml")
-	old := mustResolve(t, src, algorithms(), "").Resolved
+	old := resolvedOf(t, mustResolve(t, src, algorithms(), ""))
 	for _, tt := range []struct{ old, new, want string }{
 		{"# or a list", "# or else", ""},
 		{"alpha: 0.1", "alpha: 0.2", ""},
@@ -1118,7 +1127,7 @@ func TestMoves(t *testing.T) {
 		{"max: 50000", "max: 60000", "brackets that were there (11 cells) may move, decided ones too: " +
 			"11 cells read other trials"},
 	} {
-		changed := mustResolve(t, strings.Replace(src, tt.old, tt.new, 1), algorithms(), "").Resolved
+		changed := resolvedOf(t, mustResolve(t, strings.Replace(src, tt.old, tt.new, 1), algorithms(), ""))
 		if got := Moves(old, changed); got != tt.want {
 			t.Errorf("%s -> %s: %q, want %q", tt.old, tt.new, got, tt.want)
 		}
@@ -1165,7 +1174,7 @@ func TestSetSeed(t *testing.T) {
 	const budget = "privacy: {epsilon: [1, 2]}\n"
 	want := mustResolve(t, base+budget+"seed: 7\n", algorithms(), "")
 	got := mustResolve(t, base+budget+"seed: secret\n", algorithms(), "")
-	if got.Seed.Drawn() || bytes.Equal(got.Resolved, want.Resolved) {
+	if got.Seed.Drawn() || bytes.Equal(resolvedOf(t, got), resolvedOf(t, want)) {
 		t.Fatal("a secret seed is known without a folder")
 	}
 	var words bytes.Buffer
@@ -1176,8 +1185,8 @@ func TestSetSeed(t *testing.T) {
 	if err := got.SetSeed(trial.SweepSeed{Seed: schemas.NumberSeed(7)}); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got.Resolved, want.Resolved) {
-		t.Errorf("resolved %s, want %s", got.Resolved, want.Resolved)
+	if !bytes.Equal(resolvedOf(t, got), resolvedOf(t, want)) {
+		t.Errorf("resolved %s, want %s", resolvedOf(t, got), resolvedOf(t, want))
 	}
 	for i, c := range got.Cells {
 		if d := want.Cells[i]; c.Key != d.Key || c.DataKey != d.DataKey || c.NoiseKey != d.NoiseKey ||
@@ -1216,7 +1225,7 @@ n: [100]
 			t.Errorf("cell %d: bounds are asked about %d points", i, got)
 		}
 	}
-	if lines := Diff(a.Resolved, b.Resolved); !slices.Contains(lines, "evaluation: sequential is new") {
+	if lines := Diff(resolvedOf(t, a), resolvedOf(t, b)); !slices.Contains(lines, "evaluation: sequential is new") {
 		t.Errorf("differences %q", lines)
 	}
 }
@@ -1231,8 +1240,8 @@ func TestMeans(t *testing.T) {
 	mean := strings.Replace(base, "alpha: 0.1", "answers: mean, alpha: 0.1", 1) + "privacy: {epsilon: 1}\n"
 	p := mustResolve(t, mean, covering, "")
 	c := p.Cells[0]
-	if !c.Means || !c.Setting(10).GetMeans() || !strings.Contains(string(p.Resolved), `"answers":"mean"`) {
-		t.Errorf("cell %+v, resolved %s", c, p.Resolved)
+	if !c.Means || !c.Setting(10).GetMeans() || !strings.Contains(string(resolvedOf(t, p)), `"answers":"mean"`) {
+		t.Errorf("cell %+v, resolved %s", c, resolvedOf(t, p))
 	}
 	labels := mustResolve(t, strings.Replace(mean, "answers: mean", "answers: labels", 1), algorithms(), "")
 	left := mustResolve(t, strings.Replace(mean, "answers: mean, ", "", 1), algorithms(), "")
@@ -1241,7 +1250,7 @@ func TestMeans(t *testing.T) {
 		labels.Cells[0].DataKey != c.DataKey {
 		t.Errorf("keys %v, %v, %v", labels.Cells[0].Key, left.Cells[0].Key, c.Key)
 	}
-	if lines := Diff(left.Resolved, p.Resolved); !slices.Contains(lines, "answers: mean is new") {
+	if lines := Diff(resolvedOf(t, left), resolvedOf(t, p)); !slices.Contains(lines, "answers: mean is new") {
 		t.Errorf("differences %q", lines)
 	}
 }

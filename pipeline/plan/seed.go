@@ -11,8 +11,8 @@ import (
 func seedOf(f *sweep.File) trial.SweepSeed { return trial.SweepSeed{Seed: f.Seed()} }
 
 // SetSeed gives the plan the seed that its output folder has: it computes all keys again that
-// follow from the seed, and Resolved. A plan whose file calls the seed secret needs this before
-// anything of it is run.
+// follow from the seed. A plan whose file calls the seed secret needs this before anything of it is
+// run.
 func (p *Plan) SetSeed(seed trial.SweepSeed) (err error) {
 	type problem struct {
 		sampled trial.Fragment
@@ -52,10 +52,7 @@ func (p *Plan) SetSeed(seed trial.SweepSeed) (err error) {
 		}
 	}
 	p.Seed = seed
-	if len(p.Cells) > 0 {
-		p.Resolved, err = record(p)
-	}
-	return err
+	return nil
 }
 
 // BlameSeed returns a mistake at the place of the seed in the sweep file.

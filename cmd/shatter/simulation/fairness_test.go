@@ -35,7 +35,7 @@ type share struct {
 
 func (s share) plan() *plan.Plan {
 	p := newPlan()
-	p.Name, p.Resolved = s.name, []byte(fmt.Sprintf("{%q:%q}", "name", s.name))
+	p.Name = s.name
 	one := *p.Cells[0]
 	p.Cells = nil
 	for _, as := range []string{"a", "b"} {

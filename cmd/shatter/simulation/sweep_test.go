@@ -23,7 +23,7 @@ var codes = map[string]string{"plain": "one", "picky": "two"}
 func newPlan() *plan.Plan {
 	p := &plan.Plan{
 		Name: "simulated", Seed: trial.SweepSeed{Seed: schemas.NumberSeed(5)},
-		Source: []byte("name: simulated\n"), Resolved: []byte(`{"name":"simulated"}`),
+		Source: []byte("name: simulated\n"),
 	}
 	for i, algorithm := range []string{"plain", "picky", "plain"} {
 		c := &trial.Cell{
@@ -53,8 +53,12 @@ func submission() *lead.Submission { return submissionOf(newPlan()) }
 var sweepID = submission().ID()
 
 func submissionOf(p *plan.Plan) *lead.Submission {
+	resolved, err := p.Digest()
+	if err != nil {
+		panic(err)
+	}
 	return &lead.Submission{
-		Name: p.Name, Resolved: lead.Digest(p.Resolved), Plugins: codes, Seed: p.Seed.Seed, Cells: len(p.Cells),
+		Name: p.Name, Resolved: resolved, Plugins: codes, Seed: p.Seed.Seed, Cells: len(p.Cells),
 		By: "simulation", At: time.Unix(0, 0).UTC(),
 	}
 }
