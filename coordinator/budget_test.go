@@ -150,7 +150,7 @@ func TestAfford(t *testing.T) {
 		{Budget{Time: time.Second}, 0, 1, true, 1, true},
 	} {
 		d := &dispatcher{budget: test.budget, handed: test.handed, tally: &tally{seconds: test.seconds}}
-		c.sizes = map[int64]*sizing{}
+		c.sizes = nil
 		if test.known {
 			c.size(10).seconds, c.size(10).trials = 1, 1000
 		}

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ type cell struct {
 	index    int                      // in the plan
 	refusals map[int64]ledger.Refusal // that are known, by sample size; nil: none
 	told     map[int64]bool           // infeasible sizes that the decider knows of; nil: none
-	sizes    map[int64]*sizing        // by sample size; nil: none
+	sizes    []*sizing                // ascending in n
 	refused  string                   // why the algorithm refuses the cell at some n, after it was accepted without one
 	trials   int64                    // outcomes and repetitions handed out, for the order of work
 	changed  bool                     // queued in grid.changed
@@ -56,6 +57,7 @@ type cell struct {
 
 // sizing is what is known about one sample size of a cell.
 type sizing struct {
+	n        int64
 	taken    numeric.BitSet // repetitions that are in the ledger, handed out or lost
 	out      numeric.BitSet // repetitions that are handed out and have not come back
 	seconds  float64        // that workers report for trials of this size
@@ -117,31 +119,32 @@ func (c *cell) has(n, last int64) bool {
 
 // size returns what is known about a sample size.
 func (c *cell) size(n int64) *sizing {
-	s, ok := c.sizes[n]
-	if !ok {
-		if c.sizes == nil {
-			c.sizes = map[int64]*sizing{}
-		}
-		s = new(sizing)
-		c.sizes[n] = s
+	i, known := c.sizeAt(n)
+	if !known {
+		c.sizes = slices.Insert(c.sizes, i, &sizing{n: n})
 	}
-	return s
+	return c.sizes[i]
+}
+
+// sizeAt returns the place of a sample size in sizes, and whether it is there.
+func (c *cell) sizeAt(n int64) (place int, known bool) {
+	return slices.BinarySearchFunc(c.sizes, n, func(s *sizing, n int64) int { return cmp.Compare(s.n, n) })
 }
 
 // secondsPerTrial predicts the cost of a trial at n: measured there, or else scaled from the
 // nearest sample size that was measured. It is 0 while nothing is known.
 func (c *cell) secondsPerTrial(n int64) float64 {
-	if s := c.sizes[n]; s != nil && s.trials > 0 {
-		return s.seconds / float64(s.trials)
+	if i, known := c.sizeAt(n); known && c.sizes[i].trials > 0 {
+		return c.sizes[i].seconds / float64(c.sizes[i].trials)
 	}
 	best, ratio := 0.0, 0.0
-	for m, s := range c.sizes {
+	for _, s := range c.sizes {
 		if s.trials == 0 {
 			continue
 		}
-		r := float64(max(m, n)) / float64(min(m, n))
-		if ratio == 0 || r < ratio || (r == ratio && m > n) {
-			best, ratio = s.seconds/float64(s.trials)*float64(n)/float64(m), r
+		r := float64(max(s.n, n)) / float64(min(s.n, n))
+		if ratio == 0 || r < ratio || (r == ratio && s.n > n) {
+			best, ratio = s.seconds/float64(s.trials)*float64(n)/float64(s.n), r
 		}
 	}
 	return best

@@ -454,7 +454,7 @@ func forgedOnAverage(share float64, results int, forged float64, rng *rand.Rand)
 func forgedResults(k *checks, results int, share float64, rng *rand.Rand) (forged float64) {
 	k.workers = map[string]*schemas.ManifestWorker{}
 	m := &bus.Message{Part: bus.Part{Worker: "liar"}}
-	c := &cell{sizes: map[int64]*sizing{}}
+	c := &cell{}
 	v := ledger.Verdict{Batch: &ledger.Batch{N: 1, Repetition: []int64{0}}, New: []int{0}}
 	k.tally = newTally()
 	for range results {

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
@@ -71,9 +70,9 @@ func (c costs) limits(n int64) (low, high float64) {
 
 // costs returns what the cell's trials took.
 func (c *cell) costs() (out costs) {
-	for _, n := range slices.Sorted(maps.Keys(c.sizes)) {
-		if s := c.sizes[n]; s.trials > 0 {
-			out = append(out, sizeCost{n, s.seconds / float64(s.trials)})
+	for _, s := range c.sizes {
+		if s.trials > 0 {
+			out = append(out, sizeCost{s.n, s.seconds / float64(s.trials)})
 		}
 	}
 	return out

@@ -33,7 +33,7 @@ type list struct {
 type listed struct {
 	estimate.Point
 	known, success, failed numeric.BitSet
-	lost                   map[int64]string // reason by repetition
+	lost                   map[int64]string // reason by repetition; nil: none
 	infeasible             string           // why the algorithm refuses the size; "": it does not
 }
 
@@ -52,7 +52,7 @@ func newList(c *trial.Cell, cells int) *list {
 		l.trivial = c.WithoutData()
 	}
 	for _, n := range slices.Sorted(slices.Values(c.N)) {
-		l.sizes = append(l.sizes, &listed{Point: estimate.Point{N: n}, lost: map[int64]string{}})
+		l.sizes = append(l.sizes, &listed{Point: estimate.Point{N: n}})
 	}
 	return l
 }
@@ -125,6 +125,9 @@ func (l *list) Add(n int64, rep int, o estimate.Outcome) {
 
 func (l *list) Lost(n int64, rep int, reason string) {
 	if s := l.find(n); s != nil && rep >= 0 && rep < l.trials && !s.known.Has(int64(rep)) {
+		if s.lost == nil {
+			s.lost = map[int64]string{}
+		}
 		s.lost[int64(rep)] = reason
 	}
 }

@@ -60,9 +60,15 @@ type lookedCell struct {
 	left      int64    // those of them that could not be looked at
 	why       string   // why there are such, or why fewer were chosen than are asked for
 	differing differences
-	seconds   float64           // that the cell's trials took
-	cost      map[int64]float64 // of a look by sample size, in seconds
-	job       map[int64]float64 // least cost of a job by sample size, in seconds
+	seconds   float64 // that the cell's trials took
+	sizes     []sizeTime
+}
+
+// sizeTime is what the trials of a sample size took.
+type sizeTime struct {
+	n            int64
+	seconds      float64
+	trials, jobs int64
 }
 
 // ranked is a trial with its place in the order of choice.
@@ -209,7 +215,7 @@ func (l *looks) choose() error {
 		if l.share > 0 && x.trials > 0 {
 			count := int(min(x.trials, max(leastLooks, int64(math.Ceil(l.share*float64(x.trials))))))
 			has := func(t ranked) bool { return l.ledger.Has(c.Key, t.n, t.rep) }
-			x.chosen = chooseLooks(c.NoiseKey, points, has, count, c.sizesFor(count))
+			x.chosen = slices.Clone(chooseLooks(c.NoiseKey, points, has, count, c.sizesFor(count))) // without spare memory
 		}
 		l.cells = append(l.cells, x)
 	}
@@ -300,33 +306,60 @@ func (l *looks) grantEach(cells []*lookedCell, granted map[*lookedCell]int) {
 
 // measure reads what the cell's trials took.
 func (x *lookedCell) measure(l *ledger.Ledger) error {
-	x.seconds, x.cost, x.job = 0, map[int64]float64{}, map[int64]float64{}
-	trials, jobs := map[int64]int64{}, map[int64]int64{}
-	err := l.Each(x.Key, func(b *ledger.Batch) error {
+	x.seconds, x.sizes = 0, nil
+	return l.Each(x.Key, func(b *ledger.Batch) error {
+		t := x.took(b.N)
+		if t == nil {
+			x.sizes = append(x.sizes, sizeTime{n: b.N})
+			t = &x.sizes[len(x.sizes)-1]
+		}
 		seconds := believable(b.Seconds)
 		x.seconds += seconds
-		x.cost[b.N] += seconds
-		trials[b.N] += int64(len(b.Repetition))
-		jobs[b.N]++
+		t.seconds += seconds
+		t.trials += int64(len(b.Repetition))
+		t.jobs++
 		return nil
 	})
-	for n, count := range trials {
-		if x.interactive() {
-			x.job[n] = x.cost[n] / float64(jobs[n])
+}
+
+// took returns what the trials of a sample size took; nil: that was not measured.
+func (x *lookedCell) took(n int64) *sizeTime {
+	for i := range x.sizes {
+		if x.sizes[i].n == n {
+			return &x.sizes[i]
 		}
-		x.cost[n] *= lookFactor / float64(count)
 	}
-	return err
+	return nil
+}
+
+// cost returns the cost of a look at a sample size, in seconds; 0: it was not measured.
+func (x *lookedCell) cost(n int64) float64 {
+	if t := x.took(n); t != nil {
+		return t.seconds * (lookFactor / float64(t.trials))
+	}
+	return 0
+}
+
+// leastCost returns the least cost of a job at a sample size, in seconds; 0: there is none.
+func (x *lookedCell) leastCost(n int64) float64 {
+	if t := x.took(n); t != nil && x.interactive() {
+		return t.seconds / float64(t.jobs)
+	}
+	return 0
 }
 
 // price returns the cost of the first looks at a cell that was measured, in seconds.
 func (x *lookedCell) price(looks int) (total float64) {
-	bySize := map[int64]float64{}
-	for _, t := range x.chosen[:min(looks, len(x.chosen))] {
-		bySize[t.n] += x.cost[t.n]
-	}
-	for n, cost := range bySize {
-		total += max(cost, x.job[n])
+	for _, t := range x.sizes {
+		count := 0
+		for _, trial := range x.chosen[:min(looks, len(x.chosen))] {
+			if trial.n == t.n {
+				count++
+			}
+		}
+		if count > 0 {
+			total += max(float64(count)*x.cost(t.n), x.leastCost(t.n))
+		}
 	}
 	return total
 }
@@ -353,7 +386,7 @@ func (l *looks) blocks(trials int64, seconds float64) (blocks []*rerunBlock) {
 				break
 			}
 			trials--
-			seconds -= x.cost[t.n]
+			seconds -= x.cost(t.n)
 		}
 		blocks = append(blocks, x.cut(missing)...)
 	}
@@ -388,7 +421,7 @@ func (x *lookedCell) lookTrials(n int64) int {
 		least = 64 // each job has round trips
 	}
 	count := float64(most)
-	if cost := x.cost[n]; cost > 0 {
+	if cost := x.cost(n); cost > 0 {
 		count = min(count, aimJob/cost)
 	}
 	return min(max(least, int(count)), x.SessionTrials(n))

@@ -104,7 +104,9 @@ func TestLookTrials(t *testing.T) {
 		interactive bool
 		want        int
 	}{{0, false, 1024}, {1e-6, false, 1024}, {1e-3, false, 250}, {10, false, 1}, {1e-3, true, 250}, {10, true, 64}} {
-		x := &lookedCell{cell: &cell{Cell: &trial.Cell{}}, cost: map[int64]float64{1: c.cost}}
+		x := &lookedCell{
+			cell: &cell{Cell: &trial.Cell{}}, sizes: []sizeTime{{n: 1, seconds: c.cost / lookFactor, trials: 1}},
+		}
 		if c.interactive {
 			x.Adversary = &schemas.Adversary{}
 		}

@@ -56,7 +56,7 @@ func TestTimeLeft(t *testing.T) {
 	p.began = time.Now()
 	foresee := func(i int, low, likely, high float64) {
 		cells[i].outlook = outlook{made: true, measured: true, seconds: forecast.Range{Low: low, Likely: likely, High: high}}
-		cells[i].sizes = map[int64]*sizing{8: {seconds: 1, trials: 8}}
+		cells[i].sizes = []*sizing{{n: 8, seconds: 1, trials: 8}}
 	}
 	at := func(seconds float64) *Left {
 		p.tally.seconds = 2 * seconds // both slots are busy

@@ -45,7 +45,8 @@ func (c *cell) settle() {
 			r, refused := c.refusals[n]
 			switch {
 			case !refused:
-				open = open || c.sizes[n] == nil || !c.sizes[n].answered
+				i, known := c.sizeAt(n)
+				open = open || !known || !c.sizes[i].answered
 			case r.Kind == ledger.Invalid:
 				blamed = max(blamed, n)
 			case !c.told[n]:

@@ -172,7 +172,7 @@ func TestSettle(t *testing.T) {
 		"one of each":           {needs: []int64{4, 8}, refusals: answers{4: bad, 8: no}, told: []int64{8}, refused: "n = 4: bad"},
 	} {
 		d := &needing{sizes: tt.needs}
-		c := &cell{decider: d, sizes: map[int64]*sizing{}}
+		c := &cell{decider: d}
 		for _, n := range tt.answered {
 			c.size(n).answered = true
 		}

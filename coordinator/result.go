@@ -128,11 +128,15 @@ func (r *run) result() (*result.Result, error) {
 			t.gameRows += len(c.N)
 		}
 	}
-	verdicts := make([]estimate.Result, len(r.grid.cells))
+	verdicts, sizes := make([]estimate.Result, len(r.grid.cells)), 0
+	t.out.Trials = make([]result.Consumed, len(verdicts))
 	for i, c := range r.grid.cells {
 		verdicts[i] = t.verdict(c)
-		t.out.Trials = append(t.out.Trials, result.Consumed{Cell: c.Cell, Points: points(c, verdicts[i])})
+		t.out.Trials[i] = result.Consumed{Cell: c.Cell, Points: points(c, verdicts[i])}
+		sizes += len(verdicts[i].Points)
 	}
+	t.out.Table = make([]result.TableRow, 0, len(verdicts))
+	t.out.Curve = make([]result.CurveRow, 0, sizes)
 	i := 0
 	for rows, err := range result.ReadCells(t.ledger, t.out.Trials) {
 		if err != nil {
