@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unique"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -225,12 +226,15 @@ func timing(l *ledger.Ledger, c *trial.Cell) (rows []TimingRow, err error) {
 	err = l.Each(c.Key, func(b *ledger.Batch) error {
 		rows = append(rows, TimingRow{
 			Cell: c, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
-			Costs: b.Costs, Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
+			Costs: b.Costs, Worker: once(b.Worker), Digest: once(b.Digest), Profile: once(b.Profile),
 		})
 		return nil
 	})
 	return rows, err
 }
+
+// once returns the text in memory that equal texts share: many messages say the same.
+func once(text string) string { return unique.Make(text).Value() }
 
 // curve makes the row of the curve. It reorders the errors of t.
 func (t *trials) curve() CurveRow {

@@ -36,7 +36,7 @@ type Recorder struct {
 	mu       sync.Mutex
 	plugins  []*transcriptv1.Plugin // that were listed
 	answers  [][]byte               // each once
-	places   map[string]uint32      // of the answers
+	places   map[key]uint32         // of the answers
 	asked    map[string]map[key]uint32
 	problems map[problemName]*transcriptv1.Problem
 	opened   map[*problem.Problem]*transcriptv1.Problem
@@ -50,7 +50,7 @@ var (
 // NewRecorder returns a Recorder of a source, and of files.
 func NewRecorder(source Source, files plan.Files) *Recorder {
 	return &Recorder{
-		source: source, files: files, places: map[string]uint32{}, asked: map[string]map[key]uint32{},
+		source: source, files: files, places: map[key]uint32{}, asked: map[string]map[key]uint32{},
 		problems: map[problemName]*transcriptv1.Problem{}, opened: map[*problem.Problem]*transcriptv1.Problem{},
 	}
 }
@@ -99,10 +99,10 @@ func (r *Recorder) Ask(ctx context.Context, plugin string, settings []*pluginv1.
 		if err != nil {
 			return nil, fmt.Errorf("record an answer of %q: %w", settings[i].GetAlgorithm(), err)
 		}
-		place, ok := r.places[string(b)]
+		place, ok := r.places[keyFor(b)]
 		if !ok {
 			place = uint32(len(r.answers))
-			r.answers, r.places[string(b)] = append(r.answers, b), place
+			r.answers, r.places[keyFor(b)] = append(r.answers, b), place
 		}
 		r.asked[plugin][k] = place
 	}

@@ -11,11 +11,13 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -37,16 +39,21 @@ const (
 	maxRatio = 512
 )
 
-// key stands for a setting.
+// key stands for a setting, or an answer.
 type key [16]byte
+
+// keyFor returns the key of something in its deterministic form.
+func keyFor(b []byte) key {
+	sum := sha256.Sum256(b)
+	return key(sum[:])
+}
 
 func keyOf(s *pluginv1.Setting) (key, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
 	if err != nil {
 		return key{}, fmt.Errorf("write a setting of %q: %w", s.GetAlgorithm(), err)
 	}
-	sum := sha256.Sum256(b)
-	return key(sum[:]), nil
+	return keyFor(b), nil
 }
 
 // problemName tells the problems of a sweep file apart.
@@ -61,17 +68,30 @@ func nameOf(written *schemas.Problem) (problemName, error) {
 	return problemName{string(b), file}, nil
 }
 
-// encode writes a transcript.
+// encode writes a transcript. The answers are nearly all of it, and are not copied.
 func encode(t *transcriptv1.Transcript) ([]byte, error) {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(t)
+	rest := &transcriptv1.Transcript{Plugins: t.Plugins, Problems: t.Problems}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(rest)
 	if err != nil {
 		return nil, fmt.Errorf("write transcript: %w", err)
 	}
+	packed := bytes.NewBufferString(header + version + "\n")
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
-	return w.EncodeAll(b, []byte(header+version+"\n")), w.Close()
+	w.ResetContentSize(packed, int64(proto.Size(t)))
+	_, err = w.Write(b)
+	answers := t.ProtoReflect().Descriptor().Fields().ByName("answers").Number()
+	for i := 0; i < len(t.Answers) && err == nil; i++ { // the last field of the message
+		field := protowire.AppendTag(b[:0], answers, protowire.BytesType)
+		field = protowire.AppendVarint(field, uint64(len(t.Answers[i])))
+		if _, err = w.Write(field); err == nil {
+			_, err = w.Write(t.Answers[i])
+		}
+	}
+	err = cmp.Or(err, w.Close())
+	return packed.Bytes(), err
 }
 
 // decode reads a transcript, whoever has written it.
