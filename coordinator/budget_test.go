@@ -186,7 +186,7 @@ func TestDeputies(t *testing.T) {
 	var cells []*cell
 	add := func(count int, as string, d decider) {
 		for range count {
-			cells = append(cells, &cell{Cell: &trial.Cell{As: as, Problem: schemas.Problem{Class: "c"}}, decider: d})
+			cells = append(cells, &cell{Cell: &trial.Cell{As: as, Problem: &schemas.Problem{Class: "c"}}, decider: d})
 		}
 	}
 	add(10_000, "common", nil)

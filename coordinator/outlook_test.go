@@ -9,6 +9,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // What a trial costs at other sizes follows from those that were tried, with limits beyond them.
@@ -47,7 +48,8 @@ func TestCosts(t *testing.T) {
 func TestTimeLeft(t *testing.T) {
 	t.Parallel()
 	cells := []*cell{
-		{Cell: &trial.Cell{}, outlook: outlook{made: true}}, {Cell: &trial.Cell{}, outlook: outlook{made: true}},
+		{Cell: &trial.Cell{Problem: &schemas.Problem{}}, outlook: outlook{made: true}},
+		{Cell: &trial.Cell{Problem: &schemas.Problem{}}, outlook: outlook{made: true}},
 	}
 	grid := &grid{cells: cells}
 	p := &progress{

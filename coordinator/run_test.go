@@ -75,7 +75,7 @@ func testPlan(t testing.TB) *plan.Plan {
 	for i, algorithm := range []string{"plain", "plain", "picky", "plain", "picky", "sour"} {
 		c := &trial.Cell{
 			Task: "learn", Algorithm: algorithm, As: fmt.Sprintf("%s-%d", algorithm, i),
-			Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+			Problem: &schemas.Problem{Class: "thresholds", Domain: 256},
 			Alpha:   0.1, Beta: 0.2, Metrics: []string{"twice"}, Evaluation: problem.Evaluation{Words: "exact"},
 		}
 		if i < 3 {

@@ -18,7 +18,7 @@ func BenchmarkTrial(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	job := &trial.Job{Cell: &trial.Cell{Problem: p}, N: 1, Count: trials}
+	job := &trial.Job{Cell: &trial.Cell{Problem: &p}, N: 1, Count: trials}
 	own := &jobRun{Job: job, pop: &population{Problem: opened}, drawer: opened.Drawer(1)}
 	s := &session{slot: &slot{}, job: own, to: trials}
 	x, y, w := make([]float64, trials), make([]float64, trials), make([]float64, trials)

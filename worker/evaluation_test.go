@@ -146,7 +146,7 @@ func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) *eva
 	s := testSlot(t)
 	j := jobOf(t, s, "test/honest", p, 3, int64(trials))
 	j.Look = look
-	pop, err := s.w.populations.get(t.Context(), j.Cell.DataKey, j.Cell.Problem)
+	pop, err := s.w.populations.get(t.Context(), j.Cell.DataKey, *j.Cell.Problem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestSharedTable(t *testing.T) {
 	p := problems(t)["data"]
 	e := arranged(t, p, "", 1)
 	file, _ := e.job.Cell.Problem.File()
-	data, err := problem.Open(e.job.Cell.Problem, file)
+	data, err := problem.Open(*e.job.Cell.Problem, file)
 	if err != nil {
 		t.Fatal(err)
 	}

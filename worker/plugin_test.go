@@ -315,7 +315,7 @@ func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials
 		Sweep: "s", ID: "i", N: n, Count: trials, Plugin: "d",
 		Cell: &trial.Cell{
 			Key: trial.Key{1}, DataKey: key, NoiseKey: trial.Key{3}, AdversaryKey: trial.Key{4},
-			Task: schemas.TaskLearn, Problem: p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1, Means: true,
+			Task: schemas.TaskLearn, Problem: &p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1, Means: true,
 			Metrics: []string{"process", "turn"},
 		},
 	}
@@ -324,7 +324,7 @@ func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials
 // played returns the job in another task, against an adversary.
 func played(t testing.TB, j *trial.Job, task string, a schemas.Adversary) *trial.Job {
 	t.Helper()
-	if err := adversary.Resolve(task, &j.Cell.Problem, &a); err != nil {
+	if err := adversary.Resolve(task, j.Cell.Problem, &a); err != nil {
 		t.Fatal(err)
 	}
 	j.Cell.Task, j.Cell.Adversary = task, &a

@@ -21,6 +21,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // dial returns a connection to a server of its own.
@@ -53,7 +54,7 @@ func put(t *testing.T, conn *bus.Conn, text string) (digest string) {
 
 // of returns a job of a third party's plugin.
 func of(digest string) *trial.Job {
-	return &trial.Job{Plugin: digest, Cell: &trial.Cell{Plugin: "/there/acme"}}
+	return &trial.Job{Plugin: digest, Cell: &trial.Cell{Problem: &schemas.Problem{}, Plugin: "/there/acme"}}
 }
 
 const script = "#!/bin/sh\nexit 7\n"
@@ -167,7 +168,7 @@ func TestFetchesSets(t *testing.T) {
 func TestRefusesPlugins(t *testing.T) {
 	t.Parallel()
 	digest := strings.Repeat("ab", 32)
-	builtin := &trial.Job{Plugin: digest, Cell: &trial.Cell{Algorithm: "baseline/erm"}}
+	builtin := &trial.Job{Plugin: digest, Cell: &trial.Cell{Problem: &schemas.Problem{}, Algorithm: "baseline/erm"}}
 	given := map[string]host.Command{"given": {Path: "/here"}}
 	for name, test := range map[string]struct {
 		config Config

@@ -160,7 +160,7 @@ func TestIdleProcessesStop(t *testing.T) {
 		ps.stopIdle()
 		return len(s.processes)
 	}
-	pop, err := ps.get(t.Context(), j.Cell.DataKey, j.Cell.Problem)
+	pop, err := ps.get(t.Context(), j.Cell.DataKey, *j.Cell.Problem)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	}
 	began := time.Now()
 	s.meter.open.Start()
-	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, leased.Cell.Problem)
+	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, *leased.Cell.Problem)
 	s.meter.open.Stop()
 	s.opening = time.Since(began)
 	if err != nil {

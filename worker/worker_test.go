@@ -14,12 +14,13 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 func testJob(count int64) *trial.Job {
 	return &trial.Job{
 		Sweep: "s", ID: "i", N: 5, First: 100, Count: count, Plugin: "d",
-		Cell: &trial.Cell{Key: trial.Key{1}, Metrics: []string{"a", "b"}},
+		Cell: &trial.Cell{Key: trial.Key{1}, Problem: &schemas.Problem{}, Metrics: []string{"a", "b"}},
 	}
 }
 

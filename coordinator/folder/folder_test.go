@@ -24,7 +24,7 @@ func planUnder(t *testing.T, stated string) *plan.Plan {
 		t.Fatal(err)
 	}
 	c := &trial.Cell{
-		Task: "learn", Algorithm: "a", As: "a", Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+		Task: "learn", Algorithm: "a", As: "a", Problem: &schemas.Problem{Class: "thresholds", Domain: 256},
 		Params: trial.Params{"rounds": int64(3)}, N: []int64{10}, Trials: 5,
 	}
 	p := &plan.Plan{Name: "test", Source: []byte("name: test\n"), Cells: []*trial.Cell{c}}

@@ -80,7 +80,7 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	place := f.At(e.path)
 	c := &trial.Cell{
 		Task:       f.Task(),
-		Problem:    x.measured.resolved,
+		Problem:    &x.measured.resolved,
 		Public:     p.public,
 		DataKey:    p.dataKey,
 		Algorithm:  e.algorithm.GetName(),

@@ -66,7 +66,7 @@ func (s *resolvedSweep) values() map[string]map[string]bool {
 // columns returns the cell's columns as the table shows them, without what does not apply.
 func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 	p := s.Problems[c.Problem]
-	cell := &trial.Cell{Task: s.Task, Problem: p, As: c.As, Params: c.Params, Replica: c.Replica, Epsilon: c.Epsilon,
+	cell := &trial.Cell{Task: s.Task, Problem: &p, As: c.As, Params: c.Params, Replica: c.Replica, Epsilon: c.Epsilon,
 		Delta: c.Delta, Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Means: c.Answers == schemas.AnswersMean,
 		Queries: c.Queries, Adversary: c.Adversary}
 	out := map[string]string{}

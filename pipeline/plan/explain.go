@@ -175,14 +175,14 @@ func (w problemWords) addCell(c *trial.Cell) {
 	if c.Online() {
 		rounds = c.Adversary.Kind
 	}
-	words, target := problem.Labels(&c.Problem, rounds)
+	words, target := problem.Labels(c.Problem, rounds)
 	switch {
 	case !target:
 		w.add(problemLine{label: "labels", words: words})
-	case problem.Stated(&c.Problem):
+	case problem.Stated(c.Problem):
 		w.add(problemLine{label: "target", words: words}, c.Problem.Target)
 	default:
-		w.add(problemLine{label: "target", words: words, drawn: prior.Drawn(&c.Problem)})
+		w.add(problemLine{label: "target", words: words, drawn: prior.Drawn(c.Problem)})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // BenchmarkWriteTrials writes trials.parquet.
@@ -22,7 +23,7 @@ func BenchmarkWriteTrials(b *testing.B) {
 	for i := range int64(messages) {
 		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
 	}
-	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1},
+	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Problem: &schemas.Problem{}, Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1},
 		[]Point{{N: 100, Consumed: rows}}}}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -85,7 +86,7 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	dir = testkit.MemoryDir(b)
 	l := ledgertest.Open(b, dir)
 	for i := range count {
-		c := &trial.Cell{Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
+		c := &trial.Cell{Problem: &schemas.Problem{}, Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
 			Beta: 0.1}
 		consumed := Consumed{Cell: c}
 		for k := range int64(sizes) {

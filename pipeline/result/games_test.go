@@ -21,7 +21,7 @@ func TestGames(t *testing.T) {
 	l := ledgertest.Open(t, "")
 	c := &trial.Cell{
 		Key: trial.Key{7}, Task: "online", As: "soa",
-		Problem: schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}},
+		Problem: &schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}},
 	}
 	send := func(n int64, mistakes, regret, theory []float64) {
 		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret", "theory"},

@@ -48,12 +48,12 @@ func cells() []*trial.Cell {
 	noisy := halfspace
 	noisy.Noise = schemas.Noise{Kind: "random", Rate: 0.05}
 	private := &trial.Cell{
-		Key: trial.Key{0xab, 0xcd, 1}, DataKey: trial.Key{1, 0xff}, Task: "learn", As: "hs-stl", Problem: noisy,
+		Key: trial.Key{0xab, 0xcd, 1}, DataKey: trial.Key{1, 0xff}, Task: "learn", As: "hs-stl", Problem: &noisy,
 		Guarantee: &pluginv1.Guarantee{Source: "Theorem 2", Mu: 0.25}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
 		Params: trial.Params{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)},
 	}
 	plain := &trial.Cell{
-		Key: trial.Key{0x12, 0x34, 2}, Task: "learn", As: "perceptron", Problem: halfspace,
+		Key: trial.Key{0x12, 0x34, 2}, Task: "learn", As: "perceptron", Problem: &halfspace,
 		Alpha: 0.1, Beta: 0.1, Replica: 1, Params: trial.Params{"rounds": 2.5, "averaged": true},
 	}
 	return []*trial.Cell{private, plain}

@@ -21,8 +21,8 @@ type Cell struct {
 
 	AdversaryKey Key // seed, problem and adversary: the adversary's own randomness; task predict
 
-	Task    string // "learn", "predict" or "online"
-	Problem schemas.Problem
+	Task    string            // "learn", "predict" or "online"
+	Problem *schemas.Problem  // shared with other cells: do not change it
 	Public  *pluginv1.Problem // what algorithms may know of the problem
 
 	Queries   int                // predict: T, how many queries each trial is asked; else 0

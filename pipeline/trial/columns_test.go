@@ -12,7 +12,7 @@ import (
 func fullCell() *Cell {
 	return &Cell{
 		Key: Key{0xab}, DataKey: Key{0xcd}, Task: schemas.TaskPredict, As: "a",
-		Problem: schemas.Problem{
+		Problem: &schemas.Problem{
 			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Mass: 0.1, Minority: 0.2, Margin: 0.3,
 			Target: "random", Literals: 2,
 			Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Matrix: &schemas.Matrix{File: "x/m.csv"},
@@ -39,7 +39,7 @@ func TestKeyColumns(t *testing.T) {
 		if f, ok := v.(float64); ok && math.Signbit(f) {
 			t.Errorf("%s: -0", k.Name)
 		}
-		if v = k.Value(&Cell{}); v != nil && schemas.TypeOf(v) != k.Type {
+		if v = k.Value(&Cell{Problem: &schemas.Problem{}}); v != nil && schemas.TypeOf(v) != k.Type {
 			t.Errorf("%s of an empty cell: %T %v in a column of %s", k.Name, v, v, k.Type)
 		}
 		if k.Has(Quantity) && (k.Type == schemas.TextColumn || k.Number(fullCell()) == 0 || v != nil) {

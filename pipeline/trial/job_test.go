@@ -16,7 +16,7 @@ func exampleJob() *Job {
 		Sweep: "0123456789abcdef", ID: "a-10-1", N: 10, First: 32, Count: 16, Plugin: "beef", Profile: "amd64-fma-go1.26",
 		Cell: &Cell{
 			Key: Key{1}, DataKey: Key{2}, NoiseKey: Key{3}, Task: "learn", Algorithm: "a", As: "b",
-			Problem: schemas.Problem{Class: "halfspace", Dim: 3, Margin: 0.1, Noise: schemas.Noise{Kind: "none"}},
+			Problem: &schemas.Problem{Class: "halfspace", Dim: 3, Margin: 0.1, Noise: schemas.Noise{Kind: "none"}},
 			Public:  &pluginv1.Problem{Class: "halfspace", Dim: 3},
 			Params:  Params{"rounds": int64(3), "scale": 2.0, "raw": true, "weak": "unit"},
 			N:       []int64{10}, Trials: 100, Metrics: []string{"m"}, Evaluation: problem.Evaluation{Words: "exact"},

@@ -28,7 +28,7 @@ func newPlan() *plan.Plan {
 	for i, algorithm := range []string{"plain", "picky", "plain"} {
 		c := &trial.Cell{
 			Task: "learn", Algorithm: algorithm, As: algorithm + "-" + string(rune('a'+i)),
-			Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+			Problem: &schemas.Problem{Class: "thresholds", Domain: 256},
 			Alpha:   0.1, Beta: 0.3, Metrics: []string{"twice"}, Evaluation: problem.Evaluation{Words: "exact"},
 		}
 		if i < 2 {

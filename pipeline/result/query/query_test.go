@@ -88,7 +88,7 @@ func makeResult(t testing.TB, dir string) {
 	t.Helper()
 	l := ledgertest.Open(t, filepath.Join(dir, "ledger"))
 	cell := &trial.Cell{
-		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds",
+		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: &schemas.Problem{Class: "thresholds",
 			Domain: 256},
 		Epsilon: 0.5, Alpha: 0.1, Beta: 0.1, Params: trial.Params{"rounds": int64(7)},
 		Evaluation: problem.Evaluation{Words: "exact"},
@@ -272,7 +272,7 @@ func writeMixed(t *testing.T, dir string) {
 		}
 		ledgertest.Add(t, r.Ledger, b)
 		r.Trials = append(r.Trials, result.Consumed{
-			Cell:   &trial.Cell{Key: b.Cell, Task: task, As: "a", Alpha: alphas[i], Beta: 0.1},
+			Cell:   &trial.Cell{Problem: &schemas.Problem{}, Key: b.Cell, Task: task, As: "a", Alpha: alphas[i], Beta: 0.1},
 			Points: []result.Point{{N: b.N, Consumed: consumed}},
 		})
 	}
