@@ -72,7 +72,7 @@ func TestSetRandom(t *testing.T) {
 
 // BenchmarkCells measures what the index takes for cells of two outcomes each.
 func BenchmarkCells(b *testing.B) {
-	const cells = 10_000
+	const cells = 1000
 	b.ReportAllocs()
 	held := uint64(0)
 	for b.Loop() {

@@ -1160,12 +1160,17 @@ func TestManyCells(t *testing.T) {
 	}
 }
 
+// BenchmarkResolve measures the planning of some 2,000 cells, and of fifty times as many.
 func BenchmarkResolve(b *testing.B) {
-	b.ReportAllocs()
-	src := manyCells(100)
-	for range b.N {
-		p := mustResolve(b, src, algorithms(), "")
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Cells)), "ns/cell")
+	some, _, _ := strings.Cut(manyCells(2), "exclude")
+	for name, src := range map[string]string{"some": some, "many": manyCells(100)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				p := mustResolve(b, src, algorithms(), "")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Cells)), "ns/cell")
+			}
+		})
 	}
 }
 
