@@ -41,7 +41,7 @@ type owner struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
 	Seed     schemas.Seed    `json:"seed"`
-	Resolved json.RawMessage `json:"resolved"` // see plan.Plan.Resolved; of a Folder only while it is compared
+	Resolved json.RawMessage `json:"resolved"` // see plan.Plan.Resolved; nil: that of the folder's plan
 	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of those that made
 	// recorded outcomes and that it was seen to make the same outcomes as.
 	Alike map[string][]string `json:"alike,omitempty"`
@@ -267,12 +267,16 @@ func (f *Folder) write() error {
 	return nil
 }
 
-// writeOwner writes the owner with its plan.
+// writeOwner writes the owner, whose Resolved is that of the plan where it has none.
 func (f *Folder) writeOwner(w *bufio.Writer) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(f.owner); err != nil {
+		return err
+	}
+	if f.owner.Resolved != nil { // it was read, and there is no plan
+		_, err := w.Write(b.Bytes())
 		return err
 	}
 	return insertResolved(w, b.Bytes(), `"resolved":`, w, f.Plan.WriteResolved)

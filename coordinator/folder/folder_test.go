@@ -171,3 +171,37 @@ func TestRepaired(t *testing.T) {
 		})
 	}
 }
+
+// A folder that was fetched says so, and what it says of the sweep stays as it was.
+func TestMarkFetched(t *testing.T) {
+	dir, p := t.TempDir(), planUnder(t, "7")
+	f, err := Claim(dir, p, Mode{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := MarkFetched(dir, "running"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ReadRecord(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err = r.Open(p); err != nil {
+		t.Fatal(err)
+	}
+	if f.Fetched() == "" {
+		t.Error("it does not say so")
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Claim(dir, planUnder(t, "7"), Mode{}); err != nil { // the same sweep
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -30,7 +30,7 @@ import (
 // The largest sweep. Cells are counted before equal ones are merged, trials where n is a list, and
 // entries are the items of algorithms of all grids.
 const (
-	maxCells   = 200_000 // each takes some 3 kB
+	maxCells   = 200_000 // each takes some 1 kB
 	maxTrials  = 10_000_000_000
 	maxEntries = 10_000
 )
