@@ -23,7 +23,8 @@ func BenchmarkWriteTrials(b *testing.B) {
 	for i := range int64(messages) {
 		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
 	}
-	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Problem: &schemas.Problem{}, Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1},
+	c := &trial.Cell{Problem: &schemas.Problem{}, Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1}
+	r := Result{Ledger: l, Trials: []Consumed{{c,
 		[]Point{{N: 100, Consumed: rows}}}}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -86,7 +87,8 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	dir = testkit.MemoryDir(b)
 	l := ledgertest.Open(b, dir)
 	for i := range count {
-		c := &trial.Cell{Problem: &schemas.Problem{}, Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
+		c := &trial.Cell{Problem: &schemas.Problem{}, Key: trial.Key{byte(i), byte(i >> 8), 7},
+			Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
 			Beta: 0.1}
 		consumed := Consumed{Cell: c}
 		for k := range int64(sizes) {

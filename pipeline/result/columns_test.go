@@ -31,7 +31,10 @@ func TestColumns(t *testing.T) {
 func TestColumnsReadTheirTypes(t *testing.T) {
 	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
 	population := &trial.Population{Positive: 0.25}
-	c, claimed := &trial.Cell{Problem: &schemas.Problem{}, Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: population}, 2.0
+	claimed := 2.0
+	c := &trial.Cell{
+		Problem: &schemas.Problem{}, Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: population,
+	}
 	c.Evaluation = problem.Evaluation{Words: "exact"}
 	c.Guarantee = &pluginv1.Guarantee{Source: "t", Rho: 0.1, Mu: 0.2}
 	checkColumns(t, tableColumns, TableRow{
