@@ -30,8 +30,9 @@ type Queue struct {
 	inbox string // where the server pushes this sweep's results
 	subs  []*nats.Subscription
 
-	mu     sync.Mutex
-	pushed jetstream.PushConsumer
+	mu      sync.Mutex
+	pushed  jetstream.PushConsumer
+	cleared time.Time // when clear last looked
 }
 
 // A Message is one part of a job's results.
@@ -339,6 +340,9 @@ func (q *Queue) count(ctx context.Context) (n int, last uint64, err error) {
 	}
 	results, err := stream.Info(ctx)
 	if err != nil {
+		return 0, 0, err
+	}
+	if err := q.clear(ctx, stream, results); err != nil {
 		return 0, 0, err
 	}
 	q.mu.Lock()

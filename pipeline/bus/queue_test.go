@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,46 @@ func TestFullStream(t *testing.T) {
 	go func() { published <- conn.Publish(soon(t), q.lead, Part{"w", "3", 0, 1}, nil) }()
 	must(t, next(t, q).Ack())
 	must(t, <-published)
+}
+
+// A worker that fills the stream with results of sweeps that nobody leads loses them, and nobody else
+// loses anything.
+func TestUnclaimedResults(t *testing.T) {
+	conn := embedded(t, Options{})
+	q, other := coordinate(t, conn, "sweep", 1), coordinate(t, conn, "o-ther", 1)
+	s, err := conn.js.Stream(t.Context(), resultStream)
+	must(t, err)
+	cfg := s.CachedInfo().Config
+	cfg.MaxMsgs = 100
+	_, err = conn.js.UpdateStream(t.Context(), cfg)
+	must(t, err)
+	publish := func(sweep, worker string, job int) error {
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		return conn.Publish(short, Lead{sweep, 1}, Part{worker, strconv.Itoa(job), 0, 1}, nil)
+	}
+	must(t, publish("o-ther", "honest", 1))
+	must(t, publish("gone", "honest", 1))
+	for i := range 98 {
+		must(t, publish("none-"+strconv.Itoa(i%7), "liar", i))
+	}
+	wants(t, publish("sweep", "honest", 2), "maximum messages exceeded")
+	n, _, err := q.Unread(soon(t))
+	if err != nil || n != 0 {
+		t.Errorf("%d results are unread, %v", n, err)
+	}
+	must(t, publish("sweep", "honest", 2))
+	if m := next(t, q); m.Worker != "honest" {
+		t.Errorf("%+v", m)
+	}
+	if m := next(t, other); m.Worker != "honest" {
+		t.Errorf("%+v", m)
+	}
+	info, err := s.Info(t.Context())
+	must(t, err)
+	if info.State.Msgs != 3 {
+		t.Errorf("%d results are there, 3 are the honest worker's", info.State.Msgs)
+	}
 }
 
 // TestEmbeddedNeedsNoDisk checks that the embedded server leaves nothing behind, not even if the
