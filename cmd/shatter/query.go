@@ -34,7 +34,7 @@ func (f *queryFlags) add(c *cobra.Command) {
 	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "time that a query may take; 0: any")
 	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the engine (default: one per core)")
 	c.Flags().StringVar(&f.sandbox, "sandbox", string(sandbox.Prefer),
-		"layers around the engine: prefer (those that this machine has), require (all, or an error), or off")
+		"layers around the engine: prefer (those that this machine has), "+needsLayers+", or off")
 }
 
 // openDB is a result that answers questions. Close it.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
@@ -22,12 +23,15 @@ func sandboxOf(ctx context.Context) sandbox.Policy {
 	return p
 }
 
+// needsLayers says in the usage of flags what sandbox.Require needs.
+var needsLayers = "require (an error without " + wording.And(sandbox.Required()) + ")"
+
 // confined gives a command that starts plugins the flags of the sandbox.
 func confined(c *cobra.Command) *cobra.Command {
 	mode, read := string(sandbox.Prefer), []string(nil)
 	flags := c.Flags()
 	flags.StringVar(&mode, "sandbox", mode,
-		"layers around plugins: prefer (those that this machine has), require (all, or an error), or off")
+		"layers around plugins: prefer (those that this machine has), "+needsLayers+", or off")
 	flags.StringArrayVar(&read, "sandbox-read", nil,
 		"file or folder that plugins may read, beside themselves and the system's libraries (again for more)")
 	run := c.RunE

@@ -56,6 +56,9 @@ const (
 // required lists the layers without which Require starts nothing.
 var required = []string{Files, Network, Syscalls, Privileges, Signals, Processes}
 
+// Required returns the layers without which Require starts nothing.
+func Required() []string { return slices.Clone(required) }
+
 // Layer is one layer of the sandbox, as it was found.
 type Layer struct {
 	Name string `json:"name"`
