@@ -230,7 +230,7 @@ func TestFullStream(t *testing.T) {
 // loses anything.
 func TestUnclaimedResults(t *testing.T) {
 	conn := embedded(t, Options{})
-	q, other := coordinate(t, conn, "sweep", 1), coordinate(t, conn, "o-ther", 1)
+	q, other := coordinate(t, conn, "sweep", 1), coordinate(t, conn, "a-b", 1)
 	s, err := conn.js.Stream(t.Context(), resultStream)
 	must(t, err)
 	cfg := s.CachedInfo().Config
@@ -242,7 +242,7 @@ func TestUnclaimedResults(t *testing.T) {
 		defer cancel()
 		return conn.Publish(short, Lead{sweep, 1}, Part{worker, strconv.Itoa(job), 0, 1}, nil)
 	}
-	must(t, publish("o-ther", "honest", 1))
+	must(t, publish("a-b", "honest", 1))
 	must(t, publish("gone", "honest", 1))
 	for i := range 98 {
 		must(t, publish("none-"+strconv.Itoa(i%7), "liar", i))

@@ -180,12 +180,7 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 }
 
 // Close lets others change the cluster.
-func (c *Cluster) Close() error {
-	if c.lock == nil {
-		return nil
-	}
-	return c.lock.Close()
-}
+func (c *Cluster) Close() { c.lock.Close() }
 
 // load reads the file of keys.
 func (c *Cluster) load() error {
