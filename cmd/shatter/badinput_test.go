@@ -442,6 +442,21 @@ func TestStdoutEnds(t *testing.T) {
 	}
 }
 
+// Where no temporary files can be made, as on a read-only root, commands say what to set.
+func TestNoTemporaryFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sweep := write(t, filepath.Join(dir, "bad.yaml"), badSweep)
+	for _, args := range [][]string{{"run", sweep, "--out", filepath.Join(dir, "out")}, {"check", sweep}} {
+		cmd := exec.Command(binary(t), args...)
+		cmd.Env = append(os.Environ(), "TMPDIR=/proc/none")
+		text, err := cmd.CombinedOutput()
+		if err == nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), "set TMPDIR") {
+			t.Errorf("%v: %v: %s", args, err, text)
+		}
+	}
+}
+
 // A trial that takes more memory than it may is lost, by name of the limit.
 func TestMemoryLimit(t *testing.T) {
 	testkit.Long(t)

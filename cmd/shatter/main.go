@@ -107,7 +107,8 @@ func readerLeft(err error) bool {
 	return ok && write.Path == os.Stdout.Name() && errors.Is(write.Err, syscall.EPIPE)
 }
 
-// remedy returns the end of a message about a disk that takes no more, unless the error has one.
+// remedy returns the end of a message about a disk that takes no more, or no temporary files, unless the
+// error has one.
 func remedy(err error) string {
 	var says *ledger.WriteError
 	switch {
@@ -116,8 +117,23 @@ func remedy(err error) string {
 		return ": make room and run the same command again"
 	case errors.Is(err, syscall.EFBIG):
 		return ": raise the limit on the size of files (ulimit -f) and run the same command again"
+	case noTemporaryFiles(err):
+		return ": set TMPDIR to a folder that can be written"
 	}
 	return ""
+}
+
+// noTemporaryFiles reports whether err is about a temporary file, and none can be made.
+func noTemporaryFiles(err error) bool {
+	refused, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !strings.HasPrefix(refused.Path+"/", os.TempDir()+"/") {
+		return false
+	}
+	dir, err := os.MkdirTemp("", "shatter-probe")
+	if err == nil {
+		err = os.Remove(dir)
+	}
+	return err != nil
 }
 
 // farewell returns what a command says at the first Ctrl-C.
