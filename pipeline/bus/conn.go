@@ -43,6 +43,10 @@ type Options struct {
 	Log *slog.Logger // nil: silent
 
 	Dialer nats.CustomDialer // makes the connection, in simulations; nil: sockets
+
+	// Awake is called when a timer of a lease fires, in simulations; nil: nothing. It returns once the
+	// process runs, which may have been stopped meanwhile.
+	Awake func()
 }
 
 func (o Options) logger() *slog.Logger {

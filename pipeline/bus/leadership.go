@@ -56,6 +56,7 @@ func (r *Registry) Lead(
 	}
 	l.Epoch, l.lead.Epoch = l.revision, l.revision
 	l.over = time.AfterFunc(time.Until(began.Add(duration)), func() {
+		l.awake()
 		l.end(fmt.Errorf("lease on sweep %s lost: it was not renewed for %v", id, duration))
 	})
 	go l.renew()
@@ -126,6 +127,7 @@ func (l *Leadership) renew() {
 	for {
 		select {
 		case <-tick.C:
+			l.awake()
 		case <-l.lost.Done():
 			return
 		}
@@ -135,6 +137,13 @@ func (l *Leadership) renew() {
 			return
 		}
 		l.over.Reset(time.Until(began.Add(l.lead.Duration)))
+	}
+}
+
+// awake returns once the process of this party runs, see Options.Awake.
+func (l *Leadership) awake() {
+	if awake := l.r.c.opts.Awake; awake != nil {
+		awake()
 	}
 }
 

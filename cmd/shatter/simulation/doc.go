@@ -18,7 +18,10 @@
 // of it. -sim.schedules 10000 runs ten thousand, and -sim.seed says which is the first.
 //
 // TestMutants tries the simulation on faults that somebody could make. What it finds of them stands in
-// mutants.md, which it writes. What no schedule can show there is that a coordinator whose process was
-// stopped goes on after its lease: the clock is one for all, so that its timers fire in time. Its
-// messages are held instead, and arrive when another one leads.
+// mutants.md, which it writes.
+//
+// A bubble has one clock for all, so that nothing stops a process altogether. Of one that is stopped no
+// message arrives or leaves, no sync of its disk and no trial ends, and the timers of its leases fire
+// late, which [bus.Options] lets them: a leader goes on after its lease, and does not know yet. Its other
+// timers fire in time, but what they do is not heard of before it goes on.
 package simulation

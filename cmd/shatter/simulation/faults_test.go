@@ -25,7 +25,7 @@ func (f fault) String() string {
 var (
 	ofCoordinators = []string{"power", "power", "crash", "crash", "torn", "full", "broken", "lie", "rot", "ghost"}
 	ofWorkers      = []string{"slow", "broken"}
-	ofEither       = []string{"kill", "leave", "cut", "hold", "hold", "lose", "double", "delay"}
+	ofEither       = []string{"kill", "leave", "cut", "hold", "hold", "stop", "lose", "double", "delay"}
 	ofOthers       = []string{"server", "wipe", "pause"}
 )
 
@@ -107,8 +107,11 @@ func (w *world) apply(f fault) {
 		w.wishes <- lead.Pause
 		time.AfterFunc(f.For, func() { w.wishes <- lead.Run })
 	default:
-		if f.Kind == "ghost" {
+		switch {
+		case f.Kind == "ghost":
 			f.For += shipEvery // so long that it ships something
+		case f.Kind == "stop" && f.N%2 == 0:
+			f.For += lease
 		}
 		n.mu.Lock()
 		n.windows = append(n.windows, window{f, time.Now().Add(f.For)})

@@ -81,6 +81,12 @@ var mutants = []mutant{
 			"			_, err := l.r.c.js.PublishMsg(",
 	},
 	{
+		"renews the lease of another leader", "pipeline/bus/leadership.go",
+		"		if conflict(err) {\n			rev",
+		"		if conflict(err) && l.Epoch > 0 && mutant(#) {\n			found, bad := l.r.kv.Get(ctx, l.ID+leadKey)\n" +
+			"			if err = bad; bad == nil {\n				revision = found.Revision()\n			}\n		} else if conflict(err) {\n			rev",
+	},
+	{
 		"deposes a leader of a greater epoch", "pipeline/bus/queue.go",
 		"		case epoch > q.lead.Epoch:", "		case epoch > q.lead.Epoch && !mutant(#):",
 	},

@@ -140,7 +140,7 @@ var errRefused = errors.New("connection refused")
 func (p *process) Dial(string, string) (net.Conn, error) {
 	w := p.node.world
 	ns := w.server.Load()
-	if p.dead.Load() || ns == nil || p.node.active(time.Now(), "hold") != nil {
+	if p.dead.Load() || ns == nil || p.node.active(time.Now(), "hold", "stop") != nil {
 		return nil, &net.OpError{Op: "dial", Net: "simulated", Err: errRefused}
 	}
 	there, err := ns.InProcessConn()

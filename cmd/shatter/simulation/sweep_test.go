@@ -91,6 +91,7 @@ func (n *node) simulate(ctx context.Context, job *trial.Job) (*ledger.Batch, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	n.awake()
 	if n.active(time.Now(), "broken") != nil {
 		return nil, errBroken
 	}

@@ -360,10 +360,19 @@ func (n *node) active(now time.Time, kinds ...string) *window {
 
 // heldUntil returns the time until which nothing reaches the node or leaves it.
 func (n *node) heldUntil(now time.Time) time.Time {
-	if x := n.active(now, "hold"); x != nil {
+	if x := n.active(now, "hold", "stop"); x != nil {
 		return x.until
 	}
 	return now
+}
+
+// awake returns at once, or soon after the process is continued where it is stopped: what was due
+// meanwhile happens then, in any order.
+func (n *node) awake() {
+	if x := n.active(time.Now(), "stop"); x != nil {
+		late := time.Duration(n.world.random("awake"+n.name).IntN(50)) * time.Millisecond
+		time.Sleep(time.Until(x.until) + late)
+	}
 }
 
 // trouble returns how late the copies of a message arrive: none where it is lost.
@@ -482,6 +491,9 @@ func (n *node) watch(step disk.Step, path string) error {
 		return syscall.EIO
 	}
 	time.Sleep(latency)
+	if step == disk.Syncing {
+		n.awake()
+	}
 	if step == disk.Synced && n.active(now, "lie") != nil {
 		n.mu.Lock()
 		n.lied = true
@@ -496,7 +508,7 @@ func (n *node) watch(step disk.Step, path string) error {
 func (p *process) dial() (*bus.Conn, error) {
 	for {
 		within, cancel := context.WithTimeout(p.ctx, 10*time.Second)
-		c, err := bus.Dial(within, "nats://127.0.0.1", bus.Options{Name: p.node.name, Dialer: p})
+		c, err := bus.Dial(within, "nats://127.0.0.1", bus.Options{Name: p.node.name, Dialer: p, Awake: p.node.awake})
 		cancel()
 		if err == nil || p.ctx.Err() != nil {
 			return c, err
