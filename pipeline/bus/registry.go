@@ -36,8 +36,9 @@ const (
 // caller's, but for leases. Its methods may be called concurrently. They wait for a connection for
 // as long as their context allows.
 type Registry struct {
-	c  *Conn
-	kv jetstream.KeyValue
+	c    *Conn
+	kv   jetstream.KeyValue
+	anew time.Duration // watchAnew, but in tests
 }
 
 // Entry is what the registry holds of one sweep. Values that nobody has written are nil.
@@ -79,7 +80,7 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 
 // openRegistry does the work of Registry, but for the streams.
 func (c *Conn) openRegistry(ctx context.Context) (*Registry, error) {
-	r := &Registry{c: c}
+	r := &Registry{c: c, anew: watchAnew}
 	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
 		r.kv, err = c.bucket(ctx)
 		return err
@@ -333,14 +334,19 @@ func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 }
 
 func (r *Registry) watch(ctx context.Context, see func(*Entry) error) error {
-	within, cancel := context.WithTimeout(ctx, watchAnew)
+	within, cancel := context.WithTimeout(ctx, r.anew)
 	defer cancel()
 	var w jetstream.KeyWatcher
-	err := r.c.retry(ctx, "watch sweeps", func(context.Context) (err error) {
-		w, err = r.kv.WatchAll(within)
+	err := r.c.retry(within, "watch sweeps", func(answer context.Context) (err error) {
+		life, end := context.WithCancel(within) // of the watcher, which ends with it, if the call is answered
+		defer context.AfterFunc(answer, end)()
+		w, err = r.kv.WatchAll(life)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && within.Err() != nil:
+		return context.Cause(ctx) // nil: try anew
+	case err != nil:
 		return err
 	}
 	defer w.Stop() //nolint:errcheck // it ends with within at the latest

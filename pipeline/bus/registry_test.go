@@ -371,3 +371,35 @@ func FuzzLease(f *testing.F) {
 		}
 	})
 }
+
+// Who watches hears of what was submitted after the server was away for longer than Watch waits before it
+// reads everything anew.
+func TestWatchOutage(t *testing.T) {
+	s := external(t)
+	r := registry(t, s.dial(t, Options{}))
+	r.anew = 200 * time.Millisecond
+	seen, ended := make(chan string, 1000), make(chan error)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		ended <- r.Watch(ctx, func(e *Entry) error { seen <- e.ID; return nil })
+	}()
+	until := func(id string) {
+		for receive(t, seen) != id {
+		}
+	}
+	submit := func(id string) {
+		_, err := r.Submit(soon(t), id, []byte("submission"))
+		must(t, err)
+	}
+	submit("before")
+	until("before")
+	s.kill(t)
+	time.Sleep(5 * r.anew)
+	s.start(t)
+	submit("after")
+	until("after")
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the watch ended with %v", err)
+	}
+}
