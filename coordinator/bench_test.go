@@ -15,13 +15,15 @@ func BenchmarkResume(b *testing.B) {
 	const perSize, batchRows = 500_000, 25_000
 	sizes := [][]int64{{10, 20, 40}, {10, 20, 40}, {10, 20, 40}, {8, 16, 32, 64}, {8, 16, 32, 64}, {8, 16, 32}}
 	p, dir := testPlan(b), b.TempDir()
+	for _, c := range p.Cells {
+		c.Trials, c.MaxTrials = max(c.Trials, perSize), max(c.MaxTrials, perSize)
+	}
 	f, err := folder.Claim(dir, p, folder.Mode{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	rng, outcomes := rand.New(rand.NewPCG(1, 2)), 0
 	for i, c := range p.Cells {
-		c.Trials, c.MaxTrials = max(c.Trials, perSize), max(c.MaxTrials, perSize)
 		for _, n := range sizes[i] {
 			for first := range int64(perSize / batchRows) {
 				batch := &ledger.Batch{
