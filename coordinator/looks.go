@@ -418,7 +418,7 @@ func (x *lookedCell) lookTrials(n int64) int {
 	const most = 1024
 	least := 1
 	if x.interactive() {
-		least = 64 // each job has round trips
+		least = blockTrials // each job has round trips
 	}
 	count := float64(most)
 	if cost := x.cost(n); cost > 0 {

@@ -345,10 +345,9 @@ func gather(to, points []float64, numbers []int32) {
 			to[place] = points[number]
 		}
 	case 2:
-		pairs, from := to[:2*len(numbers)], points
 		for place, number := range numbers {
-			pair := (*[2]float64)(from[2*int(number):])
-			pairs[2*place], pairs[2*place+1] = pair[0], pair[1]
+			point := (*[2]float64)(points[2*int(number):])
+			to[2*place], to[2*place+1] = point[0], point[1]
 		}
 	default:
 		for place, number := range numbers {

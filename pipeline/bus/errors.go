@@ -180,15 +180,16 @@ func hide(list string, err error) error {
 	return err
 }
 
+// isAny reports whether errors.Is holds for one of the targets.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}
+
 // transient reports whether waiting may cure a failure.
 func transient(err error) bool {
-	for _, target := range []error{
-		nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
-		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, errNoAnswer,
-	} {
-		if errors.Is(err, target) {
-			return true
-		}
+	if isAny(err, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, errNoAnswer) {
+		return true
 	}
 	if later := (*ConnectError)(nil); errors.As(err, &later) {
 		return later.Waits

@@ -144,14 +144,8 @@ func (r *Registry) reach(ctx context.Context, what string, do func(context.Conte
 // streamGone reports whether nobody on the server has answered a request to a stream: it is gone, or has
 // no leader at the moment.
 func streamGone(err error) bool {
-	for _, target := range []error{
-		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound,
-	} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, jetstream.ErrStreamNotFound,
+		jetstream.ErrBucketNotFound)
 }
 
 // prepare makes the streams that are missing, and gives all the replicas that are asked for. It takes

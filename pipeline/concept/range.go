@@ -19,17 +19,12 @@ func Interval(a, b float64) Range { return Range{a, b} }
 func Empty() Range { return Range{math.Inf(1), math.Inf(-1)} }
 
 // Label returns the label of the point v.
-func (r Range) Label(v float64) float64 {
-	if r.Lo <= v && v <= r.Hi {
-		return 1
-	}
-	return -1
-}
+func (r Range) Label(v float64) float64 { return math.Float64frombits(plus | r.outside(v)) }
 
 // Labels implements Hypothesis.
 func (r Range) Labels(x, out []float64) {
 	for i, v := range x[:len(out)] {
-		out[i] = math.Float64frombits(plus | r.outside(v))
+		out[i] = r.Label(v)
 	}
 }
 

@@ -224,10 +224,18 @@ func TestOpenRefusesKinds(t *testing.T) {
 		make func(dir string) error
 		want string
 	}{
-		{"piped lock", func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "lock"), 0o600) }, "lock: it is a named pipe"},
-		{"linked lock", func(dir string) error { return os.Symlink(other, filepath.Join(dir, "lock")) }, "lock: it is a symbolic link"},
-		{"piped log", func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "0001.log"), 0o600) }, "0001.log: it is a named pipe"},
-		{"linked log", func(dir string) error { return os.Symlink(other, filepath.Join(dir, "0001.log")) }, "0001.log: it is a symbolic link"},
+		{"piped lock", func(dir string) error {
+			return syscall.Mkfifo(filepath.Join(dir, "lock"), 0o600)
+		}, "lock: it is a named pipe"},
+		{"linked lock", func(dir string) error {
+			return os.Symlink(other, filepath.Join(dir, "lock"))
+		}, "lock: it is a symbolic link"},
+		{"piped log", func(dir string) error {
+			return syscall.Mkfifo(filepath.Join(dir, "0001.log"), 0o600)
+		}, "0001.log: it is a named pipe"},
+		{"linked log", func(dir string) error {
+			return os.Symlink(other, filepath.Join(dir, "0001.log"))
+		}, "0001.log: it is a symbolic link"},
 		{"large log", func(dir string) error {
 			path := filepath.Join(dir, "0001.log")
 			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
