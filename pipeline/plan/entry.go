@@ -186,7 +186,7 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		return false
 	}
 	if e.grid.Privacy == nil || len(e.grid.Privacy.Epsilon) == 0 {
-		r.At(where, "%q is private and needs a budget: privacy: {epsilon: 1, delta: 1e-6}%s",
+		r.At(where, "%q is private and needs a budget beside algorithms: privacy: {epsilon: 1, delta: 1e-6}%s",
 			d.GetName(), e.grid.HidesTopLevel("privacy"))
 		return false
 	}

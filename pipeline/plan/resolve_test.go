@@ -614,7 +614,7 @@ n: [100]
 			`s:4:70: algorithms[0].kappa: 1.5 is outside [0, 1]`,
 			`s:4:81: algorithms[0].unit: true or false was expected, not "yes"`,
 			`s:4:94: algorithms[0].preset: unknown value "papr", did you mean "paper"?`}},
-		{"no budget", base, []string{`s:3:14: algorithms[0]: "expmech/em" is private and needs a budget: privacy: {epsilon: 1, delta: 1e-6}`}},
+		{"no budget", base, []string{`s:3:14: algorithms[0]: "expmech/em" is private and needs a budget beside algorithms: privacy: {epsilon: 1, delta: 1e-6}`}},
 		{"names that clash", change(half, "baseline/perceptron", "{use: boosting/hs-stl, rounds: 3}"), []string{
 			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`,
 			`s:5:5: algorithms[1]: the name "boosting/hs-stl" is already that of algorithms[0]: give one of them another with "as"`}},
