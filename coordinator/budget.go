@@ -20,10 +20,10 @@ type Budget struct {
 // Given reports whether there is a limit.
 func (b Budget) Given() bool { return b.Trials > 0 || b.Time > 0 }
 
-// String returns "budget of 50000 trials" or "budget of 2h of CPU time".
+// String returns "50000 trials" or "2h of CPU time".
 func (b Budget) String() string {
 	if b.Trials > 0 {
-		return fmt.Sprintf("budget of %d trials", b.Trials)
+		return fmt.Sprintf("%d trials", b.Trials)
 	}
-	return fmt.Sprintf("budget of %s of CPU time", wording.RoughDuration(b.Time))
+	return fmt.Sprintf("%s of CPU time", wording.RoughDuration(b.Time))
 }

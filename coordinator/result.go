@@ -27,6 +27,7 @@ type Summary struct {
 	Decided      int
 	Unfinished   int   // undecided or failed cells
 	Trials       int64 // outcomes that workers have brought
+	Known        int64 // outcomes that the ledger had before
 	Counted      int64 // outcomes that the tables count, those of earlier runs among them
 	Served       int64 // outcomes that came from the cache
 	FailedTrials int64
@@ -51,7 +52,7 @@ type Summary struct {
 func (r *run) finish(interrupted bool) (*Summary, error) {
 	s := &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
-		Failures: r.tally.listFailures(), Alarms: r.intake.listAlarms(),
+		Known: r.tally.known, Failures: r.tally.listFailures(), Alarms: r.intake.listAlarms(),
 		Looked: r.looks.looked, LooksLeft: r.looks.leftOver(),
 		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !r.looks.ended),
 	}
@@ -106,7 +107,7 @@ func (r *run) partial() string {
 	case r.grid.open == 0:
 		return ""
 	case r.jobs.spent:
-		return r.Budget.String() + " was spent"
+		return fmt.Sprintf("budget of %v was spent", r.Budget)
 	}
 	return r.limited
 }

@@ -53,8 +53,10 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 	say("state", s.State)
 	say("why", s.Reason)
 	if s.Decided != nil {
-		say("cells", s.cells()+" decided")
-		say("trials", s.trials())
+		say("cells", s.cells()+" done"+s.unfinished())
+	}
+	if s.Trials != nil {
+		say("trials", s.trials()+s.counted())
 	}
 	if s.Reason == "" && s.answer != nil && s.answer.Progress != nil {
 		say("now", (&display{}).line(*s.answer.Progress).cut(1<<20, false))
@@ -67,7 +69,7 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 		say("leader", fmt.Sprintf("%s, epoch %d", s.Leader, s.Epoch))
 	}
 	say("share", fmt.Sprintf("priority %d, weight %v", s.Priority, cmp.Or(s.Weight, 1)))
-	say("budget", strings.TrimPrefix(s.Budget, "budget of "))
+	say("budget", s.Budget)
 	say("submitted", fmt.Sprintf("%s by %s from %s", s.At.Local().Format(time.DateTime), s.By, s.File))
 	if !s.Shipped.IsZero() {
 		say("shipped", s.Shipped.Local().Format(time.DateTime))

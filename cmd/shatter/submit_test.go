@@ -155,6 +155,9 @@ func TestLeaderKilled(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(c.dir, "first")); err != nil {
 		t.Fatal(err)
 	}
+	c.until(id, "nobody leads it, and what was shipped is told", func(s *sweepStatus) bool {
+		return s.Leader == "" && s.Decided != nil && s.Trials != nil && *s.Trials > 0
+	})
 	c.coordinator("second")
 	next := c.until(id, "another one leads", func(s *sweepStatus) bool {
 		return s.Epoch > began.Epoch && s.Progress != nil
@@ -168,8 +171,14 @@ func TestLeaderKilled(t *testing.T) {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 	c.must("results", id, "--out", partial)
-	if out, stderr, code := shatter(t, "verify", partial, "--sample", "10"); code != exitDone {
+	out, stderr, code = shatter(t, "verify", partial, "--sample", "10")
+	if code != exitDone {
 		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
+	}
+	ended := c.until(id, "it is done", func(s *sweepStatus) bool { return s.Counted != nil })
+	if recorded := fmt.Sprintf(" with %d outcomes, no damage", *ended.Trials); !strings.Contains(out, recorded) ||
+		*ended.Counted == 0 || *ended.Counted > *ended.Trials {
+		t.Errorf("%d of %d trials count, where verify says: %s", *ended.Counted, *ended.Trials, out)
 	}
 }
 

@@ -27,7 +27,8 @@ const statesHelp = `A sweep is
   forgotten  somebody has forgotten it; it vanishes as soon as a coordinator serves
 
 None of these is stored: they follow from what was submitted and is wished, and from what the sweep's
-leader answers at the moment.`
+leader answers at the moment. Trials are the outcomes in its ledger, guesses that will not count among them:
+as its leader says, or else as it was shipped last.`
 
 func sweepsCommand() *cobra.Command {
 	return asking(&cobra.Command{
@@ -87,10 +88,12 @@ type sweepStatus struct {
 	State    string         `json:"state"`
 	Reason   string         `json:"reason"` // why; "" where the state says all
 	Cells    int            `json:"cells"`
-	Decided  *int           `json:"decided"` // null, like the others of its kind: nobody says
-	Trials   *int64         `json:"trials"`  // outcomes that the leader has
-	Digest   string         `json:"digest"`  // of the result; "": there is none yet
-	Exit     *int           `json:"exit"`    // what `submit --wait` ends with
+	Decided  *int           `json:"decided"`    // cells that are done; null, like the others of its kind: nobody says
+	Left     *int           `json:"unfinished"` // those among them that are undecided or failed; null before the end
+	Trials   *int64         `json:"trials"`     // outcomes in the ledger: of the leader, else as it was shipped last
+	Counted  *int64         `json:"counted"`    // outcomes that the tables count; null before the end
+	Digest   string         `json:"digest"`     // of the result; "": there is none yet
+	Exit     *int           `json:"exit"`       // what `submit --wait` ends with
 	Progress *progressEvent `json:"progress"`
 	Leader   string         `json:"leader"` // "": nobody answers
 	Epoch    uint64         `json:"epoch"`  // of its leader
@@ -120,6 +123,9 @@ func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, erro
 	if x.Wish.Budget.Given() {
 		s.Budget = x.Wish.Budget.String()
 	}
+	if stand := x.Shipment.Stand; stand != nil {
+		s.Decided, s.Trials = &stand.Decided, &stand.Trials
+	}
 	if a := now.Answer; a != nil {
 		s.Leader, s.Epoch = a.Leader, a.Epoch
 		if p := a.Progress; p != nil {
@@ -129,17 +135,34 @@ func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, erro
 	}
 	if e := x.End; e != nil && e.Summary != nil {
 		code := int(summaryStatus(e.Summary))
-		s.Decided, s.Trials, s.Digest, s.Exit = &e.Summary.Decided, &e.Summary.Counted, e.Summary.Digest, &code
+		s.Decided, s.Left, s.Counted = &e.Summary.Decided, &e.Summary.Unfinished, &e.Summary.Counted
+		s.Digest, s.Exit = e.Summary.Digest, &code
 	}
 	return s, nil
 }
 
-// cells returns how many cells are decided, in words.
+// cells returns how many cells are done, in words.
 func (s *sweepStatus) cells() string {
 	if s.Decided == nil {
-		return fmt.Sprint(s.Cells)
+		return fmt.Sprintf("-/%d", s.Cells)
 	}
 	return fmt.Sprintf("%d/%d", *s.Decided, s.Cells)
+}
+
+// unfinished says how many of the cells that are done have no answer; "" where all have, or nobody knows.
+func (s *sweepStatus) unfinished() string {
+	if s.Left == nil || *s.Left == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them undecided or failed", *s.Left)
+}
+
+// counted says how many of the outcomes count; "" while nobody knows.
+func (s *sweepStatus) counted() string {
+	if s.Counted == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s of them count", wording.Thousands(float64(*s.Counted)))
 }
 
 // trials returns the number of outcomes, in words.

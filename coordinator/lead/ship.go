@@ -27,7 +27,14 @@ import (
 type Shipment struct {
 	Epoch uint64    `json:"epoch"` // of the leader that shipped them
 	At    time.Time `json:"at"`
-	Files []File    `json:"files"` // by name
+	Files []File    `json:"files"`           // by name
+	Stand *Stand    `json:"stand,omitempty"` // how far the sweep had come; nil: nobody could say
+}
+
+// Stand is how far a sweep has come.
+type Stand struct {
+	Decided int   `json:"decided"` // cells that are done
+	Trials  int64 `json:"trials"`  // outcomes in the ledger
 }
 
 // File is a file of an output folder: its parts, one after the other.
@@ -65,19 +72,24 @@ const partSize = 8 << 20
 
 // shipper ships the output folder of a sweep. Its methods may be called concurrently.
 type shipper struct {
-	dir  string
-	conn *bus.Conn
-	lead *bus.Leadership
+	dir   string
+	conn  *bus.Conn
+	lead  *bus.Leadership
+	stand func() *Stand // says how far the sweep has come; nil: nobody can say
 
 	mu    sync.Mutex
 	files map[string]File // that are on the server, by name
-	told  bool            // the registry lists files
+	told  *Shipment       // what the registry lists; nil: something else
 }
 
 // ship puts on the server what it has not yet of the folder, and lists all of it in the registry.
 func (s *shipper) ship(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	list := Shipment{Epoch: s.lead.Epoch}
+	if s.stand != nil {
+		list.Stand = s.stand() // before the files, which have all of it then
+	}
 	names, err := folderFiles(s.dir)
 	if err != nil {
 		return err
@@ -99,10 +111,10 @@ func (s *shipper) ship(ctx context.Context) error {
 		now[name] = f
 	}
 	same := func(a, b File) bool { return slices.Equal(a.Parts, b.Parts) }
-	if s.told && maps.EqualFunc(now, s.files, same) {
+	if s.told != nil && maps.EqualFunc(now, s.files, same) && equal(list.Stand, s.told.Stand) {
 		return nil
 	}
-	list := Shipment{Epoch: s.lead.Epoch, At: time.Now().UTC()}
+	list.At = time.Now().UTC()
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		list.Files = append(list.Files, now[name])
 	}
@@ -114,9 +126,12 @@ func (s *shipper) ship(ctx context.Context) error {
 		return err
 	}
 	s.forget(ctx, now)
-	s.files, s.told = now, true
+	s.files, s.told = now, &list
 	return nil
 }
+
+// equal reports whether two stands are the same; nil is one of its own.
+func equal(a, b *Stand) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // forget removes parts of logs from the server that became others. What it fails to remove lies
 // there unused.

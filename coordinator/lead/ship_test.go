@@ -117,6 +117,13 @@ func TestShip(t *testing.T) {
 	if now := h.shipped(); !now.At.Equal(before.At) {
 		t.Error("listed again without a change")
 	}
+	s.stand = func() *Stand { return &Stand{Decided: 1, Trials: 10 * times} }
+	for range 2 {
+		check(t, s.ship(t.Context()))
+	}
+	if now := h.shipped(); now.Stand == nil || *now.Stand != *s.stand() {
+		t.Errorf("the sweep stands at %v, want %v", now.Stand, s.stand())
+	}
 	i := slices.IndexFunc(before.Files, func(f File) bool { return f.isLog() })
 	if parts := len(before.Files[i].Parts); parts > 8 {
 		t.Errorf("%d parts after %d shipments", parts, times)

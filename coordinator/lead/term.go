@@ -32,6 +32,7 @@ type term struct {
 	phase    string                // what the leader does; "" while trials are handed out
 	stuck    string                // why the sweep cannot be run here; "" if it can
 	progress *coordinator.Progress // nil: none yet
+	stand    *Stand                // how far the sweep has come; nil: nobody can say
 	ship     *shipper              // nil: not yet
 	epoch    uint64
 }
@@ -198,9 +199,9 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 	if err := claimed.KeepTranscript(sweep.Transcript); err != nil {
 		return nil, err
 	}
-	ship := &shipper{dir: dir, conn: t.Conn, lead: l, files: shipped}
+	ship := &shipper{dir: dir, conn: t.Conn, lead: l, files: shipped, stand: t.stands}
 	t.mu.Lock()
-	t.ship, t.phase = ship, ""
+	t.ship, t.phase, t.stand = ship, "", record.Shipment.Stand
 	t.mu.Unlock()
 	stop := t.keepShipping(ship)
 	c := sweep.Config
@@ -209,6 +210,11 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 	c.Budget = left(t.wished.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
 	stop()
+	if s != nil {
+		t.mu.Lock()
+		t.stand = &Stand{Decided: s.Decided, Trials: s.Known + s.Trials + s.Served}
+		t.mu.Unlock()
+	}
 	return s, errors.Join(err, t.shipLast(ship, l))
 }
 
@@ -262,5 +268,12 @@ func (t *term) shipLast(s *shipper, l *bus.Leadership) error {
 func (t *term) show(p coordinator.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.progress = &p
+	t.progress, t.stand = &p, &Stand{Decided: p.Decided, Trials: p.Known + p.Trials + p.Served}
+}
+
+// stands returns how far the sweep has come.
+func (t *term) stands() *Stand {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stand
 }
