@@ -140,7 +140,7 @@ func noTemporaryFiles(err error) bool {
 func farewell(root *cobra.Command, args []string) string {
 	doing := "stopping"
 	if c, _, err := root.Find(args); err == nil && slices.Contains([]string{"run", "worker"}, c.Name()) {
-		doing = "finishing the jobs in work"
+		doing = "leaving as soon as no job is in work"
 	}
 	return "\nshatter: " + doing + "; interrupt again to leave at once (nothing finished is lost)"
 }

@@ -118,7 +118,7 @@ func checkTarget(dir, id string) error {
 		return nil
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("no results can go to %q (%w); choose another folder with --out", dir, err)}
+		return noTarget(dir, err)
 	}
 	if record, err := folder.ReadRecord(dir); err == nil && record.ID() == id {
 		return nil
@@ -126,15 +126,20 @@ func checkTarget(dir, id string) error {
 	return usageError{fmt.Errorf("%q holds something else than sweep %s; choose another folder with --out", dir, id)}
 }
 
+// noTarget says that a folder cannot be the one that results go to.
+func noTarget(dir string, err error) error {
+	return usageError{fmt.Errorf("no results can go to %q (%w); choose another folder with --out", dir, err)}
+}
+
 // fetchFolder makes the folder out of what was shipped of a sweep, and notes there how it stands if it
 // has not ended. If that fails, out is as it was.
 func fetchFolder(c *cobra.Command, r *remote, out string, shipped lead.Shipment, s *sweepStatus) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
-		return usageError{err}
+		return noTarget(out, err)
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(out), filepath.Base(out)+".fetch-")
 	if err != nil {
-		return usageError{err}
+		return noTarget(out, err)
 	}
 	defer os.RemoveAll(temp)
 	if err := os.Chmod(temp, 0o755); err != nil {

@@ -70,6 +70,8 @@ type submitted struct {
 	Name string `json:"name"`
 	New  bool   `json:"new"`  // false: the same content was submitted before
 	Kept bool   `json:"kept"` // it was to be forgotten, and now is not
+
+	was *sweepStatus // how it stands, where it was submitted before
 }
 
 func (f *submitFlags) submit(c *cobra.Command, path string) error {
@@ -112,6 +114,15 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	if !out.New && !out.Kept {
+		record, err := server.find(c.Context(), out.ID)
+		if err == nil {
+			out.was, err = server.status(c.Context(), record)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := f.print(c, out); err != nil || !f.wait {
 		return err
 	}
@@ -129,8 +140,8 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 		fmt.Fprintf(c.ErrOrStderr(), "%q was to be forgotten, and is kept with what it has found; "+
 			"shatter status %s says how it stands\n", out.Name, out.ID)
 	default:
-		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed; "+
-			"shatter status %s says how it stands\n", out.Name, out.ID)
+		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed: it %s%s; %s\n",
+			out.Name, stands(out.was.State), because(out.was.Reason), out.was.next())
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), out.ID)
 	return err

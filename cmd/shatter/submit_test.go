@@ -247,6 +247,35 @@ func TestSeveralSweeps(t *testing.T) {
 	}
 }
 
+// A sweep that a coordinator has paused because workers differ needs no more budget to go on.
+func TestResumeDisputed(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	id := c.submit(clusterSweep)
+	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	registry, err := conn.Registry(t.Context())
+	if err == nil {
+		err = lead.ChangeWish(t.Context(), registry, id, func(w *lead.Wish) error {
+			w.Do, w.Why = lead.Pause, "integrity: two workers differ"
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := c.must("status", id)
+	if !strings.Contains(out, "integrity: two workers differ: `shatter resume ID` goes on") {
+		t.Errorf("status of a sweep that is paused by a dispute: %s", out)
+	}
+	if out, _ := c.must("resume", id); !strings.Contains(out, "state      waiting") {
+		t.Errorf("resumed: %s", out)
+	}
+}
+
 // A sweep is forgotten, and the server loses what no other sweep names. The one that stays keeps its
 // results, byte for byte, and the forgotten one can be submitted again.
 func TestForgotten(t *testing.T) {

@@ -149,6 +149,17 @@ func (s *sweepStatus) cells() string {
 	return fmt.Sprintf("%d/%d", *s.Decided, s.Cells)
 }
 
+// next names the command for what most people want next of a sweep that stands so.
+func (s *sweepStatus) next() string {
+	switch s.State {
+	case lead.Paused, lead.Cancelled, lead.Failed:
+		return fmt.Sprintf("shatter resume %s goes on with it", s.ID)
+	case lead.Done:
+		return fmt.Sprintf("shatter results %s --out DIR fetches its folder", s.ID)
+	}
+	return fmt.Sprintf("shatter watch %s shows how it goes", s.ID)
+}
+
 // unfinished says how many of the cells that are done have no answer; "" where all have, or nobody knows.
 func (s *sweepStatus) unfinished() string {
 	if s.Left == nil || *s.Left == 0 {

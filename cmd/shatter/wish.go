@@ -47,7 +47,7 @@ func resumeCommand() *cobra.Command {
 			switch {
 			case flags.Changed("budget"):
 				w.Budget = budget.Budget
-			case x.Wish.Do == lead.Pause && x.Wish.Why != "":
+			case x.Wish.Do == lead.Pause && x.Wish.Spent:
 				return usageError{fmt.Errorf("%s: give more with --budget", x.Wish.Why)}
 			}
 			w.Do = lead.Run
@@ -56,6 +56,9 @@ func resumeCommand() *cobra.Command {
 			}
 			return errors.Join(notEnded(x), checkWeight(wish.Weight))
 		})
+	c.Long = c.Short + `.
+With --priority, --weight or --budget, change what it may take, also of one that runs; what is not given
+stays as it was wished.`
 	addWish(c, &wish.Priority, &wish.Weight, &budget)
 	return c
 }
@@ -111,7 +114,7 @@ func (r *remote) wish(
 	var wished lead.Wish
 	err = r.within(ctx, func(ctx context.Context) error {
 		return lead.ChangeWish(ctx, r.registry, record.ID, func(w *lead.Wish) error {
-			w.By, w.At, w.Why = personName(), time.Now().UTC(), ""
+			w.By, w.At, w.Why, w.Spent = personName(), time.Now().UTC(), "", false
 			if record.End != nil {
 				w.After = record.End.Epoch
 			}
@@ -120,6 +123,9 @@ func (r *remote) wish(
 			return err
 		})
 	})
+	if refused, ok := errors.AsType[usageError](err); ok {
+		return nil, refused
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -140,8 +140,11 @@ func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) 
 		if r.Wish.Do == Cancel {
 			s.State = Cancelled
 		}
-		if r.Wish.Why != "" {
+		switch {
+		case r.Wish.Spent:
 			s.Reason = r.Wish.Why + ": `shatter resume ID --budget MORE` goes on"
+		case r.Wish.Why != "":
+			s.Reason = r.Wish.Why + ": `shatter resume ID` goes on"
 		}
 		if s.Answer != nil {
 			s.Reason = "its leader is taking in what is out"

@@ -72,7 +72,8 @@ type Wish struct {
 	Budget   coordinator.Budget `json:"budget"`   // for the whole sweep
 	By       string             `json:"by"`       // who changed it last, for people
 	At       time.Time          `json:"at"`
-	Why      string             `json:"why,omitempty"`   // set where a coordinator has paused it: the budget is spent
+	Why      string             `json:"why,omitempty"`   // set where a coordinator has paused it
+	Spent    bool               `json:"spent,omitempty"` // which it did because the budget is spent
 	After    uint64             `json:"after,omitempty"` // epoch of the last failure that it is to be tried again after
 }
 

@@ -138,22 +138,22 @@ func (t *term) lead(l *bus.Leadership) error {
 		return t.finish(l, End{Failure: err.Error()})
 	case errors.As(err, &dispute): // until people have done something about it
 		t.log.Error("paused", "why", err.Error())
-		return t.pause(err.Error())
+		return t.pause(err.Error(), false)
 	case err != nil || summary.Interrupted:
 		return err
 	case summary.Partial != "":
 		t.log.Info("paused", "why", summary.Partial)
-		return t.pause(summary.Partial)
+		return t.pause(summary.Partial, true)
 	}
 	t.log.Info("done", "digest", summary.Digest, "trials", summary.Trials)
 	t.rest = t.Lease
 	return t.finish(l, End{Summary: summary})
 }
 
-// pause changes the wish for the sweep to a pause.
-func (t *term) pause(why string) error {
+// pause changes the wish for the sweep to a pause. spent says that it is for its budget.
+func (t *term) pause(why string, spent bool) error {
 	return ChangeWish(t.ctx, t.registry, t.id, func(w *Wish) error {
-		w.Do, w.By, w.At, w.Why = Pause, t.Name, time.Now().UTC(), why
+		w.Do, w.By, w.At, w.Why, w.Spent = Pause, t.Name, time.Now().UTC(), why, spent
 		return nil
 	})
 }
