@@ -73,6 +73,7 @@ type Conn struct {
 	mu   sync.Mutex
 	up   chan struct{}      // closed while there is a connection
 	born time.Time          // when this connection, or the last, was made
+	few  time.Time          // when its server first had too few servers for replicas; before born: not yet
 	live context.Context    // ends when this connection is lost
 	lost context.CancelFunc // ends live
 

@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -401,5 +407,47 @@ func TestWatchOutage(t *testing.T) {
 	stop()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the watch ended with %v", err)
+	}
+}
+
+// A cluster of two servers looks like one of three that has just begun. A connection waits for a third
+// one once, not for each stream.
+func TestTooFewServers(t *testing.T) {
+	var ports []int
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		must(t, l.Close())
+	}
+	var servers []*server.Server
+	for i, port := range ports {
+		servers = append(servers, bustest.Serve(t, &server.Options{
+			Host: "127.0.0.1", Port: -1, ServerName: fmt.Sprint("s", i), JetStream: true, StoreDir: t.TempDir(),
+			NoSigs: true, NoLog: true, Cluster: server.ClusterOpts{Name: "two", Host: "127.0.0.1", Port: port},
+			Routes: server.RoutesFromStr(fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d", ports[0], ports[1])),
+		}))
+	}
+	until(t, soon(t), "the servers have a leader", func() bool {
+		return slices.ContainsFunc(servers, (*server.Server).JetStreamIsLeader)
+	})
+	c, err := Dial(t.Context(), servers[0].ClientURL(), Options{})
+	connection(t, c, err)
+	var asked []int
+	create := func(replicas int) error {
+		if asked = append(asked, replicas); replicas > 1 {
+			return &jetstream.APIError{ErrorCode: 10074}
+		}
+		return nil
+	}
+	told := time.Now().Add(-joining)
+	c.born, c.few = told, told
+	must(t, c.replicated(t.Context(), create))
+	if !slices.Equal(asked, []int{3, 1}) {
+		t.Errorf("a cluster that was too small for a while was asked for streams of %v replicas", asked)
+	}
+	c.born = told.Add(1) // there may be more of them by now
+	if since := c.tooFewSince(); !since.After(c.born) {
+		t.Errorf("a new connection goes by what the last one was told, at %v", since)
 	}
 }

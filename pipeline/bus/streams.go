@@ -208,8 +208,20 @@ func (c *Conn) settle(ctx context.Context) error {
 }
 
 // joining is the time in which the servers of a cluster that has just begun hear of each other. Who asks
-// earlier is told that there are too few, and a stream with one replica would stay like that.
+// earlier is told that there are too few, and a stream with one replica would stay like that. A cluster
+// of two looks like one of three that has just begun, so that each connection waits so long, once.
 const joining = 3 * time.Second
+
+// tooFewSince returns when this connection was first told that its cluster has too few servers: now, if it
+// was not yet.
+func (c *Conn) tooFewSince() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.few.Before(c.born) {
+		c.few = time.Now()
+	}
+	return c.few
+}
 
 // replicated calls create, which makes a stream, with the number of replicas that the options ask for,
 // or with as many as a cluster of servers can have, at most mostReplicas.
@@ -225,12 +237,13 @@ func (c *Conn) replicated(ctx context.Context, create func(replicas int) error) 
 		return err
 	}
 	err := create(mostReplicas)
-	for began := time.Now(); tooFewServers(err) && time.Since(began) < joining; err = create(mostReplicas) {
+	for tooFewServers(err) && time.Since(c.tooFewSince()) < joining {
 		select {
 		case <-time.After(joining / 10):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		err = create(mostReplicas)
 	}
 	if tooFewServers(err) {
 		err = create(1)
