@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -154,13 +155,13 @@ func TestTroublesomeWorker(t *testing.T) {
 }
 
 // A worker that is preempted fifty times, each time with all of its jobs, and comes back under the same
-// name, is not to blame: it gets jobs as before, none of their trials is lost, and the table is that of
-// an undisturbed run.
+// name, is sent jobs as before: none of their trials is lost, and the table is that of an undisturbed run.
+// TestBegunAnew has that it is not to blame, whatever the time that a busy machine takes for a message.
 func TestPreempted(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	preempted, ended, meter := make(chan struct{}), sync.WaitGroup{}, &Meter{}
+	preempted, ended := make(chan struct{}), sync.WaitGroup{}
 	x := &trouble{take: func(x *trouble, _ bus.Job) bool {
 		x.began = x.began.Add(time.Second)
 		if x.jobs == 50 {
@@ -174,15 +175,70 @@ func TestPreempted(t *testing.T) {
 		honest(f, job, b)
 	}
 	s, _, err := setup{dir: t.TempDir(), script: script, change: func(c *Config) {
-		c.Workers, c.Healing, c.Meter = nil, 100*time.Millisecond, meter
+		c.Workers, c.Healing = nil, 100*time.Millisecond
 		x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
 		ended.Go(func() { x.run(ctx, t) })
 	}}.run(t, t.Context())
 	cancel()
 	ended.Wait()
-	counts := meter.Counts()
-	if err != nil || s.Digest != want || len(s.Alarms) > 0 || counts.Back[string(fleet.Fault)] > 0 {
-		t.Errorf("%+v, %v; jobs that came back: %v", s, err, counts.Back)
+	if err != nil || s.Digest != want || len(s.Alarms) > 0 || x.jobs < 50 {
+		t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
+	}
+}
+
+// parcel is a cargo of which nothing comes back.
+type parcel struct{ on way }
+
+func (p *parcel) left() *trial.Job { return &trial.Job{} }
+func (p *parcel) open() int        { return 1 }
+func (p *parcel) words() string    { return "a parcel" }
+func (p *parcel) way() *way        { return &p.on }
+
+// A worker whose process begins anew again and again, and has none of the jobs that were sent to the one
+// before, is not to blame. One that goes on, and does not have them, is.
+func TestBegunAnew(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		begun time.Duration // between the beginnings of two processes
+		back  map[string]int64
+		aside int // kinds of jobs that it does not get for a while
+	}{
+		{"preempted", time.Second, map[string]int64{"gone": 100}, 0},
+		{"loses jobs", 0, map[string]int64{string(fleet.Fault): 100}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			now := time.Now()
+			w := &crew{
+				lead: bus.Lead{Sweep: "s", Epoch: 1}, healing: time.Second, errands: map[string]*errand{}, meter: &Meter{},
+				journal: &journal{log: slog.New(slog.DiscardHandler)}, strange: map[string]stranger{},
+			}
+			said := &fleet.Worker{Name: "w", Began: now, Slots: 2, Profile: "p", Plugins: []string{"one"}}
+			announce := func() {
+				data, err := said.Encode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.hear(bus.Announcement{Worker: "w", Data: data}, now)
+			}
+			announce()
+			for i := range 50 {
+				m := w.members[0]
+				for k := range 2 {
+					e := &errand{id: fmt.Sprint(i, "-", k), cargo: &parcel{}, what: "plugin", member: m, sent: now, began: m.Began}
+					w.errands[e.id], m.out[e.id] = e, e
+				}
+				said.Began = said.Began.Add(tt.begun)
+				for range 2 {
+					now = now.Add(w.healing + 1)
+					announce()
+				}
+				w.reckon(now, 0, true)
+			}
+			m := w.members[0]
+			if back := w.meter.Counts().Back; !maps.Equal(back, tt.back) || len(m.aside) != tt.aside || len(m.out) > 0 {
+				t.Errorf("jobs came back for %v, %d kinds are kept from it, and it has %d jobs", back, len(m.aside), len(m.out))
+			}
+		})
 	}
 }
 
