@@ -123,8 +123,29 @@ func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added,
 	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
 		return false, false, err
 	}
-	added, err = r.Submit(ctx, s.ID(), raw)
-	return added, err == nil && !added && found != nil, err
+	if added, err = r.Submit(ctx, s.ID(), raw); err != nil {
+		return added, false, err
+	}
+	return added, !added && found != nil, keepWish(ctx, r, s.ID(), w)
+}
+
+// keepWish stores a wish for a sweep that has none: the server may have lost the one that went before the
+// submission.
+func keepWish(ctx context.Context, r *bus.Registry, id string, w Wish) error {
+	var unknown *bus.IDError
+	e, err := r.Find(ctx, id)
+	switch {
+	case errors.As(err, &unknown): // the server that was asked has not heard of it yet
+		return nil
+	case err != nil || e.Wish != nil:
+		return err
+	}
+	return ChangeWish(ctx, r, id, func(old *Wish) error {
+		if *old == (Wish{Do: Run}) { // else somebody had one meanwhile
+			*old = w
+		}
+		return nil
+	})
 }
 
 // End is how a sweep ended.
