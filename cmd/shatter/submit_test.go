@@ -538,7 +538,7 @@ func TestWatchLeft(t *testing.T) {
 	if err != nil || line != "\n" {
 		t.Errorf("%q, %v", line, err)
 	}
-	if code := exitStatus(cmd.Wait()); code != exitInterrupted || strings.Contains(string(rest), "jobs in work") ||
+	if code := exitStatus(cmd.Wait()); code != exitInterrupted || strings.Contains(string(rest), "in work") ||
 		!strings.Contains(string(rest), "sweep "+id+" goes on without this command") {
 		t.Errorf("exit %d: %s", code, rest)
 	}

@@ -131,8 +131,10 @@ func (r *remote) wish(
 	}
 	after, err := r.find(ctx, record.ID)
 	if unknown := (*bus.IDError)(nil); errors.As(err, &unknown) { // it is forgotten already
-		record.Wish = wished
-		return record, nil
+		after, err = record, nil
+	}
+	if err == nil {
+		after.Wish = wished // the server that was asked may not have heard of it yet
 	}
 	return after, err
 }

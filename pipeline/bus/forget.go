@@ -35,6 +35,9 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 	return done, err
 }
 
+// markHeader is the header of what a bucket keeps in place of a value that was removed.
+const markHeader = "KV-Operation"
+
 // remove removes a value of a sweep, if it is there, while the wish has a revision. As a deletion of
 // the bucket would, it leaves a mark, which those who watch see.
 func (r *Registry) remove(ctx context.Context, id, key string, wish uint64) error {
@@ -44,7 +47,7 @@ func (r *Registry) remove(ctx context.Context, id, key string, wish uint64) erro
 		}
 		return err
 	}
-	m := &nats.Msg{Subject: registrySubject + id + key, Header: nats.Header{"KV-Operation": {"DEL"}}}
+	m := &nats.Msg{Subject: registrySubject + id + key, Header: nats.Header{markHeader: {"DEL"}}}
 	_, err := r.c.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequenceForSubject(wish, registrySubject+id+wishKey))
 	return err
 }

@@ -219,36 +219,82 @@ func (e *IDError) Error() string {
 	return fmt.Sprintf("sweep %q could be any of %s; give more of its id", e.ID, strings.Join(e.Known, ", "))
 }
 
+// behind is the time in which the servers of a cluster hear of what one of them has taken in. Values are
+// read from any of them.
+const behind = 3 * time.Second
+
 // Find returns the entry of the sweep whose id is or begins with prefix. It returns an *IDError
-// where that is not one sweep.
+// where that is not one sweep. It waits a little for one that is listed and cannot be read: the server
+// that was asked has not heard of it yet.
 func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
 	if token("sweep", prefix, false) == nil {
 		if e, err := r.entry(ctx, prefix); err != nil || e.Submission != nil {
 			return e, err
 		}
 	}
+	for began := time.Now(); ; {
+		e, late, err := r.findListed(ctx, prefix)
+		var none *IDError
+		if !late || !errors.As(err, &none) || len(none.Known) > 0 || time.Since(began) > behind {
+			return e, err
+		}
+		select {
+		case <-time.After(behind / 30):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// findListed looks for a sweep in the list of all, which is never behind. late says that the list has one
+// which prefix may stand for, and which nobody has forgotten, but that it could not be read.
+func (r *Registry) findListed(ctx context.Context, prefix string) (found *Entry, late bool, err error) {
 	all, err := r.ids(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	failed := &IDError{ID: prefix}
-	var found *Entry
 	for _, id := range all {
 		if prefix == "" || !strings.HasPrefix(id, prefix) {
 			continue
 		}
 		e, err := r.entry(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if e.Submission != nil { // else it is forgotten
+		if e.Submission != nil {
 			found, failed.Known = e, append(failed.Known, id)
+			continue
 		}
+		removed, err := r.removed(ctx, id)
+		if err != nil {
+			return nil, false, err
+		}
+		late = late || !removed
 	}
 	if len(failed.Known) != 1 {
-		return nil, failed
+		return nil, late, failed
 	}
-	return found, nil
+	return found, late, nil
+}
+
+// removed reports whether a sweep was forgotten: its mark is there.
+func (r *Registry) removed(ctx context.Context, id string) (removed bool, err error) {
+	err = r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
+		s, err := r.c.js.Stream(ctx, registryStream)
+		if err != nil {
+			return err
+		}
+		m, err := s.GetLastMsgForSubject(ctx, registrySubject+id)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err == nil {
+			removed = m.Header.Get(markHeader) != ""
+		}
+		return err
+	})
+	return removed, err
 }
 
 // List returns the entries of all sweeps, by id.

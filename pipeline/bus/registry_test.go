@@ -451,3 +451,41 @@ func TestTooFewServers(t *testing.T) {
 		t.Errorf("a new connection goes by what the last one was told, at %v", since)
 	}
 }
+
+// slowly is a bucket of a server that has not heard yet of what the others have.
+type slowly struct {
+	jetstream.KeyValue
+	gets int // that it answers too early
+}
+
+func (s *slowly) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if s.gets--; s.gets >= 0 {
+		return nil, jetstream.ErrKeyNotFound
+	}
+	return s.KeyValue.Get(ctx, key)
+}
+
+// A sweep that was just submitted is found, although the server that is asked has not heard of it yet.
+func TestFindBehind(t *testing.T) {
+	r := registry(t, embedded(t, Options{}))
+	added, err := r.Submit(soon(t), "ab12", []byte("a sweep"))
+	if err != nil || !added {
+		t.Fatal(added, err)
+	}
+	for _, prefix := range []string{"ab12", "ab"} {
+		r.kv = &slowly{KeyValue: r.kv, gets: 20}
+		if e := find(t, r, prefix); string(e.Submission) != "a sweep" {
+			t.Errorf("%s: found %+v", prefix, e)
+		}
+	}
+	must(t, r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("forget"), nil }))
+	if done, err := r.Forget(soon(t), "ab12", func([]byte) bool { return true }); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	for _, prefix := range []string{"ab12", "ab", "cd"} {
+		var unknown *IDError
+		if _, late, err := r.findListed(soon(t), prefix); late || !errors.As(err, &unknown) {
+			t.Errorf("%s: late %v, %v", prefix, late, err)
+		}
+	}
+}
