@@ -242,6 +242,41 @@ func TestBegunAnew(t *testing.T) {
 	}
 }
 
+// A plugin that is for the platform of no worker is told as the reason why nothing moves: by those who were
+// asked for it, in their words.
+func TestNoPlatform(t *testing.T) {
+	now := time.Now()
+	w := &crew{
+		lead: bus.Lead{Sweep: "s", Epoch: 1}, healing: time.Second, errands: map[string]*errand{},
+		journal: &journal{log: slog.New(slog.DiscardHandler)}, strange: map[string]stranger{},
+	}
+	need := fleet.Need{Plugin: "one", Name: "acme", What: "plugin acme"}
+	for _, name := range []string{"a", "b"} {
+		said := &fleet.Worker{Name: name, Began: now, Slots: 1, Platform: "linux/arm64", Allows: []string{"any"}}
+		data, err := said.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.hear(bus.Announcement{Worker: name, Data: data}, now)
+	}
+	for i := range 2 {
+		c := &parcel{}
+		m := w.choose(need, &c.on, now)
+		if m == nil {
+			t.Fatalf("the job goes to nobody: %s", w.stuck)
+		}
+		e := &errand{id: fmt.Sprint(i), cargo: c, what: need.What, member: m, sent: now, began: m.Began}
+		w.errands[e.id], m.out[e.id] = e, e
+		why := fleet.Why{Kind: fleet.Cannot, Reason: "acme is not for this machine: it is for linux/amd64"}
+		w.handedBack(bus.HandedBack{Worker: m.Name, Job: e.id, Reason: why.Encode()}, now)
+	}
+	const want = "no worker can run what comes next: worker a (and 1 more) could not run plugin acme: acme is not for this " +
+		"machine: it is for linux/amd64"
+	if m := w.choose(need, &way{}, now); m != nil || w.stuck != want {
+		t.Errorf("%+v, %q, want %q", m, w.stuck, want)
+	}
+}
+
 // The times of a crew that heals once a second are those of package fleet.
 func TestScaled(t *testing.T) {
 	w := &crew{healing: time.Second}

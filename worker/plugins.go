@@ -138,7 +138,8 @@ func (e *PluginError) Error() string {
 	case PluginNotHere:
 		return text + "is not here: start the worker with a shatter that has it, and with --plugin for plugins of others"
 	case PluginOtherPlatform:
-		return text + "is not for this machine: " + e.err.Error()
+		return text + "is not for this machine: " + e.err.Error() + "; start a worker on a machine that it is for, or " +
+			"submit it as a folder with a file for this platform too"
 	}
 	return text + "is not here and cannot be fetched: " + e.err.Error()
 }
