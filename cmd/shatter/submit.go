@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -58,10 +57,10 @@ func addWish(c *cobra.Command, priority *int, weight *float64, budget *budgetFla
 
 // checkWeight refuses a weight that is no share.
 func checkWeight(weight float64) error {
-	if weight > 0 && !math.IsInf(weight, 0) {
-		return nil
+	if err := lead.CheckWeight(weight); err != nil {
+		return usageError{fmt.Errorf("--%w", err)}
 	}
-	return usageError{fmt.Errorf("--weight %v: a number above 0 is needed", weight)}
+	return nil
 }
 
 // submitted is what submit prints of a sweep.

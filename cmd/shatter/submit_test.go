@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
 )
@@ -419,6 +421,48 @@ func TestForeignSubmission(t *testing.T) {
 		if len(args) == 1 && strings.Count(out, "\n") != 2 {
 			t.Errorf("%v: %q is not one line for the sweep", args, out)
 		}
+	}
+}
+
+// Whoever may submit can write anything into the registry. A sweep that was altered there is not run, all
+// others are listed, and submitting the same again mends it; what is none can be forgotten.
+func TestAlteredSubmission(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	id := c.submit(clusterSweep)
+	nc, err := nats.Connect(c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for key, value := range map[string]string{
+		id: `{"format":1,"name":"other"}`, id + ".wish": "no", "none": "no", "\x1b[2J": "{}", "a/b": "{}",
+	} {
+		if _, err := nc.Request("$KV.shatter-sweeps."+key, []byte(value), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, stderr := c.must("sweeps")
+	if strings.Count(out, "failed") != 2 || strings.Count(out, "\n") != 3 || stderr != "" {
+		t.Errorf("sweeps: %q, %q", out, stderr)
+	}
+	if out, _ := c.must("status", id); !strings.Contains(out, "in the place of what was submitted") {
+		t.Errorf("status: %s", out)
+	}
+	c.must("cancel", id) // its wish can be written again
+	c.coordinator("first")
+	c.worker()
+	c.must("forget", "none")
+	waitFor(t, "what is no sweep is forgotten", func() bool {
+		_, stderr, code := c.run("status", "none")
+		return code == exitUsage && strings.Contains(stderr, "no sweep")
+	})
+	if again := c.submit(clusterSweep); again != id {
+		t.Errorf("submitted again as %s, before as %s", again, id)
+	}
+	_, stderr = c.must("watch", id)
+	if got, want := digest(t, stderr), c.local(clusterSweep); got != want {
+		t.Errorf("digest %s, want %s", got, want)
 	}
 }
 

@@ -125,6 +125,9 @@ func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) 
 	if r.Wish.Do == Forget {
 		return Status{State: Forgotten, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
 	}
+	if r.Altered != nil {
+		return Status{State: Failed, Reason: r.Altered.Error()}, nil
+	}
 	if r.End != nil {
 		if r.End.Failure != "" {
 			return Status{State: Failed, Reason: r.End.Failure}, nil

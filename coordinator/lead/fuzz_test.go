@@ -13,12 +13,19 @@ func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"format":1,"name":"x","plugins":[{}],"files":{"a":"b"}}`), []byte(`{"do":"run","priority":1}`),
 		[]byte(`{"epoch":1,"files":[{"name":"ledger/0001.log","size":1}]}`), []byte(`{"epoch":1,"summary":{"Digest":"d"}}`))
 	f.Fuzz(func(t *testing.T, submission, wish, ledger, end []byte) {
-		r, err := ReadRecord(&bus.Entry{ID: "id", Submission: submission, Wish: wish, Ledger: ledger, End: end})
+		id := "id"
+		if s := (&Submission{}); json.Unmarshal(submission, s) == nil && len(wish)%2 == 0 {
+			id = s.ID()
+		}
+		r, err := ReadRecord(&bus.Entry{ID: id, Submission: submission, Wish: wish, Ledger: ledger, End: end})
 		if err != nil {
 			return
 		}
-		if r.ID != "id" || r.Submission.Format != submissionFormat {
+		if r.ID != id || r.Altered == nil && (r.Submission.Format != submissionFormat || r.Submission.ID() != id) {
 			t.Errorf("%+v", r)
+		}
+		if w := r.Wish.Weight; w != 0 && CheckWeight(w) != nil {
+			t.Errorf("its weight is %v", w)
 		}
 		if _, err := json.Marshal(r.Submission); err != nil {
 			t.Errorf("it cannot be written again: %v", err)

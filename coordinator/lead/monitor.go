@@ -60,6 +60,8 @@ func (x *seat) state() string {
 		return "led here"
 	case r.Wish.Do == Forget:
 		return Forgotten
+	case r.Altered != nil:
+		return Failed
 	case r.End != nil:
 		return "ended"
 	case r.Wish.Do == Pause:

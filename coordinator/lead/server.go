@@ -192,7 +192,7 @@ func (s *server) consider(ctx context.Context, id string) {
 	x := s.seats[id]
 	r, now := x.record, time.Now()
 	switch {
-	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
+	case ctx.Err() != nil, x.term != nil, r.Altered != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
 		return // by this machine's clock alone: those of others may be wrong

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -80,10 +81,7 @@ type Wish struct {
 // ChangeWish replaces the wish for a sweep by what change makes of it.
 func ChangeWish(ctx context.Context, r *bus.Registry, id string, change func(*Wish) error) error {
 	return r.Change(ctx, id, func(raw []byte) ([]byte, error) {
-		w, err := readWish(raw)
-		if err != nil {
-			return nil, fmt.Errorf("read wish for sweep %s: %w", id, err)
-		}
+		w := readWish(raw)
 		if err := change(&w); err != nil {
 			return nil, err
 		}
@@ -91,23 +89,36 @@ func ChangeWish(ctx context.Context, r *bus.Registry, id string, change func(*Wi
 	})
 }
 
-func readWish(raw []byte) (Wish, error) {
+// readWish decodes a wish. One that says nothing, because whoever may submit has written something else
+// there, is as if there were none.
+func readWish(raw []byte) Wish {
 	w := Wish{Do: Run}
 	if raw == nil {
-		return w, nil
+		return w
 	}
-	return w, json.Unmarshal(raw, &w)
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return Wish{Do: Run}
+	}
+	if CheckWeight(w.Weight) != nil {
+		w.Weight = 0
+	}
+	return w
+}
+
+// CheckWeight returns an error unless a weight can be that of a wish: jobs carry it.
+func CheckWeight(weight float64) error {
+	if 0 < weight && weight <= trial.MostWeight {
+		return nil
+	}
+	return fmt.Errorf("weight %v: a number above 0 and up to %d is needed", weight, trial.MostWeight)
 }
 
 // toForget reports whether a sweep is wished to be forgotten.
-func toForget(wish []byte) bool {
-	w, err := readWish(wish)
-	return err == nil && w.Do == Forget
-}
+func toForget(wish []byte) bool { return readWish(wish).Do == Forget }
 
 // Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new,
 // and whether it is kept: it was to be forgotten, and now has that wish. If it is neither, nothing
-// changes. The content that the submission names has to be on the server.
+// changes. One that was altered is as good as new. The content that the submission names has to be on the server.
 func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added, kept bool, err error) {
 	s.Format = submissionFormat
 	raw, err := json.Marshal(s)
@@ -116,12 +127,19 @@ func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added,
 	}
 	var unknown *bus.IDError
 	found, err := r.Find(ctx, s.ID())
-	if err == nil && !toForget(found.Wish) || err != nil && !errors.As(err, &unknown) {
+	if err != nil && !errors.As(err, &unknown) {
 		return false, false, err
+	}
+	altered := found != nil && readSubmission(found, &Submission{}) != nil
+	if found != nil && !altered && !toForget(found.Wish) {
+		return false, false, nil
 	}
 	// The wish goes first: whoever sees the submission sees the wish too.
 	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
 		return false, false, err
+	}
+	if altered {
+		return true, false, r.Replace(ctx, s.ID(), raw)
 	}
 	if added, err = r.Submit(ctx, s.ID(), raw); err != nil {
 		return added, false, err
@@ -162,25 +180,45 @@ type End struct {
 type Record struct {
 	ID         string
 	Submission Submission
+	Altered    error // why Submission is not what was submitted under the id; nil: it is
 	Wish       Wish
 	Leader     *bus.Leader // nil: nobody leads it
 	Shipment   Shipment
 	End        *End // nil: it has not ended
 }
 
-// ReadRecord decodes an entry of the registry.
-func ReadRecord(e *bus.Entry) (r *Record, err error) {
-	r = &Record{ID: e.ID, Leader: e.Leader}
-	if err := json.Unmarshal(e.Submission, &r.Submission); err != nil {
-		return nil, fmt.Errorf("read sweep %s: %w", e.ID, err)
-	}
-	if r.Submission.Format != submissionFormat {
-		return nil, &schemas.VersionError{
-			What: "sweep " + e.ID, Found: fmt.Sprint(r.Submission.Format), Want: fmt.Sprint(submissionFormat),
+// readSubmission decodes the submission of an entry. It returns a *schemas.VersionError if it is of another
+// release, and another error if it is not what was submitted under the id: whoever may submit can write
+// anything there.
+func readSubmission(e *bus.Entry, s *Submission) error {
+	var what struct{ Format int }
+	err := json.Unmarshal(e.Submission, &what)
+	if err == nil && what.Format != submissionFormat {
+		return &schemas.VersionError{
+			What: "sweep " + e.ID, Found: fmt.Sprint(what.Format), Want: fmt.Sprint(submissionFormat),
 		}
 	}
-	if r.Wish, err = readWish(e.Wish); err != nil {
-		return nil, fmt.Errorf("read wish for sweep %s: %w", e.ID, err)
+	if err == nil {
+		err = json.Unmarshal(e.Submission, s)
+	}
+	if err == nil && s.ID() != e.ID {
+		err = fmt.Errorf("its id would be %s", s.ID())
+	}
+	if err != nil {
+		return fmt.Errorf("somebody has put something else in the place of what was submitted (%w): submitting the same "+
+			"again mends it, and shatter forget %s removes it", err, e.ID)
+	}
+	return nil
+}
+
+// ReadRecord decodes an entry of the registry.
+func ReadRecord(e *bus.Entry) (r *Record, err error) {
+	r = &Record{ID: e.ID, Leader: e.Leader, Wish: readWish(e.Wish)}
+	var other *schemas.VersionError
+	if r.Altered = readSubmission(e, &r.Submission); errors.As(r.Altered, &other) {
+		return nil, other
+	} else if r.Altered != nil {
+		r.Submission = Submission{}
 	}
 	if e.Ledger != nil {
 		if err := json.Unmarshal(e.Ledger, &r.Shipment); err != nil {

@@ -1,11 +1,13 @@
 package lead
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // A failure counts until somebody wishes that the sweep is tried again after it; that it is done counts
@@ -21,7 +23,9 @@ func TestTriedAgain(t *testing.T) {
 		{"failed again", failed, `{"do":"run","after":6}`, true},
 		{"done", done, `{"do":"run","after":7}`, true},
 	} {
-		r, err := ReadRecord(&bus.Entry{ID: "ab", Submission: []byte(`{"format":1}`), Wish: []byte(tt.wish), End: []byte(tt.end)})
+		r, err := ReadRecord(&bus.Entry{
+			ID: (&Submission{}).ID(), Submission: []byte(`{"format":1}`), Wish: []byte(tt.wish), End: []byte(tt.end),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,5 +56,33 @@ func TestWishLost(t *testing.T) {
 	check(t, keepWish(t.Context(), h.registry, sweepID, w))
 	if got := wish(); got.Do != Pause {
 		t.Errorf("a pause has become %+v", got)
+	}
+}
+
+// What was submitted counts under its own id alone, and a wish that says nothing is none.
+func TestAltered(t *testing.T) {
+	id := (&Submission{Resolved: "r"}).ID()
+	for _, tt := range []struct {
+		submission, wish string
+		altered          bool
+		want             Wish
+	}{
+		{`{"format":1,"resolved":"r"}`, `{"do":"pause"}`, false, Wish{Do: Pause}},
+		{`{"format":1,"resolved":"r"}`, `no`, false, Wish{Do: Run}},
+		{`{"format":1,"resolved":"r"}`, `{"do":"cancel","weight":"x"}`, false, Wish{Do: Run}},
+		{`{"format":1,"resolved":"r"}`, `{"do":"run","weight":-1,"priority":3}`, false, Wish{Do: Run, Priority: 3}},
+		{`{"format":1,"resolved":"r"}`, `{"do":"run","weight":1e7}`, false, Wish{Do: Run}},
+		{`{"format":1,"resolved":"q"}`, `{"do":"forget"}`, true, Wish{Do: Forget}},
+		{`{"format":1,"resolved":["r"]}`, `{}`, true, Wish{Do: Run}},
+		{`no`, ``, true, Wish{Do: Run}},
+	} {
+		r, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(tt.submission), Wish: []byte(tt.wish)})
+		if err != nil || (r.Altered != nil) != tt.altered || r.Wish != tt.want {
+			t.Errorf("%s, %s: %+v, %v", tt.submission, tt.wish, r, err)
+		}
+	}
+	var other *schemas.VersionError
+	if _, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(`{"format":2,"resolved":[]}`)}); !errors.As(err, &other) {
+		t.Errorf("a submission of a later release: %v", err)
 	}
 }

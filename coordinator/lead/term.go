@@ -120,6 +120,9 @@ func (t *term) lead(l *bus.Leadership) error {
 		return err
 	}
 	record, err := ReadRecord(e) // as the leader before has left it
+	if err == nil {
+		err = record.Altered
+	}
 	if err != nil {
 		return err
 	}

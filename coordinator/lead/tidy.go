@@ -106,10 +106,11 @@ func (s *server) evict(ctx context.Context) error {
 	return s.registry.Clear(ctx)
 }
 
-// name adds the digests of a sweep's content to named. It reports false if they cannot be known.
+// name adds the digests of a sweep's content to named. It reports false if they cannot be known. Of one
+// that was altered, what its leader has shipped is known.
 func name(e *bus.Entry, named map[string]bool) bool {
 	r, err := ReadRecord(e)
-	if err != nil || r.Submission.Content == nil {
+	if err != nil || r.Altered == nil && r.Submission.Content == nil {
 		return false
 	}
 	for _, digest := range r.Submission.Content {

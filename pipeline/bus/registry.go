@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -193,8 +194,8 @@ func (c *Conn) Silent(after time.Duration, err error) error {
 // Submit stores what was submitted under an id, once for all. It reports whether the id is new; if it
 // is not, nothing changes.
 func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (added bool, err error) {
-	if err := token("sweep", id, false); err != nil {
-		return false, err
+	if !isID(id) {
+		return false, fmt.Errorf("submit sweep %q: its id has to be 1 to 64 letters, digits, '-' and '_'", id)
 	}
 	err = r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
 		_, err := r.kv.Create(ctx, id, submission)
@@ -205,6 +206,20 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 	}
 	return err == nil, err
 }
+
+// Replace stores what was submitted under an id in place of something else that somebody has put there.
+func (r *Registry) Replace(ctx context.Context, id string, submission []byte) error {
+	return r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
+		_, err := r.kv.Put(ctx, id, submission)
+		return err
+	})
+}
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// isID reports whether an id can be that of a sweep: it becomes part of subjects, keys and paths. Whoever
+// may submit can write others into the registry, which count for nothing.
+func isID(id string) bool { return idPattern.MatchString(id) }
 
 // IDError reports that an id, or the beginning of one, does not name one sweep.
 type IDError struct {
@@ -227,7 +242,7 @@ const behind = 3 * time.Second
 // where that is not one sweep. It waits a little for one that is listed and cannot be read: the server
 // that was asked has not heard of it yet.
 func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
-	if token("sweep", prefix, false) == nil {
+	if isID(prefix) {
 		if e, err := r.entry(ctx, prefix); err != nil || e.Submission != nil {
 			return e, err
 		}
@@ -332,7 +347,9 @@ func (r *Registry) ids(ctx context.Context) (all []string, err error) {
 		}
 		all = all[:0]
 		for subject := range info.State.Subjects {
-			all = append(all, strings.TrimPrefix(subject, registrySubject))
+			if id := strings.TrimPrefix(subject, registrySubject); isID(id) {
+				all = append(all, id)
+			}
 		}
 		slices.Sort(all)
 		return nil
@@ -430,6 +447,9 @@ func (all entries) take(x jetstream.KeyValueEntry) (*Entry, error) {
 	id, key := x.Key(), ""
 	if dot := strings.IndexByte(id, '.'); dot >= 0 {
 		id, key = id[:dot], id[dot:]
+	}
+	if !isID(id) {
+		return &Entry{ID: id}, nil
 	}
 	e := all[id]
 	if e == nil {

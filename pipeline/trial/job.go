@@ -59,6 +59,9 @@ func (j *Job) Subject() string {
 	return what
 }
 
+// MostWeight bounds the weight of a job.
+const MostWeight = 1_000_000
+
 // maxRepetition keeps a repetition inside the 32 bits that a seed has for it, with a sign.
 const maxRepetition = 1<<31 - 1
 
@@ -82,7 +85,7 @@ func DecodeJob(msg []byte) (*Job, error) {
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:
 		return nil, fmt.Errorf("decode job %q: repetitions %d and %d more are outside 0..%d",
 			j.ID, j.First, j.Count, int64(maxRepetition))
-	case !(0 <= j.Weight && j.Weight <= 1e6) || !(0 <= j.Seconds && j.Seconds <= 1e9):
+	case !(0 <= j.Weight && j.Weight <= MostWeight) || !(0 <= j.Seconds && j.Seconds <= 1e9):
 		return nil, fmt.Errorf("decode job %q: weight %v or seconds %v cannot be", j.ID, j.Weight, j.Seconds)
 	case j.Look != "" && j.Look != LookShuffled && j.Look != LookAlone:
 		return nil, fmt.Errorf("decode job %q: unknown look %.20q", j.ID, j.Look)

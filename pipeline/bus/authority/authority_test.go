@@ -297,12 +297,15 @@ func TestPrivateContent(t *testing.T) {
 	}
 }
 
-// forbidden are things that the holder of a worker's credentials, whose name is evil, may try: a
-// subscription, or a message to a subject, perhaps with a subject for the answer.
-var forbidden = []struct {
+// An act is one that the holder of credentials may try and must not succeed with: a subscription, or a
+// message to a subject, perhaps with a subject for the answer.
+type act struct {
 	name, subscribe, publish, reply string
 	data                            string
-}{
+}
+
+// forbidden are acts of the holder of a worker's credentials, whose name is evil.
+var forbidden = []act{
 	{name: "see others' jobs", subscribe: "shatter.job.good.>"},
 	{name: "see all jobs", subscribe: "shatter.job.*.>"},
 	{name: "see everything", subscribe: ">"},
@@ -411,24 +414,7 @@ func TestStolenWorker(t *testing.T) {
 	must(t, all.Flush())
 	before := everything(t, js)
 	for _, act := range forbidden {
-		t.Run(act.name, func(t *testing.T) {
-			if act.subscribe != "" {
-				_, err := nc.Subscribe(act.subscribe, func(*nats.Msg) { t.Error("heard something") })
-				must(t, err)
-			} else {
-				must(t, nc.PublishMsg(&nats.Msg{Subject: act.publish, Reply: act.reply, Data: []byte(act.data)}))
-			}
-			must(t, nc.Flush())
-			if act.reply == "" {
-				if err := receive(t, denied); !errors.Is(err, nats.ErrPermissionViolation) {
-					t.Error(err)
-				}
-				return
-			}
-			until(t, heard, act.publish)
-			must(t, all.Publish("over", nil))
-			until(t, heard, "over", act.reply)
-		})
+		t.Run(act.name, func(t *testing.T) { act.try(t, nc, denied, all, heard) })
 	}
 	if after := everything(t, js); after != before {
 		t.Errorf("the server holds\n%s\nand held\n%s", after, before)
@@ -439,6 +425,27 @@ func TestStolenWorker(t *testing.T) {
 	if len(denied) > 0 {
 		t.Error(<-denied)
 	}
+}
+
+// try tries the act, and fails the test unless it is refused. heard hears all of what the coordinators do.
+func (a act) try(t *testing.T, nc *nats.Conn, denied chan error, all *nats.Conn, heard *nats.Subscription) {
+	t.Helper()
+	if a.subscribe != "" {
+		_, err := nc.Subscribe(a.subscribe, func(*nats.Msg) { t.Error("heard something") })
+		must(t, err)
+	} else {
+		must(t, nc.PublishMsg(&nats.Msg{Subject: a.publish, Reply: a.reply, Data: []byte(a.data)}))
+	}
+	must(t, nc.Flush())
+	if a.reply == "" {
+		if err := receive(t, denied); !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Error(err)
+		}
+		return
+	}
+	until(t, heard, a.publish)
+	must(t, all.Publish("over", nil))
+	until(t, heard, "over", a.reply)
 }
 
 // until reads what is heard until there is a message of a subject, or a request behind one, and none
@@ -455,6 +462,136 @@ func until(t *testing.T, heard *nats.Subscription, subject string, never ...stri
 		}
 		if m.Subject == subject || strings.HasPrefix(subject, "$JS.API.DIRECT.GET") && strings.HasPrefix(m.Subject, "_R_") {
 			return
+		}
+	}
+}
+
+// forbiddenToSubmitters are acts of the holder of a submitter's credentials.
+var forbiddenToSubmitters = []act{
+	{name: "see jobs", subscribe: "shatter.job.>"},
+	{name: "see results", subscribe: "shatter.result.>"},
+	{name: "see what is handed back", subscribe: "shatter.back.>"},
+	{name: "see everything", subscribe: ">"},
+	{name: "see the registry change", subscribe: "$KV.>"},
+	{name: "see content come", subscribe: "shatter.private.>"},
+	{name: "see a coordinator's inbox", subscribe: "_INBOX_coordinator.>"},
+	{name: "see a worker's inbox", subscribe: "_INBOX_good.>"},
+	{name: "see the server's events", subscribe: "$SYS.>"},
+	{name: "answer for a leader", subscribe: "shatter.ask.*"},
+	{name: "answer for those who have files", subscribe: "shatter.missing.*"},
+	{name: "send a job", publish: "shatter.job.good.s.1.j"},
+	{name: "drop jobs", publish: "shatter.drop.s.1"},
+	{name: "call workers", publish: "shatter.call"},
+	{name: "announce a worker", publish: "shatter.fleet.good"},
+	{name: "hand back a job", publish: "shatter.back.s.1.good.j"},
+	{name: "forge a result", publish: "shatter.result.s.1.good.j.0.1"},
+	{name: "take a lease", publish: "$KV.shatter-sweeps.s.lead", data: "{}"},
+	{name: "replace a ledger", publish: "$KV.shatter-sweeps.s.ledger", data: "{}"},
+	{name: "end a sweep", publish: "$KV.shatter-sweeps.s.end", data: "{}"},
+	{name: "read a result", publish: "$JS.API.STREAM.MSG.GET.shatter-results", data: `{"seq":1}`},
+	{name: "read a result directly", publish: "$JS.API.DIRECT.GET.shatter-results.shatter.result.>"},
+	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},
+	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-1"},
+	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-1"},
+	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-1.1.1.1.1.0", data: "+ACK"},
+	{name: "make a stream", publish: "$JS.API.STREAM.CREATE.x", data: `{"name":"x","subjects":["x"]}`},
+	{name: "change a stream", publish: "$JS.API.STREAM.UPDATE.KV_shatter-sweeps", data: `{"name":"KV_shatter-sweeps"}`},
+	{name: "remove the registry", publish: "$JS.API.STREAM.DELETE.KV_shatter-sweeps"},
+	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps"},
+	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
+	{name: "remove a file", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
+	{name: "have an answer take a lease", publish: "$KV.shatter-sweeps.t.wish", reply: "$KV.shatter-sweeps.s.lead"},
+	{name: "have an answer be a result", publish: "$KV.shatter-sweeps.t.wish", reply: "shatter.result.s.1.good.j.0.1"},
+	{name: "have a file be a job", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc", reply: "shatter.job.good.s.1.j"},
+}
+
+// What a stolen submitter's credentials are not good for. Nor do headers make a message of his remove those
+// of others.
+func TestStolenSubmitter(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("good", bus.Worker, time.Hour)
+	must(t, err)
+	s := serve(t, c)
+	honest, err := dial(t, c, s, "good").Listen("good")
+	must(t, err)
+	coordinator := dial(t, c, s, "coordinator")
+	registry, err := coordinator.Registry(soon(t))
+	must(t, err)
+	_, err = registry.Submit(soon(t), "s", []byte("sweep"))
+	must(t, err)
+	q, err := coordinator.Coordinate(soon(t), bus.Lead{Sweep: "s", Epoch: 1})
+	must(t, err)
+	receive(t, honest.Drops)
+	receive(t, honest.Calls)
+	all := as(t, c, s, "coordinator")
+	js, err := jetstream.New(all)
+	must(t, err)
+	_, err = js.Publish(soon(t), "shatter.file.abc", []byte("abc"))
+	must(t, err)
+	_, err = js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}"))
+	must(t, err)
+	heard, err := all.SubscribeSync(">")
+	must(t, err)
+	nc, denied := thief(t, c, s, "submitter")
+	must(t, all.Flush())
+	for _, act := range forbiddenToSubmitters {
+		t.Run(act.name, func(t *testing.T) { act.try(t, nc, denied, all, heard) })
+	}
+	_, err = js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}")) // which it may change, and did
+	must(t, err)
+	before := everything(t, js)
+	for _, subject := range []string{"$KV.shatter-sweeps.t.wish", "shatter.file.abc", "shatter.private.abc"} {
+		for _, roll := range []string{"sub", "all"} {
+			m := nats.NewMsg(subject)
+			m.Header.Set(jetstream.MsgRollup, roll)
+			answer, err := nc.RequestMsg(m, time.Minute)
+			if err != nil || !bytes.Contains(answer.Data, []byte("rollup not permitted")) {
+				t.Errorf("%s: %v, %s", subject, err, answer.Data)
+			}
+		}
+	}
+	if after := everything(t, js); after != before {
+		t.Errorf("the server holds\n%s\nand held\n%s", after, before)
+	}
+	if len(honest.Jobs)+len(honest.Drops)+len(honest.Calls)+len(q.HandedBack())+len(q.Announcements()) > 0 {
+		t.Error("others have heard of it")
+	}
+	if len(denied) > 0 {
+		t.Error(<-denied)
+	}
+}
+
+// Keys that no submitter's command writes count for nothing, and keep nobody from the sweeps.
+func TestOddKeys(t *testing.T) {
+	c := create(t)
+	s := serve(t, c)
+	registry, err := dial(t, c, s, "coordinator").Registry(soon(t))
+	must(t, err)
+	_, err = registry.Submit(soon(t), "s", []byte("sweep"))
+	must(t, err)
+	nc, _ := thief(t, c, s, "submitter")
+	for _, key := range []string{"\x1b[2J", "s/t", `s\t`, "\u202e", strings.Repeat("s", 65), "~"} {
+		_, err := nc.Request("$KV.shatter-sweeps."+key, []byte("sweep"), time.Minute)
+		must(t, err)
+	}
+	all, err := registry.List(soon(t))
+	if err != nil || len(all) != 1 || all[0].ID != "s" {
+		t.Errorf("%d sweeps, %v", len(all), err)
+	}
+	over := errors.New("seen")
+	err = registry.Watch(soon(t), func(e *bus.Entry) error {
+		if e.ID != "s" {
+			t.Errorf("seen %q", e.ID)
+		}
+		return over
+	})
+	if !errors.Is(err, over) {
+		t.Error(err)
+	}
+	for _, id := range []string{"\u202e", "s/t", "~"} {
+		unknown := (*bus.IDError)(nil)
+		if _, err := registry.Find(soon(t), id); !errors.As(err, &unknown) {
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 }
