@@ -226,11 +226,12 @@ func TestFullStream(t *testing.T) {
 	must(t, <-published)
 }
 
-// A worker that fills the stream with results of sweeps that nobody leads loses them, and nobody else
-// loses anything.
+// A worker that fills the stream with results of sweeps that nobody leads, or leads any more, loses them,
+// and nobody else loses anything.
 func TestUnclaimedResults(t *testing.T) {
 	conn := embedded(t, Options{})
 	q, other := coordinate(t, conn, "sweep", 1), coordinate(t, conn, "a-b", 1)
+	coordinate(t, conn, "dead", 1).end() // its consumer stays
 	s, err := conn.js.Stream(t.Context(), resultStream)
 	must(t, err)
 	cfg := s.CachedInfo().Config
@@ -245,7 +246,11 @@ func TestUnclaimedResults(t *testing.T) {
 	must(t, publish("a-b", "honest", 1))
 	must(t, publish("gone", "honest", 1))
 	for i := range 98 {
-		must(t, publish("none-"+strconv.Itoa(i%7), "liar", i))
+		sweep := "dead"
+		if i%10 == 0 { // too few to be looked at alone
+			sweep = "none"
+		}
+		must(t, publish(sweep, "liar", i))
 	}
 	wants(t, publish("sweep", "honest", 2), "maximum messages exceeded")
 	n, _, err := q.Unread(soon(t))

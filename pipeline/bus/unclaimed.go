@@ -14,9 +14,9 @@ const (
 )
 
 // clear makes room in the stream of results where half of it is taken: workers whose results are for
-// sweeps that nobody leads, an eighth of all or more, lose what they have there. Otherwise one of them
-// could fill the stream with results of sweeps that do not exist, and keep all others waiting until
-// these get old. What an honest worker loses by it is run again.
+// sweeps that nobody leads now, an eighth of all or more, lose what they have there. Otherwise one of them
+// could fill the stream with results of sweeps that do not exist, or whose leader has died, and keep all
+// others waiting until these get old. What an honest worker loses by it is run again.
 func (q *Queue) clear(ctx context.Context, stream jetstream.Stream, info *jetstream.StreamInfo) error {
 	most, unread := info.Config.MaxMsgs, info.State.Msgs
 	if (most <= 0 || int64(unread) < most/2) && info.State.Bytes < muchUnread {
@@ -32,13 +32,13 @@ func (q *Queue) clear(ctx context.Context, stream jetstream.Stream, info *jetstr
 		return nil
 	}
 	led := map[string]bool{}
-	names := stream.ConsumerNames(ctx)
-	for name := range names.Name() {
-		if end := strings.LastIndexByte(name, '-'); end > 0 {
-			led[name[:end]] = true
+	consumers := stream.ListConsumers(ctx)
+	for c := range consumers.Info() {
+		if end := strings.LastIndexByte(c.Name, '-'); end > 0 && c.PushBound {
+			led[c.Name[:end]] = true
 		}
 	}
-	if err := names.Err(); err != nil {
+	if err := consumers.Err(); err != nil {
 		return err
 	}
 	all, err := stream.Info(ctx, jetstream.WithSubjectFilter(resultSubject+">"))
