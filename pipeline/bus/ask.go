@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 )
 
 const askPrefix = "shatter.ask." // of plain requests to the leader of a sweep
@@ -26,11 +27,27 @@ func (c *Conn) Ask(ctx context.Context, id string, question []byte) ([]byte, err
 	return m.Data, nil
 }
 
+// What is answered about a sweep. Without limits, who may ask could keep a leader from its lease.
+const (
+	mostQuestions      = 64 // at a time
+	questionsPerSecond = 100
+)
+
 // Answer has answer called for each question about a sweep, in a goroutine of its own, until stop is
-// called.
+// called. Questions beyond some number are lost, as any message may be.
 func (c *Conn) Answer(id string, answer func(question []byte) []byte) (stop func(), err error) {
+	free, often := make(chan struct{}, mostQuestions), rate.NewLimiter(questionsPerSecond, mostQuestions)
 	sub, err := c.nc.Subscribe(askPrefix+id, func(m *nats.Msg) {
+		if m.Reply == "" || !often.Allow() {
+			return
+		}
+		select {
+		case free <- struct{}{}:
+		default:
+			return
+		}
 		go func() {
+			defer func() { <-free }()
 			if err := m.Respond(answer(m.Data)); err != nil {
 				c.log.Warn("question not answered", "sweep", id, "error", err.Error())
 			}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -262,6 +263,38 @@ func TestPermissions(t *testing.T) {
 	must(t, leads.Resign(soon(t)))
 	if err := conn.nc.LastError(); err != nil {
 		t.Errorf("a permission is missing: %v", err)
+	}
+}
+
+// Who asks without end is not answered without end, and no answer waits for another.
+func TestManyQuestions(t *testing.T) {
+	conn := embedded(t, Options{})
+	over := make(chan struct{})
+	var asked, at atomic.Int64
+	stop, err := conn.Answer("ab12", func([]byte) []byte {
+		asked.Add(1)
+		if at.Add(1) > mostQuestions {
+			t.Error("too many questions at a time")
+		}
+		<-over
+		at.Add(-1)
+		return nil
+	})
+	must(t, err)
+	defer stop()
+	inbox := conn.nc.NewInbox()
+	answers, err := conn.nc.SubscribeSync(inbox)
+	must(t, err)
+	for range 10 * mostQuestions {
+		must(t, conn.nc.PublishRequest(askPrefix+"ab12", inbox, nil))
+		must(t, conn.nc.Publish(askPrefix+"ab12", nil))
+	}
+	must(t, conn.nc.Flush())
+	until(t, soon(t), "questions are asked", func() bool { return asked.Load() == mostQuestions })
+	close(over)
+	for range mostQuestions {
+		_, err := answers.NextMsg(time.Minute)
+		must(t, err)
 	}
 }
 

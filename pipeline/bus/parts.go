@@ -355,9 +355,15 @@ func partSubject(digest string, i int64) string {
 	return subjectOf(digest) + "." + strconv.FormatInt(i, 10)
 }
 
+// mostAsked bounds the numbers of parts that are asked for at a time. The others are in the next round.
+const mostAsked = 10 * batch
+
 // partNumbers reads the numbers of parts, which stand one a line.
 func partNumbers(data []byte) (list []int64) {
 	for line := range strings.Lines(string(data)) {
+		if len(list) == mostAsked {
+			break
+		}
 		if i, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64); err == nil {
 			list = append(list, i)
 		}

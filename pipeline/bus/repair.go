@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,13 +94,19 @@ func (c *Conn) answerAsked(asked <-chan *nats.Msg) {
 	}
 }
 
+// join returns the distinct numbers of two lists, at most mostAsked.
+func join(a, b []int64) []int64 {
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+	return all[:min(len(all), mostAsked)]
+}
+
 // repair puts what the server lacks of a content, and its damaged parts, in the background. Of one
 // content there is one repair at a time, which takes in what is asked for meanwhile.
 func (c *Conn) repair(ctx context.Context, digest string, h holding, damaged []int64) {
 	c.held.mu.Lock()
 	defer c.held.mu.Unlock()
 	if more, ok := c.held.repairs[digest]; ok {
-		c.held.repairs[digest] = append(more, damaged...)
+		c.held.repairs[digest] = join(more, damaged)
 		return
 	}
 	c.held.repairs[digest] = nil
@@ -130,7 +137,7 @@ func (c *Conn) ask(ctx context.Context, digest string, damaged []int64) error {
 	const noneFor = 1500 * time.Millisecond // after a restart of the server they may be connecting just now
 	until := time.Now().Add(noneFor)
 	var text strings.Builder
-	for _, i := range damaged[:min(len(damaged), 10*batch)] { // the others in the next round
+	for _, i := range damaged[:min(len(damaged), mostAsked)] {
 		fmt.Fprintln(&text, i)
 	}
 	for try := 0; ; {

@@ -250,6 +250,24 @@ func TestRemoveUnnamed(t *testing.T) {
 }
 
 // What a server says about its parts may be anything.
+// Who asks for parts again and again fills nobody's memory.
+func TestManyAsked(t *testing.T) {
+	text := strings.Repeat("1\n2\n", mostAsked)
+	if n := len(partNumbers([]byte(text))); n > mostAsked {
+		t.Errorf("%d parts are asked for at a time", n)
+	}
+	if got := join([]int64{3, 1}, []int64{1, 2, 1}); !slices.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("together %v", got)
+	}
+	var many []int64
+	for i := range int64(3 * mostAsked) {
+		many = append(many, i)
+	}
+	if n := len(join(many, many)); n != mostAsked {
+		t.Errorf("%d parts are kept, want %d", n, mostAsked)
+	}
+}
+
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"size":3,"part":2,"sums":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`))
 	f.Add([]byte(`{"size":0,"part":1}`))
