@@ -50,17 +50,8 @@ func (l line) cut(width int, colour bool) string {
 func printable(text string) string { return wording.Printable(text, "") }
 
 // forPeople returns a writer to w in which foreign text, such as what a plugin says of itself, moves
-// no cursor but to the next line. Each write holds whole letters.
-func forPeople(w io.Writer) io.Writer { return peopleWriter{w} }
-
-type peopleWriter struct{ to io.Writer }
-
-func (w peopleWriter) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(w.to, wording.Printable(string(b), "\n\t")); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
+// no cursor but to the next line.
+func forPeople(w io.Writer) io.Writer { return &wording.Printer{To: w} }
 
 // indented returns a text of perhaps several lines as it stands below a first one.
 func indented(text string) string {

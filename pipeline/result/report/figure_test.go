@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -318,6 +319,9 @@ func TestFiguresSameBytes(t *testing.T) {
 // Nothing from the data becomes markup: the attack is in the page many times, but never unescaped.
 func TestEscaped(t *testing.T) {
 	_, text := written(t, hostile(t))
+	if at := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }); at >= 0 {
+		t.Errorf("the page holds %.80q", text[max(0, at-40):])
+	}
 	text, _, _ = strings.Cut(text, "<script>") // the page's own code comes last
 	for _, bad := range []string{"<img", "alert(2)</script>"} {
 		if strings.Contains(text, bad) {

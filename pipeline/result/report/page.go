@@ -119,7 +119,7 @@ func (s *Sweep) write(w io.Writer) error {
 	if _, err := t.Parse(pageText); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(&wording.Printer{To: w}) // texts of manifest, sweep file and tables may be anybody's
 	return errors.Join(t.Execute(out, s.page()), out.Flush())
 }
 

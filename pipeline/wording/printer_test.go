@@ -1,4 +1,4 @@
-package main
+package wording
 
 import (
 	"strings"
@@ -11,13 +11,13 @@ func FuzzPrinter(f *testing.F) {
 	f.Add("a,\x1b[2Jb\n\u009bc,é\t\x7f\xff\xe2\x82", 3)
 	f.Fuzz(func(t *testing.T, text string, cut int) {
 		var whole, pieces strings.Builder
-		write := func(p *printer, s string) {
+		write := func(p *Printer, s string) {
 			if n, err := p.Write([]byte(s)); n != len(s) || err != nil {
 				t.Fatalf("wrote %d of %d bytes, %v", n, len(s), err)
 			}
 		}
-		write(&printer{to: &whole}, text)
-		p := &printer{to: &pieces}
+		write(&Printer{To: &whole}, text)
+		p := &Printer{To: &pieces}
 		cut = int(uint(cut) % uint(len(text)+1))
 		write(p, text[:cut])
 		write(p, text[cut:])
