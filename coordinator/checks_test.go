@@ -31,9 +31,12 @@ type colleague struct {
 	sent   func(job *trial.Job)      // called once its result is on the server; nil: nothing
 	conn   *bus.Conn
 	codes  []string
-	forged int  // outcomes
-	brief  bool // it says what plugins it has when it is called alone, but for the first time
-	jobs   int  // that it was sent
+	forged int               // outcomes
+	apart  bool              // it says that it has another float profile, and many slots
+	there  chan struct{}     // closed when it has announced itself; nil: nobody waits for that
+	after  []<-chan struct{} // it lets others announce themselves first
+	brief  bool              // it says what plugins it has when it is called alone, but for the first time
+	jobs   int               // that it was sent
 }
 
 // run works until ctx ends.
@@ -46,6 +49,9 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 	defer inbox.Close()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
+	for _, there := range x.after {
+		<-there
+	}
 	var later []bus.Job
 	for calls, answers := 0, 0; ; {
 		select {
@@ -65,6 +71,9 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 			later = slices.DeleteFunc(later, func(j bus.Job) bool { return x.answer(t, j) })
 		}
 		w := &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes}
+		if x.apart {
+			w.Slots, w.Profile = 1000, apart
+		}
 		if x.brief && (calls < 2 || calls == answers) {
 			w = w.Brief()
 		}
@@ -75,6 +84,10 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 			return
 		}
 		_ = x.conn.Announce(x.name, data) // the run may have ended
+		if x.there != nil {
+			close(x.there)
+			x.there = nil
+		}
 	}
 }
 
@@ -92,7 +105,10 @@ func (x *colleague) answer(t *testing.T, j bus.Job) bool {
 	if b == nil {
 		b = outcomes(job)
 	}
-	if b.Worker = x.name; x.forge != nil {
+	if b.Worker = x.name; x.apart {
+		b.Profile = apart
+	}
+	if x.forge != nil {
 		x.forge(job, b)
 	}
 	if x.stray != nil {
@@ -124,6 +140,9 @@ func (x *colleague) lies(share float64, drift func() float64) func(*trial.Job, *
 		}
 	}
 }
+
+// apart is a float profile that no other worker has.
+const apart = "apart"
 
 func always() float64 { return 0.25 }
 
@@ -243,6 +262,49 @@ func TestLiarOfOthers(t *testing.T) {
 	}
 	if w.SetAside == "" { // the sweep was over before it said anything
 		t.Logf("%d outcomes were forged: %+v", liar.forged, w)
+	}
+}
+
+// A liar that says it has a float profile of its own, so that nobody can check it, gets no job where others
+// have one together, however many slots it says it has.
+func TestLiarApart(t *testing.T) {
+	other, third := &colleague{name: "other"}, &colleague{name: "third"}
+	other.there, third.there = make(chan struct{}), make(chan struct{})
+	liar := &colleague{name: "liar", apart: true, after: []<-chan struct{}{other.there, third.there}}
+	liar.forge = liar.lies(1, always)
+	s, workers, err := with(t, setup{dir: t.TempDir()}, 0.01, liar, other, third)
+	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || workers["liar"].Results > 0 {
+		t.Errorf("%+v, %v, %v", s, workers, err)
+	}
+}
+
+// The sweep's float profile is that of most workers, of those the one of most slots. Where one worker alone
+// is there, whom nobody could check, others have some time to come.
+func TestProfile(t *testing.T) {
+	at := time.Now()
+	worker := func(name, profile string, slots int) *member {
+		return &member{Worker: &fleet.Worker{Name: name, Profile: profile, Slots: slots}}
+	}
+	a, b, c := worker("a", "p", 9), worker("b", "q", 2), worker("c", "q", 2)
+	for _, x := range []struct {
+		members []*member
+		share   float64
+		after   time.Duration
+		want    string
+	}{
+		{nil, 0.01, time.Hour, ""},
+		{[]*member{a}, 0.01, 0, ""},
+		{[]*member{a}, 0.01, othersWait, "p"},
+		{[]*member{a}, 0, 0, "p"},
+		{[]*member{a, b}, 0.01, othersWait, "p"},
+		{[]*member{b, a}, 0, 0, "p"},
+		{[]*member{a, b, c}, 0.01, 0, "q"},
+	} {
+		d := &dispatcher{tally: newTally(), checks: &checks{share: x.share}, crew: &crew{members: x.members}}
+		d.hasProfile(at)
+		if ok := d.hasProfile(at.Add(x.after)); d.tally.profile != x.want || ok != (x.want != "") {
+			t.Errorf("%+v: profile %q", x, d.tally.profile)
+		}
 	}
 }
 

@@ -626,16 +626,19 @@ func (w *crew) forget() {
 	w.waiting = nil
 }
 
-// profile returns the float profile of most slots; "" if there are none.
-func (w *crew) profile() (most string) {
-	slots := map[string]int{}
+// profile returns the float profile of most workers, of several the one of most slots, and whether more than
+// one has it; "" if there are none. Slots are what a worker says it has, and one that lies could not be
+// checked by workers of another profile: a majority has to be honest.
+func (w *crew) profile() (most string, shared bool) {
+	workers, slots := map[string]int{}, map[string]int{}
 	for _, m := range w.members {
+		workers[m.Profile]++
 		slots[m.Profile] += m.Slots
 	}
-	for _, p := range slices.Sorted(maps.Keys(slots)) {
-		if most == "" || slots[p] > slots[most] {
+	for _, p := range slices.Sorted(maps.Keys(workers)) {
+		if most == "" || cmp.Or(cmp.Compare(workers[p], workers[most]), cmp.Compare(slots[p], slots[most])) > 0 {
 			most = p
 		}
 	}
-	return most
+	return most, workers[most] > 1
 }

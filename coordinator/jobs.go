@@ -76,7 +76,32 @@ type dispatcher struct {
 	guessed float64            // seconds of guesses that were handed out, as predicted
 	ahead   ahead              // the same of jobs that run on
 	spent   bool               // the budget is spent
+	waits   time.Time          // since when there are workers, while there is no float profile
 	working string             // the cell that was handed out last, in words
+}
+
+// othersWait is the time for which a float profile that one worker alone has is not taken for the sweep's,
+// where workers check each other: others may be about to announce themselves, and could check nothing.
+const othersWait = time.Second
+
+// hasProfile reports whether the sweep has a float profile, which it is given once there are workers to run
+// it.
+func (d *dispatcher) hasProfile(now time.Time) bool {
+	if d.tally.profile != "" {
+		return true
+	}
+	if !d.crew.room() {
+		return false
+	}
+	if d.waits.IsZero() {
+		d.waits = now
+	}
+	most, shared := d.crew.profile()
+	if !shared && d.checks.share > 0 && now.Sub(d.waits) < othersWait {
+		return false
+	}
+	d.tally.profile = most
+	return true
 }
 
 // doubt is a trial that a limit of a machine has ended.
@@ -90,14 +115,14 @@ type doubt struct {
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	d.spent = false
 	d.slots = max(1, d.crew.slots())
+	if !d.hasProfile(time.Now()) {
+		return nil
+	}
 	if err := d.crew.sendAgain(ctx); err != nil {
 		return err
 	}
 	if err := d.checks.send(ctx); err != nil {
 		return err
-	}
-	if d.tally.profile == "" && d.crew.room() {
-		d.tally.profile = d.crew.profile()
 	}
 	if err := d.sendWanted(ctx); err != nil || d.spent {
 		return err
