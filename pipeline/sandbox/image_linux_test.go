@@ -87,7 +87,7 @@ func TestPipes(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if words := firstLineOf(pipe); words != nil {
+	if words := FirstLine(pipe); words != nil {
 		t.Errorf("its first line is %q", words)
 	}
 	if _, err := seal(pipe); err == nil || !strings.Contains(err.Error(), "it is a named pipe") {

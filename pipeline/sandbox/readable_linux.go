@@ -3,15 +3,11 @@
 package sandbox
 
 import (
-	"bufio"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // system lists what every program may read and execute: libraries, what they look at when they are
@@ -40,7 +36,7 @@ func (p Program) readable(m *image) (read, list []string) {
 		if !filepath.IsAbs(script) || !isFile(script) {
 			continue
 		}
-		words := firstLineOf(script)
+		words := FirstLine(script)
 		read = append(append(read, script), belowInterpreters(words)...)
 		if filepath.Ext(script) == ".py" || isPython(words) {
 			read, list = append(read, modulesBeside(script)...), append(list, filepath.Dir(script))
@@ -108,28 +104,6 @@ func belowInterpreters(words []string) (paths []string) {
 func takesDescriptor(words []string) bool {
 	return isPython(words) ||
 		slices.Contains([]string{"sh", "bash", "dash", "perl", "Rscript"}, filepath.Base(interpreter(words)))
-}
-
-// firstLineOf returns the first line of the file at path, as firstLine does.
-func firstLineOf(path string) []string {
-	f, _, err := disk.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	return firstLine(f)
-}
-
-// firstLine returns the words that follow #! in the first line of a file; none if it begins
-// otherwise.
-func firstLine(r io.Reader) []string {
-	const longest = 256 // as in the kernel
-	line, _ := bufio.NewReaderSize(r, longest).ReadSlice('\n')
-	text, ok := strings.CutPrefix(string(line), "#!")
-	if !ok {
-		return nil
-	}
-	return strings.Fields(text)
 }
 
 // isPython reports whether a script with such a first line is one of Python.

@@ -69,6 +69,7 @@ func TestMetrics(t *testing.T) {
 		{"m M", `metric "M" is declared twice`},
 		{"m ", `"" is no name of a metric`},
 		{"a\nb", `"a\nb" is no name of a metric`},
+		{"a\u202eb", "is no name of a metric"},
 		{strings.Repeat("m", 101), "is no name of a metric"},
 		{"0 1 2 3 4 5 6 7 8 9 a b c d e f", ""},
 		{"0 1 2 3 4 5 6 7 8 9 a b c d e f g", "17 metrics: at most 16 are possible"},

@@ -21,6 +21,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -195,7 +196,7 @@ func (p *Process) startError(err error) error {
 		if h.ended() == Cancelled {
 			return h.gone("starting")
 		}
-		e.Reason = explainExec(err)
+		e.Reason = explainExec(h.command.Path, err)
 		return e
 	}
 	if !h.endsWithin(pipeWait) { // it usually has ended, and then its output says why
@@ -246,7 +247,7 @@ func (h *child) unreadable(stderr string) string {
 }
 
 // explainExec describes why the system refused to execute a file.
-func explainExec(err error) string {
+func explainExec(path string, err error) string {
 	var changed *sandbox.ChangedError
 	var missing *sandbox.MissingError
 	switch {
@@ -259,9 +260,18 @@ func explainExec(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "the interpreter that its first line names, or a library that it needs to start, does not exist"
 	case errors.Is(err, fs.ErrPermission):
+		if words := sandbox.FirstLine(path); len(words) > 0 && !isProgram(words[0]) {
+			return fmt.Sprintf("the interpreter that its first line names, %.200q, is no file that can be executed", words[0])
+		}
 		return "it may not be executed here: the file system may be mounted without that (noexec)"
 	}
 	return err.Error()
+}
+
+// isProgram reports whether there is a regular file at path that somebody may execute.
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // describe asks what the plugin serves.
@@ -316,8 +326,8 @@ func checkMetrics(a *pluginv1.Algorithm) string {
 	for _, m := range a.Metrics {
 		name := strings.ToLower(m.Name)
 		switch {
-		case name == "" || len(name) > longest || strings.ContainsFunc(name, unicode.IsControl):
-			return fmt.Sprintf("algorithm %q: %s is no name of a metric: it needs 1 to %d bytes and no control characters",
+		case name == "" || len(name) > longest || wording.Printable(name, "") != name:
+			return fmt.Sprintf("algorithm %q: %s is no name of a metric: it needs 1 to %d bytes, all printable",
 				a.Name, shorten(m.Name), longest)
 		case seen[name]:
 			return fmt.Sprintf("algorithm %q: metric %q is declared twice", a.Name, m.Name)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,10 @@ func TestStartMessages(t *testing.T) {
 		}
 		return Command{Path: path}
 	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	named := func(path string) Command { return Command{Path: path} }
 	tests := []struct {
 		name string
@@ -35,6 +40,8 @@ func TestStartMessages(t *testing.T) {
 		{"not executable", write("notes", "#!/bin/sh\n", 0o600)},
 		{"no program", write("text", "some text\n", 0o700)},
 		{"no interpreter", write("script", "#!/usr/bin/nothing\n", 0o700)},
+		{"a pipe as interpreter", write("piped", "#!"+pipe+"\n", 0o700)},
+		{"a folder as interpreter", write("folder", "#!/usr\n", 0o700)},
 		{"another program", write("hello", "#!/bin/sh\necho hello\n", 0o700)},
 		{"a silent program", write("true", "#!/bin/sh\nexit 0\n", 0o700)},
 		{"prints first", self("print")},
