@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 func statusCommand() *cobra.Command {
@@ -24,6 +25,9 @@ func statusCommand() *cobra.Command {
 		return r.status(c.Context(), record)
 	}, (*sweepStatus).write)
 }
+
+// mostShown is the number of letters of a line about a sweep, in which others have written names and reasons.
+const mostShown = 1000
 
 // checksInWords says what comes of checking workers by workers; "" where nothing does.
 func checksInWords(c coordinator.Checks) string {
@@ -46,7 +50,7 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	say := func(what, text string) {
 		if text != "" {
-			fmt.Fprintf(w, "%s\t%s\n", what, printable(text))
+			fmt.Fprintf(w, "%s\t%s\n", what, wording.OneLine(text, mostShown))
 		}
 	}
 	say("sweep", s.ID+" "+s.Name)

@@ -409,12 +409,18 @@ func TestForeignSubmission(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	r := c.registry()
-	s := &lead.Submission{Name: "name\x1b[2J\n", By: "me\x1b]0;you\a", File: "file\x1b[2J", Resolved: "r"}
+	long := strings.Repeat("\x1b[2J\n!", 2000)
+	s := &lead.Submission{Name: "name" + long, By: "me\x1b]0;you\a" + long, File: "file" + long, Resolved: "r"}
 	if _, _, err := lead.Submit(t.Context(), r, s, lead.Wish{Do: lead.Run, By: "\x1b[2J"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"sweeps"}, {"status", s.ID()}, {"cancel", s.ID()}, {"sweeps", "-o", "json"}} {
 		out, stderr := c.must(args...)
+		for line := range strings.Lines(out) {
+			if args[len(args)-1] != "json" && len(line) > 1100 {
+				t.Errorf("%v: a line of %d bytes", args, len(line))
+			}
+		}
 		if strings.ContainsAny(out+stderr, "\x1b\a") || args[0] == "sweeps" && !strings.Contains(out, "name") {
 			t.Errorf("%v: %q, %q", args, out, stderr)
 		}

@@ -38,13 +38,16 @@ func sweepsCommand() *cobra.Command {
 	}, (*remote).list, writeSweeps)
 }
 
+// mostName is the number of letters of a name in a list. Those of sweep files have as many at most.
+const mostName = 64
+
 // writeSweeps prints a line for each sweep.
 func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), s.State, s.cells(), s.trials(),
-			printable(s.By), s.At.Local().Format(time.DateTime), printable(s.Reason))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, wording.OneLine(s.Name, mostName), s.State, s.cells(),
+			s.trials(), wording.OneLine(s.By, mostName), s.At.Local().Format(time.DateTime), wording.OneLine(s.Reason, mostShown))
 	}
 	return w.Flush()
 }

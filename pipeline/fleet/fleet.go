@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // The times by which workers and leaders of sweeps know of each other.
@@ -138,6 +140,9 @@ func Decode(from string, data []byte) (*Worker, error) {
 	return w, nil
 }
 
+// brief returns what a worker says of itself as it stands in a sentence.
+func brief(text string) string { return wording.OneLine(text, 60) }
+
 // Need is what a job needs of the worker that runs it.
 type Need struct {
 	Plugin  string  // identity
@@ -154,18 +159,18 @@ func (w *Worker) Cannot(n Need, now time.Time) string {
 	case w.Leaving:
 		return "is leaving"
 	case n.Profile != "" && w.Profile != n.Profile:
-		return fmt.Sprintf("has the float profile %s, the sweep's is %s", w.Profile, n.Profile)
+		return fmt.Sprintf("has the float profile %s, the sweep's is %s", brief(w.Profile), brief(n.Profile))
 	case !w.Until.IsZero() && now.Add(time.Duration(min(n.Seconds, 1e6)*float64(time.Second))).After(w.Until):
 		return "has no time left for it"
 	case slices.Contains(w.Plugins, n.Plugin):
 		return ""
 	case n.Name == "":
-		return fmt.Sprintf("has other built-in algorithms (%s)", w.Build)
+		return fmt.Sprintf("has other built-in algorithms (%s)", brief(w.Build))
 	case slices.Contains(w.Allows, "any") || slices.Contains(w.Allows, n.Plugin):
 		return ""
 	}
 	return fmt.Sprintf("has not the plugin %s for %s, and may not fetch it: start it with --plugin and the file, "+
-		"or with --allow-plugins %s (or any)", n.Name, w.Platform, n.Plugin)
+		"or with --allow-plugins %s (or any)", n.Name, brief(w.Platform), n.Plugin)
 }
 
 // Explain says in one line why none of the workers can run a job, by reasons.

@@ -88,6 +88,17 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+// What a worker says of itself takes little room in a reason.
+func TestBriefReasons(t *testing.T) {
+	w := someWorker()
+	w.Profile, w.Build, w.Platform = strings.Repeat("p\n", 500), strings.Repeat("b", 1000), strings.Repeat("f", 1000)
+	for _, n := range []Need{{Profile: "q"}, {Plugin: "none"}, {Plugin: "none", Name: "file"}} {
+		if got := w.Cannot(n, time.Now()); got == "" || len(got) > 300 || strings.Contains(got, "\n") {
+			t.Errorf("%+v: %q", n, got)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	data, err := someWorker().Encode()
 	if err != nil {

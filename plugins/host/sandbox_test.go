@@ -62,6 +62,35 @@ func TestCheckHangs(t *testing.T) {
 	}
 }
 
+// Names that a plugin gives are short and printable: they become columns, and people read them.
+func TestNames(t *testing.T) {
+	for _, bad := range []string{"", "a\x1b[2Jb", "a\u202eb", "a\xff", "a\nb", strings.Repeat("a", longestName+1)} {
+		algorithm := func() *pluginv1.Algorithm {
+			return &pluginv1.Algorithm{
+				Name: "a/b", Version: "1", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN},
+				Parameters: []*pluginv1.Parameter{{
+					Name: "x", Default: &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: 1}},
+				}},
+			}
+		}
+		name, version, parameter := algorithm(), algorithm(), algorithm()
+		name.Name, version.Version, parameter.Parameters[0].Name = bad, bad, bad
+		for _, a := range []*pluginv1.Algorithm{name, version, parameter} {
+			got := checkDescription(&pluginv1.DescribeResponse{
+				ProtocolMin: 1, ProtocolMax: pluginv1.Version, Algorithms: []*pluginv1.Algorithm{a},
+			})
+			if got == "" || len(got) > 500 || strings.ContainsAny(got, "\x1b\u202e\n") {
+				t.Errorf("%q: %q", bad, got)
+			}
+		}
+		if got := checkDescription(&pluginv1.DescribeResponse{
+			ProtocolMin: 1, ProtocolMax: pluginv1.Version, Algorithms: []*pluginv1.Algorithm{algorithm()},
+		}); got != "" {
+			t.Error(got)
+		}
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	for _, tt := range []struct{ names, reason string }{
 		{"error cell m", ""},
