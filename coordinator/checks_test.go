@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -469,6 +470,14 @@ func TestUnasked(t *testing.T) {
 		"a job that there is not": func(x *colleague, j bus.Job, _ *trial.Job, b *ledger.Batch) {
 			x.publish(j.Lead, x.name, j.ID+"0", b)
 		},
+		"a retraction of another worker": func(x *colleague, j bus.Job, _ *trial.Job, _ *ledger.Batch) {
+			data, err := json.Marshal(ledger.Retraction{
+				Version: schemas.RetractionVersion, Sweep: j.Sweep, Worker: "fake", Reason: "it lies",
+			})
+			if err == nil {
+				_ = x.conn.Publish(context.Background(), j.Lead, bus.Part{Worker: x.name, Job: j.ID, Of: 1}, data)
+			}
+		},
 		"another epoch": func(x *colleague, j bus.Job, _ *trial.Job, b *ledger.Batch) {
 			x.publish(bus.Lead{Sweep: j.Sweep, Epoch: j.Epoch + 1}, x.name, j.ID, b)
 		},
@@ -478,7 +487,7 @@ func TestUnasked(t *testing.T) {
 			x := &colleague{name: "x", stray: stray}
 			s, workers, err := with(t, setup{dir: t.TempDir()}, 0, x)
 			refused := workers["x"].Refused + workers["fake"].Refused
-			if err != nil || s.Digest != want || len(s.Alarms) > 0 || refused == 0 {
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 || refused == 0 || workers["fake"].SetAside != "" {
 				t.Errorf("%+v, %v, %v", s, workers, err)
 			}
 		})
