@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 )
 
@@ -160,10 +162,9 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Three servers form a cluster, whose streams have three replicas. One of them dies in the middle of a
-// sweep, which goes on with the others.
-func TestThreeServers(t *testing.T) {
-	t.Parallel()
+// threeServers starts three servers that form a cluster.
+func threeServers(t *testing.T) (*cluster, []*server.Server) {
+	t.Helper()
 	var routes []string
 	ports := []int{freePort(t), freePort(t), freePort(t)}
 	for _, port := range ports {
@@ -182,7 +183,43 @@ func TestThreeServers(t *testing.T) {
 	waitFor(t, "the servers have a leader", func() bool {
 		return slices.ContainsFunc(servers, func(s *server.Server) bool { return s.JetStreamIsLeader() })
 	})
-	c := &cluster{t, strings.Join(urls, ","), t.TempDir()}
+	return &cluster{t, strings.Join(urls, ","), t.TempDir()}, servers
+}
+
+// Two of three servers are gone: every command says so in one line, with exit code 4.
+func TestNoQuorum(t *testing.T) {
+	t.Parallel()
+	c, servers := threeServers(t)
+	id := c.submit(clusterSweep)
+	for _, s := range servers[:2] {
+		bustest.Stop(s)
+	}
+	waitFor(t, "the server that is left knows that it is alone", func() bool {
+		_, _, code := c.run("sweeps")
+		return code == exitConnection
+	})
+	file, out := filepath.Join(c.dir, "sweep.yaml"), filepath.Join(c.dir, "out")
+	var asking sync.WaitGroup
+	for _, args := range [][]string{
+		{"sweeps"}, {"status", id}, {"watch", id}, {"logs", id}, {"cancel", id}, {"submit", file}, {"workers"},
+		{"results", id, "--out", out},
+	} {
+		asking.Go(func() {
+			_, stderr, code := c.run(args...)
+			if code != exitConnection || strings.Count(stderr, "\n") != 1 ||
+				!strings.Contains(stderr, "too few servers of its cluster run") {
+				t.Errorf("%v: exit %d: %s", args, code, stderr)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// Three servers form a cluster, whose streams have three replicas. One of them dies in the middle of a
+// sweep, which goes on with the others.
+func TestThreeServers(t *testing.T) {
+	t.Parallel()
+	c, servers := threeServers(t)
 	c.worker()
 	c.worker()
 	wait := c.begin(clusterSweep)

@@ -20,7 +20,7 @@ type question struct {
 
 // Answer is what a leader tells of its sweep.
 type Answer struct {
-	Leader   string                `json:"leader"` // its name
+	Leader   string                `json:"leader"` // its name; "": this is a coordinator that wants to lead and cannot
 	Epoch    uint64                `json:"epoch"`
 	Began    time.Time             `json:"began"`
 	Phase    string                `json:"phase,omitempty"`    // what it does before trials are handed out
@@ -36,7 +36,10 @@ func (t *term) answer(raw []byte) []byte {
 	_ = json.Unmarshal(raw, &q) // one of a later version asks for less
 	t.mu.Lock()
 	a := Answer{
-		Leader: t.Name, Epoch: t.epoch, Began: t.began.UTC(), Phase: t.phase, Reason: t.reason(), Progress: t.progress,
+		Epoch: t.epoch, Began: t.began.UTC(), Phase: t.phase, Reason: t.reason(), Progress: t.progress,
+	}
+	if t.epoch > 0 {
+		a.Leader = t.Name
 	}
 	ship := t.ship
 	t.mu.Unlock()

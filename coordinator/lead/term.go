@@ -64,6 +64,12 @@ func (t *term) say(phase string) {
 	t.phase = phase
 }
 
+func (t *term) sayStuck(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stuck = why
+}
+
 // farewell is the time for the last messages to the server.
 const farewell = 20 * time.Second
 
@@ -72,7 +78,7 @@ const farewell = 20 * time.Second
 func (t *term) run(ctx context.Context, over *bus.Leader) {
 	defer t.end(nil)
 	defer context.AfterFunc(ctx, func() { t.end(context.Cause(ctx)) })()
-	l, err := t.registry.Lead(t.ctx, t.id, t.Name, t.Lease, over)
+	l, err := t.campaign(over)
 	if err != nil {
 		t.Log.Debug("sweep not led", "sweep", t.id, "error", err.Error())
 		t.rest = t.Lease / 4
@@ -91,7 +97,11 @@ func (t *term) run(ctx context.Context, over *bus.Leader) {
 	if err != nil && t.ctx.Err() == nil {
 		t.wait(err)
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	patience := farewell
+	if l.Context().Err() != nil {
+		patience = t.Lease / 4 // it runs out, if it has not
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := l.Resign(last); err != nil {
 		t.log.Warn("lease not given back; it runs out", "error", err.Error())
@@ -99,13 +109,37 @@ func (t *term) run(ctx context.Context, over *bus.Leader) {
 	t.log.Info("leading no more", "why", fmt.Sprint(context.Cause(t.ctx)))
 }
 
+// campaign becomes the leader of the sweep. Where the server does not store the lease for as long as one
+// lasts, campaign tells those who ask that this is why nobody leads.
+func (t *term) campaign(over *bus.Leader) (*bus.Leadership, error) {
+	trying, cancel := context.WithCancel(t.ctx)
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	defer cancel()
+	telling.Go(func() {
+		select {
+		case <-time.After(t.Lease):
+		case <-trying.Done():
+			return
+		}
+		why := t.Conn.Silent(t.Lease, errors.New("it does not store who leads the sweep"))
+		t.sayStuck(fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why))
+		defer t.sayStuck("")
+		stop, err := t.Conn.Answer(t.id, t.answer)
+		if err != nil {
+			return
+		}
+		defer stop()
+		<-trying.Done()
+	})
+	return t.registry.Lead(t.ctx, t.id, t.Name, t.Lease, over)
+}
+
 // wait holds the lease for a while after an error of this machine, for people to see what is wrong.
 // Then another coordinator may try.
 func (t *term) wait(err error) {
 	t.log.Error("the sweep cannot be run here", "error", err.Error())
-	t.mu.Lock()
-	t.stuck = fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err)
-	t.mu.Unlock()
+	t.sayStuck(fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err))
 	t.rest = 2 * t.Lease
 	select {
 	case <-time.After(t.Lease):

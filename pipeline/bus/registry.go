@@ -181,7 +181,8 @@ func (c *Conn) Silent(after time.Duration, err error) error {
 	}
 	e := &ConnectError{
 		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
-		Remedy: "its disk may be full, or too few servers of its cluster run: see their logs, or try again",
+		Remedy: "its disk may be full or have been full (make room, and start it again), or too few servers of its " +
+			"cluster run: see their logs, or try again",
 	}
 	if noRoom(err) {
 		e.Reason = fmt.Sprintf("no room for %v on the NATS server", after)
