@@ -71,7 +71,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			monitor := &lead.Monitor{}
 			watchCoordinator(told, conn, monitor)
 			log.Info("serving", "server", bus.Redact(server.url), "dir", dir, "name", workerName())
-			loader := loader{conn, float64(checkShare)}
+			loader := loader{conn, float64(checkShare), make(chan struct{}, runtime.NumCPU())}
 			return lead.Serve(c.Context(), lead.Config{
 				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, ShipEvery: ship, Log: log,
 				Keep: age, Monitor: monitor,
@@ -94,7 +94,8 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 // loader makes sweeps of what was submitted.
 type loader struct {
 	conn       *bus.Conn
-	checkShare float64 // see coordinator.Config
+	checkShare float64       // see coordinator.Config
+	resolving  chan struct{} // holds as many sweeps as are resolved at a time: each takes a core, and memory
 }
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
@@ -106,6 +107,12 @@ func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, erro
 	said, err := l.conn.FetchPrivate(ctx, s.Transcript)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the transcript: %w", err)
+	}
+	select {
+	case l.resolving <- struct{}{}:
+		defer func() { <-l.resolving }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 	p, err := l.resolve(ctx, s, src, said)
 	if err != nil {

@@ -456,6 +456,24 @@ func TestAlteredSubmission(t *testing.T) {
 		t.Errorf("status: %s", out)
 	}
 	c.must("cancel", id) // its wish can be written again
+	other := &lead.Submission{Name: "other", Resolved: "r", Source: "s", Cells: 1}
+	r := c.registry()
+	if _, _, err := lead.Submit(t.Context(), r, other, lead.Wish{Do: lead.Cancel}); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(lead.Submission{Format: 1, Resolved: "r", Source: "t", Cells: 1_000_000})
+	if err == nil {
+		_, err = nc.Request("$KV.shatter-sweeps."+other.ID(), raw, time.Minute)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added, kept, err := lead.Submit(t.Context(), r, other, lead.Wish{Do: lead.Run}); added || kept || err != nil {
+		t.Errorf("submitted again: %v, %v, %v", added, kept, err)
+	}
+	if e, err := r.Find(t.Context(), other.ID()); err != nil || !strings.Contains(string(e.Submission), `"source":"s"`) {
+		t.Errorf("%+v, %v", e, err)
+	}
 	c.coordinator("first")
 	c.worker()
 	c.must("forget", "none")

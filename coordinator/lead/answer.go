@@ -169,7 +169,7 @@ func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) 
 func nobody(l *bus.Leader) string {
 	if l == nil {
 		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
-			"about to take it"
+			"about to take it, or leads as many cells as it can"
 	}
 	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s UTC, and another coordinator takes "+
 		"over some %v after that: start one unless there is another",

@@ -112,7 +112,12 @@ type server struct {
 	ended    chan *term
 	tidy     chan struct{} // filled when there is a sweep to be forgotten
 	leading  int           // terms that have not ended
+	cells    int           // of their sweeps
 }
+
+// mostCells bounds the cells of the sweeps that are led at a time, unless it is one alone: a cell takes some
+// kilobytes. Without it, who may submit could have a coordinator take more memory than there is.
+const mostCells = 1_000_000
 
 // seat is a sweep as the server sees it.
 type seat struct {
@@ -139,6 +144,7 @@ func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <
 			s.Monitor.look(s.seats)
 		case t := <-s.ended:
 			s.leading--
+			s.cells -= t.cells
 			s.seats[t.id].term, s.seats[t.id].rest = nil, time.Now().Add(t.rest)
 			s.consider(ctx, t.id)
 			s.Monitor.look(s.seats)
@@ -196,9 +202,12 @@ func (s *server) consider(ctx context.Context, id string) {
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
 		return // by this machine's clock alone: those of others may be wrong
+	case s.leading > 0 && s.cells+r.cells() > mostCells:
+		return
 	}
 	x.term = newTerm(s, r)
 	s.leading++
+	s.cells += x.term.cells
 	go func(over *bus.Leader) {
 		x.term.run(ctx, over)
 		s.ended <- x.term

@@ -89,6 +89,12 @@ func ChangeWish(ctx context.Context, r *bus.Registry, id string, change func(*Wi
 	})
 }
 
+// names reports whether two submissions of one sweep name the same content.
+func (s *Submission) names(other *Submission) bool {
+	return s.Source == other.Source && s.Transcript == other.Transcript && s.Cells == other.Cells &&
+		slices.Equal(slices.Sorted(slices.Values(s.Content)), slices.Sorted(slices.Values(other.Content)))
+}
+
 // readWish decodes a wish. One that says nothing, because whoever may submit has written something else
 // there, is as if there were none.
 func readWish(raw []byte) Wish {
@@ -118,7 +124,8 @@ func toForget(wish []byte) bool { return readWish(wish).Do == Forget }
 
 // Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new,
 // and whether it is kept: it was to be forgotten, and now has that wish. If it is neither, nothing
-// changes. One that was altered is as good as new. The content that the submission names has to be on the server.
+// changes, but that another text of the same sweep takes the place of the one that is there. One that was
+// altered is as good as new. The content that the submission names has to be on the server.
 func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added, kept bool, err error) {
 	s.Format = submissionFormat
 	raw, err := json.Marshal(s)
@@ -130,9 +137,18 @@ func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added,
 	if err != nil && !errors.As(err, &unknown) {
 		return false, false, err
 	}
-	altered := found != nil && readSubmission(found, &Submission{}) != nil
+	var old Submission
+	altered := found != nil && readSubmission(found, &old) != nil
 	if found != nil && !altered && !toForget(found.Wish) {
-		return false, false, nil
+		if old.names(s) {
+			return false, false, nil
+		}
+		own := *s // what it names is on the server, which nobody knows of what the other one names
+		own.By, own.At = old.By, old.At
+		if raw, err = json.Marshal(own); err != nil {
+			return false, false, err
+		}
+		return false, false, r.Replace(ctx, s.ID(), raw)
 	}
 	// The wish goes first: whoever sees the submission sees the wish too.
 	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
@@ -186,6 +202,9 @@ type Record struct {
 	Shipment   Shipment
 	End        *End // nil: it has not ended
 }
+
+// cells returns the number of cells that the sweep was submitted with.
+func (r *Record) cells() int { return max(0, r.Submission.Cells) }
 
 // readSubmission decodes the submission of an entry. It returns a *schemas.VersionError if it is of another
 // release, and another error if it is not what was submitted under the id: whoever may submit can write

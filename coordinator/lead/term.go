@@ -39,7 +39,7 @@ type term struct {
 
 func newTerm(s *server, r *Record) *term {
 	t := &term{
-		server: s, id: r.ID, name: r.Submission.Name, cells: r.Submission.Cells, wished: r.Wish,
+		server: s, id: r.ID, name: r.Submission.Name, cells: r.cells(), wished: r.Wish,
 		began: time.Now(), lines: &lines{}, phase: "becoming the leader",
 	}
 	t.log = slog.New(slog.NewMultiHandler(
@@ -227,6 +227,9 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 	sweep, err := t.Load(t.ctx, &record.Submission)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(sweep.Plan.Cells); n > t.cells {
+		return nil, fmt.Errorf("it has %d cells, and was submitted as a sweep of %d: submit it again", n, t.cells)
 	}
 	claimed, err := folder.Claim(dir, sweep.Plan, folder.Mode{ID: t.id})
 	if err != nil {

@@ -1,0 +1,52 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Sweeps with more cells than a coordinator holds are led one after the other.
+func TestManyCells(t *testing.T) {
+	const lease = 100 * time.Millisecond
+	h := newHarbour(t)
+	ids := map[string]bool{}
+	for _, resolved := range []string{"a", "b"} {
+		s := &Submission{Resolved: resolved, Cells: mostCells/2 + 1}
+		_, _, err := Submit(t.Context(), h.registry, s, Wish{Do: Run})
+		check(t, err)
+		ids[s.Resolved] = true
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	var at atomic.Int64
+	loaded := make(chan string)
+	served := make(chan error, 1)
+	go func() {
+		served <- Serve(ctx, Config{Conn: h.conn, Dir: t.TempDir(), Name: "c", Lease: lease,
+			Load: func(ctx context.Context, s *Submission) (*Sweep, error) {
+				if at.Add(1) > 1 {
+					t.Error("two sweeps are led")
+				}
+				defer at.Add(-1)
+				time.Sleep(3 * lease) // the other one would be loaded meanwhile
+				select {
+				case loaded <- s.Resolved:
+				case <-ctx.Done():
+				}
+				return nil, errors.New("not here")
+			}})
+	}()
+	for len(ids) > 0 {
+		select {
+		case id := <-loaded:
+			delete(ids, id)
+		case <-ctx.Done():
+			t.Fatalf("sweeps %v are not led", ids)
+		}
+	}
+	stop()
+	check(t, <-served)
+}
