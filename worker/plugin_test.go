@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -316,7 +317,7 @@ func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials
 		Cell: &trial.Cell{
 			Key: trial.Key{1}, DataKey: key, NoiseKey: trial.Key{3}, AdversaryKey: trial.Key{4},
 			Task: schemas.TaskLearn, Problem: &p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1, Means: true,
-			Metrics: []string{"process", "turn"},
+			Metrics: []string{"process", "turn"}, Evaluation: &problem.Evaluation{},
 		},
 	}
 }

@@ -21,9 +21,10 @@ func sequentialJob(t *testing.T, s *slot, algorithm string, trials int64) (*tria
 		t.Fatal(err)
 	}
 	j.Cell.Alpha = 0.35
-	j.Cell.Evaluation = open.Sequential(open.Evaluation(j.Cell.Alpha, p.Test, false))
+	how := open.Sequential(open.Evaluation(j.Cell.Alpha, p.Test, false))
+	j.Cell.Evaluation = &how
 	j.Cell.Metrics = append(j.Cell.Metrics, schemas.FirstError, schemas.PointsRead)
-	return j, j.Cell.Evaluation
+	return j, how
 }
 
 // The rule's outcome of a trial is that of reading all its points with as many of them as the first
@@ -36,7 +37,7 @@ func TestSequentialOutcomes(t *testing.T) {
 	for k, points := range how.Looks {
 		full := *j
 		cell := *j.Cell
-		full.Cell, cell.Problem.Test, cell.Evaluation = &cell, points, problem.Evaluation{}
+		full.Cell, cell.Problem.Test, cell.Evaluation = &cell, points, &problem.Evaluation{}
 		whole[k] = runJob(t, s, &full).error
 	}
 	out := runJob(t, s, j)

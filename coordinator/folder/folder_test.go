@@ -11,6 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -25,7 +26,7 @@ func planUnder(t *testing.T, stated string) *plan.Plan {
 	}
 	c := &trial.Cell{
 		Task: "learn", Algorithm: "a", As: "a", Problem: &schemas.Problem{Class: "thresholds", Domain: 256},
-		Params: trial.Params{"rounds": int64(3)}, N: []int64{10}, Trials: 5,
+		Params: trial.Params{"rounds": int64(3)}, N: []int64{10}, Trials: 5, Evaluation: &problem.Evaluation{},
 	}
 	p := &plan.Plan{Name: "test", Source: []byte("name: test\n"), Cells: []*trial.Cell{c}}
 	if err := p.SetSeed(trial.SweepSeed{Seed: seed}); err != nil {

@@ -104,7 +104,7 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Metrics:    e.metricNames(x.measured.evaluation.Looks != nil || s.states == schemas.StatesHard),
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
-		Evaluation: x.measured.evaluation,
+		Evaluation: &x.measured.evaluation,
 		Prior:      x.prior(),
 		Population: p.population,
 		Line:       place.Line,

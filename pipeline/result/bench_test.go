@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -23,7 +24,7 @@ func BenchmarkWriteTrials(b *testing.B) {
 	for i := range int64(messages) {
 		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
 	}
-	c := &trial.Cell{Problem: &schemas.Problem{}, Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1}
+	c := &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1}
 	r := Result{Ledger: l, Trials: []Consumed{{c,
 		[]Point{{N: 100, Consumed: rows}}}}}
 	b.ReportAllocs()
@@ -87,7 +88,7 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	dir = testkit.MemoryDir(b)
 	l := ledgertest.Open(b, dir)
 	for i := range count {
-		c := &trial.Cell{Problem: &schemas.Problem{}, Key: trial.Key{byte(i), byte(i >> 8), 7},
+		c := &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: trial.Key{byte(i), byte(i >> 8), 7},
 			Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
 			Beta: 0.1}
 		consumed := Consumed{Cell: c}

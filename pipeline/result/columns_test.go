@@ -35,17 +35,17 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 	c := &trial.Cell{
 		Problem: &schemas.Problem{}, Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: population,
 	}
-	c.Evaluation = problem.Evaluation{Words: "exact"}
+	c.Evaluation = &problem.Evaluation{Words: "exact"}
 	c.Guarantee = &pluginv1.Guarantee{Source: "t", Rho: 0.1, Mu: 0.2}
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
 		Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,
-	}, TableRow{Cell: &trial.Cell{Problem: &schemas.Problem{}}})
+	}, TableRow{Cell: &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}}})
 	checkColumns(t, gameColumns, GameRow{
 		Cell: c, Rounds: 1, Trials: 2, Failed: 1, RegretMean: 1, RegretDeviation: 1, RegretLow: 1, RegretHigh: 2,
 		Theory: theory, PaperRegret: 4, PaperSource: "p",
 	}, GameRow{Cell: c})
-	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{Cell: &trial.Cell{Problem: &schemas.Problem{}}})
+	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{Cell: &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}}})
 	checkColumns(t, boundColumns, BoundRow{
 		Cell: c, Name: "n", Value: 1, Source: "s", Standing: trial.Proved, Fails: "f",
 	}, BoundRow{Cell: c})

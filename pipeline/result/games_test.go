@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -21,7 +22,7 @@ func TestGames(t *testing.T) {
 	l := ledgertest.Open(t, "")
 	c := &trial.Cell{
 		Key: trial.Key{7}, Task: "online", As: "soa",
-		Problem: &schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}},
+		Problem: &schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}}, Evaluation: &problem.Evaluation{},
 	}
 	send := func(n int64, mistakes, regret, theory []float64) {
 		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret", "theory"},

@@ -50,11 +50,13 @@ func cells() []*trial.Cell {
 	private := &trial.Cell{
 		Key: trial.Key{0xab, 0xcd, 1}, DataKey: trial.Key{1, 0xff}, Task: "learn", As: "hs-stl", Problem: &noisy,
 		Guarantee: &pluginv1.Guarantee{Source: "Theorem 2", Mu: 0.25}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
-		Params: trial.Params{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)},
+		Params:     trial.Params{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)},
+		Evaluation: &problem.Evaluation{},
 	}
 	plain := &trial.Cell{
 		Key: trial.Key{0x12, 0x34, 2}, Task: "learn", As: "perceptron", Problem: &halfspace,
 		Alpha: 0.1, Beta: 0.1, Replica: 1, Params: trial.Params{"rounds": 2.5, "averaged": true},
+		Evaluation: &problem.Evaluation{},
 	}
 	return []*trial.Cell{private, plain}
 }
@@ -129,7 +131,7 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
 	var bounds []BoundRow
 	for i, c := range cells() {
-		c.Evaluation = problem.Evaluation{Words: "10000 points", StandardError: 0.003}
+		c.Evaluation = &problem.Evaluation{Words: "10000 points", StandardError: 0.003}
 		curve, err := Curve(l, c, points)
 		if err != nil {
 			t.Fatal(err)

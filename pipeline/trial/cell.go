@@ -37,13 +37,13 @@ type Cell struct {
 
 	Private bool    // states a guarantee; else Epsilon and Delta do not apply and are 0
 	Pure    bool    // pure differential privacy; then Delta does not apply and is 0
+	Means   bool    // learn, predict: answers to points are means of labels; else labels
 	Epsilon float64 // 0: does not apply
 	Delta   float64 // 0: does not apply
 
 	Alpha float64 // success: error - Above <= Alpha
 	Beta  float64 // failure probability allowed
 	Above float64 // the reference error, resolved
-	Means bool    // learn, predict: answers to points are means of labels; else labels
 
 	States string // predict: whose error counts, one of the values of goal.states; else ""
 
@@ -57,7 +57,7 @@ type Cell struct {
 	Metrics    []string            // that the algorithm declares, and those of the task, ascending
 	Bounds     Bounds              `json:"-"` // workers need them not
 	Guarantee  *pluginv1.Guarantee `json:"-"` // nil: not private; workers need it not
-	Evaluation problem.Evaluation  // how errors are measured; the zero value in task online
+	Evaluation *problem.Evaluation // how errors are measured: shared with other cells; the zero value in task online
 	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
 	Population *Population         `json:"-"` // nil for a law; workers need it not
 

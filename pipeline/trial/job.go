@@ -78,8 +78,8 @@ func DecodeJob(msg []byte) (*Job, error) {
 		return nil, fmt.Errorf("decode job: %w; coordinator and worker must be of one version", err)
 	}
 	switch {
-	case j.Sweep == "" || j.ID == "" || j.Cell == nil || j.Cell.Problem == nil:
-		return nil, fmt.Errorf("decode job %q: sweep, id, cell and its problem are needed", j.ID)
+	case j.Sweep == "" || j.ID == "" || j.Cell == nil || j.Cell.Problem == nil || j.Cell.Evaluation == nil:
+		return nil, fmt.Errorf("decode job %q: sweep, id, cell, its problem and its evaluation are needed", j.ID)
 	case j.N < 1:
 		return nil, fmt.Errorf("decode job %q: sample size %d is below 1", j.ID, j.N)
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:

@@ -19,7 +19,7 @@ func exampleJob() *Job {
 			Problem: &schemas.Problem{Class: "halfspace", Dim: 3, Margin: 0.1, Noise: schemas.Noise{Kind: "none"}},
 			Public:  &pluginv1.Problem{Class: "halfspace", Dim: 3},
 			Params:  Params{"rounds": int64(3), "scale": 2.0, "raw": true, "weak": "unit"},
-			N:       []int64{10}, Trials: 100, Metrics: []string{"m"}, Evaluation: problem.Evaluation{Words: "exact"},
+			N:       []int64{10}, Trials: 100, Metrics: []string{"m"}, Evaluation: &problem.Evaluation{Words: "exact"},
 		},
 	}
 }
@@ -90,6 +90,7 @@ func FuzzDecodeJob(f *testing.F) {
 	f.Add(msg[:len(msg)/2])
 	f.Add([]byte(`{"sweep":"s","id":"i","cell":{"Public":{"dim":4294967295}},"n":9223372036854775807,"first":0,"count":1}`))
 	f.Add([]byte(`{"sweep":"s","id":"i","cell":{"Params":{"a":null}},"n":1,"first":0,"count":1}`))
+	f.Add([]byte(`{"sweep":"s","id":"i","cell":{"Problem":{"class":"stumps"}},"n":1,"first":0,"count":1}`))
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		j, err := DecodeJob(msg)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -43,8 +44,8 @@ func TestNumbersKeepTheirKeys(t *testing.T) {
 // Every derivation depends on a secret seed, and none shows it.
 func TestSecretSeeds(t *testing.T) {
 	a, b := secretSeed(t), secretSeed(t)
+	cell := &Cell{Adversary: &schemas.Adversary{Kind: "x"}, Evaluation: &problem.Evaluation{}}
 	problem := Fragment(`{"class":"thresholds"}`)
-	cell := &Cell{Adversary: &schemas.Adversary{Kind: "x"}}
 	derived := func(s SweepSeed) (all []string) {
 		c := *cell
 		if err := c.SetKeys(s, problem, problem, Fragment("{}")); err != nil {

@@ -29,7 +29,7 @@ func newPlan() *plan.Plan {
 		c := &trial.Cell{
 			Task: "learn", Algorithm: algorithm, As: algorithm + "-" + string(rune('a'+i)),
 			Problem: &schemas.Problem{Class: "thresholds", Domain: 256},
-			Alpha:   0.1, Beta: 0.3, Metrics: []string{"twice"}, Evaluation: problem.Evaluation{Words: "exact"},
+			Alpha:   0.1, Beta: 0.3, Metrics: []string{"twice"}, Evaluation: &problem.Evaluation{Words: "exact"},
 		}
 		if i < 2 {
 			c.N, c.Trials = []int64{10, 30}, 10

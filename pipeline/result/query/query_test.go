@@ -91,7 +91,7 @@ func makeResult(t testing.TB, dir string) {
 		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: &schemas.Problem{Class: "thresholds",
 			Domain: 256},
 		Epsilon: 0.5, Alpha: 0.1, Beta: 0.1, Params: trial.Params{"rounds": int64(7)},
-		Evaluation: problem.Evaluation{Words: "exact"},
+		Evaluation: &problem.Evaluation{Words: "exact"},
 	}
 	points := []result.Point{{N: 100, Consumed: rows}, {N: 200, Consumed: rows}}
 	for _, p := range points {
