@@ -127,6 +127,13 @@ func (g *grid) close(c *cell) {
 	}
 }
 
+// release gives up what the cells, all of them done, know of their trials: their rows have been made.
+func (g *grid) release() {
+	for _, c := range g.cells {
+		c.decider, c.sizes = nil, nil
+	}
+}
+
 // wanted returns the next block that some cell needs and nobody works on: that of the cell with the
 // least progress.
 func (g *grid) wanted() (*cell, estimate.Block, bool) {

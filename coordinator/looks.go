@@ -594,25 +594,29 @@ const mostLookNotes = 5
 // manifest tells which trials were looked at.
 func (l *looks) manifest() *schemas.Looks {
 	m := &schemas.Looks{Share: l.share, Cells: []schemas.CellLooks{}, Contradictions: l.listContradictions()}
-	var notes []string
+	if l.share == 0 && len(l.cells) > 0 {
+		m.Notes = append(m.Notes, "no second looks: whether outcomes depend on anything but their trial was not checked")
+	}
+	noted := 0
 	for _, x := range l.cells {
 		y := schemas.CellLooks{
 			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: l.equal(x), Left: x.left, Why: x.why,
 		}
 		m.Cells = append(m.Cells, y)
-		switch {
+		if y.Left == 0 && y.Why == "" {
+			continue
+		}
+		switch noted++; {
+		case noted > mostLookNotes:
 		case y.Left > 0:
-			notes = append(notes, fmt.Sprintf("second looks: %d of %d due at trials of %s were not made: %s",
+			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d due at trials of %s were not made: %s",
 				y.Left, y.Due, x.words(), y.Why))
-		case y.Why != "":
-			notes = append(notes, fmt.Sprintf("second looks: %d of %d trials of %s: %s", y.Due, y.Trials, x.words(), y.Why))
+		default:
+			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d trials of %s: %s",
+				y.Due, y.Trials, x.words(), y.Why))
 		}
 	}
-	if l.share == 0 && len(l.cells) > 0 {
-		m.Notes = append(m.Notes, "no second looks: whether outcomes depend on anything but their trial was not checked")
-	}
-	m.Notes = append(m.Notes, notes[:min(len(notes), mostLookNotes)]...)
-	if more := len(notes) - mostLookNotes; more > 0 {
+	if more := noted - mostLookNotes; more > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("second looks: fewer than asked for at trials of %d more cells", more))
 	}
 	return m

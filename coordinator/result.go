@@ -60,6 +60,8 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		s.Withheld++
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
+	looked := r.looks.manifest()
+	r.looks.cells = nil // what is to be said of them is, and the result takes memory
 	if !s.Interrupted {
 		s.Partial = r.partial()
 		err := during(&r.tally.spending.results, func() error { return r.writeResult(s) })
@@ -75,7 +77,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	s.Costs = r.tally.spending.costs()
 	s.Workers = r.checks.list()
 	m := r.manifest(s)
-	s.LookNotes = m.Looks.Notes
+	m.Looks, s.LookNotes = looked, looked.Notes
 	return s, folder.WriteManifest(r.Folder.Dir, m, r.Folder.Plan.WriteResolved)
 }
 
@@ -85,12 +87,16 @@ func (r *run) writeResult(s *Summary) error {
 	if err != nil {
 		return err
 	}
-	for i, row := range res.Table {
+	for i := range res.Table {
+		row := &res.Table[i]
 		s.FailedTrials += row.Failed
 		s.Counted += row.Trials
 		if !r.grid.cells[i].finished(row.Status) {
 			s.Unfinished++
 		}
+	}
+	if r.grid.open == 0 {
+		r.grid.release()
 	}
 	s.Contradicted, s.Refuted = contradictions(res)
 	s.Against = wrongDirections(res)
@@ -129,21 +135,22 @@ func (r *run) result() (*result.Result, error) {
 			t.gameRows += len(c.N)
 		}
 	}
-	verdicts, sizes := make([]estimate.Result, len(r.grid.cells)), 0
-	t.out.Trials = make([]result.Consumed, len(verdicts))
-	for i, c := range r.grid.cells {
-		verdicts[i] = t.verdict(c)
-		t.out.Trials[i] = result.Consumed{Cell: c.Cell, Points: points(c, verdicts[i])}
-		sizes += len(verdicts[i].Points)
+	sizes := 0
+	t.out.Trials = make([]result.Consumed, 0, len(r.grid.cells))
+	t.out.Table = make([]result.TableRow, 0, len(r.grid.cells))
+	for _, c := range r.grid.cells {
+		verdict := t.verdict(c)
+		t.out.Trials = append(t.out.Trials, result.Consumed{Cell: c.Cell, Points: points(c, verdict)})
+		t.out.Table = append(t.out.Table, tableRow(c, verdict))
+		sizes += len(verdict.Points)
 	}
-	t.out.Table = make([]result.TableRow, 0, len(verdicts))
 	t.out.Curve = make([]result.CurveRow, 0, sizes)
 	i := 0
 	for rows, err := range result.ReadCells(t.ledger, t.out.Trials) {
 		if err != nil {
 			return nil, err
 		}
-		if err := t.addCell(r.grid.cells[i], verdicts[i], t.out.Trials[i].Points, rows); err != nil {
+		if err := t.addCell(r.grid.cells[i], rows); err != nil {
 			return nil, err
 		}
 		i++
@@ -198,8 +205,7 @@ func (t *tables) verdict(c *cell) estimate.Result {
 	if t.partial != "" && !c.done {
 		left := coarsely(t.outlooks.trialsLeft(c))
 		res.Status = estimate.StatusUndecided
-		reason := fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
-		res.Reason = unique.Make(reason).Value() // many cells have the same
+		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
 	}
 	if c.refused != "" {
 		if !c.Searched() { // how far the other sizes came is chance
@@ -213,6 +219,7 @@ func (t *tables) verdict(c *cell) estimate.Result {
 			t.alarm(other, &res)
 		}
 	}
+	res.Reason = unique.Make(res.Reason).Value() // many cells have the same
 	return res
 }
 
@@ -256,9 +263,9 @@ func points(c *cell, res estimate.Result) []result.Point {
 	return points
 }
 
-// addCell adds the rows of a cell.
-func (t *tables) addCell(c *cell, res estimate.Result, points []result.Point, rows result.CellRows) error {
-	out, curve := t.out, rows.Curve
+// addCell adds the rows of a cell, which has its row of the table, and to that what was read of trials.
+func (t *tables) addCell(c *cell, rows result.CellRows) error {
+	out, curve, found := t.out, rows.Curve, &t.out.Table[c.index]
 	for i := range curve {
 		row := &curve[i]
 		if !c.CanSucceed() {
@@ -267,18 +274,23 @@ func (t *tables) addCell(c *cell, res estimate.Result, points []result.Point, ro
 		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Lost), int(row.Trials), 0.05)
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}
+	for _, p := range curve {
+		found.Failed += p.Failed
+		if p.N == found.NHigh || (found.NHigh == 0 && p.OK > 0) {
+			found.MeanError = p.ErrorMean
+		}
+	}
 	out.Curve = append(out.Curve, curve...)
-	out.Table = append(out.Table, tableRow(c, res, curve))
 	out.Timing = append(out.Timing, rows.Timing...)
 	if !c.Online() {
 		return nil
 	}
-	games, err := t.games(c, points)
+	games, err := t.games(c, out.Trials[c.index].Points)
 	if c.ladder != nil {
 		if len(games) == 0 {
 			games = []result.GameRow{result.NotPlayed(c.Cell)}
 		}
-		search := out.Table[len(out.Table)-1]
+		search := *found
 		games[0].Search = &search
 	}
 	out.Games = append(out.Games, games...)
@@ -331,8 +343,8 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 	return rows, err
 }
 
-// tableRow makes the cell's row of the table.
-func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
+// tableRow makes the cell's row of the table, without what the curve adds to it.
+func tableRow(c *cell, res estimate.Result) result.TableRow {
 	row := result.TableRow{
 		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
 		Falls: res.Falls && res.Status != estimate.StatusFailed, Trials: res.Trials, Fixed: !c.Searched(),
@@ -348,12 +360,6 @@ func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.Tabl
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}
 	setSizeBounds(&row)
-	for _, p := range curve {
-		row.Failed += p.Failed
-		if p.N == res.High || (res.High == 0 && p.OK > 0) {
-			row.MeanError = p.ErrorMean
-		}
-	}
 	return row
 }
 
@@ -374,7 +380,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		run.Budget = r.Budget.String()
 	}
 	m := r.describe(folder.ReadManifest(r.Folder.Dir))
-	m.Digest, m.Partial, m.Facts, m.Looks = s.Digest, s.Partial, r.Facts, r.looks.manifest()
+	m.Digest, m.Partial, m.Facts = s.Digest, s.Partial, r.Facts
 	m.Runs = append(m.Runs, run)
 	return m
 }

@@ -32,7 +32,7 @@ func TestTableRowBounds(t *testing.T) {
 		{[]*pluginv1.Bound{proved(20), order}, 20, 0},
 	} {
 		x := &cell{Cell: &trial.Cell{Bounds: trial.NewBounds(c.bounds)}}
-		row := tableRow(x, estimate.Result{Status: estimate.StatusFailed}, nil)
+		row := tableRow(x, estimate.Result{Status: estimate.StatusFailed})
 		if row.Theory.Value != c.theory || row.PaperN != c.paper || (row.PaperSource != "") != (c.paper > 0) {
 			t.Errorf("%v: theory_n %v, paper_n %v %q", c.bounds, row.Theory.Value, row.PaperN, row.PaperSource)
 		}

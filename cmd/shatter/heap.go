@@ -19,7 +19,7 @@ var collectLazily = sync.OnceFunc(func() {
 
 // spareHeap is the number of bytes of garbage that may lie in the heap, if less than four times what is
 // in use.
-const spareHeap = 64 << 20
+const spareHeap = 32 << 20
 
 // heapMark becomes garbage once in each cycle of the collector. It must not be empty, or tiny.
 type heapMark [64]byte

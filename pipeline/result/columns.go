@@ -579,9 +579,9 @@ func (r *TimingRow) cell() *trial.Cell { return r.Cell }
 
 // paramColumns returns the columns of all parameters of some cells, sorted. Where two algorithms
 // give a name different types, integers and floats make floats, and anything else makes text.
-func paramColumns(cells []*trial.Cell) []schemas.ColumnOf[trial.Cell] {
+func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
 	types := map[string]schemas.ColumnType{}
-	for _, c := range cells {
+	for c := range cells {
 		for name, v := range c.Params {
 			types[name] = sheet.JoinTypes(types[name], schemas.TypeOf(v))
 		}

@@ -79,18 +79,24 @@ func (r *Result) boundRows() ([]schemas.ColumnOf[BoundRow], iter.Seq[BoundRow]) 
 }
 
 // cells returns the cells of all rows, some of them several times.
-func (r *Result) cells() []*trial.Cell {
-	var all []*trial.Cell
-	for i := range r.Trials {
-		all = append(all, r.Trials[i].Cell)
+func (r *Result) cells() iter.Seq[*trial.Cell] {
+	return func(yield func(*trial.Cell) bool) {
+		for i := range r.Trials {
+			if !yield(r.Trials[i].Cell) {
+				return
+			}
+		}
+		for i := range r.Table {
+			if !yield(r.Table[i].Cell) {
+				return
+			}
+		}
+		for i := range r.Curve {
+			if !yield(r.Curve[i].Cell) {
+				return
+			}
+		}
 	}
-	for i := range r.Table {
-		all = append(all, r.Table[i].Cell)
-	}
-	for i := range r.Curve {
-		all = append(all, r.Curve[i].Cell)
-	}
-	return all
 }
 
 // metrics returns the names of the declared metrics, each once, sorted.

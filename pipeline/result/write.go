@@ -132,7 +132,7 @@ func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 // check refuses a result with two cells that the files could not tell apart.
 func (r *Result) check() error {
 	seen := map[string][32]byte{}
-	for _, c := range r.cells() {
+	for c := range r.cells() {
 		if other, ok := seen[c.Key.Short()]; ok && other != c.Key {
 			return fmt.Errorf("cells %x and %x share the first 10 digits of their keys", other, c.Key)
 		}

@@ -26,7 +26,7 @@ func init() {
 		panic(err)
 	}
 	encoder, err := zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(zstdLevel)))
+		zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(zstdLevel)))
 	if err != nil {
 		panic(err)
 	}
