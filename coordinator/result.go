@@ -146,11 +146,11 @@ func (r *run) result() (*result.Result, error) {
 	}
 	t.out.Curve = make([]result.CurveRow, 0, sizes)
 	i := 0
-	for rows, err := range result.ReadCells(t.ledger, t.out.Trials) {
+	for curve, err := range result.Curves(t.ledger, t.out.Trials) {
 		if err != nil {
 			return nil, err
 		}
-		if err := t.addCell(r.grid.cells[i], rows); err != nil {
+		if err := t.addCell(r.grid.cells[i], curve); err != nil {
 			return nil, err
 		}
 		i++
@@ -264,8 +264,8 @@ func points(c *cell, res estimate.Result) []result.Point {
 }
 
 // addCell adds the rows of a cell, which has its row of the table, and to that what was read of trials.
-func (t *tables) addCell(c *cell, rows result.CellRows) error {
-	out, curve, found := t.out, rows.Curve, &t.out.Table[c.index]
+func (t *tables) addCell(c *cell, curve []result.CurveRow) error {
+	out, found := t.out, &t.out.Table[c.index]
 	for i := range curve {
 		row := &curve[i]
 		if !c.CanSucceed() {
@@ -281,7 +281,6 @@ func (t *tables) addCell(c *cell, rows result.CellRows) error {
 		}
 	}
 	out.Curve = append(out.Curve, curve...)
-	out.Timing = append(out.Timing, rows.Timing...)
 	if !c.Online() {
 		return nil
 	}

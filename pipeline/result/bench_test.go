@@ -48,11 +48,11 @@ func BenchmarkResult(b *testing.B) {
 	for b.Loop() {
 		before := resetPeak(b)
 		r := Result{Ledger: l, Source: []byte("x")}
-		for rows, err := range ReadCells(l, cells) {
+		for curve, err := range Curves(l, cells) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.Curve, r.Timing = append(r.Curve, rows.Curve...), append(r.Timing, rows.Timing...)
+			r.Curve = append(r.Curve, curve...)
 		}
 		r.Trials = cells
 		if _, err := WriteResult(out, r); err != nil {

@@ -117,9 +117,8 @@ type Result struct {
 	Curve   []CurveRow
 	Bounds  iter.Seq[BoundRow] // may be gone through several times; nil: none
 	Fits    []FitRow
-	Timing  []TimingRow
 	Trials  []Consumed
-	Ledger  *ledger.Ledger // the trials are read from it
+	Ledger  *ledger.Ledger // trials and messages are read from it
 
 	Confidence float64 // that no bracket of the table is wrong; 0: it has none
 }

@@ -157,7 +157,6 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Standing: trial.Proved, Source: "Theorem 5",
 				With: map[string]float64{"k": 3, "v": 0.5}},
 			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Standing: trial.Printed, Source: "Theorem 1", With: map[string]float64{"m": 4}})
-		r.Timing = append(r.Timing, TimingRow{Cell: c, N: 100, First: 0, Rows: 40, Seconds: rand.Float64(), Worker: "w"})
 	}
 	r.Bounds = slices.Values(bounds)
 	half := 0.5

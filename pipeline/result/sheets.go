@@ -38,7 +38,12 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 	case "fits":
 		return sheet.New(name, fitColumns, r.Fits)
 	case "timing":
-		return sheet.New(name, timingColumns, r.Timing)
+		var s *sheet.Sheet
+		err := r.useTiming(func(rows iter.Seq[TimingRow]) (err error) {
+			s, err = sheet.Stream(name, timingColumns, rows)
+			return err
+		})
+		return s, err
 	case "failures":
 		rows, err := r.failures()
 		if err != nil {
@@ -67,6 +72,14 @@ func (r *Result) games(params []schemas.ColumnOf[trial.Cell]) (*sheet.Sheet, err
 func (r *Result) writeBounds(w io.Writer) error {
 	columns, rows := r.boundRows()
 	return sheet.WriteStream(w, "bounds", columns, rows)
+}
+
+// writeTiming writes the file of the sheet timing, which grows with the trials: it is never in memory
+// whole.
+func (r *Result) writeTiming(w io.Writer) error {
+	return r.useTiming(func(rows iter.Seq[TimingRow]) error {
+		return sheet.WriteStream(w, "timing", timingColumns, rows)
+	})
 }
 
 // boundRows returns the rows of the bounds, with their columns.

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -191,22 +192,10 @@ func (t *trials) judged() []float64 {
 	return perRound
 }
 
-// CellRows holds the rows of one cell.
-type CellRows struct {
-	Curve  []CurveRow // one per point, without Rate, RateLow and RateHigh
-	Timing []TimingRow
-}
-
-// ReadCells reads the trials of cells that entered the result, and their messages, and hands out the
-// rows of each cell in order. It reads several cells at a time. Points ascend in N. Where a trial is
-// missing, the error names it.
-func ReadCells(l *ledger.Ledger, cells []Consumed) iter.Seq2[CellRows, error] {
-	return inOrder(slices.Values(cells), func(c Consumed) (rows CellRows, err error) {
-		if rows.Curve, err = Curve(l, c.Cell, c.Points); err == nil {
-			rows.Timing, err = timing(l, c.Cell)
-		}
-		return rows, err
-	})
+// Curves reads the trials of cells that entered the result, and hands out what Curve returns of each
+// cell in order. It reads several cells at a time.
+func Curves(l *ledger.Ledger, cells []Consumed) iter.Seq2[[]CurveRow, error] {
+	return inOrder(slices.Values(cells), func(c Consumed) ([]CurveRow, error) { return Curve(l, c.Cell, c.Points) })
 }
 
 // Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one
@@ -219,6 +208,26 @@ func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) 
 		return nil, fmt.Errorf("make curve: %w", err)
 	}
 	return rows, nil
+}
+
+// useTiming calls use with the rows of the sheet timing: one for each message that brought outcomes of
+// a cell.
+func (r *Result) useTiming(use func(iter.Seq[TimingRow]) error) error {
+	cells := inOrder(slices.Values(r.Trials), func(c Consumed) ([]TimingRow, error) { return timing(r.Ledger, c.Cell) })
+	var failed error
+	err := use(func(yield func(TimingRow) bool) {
+		for rows, err := range cells {
+			if failed = err; err != nil {
+				return
+			}
+			for _, row := range rows {
+				if !yield(row) {
+					return
+				}
+			}
+		}
+	})
+	return cmp.Or(failed, err)
 }
 
 // timing returns a row for each message that brought outcomes of a cell.

@@ -35,7 +35,7 @@ var layout = []struct {
 	{"table.csv", "table", showAs("csv"), false},
 	{"table.md", "table", showAs("md"), false},
 	{"curve.csv", "curve", showAs("csv"), false},
-	{"timing.parquet", "timing", showParquet, true},
+	{"timing.parquet", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return r.writeTiming(w) }, true},
 	{"failures.parquet", "failures", showParquet, true},
 }
 
@@ -107,7 +107,7 @@ func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 	}
 	for _, name := range append(Sheets(), "") {
 		var s *sheet.Sheet
-		if name == "bounds" {
+		if name == "bounds" || name == "timing" {
 			continue // written row by row
 		}
 		if name != "" {
