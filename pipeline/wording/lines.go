@@ -33,6 +33,9 @@ func Wrap(line string, width int, indent string) (lines []string) {
 // Printable returns foreign text with a blank in place of each character that would move a terminal's
 // cursor, turn text around or show nothing. Those in keep stay.
 func Printable(text, keep string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0 { // as most texts are
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) {
 			return ' '
