@@ -47,7 +47,8 @@ func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 	fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
 	for _, s := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, wording.OneLine(s.Name, mostName), s.State, s.cells(),
-			s.trials(), wording.OneLine(s.By, mostName), s.At.Local().Format(time.DateTime), wording.OneLine(s.Reason, mostShown))
+			s.trials(), wording.OneLine(s.By, mostName), s.At.Local().Format(time.DateTime),
+			wording.OneLine(s.Reason, mostShown))
 	}
 	return w.Flush()
 }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Sweeps with more cells than a coordinator holds are led one after the other.
@@ -49,4 +51,28 @@ func TestManyCells(t *testing.T) {
 	}
 	stop()
 	check(t, <-served)
+}
+
+// Another text of the same sweep takes the place of the one that was submitted, and the secret seed stays that
+// of the first.
+func TestOtherText(t *testing.T) {
+	h := newHarbour(t)
+	var first schemas.Seed
+	for _, source := range []string{"a", "b"} {
+		seed, err := schemas.DrawSeed()
+		check(t, err)
+		s := &Submission{Resolved: "r", Source: source, Seed: seed, By: source}
+		_, _, err = Submit(t.Context(), h.registry, s, Wish{Do: Run})
+		check(t, err)
+		if source == "a" {
+			first = seed
+		}
+		e, err := h.registry.Find(t.Context(), s.ID())
+		check(t, err)
+		r, err := ReadRecord(e)
+		check(t, err)
+		if x := r.Submission; r.Altered != nil || x.Source != source || x.Seed != first || x.By != "a" {
+			t.Errorf("%+v, %v", x, r.Altered)
+		}
+	}
 }

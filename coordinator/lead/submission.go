@@ -143,8 +143,9 @@ func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added,
 		if old.names(s) {
 			return false, false, nil
 		}
-		own := *s // what it names is on the server, which nobody knows of what the other one names
-		own.By, own.At = old.By, old.At
+		// What s names is on the server, which nobody knows of the other one. A secret seed was drawn for each.
+		own := *s
+		own.By, own.At, own.Seed = old.By, old.At, old.Seed
 		if raw, err = json.Marshal(own); err != nil {
 			return false, false, err
 		}
@@ -236,7 +237,8 @@ func ReadRecord(e *bus.Entry) (r *Record, err error) {
 	var other *schemas.VersionError
 	if r.Altered = readSubmission(e, &r.Submission); errors.As(r.Altered, &other) {
 		return nil, other
-	} else if r.Altered != nil {
+	}
+	if r.Altered != nil {
 		r.Submission = Submission{}
 	}
 	if e.Ledger != nil {

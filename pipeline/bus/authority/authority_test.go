@@ -502,7 +502,8 @@ var forbiddenToSubmitters = []act{
 	{name: "remove a file", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
 	{name: "have an answer take a lease", publish: "$KV.shatter-sweeps.t.wish", reply: "$KV.shatter-sweeps.s.lead"},
 	{name: "have an answer be a result", publish: "$KV.shatter-sweeps.t.wish", reply: "shatter.result.s.1.good.j.0.1"},
-	{name: "have a file be a job", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc", reply: "shatter.job.good.s.1.j"},
+	{name: "have a file be a job", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc",
+		reply: "shatter.job.good.s.1.j"},
 }
 
 // What a stolen submitter's credentials are not good for. Nor do headers make a message of his remove those
