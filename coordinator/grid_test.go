@@ -10,30 +10,53 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// BenchmarkGrid measures what a coordinator makes of a plan of 90,000 searches before it hands out
-// anything, and the memory that it holds for each beside the plan.
-func BenchmarkGrid(b *testing.B) {
+// searches returns a plan of that many searches.
+func searches(t testing.TB, count int) *plan.Plan {
+	t.Helper()
 	p := &plan.Plan{}
-	for i := range 90_000 {
+	for i := range count {
 		key, err := trial.KeyOf(i)
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 		p.Cells = append(p.Cells, &trial.Cell{
 			Key: key, As: fmt.Sprintf("plain-%d", i), Beta: 0.05, MaxTrials: 50_000,
 			Find: &trial.Find{From: 16, To: 100_000, Within: 1.5, Confidence: 0.95},
 		})
 	}
-	b.ReportAllocs()
-	held := uint64(0)
-	for b.Loop() {
-		before := testkit.LiveHeap()
-		g, err := newGrid(p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		held = testkit.LiveHeap() - before
-		runtime.KeepAlive(g)
+	return p
+}
+
+// heapOfGrid returns the memory in bytes that a coordinator holds for each of a plan's cells, beside the plan,
+// before it hands out anything.
+func heapOfGrid(t testing.TB, p *plan.Plan) float64 {
+	t.Helper()
+	before := testkit.LiveHeap()
+	g, err := newGrid(p)
+	if err != nil {
+		t.Fatal(err)
 	}
-	b.ReportMetric(float64(held)/float64(len(p.Cells)), "heap-B/cell")
+	held := testkit.LiveHeap() - before
+	runtime.KeepAlive(g)
+	return float64(held) / float64(len(p.Cells))
+}
+
+// A coordinator of 90,000 cells is to take 300 MB at most, its plan, its ledger and what is at work included.
+func TestGridIsSmall(t *testing.T) {
+	const most = 600 // bytes; 302 were measured
+	if held := heapOfGrid(t, searches(t, 9000)); held > most {
+		t.Errorf("a cell takes %.0f bytes, at most %d are meant", held, most)
+	}
+}
+
+// BenchmarkGrid measures what a coordinator makes of a plan of 90,000 searches before it hands out
+// anything, and the memory that it holds for each beside the plan.
+func BenchmarkGrid(b *testing.B) {
+	p := searches(b, 90_000)
+	b.ReportAllocs()
+	held := 0.0
+	for b.Loop() {
+		held = heapOfGrid(b, p)
+	}
+	b.ReportMetric(held, "heap-B/cell")
 }
