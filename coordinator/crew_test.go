@@ -270,8 +270,8 @@ func TestNoPlatform(t *testing.T) {
 		why := fleet.Why{Kind: fleet.Cannot, Reason: "acme is not for this machine: it is for linux/amd64"}
 		w.handedBack(bus.HandedBack{Worker: m.Name, Job: e.id, Reason: why.Encode()}, now)
 	}
-	const want = "no worker can run what comes next: worker a (and 1 more) could not run plugin acme: acme is not for this " +
-		"machine: it is for linux/amd64"
+	const want = "no worker can run what comes next: worker a (and 1 more) could not run plugin acme: " +
+		"acme is not for this machine: it is for linux/amd64"
 	if m := w.choose(need, &way{}, now); m != nil || w.stuck != want {
 		t.Errorf("%+v, %q, want %q", m, w.stuck, want)
 	}

@@ -78,7 +78,8 @@ func TestServerDiskFull(t *testing.T) {
 	c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > 0 })
 	room := fill(t, disk)
 	c.until(id, "the full disk is told", func(s *sweepStatus) bool {
-		return s.State == lead.Waiting && s.Leader == "" && strings.Contains(s.Reason, " cannot lead it: no answer within ") &&
+		return s.State == lead.Waiting && s.Leader == "" &&
+			strings.Contains(s.Reason, " cannot lead it: no answer within ") &&
 			strings.Contains(s.Reason, "its disk may be full or have been full (make room, and start it again)")
 	})
 	room()
