@@ -286,23 +286,13 @@ func verify(path, digest string) error {
 func (h holding) bytes(digest string) ([]byte, error) {
 	data := h.data
 	if h.path != "" {
-		info, err := os.Stat(h.path)
-		if err != nil {
-			return nil, err
-		}
-		if info.Size() > MaxBytes {
-			return nil, tooLarge(info.Size())
-		}
+		var err error
 		if data, err = disk.ReadFile(h.path, MaxBytes); err != nil {
 			return nil, err
 		}
 	}
 	sum := sha256.Sum256(data)
 	return data, sameDigest(sum[:], digest)
-}
-
-func tooLarge(size int64) error {
-	return fmt.Errorf("its %d bytes are more than the %d that are kept in memory; fetch it as a file", size, MaxBytes)
 }
 
 type inMemory struct{ *bytes.Reader }

@@ -246,7 +246,7 @@ type buffer struct{ data []byte }
 
 func (b *buffer) resize(size int64) error {
 	if size > MaxBytes {
-		return tooLarge(size)
+		return fmt.Errorf("its %d bytes are more than the %d that are kept in memory; fetch it as a file", size, MaxBytes)
 	}
 	if int64(len(b.data)) != size {
 		b.data = make([]byte, size)
