@@ -40,9 +40,14 @@ const (
 	growthPlaces = 9    // number of values of ln n*
 	growthSlopes = 7    // number of slopes, from leastSlope on, doubling
 	growthFloors = 2    // number of floors
-	sharedWeight = 1e-3 // weight that all growths keep together, whatever the trials say
+	sharedWeight = 2e-4 // weight that all growths keep together, whatever the trials say
 	wholePart    = 1 << 30
 	negligible   = 1e-3 // where many growths are summed, those of less weight do not count
+
+	// stakedShare is the part of a size's e-process that a round stakes on the belief. A belief knows
+	// few growths, of which the true one is none, and is surer of them than it should be: what it
+	// loses near Target, at sizes that come to lie inside the bracket, has to be won again elsewhere.
+	stakedShare = 0.85
 
 	leastSlope = 0.35
 	floorShare = 0.75 // share of Target that is the floor of half of the growths; the others have 0
@@ -98,7 +103,7 @@ func (b *belief) weigh(points []*point, target, low, step float64) {
 	most := math.Inf(-1)
 	for i := range b.growths {
 		g := &b.growths[i]
-		g.weight = -math.Log(g.slope) // steep growths are less likely
+		g.weight = -0.5 * math.Log(g.slope) // steep growths are less likely
 		for _, p := range points {
 			success, miss := g.rates(p.x)
 			if p.Successes > 0 {
@@ -200,20 +205,21 @@ func divergence(success, miss, target float64) float64 {
 
 // stake returns the logarithm of what one unit grows to over successes out of n trials at the size
 // e^x, when it is bet on side s: a mixture of likelihood ratios against Target over the growths by
-// which the size lies on that side. The weight of the others is not bet.
+// which the size lies on that side, of which stakedShare is bet. The weight of the other growths is
+// not bet either.
 func (b *belief) stake(x, target float64, s side, successes, n int) float64 {
-	out := 0.0
+	out := 1 - stakedShare
 	var m mixture
 	for i := range b.growths {
 		g := &b.growths[i]
 		if (g.crossing > x) != (s == insufficient) {
-			out += g.weight
+			out += float64(stakedShare * g.weight)
 			continue
 		}
 		success, miss := g.rates(x)
 		won := float64(float64(successes) * math.Log(success/target))
 		lost := float64(float64(n-successes) * math.Log(miss/(1-target)))
-		m.add(g.weight, won+lost)
+		m.add(float64(stakedShare*g.weight), won+lost)
 	}
 	m.add(out, 0)
 	return m.log()

@@ -35,7 +35,7 @@ func (m *mixture) log() float64 { return m.top + math.Log(m.sum) }
 
 // fixedShare is the part of a size's e-process that does not depend on the belief. It is what finds
 // out a success rate that the belief does not allow for.
-const fixedShare = 1.0 / 32
+const fixedShare = 1.0 / 64
 
 // fixedBets is an e-process for each side of Target out of the counts of one size alone: half of
 // the unit is not bet, the other half is spread evenly over likelihood ratios of rates whose logit

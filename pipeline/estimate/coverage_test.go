@@ -275,8 +275,7 @@ func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (tr
 	return trials, oracle(continuous, 1000, find.Within, find.Confidence, find.Target)
 }
 
-// TestTrialsBesideTheOracle checks the price of a search. Searches read 2 to 2.5 times as many
-// trials as the oracle at the median, and 3 to 4.5 times as many at the 90 % point.
+// TestTrialsBesideTheOracle checks the price of a search, spot checks with it: see BenchmarkTrials.
 func TestTrialsBesideTheOracle(t *testing.T) {
 	const runs = 101
 	for _, c := range []struct{ slope, within, target float64 }{{2, 1.5, 0.9}, {5, 1.25, 0.9}, {5, 1.1, 0.95}} {

@@ -33,21 +33,17 @@ func ExampleSearch() {
 		fmt.Printf("n = %d: %d of %d succeeded\n", p.N, p.Successes, p.Consumed)
 	}
 	// Output:
-	// decided after 136 trials: 96 < n* <= 144
+	// decided after 104 trials: 86 < n* <= 128
 	// n = 16: 0 of 8 succeeded
-	// n = 24: 0 of 4 succeeded
+	// n = 29: 0 of 4 succeeded
 	// n = 32: 0 of 8 succeeded
-	// n = 51: 0 of 4 succeeded
 	// n = 64: 0 of 8 succeeded
-	// n = 84: 0 of 4 succeeded
-	// n = 96: 0 of 8 succeeded
-	// n = 108: 8 of 8 succeeded
-	// n = 128: 8 of 8 succeeded
-	// n = 144: 48 of 48 succeeded
-	// n = 162: 16 of 16 succeeded
-	// n = 164: 4 of 4 succeeded
-	// n = 289: 4 of 4 succeeded
-	// n = 640: 4 of 4 succeeded
+	// n = 70: 0 of 4 succeeded
+	// n = 78: 0 of 8 succeeded
+	// n = 86: 0 of 8 succeeded
+	// n = 128: 48 of 48 succeeded
+	// n = 166: 4 of 4 succeeded
+	// n = 495: 4 of 4 succeeded
 }
 
 // 19 of 20 trials succeeded: the success probability lies between these limits with confidence 95

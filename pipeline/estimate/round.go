@@ -52,8 +52,8 @@ func (s *Search) plan() {
 	default:
 		for _, c := range s.claims {
 			// A round takes a part of what is expected to be missing, and little beside the trials
-			// that the belief rests on.
-			s.openSize(c.n, min(c.trials/6, float64(s.trials)/5))
+			// that the belief rests on. Larger rounds show more than they have to at the end.
+			s.openSize(c.n, min(c.trials/10, float64(s.trials)/5))
 		}
 	}
 	s.remaining = s.predictRemaining()
@@ -86,10 +86,7 @@ func (s *Search) openSize(n int64, trials float64) {
 
 // checkpoint returns the checkpoint that follows c.
 func checkpoint(c int) int {
-	if c < 16 {
-		return c + 8
-	}
-	return c + max(16, c/8)
+	return c + max(8, c/32)
 }
 
 // roundCost returns the number of trials that this round reads.

@@ -82,8 +82,8 @@ type Point struct {
 //
 //  1. One or two sample sizes are open, and their trials are wanted: see [Search.Want].
 //  2. When all outcomes up to the checkpoints of this round are known, they are read. Checkpoints
-//     are 8, 16, 32, and after a checkpoint c >= 16 follows c + max(16, c/8), rounded down. A round
-//     reads a size up to the first checkpoint that takes a sixth of the trials which are expected
+//     are 8, 16, 24, and so on: after a checkpoint c follows c + max(8, c/32), rounded down. A round
+//     reads a size up to the first checkpoint that takes a tenth of the trials which are expected
 //     to be missing there, or a fifth of all trials read so far, whichever is less.
 //  3. What the trials refute is cut off the bracket (see below), and the next sizes are opened. A
 //     size that is closed keeps its trials: they count as long as the search lasts.
@@ -107,9 +107,10 @@ type Point struct {
 //     every m there is an e-process E(m) against it: the product, over all sizes n that are read,
 //     of an e-process against "success at n is at least as likely as Target" if n >= m, and of one
 //     against "success at n is less likely than Target" if n < m.
-//   - Each of these factors is a fixed mixture of two bets. One stakes, in every round, on a belief
-//     that was formed before the round: a mixture of likelihood ratios of Target against rates on
-//     the far side of it. The other does the same with rates that never change.
+//   - Each of these factors is a fixed mixture of two bets. One stakes, in every round, a fixed part
+//     of what it has on a belief that was formed before the round: a mixture of likelihood ratios of
+//     Target against rates on the far side of it. The other does the same with rates that never
+//     change.
 //   - The mean of such a ratio over one trial is at most 1 where the true rate lies on the near
 //     side of Target. The trials of a round are independent of each other and of everything that
 //     was seen before it. So the means of the factors are at most 1 under n* = m, whichever sizes

@@ -456,7 +456,7 @@ func TestBlocksAreNewTrials(t *testing.T) {
 
 func TestCheckpoints(t *testing.T) {
 	c := 0
-	for _, want := range []int{8, 16, 32, 48, 64, 80, 96, 112, 128, 144, 162, 182} {
+	for _, want := range []int{8, 16, 24, 32, 40, 48, 56, 64} {
 		if c = checkpoint(c); c != want {
 			t.Fatalf("got checkpoint %d, want %d", c, want)
 		}
