@@ -44,10 +44,10 @@ const (
 	wholePart    = 1 << 30
 	negligible   = 1e-3 // where many growths are summed, those of less weight do not count
 
-	// stakedShare is the part of a size's e-process that a round stakes on the belief. A belief knows
-	// few growths, of which the true one is none, and is surer of them than it should be: what it
-	// loses near Target, at sizes that come to lie inside the bracket, has to be won again elsewhere.
-	stakedShare = 0.85
+	// stakedShare is the part of a size's e-process that a belief which is sure of the size's side
+	// stakes in a round. A belief knows few growths, of which the true one is none, and is surer of them
+	// than it should be.
+	stakedShare = 0.95
 
 	leastSlope = 0.35
 	floorShare = 0.75 // share of Target that is the floor of half of the growths; the others have 0
@@ -205,22 +205,29 @@ func divergence(success, miss, target float64) float64 {
 
 // stake returns the logarithm of what one unit grows to over successes out of n trials at the size
 // e^x, when it is bet on side s: a mixture of likelihood ratios against Target over the growths by
-// which the size lies on that side, of which stakedShare is bet. The weight of the other growths is
-// not bet either.
+// which the size lies on that side. The weight of the others is not bet, and of the rest only
+// stakedShare times the probability of the side: what is lost near Target while n* is known badly, at
+// sizes that come to lie inside the bracket or beyond its other end, has to be won again elsewhere.
+// All shares are those of the belief, which has not seen the outcomes.
 func (b *belief) stake(x, target float64, s side, successes, n int) float64 {
-	out := 1 - stakedShare
+	side := 0.0
+	for i := range b.growths {
+		if g := &b.growths[i]; (g.crossing > x) == (s == insufficient) {
+			side += g.weight
+		}
+	}
+	share := stakedShare * side
 	var m mixture
 	for i := range b.growths {
 		g := &b.growths[i]
 		if (g.crossing > x) != (s == insufficient) {
-			out += float64(stakedShare * g.weight)
 			continue
 		}
 		success, miss := g.rates(x)
 		won := float64(float64(successes) * math.Log(success/target))
 		lost := float64(float64(n-successes) * math.Log(miss/(1-target)))
-		m.add(float64(stakedShare*g.weight), won+lost)
+		m.add(float64(share*g.weight), won+lost)
 	}
-	m.add(out, 0)
+	m.add(1-float64(share*side), 0)
 	return m.log()
 }

@@ -107,15 +107,16 @@ type Point struct {
 //     every m there is an e-process E(m) against it: the product, over all sizes n that are read,
 //     of an e-process against "success at n is at least as likely as Target" if n >= m, and of one
 //     against "success at n is less likely than Target" if n < m.
-//   - Each of these factors is a fixed mixture of two bets. One stakes, in every round, a fixed part
-//     of what it has on a belief that was formed before the round: a mixture of likelihood ratios of
-//     Target against rates on the far side of it. The other does the same with rates that never
-//     change.
+//   - Each of these factors is a fixed mixture of two bets. One stakes, in every round, a part of
+//     what it has on a mixture of likelihood ratios of Target against rates on the far side of it.
+//     That part, the rates and their weights follow from the size and a belief that was formed before
+//     the round. The other bet does the same with rates and weights that never change.
 //   - The mean of such a ratio over one trial is at most 1 where the true rate lies on the near
 //     side of Target. The trials of a round are independent of each other and of everything that
-//     was seen before it. So the means of the factors are at most 1 under n* = m, whichever sizes
-//     and checkpoints are chosen by what was seen, and E(m) is a nonnegative supermartingale that
-//     starts at 1.
+//     was seen before it, and its sizes and checkpoints were chosen by that alone. So what a factor
+//     is multiplied by in a round has a mean of at most 1 under n* = m, whatever is staked on what,
+//     and so has the product over the open sizes: E(m) is a nonnegative supermartingale from round to
+//     round, which starts at 1.
 //   - By Ville's inequality (1939) E(n*) ever reaches 1/level with probability at most level = (1 -
 //     Confidence) / Cells. A union bound over the cells completes the table.
 //
