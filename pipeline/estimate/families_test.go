@@ -152,7 +152,8 @@ func (f family) at(i, runs int) (find Find, rate func(int64) float64, star int64
 	if low == 0 {
 		low, high = 300, 10_000
 	}
-	place := low * math.Pow(high/low, (float64(i)+0.5)/float64(runs))
+	// Halfway between two sizes: next to one, the rate there may be too near target for any search.
+	place := math.Floor(low*math.Pow(high/low, (float64(i)+0.5)/float64(runs))) + 0.5
 	rate = func(n int64) float64 { return f.rate(float64(n)/place, find.Target) }
 	star = int64(math.Ceil(place))
 	for star > find.From && rate(star-1) >= find.Target { // a wave
