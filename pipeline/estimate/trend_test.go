@@ -205,7 +205,7 @@ func (l rateCurve) repeated(seed uint64, points []Point) Repeated {
 func TestResampleShares(t *testing.T) {
 	l := exponentialCurve(20, 0.005)
 	find := usual()
-	find.Within = 1.1 // many trials: 16 more are few
+	find.Within = 1.05 // many trials: 16 more are few
 	points := l.world(5).solve(t, find).Points
 	longer := slices.Clone(points)
 	for i := range longer {
