@@ -290,6 +290,15 @@ func TestLeastTrials(t *testing.T) {
 	if math.Abs(got/want-1) > 0.02 {
 		t.Errorf("at least %v trials, want %v", got, want)
 	}
+	// An oracle tests two ends that are as far from n* whatever comes, at half of the level each.
+	const star, slope = 100_000.5, 5
+	find = usual()
+	find.Within = 1.25
+	got = leastTrials(find, logistic(star, slope, find.Target), 100_001)
+	rate := func(n float64) float64 { return 1 / (1 + math.Pow(n/star, -slope)/9) }
+	if part := got / oracle(rate, star, find.Within, find.Confidence, find.Target); part < 0.67 || part > 0.69 {
+		t.Errorf("at least %v times the trials of the oracle, want 0.68 times", part)
+	}
 }
 
 // TestFamilies checks that brackets are wrong no more often than is stated, whatever the rate, and
