@@ -110,7 +110,7 @@ func TestLimitSaysMore(t *testing.T) {
 		plan, dir := testPlan(t), t.TempDir()
 		for _, c := range plan.Cells {
 			if c.Find != nil {
-				c.MaxTrials = 100
+				c.MaxTrials = 60
 			}
 		}
 		s, _, err := setup{dir: dir, plan: plan, script: honest, change: change}.run(t, t.Context())
@@ -118,7 +118,7 @@ func TestLimitSaysMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
-		if err != nil || strings.Count(string(table), "limit of 100 trials: ") != 2 ||
+		if err != nil || strings.Count(string(table), "limit of 60 trials: ") != 2 ||
 			strings.Count(string(table), " more would show that n = ") < 2 {
 			t.Errorf("%v\n%s", err, table)
 		}
