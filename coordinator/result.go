@@ -61,7 +61,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
 	looked := r.looks.manifest()
-	r.looks.cells = nil // what is to be said of them is, and the result takes memory
+	r.looks.cells = nil // the result takes their memory
 	if !s.Interrupted {
 		s.Partial = r.partial()
 		err := during(&r.tally.spending.results, func() error { return r.writeResult(s) })
