@@ -24,7 +24,9 @@ func BenchmarkWriteTrials(b *testing.B) {
 	for i := range int64(messages) {
 		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
 	}
-	c := &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1}
+	c := &trial.Cell{
+		Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1,
+	}
 	r := Result{Ledger: l, Trials: []Consumed{{c,
 		[]Point{{N: 100, Consumed: rows}}}}}
 	b.ReportAllocs()
@@ -88,9 +90,11 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	dir = testkit.MemoryDir(b)
 	l := ledgertest.Open(b, dir)
 	for i := range count {
-		c := &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: trial.Key{byte(i), byte(i >> 8), 7},
+		c := &trial.Cell{
+			Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: trial.Key{byte(i), byte(i >> 8), 7},
 			Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
-			Beta: 0.1}
+			Beta: 0.1,
+		}
 		consumed := Consumed{Cell: c}
 		for k := range int64(sizes) {
 			consumed.Points = append(consumed.Points, Point{N: 100 << k, Consumed: each})

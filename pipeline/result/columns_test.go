@@ -45,7 +45,9 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 		Cell: c, Rounds: 1, Trials: 2, Failed: 1, RegretMean: 1, RegretDeviation: 1, RegretLow: 1, RegretHigh: 2,
 		Theory: theory, PaperRegret: 4, PaperSource: "p",
 	}, GameRow{Cell: c})
-	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{Cell: &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}}})
+	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{
+		Cell: &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}},
+	})
 	checkColumns(t, boundColumns, BoundRow{
 		Cell: c, Name: "n", Value: 1, Source: "s", Standing: trial.Proved, Fails: "f",
 	}, BoundRow{Cell: c})

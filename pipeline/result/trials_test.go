@@ -32,7 +32,8 @@ func manyTrials(t testing.TB, each int64, failed int) (r Result, rows int64) {
 	random := rand.New(rand.NewPCG(3, 4))
 	r.Ledger = ledgertest.Open(t, "")
 	for i := range byte(3) {
-		c := &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: trial.Key{1, i}, Task: "learn", As: "a", Alpha: 0.25, Beta: 0.1}
+		c := &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}, Key: trial.Key{1, i},
+			Task: "learn", As: "a", Alpha: 0.25, Beta: 0.1}
 		points := []Point{{N: 10, Consumed: each}, {N: 20, Consumed: each}}
 		for _, p := range points {
 			for first := int64(0); first < each+5; first += message { // not all of them are consumed
