@@ -47,21 +47,22 @@ func Stands(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == ""
 
 // Bounds holds the bounds of a cell. A plan has many, most of which differ in their numbers alone,
 // so what they have in common is kept once. The zero value has none.
-type Bounds struct{ list []bound }
+type Bounds struct{ list *packed }
 
-// bound is a pluginv1.Bound, packed.
-type bound struct {
-	form  unique.Handle[boundForm]
-	fails unique.Handle[string]
-	value float64
-	with  []float64 // in the order of boundForm.with
+// packed is a list of bounds, at least one.
+type packed struct {
+	first   unique.Handle[bound]
+	fails   unique.Handle[string] // of each bound, joined
+	numbers []float64             // of each bound its value, then its intermediate values in the order of bound.with
 }
 
-// boundForm is what bounds of many cells have in common.
-type boundForm struct {
+// bound is what a pluginv1.Bound says in all cells, and the bounds that follow it in a list.
+type bound struct {
 	name, source, unit string
 	premises, with     string // joined; the names in with ascend
+	values             int    // number of intermediate values
 	proved, order      bool
+	next               unique.Handle[bound] // the zero value after the last one
 }
 
 // NewBounds packs bounds.
@@ -70,51 +71,81 @@ func NewBounds(list []*pluginv1.Bound) Bounds { return NewJudged(list, (*pluginv
 // NewJudged packs bounds with the reason, given by why, for which each says nothing of a cell, as
 // Judge does.
 func NewJudged(list []*pluginv1.Bound, why func(*pluginv1.Bound) string) Bounds {
-	packed := make([]bound, len(list))
-	for i, b := range list {
-		names := slices.AppendSeq(make([]string, 0, len(b.GetWith())), maps.Keys(b.GetWith()))
-		slices.Sort(names)
-		p := &packed[i]
-		p.form = unique.Make(boundForm{
+	if len(list) == 0 {
+		return Bounds{}
+	}
+	all, numbers, fails := packed{}, []float64(nil), make([]string, len(list))
+	for i, b := range slices.Backward(list) { // and so are the numbers, until they are turned around
+		names := slices.Sorted(maps.Keys(b.GetWith()))
+		for _, name := range slices.Backward(names) {
+			numbers = append(numbers, b.GetWith()[name])
+		}
+		numbers, fails[i] = append(numbers, b.GetValue()), why(b)
+		all.first = unique.Make(bound{
 			name: b.GetName(), source: b.GetSource(), unit: b.GetUnit(), premises: join(b.GetPremises()),
-			with: join(names), proved: b.GetProved(), order: b.GetOrder(),
+			with: join(names), values: len(names), proved: b.GetProved(), order: b.GetOrder(), next: all.first,
 		})
-		p.fails, p.value = unique.Make(why(b)), b.GetValue()
-		p.with = make([]float64, len(names))
-		for j, name := range names {
-			p.with[j] = b.GetWith()[name]
+	}
+	slices.Reverse(numbers)
+	all.fails, all.numbers = unique.Make(join(fails)), slices.Clone(numbers)
+	return Bounds{&all}
+}
+
+// stated is a bound of a list, with all that is stated in its cell.
+type stated struct {
+	bound
+	is    unique.Handle[bound]
+	fails string
+	value float64
+	with  []float64 // in the order of bound.with
+}
+
+// each returns the bounds one by one, in their order.
+func (b Bounds) each() iter.Seq[stated] {
+	return func(yield func(stated) bool) {
+		if b.list == nil {
+			return
+		}
+		numbers, fails := b.list.numbers, b.list.fails.Value()
+		for is := b.list.first; is != (unique.Handle[bound]{}); {
+			s := stated{bound: is.Value(), is: is, value: numbers[0]}
+			s.with, numbers = numbers[1:1+s.values], numbers[1+s.values:]
+			s.fails, fails = cut(fails)
+			if !yield(s) {
+				return
+			}
+			is = s.next
 		}
 	}
-	return Bounds{packed}
 }
 
 // All unpacks the bounds, in their order.
 func (b Bounds) All() []*pluginv1.Bound {
 	var all []*pluginv1.Bound
-	for _, p := range b.list {
-		all = append(all, p.unpackAll())
+	for s := range b.each() {
+		all = append(all, s.unpackAll())
 	}
 	return all
 }
 
 // unpackAll returns the bound.
-func (b bound) unpackAll() *pluginv1.Bound {
-	all := b.unpack()
-	for j, name := range split(b.form.Value().with) {
+func (s *stated) unpackAll() *pluginv1.Bound {
+	all := s.unpack()
+	for j, name := range split(s.bound.with) {
 		if j == 0 {
-			all.With = make(map[string]float64, len(b.with))
+			all.With = make(map[string]float64, s.values)
 		}
-		all.With[name] = b.with[j]
+		all.With[name] = s.with[j]
 	}
 	return all
 }
 
 // Unpacker unpacks the bounds of many cells. The zero value is ready for use.
 type Unpacker struct {
-	forms map[unique.Handle[boundForm]]*unpacked
+	last map[unique.Handle[bound]]*unpacked
 }
 
-// unpacked is the last bound of a form.
+// unpacked is what a bound was unpacked to last.
 type unpacked struct {
 	*pluginv1.Bound
 	with []string // names, in the order of bound.with
@@ -123,18 +154,18 @@ type unpacked struct {
 // All returns the bounds one by one, as Bounds.All does. Each lasts until the next one.
 func (u *Unpacker) All(b Bounds) iter.Seq[*pluginv1.Bound] {
 	return func(yield func(*pluginv1.Bound) bool) {
-		for _, p := range b.list {
-			last, known := u.forms[p.form]
+		for s := range b.each() {
+			last, known := u.last[s.is]
 			if !known {
-				last = &unpacked{p.unpackAll(), split(p.form.Value().with)}
-				if u.forms == nil {
-					u.forms = map[unique.Handle[boundForm]]*unpacked{}
+				last = &unpacked{s.unpackAll(), split(s.bound.with)}
+				if u.last == nil {
+					u.last = map[unique.Handle[bound]]*unpacked{}
 				}
-				u.forms[p.form] = last
+				u.last[s.is] = last
 			}
-			last.Value, last.Fails = p.value, p.fails.Value()
+			last.Value, last.Fails = s.value, s.fails
 			for i, name := range last.with {
-				last.With[name] = p.with[i]
+				last.With[name] = s.with[i]
 			}
 			if !yield(last.Bound) {
 				return
@@ -144,36 +175,36 @@ func (u *Unpacker) All(b Bounds) iter.Seq[*pluginv1.Bound] {
 }
 
 // unpack returns the bound without its intermediate values.
-func (b bound) unpack() *pluginv1.Bound {
-	form := b.form.Value()
+func (s *stated) unpack() *pluginv1.Bound {
 	return &pluginv1.Bound{
-		Name: form.name, Source: form.source, Unit: form.unit, Premises: split(form.premises), Value: b.value,
-		Proved: form.proved, Order: form.order, Fails: b.fails.Value(),
+		Name: s.name, Source: s.source, Unit: s.unit, Premises: split(s.premises), Value: s.value,
+		Proved: s.proved, Order: s.order, Fails: s.fails,
 	}
 }
 
 // Judge returns the bounds with the reason, given by why, for which each says nothing of a cell; ""
 // where it holds. The bounds that why gets lack their intermediate values.
 func (b Bounds) Judge(why func(*pluginv1.Bound) string) Bounds {
-	judged := b
-	for i, p := range b.list {
-		fails := why(p.unpack())
-		if fails == p.fails.Value() {
-			continue
-		}
-		if &judged.list[0] == &b.list[0] {
-			judged.list = slices.Clone(b.list)
-		}
-		judged.list[i].fails = unique.Make(fails)
+	if b.list == nil {
+		return b
 	}
-	return judged
+	var fails []string
+	for s := range b.each() {
+		fails = append(fails, why(s.unpack()))
+	}
+	judged := *b.list
+	if judged.fails = unique.Make(join(fails)); judged.fails == b.list.fails {
+		return b
+	}
+	return Bounds{&judged}
 }
 
 // Equal reports whether both hold the same bounds in the same order.
 func (b Bounds) Equal(c Bounds) bool {
-	return slices.EqualFunc(b.list, c.list, func(p, q bound) bool {
-		return p.form == q.form && p.fails == q.fails && p.value == q.value && slices.Equal(p.with, q.with)
-	})
+	if b.list == nil || c.list == nil {
+		return b == c
+	}
+	return b.list.first == c.list.first && b.list.fails == c.list.fails && slices.Equal(b.list.numbers, c.list.numbers)
 }
 
 // join joins texts, each after its length.
@@ -188,31 +219,36 @@ func join(texts []string) string {
 // split splits what join has joined.
 func split(joined string) (texts []string) {
 	for joined != "" {
-		size, digits := binary.Uvarint([]byte(joined[:min(len(joined), binary.MaxVarintLen64)]))
-		end := digits + int(size)
-		texts, joined = append(texts, joined[digits:end]), joined[end:]
+		var text string
+		text, joined = cut(joined)
+		texts = append(texts, text)
 	}
 	return texts
+}
+
+// cut returns the first of the texts that join has joined, and the others.
+func cut(joined string) (text, others string) {
+	size, digits := binary.Uvarint([]byte(joined[:min(len(joined), binary.MaxVarintLen64)]))
+	end := digits + int(size)
+	return joined[digits:end], joined[end:]
 }
 
 // LeastBound returns the least bound that is proved or declared and holds of the cell. It is nil
 // where there is none that is finite, and why says so if the algorithm states any.
 func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
-	var first *bound
-	for i := range c.Bounds.list {
-		b := &c.Bounds.list[i]
-		form, fails := b.form.Value(), b.fails.Value()
+	var first stated // the zero value has no name
+	for s := range c.Bounds.each() {
 		switch {
-		case !form.proved:
-		case fails != "":
-			why = cmp.Or(why, form.name+": "+fails)
-		case math.IsInf(b.value, 1):
-			why = cmp.Or(why, form.name+": no finite number is enough")
-		case first == nil || b.value < first.value:
-			first = b
+		case !s.proved:
+		case s.fails != "":
+			why = cmp.Or(why, s.name+": "+s.fails)
+		case math.IsInf(s.value, 1):
+			why = cmp.Or(why, s.name+": no finite number is enough")
+		case first.name == "" || s.value < first.value:
+			first = s
 		}
 	}
-	if first != nil {
+	if first.name != "" {
 		return first.unpackAll(), ""
 	}
 	return nil, why
@@ -221,9 +257,9 @@ func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
 // PrintedBound returns the first bound that is only printed and holds of the cell as far as its
 // premises go, or nil. Orders of magnitude do not count.
 func (c *Cell) PrintedBound() *pluginv1.Bound {
-	for _, b := range c.Bounds.list {
-		if form := b.form.Value(); !form.proved && !form.order && b.fails.Value() == "" {
-			return b.unpackAll()
+	for s := range c.Bounds.each() {
+		if !s.proved && !s.order && s.fails == "" {
+			return s.unpackAll()
 		}
 	}
 	return nil
@@ -232,9 +268,9 @@ func (c *Cell) PrintedBound() *pluginv1.Bound {
 // Contradicted returns the bounds by which a sample size suffices, which is shown insufficient: see
 // Contradicts.
 func (c *Cell) Contradicted(low int64) (bounds []*pluginv1.Bound) {
-	for _, b := range c.Bounds.list {
-		if low > 0 && b.value <= float64(low) { // or it need not be unpacked
-			if all := b.unpackAll(); Contradicts(low, all) {
+	for s := range c.Bounds.each() {
+		if low > 0 && s.value <= float64(low) { // or it need not be unpacked
+			if all := s.unpackAll(); Contradicts(low, all) {
 				bounds = append(bounds, all)
 			}
 		}
