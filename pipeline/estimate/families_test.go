@@ -305,7 +305,7 @@ func TestLeastTrials(t *testing.T) {
 // that searches end with them.
 func TestFamilies(t *testing.T) {
 	testkit.Long(t)
-	const runs = 200
+	const runs = 60
 	for i, f := range families() {
 		c := f.cost(t, i, runs)
 		t.Logf("%s: %d of %d wrong, %d without a narrow bracket, %.2f times the trials that are needed", f.name,
@@ -322,7 +322,7 @@ func TestFamilies(t *testing.T) {
 // BenchmarkFamilies reports what searches cost in trials beside [leastTrials], and how often they
 // have to wait for outcomes, at kinds of rates that they were not made by.
 func BenchmarkFamilies(b *testing.B) {
-	const runs = 100
+	const runs = 40
 	for i, f := range families() {
 		b.Run(f.name, func(b *testing.B) {
 			for b.Loop() {
