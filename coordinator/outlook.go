@@ -203,7 +203,9 @@ func (o *outlooks) sum(share float64) (t total) {
 		case c.outlook.measured:
 			t.seconds = t.seconds.Plus(c.outlook.seconds)
 		default:
-			t.seconds = t.seconds.Plus(forecast.Range{Likely: typical, Low: typical / limits, High: typical * limits})
+			t.seconds = t.seconds.Plus(forecast.Range{
+				Likely: typical.Likely, Low: typical.Low / limits, High: typical.High * limits,
+			})
 		}
 		t.counted += c.outlook.counted
 		t.executed += c.outlook.executed
@@ -214,18 +216,19 @@ func (o *outlooks) sum(share float64) (t total) {
 }
 
 // typical returns what a cell of which trials have come back costs on average, in seconds from its
-// first trial to its end; 0 where there is no such cell.
-func (o *outlooks) typical() (seconds float64) {
+// first trial to its end; 0 where there is no such cell. Its limits are those of all of them at once,
+// for the others err as these do.
+func (o *outlooks) typical() (seconds forecast.Range) {
 	cells := 0
 	for _, c := range o.grid.cells {
 		if cost := c.spent(); cost > 0 {
-			seconds, cells = seconds+cost, cells+1
+			seconds, cells = seconds.Plus(exactly(cost)), cells+1
 			if !c.done {
-				seconds += c.outlook.seconds.Likely
+				seconds = seconds.Plus(c.outlook.seconds)
 			}
 		}
 	}
-	return seconds / float64(max(cells, 1))
+	return seconds.Times(1 / float64(max(cells, 1)))
 }
 
 // Undecided is a cell that a budget left over, with what deciding it would probably take.
@@ -239,7 +242,7 @@ type Undecided struct {
 // undecided lists the cells that are not done, the dearest first.
 func (o *outlooks) undecided() (left []Undecided) {
 	o.refresh(time.Now().Add(time.Minute))
-	typical := o.typical()
+	typical := o.typical().Likely
 	for _, c := range o.grid.cells {
 		if c.done {
 			continue
