@@ -107,18 +107,15 @@ func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 	}
 	for _, name := range append(Sheets(), "") {
 		var s *sheet.Sheet
-		if name == "bounds" || name == "timing" {
-			continue // written row by row
-		}
-		if name != "" {
-			var err error
-			if s, err = r.Sheet(name); err != nil {
-				return err
-			}
-		}
 		for place, f := range layout {
 			if f.sheet != name {
 				continue
+			}
+			if s == nil && name != "" {
+				var err error
+				if s, err = r.Sheet(name); err != nil {
+					return err
+				}
 			}
 			write := func(w io.Writer) error { return f.show(r, s, w) }
 			if err := do(place, resultFile{f.name, write}); err != nil {
