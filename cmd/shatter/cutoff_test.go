@@ -150,15 +150,7 @@ func TestLeaderCutOff(t *testing.T) {
 			now.Epoch)
 	}
 	c.signal(worker, syscall.SIGCONT)
-	_, stderr := c.must("watch", id)
-	if got := digest(t, stderr); got != want {
-		t.Errorf("digest %s, want %s", got, want)
-	}
-	out := filepath.Join(c.dir, "out")
-	c.must("results", id, "--out", out)
-	if table, stderr, code := shatter(t, "verify", out, "--sample", "10"); code != exitDone {
-		t.Errorf("verify: exit %d: %s%s", code, table, stderr)
-	}
+	c.ends(id, want)
 	if s := c.until(id, "it has ended", func(s *sweepStatus) bool { return s.State == "done" }); s.Digest != want {
 		t.Errorf("status: digest %s, want %s", s.Digest, want)
 	}

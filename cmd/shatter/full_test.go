@@ -85,13 +85,5 @@ func TestServerDiskFull(t *testing.T) {
 	room()
 	bustest.Stop(s)
 	serve()
-	_, stderr := c.must("watch", id)
-	if got := digest(t, stderr); got != want {
-		t.Errorf("digest %s, want %s", got, want)
-	}
-	out := filepath.Join(c.dir, "out")
-	c.must("results", id, "--out", out)
-	if out, stderr, code := shatter(t, "verify", out, "--sample", "10"); code != exitDone {
-		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
-	}
+	c.ends(id, want)
 }

@@ -117,6 +117,21 @@ func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatu
 	}
 }
 
+// ends waits for the end of a sweep, and fails the test unless it has the digest of an undisturbed run and
+// its results can be verified.
+func (c *cluster) ends(id, want string) {
+	c.Helper()
+	_, stderr := c.must("watch", id)
+	if got := digest(c.T, stderr); got != want {
+		c.Errorf("digest %s, want %s", got, want)
+	}
+	out := filepath.Join(c.dir, "out")
+	c.must("results", id, "--out", out)
+	if table, stderr, code := shatter(c, "verify", out, "--sample", "10"); code != exitDone {
+		c.Errorf("verify: exit %d: %s%s", code, table, stderr)
+	}
+}
+
 // signal sends a signal to a process.
 func (c *cluster) signal(cmd *exec.Cmd, s syscall.Signal) {
 	c.Helper()

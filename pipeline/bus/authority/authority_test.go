@@ -388,6 +388,29 @@ func TestStolenWorker(t *testing.T) {
 		must(t, err)
 	}
 	s := serve(t, c)
+	x := newScene(t, c, s)
+	_, err := dial(t, c, s, "coordinator").PutBytes(soon(t), []byte("file"))
+	must(t, err)
+	for _, digest := range []string{"abc", "def"} {
+		_, err := x.js.Publish(soon(t), "shatter.file."+digest, []byte(digest))
+		must(t, err)
+	}
+	nc, denied := thief(t, c, s, "evil")
+	before := everything(t, x.js)
+	x.try(t, nc, denied, forbidden)
+	x.unharmed(t, before, denied)
+}
+
+// A scene is a server with a sweep that is led and an honest worker: what thieves find.
+type scene struct {
+	all    *nats.Conn
+	js     jetstream.JetStream
+	honest *bus.Inbox
+	queue  *bus.Queue
+}
+
+func newScene(t *testing.T, c *Cluster, s *server.Server) *scene {
+	t.Helper()
 	honest, err := dial(t, c, s, "good").Listen("good")
 	must(t, err)
 	coordinator := dial(t, c, s, "coordinator")
@@ -399,27 +422,31 @@ func TestStolenWorker(t *testing.T) {
 	must(t, err)
 	receive(t, honest.Drops)
 	receive(t, honest.Calls)
-	_, err = coordinator.PutBytes(soon(t), []byte("file"))
-	must(t, err)
 	all := as(t, c, s, "coordinator")
 	js, err := jetstream.New(all)
 	must(t, err)
-	for _, digest := range []string{"abc", "def"} {
-		_, err := js.Publish(soon(t), "shatter.file."+digest, []byte(digest))
-		must(t, err)
-	}
-	heard, err := all.SubscribeSync(">")
+	return &scene{all, js, honest, q}
+}
+
+// try tries all acts.
+func (x *scene) try(t *testing.T, nc *nats.Conn, denied chan error, acts []act) {
+	t.Helper()
+	heard, err := x.all.SubscribeSync(">")
 	must(t, err)
-	nc, denied := thief(t, c, s, "evil")
-	must(t, all.Flush())
-	before := everything(t, js)
-	for _, act := range forbidden {
-		t.Run(act.name, func(t *testing.T) { act.try(t, nc, denied, all, heard) })
+	must(t, x.all.Flush())
+	for _, act := range acts {
+		t.Run(act.name, func(t *testing.T) { act.try(t, nc, denied, x.all, heard) })
 	}
-	if after := everything(t, js); after != before {
+}
+
+// unharmed fails the test unless the server holds what it held before, and nobody has heard of the thief.
+func (x *scene) unharmed(t *testing.T, before string, denied chan error) {
+	t.Helper()
+	if after := everything(t, x.js); after != before {
 		t.Errorf("the server holds\n%s\nand held\n%s", after, before)
 	}
-	if len(honest.Jobs)+len(honest.Drops)+len(honest.Calls)+len(q.HandedBack())+len(q.Announcements()) > 0 {
+	heard := len(x.honest.Jobs) + len(x.honest.Drops) + len(x.honest.Calls)
+	if heard+len(x.queue.HandedBack())+len(x.queue.Announcements()) > 0 {
 		t.Error("others have heard of it")
 	}
 	if len(denied) > 0 {
@@ -513,34 +540,16 @@ func TestStolenSubmitter(t *testing.T) {
 	_, err := c.Issue("good", bus.Worker, time.Hour)
 	must(t, err)
 	s := serve(t, c)
-	honest, err := dial(t, c, s, "good").Listen("good")
+	x := newScene(t, c, s)
+	_, err = x.js.Publish(soon(t), "shatter.file.abc", []byte("abc"))
 	must(t, err)
-	coordinator := dial(t, c, s, "coordinator")
-	registry, err := coordinator.Registry(soon(t))
-	must(t, err)
-	_, err = registry.Submit(soon(t), "s", []byte("sweep"))
-	must(t, err)
-	q, err := coordinator.Coordinate(soon(t), bus.Lead{Sweep: "s", Epoch: 1})
-	must(t, err)
-	receive(t, honest.Drops)
-	receive(t, honest.Calls)
-	all := as(t, c, s, "coordinator")
-	js, err := jetstream.New(all)
-	must(t, err)
-	_, err = js.Publish(soon(t), "shatter.file.abc", []byte("abc"))
-	must(t, err)
-	_, err = js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}"))
-	must(t, err)
-	heard, err := all.SubscribeSync(">")
+	_, err = x.js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}"))
 	must(t, err)
 	nc, denied := thief(t, c, s, "submitter")
-	must(t, all.Flush())
-	for _, act := range forbiddenToSubmitters {
-		t.Run(act.name, func(t *testing.T) { act.try(t, nc, denied, all, heard) })
-	}
-	_, err = js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}")) // which it may change, and did
+	x.try(t, nc, denied, forbiddenToSubmitters)
+	_, err = x.js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}")) // which it may change, and did
 	must(t, err)
-	before := everything(t, js)
+	before := everything(t, x.js)
 	for _, subject := range []string{"$KV.shatter-sweeps.t.wish", "shatter.file.abc", "shatter.private.abc"} {
 		for _, roll := range []string{"sub", "all"} {
 			m := nats.NewMsg(subject)
@@ -551,15 +560,7 @@ func TestStolenSubmitter(t *testing.T) {
 			}
 		}
 	}
-	if after := everything(t, js); after != before {
-		t.Errorf("the server holds\n%s\nand held\n%s", after, before)
-	}
-	if len(honest.Jobs)+len(honest.Drops)+len(honest.Calls)+len(q.HandedBack())+len(q.Announcements()) > 0 {
-		t.Error("others have heard of it")
-	}
-	if len(denied) > 0 {
-		t.Error(<-denied)
-	}
+	x.unharmed(t, before, denied)
 }
 
 // Keys that no submitter's command writes count for nothing, and keep nobody from the sweeps.
