@@ -77,7 +77,6 @@ func cellsOf(f *sweep.File, all []settled) (cells []*trial.Cell, from []*settled
 // cell makes the cell of a draft, with its keys. n is the size of a rung, and nil for other cells.
 func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	e, s, p, a := x.entry, &x.setting, x.problem, x.answer
-	place := f.At(e.path)
 	c := &trial.Cell{
 		Task:       f.Task(),
 		Problem:    &x.measured.resolved,
@@ -107,8 +106,6 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Evaluation: &x.measured.evaluation,
 		Prior:      x.prior(),
 		Population: p.population,
-		Line:       place.Line,
-		Column:     place.Column,
 	}
 	if c.Pure {
 		c.Delta = 0

@@ -229,9 +229,6 @@ func TestResolveExample(t *testing.T) {
 	if got != want || c.MaxTrials != 50000 || c.N != nil || c.Trials != 0 {
 		t.Errorf("find %+v, max %d, n %v, trials %d", got, c.MaxTrials, c.N, c.Trials)
 	}
-	if c.Line != 5 || c.Column != 5 {
-		t.Errorf("the first cell stands at %d:%d", c.Line, c.Column)
-	}
 	testkit.Golden(t, "halfspace-margin.resolved.json", append(resolvedOf(t, p), '\n'))
 	var words bytes.Buffer
 	if err := p.Explain(&words); err != nil {

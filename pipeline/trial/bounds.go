@@ -236,7 +236,8 @@ func cut(joined string) (text, others string) {
 // LeastBound returns the least bound that is proved or declared and holds of the cell. It is nil
 // where there is none that is finite, and why says so if the algorithm states any.
 func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
-	var first stated // the zero value has no name
+	var first stated
+	some := false
 	for s := range c.Bounds.each() {
 		switch {
 		case !s.proved:
@@ -244,11 +245,11 @@ func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
 			why = cmp.Or(why, s.name+": "+s.fails)
 		case math.IsInf(s.value, 1):
 			why = cmp.Or(why, s.name+": no finite number is enough")
-		case first.name == "" || s.value < first.value:
-			first = s
+		case !some || s.value < first.value:
+			first, some = s, true
 		}
 	}
-	if first.name != "" {
+	if some {
 		return first.unpackAll(), ""
 	}
 	return nil, why

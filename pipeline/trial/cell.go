@@ -60,8 +60,6 @@ type Cell struct {
 	Evaluation *problem.Evaluation // how errors are measured: shared with other cells; the zero value in task online
 	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
 	Population *Population         `json:"-"` // nil for a law; workers need it not
-
-	Line, Column int // of its algorithm in the sweep file
 }
 
 // Prior is what a learner without data reaches on the problem of a cell. It is no part of the key.
