@@ -34,8 +34,8 @@ var measuredAllocations = []struct{ pkg, benchmarks string }{
 	{"worker", "^BenchmarkTrial$"},
 }
 
-// TestAllocations checks that benchmarks allocate as often as they did, within 2 % for pools that the
-// collector empties at other times on a busy machine: fewer than 50 allocations have to be the same.
+// TestAllocations checks that benchmarks allocate as often as they did, within 4 % for pools that the
+// collector empties at other times on a busy machine: fewer than 25 allocations have to be the same.
 func TestAllocations(t *testing.T) {
 	testkit.Long(t)
 	var found strings.Builder
@@ -61,7 +61,7 @@ func TestAllocations(t *testing.T) {
 	for name, count := range now {
 		was, _ := strconv.Atoi(before[name])
 		is, _ := strconv.Atoi(count)
-		if before[name] == "" || max(was-is, is-was) > was/50 {
+		if before[name] == "" || max(was-is, is-was) > was/25 {
 			t.Errorf("%s allocates %s times for each call, %s in %s; %s", name, count, before[name], allocationFile, remedy)
 		}
 	}
