@@ -242,7 +242,7 @@ func TestHonest(t *testing.T) {
 	t.Parallel()
 	trials, least := recordedTrials, int64(450)
 	if testkit.LongRun {
-		trials, least = 300, 25_000
+		trials, least = 150, 12_500
 	}
 	looked, seen, recorded := int64(0), map[any]bool{}, recording{}
 	for task, sweep := range honestSweeps {

@@ -34,7 +34,7 @@ func TestSoundness(t *testing.T) {
 	const perSweep = 500
 	cells, largest := 100, 4000.0
 	if testkit.LongRun {
-		cells, largest = 250, 30_000
+		cells, largest = 150, 30_000
 	}
 	if *soundnessCells > 0 {
 		cells, largest = *soundnessCells, 30_000

@@ -305,7 +305,7 @@ func TestLeastTrials(t *testing.T) {
 // that searches end with them.
 func TestFamilies(t *testing.T) {
 	testkit.Long(t)
-	const runs = 60
+	const runs = 30
 	for i, f := range families() {
 		c := f.cost(t, i, runs)
 		t.Logf("%s: %d of %d wrong, %d without a narrow bracket, %.2f times the trials that are needed", f.name,
