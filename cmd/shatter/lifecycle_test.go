@@ -153,27 +153,26 @@ func TestPluginKilled(t *testing.T) {
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "small.yaml"), strings.Replace(smallSweep, "trials: 1000", "trials: 20000", 1))
 	want := digest(t, mustRun(t, file, filepath.Join(tmp, "whole")))
-
-	dir := filepath.Join(tmp, "out")
-	done := make(chan struct{})
-	killed := 0
-	go func() {
-		defer close(done)
-		waitFor(t, "the first outcomes", func() bool { return ledgerSize(dir) > 0 })
-		for _, pid := range children(t) {
-			if syscall.Kill(pid, syscall.SIGKILL) == nil {
-				killed++
+	for i := range 10 { // a busy machine may kill them after the last trial
+		dir := filepath.Join(tmp, fmt.Sprint(i))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			waitFor(t, "the first outcomes", func() bool { return ledgerSize(dir) > 0 })
+			for _, pid := range children(t) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
+		}()
+		if got := digest(t, mustRun(t, file, dir)); got != want {
+			t.Errorf("digest %s after the plugins were killed, want %s", got, want)
 		}
-	}()
-	if got := digest(t, mustRun(t, file, dir)); got != want {
-		t.Errorf("digest %s after the plugins were killed, want %s", got, want)
+		<-done
+		runs := readManifest(t, dir).Runs
+		if strings.Contains(strings.Join(runs[len(runs)-1].Notes, "\n"), "killed") {
+			return
+		}
 	}
-	<-done
-	m := readManifest(t, dir)
-	if last := m.Runs[len(m.Runs)-1]; killed == 0 || !strings.Contains(strings.Join(last.Notes, "\n"), "killed") {
-		t.Errorf("%d processes killed, the manifest notes %q", killed, last.Notes)
-	}
+	t.Error("no manifest notes that a plugin was killed")
 }
 
 // children lists the plugin processes that this process has started.
