@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"encoding/binary"
 	"iter"
 	"math"
 	"slices"
@@ -10,26 +11,76 @@ import (
 
 // column holds the values of a column, each different one once.
 type column struct {
-	values []any    // in the order of their first rows
-	places []uint32 // of each row's value in values; nil where there is but one value
+	values []any  // in the order of their first rows
+	places places // of each row's value in values
 }
 
 // at returns the value of a row.
-func (c column) at(row int) any { return c.values[c.place(row)] }
+func (c column) at(row int) any { return c.values[c.places.at(row)] }
 
-// place returns the index of a row's value in values.
-func (c column) place(row int) int {
-	if c.places == nil {
+// places holds a number for each row in as few bytes as the largest takes: most columns have few
+// different values. The zero value has 0 for any number of rows.
+type places struct {
+	width int // bytes of a number; 0: all are 0
+	bytes []byte
+}
+
+// at returns the number of a row.
+func (p places) at(row int) int {
+	switch p.width {
+	case 0:
 		return 0
+	case 1:
+		return int(p.bytes[row])
+	case 2:
+		return int(binary.LittleEndian.Uint16(p.bytes[2*row:]))
 	}
-	return int(c.places[row])
+	return int(binary.LittleEndian.Uint32(p.bytes[4*row:]))
+}
+
+// add appends the number of a row, which comes after a number of rows.
+func (p *places) add(rows, place int) {
+	width := widthOf(place)
+	if width > p.width {
+		wide := places{width, make([]byte, 0, width*max(64, 2*rows))}
+		for row := range rows {
+			wide.append(p.at(row))
+		}
+		*p = wide
+	}
+	p.append(place)
+}
+
+// append appends a number that fits the width.
+func (p *places) append(place int) {
+	switch p.width {
+	case 1:
+		p.bytes = append(p.bytes, uint8(place))
+	case 2:
+		p.bytes = binary.LittleEndian.AppendUint16(p.bytes, uint16(place))
+	case 4:
+		p.bytes = binary.LittleEndian.AppendUint32(p.bytes, uint32(place))
+	}
+}
+
+// widthOf returns the number of bytes that a number takes, as places has them.
+func widthOf(place int) int {
+	switch {
+	case place == 0:
+		return 0
+	case place <= math.MaxUint8:
+		return 1
+	case place <= math.MaxUint16:
+		return 2
+	}
+	return 4
 }
 
 // gatherer collects the values of a column row by row. The zero value has none.
 type gatherer struct {
 	column column
 	rows   int
-	last   uint32 // place of the last row's value
+	last   int // place of the last row's value
 	texts  map[string]uint32
 	floats map[uint64]uint32 // by their bits: 0 is not -0
 	others map[any]uint32
@@ -38,33 +89,29 @@ type gatherer struct {
 func (g *gatherer) add(v any) {
 	place, known := g.find(v)
 	if !known {
-		place = uint32(len(g.column.values))
+		place = len(g.column.values)
 		g.column.values = append(g.column.values, v)
-		g.learn(v, place)
+		g.learn(v, uint32(place))
 	}
-	if place != 0 && g.column.places == nil {
-		g.column.places = make([]uint32, g.rows, max(64, 2*g.rows))
-	}
-	if g.column.places != nil {
-		g.column.places = append(g.column.places, place)
-	}
+	g.column.places.add(g.rows, place)
 	g.rows, g.last = g.rows+1, place
 }
 
 // find returns the place of a value that was seen.
-func (g *gatherer) find(v any) (place uint32, known bool) {
+func (g *gatherer) find(v any) (place int, known bool) {
 	if g.rows > 0 && same(g.column.values[g.last], v) {
 		return g.last, true
 	}
+	var found uint32
 	switch v := v.(type) {
 	case string:
-		place, known = g.texts[v]
+		found, known = g.texts[v]
 	case float64:
-		place, known = g.floats[math.Float64bits(v)]
+		found, known = g.floats[math.Float64bits(v)]
 	default:
-		place, known = g.others[v]
+		found, known = g.others[v]
 	}
-	return place, known
+	return int(found), known
 }
 
 // same reports whether two values are equal to the bit.
@@ -103,14 +150,11 @@ func gather(rows int, value func(row int) any) column {
 
 // take returns the column of the given rows of c. It may keep values that none of them has.
 func (c column) take(rows []int) column {
-	if c.places == nil {
-		return c
-	}
-	places := make([]uint32, len(rows))
+	taken := column{values: c.values}
 	for i, row := range rows {
-		places[i] = c.places[row]
+		taken.places.add(i, c.places.at(row))
 	}
-	return column{c.values, places}
+	return taken
 }
 
 // each returns the column with f of every value.
@@ -190,7 +234,7 @@ func (s *Sheet) Insert(before int, c schemas.Column, value func(row int) any) *S
 // function that returns the index of a row's value among them.
 func (s *Sheet) Values(column int) (values []any, place func(row int) int) {
 	c := s.values[column]
-	return c.values, c.place
+	return c.values, c.places.at
 }
 
 // Distinct returns the values that rows have in the column of an index, each once, in the order of the

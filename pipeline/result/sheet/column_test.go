@@ -54,6 +54,24 @@ func TestColumn(t *testing.T) {
 	})
 }
 
+// A column of any number of different values gives back what it was made of, in a byte a row where these
+// are few.
+func TestPlaces(t *testing.T) {
+	for _, tt := range []struct{ different, bytes int }{{1, 0}, {256, 1}, {257, 2}, {1 << 16, 2}, {1<<16 + 1, 4}} {
+		const rows = 1<<16 + 10
+		value := func(row int) any { return int64(row % tt.different) }
+		c := gather(rows, value)
+		for row := range rows {
+			if got := c.at(row); got != value(row) {
+				t.Fatalf("%d different values: row %d is %v, not %v", tt.different, row, got, value(row))
+			}
+		}
+		if got := len(c.places.bytes); got != rows*tt.bytes {
+			t.Errorf("%d different values: %d rows take %d bytes, not %d each", tt.different, rows, got, tt.bytes)
+		}
+	}
+}
+
 // Columns are inserted and replaced in a copy.
 func TestInsert(t *testing.T) {
 	whole := schemas.Column{Name: "n", Type: schemas.IntColumn}

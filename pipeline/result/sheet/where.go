@@ -58,7 +58,7 @@ func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 		for place, v := range s.values[i].values {
 			met[place] = slices.ContainsFunc(c.Values, func(value string) bool { return means(value, v) })
 		}
-		rows = slices.DeleteFunc(rows, func(row int) bool { return !met[s.values[i].place(row)] })
+		rows = slices.DeleteFunc(rows, func(row int) bool { return !met[s.values[i].places.at(row)] })
 	}
 	if len(rows) == 0 && s.rows > 0 {
 		return nil, fmt.Errorf("no row meets all %d conditions: each is met by some, but not together", len(conditions))
