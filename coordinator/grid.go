@@ -127,12 +127,8 @@ func (g *grid) close(c *cell) {
 	}
 }
 
-// release gives up what the cells, all of them done, know of their trials: their rows have been made.
-func (g *grid) release() {
-	for _, c := range g.cells {
-		c.decider, c.sizes = nil, nil
-	}
-}
+// release gives up the cells, all of them done: their rows have been made.
+func (g *grid) release() { g.cells, g.byKey, g.ready, g.changed = nil, nil, cellQueue{}, nil }
 
 // wanted returns the next block that some cell needs and nobody works on: that of the cell with the
 // least progress.

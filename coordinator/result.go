@@ -61,7 +61,8 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
 	looked := r.looks.manifest()
-	r.looks.cells = nil // the result takes their memory
+	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
+	r.looks.cells, r.looks.record.Equal = nil, nil // the result takes their memory
 	if !s.Interrupted {
 		s.Partial = r.partial()
 		err := during(&r.tally.spending.results, func() error { return r.writeResult(s) })
@@ -72,7 +73,6 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 			s.Left = r.outlooks.undecided()
 		}
 	}
-	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
 	s.Served, s.Cache = r.tally.served, r.journal.cache
 	s.Costs = r.tally.spending.costs()
 	s.Workers = r.checks.list()
@@ -407,7 +407,7 @@ func (r *run) describe(before schemas.Manifest) schemas.Manifest {
 // would have.
 func (r *run) manifestPlugins() (list []schemas.ManifestPlugin) {
 	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{}
-	for _, c := range r.grid.cells {
+	for _, c := range r.Folder.Plan.Cells {
 		digest := r.Digests[c.Code()]
 		p, seen := known[digest]
 		if !seen {
