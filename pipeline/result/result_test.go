@@ -405,19 +405,24 @@ func TestRowGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w, err := sheet.NewResultWriter(f, "n", []schemas.Column{{Name: "n", Type: schemas.IntColumn}})
+	w, err := sheet.NewParquetWriter(f, []schemas.Column{{Name: "n", Type: schemas.IntColumn}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	n := arrow.Field{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{n}, nil))
+	defer b.Release()
 	sizes := []int64{sheet.RowGroup - 1, 1, 0, 1, sheet.RowGroup, 5}
 	var sum, row int64
 	for _, size := range sizes {
-		if err := w.Append(func(to []array.Builder) {
-			for range size {
-				to[0].(*array.Int64Builder).Append(row)
-				row++
-			}
-		}); err != nil {
+		for range size {
+			b.Field(0).(*array.Int64Builder).Append(row)
+			row++
+		}
+		rec := b.NewRecord()
+		err := w.Write(rec)
+		rec.Release()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

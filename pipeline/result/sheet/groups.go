@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/metadata"
-	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -67,20 +66,13 @@ func newGroupFile(to *countingWriter, name string, columns []schemas.Column) (*g
 			options = append(options, parquet.WithEncodingFor(c.Name, parquet.Encodings.DeltaBinaryPacked)) // without dictionary
 		}
 	}
-	properties := parquet.NewWriterProperties(options...)
-	fields := ArrowSchema(name, columns, nil)
-	schema, err := pqarrow.ToParquet(fields, properties, pqarrow.NewArrowWriterProperties())
+	whole := parquet.NewWriterProperties(options...)
+	described, pairs, err := parquetSchema(ArrowSchema(name, columns, nil), whole)
 	if err != nil {
 		return nil, err
 	}
-	pairs := metadata.NewKeyValueMetadata()
-	for i, key := range fields.Metadata().Keys() {
-		if err := pairs.Append(key, fields.Metadata().Values()[i]); err != nil {
-			return nil, err
-		}
-	}
 	_, _ = io.WriteString(to, parquetMark)
-	return &groupFile{to: to, footer: metadata.NewFileMetadataBuilder(schema, properties, pairs)}, nil
+	return &groupFile{to: to, footer: metadata.NewFileMetadataBuilder(described, whole, pairs)}, nil
 }
 
 // add writes a row group.

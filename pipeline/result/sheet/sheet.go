@@ -49,19 +49,19 @@ func Stream[Row any](name string, columns []schemas.ColumnOf[Row], rows iter.Seq
 // WriteStream writes the file of a result that the sheet of Stream is written to, of rows of which one row
 // group at a time is in memory.
 func WriteStream[Row any](w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) error {
-	pw, err := NewResultWriter(w, name, schemas.Plain(columns))
+	sw, err := newSheetWriter(w, name, schemas.Plain(columns))
 	if err != nil {
 		return err
 	}
 	for s, e := range parts(name, columns, rows, RowGroup) {
 		if err = e; err == nil {
-			err = pw.writeSheet(s)
+			err = sw.write(s)
 		}
 		if err != nil {
 			break
 		}
 	}
-	return cmp.Or(err, pw.Close())
+	return cmp.Or(err, sw.close())
 }
 
 // parts makes sheets of as many rows each as most, but for the last one. There is at least one, and none
