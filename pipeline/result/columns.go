@@ -604,10 +604,20 @@ func metricColumn(name string) schemas.Column {
 func metricColumns(names []string) []schemas.ColumnOf[CurveRow] {
 	var columns []schemas.ColumnOf[CurveRow]
 	for _, name := range names {
-		value := func(r *CurveRow) any { return lookup(r.Metrics, name) }
+		value := func(r *CurveRow) any { return r.mean(name) }
 		columns = append(columns, schemas.ColumnOf[CurveRow]{Column: metricColumn(name), Value: value})
 	}
 	return columns
+}
+
+// mean returns the mean of a metric, or nil where there is none that is finite.
+func (r *CurveRow) mean(metric string) any {
+	for _, m := range r.Metrics {
+		if m.Metric == metric {
+			return finite(m.Mean)
+		}
+	}
+	return nil
 }
 
 // withColumns returns the columns of the bounds' intermediate values, sorted.

@@ -63,10 +63,16 @@ type CurveRow struct {
 	Trials                  int64 // consumed
 	OK, Failed, Lost        int64
 	Successes               int64
-	Rate, RateLow, RateHigh float64            // NaN: none
-	ErrorMean, ErrorP90     float64            // over the ok trials; NaN: none
-	ErrorLow, ErrorHigh     float64            // interval of ErrorMean; infinite: none
-	Metrics                 map[string]float64 // means over the trials that reported them
+	Rate, RateLow, RateHigh float64      // NaN: none
+	ErrorMean, ErrorP90     float64      // over the ok trials; NaN: none
+	ErrorLow, ErrorHigh     float64      // interval of ErrorMean; infinite: none
+	Metrics                 []MetricMean // of those that trials reported, in any order
+}
+
+// MetricMean is the mean of a metric over the trials that reported it.
+type MetricMean struct {
+	Metric string
+	Mean   float64
 }
 
 // BoundRow is a sample size that the theory states for a cell.

@@ -273,10 +273,7 @@ func (t *trials) curve() CurveRow {
 	}
 	for name, v := range t.values {
 		if m := mean(v); !math.IsNaN(m) {
-			if r.Metrics == nil {
-				r.Metrics = map[string]float64{}
-			}
-			r.Metrics[name] = m
+			r.Metrics = append(r.Metrics, MetricMean{once(name), m})
 		}
 	}
 	return r
