@@ -8,6 +8,7 @@
 package disk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -131,11 +132,13 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	if size > most {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has %d bytes, more than %d", size, most)}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1)) // size is 0 of files that the system makes up
-	if err == nil && int64(len(text)) > most {
+	var text bytes.Buffer
+	text.Grow(int(size) + bytes.MinRead)              // or a large file is copied again and again as it is read
+	_, err = text.ReadFrom(io.LimitReader(f, most+1)) // size is 0 of files that the system makes up
+	if err == nil && int64(text.Len()) > most {
 		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has more than %d bytes", most)}
 	}
-	return text, err
+	return text.Bytes(), err
 }
 
 // WriteFile replaces the file at path, or makes it, by way of a file beside it that is synced
