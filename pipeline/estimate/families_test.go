@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -13,16 +11,10 @@ import (
 // chosen by logistic rates of slope 2 and 5.
 type family struct {
 	name   string
-	rate   func(z, target float64) float64 // at z = n/n*; it reaches target at 1
-	change func(*Find)                     // from usual, within 1.25
-	low    float64                         // n* lies between low and high; 0: 300 to 10,000
+	rate   testkit.Rate // at z = n/n*
+	change func(*Find)  // from usual, within 1.25
+	low    float64      // n* lies between low and high; 0: 300 to 10,000
 	high   float64
-}
-
-func byLogit(slope float64) func(z, target float64) float64 {
-	return func(z, target float64) float64 {
-		return logistic(1<<20, slope, target)(int64(math.Round(z * (1 << 20))))
-	}
 }
 
 // families are the kinds of success rates that BenchmarkFamilies and TestFamilies look at.
@@ -30,27 +22,15 @@ func families() []family {
 	with := func(target, within float64) func(*Find) {
 		return func(f *Find) { f.Target, f.Within = target, within }
 	}
-	gompertz := func(k float64) func(z, target float64) float64 {
-		return func(z, target float64) float64 { return math.Pow(target, math.Pow(z, -k)) }
-	}
-	weibull := func(k float64) func(z, target float64) float64 {
-		return func(z, target float64) float64 { return 1 - math.Pow(1-target, math.Pow(z, k)) }
-	}
-	power := func(k float64) func(z, target float64) float64 {
-		return func(z, target float64) float64 { return max(0, 1-(1-target)*math.Pow(z, -k)) }
-	}
-	probit := func(z, target float64) float64 {
-		return 0.5 * math.Erfc(-(mathext.NormalQuantile(target)+2*math.Log(z))/math.Sqrt2)
-	}
 	chance := func(z, target float64) float64 {
-		return 0.5 + 0.5*byLogit(3)(z, 2*target-1)
+		return 0.5 + 0.5*testkit.LogisticRate(3)(z, 2*target-1)
 	}
-	steps := func(slope float64) func(z, target float64) float64 { // two in an octave, target between two
+	steps := func(slope float64) testkit.Rate { // two in an octave, target between two
 		return func(z, target float64) float64 {
-			return byLogit(slope)(math.Exp2((math.Floor(2*math.Log2(z)+1e-9)+0.5)/2), target)
+			return testkit.LogisticRate(slope)(math.Exp2((math.Floor(2*math.Log2(z)+1e-9)+0.5)/2), target)
 		}
 	}
-	jump := func(below, above float64) func(z, target float64) float64 {
+	jump := func(below, above float64) testkit.Rate {
 		return func(z, target float64) float64 {
 			if z < 1 {
 				return below * target
@@ -65,37 +45,37 @@ func families() []family {
 		case z < 1:
 			return target - 0.3*(1-target)
 		}
-		return byLogit(3)(1.3*z, target)
+		return testkit.LogisticRate(3)(1.3*z, target)
 	}
 	highPlateau := func(z, target float64) float64 { // a little above target for three octaves
 		switch {
 		case z < 1:
-			return byLogit(3)(z/1.3, target)
+			return testkit.LogisticRate(3)(z/1.3, target)
 		case z < 8:
 			return target + 0.3*(1-target)
 		}
 		return 1
 	}
 	wiggly := func(z, target float64) float64 { // falls a little now and then
-		return byLogit(3)(z*math.Exp(0.04*math.Sin(60*math.Log(z))), target)
+		return testkit.LogisticRate(3)(z*math.Exp(0.04*math.Sin(60*math.Log(z))), target)
 	}
 	dip := func(z, target float64) float64 { // falls far below n*
-		return byLogit(3)(z, target) + 0.5*target*math.Exp(-20*math.Pow(math.Log(z*4), 2))
+		return testkit.LogisticRate(3)(z, target) + 0.5*target*math.Exp(-20*math.Pow(math.Log(z*4), 2))
 	}
 	return []family{
-		{name: "logistic/0.7", rate: byLogit(0.7), change: with(0.9, 1.5)},
-		{name: "logistic/3", rate: byLogit(3), change: with(0.5, 1.25)},
-		{name: "logistic/12", rate: byLogit(12), change: with(0.8, 1.1)},
-		{name: "logistic/30", rate: byLogit(30), change: with(0.99, 1.05)},
-		{name: "probit", rate: probit, change: with(0.75, 1.25)},
-		{name: "gompertz/1", rate: gompertz(1), change: with(0.9, 2)},
-		{name: "gompertz/3", rate: gompertz(3), change: with(0.95, 1.25)},
-		{name: "weibull/0.7", rate: weibull(0.7), change: with(0.9, 1.5)},
-		{name: "weibull/1", rate: weibull(1), change: with(0.95, 1.25)},
-		{name: "weibull/4", rate: weibull(4), change: with(0.5, 1.1)},
-		{name: "power/0.5", rate: power(0.5), change: with(0.9, 2)},
-		{name: "power/1", rate: power(1), change: with(0.9, 1.5)},
-		{name: "power/2", rate: power(2), change: with(0.99, 1.25)},
+		{name: "logistic/0.7", rate: testkit.LogisticRate(0.7), change: with(0.9, 1.5)},
+		{name: "logistic/3", rate: testkit.LogisticRate(3), change: with(0.5, 1.25)},
+		{name: "logistic/12", rate: testkit.LogisticRate(12), change: with(0.8, 1.1)},
+		{name: "logistic/30", rate: testkit.LogisticRate(30), change: with(0.99, 1.05)},
+		{name: "probit", rate: testkit.ProbitRate(2), change: with(0.75, 1.25)},
+		{name: "gompertz/1", rate: testkit.GompertzRate(1), change: with(0.9, 2)},
+		{name: "gompertz/3", rate: testkit.GompertzRate(3), change: with(0.95, 1.25)},
+		{name: "weibull/0.7", rate: testkit.WeibullRate(0.7), change: with(0.9, 1.5)},
+		{name: "weibull/1", rate: testkit.WeibullRate(1), change: with(0.95, 1.25)},
+		{name: "weibull/4", rate: testkit.WeibullRate(4), change: with(0.5, 1.1)},
+		{name: "power/0.5", rate: testkit.PowerRate(0.5), change: with(0.9, 2)},
+		{name: "power/1", rate: testkit.PowerRate(1), change: with(0.9, 1.5)},
+		{name: "power/2", rate: testkit.PowerRate(2), change: with(0.99, 1.25)},
 		{name: "chance", rate: chance, change: with(0.9, 1.25)},
 		{name: "steps/2", rate: steps(2), change: with(0.9, 1.25)},
 		{name: "steps/6", rate: steps(6), change: with(0.8, 1.25)},
@@ -106,38 +86,38 @@ func families() []family {
 		{name: "plateau/above", rate: highPlateau, change: with(0.9, 1.25)},
 		{name: "wiggly", rate: wiggly, change: with(0.9, 1.25)},
 		{name: "dip", rate: dip, change: with(0.9, 1.25)},
-		{name: "near-from/logistic", rate: byLogit(4), change: with(0.9, 1.25), low: 66, high: 100},
-		{name: "near-from/weibull", rate: weibull(1), change: with(0.9, 1.5), low: 66, high: 100},
+		{name: "near-from/logistic", rate: testkit.LogisticRate(4), change: with(0.9, 1.25), low: 66, high: 100},
+		{name: "near-from/weibull", rate: testkit.WeibullRate(1), change: with(0.9, 1.5), low: 66, high: 100},
 		{
-			name: "near-to/logistic", rate: byLogit(4), low: 2600, high: 4000,
+			name: "near-to/logistic", rate: testkit.LogisticRate(4), low: 2600, high: 4000,
 			change: func(f *Find) { f.To, f.Within = 4096, 1.25 },
 		},
 		{
-			name: "near-to/weibull", rate: weibull(1), low: 2600, high: 4000,
+			name: "near-to/weibull", rate: testkit.WeibullRate(1), low: 2600, high: 4000,
 			change: func(f *Find) { f.To, f.Target = 4096, 0.8 },
 		},
 		{
-			name: "wide-axis", rate: weibull(2), low: 1e6, high: 1e9,
+			name: "wide-axis", rate: testkit.WeibullRate(2), low: 1e6, high: 1e9,
 			change: func(f *Find) { f.From, f.To, f.Within = 1, 1<<40, 1.25 },
 		},
 		{
-			name: "every-size", rate: byLogit(4), low: 3, high: 30,
+			name: "every-size", rate: testkit.LogisticRate(4), low: 3, high: 30,
 			change: func(f *Find) { f.From, f.To, f.Within = 1, 50, 1 },
 		},
 		{
-			name: "list", rate: weibull(2), low: 2, high: 10,
+			name: "list", rate: testkit.WeibullRate(2), low: 2, high: 10,
 			change: func(f *Find) { f.From, f.To, f.Within, f.Ends = 1, 12, 1, true },
 		},
 		{
-			name: "cells", rate: weibull(2),
+			name: "cells", rate: testkit.WeibullRate(2),
 			change: func(f *Find) { f.Cells, f.Within = 500, 1.25 },
 		},
 		{
-			name: "unsure", rate: gompertz(2),
+			name: "unsure", rate: testkit.GompertzRate(2),
 			change: func(f *Find) { f.Confidence, f.Within = 0.6, 1.25 },
 		},
 		{
-			name: "known-monotone", rate: weibull(2),
+			name: "known-monotone", rate: testkit.WeibullRate(2),
 			change: func(f *Find) { f.Monotone, f.Within = true, 1.25 },
 		},
 	}
