@@ -119,7 +119,7 @@ func (x predictor) probe(c *cell) *probe {
 		p.stages = adversaryStages
 	}
 	if c.Find != nil {
-		p.scenarios = x.forecasts.Scenarios(forecast.Search{Find: searchOf(c.Cell, x.grid.tests)})
+		p.scenarios = x.forecasts.Scenarios(searchOf(c.Cell, x.grid.tests))
 	}
 	tried := *c.Cell
 	tried.Find, tried.Rung, c.ladder, tried.Trials = nil, nil, nil, p.stages[len(p.stages)-1].until
@@ -143,51 +143,47 @@ func (x predictor) cell(c *cell, p *probe) CellPrediction {
 	case plan.Find == nil:
 		out.predictList(p)
 	default:
-		search := forecast.Search{Find: searchOf(plan, x.grid.tests), Least: p.doubled()}
-		out.predictSearch(p, x.forecasts.Scenarios(search), search)
+		x.predictSearch(&out, p)
 	}
 	out.Seconds.Low, out.Seconds.High = 0.8*out.Seconds.Low, 1.3*out.Seconds.High // a trial's cost was measured on a few
 	out.rowBytes = numberBytes * float64(2+len(plan.Metrics))
 	return out
 }
 
-// predictSearch predicts a search by its scenarios.
-func (out *CellPrediction) predictSearch(p *probe, all []*forecast.Scenario, search forecast.Search) {
+// predictSearch predicts a search by courses that it may take.
+func (x predictor) predictSearch(out *CellPrediction, p *probe) {
 	cost := p.costs()
-	jobs, work := p.cell.jobRule(cost.at), map[*forecast.Scenario]forecast.Work{}
-	weights := forecast.Beliefs(p.plan, all, p.points(), search.Least)
-	for i, w := range weights {
-		if s := all[i]; w >= forecast.Negligible {
-			s.Play(search)
-			work[s] = s.Work(jobs)
-		}
+	jobs, work := p.cell.jobRule(cost.at), map[*forecast.Course]forecast.Work{}
+	find, least := searchOf(p.plan, x.grid.tests), p.doubled()
+	weights := forecast.Beliefs(p.plan, p.scenarios, p.points(), least)
+	courses := x.forecasts.Courses(find, weights, least, plannedCourses)
+	for _, c := range courses {
+		work[c] = c.Work(jobs)
 	}
-	spread := func(quantity func(*forecast.Scenario) float64) forecast.Range {
-		return forecast.Spread(all, weights, quantity)
+	spread := func(quantity func(*forecast.Course) float64) forecast.Range {
+		return forecast.Spread(courses, quantity)
 	}
-	out.Trials = spread(func(s *forecast.Scenario) float64 { return work[s].Counted })
-	out.Executed = spread(func(s *forecast.Scenario) float64 { return work[s].Executed })
-	out.Seconds = spread(func(s *forecast.Scenario) float64 { return work[s].Seconds })
-	out.path = spread(func(s *forecast.Scenario) float64 { return s.Path(cost.at) }).Likely
-	out.jobs = spread(func(s *forecast.Scenario) float64 { return work[s].Jobs }).Likely
-	out.sizes = spread((*forecast.Scenario).Sizes).Likely
+	out.Trials = spread(func(c *forecast.Course) float64 { return work[c].Counted })
+	out.Executed = spread(func(c *forecast.Course) float64 { return work[c].Executed })
+	out.Seconds = spread(func(c *forecast.Course) float64 { return work[c].Seconds })
+	out.path = spread(func(c *forecast.Course) float64 { return c.Path(cost.at) }).Likely
+	out.jobs = spread(func(c *forecast.Course) float64 { return work[c].Jobs }).Likely
+	out.sizes = spread((*forecast.Course).Sizes).Likely
 }
+
+// plannedCourses is the number of courses by which a plan predicts a search.
+const plannedCourses = 60
 
 // predictRung predicts a rung as an equal part of what searches like its ladder's typically take.
 func (x predictor) predictRung(out *CellPrediction, p *probe) {
-	search := forecast.Search{Find: ladderSearch(p.plan, x.grid.tests)}
-	all := x.forecasts.Scenarios(search)
-	weights := make([]float64, len(all))
+	find := ladderSearch(p.plan, x.grid.tests)
+	weights := make([]float64, len(x.forecasts.Scenarios(find)))
 	for i := range weights {
-		weights[i] = 1 / float64(len(all))
+		weights[i] = 1 / float64(len(weights))
 	}
-	var trials []float64
-	for _, sc := range x.forecasts.Typical(search, weights) {
-		trials = append(trials, sc.Trials()/float64(len(p.plan.Rung.Values)))
-	}
-	slices.Sort(trials)
+	out.Trials = forecast.Spread(x.forecasts.Courses(find, weights, 1, plannedCourses), (*forecast.Course).Trials)
+	out.Trials = out.Trials.Times(1 / float64(len(p.plan.Rung.Values)))
 	n := p.plan.N[0]
-	out.Trials = forecast.Range{Likely: trials[len(trials)/2], Low: trials[0], High: trials[len(trials)-1]}
 	out.Executed, out.Seconds = out.Trials, out.Trials.Times(p.seconds(n))
 	out.path, out.jobs, out.sizes = p.seconds(n), 1+out.Seconds.Likely/aimJob, 1
 }

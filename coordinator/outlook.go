@@ -26,14 +26,14 @@ type outlooks struct {
 	forecasts *forecast.Forecaster
 	next      int // cell whose prediction is looked at next
 
-	unread map[unread][]*forecast.Scenario // the courses of searches that have read nothing
+	unread map[unread][]*forecast.Course // the courses of searches that have read nothing
 }
 
 // unread tells apart what cells expect that have read nothing.
 type unread struct {
-	search forecast.Search
-	bound  float64
-	least  int64
+	find  estimate.Find
+	bound float64
+	least int64
 }
 
 // refresh brings the predictions of cells up to date, as many as the deadline allows. The next call
@@ -71,11 +71,11 @@ func (o *outlooks) predict(c *cell) outlook {
 	low := func(n int64) float64 { l, _ := cost.limits(n); return l }
 	high := func(n int64) float64 { _, h := cost.limits(n); return h }
 	search, searches := c.decider.(*estimate.Search)
-	var courses []*forecast.Scenario
+	var courses []*forecast.Course
 	if searches {
 		courses = o.courses(c, search)
 	}
-	if len(courses) < 3 {
+	if len(courses) == 0 {
 		for _, b := range c.Left() {
 			out.counted += float64(b.Count)
 			one := forecast.Range{Likely: cost.at(b.N), Low: low(b.N), High: high(b.N)}
@@ -91,11 +91,11 @@ func (o *outlooks) predict(c *cell) outlook {
 		slices.SortFunc(work, func(a, b forecast.Work) int { return cmp.Compare(a.Seconds, b.Seconds) })
 		return work
 	}
-	likely := left(cost.at, 1)
+	likely, cut := left(cost.at, 1), len(courses)/6
 	if out.measured {
-		out.seconds.Low, out.seconds.High = left(low, 0.6)[1].Seconds, left(high, 1.7)[len(likely)-2].Seconds
+		out.seconds.Low, out.seconds.High = left(low, 0.6)[cut].Seconds, left(high, 1.7)[len(likely)-1-cut].Seconds
 	}
-	middle := likely[1 : len(likely)-1]
+	middle := likely[cut : len(likely)-cut]
 	for _, w := range middle {
 		part := 1 / float64(len(middle))
 		out.counted += w.Counted * part
@@ -128,17 +128,20 @@ func (o *outlooks) trialsLeft(c *cell) (trials float64) {
 
 // courses returns some courses that a search can take after what it has read. Cells that have read
 // nothing mostly share theirs.
-func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Scenario {
+func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Course {
 	read := s.Result().Points
-	// Cells share their courses: that some sizes are refused changes little in these.
-	kind := forecast.Search{Find: searchOf(c.Cell, o.grid.tests)}
+	find, least := searchOf(c.Cell, o.grid.tests), c.leastSize()
+	expected := func(points []estimate.Point) []*forecast.Course {
+		weights := forecast.Beliefs(c.Cell, o.forecasts.Scenarios(find), points, least)
+		return o.forecasts.Courses(find, weights, least, expectedCourses)
+	}
 	if len(read) == 0 {
-		as := unread{kind, forecast.Bound(c.Cell), c.leastSize()}
+		as := unread{find, forecast.Bound(c.Cell), least}
 		known, ok := o.unread[as]
 		if !ok {
-			known = o.forecasts.Typical(kind, forecast.Beliefs(c.Cell, o.forecasts.Scenarios(kind), nil, as.least))
+			known = expected(nil)
 			if o.unread == nil {
-				o.unread = map[unread][]*forecast.Scenario{}
+				o.unread = map[unread][]*forecast.Course{}
 			}
 			o.unread[as] = known
 		}
@@ -150,18 +153,21 @@ func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Scenario {
 			points = append(points, p)
 		}
 	}
-	return o.forecasts.Typical(kind, forecast.Beliefs(c.Cell, o.forecasts.Scenarios(kind), points, c.leastSize()))
+	return expected(points)
 }
+
+// expectedCourses is the number of courses by which a running sweep predicts a search.
+const expectedCourses = 16
 
 // remaining returns what a search will still take if it goes on like a scenario. The more it has read
 // the more it knows itself: from a third of its trials on, it says which are left before the spot
 // checks. This is taken times ownError.
-func remaining(s *estimate.Search, sc *forecast.Scenario, jobs forecast.Jobs, ownError float64) forecast.Work {
+func remaining(s *estimate.Search, course *forecast.Course, jobs forecast.Jobs, ownError float64) forecast.Work {
 	if s.Checking() {
 		return jobs.Take(s.Left()).Times(ownError)
 	}
 	read := s.Result().Trials
-	claims, spots := sc.Rest(read, jobs)
+	claims, spots := course.Rest(read, jobs)
 	if read == 0 {
 		return claims.Plus(spots)
 	}

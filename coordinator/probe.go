@@ -28,7 +28,7 @@ var (
 
 const (
 	dear        = 0.25 // seconds of a trial from which on two sizes are enough
-	mostSizes   = 4    // that are tried for a search
+	mostSizes   = 5    // that are tried for a search
 	usualTrials = 8    // that a job with an adversary mostly holds
 )
 
@@ -37,10 +37,10 @@ type probe struct {
 	cell      *cell
 	plan      *trial.Cell // as the sweep has it
 	stages    []stage
-	scenarios []*forecast.Scenario // of its search; nil: its sizes are given
-	least     int64                // the first size that is not refused, as far as is known
-	open      *probed              // the size that is being tried; nil: all is known
-	shown     map[int64]*probed    // sizes that were tried
+	scenarios []forecast.Scenario // of its search; nil: its sizes are given
+	least     int64               // the first size that is not refused, as far as is known
+	open      *probed             // the size that is being tried; nil: all is known
+	shown     map[int64]*probed   // sizes that were tried
 }
 
 // probed is what was seen at one sample size.
@@ -189,13 +189,29 @@ func (p *probe) choose() int64 {
 		return 0
 	}
 	star := forecast.Median(p.scenarios, forecast.Beliefs(p.plan, p.scenarios, p.points(), p.least))
-	n := min(max(int64(math.Round(star)), p.plan.Find.From, p.least), p.plan.Find.To)
-	for m := range p.shown {
-		if float64(max(n, m)) < 1.3*float64(min(n, m)) {
-			return 0 // a size like it was tried already
+	for _, part := range []float64{1, besideStar} {
+		n := min(max(int64(math.Round(star*part)), p.plan.Find.From, p.least), p.plan.Find.To)
+		if !p.tried(n) {
+			return n
+		}
+		if most == 2 {
+			break // the other size tells of the slope, which is not worth two more dear trials
 		}
 	}
-	return n
+	return 0
+}
+
+// besideStar is the part of n* at which trials tell most of how success grows.
+const besideStar = 0.4
+
+// tried reports whether a size like n was tried already.
+func (p *probe) tried(n int64) bool {
+	for m := range p.shown {
+		if float64(max(n, m)) < 1.3*float64(min(n, m)) {
+			return true
+		}
+	}
+	return false
 }
 
 // doubled returns the first of the sizes that a search doubles through which is not known to be

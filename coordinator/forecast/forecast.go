@@ -1,9 +1,7 @@
 package forecast
 
 import (
-	"cmp"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -30,17 +28,19 @@ func (r Range) Map(f func(float64) float64) Range {
 	return Range{Likely: f(r.Likely), Low: f(r.Low), High: f(r.High)}
 }
 
-// Scenario is one course that a search can take: n* lies at star, where the logit of success has
-// the given slope in ln n. Only likely scenarios are played.
+// Scenario is one way in which success may grow with the sample: it reaches the target at star, and
+// grows there like shape.
 type Scenario struct {
-	star, slope float64
-	prior       float64 // weight of the slope
+	star  float64
+	shape int // index of its shape
+}
 
-	played sync.Once
-	points []estimate.Point // trials that the search read, by sample size
-	blocks []estimate.Block // the same in the order in which they were wanted
+// A Course is one way through a search: the trials that it reads.
+type Course struct {
+	blocks []estimate.Block // in the order in which they are wanted
 	spots  int              // index of the first block of the spot checks
 	waits  []estimate.Block // runs of rounds whose largest sample size was N: Count of them
+	sizes  int              // sample sizes that are read
 }
 
 // Jobs says how trials are handed out: the rule of the dispatcher, for predictions.
@@ -106,90 +106,29 @@ func (j Jobs) Take(blocks []estimate.Block) (w Work) {
 // LeastJob is the time in seconds below which a job costs more to carry than to run.
 const LeastJob = 0.001
 
-// Negligible is the weight of a scenario that is too unlikely to be played.
-const Negligible = 1e-4
-
 const (
 	scenarioGap = 1.12    // ratio of the n* of neighbouring scenarios
 	mostStars   = 120     // different n* among the scenarios of one search
 	mostTrials  = 200_000 // that are imagined at one sample size: more would cost more than they are worth
 )
 
-// slopes lists the slopes that learning curves have, with their prior weights.
-var slopes = []struct{ slope, weight float64 }{
-	{1.5, 0.05}, {2.2, 0.1}, {3, 0.2}, {4.5, 0.2}, {6.5, 0.2}, {9, 0.15}, {13, 0.1},
-}
-
-// scenarios lays out the courses of a search, with n* from below its range to far above it, where
+// scenarios lays out what may hold of a search, with n* from below its range to far above it, where
 // hardly a trial succeeds in the range.
-func scenarios(find estimate.Find) (out []*Scenario) {
+func scenarios(find estimate.Find) (out []Scenario) {
 	first, last := math.Log(float64(find.From))-math.Ln2/2, math.Log(float64(find.To))+2*math.Ln2
 	steps := min(mostStars, 1+int(math.Ceil((last-first)/math.Log(scenarioGap))))
 	for i := range steps {
 		star := math.Exp(first + (last-first)*float64(i)/float64(max(1, steps-1)))
-		for _, s := range slopes {
-			out = append(out, &Scenario{star: star, slope: s.slope, prior: s.weight})
+		for shape := range shapes {
+			out = append(out, Scenario{star, shape})
 		}
 	}
 	return out
 }
 
-// Play plays the search to its end with imagined outcomes, once.
-func (sc *Scenario) Play(search Search) { sc.played.Do(func() { sc.play(search) }) }
-
-func (sc *Scenario) play(search Search) {
-	find := search.Find
-	find.MaxTrials = min(find.MaxTrials, mostTrials)
-	rng := rand.New(rand.NewPCG(math.Float64bits(sc.star), math.Float64bits(sc.slope)))
-	s, err := estimate.NewSearch(find)
-	if err != nil {
-		return // a plan holds valid searches only
-	}
-	checking := false
-	for !s.Done() {
-		for _, n := range s.Needs() {
-			if n < search.Least {
-				s.Infeasible(n, "refused")
-			}
-		}
-		if !checking && s.Checking() {
-			checking, sc.spots = true, len(sc.blocks)
-		}
-		largest := int64(0)
-		for _, b := range s.Want() {
-			sc.blocks = append(sc.blocks, b)
-			largest = max(largest, b.N)
-			rate := sc.rate(b.N, find.Target)
-			for i := range b.Count {
-				o := estimate.Miss
-				if rng.Float64() < rate {
-					o = estimate.Success
-				}
-				s.Add(b.N, b.First+i, o)
-			}
-		}
-		sc.countRound(largest)
-	}
-	if !checking {
-		sc.spots = len(sc.blocks)
-	}
-	sc.points = s.Result().Points
-}
-
-// countRound counts a round of outcomes that the search waited for; n is the largest sample size in
-// it.
-func (sc *Scenario) countRound(n int64) {
-	if last := len(sc.waits) - 1; last >= 0 && sc.waits[last].N == n {
-		sc.waits[last].Count++
-	} else if n > 0 {
-		sc.waits = append(sc.waits, estimate.Block{N: n, Count: 1})
-	}
-}
-
-// rate returns the chance of success at n. Its logit is a line in n, as it is where misses die out
-// exponentially; at star the chance is target.
-func (sc *Scenario) rate(n int64, target float64) float64 {
-	return 1 / (1 + (1-target)/target*math.Exp(-sc.slope*(float64(n)/sc.star-1)))
+// rate returns the chance of success at n; at star it is target.
+func (sc Scenario) rate(n int64, target float64) float64 {
+	return shapes[sc.shape].rate(float64(n)/sc.star, target)
 }
 
 // priorWeight weighs n* = star against other values, which are spaced evenly in ln n, before any
@@ -210,16 +149,18 @@ func priorWeight(star float64, find *trial.Find, bound float64) float64 {
 
 // Beliefs weighs the scenarios of a cell's search by the prior and by what trials have shown. The
 // weights sum to 1. The algorithm refuses sample sizes below least.
-func Beliefs(c *trial.Cell, all []*Scenario, shown []estimate.Point, least int64) []float64 {
+func Beliefs(c *trial.Cell, all []Scenario, shown []estimate.Point, least int64) []float64 {
 	weights, best := make([]float64, len(all)), math.Inf(-1)
-	bound := Bound(c)
+	bound, target := Bound(c), 1-c.Beta
 	for i, sc := range all {
-		w := math.Log(sc.prior * priorWeight(sc.star, c.Find, bound))
+		w := math.Log(shapes[sc.shape].weight * priorWeight(sc.star, c.Find, bound))
 		if sc.star < float64(least)/scenarioGap {
 			w -= 50 // refused sizes are insufficient
 		}
 		for _, p := range shown {
-			w -= deviance(p, sc.rate(p.N, 1-c.Beta)) * nearness(p.N, sc.star)
+			if w > best-hopeless {
+				w -= surprise(p, sc, target)
+			}
 		}
 		weights[i], best = w, max(best, w)
 	}
@@ -257,15 +198,30 @@ func deviance(p estimate.Point, rate float64) float64 {
 	return sum
 }
 
-// nearness discounts trials far from n*: they tell on which side it lies, but little about the
-// slope there.
-func nearness(n int64, star float64) float64 {
-	x := math.Log(float64(n)/star) / 0.5
-	return max(0.3, 1/(1+x*x))
+// surprise says how much the trials at a sample size speak against a scenario. Its shape holds near
+// n*, and further away with less probability; where it does not hold, the rate may be any on this side
+// of the target, as that of guessing. Trials count for no more than trustedTrials, because no rate is of
+// such a shape exactly.
+func surprise(p estimate.Point, sc Scenario, target float64) float64 {
+	trust := min(1, trustedTrials/float64(p.Consumed))
+	x := math.Log(float64(p.N) / sc.star)
+	holds := max(leastTrust, 1/(1+x*x))
+	other, seen := anyRate, float64(p.Successes)/float64(p.Consumed)
+	if (float64(p.N) < sc.star) == (seen > target) {
+		other *= math.Exp(-trust * deviance(p, target))
+	}
+	return -math.Log(holds*math.Exp(-trust*deviance(p, sc.rate(p.N, target))) + (1-holds)*other)
 }
 
+const (
+	hopeless      = 30   // logarithm of a likelihood ratio beyond which nothing needs to be known exactly
+	trustedTrials = 200  // at one sample size
+	leastTrust    = 0.25 // probability that a shape holds far from n*
+	anyRate       = 0.08 // likelihood of what was seen over that of the best rate, where all are likely
+)
+
 // Median returns the n* below which half of the weight lies. The scenarios are in the order of n*.
-func Median(all []*Scenario, weights []float64) float64 {
+func Median(all []Scenario, weights []float64) float64 {
 	sum := 0.0
 	for i, w := range weights {
 		if sum += w; sum >= 0.5 {
@@ -275,116 +231,91 @@ func Median(all []*Scenario, weights []float64) float64 {
 	return all[len(all)-1].star
 }
 
-// Spread returns the range of a quantity over weighted scenarios. The expected value is the mean
-// between the limits: what lies beyond them is rare, and too far off to be believed.
-func Spread(all []*Scenario, weights []float64, quantity func(*Scenario) float64) (r Range) {
-	type weighted struct{ value, weight float64 }
-	var values []weighted
-	for i, sc := range all {
-		if weights[i] >= Negligible {
-			values = append(values, weighted{quantity(sc), weights[i]})
-		}
+// Spread returns the range of a quantity over courses that are equally likely. The expected value is
+// the mean of the middle half: what lies beyond the limits is rare, and too far off to be believed.
+func Spread(courses []*Course, quantity func(*Course) float64) (r Range) {
+	values := make([]float64, len(courses))
+	for i, c := range courses {
+		values[i] = quantity(c)
 	}
-	slices.SortFunc(values, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
-	sum, inside := 0.0, 0.0
-	for i, v := range values {
-		within := min(sum+v.weight, 0.9) - max(sum, 0.1)
-		if within > 0 {
-			if inside == 0 {
-				r.Low = values[i].value
-			}
-			r.High = v.value
-			r.Likely, inside = r.Likely+float64(within*v.value), inside+within
-		}
-		sum += v.weight
+	slices.Sort(values)
+	tenth, quarter := len(values)/10, len(values)/4
+	middle := values[quarter : len(values)-quarter]
+	for _, v := range middle {
+		r.Likely += v / float64(len(middle))
 	}
-	r.Likely /= max(inside, 1e-300)
+	r.Low, r.High = values[tenth], values[len(values)-1-tenth]
 	return r
 }
 
-// Search identifies a kind of search: what is looked for, and the first sample size that the
-// algorithm does not refuse.
-type Search struct {
-	Find  estimate.Find
-	Least int64
-}
-
-// Forecaster keeps the scenarios of each kind of search, which the cells of a grid mostly share. Its
-// zero value is ready for use. Several runs may share one.
+// Forecaster keeps what is known of searches, which the cells of a grid mostly share. Its zero value is
+// ready for use. Several runs may share one.
 type Forecaster struct {
-	mu    sync.Mutex
-	known map[Search][]*Scenario
+	plays plays
+
+	mu        sync.Mutex
+	scenarios map[estimate.Find][]Scenario
 }
 
 // Scenarios returns the scenarios of a search, in the order of n*.
-func (f *Forecaster) Scenarios(s Search) []*Scenario {
+func (f *Forecaster) Scenarios(find estimate.Find) []Scenario {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known == nil {
-		f.known = map[Search][]*Scenario{}
+	if f.scenarios == nil {
+		f.scenarios = map[estimate.Find][]Scenario{}
 	}
-	if f.known[s] == nil {
-		f.known[s] = scenarios(s.Find)
+	if f.scenarios[find] == nil {
+		f.scenarios[find] = scenarios(find)
 	}
-	return f.known[s]
+	return f.scenarios[find]
 }
 
-// Typical returns some of the scenarios, or near ones, at evenly spaced quantiles of their weights.
-// They have been played.
-func (f *Forecaster) Typical(s Search, weights []float64) (some []*Scenario) {
-	all, sum := f.Scenarios(s), 0.0
+// Courses returns a number of courses that a search may take, all of them equally likely where its
+// scenarios have these weights. Sizes below least are refused.
+func (f *Forecaster) Courses(find estimate.Find, weights []float64, least int64, number int) (some []*Course) {
+	all, sum := f.Scenarios(find), 0.0
+	turns := map[float64]int{} // that scenarios of a slope have taken
 	for i, w := range weights {
-		for sum += w; len(some) < typical && sum*typical > float64(len(some))+0.5; {
-			sc := all[representative(i, len(all))]
-			sc.Play(s)
-			some = append(some, sc)
+		for sum += w; len(some) < number && sum*float64(number) > float64(len(some))+0.5; {
+			slope := shapes[all[i].shape].slope
+			some = append(some, f.plays.course(find, all[i], all[i].shape+turns[slope], least))
+			turns[slope]++
 		}
 	}
 	return some
 }
 
-const typical = 6 // scenarios that stand for all
-
-// representative returns the index of a scenario like that at i: there are few of these, so that few
-// are played while a sweep runs.
-func representative(i, scenarios int) int {
-	const stars = 4
-	star, slope := i/len(slopes), i%len(slopes)
-	star = min(star/stars*stars+stars/2, scenarios/len(slopes)-1)
-	return star*len(slopes) + [...]int{1, 1, 3, 3, 3, 5, 5}[slope]
-}
-
 // Work returns what the whole search takes.
-func (sc *Scenario) Work(jobs Jobs) Work { return jobs.Take(sc.blocks) }
+func (c *Course) Work(jobs Jobs) Work { return jobs.Take(c.blocks) }
 
 // Rest returns what the search takes after it has read that many trials: until it has its bracket,
 // and for the spot checks outside of it.
-func (sc *Scenario) Rest(read int64, jobs Jobs) (claims, spots Work) {
+func (c *Course) Rest(read int64, jobs Jobs) (claims, spots Work) {
 	i := 0
-	for ; i < sc.spots && read > 0; i++ {
-		read -= int64(sc.blocks[i].Count)
+	for ; i < c.spots && read > 0; i++ {
+		read -= int64(c.blocks[i].Count)
 	}
-	return jobs.Take(sc.blocks[i:sc.spots]), jobs.Take(sc.blocks[sc.spots:])
+	return jobs.Take(c.blocks[i:c.spots]), jobs.Take(c.blocks[c.spots:])
 }
 
 // Path returns the time in seconds that the search takes however many slots work on it: its rounds
 // follow one another.
-func (sc *Scenario) Path(seconds func(n int64) float64) float64 {
+func (c *Course) Path(seconds func(n int64) float64) float64 {
 	sum := 0.0
-	for _, w := range sc.waits {
+	for _, w := range c.waits {
 		sum += seconds(w.N) * float64(w.Count)
 	}
 	return sum
 }
 
 // Trials returns the number of trials that the search reads.
-func (sc *Scenario) Trials() float64 {
+func (c *Course) Trials() float64 {
 	sum := 0.0
-	for _, p := range sc.points {
-		sum += float64(p.Consumed)
+	for _, b := range c.blocks {
+		sum += float64(b.Count)
 	}
 	return sum
 }
 
 // Sizes returns the number of sample sizes that the search reads.
-func (sc *Scenario) Sizes() float64 { return float64(len(sc.points)) }
+func (c *Course) Sizes() float64 { return float64(c.sizes) }

@@ -8,15 +8,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// The range of scenarios lies where their weights are.
+// The range of courses leaves out a tenth at either end.
 func TestSpread(t *testing.T) {
-	all, weights := make([]*Scenario, 100), make([]float64, 100)
-	for i := range all {
-		all[i], weights[i] = &Scenario{star: float64(100 - i)}, 0.01
+	courses := make([]*Course, 100)
+	for i := range courses {
+		courses[i] = &Course{sizes: 100 - i}
 	}
-	got := Spread(all, weights, func(s *Scenario) float64 { return s.star })
-	if got.Low < 10 || got.Low > 12 || got.High < 89 || got.High > 91 || got.Likely < 50 || got.Likely > 51 {
-		t.Errorf("%+v", got)
+	if got, want := Spread(courses, (*Course).Sizes), (Range{Likely: 50.5, Low: 11, High: 90}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
@@ -71,38 +70,66 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// A few scenarios stand for all: they lie where the weights are, and their rest is shorter the more
-// has been read.
-func TestTypical(t *testing.T) {
-	search := Search{Find: estimate.Find{
-		From: 4, To: 1000, Within: 2, Confidence: 0.9, Target: 0.8, Cells: 6, MaxTrials: 5000,
-	}}
-	f := &Forecaster{}
-	all := f.Scenarios(search)
-	weights := make([]float64, len(all))
-	sum := 0.0
-	for i, sc := range all {
-		if sc.star > 90 && sc.star < 110 {
-			weights[i], sum = sc.prior, sum+sc.prior
-		}
-	}
-	for i := range weights {
-		weights[i] /= sum
-	}
-	some := f.Typical(search, weights)
-	if len(some) != typical {
-		t.Fatalf("%d scenarios, want %d", len(some), typical)
+// Courses lie where the weights are, whether they were played there or further down the range, and what
+// is left of one is shorter the more has been read.
+func TestCourses(t *testing.T) {
+	find := estimate.Find{
+		From: 4, To: 100_000, Within: 2, Confidence: 0.9, Target: 0.8, Cells: 6, MaxTrials: 5000,
 	}
 	jobs := Jobs{
 		Seconds: func(int64) float64 { return 0.1 }, Most: func(int64) int { return 1000 },
 		Aims: func(int64) (least, best float64) { return LeastJob, 1 },
 	}
-	for _, sc := range some {
-		whole, read := sc.Work(jobs), int64(sc.Trials()/2)
-		claims, spots := sc.Rest(read, jobs)
-		if sc.star < 70 || sc.star > 140 || whole.Counted != sc.Trials() ||
-			claims.Counted+spots.Counted > whole.Counted-float64(read) || claims.Counted <= 0 {
-			t.Errorf("star %v: %+v in all, %+v and %+v after %d trials", sc.star, whole, claims, spots, read)
+	f := &Forecaster{}
+	all := f.Scenarios(find)
+	for _, low := range []float64{16, 90, 9000} {
+		weights := make([]float64, len(all))
+		sum := 0.0
+		for i, sc := range all {
+			if sc.star > low && sc.star < 1.25*low {
+				weights[i] = shapes[sc.shape].weight
+				sum += weights[i]
+			}
 		}
+		for i := range weights {
+			weights[i] /= sum
+		}
+		const number, least = 20, 8
+		some := f.Courses(find, weights, least, number)
+		if len(some) != number {
+			t.Fatalf("%d courses, want %d", len(some), number)
+		}
+		for i, c := range some {
+			trials, last := c.Trials(), c.blocks[c.spots-1].N
+			for _, b := range c.blocks {
+				if b.N < least || b.N > find.To {
+					t.Errorf("n* from %v, course %d: %+v", low, i, b)
+				}
+			}
+			read := int64(trials / 2)
+			claims, spots := c.Rest(read, jobs)
+			if whole := c.Work(jobs); float64(last) < low/4 || float64(last) > 4*low || whole.Counted != trials ||
+				claims.Counted+spots.Counted > trials-float64(read) || claims.Counted+spots.Counted <= 0 {
+				t.Errorf("n* from %v, course %d: %+v in all, the last at %d, %+v and %+v after %d trials", low, i, whole,
+					last, claims, spots, read)
+			}
+		}
+	}
+}
+
+// The shapes reach the target at n*, with their slopes.
+func TestShapes(t *testing.T) {
+	const target, step = 0.9, 1e-4
+	logit := func(p float64) float64 { return math.Log(p / (1 - p)) }
+	sum := 0.0
+	for _, s := range shapes {
+		sum += s.weight
+		slope := (logit(s.rate(1+step, target)) - logit(s.rate(1-step, target))) / (2 * step)
+		if math.Abs(s.rate(1, target)-target) > 1e-9 || math.Abs(slope/s.slope-1) > 1e-3 {
+			t.Errorf("%+v: %v and slope %v at n*", s, s.rate(1, target), slope)
+		}
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		t.Errorf("the weights sum to %v", sum)
 	}
 }
