@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -153,6 +154,74 @@ func TestSecureCluster(t *testing.T) {
 	if code := exitStatus(renamed.Wait()); code != exitConnection ||
 		!strings.Contains(stderr.String(), `was that of "w2", and is that of "other" now; start again`) {
 		t.Errorf("a worker renamed: exit %d: %s", code, &stderr)
+	}
+}
+
+// Two submitters submit the same sweep: each has one of its own, and sees no other. What one does about that of
+// the other is refused, and what one forgets the other keeps. A coordinator's credentials see and steer both.
+func TestSubmittersApart(t *testing.T) {
+	t.Parallel()
+	c := newSecured(t, "127.0.0.1")
+	c.issue("worker", "w1")
+	for _, name := range []string{"ann", "bob"} {
+		c.issue("submitter", name)
+	}
+	coordinators := filepath.Join(t.TempDir(), "sweeps")
+	c.start("coordinator", "coordinator", "--dir", coordinators, "--lease", "1s", "--ship-every", "50ms")
+	c.start("w1", "worker", "--workers", "1")
+	waitFor(t, "the worker is there", func() bool {
+		_, stderr, _ := shatter(t, append([]string{"workers"}, c.as("ann")...)...)
+		return strings.Contains(stderr, "1 worker")
+	})
+	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), clusterSweep)
+	want, ids := (&cluster{T: t}).local(clusterSweep), map[string]string{}
+	for _, name := range []string{"ann", "bob"} {
+		out, stderr, code := shatter(t, append([]string{"submit", file, "--wait"}, c.as(name)...)...)
+		if code != exitDone || digest(t, stderr) != want {
+			t.Fatalf("%s: exit %d: %s", name, code, stderr)
+		}
+		ids[name] = strings.TrimSpace(out)
+	}
+	if content, ok := strings.CutSuffix(ids["ann"], "-ann"); !ok || ids["bob"] != content+"-bob" {
+		t.Fatalf("the same content is %v", ids)
+	}
+	must := func(name string, args ...string) string {
+		t.Helper()
+		out, stderr, code := shatter(t, append(args, c.as(name)...)...)
+		if code != exitDone {
+			t.Fatalf("%s: %v: exit %d: %s", name, args, code, stderr)
+		}
+		return out
+	}
+	for name, lines := range map[string]int{"ann": 2, "bob": 2, "coordinator": 3} {
+		if out := must(name, "sweeps"); strings.Count(out, "\n") != lines {
+			t.Errorf("%s sees %s", name, out)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	for _, args := range [][]string{
+		{"status"}, {"watch"}, {"logs"}, {"pause"}, {"resume"}, {"cancel"}, {"forget"}, {"results", "--out", out},
+	} {
+		_, stderr, code := shatter(t, append(append(args, ids["ann"]), c.as("bob")...)...)
+		if code != exitUsage || !strings.Contains(stderr, fmt.Sprintf("no sweep %q that bob has submitted", ids["ann"])) {
+			t.Errorf("bob: %v: exit %d: %s", args, code, stderr)
+		}
+	}
+	_, stderr, code := shatter(t, append([]string{"status", ids["ann"][:12]}, c.as("coordinator")...)...)
+	if code != exitUsage || !strings.Contains(stderr, ids["ann"]+", "+ids["bob"]) {
+		t.Errorf("the beginning of two ids: exit %d: %s", code, stderr)
+	}
+	must("ann", "forget", ids["ann"][:5])
+	waitFor(t, "the sweep is not known any more", func() bool {
+		_, stderr, code := shatter(t, append([]string{"status", ids["ann"]}, c.as("ann")...)...)
+		return code == exitUsage && strings.Contains(stderr, "no sweep")
+	})
+	must("bob", "results", ids["bob"][:12], "--out", out)
+	if out, stderr, code := shatter(t, "verify", out, "--sample", "10"); code != exitDone {
+		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
+	}
+	if out := must("coordinator", "forget", ids["bob"]); !strings.Contains(out, "forgotten") {
+		t.Errorf("a coordinator forgets: %s", out)
 	}
 }
 

@@ -100,11 +100,11 @@ type loader struct {
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
 	collectLazily()
-	src, err := l.conn.FetchPrivate(ctx, s.Source)
+	src, err := l.conn.FetchPrivate(ctx, s.Owner, s.Source)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the sweep file: %w", err)
 	}
-	said, err := l.conn.FetchPrivate(ctx, s.Transcript)
+	said, err := l.conn.FetchPrivate(ctx, s.Owner, s.Transcript)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the transcript: %w", err)
 	}

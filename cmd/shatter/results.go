@@ -79,7 +79,7 @@ func (r *remote) results(c *cobra.Command, id, out, format string) error {
 	if len(record.Shipment.Files) == 0 {
 		return fmt.Errorf("nothing of sweep %s is on the server: it %s%s", s.ID, stands(s.State), because(s.Reason))
 	}
-	if err := fetchFolder(c, r, out, record.Shipment, s); err != nil {
+	if err := fetchFolder(c, r, out, record, s); err != nil {
 		return err
 	}
 	if format == "json" {
@@ -133,7 +133,7 @@ func noTarget(dir string, err error) error {
 
 // fetchFolder makes the folder out of what was shipped of a sweep, and notes there how it stands if it
 // has not ended. If that fails, out is as it was.
-func fetchFolder(c *cobra.Command, r *remote, out string, shipped lead.Shipment, s *sweepStatus) error {
+func fetchFolder(c *cobra.Command, r *remote, out string, record *lead.Record, s *sweepStatus) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return noTarget(out, err)
 	}
@@ -145,7 +145,7 @@ func fetchFolder(c *cobra.Command, r *remote, out string, shipped lead.Shipment,
 	if err := os.Chmod(temp, 0o755); err != nil {
 		return err
 	}
-	if err := lead.Fetch(c.Context(), r.conn, temp, shipped); err != nil {
+	if err := lead.Fetch(c.Context(), r.conn, temp, record); err != nil {
 		return err
 	}
 	if s.Digest == "" {

@@ -129,7 +129,7 @@ func TestShip(t *testing.T) {
 		t.Errorf("%d parts after %d shipments", parts, times)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	check(t, Fetch(t.Context(), h.conn, out, before))
+	check(t, Fetch(t.Context(), h.conn, out, &Record{ID: h.lead.ID, Shipment: before}))
 	for _, f := range before.Files {
 		want, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.Name)))
 		check(t, err)
@@ -200,7 +200,7 @@ func TestMerge(t *testing.T) {
 			}
 			check(t, (&shipper{dir: here, conn: h.conn, lead: h.lead, files: have}).ship(t.Context()))
 			out := filepath.Join(t.TempDir(), "out")
-			check(t, Fetch(t.Context(), h.conn, out, h.shipped()))
+			check(t, Fetch(t.Context(), h.conn, out, &Record{ID: h.lead.ID, Shipment: h.shipped()}))
 			if n := outcomes(t, out); n != tt.want {
 				t.Errorf("%d outcomes shipped afterwards, want %d", n, tt.want)
 			}
@@ -217,7 +217,7 @@ func TestFetchOutside(t *testing.T) {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
 			s := Shipment{Files: []File{{Name: name, Parts: []Part{{4, digest}}}}}
 			dir := t.TempDir()
-			if err := Fetch(t.Context(), h.conn, dir, s); err == nil {
+			if err := Fetch(t.Context(), h.conn, dir, &Record{ID: sweepID, Shipment: s}); err == nil {
 				t.Error("fetched")
 			}
 			if _, err := merge(t.Context(), h.conn, dir, sweepID, s); err == nil {

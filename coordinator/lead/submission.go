@@ -20,6 +20,7 @@ import (
 // Submission is a sweep as it was submitted. Content is named by its SHA-256 in hex.
 type Submission struct {
 	Format     int               `json:"format"`
+	Owner      string            `json:"owner,omitempty"` // see bus.Conn.Owner
 	Name       string            `json:"name"`
 	Resolved   string            `json:"resolved"`   // digest of the resolved sweep, of which a secret seed is no part
 	Plugins    map[string]string `json:"plugins"`    // identities of plugins and built-in algorithms, by trial.Cell.Code
@@ -36,9 +37,10 @@ type Submission struct {
 
 const submissionFormat = 1
 
-// ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission: the resolved
-// sweep with its seed, and the digests of plugins and data. The same content is the same sweep,
-// whoever submits it and when.
+// ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission, which is the resolved
+// sweep with its seed, and the digests of plugins and data; with the name of its owner, if it has one. The same
+// content of the same owner is the same sweep, from wherever it is submitted and when. That of two owners is two:
+// who came second would else be let in to what the first has found, for digests that he can have heard of.
 func (s *Submission) ID() string {
 	raw, err := json.Marshal(struct {
 		Format   int
@@ -51,7 +53,7 @@ func (s *Submission) ID() string {
 		panic(err) // the fields are ours
 	}
 	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])[:12]
+	return bus.IDOf(hex.EncodeToString(sum[:])[:12], s.Owner)
 }
 
 // digests returns the distinct values of a map, ascending.

@@ -155,9 +155,11 @@ func (c *Conn) options() []nats.Option {
 // complain logs what the server, or the client, has to complain of, once where it is said again and
 // again.
 func (c *Conn) complain(err error) {
-	if c.who.Role == Submitter && refusesPrivate(err) { // without an answer to the request: it would be made for ever
-		go c.fail(c.misfit("access refused by the NATS server", err, "its configuration is that of an earlier version: "+
-			"`shatter cluster renew submitter` writes the new one; give it to the servers and reload them"))
+	// What this version asks for as a submitter, the configuration that it writes allows. There is no answer to
+	// the request, which would be made for ever.
+	if c.who.Role == Submitter && errors.Is(err, nats.ErrPermissionViolation) {
+		go c.fail(c.misfit("access refused by the NATS server", err, fmt.Sprintf("its configuration is that of an earlier "+
+			"version: `shatter cluster renew %s` writes the new one; give it to the servers and reload them", c.who.Name)))
 		return
 	}
 	text := err.Error()

@@ -148,12 +148,6 @@ func (c *Conn) Holder() Credential {
 // repair what is in them.
 func (c *Conn) limited() bool { return c.who.Role == Worker || c.who.Role == Submitter }
 
-// refusesPrivate reports whether the server has refused to take or to give private content, which it does
-// for submitters whose cluster was set up before there was any.
-func refusesPrivate(err error) bool {
-	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), privateSubject)
-}
-
 // confirm returns an error if the server has refused one of the subscriptions made before. It says
 // so in a message of its own, after which nothing would ever arrive.
 func (c *Conn) confirm(subject string) error {

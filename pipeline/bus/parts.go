@@ -92,6 +92,14 @@ func sumOf(part []byte) []byte {
 // parts returns the number of parts.
 func (m manifest) parts() int64 { return (m.Size + m.Part - 1) / m.Part }
 
+// numbers lists the parts.
+func (m manifest) numbers() (list []int64) {
+	for i := range m.parts() {
+		list = append(list, i)
+	}
+	return list
+}
+
 // length returns the number of bytes of part i.
 func (m manifest) length(i int64) int64 { return min(m.Part, m.Size-i*m.Part) }
 
@@ -105,7 +113,7 @@ func (c *Conn) put(ctx context.Context, digest string, h holding, damaged []int6
 	if err := c.filesReady(ctx); err != nil {
 		return err
 	}
-	m, at, err := c.manifest(ctx, digest)
+	m, at, err := c.manifestToPut(ctx, digest)
 	if slices.Contains(damaged, wrongManifest) {
 		err = errDamaged
 	}
@@ -119,8 +127,9 @@ func (c *Conn) put(ctx context.Context, digest string, h holding, damaged []int6
 		if m, err = h.describe(digestOf(digest)); err != nil {
 			return err
 		}
-		if m.parts() == 1 { // to look for it first, and once it is stored, takes longer
-			err = c.sendParts(ctx, digest, h, m, []int64{0})
+		if m.parts() == 1 || c.who.Role == Submitter && m.parts() <= batch {
+			// To look for one first, and once it is stored, takes longer. A submitter cannot see which are damaged.
+			err = c.sendParts(ctx, digest, h, m, m.numbers())
 		} else {
 			err = c.putParts(ctx, digest, h, m, damaged)
 		}
@@ -133,6 +142,15 @@ func (c *Conn) put(ctx context.Context, digest string, h holding, damaged []int6
 		return err
 	}
 	return c.storeFile(ctx, subjectOf(digest), data)
+}
+
+// manifestToPut returns the manifest of a content that is about to be put, as manifest does. A submitter may
+// not read it: others may have put the content before.
+func (c *Conn) manifestToPut(ctx context.Context, digest string) (m manifest, at time.Time, err error) {
+	if c.who.Role == Submitter {
+		return m, at, ErrNotStored
+	}
+	return c.manifest(ctx, digest)
 }
 
 // putParts puts the listed parts and all that the server lacks, in random order, so that several
@@ -208,6 +226,9 @@ func (c *Conn) sendPart(ctx context.Context, digest string, r io.ReaderAt, m man
 
 // missing returns the parts that are not on the server.
 func (c *Conn) missing(ctx context.Context, digest string, m manifest) (list []int64, err error) {
+	if c.who.Role == Submitter {
+		return c.missingEach(ctx, digest, m)
+	}
 	there, err := c.subjects(ctx, subjectOf(digest)+".*")
 	if err != nil {
 		return nil, err
@@ -218,6 +239,32 @@ func (c *Conn) missing(ctx context.Context, digest string, m manifest) (list []i
 		}
 	}
 	return list, nil
+}
+
+// missingEach does the work of missing for a submitter, who may not list what the server has.
+func (c *Conn) missingEach(ctx context.Context, digest string, m manifest) (list []int64, err error) {
+	there, errs := make([]bool, m.parts()), make([]error, m.parts())
+	var asking sync.WaitGroup
+	free := make(chan struct{}, inFlight)
+	for i := range m.parts() {
+		free <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-free }()
+			subject := partSubject(digest, i)
+			errs[i] = c.retry(ctx, "look for "+subject, func(ctx context.Context) error {
+				last, err := c.lastOf(ctx, subject)
+				there[i] = last > 0
+				return err
+			})
+		})
+	}
+	asking.Wait()
+	for i, has := range there {
+		if !has {
+			list = append(list, int64(i))
+		}
+	}
+	return list, errors.Join(errs...)
 }
 
 // manifest asks for a content's manifest, and when it was stored. The error has ErrNotStored or
@@ -331,10 +378,10 @@ func (c *Conn) onFiles(ctx context.Context, what string, do func(context.Context
 	})
 }
 
-// filesReady makes the stream of files if this party has not found it yet. A worker, whose credentials
-// do not let it look, takes it to be there.
+// filesReady makes the stream of files if this party has not found it yet. Those whose credentials do not
+// let them look take it to be there.
 func (c *Conn) filesReady(ctx context.Context) error {
-	if c.who.Role == Worker {
+	if c.limited() {
 		return nil
 	}
 	return c.onFiles(ctx, "make file store", func(context.Context, jetstream.Stream) error { return nil })

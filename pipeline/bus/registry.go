@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,9 +23,11 @@ import (
 //	X.lead    the lease of its leader; see Leadership
 //	X.ledger  what its leader has shipped
 //	X.end     how it ended
+//
+// and one with the id X-ann, which belongs to ann, has by.ann.X in place of X; by.ann.list lists hers.
 const registryBucket = "shatter-sweeps"
 
-// Keys of a sweep in the registry, after its id.
+// Keys of a sweep in the registry, after its place.
 const (
 	wishKey   = ".wish"
 	leadKey   = ".lead"
@@ -37,9 +39,11 @@ const (
 // caller's, but for leases. Its methods may be called concurrently. They wait for a connection for
 // as long as their context allows.
 type Registry struct {
-	c    *Conn
-	kv   jetstream.KeyValue
-	anew time.Duration // watchAnew, but in tests
+	c  *Conn
+	kv jetstream.KeyValue // nil: this party submits sweeps, and may not know of those of others
+
+	anew time.Duration                                        // watchAnew, but in tests
+	read func(ctx context.Context, key string) (value, error) // get, but in tests
 }
 
 // Entry is what the registry holds of one sweep. Values that nobody has written are nil.
@@ -82,7 +86,14 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 // openRegistry does the work of Registry, but for the streams.
 func (c *Conn) openRegistry(ctx context.Context) (*Registry, error) {
 	r := &Registry{c: c, anew: watchAnew}
+	r.read = r.get
 	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
+		if owner := c.Owner(); owner != "" {
+			if _, err = r.get(ctx, placeOf(owner)+listName); streamGone(err) {
+				return c.unprepared()
+			}
+			return err
+		}
 		r.kv, err = c.bucket(ctx)
 		return err
 	})
@@ -164,10 +175,10 @@ func (c *Conn) prepare(ctx context.Context) error {
 		return err
 	}
 	config := s.CachedInfo().Config
-	if !config.AllowRollup && config.Replicas == c.replicasAs(config.Replicas) {
+	if !config.AllowRollup && config.AllowDirect && config.Replicas == c.replicasAs(config.Replicas) {
 		return nil
 	}
-	config.AllowRollup, config.Replicas = false, c.replicasAs(config.Replicas)
+	config.AllowRollup, config.AllowDirect, config.Replicas = false, true, c.replicasAs(config.Replicas)
 	if _, err = c.js.UpdateStream(ctx, config); tooFewServers(err) {
 		return c.tooManyReplicas(err)
 	}
@@ -196,11 +207,13 @@ func (c *Conn) Silent(after time.Duration, err error) error {
 // is not, nothing changes.
 func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (added bool, err error) {
 	if !isID(id) {
-		return false, fmt.Errorf("submit sweep %q: its id has to be 1 to 64 letters, digits, '-' and '_'", id)
+		return false, fmt.Errorf("submit sweep %q: its id has to be 1 to 64 letters, digits and '_'", id)
 	}
 	err = r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
-		_, err := r.kv.Create(ctx, id, submission)
-		return err
+		if err := r.enlist(ctx, id); err != nil {
+			return err
+		}
+		return r.create(ctx, place(id), submission)
 	})
 	if conflict(err) {
 		return false, nil
@@ -211,24 +224,82 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 // Replace stores what was submitted under an id in place of something else that somebody has put there.
 func (r *Registry) Replace(ctx context.Context, id string, submission []byte) error {
 	return r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
-		_, err := r.kv.Put(ctx, id, submission)
+		if err := r.enlist(ctx, id); err != nil {
+			return err
+		}
+		_, err := r.c.js.Publish(ctx, registrySubject+place(id), submission)
 		return err
 	})
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// A value is what the registry holds under a key.
+type value struct {
+	key      string
+	data     []byte // nil: none is there, or no longer
+	revision uint64 // 0: none ever was
+	at       time.Time
+}
 
-// isID reports whether an id can be that of a sweep: it becomes part of subjects, keys and paths. Whoever
-// may submit can write others into the registry, which count for nothing.
-func isID(id string) bool { return idPattern.MatchString(id) }
+// get reads a value, from any server that has it.
+func (r *Registry) get(ctx context.Context, key string) (v value, err error) {
+	v.key = key
+	m, err := r.c.nc.RequestWithContext(ctx, directGet+registryStream+"."+registrySubject+key, nil)
+	if err != nil {
+		return v, err
+	}
+	if code := status(m); code == "404" {
+		return v, nil
+	} else if code != "" {
+		return v, fmt.Errorf("%w (status %s)", nats.ErrNoResponders, code)
+	}
+	if v.revision, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+		return v, fmt.Errorf("read %q of the registry: %w", key, err)
+	}
+	if v.at, err = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer)); err != nil {
+		return v, fmt.Errorf("read %q of the registry: %w", key, err)
+	}
+	if m.Header.Get(markHeader) == "" {
+		v.data = append([]byte{}, m.Data...)
+	}
+	return v, nil
+}
+
+// put stores a value while the key has a revision, and returns the new one.
+func (r *Registry) put(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
+	m := &nats.Msg{Subject: registrySubject + key, Data: data}
+	ack, err := r.c.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// create stores a value where none is.
+func (r *Registry) create(ctx context.Context, key string, data []byte) error {
+	_, taken := r.put(ctx, key, data, 0)
+	if !conflict(taken) {
+		return taken
+	}
+	v, err := r.get(ctx, key)
+	if err == nil && v.data == nil && v.revision > 0 { // the mark of one that was removed
+		_, err = r.put(ctx, key, data, v.revision)
+		return err
+	}
+	return taken
+}
 
 // IDError reports that an id, or the beginning of one, does not name one sweep.
 type IDError struct {
 	ID    string
+	Owner string   // who asks, and hears of his own sweeps alone; "": of all
 	Known []string // ids that it could stand for; none: there is no such sweep
 }
 
 func (e *IDError) Error() string {
+	if len(e.Known) == 0 && e.Owner != "" {
+		return fmt.Sprintf("no sweep %q that %s has submitted to this server; `shatter sweeps` lists what there is",
+			e.ID, e.Owner)
+	}
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("no sweep %q on this server; `shatter sweeps` lists what there is", e.ID)
 	}
@@ -243,7 +314,7 @@ const behind = 3 * time.Second
 // where that is not one sweep. It waits a little for one that is listed and cannot be read: the server
 // that was asked has not heard of it yet.
 func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
-	if isID(prefix) {
+	if owner := r.c.Owner(); isID(prefix) && (owner == "" || owner == OwnerOf(prefix)) {
 		if e, err := r.entry(ctx, prefix); err != nil || e.Submission != nil {
 			return e, err
 		}
@@ -269,7 +340,7 @@ func (r *Registry) findListed(ctx context.Context, prefix string) (found *Entry,
 	if err != nil {
 		return nil, false, err
 	}
-	failed := &IDError{ID: prefix}
+	failed := &IDError{ID: prefix, Owner: r.c.Owner()}
 	for _, id := range all {
 		if prefix == "" || !strings.HasPrefix(id, prefix) {
 			continue
@@ -297,17 +368,8 @@ func (r *Registry) findListed(ctx context.Context, prefix string) (found *Entry,
 // removed reports whether a sweep was forgotten: its mark is there.
 func (r *Registry) removed(ctx context.Context, id string) (removed bool, err error) {
 	err = r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
-		s, err := r.c.js.Stream(ctx, registryStream)
-		if err != nil {
-			return err
-		}
-		m, err := s.GetLastMsgForSubject(ctx, registrySubject+id)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil
-		}
-		if err == nil {
-			removed = m.Header.Get(markHeader) != ""
-		}
+		v, err := r.get(ctx, place(id))
+		removed = v.data == nil && v.revision > 0
 		return err
 	})
 	return removed, err
@@ -338,18 +400,24 @@ func (r *Registry) List(ctx context.Context) ([]*Entry, error) {
 // ids returns the ids of all sweeps, ascending, and of some that are forgotten.
 func (r *Registry) ids(ctx context.Context) (all []string, err error) {
 	err = r.reach(ctx, "list sweeps", func(ctx context.Context) error {
+		if owner := r.c.Owner(); owner != "" {
+			all, err = r.listed(ctx, owner)
+			return err
+		}
 		s, err := r.c.js.Stream(ctx, registryStream)
 		if err != nil {
 			return err
 		}
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(registrySubject+"*"))
-		if err != nil {
-			return err
-		}
 		all = all[:0]
-		for subject := range info.State.Subjects {
-			if id := strings.TrimPrefix(subject, registrySubject); isID(id) {
-				all = append(all, id)
+		for _, places := range []string{"*", owned + "*.*"} {
+			info, err := s.Info(ctx, jetstream.WithSubjectFilter(registrySubject+places))
+			if err != nil {
+				return err
+			}
+			for subject := range info.State.Subjects {
+				if id, _ := sweepAt(strings.TrimPrefix(subject, registrySubject)); isID(id) {
+					all = append(all, id)
+				}
 			}
 		}
 		slices.Sort(all)
@@ -363,11 +431,11 @@ func (r *Registry) entry(ctx context.Context, id string) (*Entry, error) {
 	found := entries{id: {ID: id}}
 	err := r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
 		for _, key := range []string{"", wishKey, leadKey, ledgerKey, endKey} {
-			x, err := r.kv.Get(ctx, id+key)
+			v, err := r.read(ctx, place(id)+key)
 			if err == nil {
-				_, err = found.take(x)
+				_, err = found.take(v)
 			}
-			if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+			if err != nil {
 				return err
 			}
 		}
@@ -424,8 +492,8 @@ func (r *Registry) watch(ctx context.Context, see func(*Entry) error) error {
 				}
 				continue
 			}
-			e, err := found.take(x)
-			if err == nil && complete && (e.Submission != nil || x.Key() == e.ID) {
+			e, err := found.take(valueOf(x))
+			if err == nil && complete && (e.Submission != nil || x.Key() == place(e.ID)) {
 				copied := *e
 				err = see(&copied)
 			}
@@ -444,11 +512,8 @@ func (r *Registry) watch(ctx context.Context, see func(*Entry) error) error {
 type entries map[string]*Entry
 
 // take takes in the value of one key, and returns the entry to which it belongs.
-func (all entries) take(x jetstream.KeyValueEntry) (*Entry, error) {
-	id, key := x.Key(), ""
-	if dot := strings.IndexByte(id, '.'); dot >= 0 {
-		id, key = id[:dot], id[dot:]
-	}
+func (all entries) take(v value) (*Entry, error) {
+	id, key := sweepAt(v.key)
 	if !isID(id) {
 		return &Entry{ID: id}, nil
 	}
@@ -457,24 +522,20 @@ func (all entries) take(x jetstream.KeyValueEntry) (*Entry, error) {
 		e = &Entry{ID: id}
 		all[id] = e
 	}
-	value := x.Value()
-	if x.Operation() != jetstream.KeyValuePut {
-		value = nil
-	}
 	switch key {
 	case "":
-		e.Submission = value
+		e.Submission = v.data
 	case wishKey:
-		e.Wish = value
+		e.Wish = v.data
 	case ledgerKey:
-		e.Ledger = value
+		e.Ledger = v.data
 	case endKey:
-		e.End = value
+		e.End = v.data
 	case leadKey:
-		if e.Leader = nil; value == nil {
+		if e.Leader = nil; v.data == nil {
 			break
 		}
-		l, err := readLeader(x)
+		l, err := readLeader(v)
 		if err != nil {
 			return nil, err
 		}
@@ -493,12 +554,21 @@ func (all entries) submitted() (list []*Entry) {
 	return list
 }
 
-func readLeader(x jetstream.KeyValueEntry) (*Leader, error) {
-	l, err := decodeLeader(x.Value())
-	if err != nil {
-		return nil, fmt.Errorf("read %q of bucket %q: %.100q is no lease: %w", x.Key(), registryBucket, x.Value(), err)
+// valueOf returns the value of an entry of the bucket.
+func valueOf(x jetstream.KeyValueEntry) value {
+	v := value{key: x.Key(), revision: x.Revision(), at: x.Created()}
+	if x.Operation() == jetstream.KeyValuePut {
+		v.data = x.Value()
 	}
-	l.Revision, l.Renewed = x.Revision(), x.Created()
+	return v
+}
+
+func readLeader(v value) (*Leader, error) {
+	l, err := decodeLeader(v.data)
+	if err != nil {
+		return nil, fmt.Errorf("read %q of bucket %q: %.100q is no lease: %w", v.key, registryBucket, v.data, err)
+	}
+	l.Revision, l.Renewed = v.revision, v.at
 	if l.Epoch == 0 {
 		l.Epoch = l.Revision
 	}
@@ -522,24 +592,15 @@ func decodeLeader(value []byte) (*Leader, error) {
 func (r *Registry) Change(ctx context.Context, id string, change func(wish []byte) ([]byte, error)) error {
 	return r.reach(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
 		for {
-			var wish []byte
-			var revision uint64
-			found, err := r.kv.Get(ctx, id+wishKey)
-			switch {
-			case err == nil:
-				wish, revision = found.Value(), found.Revision()
-			case !errors.Is(err, jetstream.ErrKeyNotFound):
+			found, err := r.get(ctx, place(id)+wishKey)
+			if err != nil {
 				return err
 			}
-			if wish, err = change(wish); err != nil {
+			wish, err := change(found.data)
+			if err != nil {
 				return err
 			}
-			if revision == 0 {
-				_, err = r.kv.Create(ctx, id+wishKey, wish)
-			} else {
-				_, err = r.kv.Update(ctx, id+wishKey, wish, revision)
-			}
-			if !conflict(err) {
+			if _, err = r.put(ctx, place(id)+wishKey, wish, found.revision); !conflict(err) {
 				return err
 			}
 		}

@@ -452,19 +452,6 @@ func TestTooFewServers(t *testing.T) {
 	}
 }
 
-// slowly is a bucket of a server that has not heard yet of what the others have.
-type slowly struct {
-	jetstream.KeyValue
-	gets int // that it answers too early
-}
-
-func (s *slowly) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
-	if s.gets--; s.gets >= 0 {
-		return nil, jetstream.ErrKeyNotFound
-	}
-	return s.KeyValue.Get(ctx, key)
-}
-
 // A sweep that was just submitted is found, although the server that is asked has not heard of it yet.
 func TestFindBehind(t *testing.T) {
 	r := registry(t, embedded(t, Options{}))
@@ -473,7 +460,13 @@ func TestFindBehind(t *testing.T) {
 		t.Fatal(added, err)
 	}
 	for _, prefix := range []string{"ab12", "ab"} {
-		r.kv = &slowly{KeyValue: r.kv, gets: 20}
+		early := 20 // questions to a server that has not heard yet of what the others have
+		r.read = func(ctx context.Context, key string) (value, error) {
+			if early--; early >= 0 {
+				return value{key: key}, nil
+			}
+			return r.get(ctx, key)
+		}
 		if e := find(t, r, prefix); string(e.Submission) != "a sweep" {
 			t.Errorf("%s: found %+v", prefix, e)
 		}

@@ -27,27 +27,30 @@ const (
 	registrySubject = "$KV." + registryBucket + "."
 	accountInfo     = "$JS.API.INFO" // who imports it from another account is not given one of the same name
 	directGet       = "$JS.API.DIRECT.GET."
-	streamInfo      = "$JS.API.STREAM.INFO."
 )
 
-// GrantsOf returns what workers and submitters may do.
+// GrantsOf returns what workers and submitters may do. A submitter hears of nothing that belongs to others, and
+// lists and reads no content but what is private to him: whoever knows its digest can put any.
 func GrantsOf(r Role) Grants {
-	fetch := []string{accountInfo, directGet + fileStream + "." + fileSubject + ">", missingSubject + "*"}
+	const own = owned + ownName + "."
 	switch r {
 	case Worker:
 		return Grants{
-			Publish:   append(fetch, fleetSubject+ownName, backSubject+"*.*."+ownName+".*", resultSubject+"*.*."+ownName+".>"),
+			Publish: []string{
+				accountInfo, directGet + fileStream + "." + fileSubject + ">", missingSubject + "*",
+				fleetSubject + ownName, backSubject + "*.*." + ownName + ".*", resultSubject + "*.*." + ownName + ".>",
+			},
 			Subscribe: []string{jobSubject + ownName + ".>", dropSubject + ">", callSubject},
 			From:      Coordinator,
 		}
 	case Submitter:
 		return Grants{
-			Publish: append(fetch,
-				fileSubject+">", streamInfo+fileStream,
-				privateSubject+">", directGet+fileStream+"."+privateSubject+">", missingSubject+private+"*",
-				registrySubject+"*", registrySubject+"*"+wishKey,
-				directGet+registryStream+"."+registrySubject+">", streamInfo+registryStream,
-				askPrefix+"*"),
+			Publish: []string{
+				accountInfo, fileSubject + ">", privateSubject + own + ">",
+				directGet + fileStream + "." + privateSubject + own + ">", missingSubject + private + own + "*",
+				registrySubject + own + "*", registrySubject + own + "*" + wishKey,
+				directGet + registryStream + "." + registrySubject + own + ">", askPrefix + own + "*",
+			},
 			Subscribe: []string{fleetSubject + "*"},
 			From:      Worker,
 		}

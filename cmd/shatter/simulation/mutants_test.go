@@ -77,13 +77,13 @@ var mutants = []mutant{
 	{
 		"stores in the registry whoever leads", "pipeline/bus/leadership.go",
 		"			_, err := l.r.c.js.PublishMsg(",
-		"			if mutant(#) {\n				_, err := l.r.c.js.Publish(ctx, registrySubject+l.ID+key, value)\n				return err\n			}\n" +
+		"			if mutant(#) {\n				_, err := l.r.c.js.Publish(ctx, registrySubject+place(l.ID)+key, value)\n				return err\n			}\n" +
 			"			_, err := l.r.c.js.PublishMsg(",
 	},
 	{
 		"renews the lease of another leader", "pipeline/bus/leadership.go",
 		"		if conflict(err) {\n			rev",
-		"		if conflict(err) && l.Epoch > 0 && mutant(#) {\n			found, bad := l.r.kv.Get(ctx, l.ID+leadKey)\n" +
+		"		if conflict(err) && l.Epoch > 0 && mutant(#) {\n			found, bad := l.r.kv.Get(ctx, place(l.ID)+leadKey)\n" +
 			"			if err = bad; bad == nil {\n				revision = found.Revision()\n			}\n		} else if conflict(err) {\n			rev",
 	},
 	{

@@ -625,7 +625,7 @@ func (w *world) finished(ctx context.Context, c *bus.Conn, r *lead.Record, want 
 		w.violated("alarms: %v", s.Alarms)
 	}
 	dir := filepath.Join(w.dir, "fetched")
-	if err := lead.Fetch(ctx, c, dir, r.Shipment); err != nil {
+	if err := lead.Fetch(ctx, c, dir, r); err != nil {
 		w.violated("what was shipped cannot be fetched: %v", err)
 		return
 	}

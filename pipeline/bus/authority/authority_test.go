@@ -9,15 +9,18 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/bus/bustest"
@@ -165,25 +168,27 @@ func TestRoles(t *testing.T) {
 	file := bytes.Repeat([]byte("data"), 1<<18)
 	digest, err := submitter.PutBytes(soon(t), file)
 	must(t, err)
-	added, err := wishes.Submit(soon(t), "ab12", []byte("sweep"))
-	if err != nil || !added {
-		t.Fatal(added, err)
+	const own = "ab12-submitter"
+	for _, first := range []bool{true, false} {
+		if added, err := wishes.Submit(soon(t), own, []byte("sweep")); err != nil || added != first {
+			t.Fatal(added, err)
+		}
 	}
-	must(t, wishes.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("run"), nil }))
-	must(t, wishes.Change(soon(t), "ab12", func(old []byte) ([]byte, error) { return append(old, '!'), nil }))
-	l, err := registry.Lead(soon(t), "ab12", "c", time.Minute, nil)
+	must(t, wishes.Change(soon(t), own, func([]byte) ([]byte, error) { return []byte("run"), nil }))
+	must(t, wishes.Change(soon(t), own, func(old []byte) ([]byte, error) { return append(old, '!'), nil }))
+	l, err := registry.Lead(soon(t), own, "c", time.Minute, nil)
 	must(t, err)
 	must(t, l.Ship(soon(t), []byte("segments")))
 	all, err := wishes.List(soon(t))
 	if err != nil || len(all) != 1 || string(all[0].Wish) != "run!" || string(all[0].Ledger) != "segments" {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	stop, err := coordinator.Answer("ab12", func(q []byte) []byte { return append(q, '!') })
+	stop, err := coordinator.Answer(own, func(q []byte) []byte { return append(q, '!') })
 	must(t, err)
 	defer stop()
 	_, err = registry.Find(soon(t), "ab12") // a round trip
 	must(t, err)
-	answer, err := submitter.Ask(soon(t), "ab12", []byte("how"))
+	answer, err := submitter.Ask(soon(t), own, []byte("how"))
 	if err != nil || string(answer) != "how!" {
 		t.Errorf("answer %q, %v", answer, err)
 	}
@@ -226,9 +231,9 @@ func TestRoles(t *testing.T) {
 	}
 	must(t, q.Drop(job.Lead, job.ID))
 	receive(t, in.Drops)
-	secret, err := coordinator.PutPrivate(soon(t), []byte("secret"))
+	secret, err := coordinator.PutPrivate(soon(t), "submitter", []byte("secret"))
 	must(t, err)
-	if got, err := submitter.FetchPrivate(soon(t), secret); err != nil || string(got) != "secret" {
+	if got, err := submitter.FetchPrivate(soon(t), "submitter", secret); err != nil || string(got) != "secret" {
 		t.Errorf("fetched %q, %v", got, err)
 	}
 	for _, want := range []string{digest, held} {
@@ -273,7 +278,7 @@ func TestPrivateContent(t *testing.T) {
 	must(t, err)
 	_, err = coordinator.PutBytes(soon(t), []byte("data"))
 	must(t, err)
-	_, err = coordinator.PutPrivate(soon(t), []byte("secret"))
+	_, err = coordinator.PutPrivate(soon(t), "", []byte("secret"))
 	must(t, err)
 	nc, denied := thief(t, c, s, "evil")
 	for _, subject := range []string{
@@ -493,64 +498,145 @@ func until(t *testing.T, heard *nats.Subscription, subject string, never ...stri
 	}
 }
 
-// forbiddenToSubmitters are acts of the holder of a submitter's credentials.
+// forbiddenToSubmitters are acts of the holder of a submitter's credentials, whose name is evil. The sweep s is ann's,
+// and u is one that a coordinator has submitted.
 var forbiddenToSubmitters = []act{
 	{name: "see jobs", subscribe: "shatter.job.>"},
 	{name: "see results", subscribe: "shatter.result.>"},
 	{name: "see what is handed back", subscribe: "shatter.back.>"},
 	{name: "see everything", subscribe: ">"},
 	{name: "see the registry change", subscribe: "$KV.>"},
+	{name: "see another's sweeps change", subscribe: "$KV.shatter-sweeps.by.ann.>"},
 	{name: "see content come", subscribe: "shatter.private.>"},
 	{name: "see a coordinator's inbox", subscribe: "_INBOX_coordinator.>"},
 	{name: "see a worker's inbox", subscribe: "_INBOX_good.>"},
+	{name: "see another submitter's inbox", subscribe: "_INBOX_ann.>"},
 	{name: "see the server's events", subscribe: "$SYS.>"},
-	{name: "answer for a leader", subscribe: "shatter.ask.*"},
+	{name: "hear what others ask a leader", subscribe: "shatter.ask.>"},
+	{name: "answer for a leader", subscribe: "shatter.ask.by.ann.*"},
 	{name: "answer for those who have files", subscribe: "shatter.missing.*"},
-	{name: "send a job", publish: "shatter.job.good.s.1.j"},
-	{name: "drop jobs", publish: "shatter.drop.s.1"},
+	{name: "send a job", publish: "shatter.job.good.s-ann.1.j"},
+	{name: "drop jobs", publish: "shatter.drop.s-ann.1"},
 	{name: "call workers", publish: "shatter.call"},
 	{name: "announce a worker", publish: "shatter.fleet.good"},
-	{name: "hand back a job", publish: "shatter.back.s.1.good.j"},
-	{name: "forge a result", publish: "shatter.result.s.1.good.j.0.1"},
-	{name: "take a lease", publish: "$KV.shatter-sweeps.s.lead", data: "{}"},
-	{name: "replace a ledger", publish: "$KV.shatter-sweeps.s.ledger", data: "{}"},
-	{name: "end a sweep", publish: "$KV.shatter-sweeps.s.end", data: "{}"},
+	{name: "hand back a job", publish: "shatter.back.s-ann.1.good.j"},
+	{name: "forge a result", publish: "shatter.result.s-ann.1.good.j.0.1"},
+	{name: "take a lease", publish: "$KV.shatter-sweeps.by.ann.s.lead", data: "{}"},
+	{name: "take the lease of its own sweep", publish: "$KV.shatter-sweeps.by.evil.t.lead", data: "{}"},
+	{name: "replace a ledger", publish: "$KV.shatter-sweeps.by.ann.s.ledger", data: "{}"},
+	{name: "replace the ledger of its own sweep", publish: "$KV.shatter-sweeps.by.evil.t.ledger", data: "{}"},
+	{name: "end a sweep", publish: "$KV.shatter-sweeps.by.ann.s.end", data: "{}"},
 	{name: "read a result", publish: "$JS.API.STREAM.MSG.GET.shatter-results", data: `{"seq":1}`},
 	{name: "read a result directly", publish: "$JS.API.DIRECT.GET.shatter-results.shatter.result.>"},
 	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},
-	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-1"},
-	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-1"},
-	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-1.1.1.1.1.0", data: "+ACK"},
+	{name: "watch its own sweeps, at any subject",
+		publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x.$KV.shatter-sweeps.by.evil.>"},
+	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-ann-1"},
+	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-ann-1"},
+	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-ann-1.1.1.1.1.0", data: "+ACK"},
 	{name: "make a stream", publish: "$JS.API.STREAM.CREATE.x", data: `{"name":"x","subjects":["x"]}`},
 	{name: "change a stream", publish: "$JS.API.STREAM.UPDATE.KV_shatter-sweeps", data: `{"name":"KV_shatter-sweeps"}`},
 	{name: "remove the registry", publish: "$JS.API.STREAM.DELETE.KV_shatter-sweeps"},
-	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps"},
+	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps",
+		data: `{"filter":"$KV.shatter-sweeps.by.ann.>"}`},
 	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
 	{name: "remove a file", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
-	{name: "have an answer take a lease", publish: "$KV.shatter-sweeps.t.wish", reply: "$KV.shatter-sweeps.s.lead"},
-	{name: "have an answer be a result", publish: "$KV.shatter-sweeps.t.wish", reply: "shatter.result.s.1.good.j.0.1"},
-	{name: "have a file be a job", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc",
-		reply: "shatter.job.good.s.1.j"},
+
+	// What belongs to another submitter.
+	{name: "pause another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"pause"}`},
+	{name: "cancel another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"cancel"}`},
+	{name: "forget another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"forget"}`},
+	{name: "hurry another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"run","priority":9}`},
+	{name: "spend more on another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish",
+		data: `{"do":"run","budget":{"Trials":9}}`},
+	{name: "replace what another has submitted", publish: "$KV.shatter-sweeps.by.ann.s", data: "{}"},
+	{name: "submit under another's name", publish: "$KV.shatter-sweeps.by.ann.t", data: "{}"},
+	{name: "submit under any name", publish: "$KV.shatter-sweeps.by.*.t", data: "{}"},
+	{name: "submit for nobody", publish: "$KV.shatter-sweeps.t", data: "{}"},
+	{name: "change the list of another's sweeps", publish: "$KV.shatter-sweeps.by.ann.list", data: "{}"},
+	{name: "cancel a coordinator's sweep", publish: "$KV.shatter-sweeps.u.wish", data: `{"do":"cancel"}`},
+	{name: "replace a coordinator's sweep", publish: "$KV.shatter-sweeps.u", data: "{}"},
+	{name: "read another's sweep", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s"},
+	{name: "read another's wish", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.wish"},
+	{name: "read who leads another's sweep", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.lead"},
+	{name: "read what another's sweep has found", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.ledger"},
+	{name: "read how another's sweep has ended", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.end"},
+	{name: "read the list of another's sweeps", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.list"},
+	{name: "read anybody's sweep", publish: getSweeps + ".$KV.shatter-sweeps.by.*.*"},
+	{name: "read any value of a sweep", publish: getSweeps + ".$KV.shatter-sweeps.>"},
+	{name: "read any value", publish: getSweeps + ".>"},
+	{name: "read a coordinator's sweep", publish: getSweeps + ".$KV.shatter-sweeps.u"},
+	{name: "read a value that the request names", publish: getSweeps,
+		data: `{"last_by_subj":"$KV.shatter-sweeps.by.ann.s"}`},
+	{name: "read all values", publish: getSweeps, data: `{"multi_last":["$KV.shatter-sweeps.>"]}`},
+	{name: "read a value from its stream", publish: "$JS.API.STREAM.MSG.GET.KV_shatter-sweeps", data: `{"seq":1}`},
+	{name: "list all sweeps", publish: "$JS.API.STREAM.INFO.KV_shatter-sweeps", data: `{"subjects_filter":">"}`},
+	{name: "list streams", publish: "$JS.API.STREAM.LIST"},
+	{name: "ask the leader of another's sweep", publish: "shatter.ask.by.ann.s"},
+	{name: "ask the leader of a coordinator's sweep", publish: "shatter.ask.u"},
+	{name: "have another's sweep shipped", publish: "shatter.ask.by.ann.s", data: `{"ship":true}`},
+	{name: "read another's results", publish: getFiles + ".shatter.private.by.ann.abc.0"},
+	{name: "read the manifest of another's results", publish: getFiles + ".shatter.private.by.ann.abc"},
+	{name: "read anybody's results", publish: getFiles + ".shatter.private.by.*.*.*"},
+	{name: "read any private content", publish: getFiles + ".shatter.private.>"},
+	{name: "read a coordinator's private content", publish: getFiles + ".shatter.private.abc.0"},
+	{name: "read a data file", publish: getFiles + ".shatter.file.abc.0"},
+	{name: "read any data file", publish: getFiles + ".shatter.file.*.*"},
+	{name: "read the manifest of a data file", publish: getFiles + ".shatter.file.abc"},
+	{name: "read any content", publish: getFiles + ".>"},
+	{name: "read content that the request names", publish: getFiles,
+		data: `{"last_by_subj":"shatter.private.by.ann.abc.0"}`},
+	{name: "list content", publish: "$JS.API.STREAM.INFO.shatter-files", data: `{"subjects_filter":">"}`},
+	{name: "replace another's results", publish: "shatter.private.by.ann.abc.0", data: "bad"},
+	{name: "replace a coordinator's private content", publish: "shatter.private.abc.0", data: "bad"},
+	{name: "have another's results put again", publish: "shatter.missing.private.by.ann.abc"},
+	{name: "write into another's inbox", publish: "_INBOX_ann.x.y", data: "bad"},
+
+	// The server answers to any subject. The answer stays in the account of the one who asks.
+	{name: "have an answer take a lease", publish: "$KV.shatter-sweeps.by.evil.t.wish",
+		reply: "$KV.shatter-sweeps.by.ann.s.lead"},
+	{name: "have an answer change another's wish", publish: "$KV.shatter-sweeps.by.evil.t.wish",
+		reply: "$KV.shatter-sweeps.by.ann.s.wish"},
+	{name: "have an answer be a result", publish: "$KV.shatter-sweeps.by.evil.t.wish",
+		reply: "shatter.result.s-ann.1.good.j.0.1"},
+	{name: "have a file be a job", publish: getFiles + ".shatter.private.by.evil.abc",
+		reply: "shatter.job.good.s-ann.1.j"},
+	{name: "have a file be another's", publish: getFiles + ".shatter.private.by.evil.abc",
+		reply: "shatter.private.by.ann.abc.0"},
 }
 
-// What a stolen submitter's credentials are not good for. Nor do headers make a message of his remove those
-// of others.
+const (
+	getSweeps = "$JS.API.DIRECT.GET.KV_shatter-sweeps"
+	getFiles  = "$JS.API.DIRECT.GET.shatter-files"
+)
+
+// What a stolen submitter's credentials are not good for, beside a sweep of another submitter that has run. Nor
+// do headers make a message of the thief's remove those of others, or a request for what is his bring what
+// is not.
 func TestStolenSubmitter(t *testing.T) {
 	c := create(t)
 	_, err := c.Issue("good", bus.Worker, time.Hour)
 	must(t, err)
+	for _, name := range []string{"ann", "evil"} {
+		_, err := c.Issue(name, bus.Submitter, time.Hour)
+		must(t, err)
+	}
 	s := serve(t, c)
 	x := newScene(t, c, s)
-	_, err = x.js.Publish(soon(t), "shatter.file.abc", []byte("abc"))
-	must(t, err)
-	_, err = x.js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}"))
-	must(t, err)
-	nc, denied := thief(t, c, s, "submitter")
-	x.try(t, nc, denied, forbiddenToSubmitters)
-	_, err = x.js.Publish(soon(t), "$KV.shatter-sweeps.t.wish", []byte("{}")) // which it may change, and did
-	must(t, err)
+	led := runOwned(t, c, s)
+	for _, subject := range []string{
+		"shatter.file.abc", "shatter.file.abc.0", "shatter.private.by.ann.abc", "shatter.private.by.ann.abc.0",
+		"shatter.private.abc.0", "shatter.private.by.evil.abc", "$KV.shatter-sweeps.u", "$KV.shatter-sweeps.by.evil.t.wish",
+	} {
+		_, err = x.js.Publish(soon(t), subject, []byte("secret"))
+		must(t, err)
+	}
+	nc, denied := thief(t, c, s, "evil")
 	before := everything(t, x.js)
-	for _, subject := range []string{"$KV.shatter-sweeps.t.wish", "shatter.file.abc", "shatter.private.abc"} {
+	x.try(t, nc, denied, forbiddenToSubmitters)
+	for _, subject := range []string{
+		"$KV.shatter-sweeps.by.evil.t.wish", "shatter.file.abc", "shatter.private.by.evil.abc",
+	} {
 		for _, roll := range []string{"sub", "all"} {
 			m := nats.NewMsg(subject)
 			m.Header.Set(jetstream.MsgRollup, roll)
@@ -560,7 +646,202 @@ func TestStolenSubmitter(t *testing.T) {
 			}
 		}
 	}
+	for _, body := range []string{
+		`{"last_by_subj":"$KV.shatter-sweeps.by.ann.s"}`, `{"next_by_subj":"$KV.shatter-sweeps.by.ann.s"}`, `{"seq":1}`,
+		`{"multi_last":["$KV.shatter-sweeps.by.ann.s"]}`, `{"seq":1,"batch":100}`,
+	} {
+		answer, err := nc.Request(getSweeps+".$KV.shatter-sweeps.by.evil.>", []byte(body), time.Minute)
+		if err != nil || answer.Header.Get("Status") != "408" || len(answer.Data) > 0 {
+			t.Errorf("%s: %v, %v %s", body, err, answer.Header, answer.Data)
+		}
+	}
 	x.unharmed(t, before, denied)
+	if err := context.Cause(led.Context()); err != nil {
+		t.Errorf("its leader leads it no more: %v", err)
+	}
+}
+
+// runOwned has ann submit the sweep s, and a coordinator lead it, who ships and answers. What has to be kept
+// secret of it has "secret" in it.
+func runOwned(t *testing.T, c *Cluster, s *server.Server) *bus.Leadership {
+	t.Helper()
+	ann, coordinator := dial(t, c, s, "ann"), dial(t, c, s, "coordinator")
+	own, err := ann.Registry(soon(t))
+	must(t, err)
+	_, err = own.Submit(soon(t), "s-ann", []byte("secret"))
+	must(t, err)
+	must(t, own.Change(soon(t), "s-ann", func([]byte) ([]byte, error) { return []byte("secret"), nil }))
+	_, err = ann.PutPrivate(soon(t), "ann", []byte("secret"))
+	must(t, err)
+	registry, err := coordinator.Registry(soon(t))
+	must(t, err)
+	led, err := registry.Lead(soon(t), "s-ann", "c", time.Hour, nil)
+	must(t, err)
+	must(t, led.Ship(soon(t), []byte("secret")))
+	must(t, led.Finish(soon(t), []byte("secret")))
+	stop, err := coordinator.Answer("s-ann", func([]byte) []byte { t.Error("asked"); return nil })
+	must(t, err)
+	t.Cleanup(stop)
+	return led
+}
+
+// A submitter finds his own sweeps alone, by any beginning of their ids, and a coordinator those of all; who is
+// denied something by the configuration of an earlier version is told so at once.
+func TestOwners(t *testing.T) {
+	c := create(t)
+	names := []string{"ann", "bob-ann", "bob"}
+	for _, name := range names {
+		_, err := c.Issue(name, bus.Submitter, time.Hour)
+		must(t, err)
+	}
+	s := serve(t, c)
+	all, err := dial(t, c, s, "coordinator").Registry(soon(t))
+	must(t, err)
+	_, err = all.Submit(soon(t), "ab12", []byte("nobody"))
+	must(t, err)
+	for _, name := range names {
+		own, err := dial(t, c, s, name).Registry(soon(t))
+		must(t, err)
+		for _, id := range []string{bus.IDOf("ab12", name), bus.IDOf("cd34", name)} {
+			added, err := own.Submit(soon(t), id, []byte(name))
+			if err != nil || !added {
+				t.Fatal(added, err)
+			}
+			must(t, own.Change(soon(t), id, func([]byte) ([]byte, error) { return []byte("run"), nil }))
+		}
+		list, err := own.List(soon(t))
+		if err != nil || len(list) != 2 || list[0].ID != "ab12-"+name || string(list[1].Submission) != name {
+			t.Errorf("%s sees %d sweeps: %v", name, len(list), err)
+		}
+		if e, err := own.Find(soon(t), "ab12"); err != nil || e.ID != "ab12-"+name || bus.OwnerOf(e.ID) != name {
+			t.Errorf("%s finds %+v, %v", name, e, err)
+		}
+		for _, id := range []string{"ab12-ann", "ab12-bob-ann", "ab12-bob", "ef"} {
+			_, err := own.Find(soon(t), id)
+			var unknown *bus.IDError
+			if known := id == "ab12-"+name; known != (err == nil) || !known && !errors.As(err, &unknown) {
+				// The beginning of another's id may be one's own.
+				if id != "ab12-bob" || name != "bob-ann" {
+					t.Errorf("%s looks for %s: %v", name, id, err)
+				}
+			}
+		}
+	}
+	list, err := all.List(soon(t))
+	if err != nil || len(list) != 1+2*len(names) {
+		t.Errorf("a coordinator sees %d sweeps: %v", len(list), err)
+	}
+	if _, err := all.Find(soon(t), "ab12-a"); err != nil {
+		t.Error(err)
+	}
+	_, err = all.Find(soon(t), "cd34")
+	if err == nil || !strings.Contains(err.Error(), "cd34-ann, cd34-bob, cd34-bob-ann") {
+		t.Errorf("a coordinator looks for what three have: %v", err)
+	}
+	forgotten, err := all.Forget(soon(t), "cd34-bob", func([]byte) bool { return true })
+	if err != nil || !forgotten {
+		t.Errorf("forgotten %v, %v", forgotten, err)
+	}
+	// Nor does a hyphen make a sweep of ann's one of bob-ann's.
+	_, err = as(t, c, s, "ann").Request("$KV.shatter-sweeps.by.ann.ab12-bob", []byte("forged"), time.Minute)
+	must(t, err)
+	seen, over := map[string]string{}, errors.New("seen")
+	err = all.Watch(soon(t), func(e *bus.Entry) error {
+		if seen[e.ID] = string(e.Submission); len(seen) == 2*len(names) {
+			return over
+		}
+		return nil
+	})
+	if !errors.Is(err, over) || seen["cd34-bob"] != "" || seen["ab12-bob-ann"] != "bob-ann" || seen["ab12"] != "nobody" {
+		t.Errorf("seen %v, %v", seen, err)
+	}
+	own, err := dial(t, c, s, "bob").Registry(soon(t))
+	must(t, err)
+	if list, err := own.List(soon(t)); err != nil || len(list) != 1 {
+		t.Errorf("bob sees %d sweeps after one was forgotten: %v", len(list), err)
+	}
+	if added, err := own.Submit(soon(t), "cd34-bob", []byte("again")); err != nil || !added {
+		t.Errorf("submitted again: %v, %v", added, err)
+	}
+}
+
+// Who knows the digest of a file can put something else in the place of its parts, which makes a worker wait.
+// Submitting it again mends that.
+func TestMended(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("w1", bus.Worker, 0)
+	must(t, err)
+	for _, name := range []string{"ann", "evil"} {
+		_, err := c.Issue(name, bus.Submitter, 0)
+		must(t, err)
+	}
+	s := serve(t, c)
+	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
+	must(t, err)
+	ann, worker, data := dial(t, c, s, "ann"), dial(t, c, s, "w1"), bytes.Repeat([]byte("data"), 1<<18)
+	digest, err := ann.PutBytes(soon(t), data)
+	must(t, err)
+	for _, part := range []string{"", ".1"} {
+		_, err := as(t, c, s, "evil").Request("shatter.file."+digest+part, []byte("{}"), time.Minute)
+		must(t, err)
+		if _, err := worker.FetchBytes(soon(t), digest); !errors.Is(err, bus.ErrNotStored) {
+			t.Errorf("part %q is damaged: %v", part, err)
+		}
+		_, err = ann.PutBytes(soon(t), data)
+		must(t, err)
+		if got, err := worker.FetchBytes(soon(t), digest); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("part %q was mended: %d bytes, %v", part, len(got), err)
+		}
+	}
+}
+
+// earlierGrants are those of submitters before they were kept apart.
+var earlierGrants = jwt.StringList{
+	"$JS.API.INFO", "$JS.API.DIRECT.GET.shatter-files.shatter.file.>", "shatter.missing.*", "shatter.file.>",
+	"$JS.API.STREAM.INFO.shatter-files", "shatter.private.>", "$JS.API.DIRECT.GET.shatter-files.shatter.private.>",
+	"shatter.missing.private.*", "$KV.shatter-sweeps.*", "$KV.shatter-sweeps.*.wish",
+	"$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.>", "$JS.API.STREAM.INFO.KV_shatter-sweeps", "shatter.ask.*",
+}
+
+// A server whose configuration is of the time before submitters were kept apart refuses them at once, with the
+// remedy, whatever they want.
+func TestEarlierConfiguration(t *testing.T) {
+	c := create(t)
+	claims, err := c.account(bus.Submitter)
+	must(t, err)
+	for _, scope := range claims.SigningKeys {
+		scope.(*jwt.UserScope).Template.Pub.Allow = earlierGrants
+	}
+	operator, err := nkeys.FromSeed([]byte(c.Operator))
+	must(t, err)
+	token, err := claims.Encode(operator)
+	must(t, err)
+	path := filepath.Join(c.ServerDir(c.Hosts[0]), confFile)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	text = regexp.MustCompile(claims.Subject+`: \S+`).ReplaceAll(text, []byte(claims.Subject+": "+token))
+	must(t, os.WriteFile(path, text, 0o600))
+	s := serve(t, c)
+	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
+	must(t, err)
+	for name, do := range map[string]func(*bus.Registry) error{
+		"list": func(r *bus.Registry) error { _, err := r.List(soon(t)); return err },
+		"find": func(r *bus.Registry) error { _, err := r.Find(soon(t), "ab12-submitter"); return err },
+		"submit": func(r *bus.Registry) error {
+			_, err := r.Submit(soon(t), "ab12-submitter", []byte("sweep"))
+			return err
+		},
+	} {
+		r, err := dial(t, c, s, "submitter").Registry(soon(t))
+		if err == nil {
+			err = do(r)
+		}
+		var refused *bus.ConnectError
+		const remedy = "`shatter cluster renew submitter` writes the new"
+		if !errors.As(err, &refused) || !strings.Contains(refused.Remedy, remedy) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // Keys that no submitter's command writes count for nothing, and keep nobody from the sweeps.
@@ -572,8 +853,8 @@ func TestOddKeys(t *testing.T) {
 	_, err = registry.Submit(soon(t), "s", []byte("sweep"))
 	must(t, err)
 	nc, _ := thief(t, c, s, "submitter")
-	for _, key := range []string{"\x1b[2J", "s/t", `s\t`, "\u202e", strings.Repeat("s", 65), "~"} {
-		_, err := nc.Request("$KV.shatter-sweeps."+key, []byte("sweep"), time.Minute)
+	for _, key := range []string{"\x1b[2J", "s/t", `s\t`, "\u202e", strings.Repeat("s", 65), "~", "list", "s-t"} {
+		_, err := nc.Request("$KV.shatter-sweeps.by.submitter."+key, []byte("sweep"), time.Minute)
 		must(t, err)
 	}
 	all, err := registry.List(soon(t))
