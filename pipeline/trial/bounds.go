@@ -74,9 +74,14 @@ func NewJudged(list []*pluginv1.Bound, why func(*pluginv1.Bound) string) Bounds 
 	if len(list) == 0 {
 		return Bounds{}
 	}
-	all, numbers, fails := packed{}, []float64(nil), make([]string, len(list))
+	count := len(list)
+	for _, b := range list {
+		count += len(b.GetWith())
+	}
+	all, numbers, fails := packed{}, make([]float64, 0, count), make([]string, len(list))
 	for i, b := range slices.Backward(list) { // and so are the numbers, until they are turned around
-		names := slices.Sorted(maps.Keys(b.GetWith()))
+		names := slices.AppendSeq(make([]string, 0, len(b.GetWith())), maps.Keys(b.GetWith()))
+		slices.Sort(names)
 		for _, name := range slices.Backward(names) {
 			numbers = append(numbers, b.GetWith()[name])
 		}
@@ -87,7 +92,7 @@ func NewJudged(list []*pluginv1.Bound, why func(*pluginv1.Bound) string) Bounds 
 		})
 	}
 	slices.Reverse(numbers)
-	all.fails, all.numbers = unique.Make(join(fails)), slices.Clone(numbers)
+	all.fails, all.numbers = unique.Make(join(fails)), numbers
 	return Bounds{&all}
 }
 
@@ -209,7 +214,7 @@ func (b Bounds) Equal(c Bounds) bool {
 
 // join joins texts, each after its length.
 func join(texts []string) string {
-	var b []byte
+	b := make([]byte, 0, 128)
 	for _, text := range texts {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
