@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,8 +30,7 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 	}
 	answers := make([]*pluginv1.Answer, 0, len(settings))
 	for len(answers) < len(settings) {
-		// The first message asks about one, so that a plugin that hangs is found out in the time for one.
-		q := askRequest(settings[len(answers):], 1+len(answers))
+		q := askRequest(settings[len(answers):], 1+p.answered.of(settings[len(answers)].GetAlgorithm()))
 		err := p.call(ctx, "checking settings", p.questionTime(len(q.Settings)), func(ctx context.Context) error {
 			r, err := p.rpc.Ask(ctx, q)
 			if err != nil {
@@ -40,6 +40,7 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 				return fmt.Errorf("it gave %d answers about %d settings", got, len(q.GetSettings()))
 			}
 			answers = append(answers, r.GetAnswers()...)
+			p.answered.add(q.Settings[0].GetAlgorithm(), len(r.GetAnswers()))
 			return nil
 		})
 		if err != nil {
@@ -47,6 +48,29 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 		}
 	}
 	return answers, nil
+}
+
+// answered counts the answers about each algorithm. The first message about one asks about one setting,
+// and the next about few, so that an algorithm that hangs is found out in the time for one. The zero
+// value has none.
+type answered struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (a *answered) of(algorithm string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.count[algorithm]
+}
+
+func (a *answered) add(algorithm string, answers int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.count == nil {
+		a.count = map[string]int{}
+	}
+	a.count[algorithm] += answers
 }
 
 // questionTime returns the time that a plugin has to answer about so many settings: for each that of

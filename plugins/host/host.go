@@ -113,6 +113,7 @@ type Process struct {
 	points        *pluginv1.Table  // the shared dataset; nil: none
 	mailboxMemory *dataset.Memory  // the mailbox; nil: this machine has none
 	mailbox       *mailbox.Mailbox // the view of it; nil: the plugin takes sessions by gRPC
+	answered      answered
 
 	life    context.Context // of all calls; not the caller's, whose end has to be explained first
 	cancel  context.CancelFunc

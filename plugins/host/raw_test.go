@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -104,6 +105,10 @@ func (p rawPlugin) Ask(_ context.Context, q *pluginv1.AskRequest) (*pluginv1.Ask
 		r.Answers = append(r.Answers, a)
 	}
 	switch p.kind {
+	case "ask sizes":
+		for _, a := range r.Answers {
+			a.Check = &pluginv1.CheckResponse{Refusal: &pluginv1.Refusal{Message: fmt.Sprint(len(q.Settings))}}
+		}
 	case "ask one by one":
 		r.Answers = r.Answers[:1]
 	case "ask none":
