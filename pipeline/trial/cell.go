@@ -13,46 +13,46 @@ import (
 
 // Cell is one point of the grid: every parameter fixed but the sample size and the repetition. It
 // holds everything that a worker needs to run trials of it but the data file, which is found by its
-// digest; its JSON travels inside jobs.
+// digest; it travels inside jobs.
 type Cell struct {
 	Key      Key // identity
 	DataKey  Key // seed and problem: target, points, label noise, test points
 	NoiseKey Key // seed and Key, as if all points were read: the algorithm's own randomness
 
-	AdversaryKey Key // seed, problem and adversary: the adversary's own randomness; task predict
+	AdversaryKey Key `json:",omitzero"` // seed, problem and adversary: the adversary's own randomness; task predict
 
 	Task    string            // "learn", "predict" or "online"
 	Problem *schemas.Problem  // shared with other cells: do not change it
 	Public  *pluginv1.Problem // what algorithms may know of the problem
 
-	Queries   int                // predict: T, how many queries each trial is asked; else 0
-	Adversary *schemas.Adversary // predict, online: who asks or plays; else nil
+	Queries   int                `json:",omitzero"` // predict: T, how many queries each trial is asked; else 0
+	Adversary *schemas.Adversary `json:",omitzero"` // predict, online: who asks or plays; else nil
 
 	Algorithm string // as the plugin names it
 	As        string // as the sweep file names it
-	Version   string `json:"-"` // of the algorithm, for people; outcomes go by the identity of what ran
-	Plugin    string // absolute path of its file; empty: built in
+	Version   string `json:"-"`         // of the algorithm, for people; outcomes go by the identity of what ran
+	Plugin    string `json:",omitzero"` // absolute path of its file; empty: built in
 	Params    Params // resolved
-	Replica   int
+	Replica   int    `json:",omitzero"`
 
-	Private bool    // states a guarantee; else Epsilon and Delta do not apply and are 0
-	Pure    bool    // pure differential privacy; then Delta does not apply and is 0
-	Means   bool    // learn, predict: answers to points are means of labels; else labels
-	Epsilon float64 // 0: does not apply
-	Delta   float64 // 0: does not apply
+	Private bool    `json:",omitzero"` // states a guarantee; else Epsilon and Delta do not apply and are 0
+	Pure    bool    `json:",omitzero"` // pure differential privacy; then Delta does not apply and is 0
+	Means   bool    `json:",omitzero"` // learn, predict: answers to points are means of labels; else labels
+	Epsilon float64 `json:",omitzero"` // 0: does not apply
+	Delta   float64 `json:",omitzero"` // 0: does not apply
 
 	Alpha float64 // success: error - Above <= Alpha
 	Beta  float64 // failure probability allowed
-	Above float64 // the reference error, resolved
+	Above float64 `json:",omitzero"` // the reference error, resolved
 
-	States string // predict: whose error counts, one of the values of goal.states; else ""
+	States string `json:",omitzero"` // predict: whose error counts, one of the values of goal.states; else ""
 
-	N         []int64 // list mode: the sample sizes, or in task online the numbers of rounds, ascending; else Find is set
-	Trials    int     // list mode: repetitions per sample size
-	Find      *Find   // find mode
-	MaxTrials int64   // find mode, and of a rung: trials that the search may consume
-	Rung      *Rung   `json:"-"` // of a search over another number than n, whose size N holds; workers need it not
-	Limits    Limits
+	N         []int64 `json:",omitzero"` // list mode: the sample sizes, or in task online the numbers of rounds, ascending
+	Trials    int     `json:",omitzero"` // list mode: repetitions per sample size
+	Find      *Find   `json:",omitzero"` // find mode
+	MaxTrials int64   `json:",omitzero"` // find mode, and of a rung: trials that the search may consume
+	Rung      *Rung   `json:"-"`         // of a search over another number than n, whose size N holds; no worker needs it
+	Limits    Limits  `json:",omitzero"`
 
 	Metrics    []string            // that the algorithm declares, and those of the task, ascending
 	Bounds     Bounds              `json:"-"` // workers need them not

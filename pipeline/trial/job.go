@@ -1,10 +1,6 @@
 package trial
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // Job is a number of repetitions of one cell at one sample size, leased as one message. It carries
 // all that a worker needs but the files; its borders mean nothing.
@@ -65,16 +61,11 @@ const MostWeight = 1_000_000
 // maxRepetition keeps a repetition inside the 32 bits that a seed has for it, with a sign.
 const maxRepetition = 1<<31 - 1
 
-// Encode returns the job as the bytes of a message.
-func (j *Job) Encode() ([]byte, error) { return json.Marshal(j) }
-
 // DecodeJob reads a job from the queue. The bytes may be anything: every number is checked before
 // it is used.
 func DecodeJob(msg []byte) (*Job, error) {
-	dec := json.NewDecoder(bytes.NewReader(msg))
-	dec.DisallowUnknownFields()
 	j := new(Job)
-	if err := dec.Decode(j); err != nil {
+	if err := j.decode(msg); err != nil {
 		return nil, fmt.Errorf("decode job: %w; coordinator and worker must be of one version", err)
 	}
 	switch {

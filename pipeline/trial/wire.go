@@ -1,12 +1,12 @@
 package trial
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
@@ -76,26 +76,38 @@ func WireTask(task string) pluginv1.Task {
 	return pluginv1.Task_TASK_UNSPECIFIED
 }
 
-// cellJSON is Cell with its protocol message, whose JSON is protobuf's (it can say Infinity).
-type cellJSON struct {
-	*plainCell
-	Public json.RawMessage `json:",omitempty"`
+// wireJob is a job as its message has it: cell and job are one value of JSON, so that each byte is read
+// once.
+type wireJob struct {
+	*plainJob
+	Cell *wireCell `json:"cell"`
+}
+
+type plainJob Job
+
+// wireCell is a cell with its protocol message as protobuf writes it.
+type wireCell struct {
+	plainCell
+	Public []byte `json:",omitempty"`
 }
 
 type plainCell Cell
 
-// MarshalJSON writes what a worker needs of the cell. It leaves out what a worker has from the
-// problem's file: its path, which means nothing on another machine, and a class matrix, which may be
-// large.
-func (c *Cell) MarshalJSON() ([]byte, error) {
-	out := cellJSON{plainCell: (*plainCell)(c)}
-	if c.Public != nil {
-		var err error
-		if out.Public, err = protojson.Marshal(withoutMatrix(c.Public)); err != nil {
-			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
+// Encode returns the job as the bytes of a message, with what a worker needs of its cell. It leaves out
+// what a worker has from the problem's file: its path, which means nothing on another machine, and a
+// class matrix, which may be large.
+func (j *Job) Encode() ([]byte, error) {
+	w := wireJob{plainJob: (*plainJob)(j)}
+	if c := j.Cell; c != nil {
+		w.Cell = &wireCell{plainCell: plainCell(*c)}
+		if c.Public != nil {
+			var err error
+			if w.Cell.Public, err = proto.Marshal(withoutMatrix(c.Public)); err != nil {
+				return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
+			}
 		}
 	}
-	return json.Marshal(out)
+	return json.Marshal(w)
 }
 
 func withoutMatrix(p *pluginv1.Problem) *pluginv1.Problem {
@@ -107,18 +119,18 @@ func withoutMatrix(p *pluginv1.Problem) *pluginv1.Problem {
 	return p
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (c *Cell) UnmarshalJSON(b []byte) error {
-	*c = Cell{}
-	in := cellJSON{plainCell: (*plainCell)(c)}
-	if err := json.Unmarshal(b, &in); err != nil {
-		return fmt.Errorf("read cell: %w", err)
+// decode reads what Encode wrote into an empty job.
+func (j *Job) decode(msg []byte) error {
+	w := wireJob{plainJob: (*plainJob)(j)}
+	dec := json.NewDecoder(bytes.NewReader(msg))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil || w.Cell == nil {
+		return err
 	}
-	if in.Public != nil {
-		c.Public = new(pluginv1.Problem)
-		if err := protojson.Unmarshal(in.Public, c.Public); err != nil {
-			return fmt.Errorf("read cell: %w", err)
-		}
+	j.Cell = (*Cell)(&w.Cell.plainCell)
+	if w.Cell.Public != nil {
+		j.Cell.Public = new(pluginv1.Problem)
+		return proto.Unmarshal(w.Cell.Public, j.Cell.Public)
 	}
 	return nil
 }
