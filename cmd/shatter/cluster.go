@@ -31,7 +31,8 @@ keep it where neither workers nor submitters can read it.
 
 A worker's credentials let it hear of its own jobs, fetch files by their SHA-256, and send results and
 announcements under its own name. A submitter's let him submit sweeps under his own name, and see and steer
-these, but none of other names. A coordinator's, which shatter run --server needs as well, let it do everything but run the servers.`,
+these, but none of other names. A coordinator's, which shatter run --server needs as well, let it do everything
+but run the servers.`,
 	}
 	c.AddCommand(clusterInitCommand(), clusterIssueCommand(bus.Worker), clusterIssueCommand(bus.Submitter),
 		clusterIssueCommand(bus.Coordinator), clusterRenewCommand(), clusterRevokeCommand())

@@ -365,11 +365,15 @@ func (r *Registry) findListed(ctx context.Context, prefix string) (found *Entry,
 	return found, late, nil
 }
 
-// removed reports whether a sweep was forgotten: its mark is there.
+// removed reports whether a sweep was forgotten: its mark is there, or nothing is there any more.
 func (r *Registry) removed(ctx context.Context, id string) (removed bool, err error) {
 	err = r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
 		v, err := r.get(ctx, place(id))
 		removed = v.data == nil && v.revision > 0
+		if err == nil && v.revision == 0 && r.c.Owner() != "" { // his list keeps what he has forgotten for a day
+			last, unknown := r.c.lastOf(ctx, registrySubject+place(id))
+			removed, err = last == 0, unknown
+		}
 		return err
 	})
 	return removed, err

@@ -482,3 +482,33 @@ func TestFindBehind(t *testing.T) {
 		}
 	}
 }
+
+// An owner finds a sweep that was just submitted as well. Of one that he has forgotten, and of which no mark is left,
+// his list tells, and he does not wait for it.
+func TestFindOwned(t *testing.T) {
+	c := embedded(t, Options{})
+	registry(t, c)
+	s, err := c.js.Stream(soon(t), registryStream)
+	must(t, err)
+	c.who = Credential{Name: "ann", Role: Submitter}
+	r := registry(t, c)
+	added, err := r.Submit(soon(t), "ab12-ann", []byte("a sweep"))
+	if err != nil || !added {
+		t.Fatal(added, err)
+	}
+	r.read = func(_ context.Context, key string) (value, error) { // from a server that is behind
+		return value{key: key}, nil
+	}
+	var unknown *IDError
+	if _, late, err := r.findListed(soon(t), "ab"); !late || !errors.As(err, &unknown) {
+		t.Errorf("not heard of yet: late %v, %v", late, err)
+	}
+	r.read = r.get
+	if e := find(t, r, "ab"); string(e.Submission) != "a sweep" {
+		t.Errorf("found %+v", e)
+	}
+	must(t, s.Purge(soon(t), jetstream.WithPurgeSubject(registrySubject+place("ab12-ann"))))
+	if _, late, err := r.findListed(soon(t), "ab"); late || !errors.As(err, &unknown) {
+		t.Errorf("forgotten: late %v, %v", late, err)
+	}
+}
