@@ -16,17 +16,21 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// boundRows makes the rows of the bounds of all cells, one at a time: each lasts until the next one.
+// boundRows makes the rows of the bounds of all cells, one at a time: each lasts until the next one. They
+// need the table no more.
 func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
+	cells, short := make([]*trial.Cell, len(table)), make([]int64, len(table))
+	for i := range table {
+		cells[i], short[i] = table[i].Cell, examplesShort(&table[i])
+	}
 	return func(yield func(result.BoundRow) bool) {
 		var unpacker trial.Unpacker
-		for i := range table {
-			c := table[i].Cell
+		for i, c := range cells {
 			for b := range unpacker.All(c.Bounds) {
 				row := result.BoundRow{
 					Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
 					Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),
-					Contradicted: trial.Contradicts(examplesShort(&table[i]), b),
+					Contradicted: trial.Contradicts(short[i], b),
 				}
 				if !yield(row) {
 					return

@@ -59,10 +59,7 @@ func (r *Result) failures() ([]FailureRow, error) {
 	if len(r.Trials) == 0 {
 		return nil, nil
 	}
-	failed, lost := map[*trial.Cell]bool{}, map[trial.Key][]ledger.Loss{}
-	for i := range r.Curve {
-		failed[r.Curve[i].Cell] = failed[r.Curve[i].Cell] || r.Curve[i].Failed > 0
-	}
+	lost := map[trial.Key][]ledger.Loss{}
 	for _, x := range r.Ledger.Losses() {
 		lost[x.Cell] = append(lost[x.Cell], x)
 	}
@@ -70,7 +67,7 @@ func (r *Result) failures() ([]FailureRow, error) {
 	for _, c := range r.Trials {
 		f := failures{cell: c.Cell, groups: map[failureKind]map[string]*FailureRow{}}
 		f.addLost(c.Points, lost[c.Cell.Key])
-		if failed[c.Cell] {
+		if c.mayHaveFailed(r.Ledger) {
 			if err := f.addFailed(c.Points, r.Ledger); err != nil {
 				return nil, fmt.Errorf("read failures: %w", err)
 			}
@@ -78,6 +75,18 @@ func (r *Result) failures() ([]FailureRow, error) {
 		all = append(all, f.rows()...)
 	}
 	return all, nil
+}
+
+// mayHaveFailed reports whether some trial of the cell failed, in the result or beyond it.
+func (c Consumed) mayHaveFailed(l *ledger.Ledger) bool {
+	for _, p := range c.Points {
+		for o := range l.Outcomes(c.Cell.Key, p.N) {
+			if o.Status == ledger.Failed {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // failures counts the failures of one cell.

@@ -100,7 +100,8 @@ func digestOf(sums [][]byte) string {
 }
 
 // eachFile calls do with each file and its place in the layout. Files of one sheet follow each other, so
-// that one sheet at a time is in memory.
+// that one sheet at a time is in memory, and not beside the rows that it was made of: r has none of the
+// table and the curve afterwards.
 func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 	if err := r.check(); err != nil {
 		return err
@@ -116,6 +117,7 @@ func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 				if s, err = r.Sheet(name); err != nil {
 					return err
 				}
+				r.forget(name)
 			}
 			write := func(w io.Writer) error { return f.show(r, s, w) }
 			if err := do(place, resultFile{f.name, write}); err != nil {
@@ -124,6 +126,16 @@ func (r *Result) eachFile(do func(place int, f resultFile) error) error {
 		}
 	}
 	return nil
+}
+
+// forget gives up the rows of a sheet that has them now.
+func (r *Result) forget(name string) {
+	switch name {
+	case "table":
+		r.Table, r.Games = nil, nil
+	case "curve":
+		r.Curve = nil
+	}
 }
 
 // check refuses a result with two cells that the files could not tell apart.
