@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"time"
@@ -97,6 +98,7 @@ func (r *run) writeResult(s *Summary) error {
 	}
 	if r.grid.open == 0 {
 		r.grid.release()
+		debug.FreeOSMemory() // what trials and looks took, before the files take some
 	}
 	s.Contradicted, s.Refuted = contradictions(res)
 	s.Against = wrongDirections(res)
