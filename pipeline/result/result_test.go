@@ -531,6 +531,20 @@ func snapshot(t *testing.T, dir string) map[string][32]byte {
 	return all
 }
 
+// While a file is written, the rows that its sheet was made of are not in memory beside it.
+func TestRowsGivenUp(t *testing.T) {
+	r := result(t, run(t, 1))
+	err := r.eachFile(func(_ int, f resultFile) error {
+		if strings.HasPrefix(f.name, "table.") && r.Table != nil || strings.HasPrefix(f.name, "curve.") && r.Curve != nil {
+			t.Errorf("%s is written beside %d rows of the table and %d of the curve", f.name, len(r.Table), len(r.Curve))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestReadTable(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
