@@ -78,7 +78,8 @@ func parts[Row any](
 			}
 			return s
 		}
-		for row := range rows {
+		var row Row // one for all, as those that read the values of columns are given its address
+		for row = range rows {
 			if full == most {
 				if !yield(part(), nil) {
 					return

@@ -9,6 +9,22 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
+// Rows whose values were seen before leave no garbage, however large they are.
+func TestRowsLeaveNoGarbage(t *testing.T) {
+	type row struct{ numbers [32]int64 }
+	columns := []schemas.ColumnOf[row]{
+		{Column: schemas.Column{Name: "n", Type: schemas.IntColumn}, Value: func(r *row) any { return r.numbers[0] }},
+	}
+	rows := make([]row, 1000)
+	if got := testing.AllocsPerRun(10, func() {
+		if _, err := New("table", columns, rows); err != nil {
+			t.Fatal(err)
+		}
+	}); got > 100 {
+		t.Errorf("%v allocations for %d rows", got, len(rows))
+	}
+}
+
 // A file that is written row group by row group is the file of the whole sheet.
 func TestWriteStream(t *testing.T) {
 	columns := []schemas.ColumnOf[int]{
