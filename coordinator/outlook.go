@@ -157,7 +157,7 @@ func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Course {
 }
 
 // expectedCourses is the number of courses by which a running sweep predicts a search.
-const expectedCourses = 16
+const expectedCourses = 8
 
 // remaining returns what a search will still take if it goes on like a scenario. The more it has read
 // the more it knows itself: from a third of its trials on, it says which are left before the spot

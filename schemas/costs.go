@@ -33,7 +33,7 @@ func (c *Costs) Parts() []CostPart {
 		{"plugin", "the plugins' processes: learning, answering, garbage collection", c.Plugin},
 		{"score", "scoring answers", c.Score},
 		{"search", "choosing the next trials, and predicting what is left", c.Search},
-		{"carry", "the rest: jobs, messages, queue, supervision, garbage collection", c.Carry},
+		{"carry", "what remains: carrying jobs and outcomes, watching the plugins, garbage collection", c.Carry},
 		{"ledger", "ledger and cache", c.Ledger},
 		{"result files", "reading the ledger, and writing tables and trials", c.Results},
 	}

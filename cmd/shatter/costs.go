@@ -15,12 +15,12 @@ func writeCosts(w io.Writer, c *schemas.Costs, report time.Duration) {
 		Name: "report", Doc: "printing the tables, and writing the report", Seconds: report.Seconds(),
 	})
 	total := c.Total() + report.Seconds()
-	fmt.Fprintf(w, "CPU time, in seconds of user and system time:\n")
+	fmt.Fprintf(w, "CPU time of this run and its workers, in seconds of user and system time, second looks included:\n")
 	for _, p := range parts {
 		fmt.Fprintf(w, "  %-12s %9.3f  %3.0f %%  %s\n", p.Name, p.Seconds, 100*p.Seconds/max(total, 1e-9), p.Doc)
 	}
 	fmt.Fprintf(w, "  %-12s %9.3f\n", "together", total)
-	fmt.Fprintf(w, "  %-12s %9.3f         by the clock: workers waited for a job, summed over all\n", "idle", c.Idle)
+	fmt.Fprintf(w, "  %-12s %9.3f         no CPU time: seconds without a job, all workers added up\n", "idle", c.Idle)
 }
 
 // costsOf says where the CPU time of a sweep will go, as far as it is known; "" where nothing is.

@@ -278,7 +278,7 @@ func (f *Forecaster) Courses(find estimate.Find, weights []float64, least int64,
 	for i, w := range weights {
 		for sum += w; len(some) < number && sum*float64(number) > float64(len(some))+0.5; {
 			slope := shapes[all[i].shape].slope
-			some = append(some, f.plays.course(find, all[i], all[i].shape+turns[slope], least))
+			some = append(some, f.plays.course(find, all[i], turns[slope], least))
 			turns[slope]++
 		}
 	}
