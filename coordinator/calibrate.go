@@ -53,9 +53,10 @@ type CellPrediction struct {
 // many slots. The folder is of no use afterwards.
 //
 // It runs one trial, and where that is cheap some hundreds, at the first sample size. Then it does
-// the same, for a search, where n* is thought to lie after what was seen, up to three times; for a
-// list of sizes, at the last or a middle one. In between, the cost of a trial is taken to be a line
-// in n. A search is predicted by the scenarios of package forecast.
+// the same, for a search, where n* is thought to lie after what was seen, up to four times, and below it,
+// where trials tell how steeply success grows, unless they are dear; for a list of sizes, at the last or a
+// middle one. In between, the cost of a trial is taken to be a line in n. A search is predicted by the
+// courses of package forecast.
 func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	c.Cache = nil // what a trial costs is to be measured
 	r, err := newRun(c)

@@ -159,7 +159,7 @@ func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Course {
 // expectedCourses is the number of courses by which a running sweep predicts a search.
 const expectedCourses = 8
 
-// remaining returns what a search will still take if it goes on like a scenario. The more it has read
+// remaining returns what a search will still take if it goes on like a course. The more it has read
 // the more it knows itself: from a third of its trials on, it says which are left before the spot
 // checks. This is taken times ownError.
 func remaining(s *estimate.Search, course *forecast.Course, jobs forecast.Jobs, ownError float64) forecast.Work {

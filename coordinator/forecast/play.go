@@ -68,8 +68,8 @@ func (p *plays) play(key played, star float64) *Course {
 	return p.known[key]
 }
 
-// turnsOf returns the number of courses that are played in an octave with that slope. The flatter the
-// dearer they are, and the less they differ by luck in proportion.
+// turnsOf returns the number of courses that are played in an octave with that slope. The flatter they
+// are, the more they take to play, and most searches are steep.
 func turnsOf(slope float64) int {
 	switch {
 	case slope < 1:
