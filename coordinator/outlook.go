@@ -91,11 +91,11 @@ func (o *outlooks) predict(c *cell) outlook {
 		slices.SortFunc(work, func(a, b forecast.Work) int { return cmp.Compare(a.Seconds, b.Seconds) })
 		return work
 	}
-	likely, cut := left(cost.at, 1), len(courses)/6
+	likely, cut, third := left(cost.at, 1), len(courses)/8, len(courses)/3
 	if out.measured {
 		out.seconds.Low, out.seconds.High = left(low, 0.6)[cut].Seconds, left(high, 1.7)[len(likely)-1-cut].Seconds
 	}
-	middle := likely[cut : len(likely)-cut]
+	middle := likely[third : len(likely)-third] // of more, the few long courses would outweigh the others
 	for _, w := range middle {
 		part := 1 / float64(len(middle))
 		out.counted += w.Counted * part
@@ -157,7 +157,7 @@ func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Course {
 }
 
 // expectedCourses is the number of courses by which a running sweep predicts a search.
-const expectedCourses = 8
+const expectedCourses = 12
 
 // remaining returns what a search will still take if it goes on like a course. The more it has read
 // the more it knows itself: from a third of its trials on, it says which are left before the spot
