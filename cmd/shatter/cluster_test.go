@@ -216,9 +216,11 @@ func TestSubmittersApart(t *testing.T) {
 		_, stderr, code := shatter(t, append([]string{"status", ids["ann"]}, c.as("ann")...)...)
 		return code == exitUsage && strings.Contains(stderr, "no sweep")
 	})
-	must("bob", "results", ids["bob"][:12], "--out", out)
-	if out, stderr, code := shatter(t, "verify", out, "--sample", "10"); code != exitDone {
-		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
+	for _, name := range []string{"bob", "coordinator"} {
+		must(name, "results", ids["bob"][:12], "--out", out)
+		if out, stderr, code := shatter(t, "verify", out, "--sample", "10"); code != exitDone {
+			t.Errorf("verify what %s has fetched: exit %d: %s%s", name, code, out, stderr)
+		}
 	}
 	if out := must("coordinator", "forget", ids["bob"]); !strings.Contains(out, "forgotten") {
 		t.Errorf("a coordinator forgets: %s", out)
