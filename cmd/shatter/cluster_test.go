@@ -166,8 +166,11 @@ func TestSubmittersApart(t *testing.T) {
 	for _, name := range []string{"ann", "bob"} {
 		c.issue("submitter", name)
 	}
-	coordinators := filepath.Join(t.TempDir(), "sweeps")
-	c.start("coordinator", "coordinator", "--dir", coordinators, "--lease", "1s", "--ship-every", "50ms")
+	serve := func() *exec.Cmd {
+		return c.start("coordinator", "coordinator", "--dir", filepath.Join(t.TempDir(), "sweeps"), "--lease", "1s",
+			"--ship-every", "50ms")
+	}
+	first := serve()
 	c.start("w1", "worker", "--workers", "1")
 	waitFor(t, "the worker is there", func() bool {
 		_, stderr, _ := shatter(t, append([]string{"workers"}, c.as("ann")...)...)
@@ -175,6 +178,22 @@ func TestSubmittersApart(t *testing.T) {
 	})
 	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), clusterSweep)
 	want, ids := (&cluster{T: t}).local(clusterSweep), map[string]string{}
+	must := func(name string, args ...string) string {
+		t.Helper()
+		out, stderr, code := shatter(t, append(args, c.as(name)...)...)
+		if code != exitDone {
+			t.Fatalf("%s: %v: exit %d: %s", name, args, code, stderr)
+		}
+		return out
+	}
+	// What the first leader of ann's has shipped, another one goes on from, without the first one's disk.
+	out, stderr, code := shatter(t, append([]string{"submit", file, "--wait", "--budget", "100"}, c.as("ann")...)...)
+	if code != exitInterrupted {
+		t.Fatalf("ann: exit %d: %s", code, stderr)
+	}
+	(&cluster{T: t}).signal(first, syscall.SIGKILL)
+	serve()
+	must("ann", "resume", strings.TrimSpace(out), "--budget", "1000000")
 	for _, name := range []string{"ann", "bob"} {
 		out, stderr, code := shatter(t, append([]string{"submit", file, "--wait"}, c.as(name)...)...)
 		if code != exitDone || digest(t, stderr) != want {
@@ -185,20 +204,12 @@ func TestSubmittersApart(t *testing.T) {
 	if content, ok := strings.CutSuffix(ids["ann"], "-ann"); !ok || ids["bob"] != content+"-bob" {
 		t.Fatalf("the same content is %v", ids)
 	}
-	must := func(name string, args ...string) string {
-		t.Helper()
-		out, stderr, code := shatter(t, append(args, c.as(name)...)...)
-		if code != exitDone {
-			t.Fatalf("%s: %v: exit %d: %s", name, args, code, stderr)
-		}
-		return out
-	}
 	for name, lines := range map[string]int{"ann": 2, "bob": 2, "coordinator": 3} {
 		if out := must(name, "sweeps"); strings.Count(out, "\n") != lines {
 			t.Errorf("%s sees %s", name, out)
 		}
 	}
-	out := filepath.Join(t.TempDir(), "out")
+	out = filepath.Join(t.TempDir(), "out")
 	for _, args := range [][]string{
 		{"status"}, {"watch"}, {"logs"}, {"pause"}, {"resume"}, {"cancel"}, {"forget"}, {"results", "--out", out},
 	} {
@@ -207,7 +218,7 @@ func TestSubmittersApart(t *testing.T) {
 			t.Errorf("bob: %v: exit %d: %s", args, code, stderr)
 		}
 	}
-	_, stderr, code := shatter(t, append([]string{"status", ids["ann"][:12]}, c.as("coordinator")...)...)
+	_, stderr, code = shatter(t, append([]string{"status", ids["ann"][:12]}, c.as("coordinator")...)...)
 	if code != exitUsage || !strings.Contains(stderr, ids["ann"]+", "+ids["bob"]) {
 		t.Errorf("the beginning of two ids: exit %d: %s", code, stderr)
 	}
