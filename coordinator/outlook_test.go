@@ -86,6 +86,13 @@ func TestTimeLeft(t *testing.T) {
 	if math.Abs(before.Seconds.Likely-after.Seconds.Likely-0.5) > 1e-6 {
 		t.Errorf("half a second later %+v has become %+v", before, after)
 	}
+	p.looks.pending, p.looks.looked = 100, 90
+	for s := 15.0; s < 45; s++ {
+		at(s)
+	}
+	if left := at(45); left == nil || left.Seconds.Likely > 10 {
+		t.Errorf("of 60 s of second looks nine in ten are done, and %+v is left", left)
+	}
 }
 
 // What a search will take is known roughly after a part of its trials, with the trials that jobs run

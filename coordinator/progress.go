@@ -103,7 +103,7 @@ func (p *progress) left(now time.Time) *Left {
 	if p.foreseen.IsZero() || now.Sub(p.foreseen) >= time.Second {
 		p.tally.spending.search.Run(1, func() { p.outlooks.refresh(time.Now().Add(100 * time.Millisecond)) })
 		p.total = p.outlooks.sum(p.looks.share)
-		p.smooth(now, p.affordable(p.total.seconds).Times(1/float64(p.jobs.slots)/p.busy(now)))
+		p.smooth(now, p.expected().Times(1/float64(p.jobs.slots)/p.busy(now)))
 	}
 	past := now.Sub(p.foreseen).Seconds()
 	left := &Left{
@@ -120,12 +120,18 @@ func (p *progress) left(now time.Time) *Left {
 // as it was last predicted. While no trial has come back, nothing can be predicted; it is then one
 // second for each open cell, so that the first worker is asked for.
 func (p *progress) work() forecast.Range {
-	seconds := p.affordable(p.total.seconds)
-	switch {
-	case p.grid.open > 0 && seconds.Likely == 0:
+	seconds := p.expected()
+	if p.grid.open > 0 && seconds.Likely == 0 {
 		return exactly(float64(p.grid.open))
-	case p.grid.open == 0 && p.looks.pending > 0: // they are all that is left
-		return seconds.Times(1 - float64(p.looks.looked)/float64(p.looks.pending))
+	}
+	return seconds
+}
+
+// expected returns the seconds of one slot that the run still takes, as they were last predicted.
+func (p *progress) expected() forecast.Range {
+	seconds := p.affordable(p.total.seconds)
+	if p.grid.open == 0 && p.looks.pending > 0 { // second looks are all that is left
+		seconds = seconds.Times(1 - float64(p.looks.looked)/float64(p.looks.pending))
 	}
 	return seconds
 }
