@@ -80,8 +80,6 @@ type member struct {
 	others int  // jobs of other sweeps that it holds
 	stuck  bool // all of its slots run jobs that are late
 	out    map[string]*errand
-	load   float64              // seconds that these will take, as far as is known
-	quick  int                  // jobs in a row that took less than quickJob
 	aside  map[string]*setAside // by what it could not do
 }
 
@@ -95,18 +93,6 @@ type setAside struct {
 // perSlot is the number of jobs of a sweep that a worker holds for each of its slots: one runs, the
 // other one waits.
 const perSlot = 2
-
-// A worker whose last quickRow jobs took less than quickJob each holds more of them, up to
-// quickPerSlot for each of its slots and mostQuick in all, as long as they are not known to take more
-// than quickLoad for each slot: what it asks of plugins, and what wakes it and the leader, then
-// serves many jobs.
-const (
-	quickJob     = 1e-3 // seconds
-	quickRow     = 8
-	quickPerSlot = 16
-	mostQuick    = 256
-	quickLoad    = 0.050 // seconds
-)
 
 // crew knows the workers, and hands them jobs. It keeps account of what each of them has, and sends
 // again what does not come back.
@@ -394,9 +380,6 @@ func (w *crew) back(e *errand, why string) {
 func (w *crew) end(e *errand) {
 	delete(w.errands, e.id)
 	delete(e.member.out, e.id)
-	if e.member.load -= e.seconds; len(e.member.out) == 0 {
-		e.member.load = 0
-	}
 	e.member.stuck = false
 	way := e.cargo.way()
 	way.errands = slices.DeleteFunc(way.errands, func(x *errand) bool { return x == e })
@@ -495,23 +478,7 @@ func (w *crew) room() bool {
 }
 
 // room reports whether a worker takes a job.
-func (m *member) room() bool {
-	most := perSlot * m.Slots
-	if m.quick >= quickRow && m.load < quickLoad*float64(m.Slots) {
-		most = max(most, min(quickPerSlot*m.Slots, mostQuick))
-	}
-	return !m.Leaving && !m.stuck && len(m.out) < most
-}
-
-// took notes the time that the worker of an errand needed for a part of its results.
-func (e *errand) took(seconds float64) {
-	if e == nil {
-		return
-	}
-	if e.member.quick++; !(seconds < quickJob) {
-		e.member.quick = 0
-	}
-}
+func (m *member) room() bool { return !m.Leaving && !m.stuck && len(m.out) < perSlot*m.Slots }
 
 // allowed reports whether a worker is there, and will take jobs, that may have a cargo.
 func (w *crew) allowed(way *way) bool {
@@ -621,19 +588,12 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 		id: job.ID, cargo: c, picked: job.Picked, what: need.What, member: m, sent: now, began: m.Began,
 		seconds: job.Seconds,
 	}
-	w.hand(e)
+	w.errands[e.id], m.out[e.id] = e, e
+	way.errands = append(way.errands, e)
 	way.sent++
 	w.meter.count(func(c *Counts) { c.Sent++ })
 	w.journal.log.Debug("job sent", append(e.fields(), "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)...)
 	return true, nil
-}
-
-// hand keeps account of an errand that was sent.
-func (w *crew) hand(e *errand) {
-	w.errands[e.id], e.member.out[e.id] = e, e
-	e.member.load += e.seconds
-	way := e.cargo.way()
-	way.errands = append(way.errands, e)
 }
 
 // sendAgain sends what waits to be sent again, as far as workers take it.
