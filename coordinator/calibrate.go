@@ -153,19 +153,20 @@ func (x predictor) cell(c *cell, p *probe) CellPrediction {
 
 // predictSearch predicts a search by courses that it may take.
 func (x predictor) predictSearch(out *CellPrediction, p *probe) {
-	cost := p.costs()
-	jobs, work := p.cell.jobRule(cost.at), map[*forecast.Course]forecast.Work{}
+	cost, short := p.costs(), p.shortCosts()
+	work, executed := map[*forecast.Course]forecast.Work{}, map[*forecast.Course]float64{}
 	find, least := searchOf(p.plan, x.grid.tests), p.doubled()
 	weights := forecast.Beliefs(p.plan, p.scenarios, p.points(), least)
 	courses := x.forecasts.Courses(find, weights, least, plannedCourses)
 	for _, c := range courses {
-		work[c] = c.Work(jobs)
+		work[c] = c.Work(p.cell.jobRule(cost.at))
+		executed[c] = c.Work(p.cell.jobRule(short.at)).Executed // a search knows its own, short jobs
 	}
 	spread := func(quantity func(*forecast.Course) float64) forecast.Range {
 		return forecast.Spread(courses, quantity)
 	}
 	out.Trials = spread(func(c *forecast.Course) float64 { return work[c].Counted })
-	out.Executed = spread(func(c *forecast.Course) float64 { return work[c].Executed })
+	out.Executed = spread(func(c *forecast.Course) float64 { return executed[c] })
 	out.Seconds = spread(func(c *forecast.Course) float64 { return work[c].Seconds })
 	out.path = spread(func(c *forecast.Course) float64 { return c.Path(cost.at) }).Likely
 	out.jobs = spread(func(c *forecast.Course) float64 { return work[c].Jobs }).Likely

@@ -50,6 +50,8 @@ type probed struct {
 	stage  int
 	before float64 // seconds that earlier stages took
 	cost   float64 // seconds of one trial: the least that a stage tells
+	short  float64 // seconds of one trial in the job that took about forecast.LeastJob
+	near   float64 // how far that job was from it: the ratio's logarithm, without its sign
 }
 
 // shared returns the seconds of a trial with an adversary that it shares with the others of a usual
@@ -151,6 +153,9 @@ func (p *probe) settle() {
 	s.before += took
 	if cost := took/float64(known-before) - p.shared(s.N, known-before); s.stage == 0 || cost < s.cost {
 		s.cost = max(cost, took/float64(known-before)/usualTrials)
+	}
+	if near := math.Abs(math.Log(took / forecast.LeastJob)); s.stage == 0 || near < s.near {
+		s.near, s.short = near, took/float64(known-before)
 	}
 	enough := p.stages[s.stage].seconds
 	if s.stage++; took < enough && s.stage < len(p.stages) && p.until() > known && s.lost == 0 {
@@ -259,6 +264,18 @@ func (p *probe) points() (points []estimate.Point) {
 func (p *probe) costs() (out costs) {
 	for _, n := range slices.Sorted(maps.Keys(p.shown)) {
 		out = append(out, sizeCost{n, p.shown[n].cost})
+	}
+	return out
+}
+
+// shortCosts returns what trials took in jobs that are as short as those of a search may be: cheap
+// ones take longer there than in many at once.
+func (p *probe) shortCosts() (out costs) {
+	for _, c := range p.costs() {
+		if c.seconds < forecast.LeastJob {
+			c.seconds = max(c.seconds, p.shown[c.n].short)
+		}
+		out = append(out, c)
 	}
 	return out
 }
