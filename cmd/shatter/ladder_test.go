@@ -297,7 +297,7 @@ func TestSearchCoverage(t *testing.T) {
 	t.Parallel()
 	seeds, most := 3, 2
 	if testkit.LongRun {
-		seeds, most = 40, 14
+		seeds, most = 20, 9
 	}
 	for name, of := range map[string]struct {
 		sweep    string

@@ -222,7 +222,10 @@ func TestLeaderFrozen(t *testing.T) {
 	c.signal(worker, syscall.SIGCONT)
 	c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > *second.Trials })
 	c.signal(worker, syscall.SIGSTOP)
-	if now := c.until(id, "it is led", func(s *sweepStatus) bool { return s.Leader != "" }); now.Epoch != second.Epoch {
+	now := c.until(id, "the first leads no more", func(s *sweepStatus) bool {
+		return s.Leader != "" && s.Epoch > began.Epoch
+	})
+	if now.Epoch != second.Epoch {
 		t.Errorf("led in epoch %d after the first leader was back, not in %d still", now.Epoch, second.Epoch)
 	}
 	c.signal(leaders[1], syscall.SIGTERM)
