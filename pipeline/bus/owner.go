@@ -35,9 +35,15 @@ func IDOf(content, owner string) string {
 	return content + "-" + owner
 }
 
+// splitID returns what IDOf has put together.
+func splitID(id string) (content, owner string) {
+	content, owner, _ = strings.Cut(id, "-")
+	return content, owner
+}
+
 // OwnerOf returns the owner of a sweep; "" if it has none.
 func OwnerOf(id string) string {
-	_, owner, _ := strings.Cut(id, "-")
+	_, owner := splitID(id)
 	return owner
 }
 
@@ -49,7 +55,7 @@ func isID(id string) bool { return idPattern.MatchString(id) && !strings.HasPref
 
 // place returns what stands for a sweep in keys and subjects.
 func place(id string) string {
-	content, owner, _ := strings.Cut(id, "-")
+	content, owner := splitID(id)
 	return placeOf(owner) + content
 }
 
@@ -60,6 +66,9 @@ func placeOf(owner string) string {
 	}
 	return owned + owner + "."
 }
+
+// listOf returns the key of the list of an owner's sweeps.
+func listOf(owner string) string { return placeOf(owner) + listName }
 
 // sweepAt returns the id of the sweep to which a key of the registry belongs, and what follows the sweep's
 // place in the key. The id is empty where the key can be that of no sweep.
@@ -106,7 +115,7 @@ func (r *Registry) listed(ctx context.Context, owner string) (all []string, err 
 // list reads when, in Unix seconds, each of an owner's sweeps was submitted, by the digest of its content, and
 // the revision of that list. It waits a little where the server that was asked is behind.
 func (r *Registry) list(ctx context.Context, owner string) (all map[string]int64, revision uint64, err error) {
-	key := placeOf(owner) + listName
+	key := listOf(owner)
 	for began := time.Now(); ; {
 		v, err := r.get(ctx, key)
 		if err != nil {
@@ -137,11 +146,10 @@ const unlisted = 24 * time.Hour
 
 // enlist adds a sweep to the list of its owner's, before it is submitted.
 func (r *Registry) enlist(ctx context.Context, id string) error {
-	owner := OwnerOf(id)
+	content, owner := splitID(id)
 	if owner == "" {
 		return nil
 	}
-	content, _, _ := strings.Cut(id, "-")
 	for {
 		all, revision, err := r.list(ctx, owner)
 		if err != nil || all[content] > 0 {
@@ -164,7 +172,7 @@ func (r *Registry) enlist(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := r.put(ctx, placeOf(owner)+listName, raw, revision); !conflict(err) {
+		if _, err := r.put(ctx, listOf(owner), raw, revision); !conflict(err) {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ func (c *Conn) openRegistry(ctx context.Context) (*Registry, error) {
 	r.read = r.get
 	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
 		if owner := c.Owner(); owner != "" {
-			if _, err = r.get(ctx, placeOf(owner)+listName); streamGone(err) {
+			if _, err = r.get(ctx, listOf(owner)); streamGone(err) {
 				return c.unprepared()
 			}
 			return err
