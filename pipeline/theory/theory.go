@@ -10,7 +10,6 @@ package theory
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -172,8 +171,7 @@ func checkValues(b *pluginv1.Bound) error {
 	if n := len(b.GetWith()); n > most {
 		return fmt.Errorf("bound %q has %d intermediate values: at most %d are possible", b.GetName(), n, most)
 	}
-	names := slices.AppendSeq(make([]string, 0, len(b.GetWith())), maps.Keys(b.GetWith()))
-	slices.Sort(names)
+	names := b.WithNames()
 	for i, name := range names {
 		switch {
 		case name == "" || len(name) > longest || strings.ContainsFunc(name, unicode.IsControl):

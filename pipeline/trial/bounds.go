@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"unique"
@@ -80,8 +79,7 @@ func NewJudged(list []*pluginv1.Bound, why func(*pluginv1.Bound) string) Bounds 
 	}
 	all, numbers, fails := packed{}, make([]float64, 0, count), make([]string, len(list))
 	for i, b := range slices.Backward(list) { // and so are the numbers, until they are turned around
-		names := slices.AppendSeq(make([]string, 0, len(b.GetWith())), maps.Keys(b.GetWith()))
-		slices.Sort(names)
+		names := b.WithNames()
 		for _, name := range slices.Backward(names) {
 			numbers = append(numbers, b.GetWith()[name])
 		}
