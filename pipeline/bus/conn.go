@@ -99,6 +99,9 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 	c.setup.looking = make(turn, 1)
 	if local != nil {
 		c.url = "this process"
+	} else if err := notNATS(url); err != nil {
+		c.lost()
+		return nil, err
 	}
 	if err := c.identify(); err != nil {
 		c.lost()

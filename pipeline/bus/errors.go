@@ -109,6 +109,19 @@ func (c *Conn) connectError(err error) *ConnectError {
 	return unreachable(c.url, err)
 }
 
+// notNATS explains that a list of URLs has one of another kind of server, which the client would
+// connect to as if it were of NATS; nil: it has none.
+func notNATS(list string) *ConnectError {
+	for one := range strings.SplitSeq(list, ",") {
+		scheme, _, ok := strings.Cut(strings.TrimSpace(one), "://")
+		if ok && !slices.Contains([]string{"nats", "tls", "ws", "wss"}, strings.ToLower(scheme)) {
+			return &ConnectError{URL: Redact(list), Reason: "no URL of a NATS server",
+				Err: fmt.Errorf("it begins with %s://", scheme), Remedy: "write nats://HOST:PORT, or tls://HOST:PORT"}
+		}
+	}
+	return nil
+}
+
 // unreachable explains why there is no server.
 func unreachable(where string, err error) *ConnectError {
 	const start = `start one with "nats-server -c deploy/nats.conf" or check the URL`

@@ -315,6 +315,8 @@ func TestDialErrors(t *testing.T) {
 		{"token", "nats://hidden@127.0.0.1:1", Options{}, []string{"xxxxx@127.0.0.1:1"}},
 		{"no host", "nats://no-such-host.invalid:4222", Options{}, []string{"no NATS server", "no-such-host.invalid"}},
 		{"no URL", "nats://[::1", Options{}, []string{"nats://[::1", "check the URL"}},
+		{"another service", "nats://127.0.0.1:1,http://me:hidden@127.0.0.1:2", Options{},
+			[]string{"no URL of a NATS server", "it begins with http://", "nats://HOST:PORT"}},
 		{"no URL with a password", "nats://me:hidden@[::1", Options{}, []string{"xxxxx@[::1"}},
 		{"bad password", "nats://me:hidden/#@127.0.0.1:1,nats://127.0.0.1:1", Options{},
 			[]string{"xxxxx@127.0.0.1:1", "as %XX"}},
