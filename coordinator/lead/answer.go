@@ -171,6 +171,9 @@ func nobody(l *bus.Leader) string {
 		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
 			"about to take it, or leads as many cells as it can"
 	}
+	if l.Epoch == l.Revision && time.Since(l.Renewed) < l.Duration { // it has not renewed its lease yet
+		return fmt.Sprintf("its leader, %s, has just begun to lead it", l.Name)
+	}
 	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s UTC, and another coordinator takes "+
 		"over some %v after that: start one unless there is another",
 		l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)

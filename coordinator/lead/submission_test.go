@@ -3,6 +3,7 @@ package lead
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,36 @@ func TestWishLost(t *testing.T) {
 	check(t, keepWish(t.Context(), h.registry, sweepID, w))
 	if got := wish(); got.Do != Pause {
 		t.Errorf("a pause has become %+v", got)
+	}
+}
+
+// A sweep whose leader takes it up at this moment is no sweep whose leader is away.
+func TestBegun(t *testing.T) {
+	h := newHarbour(t)
+	reason := func(change func(*bus.Leader)) string {
+		t.Helper()
+		e, err := h.registry.Find(t.Context(), sweepID)
+		check(t, err)
+		r, err := ReadRecord(e)
+		check(t, err)
+		r.Altered = nil // its id is not that of what was submitted here
+		change(r.Leader)
+		s, err := Look(t.Context(), h.conn, r)
+		check(t, err)
+		return s.Reason
+	}
+	const begun, away = "its leader, test, has just begun to lead it", "its leader, test, does not answer"
+	for _, tt := range []struct {
+		name, want string
+		change     func(*bus.Leader)
+	}{
+		{"begun", begun, func(*bus.Leader) {}},
+		{"renewed", away, func(l *bus.Leader) { l.Revision++ }},
+		{"died at once", away, func(l *bus.Leader) { l.Renewed = l.Renewed.Add(-2 * l.Duration) }},
+	} {
+		if got := reason(tt.change); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
