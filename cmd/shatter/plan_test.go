@@ -214,7 +214,7 @@ func TestAsksBeforeLongRun(t *testing.T) {
 	if _, err := master.WriteString("n\n"); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, read) }() // ends with the process
+	_, _ = io.Copy(io.Discard, read) // ends with the process
 	_ = cmd.Wait()
 	code := cmd.ProcessState.ExitCode()
 	if code != exitInterrupted || !strings.Contains(said.String(), "the rest of this sweep takes about ") ||
