@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -33,6 +35,10 @@ type suite struct{ *testing.M }
 
 func (s suite) Run() int {
 	if err := os.Setenv("SHATTER_CACHE", "off"); err != nil { // tests that count trials run them
+		panic(err)
+	}
+	// Tests wait for their processes for much of the time. Whoever says -parallel is heard: flags are read later.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	code := s.M.Run()
