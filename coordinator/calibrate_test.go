@@ -22,6 +22,7 @@ type planned struct {
 // What a plan says of searches with cheap trials is neither too low nor too high on the whole, be success
 // flat or steep in n, and its limits hold about as often as is stated.
 func TestPlannedSearches(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	kinds := []struct {
 		name  string

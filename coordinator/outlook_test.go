@@ -8,6 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -99,6 +100,7 @@ func TestTimeLeft(t *testing.T) {
 // beyond those that count: within a factor of four as a rule. Searches of one kind take more or less
 // by such factors themselves, by the luck of their trials.
 func TestOutlookOfSearch(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string

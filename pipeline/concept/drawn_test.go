@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // The points are uniform: with two points, on one of which each pair of neighbouring thresholds
@@ -40,6 +42,7 @@ func TestDrawnLaw(t *testing.T) {
 // that it keeps a quarter with that probability, which is false of the parities of seven bits: 379
 // of 400 do, which has a chance below 1e-8 where each does with probability 0.99.
 func TestDrawnKeepsSeparation(t *testing.T) {
+	testkit.Serial(t)
 	for _, c := range []struct {
 		spec    Spec
 		p       float64 // rho^2

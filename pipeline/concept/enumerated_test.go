@@ -306,6 +306,7 @@ func (p *errorTable) list() (errs []int) {
 // TestPackedSums checks that packed tables hold what others do, up to the most examples that they
 // take, all of which may be of one point.
 func TestPackedSums(t *testing.T) {
+	testkit.Serial(t)
 	for _, s := range []Spec{
 		{Name: "parities", Dim: 2}, {Name: "parities", Dim: 3}, {Name: "parities", Dim: 11},
 		{Name: "monotone-conjunctions", Dim: 2}, {Name: "monotone-conjunctions", Dim: 11},

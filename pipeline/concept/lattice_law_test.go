@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // levels returns the number of errors of every member.
@@ -34,6 +35,7 @@ func (l lister) profile(t interface{ Fatal(...any) }, x, y []float64) Profile {
 
 // The samplers have the laws of the mechanisms, hypothesis by hypothesis, at every epsilon.
 func TestLatticeSamplersByEnumeration(t *testing.T) {
+	testkit.Serial(t)
 	const draws = 6000
 	for _, s := range append(smallLattices(), Spec{Name: "stumps", Domain: 3, Dim: 3}) {
 		l, index := list(t, s), map[any]int{}

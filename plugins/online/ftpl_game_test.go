@@ -125,6 +125,7 @@ func TestSharedNoise(t *testing.T) {
 // that never agree, the mean regret is T/2 less the mean loss of the better one, that is E|S_T|/2,
 // for every schedule. No learner can do better in the worst case.
 func TestFairCoins(t *testing.T) {
+	testkit.Serial(t)
 	const rounds = 8
 	want := 0.0
 	for labels := range 1 << rounds {
@@ -164,6 +165,7 @@ func TestFairCoins(t *testing.T) {
 // The bounds hold for the exact expected regret of each sequence, and are below the number of
 // rounds.
 func TestBoundsHold(t *testing.T) {
+	testkit.Serial(t)
 	const d, rounds = 4, 600
 	for _, schedule := range []string{provedSchedule, confidentSchedule, doublingSchedule, fixedSchedule} {
 		for _, rate := range []float64{0, 0.05, 0.5} {
@@ -193,6 +195,7 @@ func TestBoundsHold(t *testing.T) {
 // below that of the same schedule with a failure probability of 1/(2t(t+1)) in round t, which needs
 // no T.
 func TestSelfConfident(t *testing.T) {
+	testkit.Serial(t)
 	const d, rounds = 7, 3000
 	for _, c := range []struct{ factor, rate, regret, bound float64 }{
 		{0.7, 0.05, 7.2, 531}, {2, 0.05, 13.6, 215}, {0.7, 0, 7.6, 152}, {2, 0, 16, 57}, {0.7, 0.5, 60, 1017},
@@ -224,6 +227,7 @@ func TestSelfConfident(t *testing.T) {
 // The experts err in turns: without noise the leader is always the next one to err, with noise it
 // rarely is.
 func TestRoundRobin(t *testing.T) {
+	testkit.Serial(t)
 	const rounds = 10000
 	for _, experts := range []int{16, 128} {
 		x, y := make([]float64, rounds), make([]float64, rounds)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 )
@@ -85,6 +86,7 @@ func checkShares(t *testing.T, name string, came []int, p []float64) {
 
 // One draw for a level leads as often as noise for each of its members would.
 func TestLeadLaw(t *testing.T) {
+	testkit.Serial(t)
 	const draws = 100000
 	r := rand.New(rand.NewPCG(1, 1))
 	for name, l := range laws() {
@@ -101,6 +103,7 @@ func TestLeadLaw(t *testing.T) {
 
 // The numbers of draw, which are used where noise is drawn once, have the same law.
 func TestDrawLaw(t *testing.T) {
+	testkit.Serial(t)
 	const draws = 100000
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{gaussianNoise, laplaceNoise, exponentialNoise} {
@@ -209,6 +212,7 @@ func TestShifts(t *testing.T) {
 
 // With Gumbel noise the perturbed leader plays like Hedge with the rate 1/eta.
 func TestGumbelIsHedge(t *testing.T) {
+	testkit.Serial(t)
 	for _, scale := range []float64{0.5, 3} {
 		p, total := chances("gumbel", someLevels, scale), 0.0
 		for _, v := range someLevels {
@@ -225,6 +229,7 @@ func TestGumbelIsHedge(t *testing.T) {
 // The exact probabilities under normal noise are those of the midpoint rule. The exact
 // probabilities under normal noise are those of the midpoint rule.
 func TestSharesAreChances(t *testing.T) {
+	testkit.Serial(t)
 	for _, scale := range []float64{0.5, 3} {
 		want, p := chances(gaussianNoise, someLevels, scale), make([]float64, len(someLevels))
 		shares(someLevels, scale, p)
@@ -260,6 +265,7 @@ func TestLawLimits(t *testing.T) {
 // One round changes no probability by more than the stability that the prices claim, for some
 // losses of four hypotheses and all sets of them that err.
 func TestStability(t *testing.T) {
+	testkit.Serial(t)
 	const scale = 1.5
 	laws := map[string]price{laplaceNoise: purePrice(0, 1), exponentialNoise: purePrice(0, 1),
 		gaussianNoise: unitPrice(2, math.Log(4), 100, 1)}
