@@ -17,10 +17,11 @@ import (
 type halfspaces struct {
 	affine bool
 	blocks [][]float64 // each: unit vectors, row-major
-	v      []float64   // hypotheses, row-major
+	v      []float64   // hypotheses, column-major
 	w      complement
 	find   *finder
 	u      []float64 // scratch for a lift
+	along  []float64 // scratch for its products with all hypotheses
 	heard  []float64 // sum of the ordinary queries' lifts times their released labels
 
 	searched  int // hypotheses chosen so far
@@ -45,6 +46,7 @@ func newHalfspaceGenerator(blocks []block, dim int, affine bool) (generator, err
 		w:      complement{d: d},
 		find:   newFinder(d),
 		u:      make([]float64, d),
+		along:  make([]float64, len(blocks)),
 		heard:  make([]float64, d),
 	}
 	for i, b := range blocks {
@@ -104,7 +106,9 @@ func (g *halfspaces) choose() error {
 		if err != nil {
 			return fmt.Errorf("choose hypothesis of block %d after %d hard queries: %w", i, g.w.codim(), err)
 		}
-		copy(g.v[i*d:(i+1)*d], found.v)
+		for j, v := range found.v {
+			g.v[j*len(g.blocks)+i] = v
+		}
 		g.searched++
 		if found.value < len(rows)/d {
 			g.partial++
@@ -123,14 +127,21 @@ func (g *halfspaces) inexact() int { return g.uncertain }
 // lift lies in the span of the hard ones is on every hypothesis's boundary, which is labelled +1.
 // Computed products would have random signs there.
 func (g *halfspaces) votes(x []float64) int {
-	d := len(g.u)
+	k := len(g.blocks)
 	g.lift(x)
 	if g.w.distance(g.u) <= redundant {
-		return len(g.blocks)
+		return k
+	}
+	clear(g.along)
+	for j, u := range g.u {
+		along := g.along[:k]
+		for i, v := range g.v[j*k:][:k] {
+			along[i] += float64(v * u)
+		}
 	}
 	n := 0
-	for v := g.v; len(v) > 0; v = v[d:] {
-		if innerProduct(v[:d], g.u) >= 0 {
+	for _, product := range g.along {
+		if product >= 0 {
 			n++
 		}
 	}

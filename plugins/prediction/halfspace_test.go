@@ -209,7 +209,7 @@ func TestBlocksDoNotTouch(t *testing.T) {
 		}
 		for hards := 0; ; hards++ {
 			for i, g := range alone {
-				if got := together.v[i*(d+1) : (i+1)*(d+1)]; !slices.Equal(got, g.v) {
+				if got := together.hypothesis(i); !slices.Equal(got, g.v) {
 					t.Errorf("d %d, %d hard queries, block %d: %v, and alone %v", d, hards, i, got, g.v)
 				}
 			}
@@ -294,7 +294,7 @@ func TestQueriesInTheSpan(t *testing.T) {
 		}
 	}
 	for i := range 30 {
-		v := g.v[5*i : 5*i+5]
+		v := g.hypothesis(i)
 		if g.w.along(v) > 1e-12 || math.Abs(squaredNorm(v)-1) > 1e-12 {
 			t.Errorf("hypothesis %d is not a unit vector of W: %v", i, v)
 		}
@@ -489,6 +489,14 @@ func BenchmarkRun(b *testing.B) {
 			})
 		}
 	}
+}
+
+// hypothesis returns the hypothesis of a block.
+func (g *halfspaces) hypothesis(i int) (v []float64) {
+	for j := range g.u {
+		v = append(v, g.v[j*len(g.blocks)+i])
+	}
+	return v
 }
 
 // BenchmarkVotes measures one ordinary query to 300 hypotheses: 2 k D operations, and twice 4 c D
