@@ -46,6 +46,8 @@ func (p *plays) course(find estimate.Find, sc Scenario, turn int, least int64) *
 			key.octave++
 		}
 		key.find.To = inner << (key.octave + 1 + innerReach)
+	} else if reach := math.Ldexp(float64(find.From), key.octave+1+innerReach); reach < float64(find.To) {
+		key.find.To = int64(reach) // near the first size the last one says nothing
 	}
 	turns := turnsOf(key.slope)
 	key.turn = turn % turns

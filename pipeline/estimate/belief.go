@@ -34,6 +34,7 @@ type belief struct {
 	parts          []uint32 // of the growths, while the belief is packed and will be unpacked again
 	low, step      float64  // n* of growths lies in the middles of growthPlaces steps from low on, in ln n
 	center, spread float64  // mean and standard deviation of ln n*
+	likeliest      int      // index of the likeliest growth; it saves time and changes nothing
 }
 
 const (
@@ -42,6 +43,7 @@ const (
 	growthFloors = 2    // number of floors
 	sharedWeight = 2e-4 // weight that all growths keep together, whatever the trials say
 	wholePart    = 1 << 30
+	hopeless     = 22   // logarithm of a ratio of weights beyond which the smaller one is no part: above ln(2*wholePart)
 	negligible   = 1e-3 // where many growths are summed, those of less weight do not count
 
 	// stakedShare is the part of a size's e-process that a belief which is sure of the size's side
@@ -100,11 +102,15 @@ func (b *belief) lay(target, low, step float64) {
 // weigh weighs growths by points, with n* in the middles of growthPlaces steps from low on.
 func (b *belief) weigh(points []*point, target, low, step float64) {
 	b.lay(target, low, step)
-	most := math.Inf(-1)
-	for i := range b.growths {
+	most, likeliest := math.Inf(-1), b.likeliest
+	for i := range b.growths { // from the likeliest one on, which shows early that others are hopeless
+		i = (i + likeliest) % len(b.growths)
 		g := &b.growths[i]
 		g.weight = -0.5 * math.Log(g.slope) // steep growths are less likely
 		for _, p := range points {
+			if g.weight < most-hopeless {
+				break // trials make no growth likelier
+			}
 			success, miss := g.rates(p.x)
 			if p.Successes > 0 {
 				g.weight += float64(float64(p.Successes) * math.Log(success))
@@ -113,7 +119,9 @@ func (b *belief) weigh(points []*point, target, low, step float64) {
 				g.weight += float64(float64(p.Consumed-p.Successes) * math.Log(miss))
 			}
 		}
-		most = max(most, g.weight)
+		if g.weight > most {
+			most, b.likeliest = g.weight, i
+		}
 	}
 	for i := range b.growths { // rounded, so that last bits decide nothing
 		g := &b.growths[i]
