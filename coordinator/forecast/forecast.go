@@ -215,7 +215,7 @@ func surprise(p estimate.Point, sc Scenario, target float64) float64 {
 
 const (
 	hopeless      = 30   // logarithm of a likelihood ratio beyond which nothing needs to be known exactly
-	trustedTrials = 200  // at one sample size
+	trustedTrials = 250  // at one sample size
 	leastTrust    = 0.25 // probability that a shape holds far from n*
 	anyRate       = 0.08 // likelihood of what was seen over that of the best rate, where all are likely
 )
