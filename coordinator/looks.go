@@ -44,7 +44,8 @@ type looks struct {
 	ledger  *ledger.Ledger
 	share   float64       // of each cell's trials; 0: none
 	record  *folder.Looks // of this run and of earlier ones
-	cells   []*lookedCell // those that are decided
+	cells   []lookedCell  // those that are decided, in the order of the plan
+	next    int           // place of the first cell whose looks have no jobs yet
 	pending int64         // trials to be looked at in this run
 	looked  int64         // those that have come back
 	seconds float64       // that workers report for all runs of them
@@ -55,13 +56,12 @@ type looks struct {
 // lookedCell is a cell at whose trials the run looks again.
 type lookedCell struct {
 	*cell
-	trials    int64    // that the tables count
-	chosen    []ranked // in the order of choice
-	left      int64    // those of them that could not be looked at
-	why       string   // why there are such, or why fewer were chosen than are asked for
-	differing differences
-	seconds   float64 // that the cell's trials took
-	sizes     []sizeTime
+	trials    int64        // that the tables count
+	chosen    []ranked     // in the order of choice
+	left      int64        // those of them that could not be looked at
+	why       string       // why there are such, or why fewer were chosen than are asked for
+	differing *differences // nil: none
+	sizes     []sizeTime   // nil: they were not measured, or the looks have their jobs
 }
 
 // sizeTime is what the trials of a sample size took.
@@ -203,11 +203,12 @@ func (l *looks) isEqual(c *cell, t ranked) bool {
 
 // choose chooses trials of each decided cell and counts those that this run has to look at.
 func (l *looks) choose() error {
+	l.cells = make([]lookedCell, 0, len(l.grid.cells))
 	for _, c := range l.grid.cells {
 		if !c.done || c.refused != "" {
 			continue
 		}
-		x := &lookedCell{cell: c}
+		x := lookedCell{cell: c}
 		points := c.Result().Points
 		for _, p := range points {
 			x.trials += int64(p.Consumed - p.Lost)
@@ -229,8 +230,8 @@ func (l *looks) choose() error {
 // count sets pending.
 func (l *looks) count() {
 	l.pending = 0
-	for _, x := range l.cells {
-		l.pending += int64(len(l.missing(x)))
+	for i := range l.cells {
+		l.pending += int64(len(l.missing(&l.cells[i])))
 	}
 }
 
@@ -253,73 +254,79 @@ func (l *looks) missing(x *lookedCell) (trials []ranked) {
 // looks in any case.
 func (l *looks) shorten() error {
 	all, wanted := 0.0, 0.0
-	for _, x := range l.cells {
-		if err := x.measure(l.ledger); err != nil {
+	for i := range l.cells {
+		x := &l.cells[i]
+		seconds, err := x.measure(l.ledger)
+		if err != nil {
 			return err
 		}
-		all, wanted = all+x.seconds, wanted+x.price(len(x.chosen))
+		all, wanted = all+seconds, wanted+x.price(len(x.chosen))
 	}
 	left := max(slowLooks, slowShare*all)
 	if wanted <= left {
 		return nil
 	}
-	granted := map[*lookedCell]int{}
-	for _, x := range l.cells {
-		granted[x] = min(len(x.chosen), int(l.share*float64(x.trials)))
-		left -= x.price(granted[x])
+	granted, cheapest := make([]int, len(l.cells)), make([]int, len(l.cells)) // looks, and places of cells
+	for i := range l.cells {
+		x := &l.cells[i]
+		granted[i], cheapest[i] = min(len(x.chosen), int(l.share*float64(x.trials))), i
+		left -= x.price(granted[i])
 	}
-	cheapest := slices.Clone(l.cells)
-	slices.SortStableFunc(cheapest, func(a, b *lookedCell) int {
-		return cmp.Compare(a.price(fewLooks), b.price(fewLooks))
+	slices.SortStableFunc(cheapest, func(a, b int) int {
+		return cmp.Compare(l.cells[a].price(fewLooks), l.cells[b].price(fewLooks))
 	})
 	for most := fewLooks; most <= leastLooks; most++ {
-		for _, x := range cheapest {
+		for _, i := range cheapest {
+			x := &l.cells[i]
 			count := min(most, len(x.chosen))
-			if more := x.price(count) - x.price(granted[x]); count > granted[x] && more <= left {
+			if more := x.price(count) - x.price(granted[i]); count > granted[i] && more <= left {
 				left -= more
-				granted[x] = count
+				granted[i] = count
 			}
 		}
 	}
 	l.grantEach(cheapest, granted)
-	for _, x := range l.cells {
-		if granted[x] < len(x.chosen) {
-			x.chosen, x.why = x.chosen[:granted[x]], "too slow for more"
+	for i := range l.cells {
+		if x := &l.cells[i]; granted[i] < len(x.chosen) {
+			x.chosen, x.why = slices.Clone(x.chosen[:granted[i]]), "too slow for more"
 		}
 	}
 	return nil
 }
 
-// grantEach grants some looks to the first cell of each algorithm that has none.
-func (l *looks) grantEach(cells []*lookedCell, granted map[*lookedCell]int) {
+// grantEach grants some looks to the first cell of each algorithm that has none. The places of the cells
+// are in the order in which they come into question.
+func (l *looks) grantEach(places, granted []int) {
 	type algorithm struct{ plugin, name string }
 	seen := map[algorithm]bool{}
-	for _, x := range cells {
-		seen[algorithm{x.Plugin, x.Algorithm}] = seen[algorithm{x.Plugin, x.Algorithm}] || granted[x] > 0
+	for i, x := range l.cells {
+		seen[algorithm{x.Plugin, x.Algorithm}] = seen[algorithm{x.Plugin, x.Algorithm}] || granted[i] > 0
 	}
-	for _, x := range cells {
+	for _, i := range places {
+		x := &l.cells[i]
 		if a := (algorithm{x.Plugin, x.Algorithm}); !seen[a] && len(x.chosen) > 0 {
-			granted[x], seen[a] = min(fewLooks, len(x.chosen)), true
+			granted[i], seen[a] = min(fewLooks, len(x.chosen)), true
 		}
 	}
 }
 
-// measure reads what the cell's trials took.
-func (x *lookedCell) measure(l *ledger.Ledger) error {
-	x.seconds, x.sizes = 0, nil
-	return l.Each(x.Key, func(b *ledger.Batch) error {
+// measure reads what the cell's trials took, and returns the seconds of all of them.
+func (x *lookedCell) measure(l *ledger.Ledger) (all float64, err error) {
+	x.sizes = nil
+	err = l.Each(x.Key, func(b *ledger.Batch) error {
 		t := x.took(b.N)
 		if t == nil {
 			x.sizes = append(x.sizes, sizeTime{n: b.N})
 			t = &x.sizes[len(x.sizes)-1]
 		}
 		seconds := believable(b.Seconds)
-		x.seconds += seconds
+		all += seconds
 		t.seconds += seconds
 		t.trials += int64(len(b.Repetition))
 		t.jobs++
 		return nil
 	})
+	return all, err
 }
 
 // took returns what the trials of a sample size took; nil: that was not measured.
@@ -366,7 +373,8 @@ func (x *lookedCell) price(looks int) (total float64) {
 
 // leave gives up all looks that are still missing.
 func (l *looks) leave(why string) {
-	for _, x := range l.cells {
+	for i := range l.cells {
+		x := &l.cells[i]
 		if n := int64(len(l.missing(x))); n > 0 {
 			x.left, x.why = n, why
 		}
@@ -374,21 +382,32 @@ func (l *looks) leave(why string) {
 	l.pending, l.ended = 0, true
 }
 
-// blocks returns the missing looks as jobs: at most trials and seconds of them, as a budget allows.
-func (l *looks) blocks(trials int64, seconds float64) (blocks []*rerunBlock) {
-	for _, x := range l.cells {
+// limit leaves out the missing looks that are beyond a number of trials and seconds.
+func (l *looks) limit(trials int64, seconds float64) {
+	for i := range l.cells {
+		x := &l.cells[i]
 		missing := l.missing(x)
 		for i, t := range missing {
 			if trials <= 0 || seconds <= 0 {
 				x.left, x.why = int64(len(missing)-i), "the budget was spent"
 				l.pending -= x.left
-				missing = missing[:i]
 				break
 			}
 			trials--
 			seconds -= x.cost(t.n)
 		}
-		blocks = append(blocks, x.cut(missing)...)
+	}
+}
+
+// nextBlocks returns the missing looks of the next cell that has some, without those that are left out, as
+// jobs; nil: there is none.
+func (l *looks) nextBlocks() (blocks []*rerunBlock) {
+	for len(blocks) == 0 && l.next < len(l.cells) {
+		x := &l.cells[l.next]
+		missing := l.missing(x)
+		blocks = x.cut(missing[:int64(len(missing))-x.left])
+		x.sizes = nil
+		l.next++
 	}
 	return blocks
 }
@@ -445,8 +464,8 @@ func (r *run) lookAgain(ctx context.Context) error {
 	if r.Budget.Time > 0 {
 		seconds = r.Budget.Time.Seconds() - r.tally.seconds
 	}
-	if blocks := l.blocks(trials, seconds); len(blocks) > 0 {
-		if err := r.look(ctx, blocks, profile); err != nil {
+	if l.limit(trials, seconds); l.pending > 0 {
+		if err := r.look(ctx, profile); err != nil {
 			return err
 		}
 	}
@@ -454,8 +473,8 @@ func (r *run) lookAgain(ctx context.Context) error {
 	return nil
 }
 
-// look runs the trials of the blocks again and records what comes of it.
-func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (err error) {
+// look runs the trials that are to be looked at again and records what comes of it.
+func (r *run) look(ctx context.Context, profile string) (err error) {
 	l := r.looks
 	l.keep = time.Now().Add(keepLooks)
 	defer func() {
@@ -464,10 +483,7 @@ func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (e
 		}
 	}()
 	x := &lookRun{
-		looks: l, rerun: r.newRerun(blocks, profile, nil), cells: map[*cell]*lookedCell{}, lost: map[position]bool{},
-	}
-	for _, c := range l.cells {
-		x.cells[c.cell] = c
+		looks: l, rerun: r.newRerun(nil, profile, nil), lost: map[position]bool{},
 	}
 	x.show = func() {
 		if now := time.Now(); r.Progress != nil && now.Sub(x.shown) > 200*time.Millisecond {
@@ -476,7 +492,7 @@ func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (e
 		}
 	}
 	x.show()
-	x.rerun.use, x.rerun.show = x.use, x.show
+	x.rerun.more, x.rerun.use, x.rerun.show = l.nextBlocks, x.use, x.show
 	if err := x.rerun.run(ctx); err != nil {
 		return err
 	}
@@ -487,7 +503,6 @@ func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (e
 type lookRun struct {
 	*looks
 	rerun *rerun
-	cells map[*cell]*lookedCell
 	lost  map[position]bool // trials that were lost once
 	show  func()            // shows the progress
 	shown time.Time
@@ -507,7 +522,15 @@ func (x *lookRun) use(c *cell, b *ledger.Batch, row int) error {
 	}
 	x.looked++
 	x.show()
-	return x.take(x.cells[c], b, row)
+	return x.take(x.cellOf(c), b, row)
+}
+
+// cellOf returns what is known of the looks at a cell that is decided.
+func (l *looks) cellOf(c *cell) *lookedCell {
+	i, _ := slices.BinarySearchFunc(l.cells, c.index, func(x lookedCell, index int) int {
+		return cmp.Compare(x.index, index)
+	})
+	return &l.cells[i]
 }
 
 // take takes in one look: a row of b.
@@ -520,6 +543,9 @@ func (l *looks) take(x *lookedCell, b *ledger.Batch, row int) error {
 		fingerprint, _ := l.ledger.Fingerprint(x.Key, b.N, rep)
 		l.record.Add(x.Key, b.N, rep, fingerprint)
 	default:
+		if x.differing == nil {
+			x.differing = &differences{}
+		}
 		x.differing.add(x.cell, b, row)
 	}
 	began := time.Now()
@@ -542,8 +568,10 @@ func (x *lookedCell) lose(reason string) {
 func (r *run) explain(ctx context.Context, profile string) error {
 	l := r.looks
 	var trials []*differing
-	for _, x := range l.cells {
-		trials = append(trials, x.differing.first...)
+	for i := range l.cells {
+		if d := l.cells[i].differing; d != nil {
+			trials = append(trials, d.first...)
+		}
 	}
 	if len(trials) == 0 {
 		return nil
@@ -551,8 +579,9 @@ func (r *run) explain(ctx context.Context, profile string) error {
 	if err := r.examine(ctx, trials, profile); err != nil {
 		return err
 	}
-	for _, x := range l.cells {
-		if x.differing.count == 0 {
+	for i := range l.cells {
+		x := &l.cells[i]
+		if x.differing == nil {
 			continue
 		}
 		worst, found, err := x.differing.contradiction(l.ledger)
@@ -598,7 +627,8 @@ func (l *looks) manifest() *schemas.Looks {
 		m.Notes = append(m.Notes, "no second looks: whether outcomes depend on anything but their trial was not checked")
 	}
 	noted := 0
-	for _, x := range l.cells {
+	for i := range l.cells {
+		x := &l.cells[i]
 		y := schemas.CellLooks{
 			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: l.equal(x), Left: x.left, Why: x.why,
 		}
@@ -627,8 +657,8 @@ func (l *looks) leftOver() (count int64) {
 	if !l.ended {
 		return l.pending - l.looked
 	}
-	for _, x := range l.cells {
-		count += x.left
+	for i := range l.cells {
+		count += l.cells[i].left
 	}
 	return count
 }

@@ -75,9 +75,10 @@ type rerun struct {
 	workers <-chan struct{} // see Config
 	healing time.Duration
 
-	waiting []*rerunBlock // to be sent
-	out     int           // blocks that were sent and are not back whole
-	profile string        // float profile that the results must have
+	waiting []*rerunBlock        // to be sent
+	more    func() []*rerunBlock // returns further ones when none is waiting, and nil at the end; nil: there are none
+	out     int                  // blocks that were sent and are not back whole
+	profile string               // float profile that the results must have
 	use     useRow
 	show    func() // called now and then; nil: never
 }
@@ -128,7 +129,7 @@ func (x *rerun) send(ctx context.Context) error {
 	if err := x.crew.sendAgain(ctx); err != nil {
 		return err
 	}
-	for len(x.waiting) > 0 && x.crew.room() {
+	for x.refill(); len(x.waiting) > 0 && x.crew.room(); x.refill() {
 		r := x.waiting[0]
 		r.profile = x.profile
 		sent, err := x.crew.send(ctx, r)
@@ -139,6 +140,13 @@ func (x *rerun) send(ctx context.Context) error {
 		x.out++
 	}
 	return nil
+}
+
+// refill has jobs waiting if there are further ones.
+func (x *rerun) refill() {
+	if len(x.waiting) == 0 && x.more != nil {
+		x.waiting = x.more()
+	}
 }
 
 // accept checks one message against the job that it answers, and uses its rows.
