@@ -40,7 +40,6 @@ type place struct {
 
 // fitter reads every place once, however many fits it is in.
 type fitter struct {
-	cells    []*cell
 	ledger   *ledger.Ledger
 	out      *result.Result
 	games    map[place]*result.GameRow
@@ -50,17 +49,21 @@ type fitter struct {
 
 // addFits adds the slopes that the sweep file asks for. The tables of out have the rows of all
 // cells, in the order of the plan.
-func addFits(out *result.Result, fits []plan.Fit, g *grid, l *ledger.Ledger) error {
+func addFits(out *result.Result, fits []plan.Fit, l *ledger.Ledger) error {
 	if len(fits) == 0 {
 		return nil
 	}
 	f := &fitter{
-		cells: g.cells, ledger: l, out: out,
+		ledger: l, out: out,
 		games: map[place]*result.GameRow{}, observed: map[place]*observed{},
 	}
+	cell := 0
 	for i := range out.Games {
 		row := &out.Games[i]
-		f.games[place{g.byKey[row.Cell.Key].index, row.Rounds}] = row
+		for out.Trials[cell].Cell != row.Cell {
+			cell++
+		}
+		f.games[place{cell, row.Rounds}] = row
 	}
 	for _, fit := range fits {
 		for _, group := range fit.Groups {
@@ -85,7 +88,7 @@ func (f *fitter) observe(p place) error {
 	if f.observed[p] != nil {
 		return nil
 	}
-	c := f.cells[p.cell]
+	c := f.out.Trials[p.cell].Cell
 	o := &observed{y: math.NaN(), theory: math.NaN()}
 	o.trials.Data, o.trials.Own = c.DataKey, c.NoiseKey
 	f.observed[p] = o
@@ -113,7 +116,7 @@ func (f *fitter) sampleSize(o *observed, p place) error {
 		o.trials.Low, o.trials.High = row.NLow, row.NHigh
 		return nil
 	}
-	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-f.cells[p.cell].Beta
+	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-row.Cell.Beta
 	sets, err := result.Successes(f.ledger, consumed.Cell, consumed.Points)
 	for i, set := range sets {
 		size := consumed.Points[i]

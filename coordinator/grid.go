@@ -127,7 +127,7 @@ func (g *grid) close(c *cell) {
 	}
 }
 
-// release gives up the cells, all of them done: their rows have been made.
+// release gives up the cells, all of them done: only their rows are still to be made.
 func (g *grid) release() { g.cells, g.byKey, g.ready, g.changed = nil, nil, cellQueue{}, nil }
 
 // wanted returns the next block that some cell needs and nobody works on: that of the cell with the

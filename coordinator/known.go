@@ -51,7 +51,7 @@ func WriteKnown(c Config, dir string, running bool) (*Known, error) {
 	}
 	k.Partial = r.howFar(k, running)
 	m.Partial, r.limited = k.Partial, notReached
-	res, err := r.result()
+	res, _, err := r.result()
 	if err != nil {
 		return nil, err
 	}

@@ -84,21 +84,15 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 
 // writeResult writes the result files, and adds to s what they say.
 func (r *run) writeResult(s *Summary) error {
-	res, err := r.result()
+	res, unfinished, err := r.result()
 	if err != nil {
 		return err
 	}
+	s.Unfinished = unfinished
 	for i := range res.Table {
 		row := &res.Table[i]
 		s.FailedTrials += row.Failed
 		s.Counted += row.Trials
-		if !r.grid.cells[i].finished(row.Status) {
-			s.Unfinished++
-		}
-	}
-	if r.grid.open == 0 {
-		r.grid.release()
-		debug.FreeOSMemory() // what trials and looks took, before the files take some
 	}
 	s.Contradicted, s.Refuted = contradictions(res)
 	s.Against = wrongDirections(res)
@@ -120,8 +114,9 @@ func (r *run) partial() string {
 	return r.limited
 }
 
-// result gathers the rows of all files.
-func (r *run) result() (*result.Result, error) {
+// result gathers the rows of all files, and counts the undecided or failed cells. Where all cells are
+// done, they are given up.
+func (r *run) result() (out *result.Result, unfinished int, err error) {
 	t := &tables{
 		ledger: r.intake.ledger, intake: r.intake, looks: r.looks, outlooks: r.outlooks, partial: r.partial(),
 		out: &result.Result{
@@ -129,7 +124,8 @@ func (r *run) result() (*result.Result, error) {
 		},
 	}
 	metrics := map[string]bool{}
-	for _, c := range r.grid.cells {
+	cells, done := r.grid.cells, r.grid.open == 0
+	for _, c := range cells {
 		for _, m := range c.Metrics {
 			metrics[m] = true
 		}
@@ -137,23 +133,35 @@ func (r *run) result() (*result.Result, error) {
 			t.gameRows += len(c.N)
 		}
 	}
+	if done {
+		r.grid.release()
+	}
 	sizes := 0
-	t.out.Trials = make([]result.Consumed, 0, len(r.grid.cells))
-	t.out.Table = make([]result.TableRow, 0, len(r.grid.cells))
-	for _, c := range r.grid.cells {
+	t.out.Trials = make([]result.Consumed, 0, len(cells))
+	t.out.Table = make([]result.TableRow, 0, len(cells))
+	for i, c := range cells {
 		verdict := t.verdict(c)
+		if !c.finished(verdict.Status) {
+			unfinished++
+		}
+		if done {
+			cells[i] = nil // its rows take its memory
+		}
 		t.out.Trials = append(t.out.Trials, result.Consumed{Cell: c.Cell, Points: points(c, verdict)})
 		t.out.Table = append(t.out.Table, tableRow(c, verdict))
 		sizes += len(verdict.Points)
 	}
+	if done {
+		debug.FreeOSMemory() // what trials and looks took, before the files take some
+	}
 	t.out.Curve = make([]result.CurveRow, 0, sizes)
 	i := 0
 	for curve, err := range result.Curves(t.ledger, t.out.Trials) {
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = t.addCell(i, curve)
 		}
-		if err := t.addCell(r.grid.cells[i], curve); err != nil {
-			return nil, err
+		if err != nil {
+			return nil, 0, err
 		}
 		i++
 	}
@@ -164,7 +172,7 @@ func (r *run) result() (*result.Result, error) {
 	t.compareQueries()
 	t.addProved()
 	t.out.Bounds = boundRows(t.out.Table)
-	return t.out, addFits(t.out, r.Folder.Plan.Fits, r.grid, t.ledger)
+	return t.out, unfinished, addFits(t.out, r.Folder.Plan.Fits, t.ledger)
 }
 
 // confidence returns that of all brackets of the table together: cells have equal shares of the
@@ -265,9 +273,11 @@ func points(c *cell, res estimate.Result) []result.Point {
 	return points
 }
 
-// addCell adds the rows of a cell, which has its row of the table, and to that what was read of trials.
-func (t *tables) addCell(c *cell, curve []result.CurveRow) error {
-	out, found := t.out, &t.out.Table[c.index]
+// addCell adds the rows of the cell at a place in the plan, which has its row of the table, and to that
+// what was read of trials.
+func (t *tables) addCell(place int, curve []result.CurveRow) error {
+	out, found := t.out, &t.out.Table[place]
+	c := found.Cell
 	for i := range curve {
 		row := &curve[i]
 		if !c.CanSucceed() {
@@ -286,10 +296,10 @@ func (t *tables) addCell(c *cell, curve []result.CurveRow) error {
 	if !c.Online() {
 		return nil
 	}
-	games, err := t.games(c, out.Trials[c.index].Points)
-	if c.ladder != nil {
+	games, err := t.games(c, out.Trials[place].Points)
+	if c.Rung != nil {
 		if len(games) == 0 {
-			games = []result.GameRow{result.NotPlayed(c.Cell)}
+			games = []result.GameRow{result.NotPlayed(c)}
 		}
 		search := *found
 		games[0].Search = &search
@@ -328,8 +338,8 @@ func (t *tables) compareQueries() {
 }
 
 // games makes the rows of a cell of the task online.
-func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error) {
-	rows, err := result.Games(t.ledger, c.Cell, points, result.GameMetrics{
+func (t *tables) games(c *trial.Cell, points []result.Point) ([]result.GameRow, error) {
+	rows, err := result.Games(t.ledger, c, points, result.GameMetrics{
 		Mistakes: schemas.Mistakes, Loss: schemas.Loss, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
 		Theory: theory.ProvedRegret, Paper: theory.PrintedRegret,
 	})

@@ -118,7 +118,7 @@ func CheckTables(c Config) (*Tables, error) {
 
 // compare makes the files anew and compares them with those of the folder.
 func (t *Tables) compare(r *run) error {
-	res, err := r.result()
+	res, _, err := r.result()
 	if err != nil {
 		return err
 	}
