@@ -60,6 +60,10 @@ type ColumnOf[Row any] struct {
 	// Value returns a string, an int64, a float64 or a bool, as the column's type says, or nil where
 	// the column does not apply to the row. A float64 is never NaN nor -0: see Clean.
 	Value func(*Row) any
+	// Text and Number return what Value does, without an any for each row: "" and NaN stand for nil. At
+	// most one of them is given, that of the column's type.
+	Text   func(*Row) string
+	Number func(*Row) float64
 }
 
 // IndexOf returns the index of the column of this name, or -1 where there is none.
@@ -95,7 +99,7 @@ func Clean(v any) any {
 	case math.IsNaN(f):
 		return nil
 	}
-	return f
+	return v
 }
 
 // Nonzero returns v as a column holds it in which zero means "does not apply": nil for zero and

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -71,32 +72,32 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	size("n_high", "smallest sample size shown sufficient", func(r *TableRow) int64 { return r.NHigh }),
 	size("n_star", "n_high where the cell is decided", func(r *TableRow) int64 { return r.NStar }),
 	float("n_model", "point estimate of n* from curves through all trials, a model: never in place of the bracket; "+
-		"null where none fits well", func(r *TableRow) any { return schemas.Nonzero(r.NModel) }),
+		"null where none fits well", func(r *TableRow) float64 { return nonzero(r.NModel) }),
 	float("n_model_low", "lower end of its 95 % confidence interval, which holds as far as the curves do, and "+
 		"is as wide as a bracket at the same level where their fit is in doubt",
-		func(r *TableRow) any { return schemas.Nonzero(r.NModelLow) }),
-	float("n_model_high", "upper end", func(r *TableRow) any { return schemas.Nonzero(r.NModelHigh) }),
+		func(r *TableRow) float64 { return nonzero(r.NModelLow) }),
+	float("n_model_high", "upper end", func(r *TableRow) float64 { return nonzero(r.NModelHigh) }),
 	label("status", "decided, undecided, above_range, below_range, infeasible, trivial (a learner without data "+
 		"succeeds often enough on drawn targets: there is no n*), failed or not_monotone",
 		func(r *TableRow) string { return r.Status }),
 	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
-	float("prior_success", priorDoc, func(r *TableRow) any { return priorSuccess(r.Cell) }),
+	float("prior_success", priorDoc, func(r *TableRow) float64 { return priorSuccess(r.Cell) }),
 	float("theory_n", "least bound that is proved or declared and whose premises hold; null where none is finite",
-		func(r *TableRow) any { return nonzeroFinite(r.Theory.Value) }),
+		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.Theory.Value)) }),
 	label("theory_source", "its theorem", func(r *TableRow) string { return r.Theory.Source }),
 	label("theory_standing", standingDoc, func(r *TableRow) string { return r.Theory.Standing }),
 	label("theory_reason", "why theory_n is null, though the algorithm states a bound: the premise that fails",
 		func(r *TableRow) string { return r.Theory.Missing }),
 	float("paper_n", "first bound that holds here, is only printed in a paper, and no mere order of magnitude; null "+
 		"where none is finite",
-		func(r *TableRow) any { return nonzeroFinite(r.PaperN) }),
+		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.PaperN)) }),
 	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
 	float("ratio_low", "n_low over theory_n: n* is above that many times the bound",
-		func(r *TableRow) any { return nonzeroFinite(float64(r.NLow) / r.Theory.Value) }),
+		func(r *TableRow) float64 { return nonzero(sheet.Finite(float64(r.NLow) / r.Theory.Value)) }),
 	float("ratio_high", "n_high over theory_n: n* is at most that many times the bound",
-		func(r *TableRow) any { return nonzeroFinite(float64(r.NHigh) / r.Theory.Value) }),
+		func(r *TableRow) float64 { return nonzero(sheet.Finite(float64(r.NHigh) / r.Theory.Value)) }),
 	float("ratio_model", "n_model over theory_n",
-		func(r *TableRow) any { return nonzeroFinite(r.NModel / r.Theory.Value) }),
+		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.NModel / r.Theory.Value)) }),
 	text("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are insufficient, and "+
 		"by the bound no more suffice", func(r *TableRow) string { return r.Theory.Contradicts }),
 	count("trials", "trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
@@ -104,23 +105,24 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"outcomes", func(r *TableRow) bool { return r.Fixed }),
 	count("failed", "of these, those that failed", func(r *TableRow) int64 { return r.Failed }),
 	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high",
-		func(r *TableRow) any { return schemas.Clean(r.MeanError) }),
+		func(r *TableRow) float64 { return r.MeanError }),
 	float("queries_success", "task predict: success rate at the largest sample size of baseline/queries, which has no "+
 		"sample, in the cell of this sweep with the same problem, queries, adversary and goal; where it is high, the "+
 		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
-		func(r *TableRow) any { return finite(r.QueriesSuccess) }),
+		func(r *TableRow) float64 { return sheet.Finite(r.QueriesSuccess) }),
 	label("evaluation", "exact, or what an error is measured on: a number of fresh points, of strata of the law or of "+
 		"the boxes of a grid, with one point in each; at most so many points where the sequential rule ends trials that are "+
 		"clear, of which it puts on the wrong side of above + alpha at most the share in brackets",
 		func(r *TableRow) string { return r.Cell.Evaluation.Words }),
 	float("evaluation_error", "standard error of a trial's measured error, for a hypothesis of the class and where the "+
-		"true error is above + alpha, at most; 0: exact", func(r *TableRow) any { return r.Cell.Evaluation.StandardError }),
+		"true error is above + alpha, at most; 0: exact",
+		func(r *TableRow) float64 { return r.Cell.Evaluation.StandardError }),
 	label("privacy_source", "what privacy follows from, as the algorithm says it",
 		func(r *TableRow) string { return r.Cell.Guarantee.GetSource() }),
 	float("rho", "zero-concentrated differential privacy, where it was proved in that form",
-		func(r *TableRow) any { return schemas.Nonzero(r.Cell.Guarantee.GetRho()) }),
+		func(r *TableRow) float64 { return nonzero(r.Cell.Guarantee.GetRho()) }),
 	float("mu", "Gaussian differential privacy, where it was proved in that form",
-		func(r *TableRow) any { return schemas.Nonzero(r.Cell.Guarantee.GetMu()) }),
+		func(r *TableRow) float64 { return nonzero(r.Cell.Guarantee.GetMu()) }),
 })
 
 // findColumns follow those of the table where the sweep searches another number than n.
@@ -141,11 +143,11 @@ var findColumns = []schemas.ColumnOf[TableRow]{
 	}),
 	float("find_insufficient", "the easiest value shown insufficient: the least epsilon with which trials succeed is "+
 		"above, the largest noise_rate that they bear below; null where there is none",
-		func(r *TableRow) any { return r.found(r.Found.Insufficient) }),
+		func(r *TableRow) float64 { return r.found(r.Found.Insufficient) }),
 	float("find_sufficient", "the hardest value shown sufficient; null where there is none",
-		func(r *TableRow) any { return r.found(r.Found.Sufficient) }),
+		func(r *TableRow) float64 { return r.found(r.Found.Sufficient) }),
 	float("find_theory", "the hardest of the values at which theory_n is at most n; null where there is none",
-		func(r *TableRow) any { return r.found(r.Found.Proved) }),
+		func(r *TableRow) float64 { return r.found(r.Found.Proved) }),
 }
 
 // rungText returns a text of the row's rung, "" where it has none.
@@ -156,12 +158,12 @@ func rungText(r *TableRow, of func(*trial.Rung) string) string {
 	return of(r.Cell.Rung)
 }
 
-// found returns a value that a search has found, nil where there is none.
-func (r *TableRow) found(v float64) any {
+// found returns a value that a search has found, NaN where there is none.
+func (r *TableRow) found(v float64) float64 {
 	if r.Cell.Rung == nil {
-		return nil
+		return math.NaN()
 	}
-	return schemas.Clean(v)
+	return v
 }
 
 // FindColumns returns the columns that the table has beside those of Columns where the sweep searches
@@ -179,12 +181,12 @@ func searchColumns(names ...string) (columns []schemas.ColumnOf[GameRow]) {
 	all := slices.Concat(tableColumns, findColumns)
 	for _, name := range names {
 		of := all[slices.IndexFunc(all, func(c schemas.ColumnOf[TableRow]) bool { return c.Name == name })]
-		columns = append(columns, schemas.ColumnOf[GameRow]{Column: of.Column, Value: func(r *GameRow) any {
+		columns = append(columns, column(of.Column, func(r *GameRow) any {
 			if r.Search == nil {
 				return nil
 			}
 			return of.Value(r.Search)
-		}})
+		}))
 	}
 	return columns
 }
@@ -199,31 +201,31 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 	count("lost", "of these, those without an outcome because of a limit of a machine; the other columns are about the "+
 		"trials that neither failed nor were lost", func(r *GameRow) int64 { return r.Lost }),
 	float("mistakes_mean", "labels that were not the truth, mean over sequences",
-		func(r *GameRow) any { return schemas.Clean(r.MistakesMean) }),
+		func(r *GameRow) float64 { return r.MistakesMean }),
 	float("mistakes_max", "the same, most of any sequence",
-		func(r *GameRow) any { return schemas.Clean(r.MistakesMax) }),
+		func(r *GameRow) float64 { return r.MistakesMax }),
 	float("best_loss", "least loss of a hypothesis in hindsight, mean",
-		func(r *GameRow) any { return schemas.Clean(r.BestLoss) }),
+		func(r *GameRow) float64 { return r.BestLoss }),
 	float("regret_mean", "loss less best_loss, mean; it may be negative",
-		func(r *GameRow) any { return schemas.Clean(r.RegretMean) }),
+		func(r *GameRow) float64 { return r.RegretMean }),
 	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student), which does not count that a "+
 		"search may have chosen their number after a look",
-		func(r *GameRow) any { return finite(r.RegretLow) }),
-	float("regret_high", "upper end", func(r *GameRow) any { return finite(r.RegretHigh) }),
+		func(r *GameRow) float64 { return sheet.Finite(r.RegretLow) }),
+	float("regret_high", "upper end", func(r *GameRow) float64 { return sheet.Finite(r.RegretHigh) }),
 	float("theory_regret", "bound, proved or declared, for the sequences that were played, mean; null where no bound's "+
 		"premises hold",
-		func(r *GameRow) any { return finite(r.Theory.Value) }),
+		func(r *GameRow) float64 { return sheet.Finite(r.Theory.Value) }),
 	label("theory_source", "what the algorithm says of it", func(r *GameRow) string { return r.Theory.Source }),
 	label("theory_standing", standingDoc, func(r *GameRow) string { return r.Theory.Standing }),
 	label("theory_reason", "why theory_regret is null, though the algorithm states a bound: the premise that fails",
 		func(r *GameRow) string { return r.Theory.Missing }),
 	float("paper_regret", "bound that is only printed in a paper, mean",
-		func(r *GameRow) any { return finite(r.PaperRegret) }),
+		func(r *GameRow) float64 { return sheet.Finite(r.PaperRegret) }),
 	label("paper_source", "what the algorithm says of it", func(r *GameRow) string { return r.PaperSource }),
 	float("ratio_low", "regret_low over theory_regret",
-		func(r *GameRow) any { return nonzeroFinite(r.RegretLow / r.Theory.Value) }),
+		func(r *GameRow) float64 { return nonzero(sheet.Finite(r.RegretLow / r.Theory.Value)) }),
 	float("ratio_high", "regret_high over theory_regret",
-		func(r *GameRow) any { return nonzeroFinite(r.RegretHigh / r.Theory.Value) }),
+		func(r *GameRow) float64 { return nonzero(sheet.Finite(r.RegretHigh / r.Theory.Value)) }),
 	text("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
 		"with confidence 95 % (Student) for all rows of the table together; null where a search chose their number",
 		func(r *GameRow) string { return r.Theory.Contradicts }),
@@ -239,34 +241,34 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 	count("failed", "of these, those that failed", func(r *CurveRow) int64 { return r.Failed }),
 	count("lost", "of these, those without an outcome because of a limit of a machine; only lists of n go on beyond one",
 		func(r *CurveRow) int64 { return r.Lost }),
-	column("successes", schemas.IntColumn, false, "trials that succeeded, as success of trials says; null without a goal",
+	column(intColumn("successes", "trials that succeeded, as success of trials says; null without a goal"),
 		(*CurveRow).successes),
 	float("rate", "successes / trials: a lost trial counts as none",
-		func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
+		func(r *CurveRow) float64 { return r.Rate }),
 	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson), which holds for this row alone, "+
 		"and not where somebody, or a search, has chosen the number of trials after a look; n_low and n_high of the table do",
-		func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
+		func(r *CurveRow) float64 { return r.RateLow }),
 	float("rate_high", "upper end, as if every lost trial had succeeded",
-		func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
-	float("prior_success", priorDoc, func(r *CurveRow) any { return priorSuccess(r.Cell) }),
+		func(r *CurveRow) float64 { return r.RateHigh }),
+	float("prior_success", priorDoc, func(r *CurveRow) float64 { return priorSuccess(r.Cell) }),
 	float("error_mean", "mean error of the ok trials, summed in the order of repetitions; under the sequential "+
 		"rule that of the errors on the first points alone, m_first_error, which is unbiased",
-		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
+		func(r *CurveRow) float64 { return r.ErrorMean }),
 	float("error_low", "lower end of its 95 % confidence interval over trials (Student), which holds for this row alone, "+
-		"as that of rate does", func(r *CurveRow) any { return finite(r.ErrorLow) }),
-	float("error_high", "upper end", func(r *CurveRow) any { return finite(r.ErrorHigh) }),
+		"as that of rate does", func(r *CurveRow) float64 { return sheet.Finite(r.ErrorLow) }),
+	float("error_high", "upper end", func(r *CurveRow) float64 { return sheet.Finite(r.ErrorHigh) }),
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed; null under the sequential rule",
-		func(r *CurveRow) any { return schemas.Clean(r.ErrorP90) }),
+		func(r *CurveRow) float64 { return r.ErrorP90 }),
 })
 
 // populationColumns describe the data of a cell. They are null for a law.
 func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 	of := func(name, doc string, value func(p *trial.Population) float64) schemas.ColumnOf[R] {
-		return float(name, doc, func(r *R) any {
+		return float(name, doc, func(r *R) float64 {
 			if p := cell(r).Population; p != nil {
-				return schemas.Clean(value(p))
+				return value(p)
 			}
-			return nil
+			return math.NaN()
 		})
 	}
 	return []schemas.ColumnOf[R]{
@@ -288,12 +290,12 @@ const priorDoc = "what a learner without data reaches: the largest probability w
 	"calibration, and a program that knows the target passes without data. Null where it is not known: over data, " +
 	"under skew, and for some large classes"
 
-// priorSuccess returns what a learner without data reaches in a cell, or nil where that is not known.
-func priorSuccess(c *trial.Cell) any {
+// priorSuccess returns what a learner without data reaches in a cell, or NaN where that is not known.
+func priorSuccess(c *trial.Cell) float64 {
 	if c.Prior == nil {
-		return nil
+		return math.NaN()
 	}
-	return schemas.Clean(c.Prior.Success)
+	return c.Prior.Success
 }
 
 func (r *CurveRow) successes() any {
@@ -308,7 +310,8 @@ func (r *CurveRow) successes() any {
 var boundColumns = []schemas.ColumnOf[BoundRow]{
 	cellColumn((*BoundRow).cell),
 	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
-	float("value", "sample size; null where the bound is not finite", func(r *BoundRow) any { return finite(r.Value) }),
+	float("value", "sample size; null where the bound is not finite",
+		func(r *BoundRow) float64 { return sheet.Finite(r.Value) }),
 	word("standing", standingDoc+"; printed: a paper prints it", func(r *BoundRow) string { return r.Standing }),
 	flag("order_only", "an order of magnitude alone: constants that the text hides are taken as 1",
 		func(r *BoundRow) bool { return r.Order }),
@@ -333,15 +336,15 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 	label("y", "n_model; bracket, its geometric middle, where there is no n_model; both where some cells have one; "+
 		"or regret_mean", func(r *FitRow) string { return r.Y }),
 	float("slope", "of y against x on this scale, weighted least squares; null where fewer than two places are left",
-		func(r *FitRow) any { return finite(r.Slope) }),
+		func(r *FitRow) float64 { return sheet.Finite(r.Slope) }),
 	float("slope_se", "its standard error, from drawing whole repetitions again; null with two places",
-		func(r *FitRow) any { return finite(r.Error) }),
+		func(r *FitRow) float64 { return sheet.Finite(r.Error) }),
 	float("slope_low", "lower end of the slope's 95 % confidence interval, slope_se times inflation wide; right if the "+
-		"line is", func(r *FitRow) any { return finite(r.Low) }),
-	float("slope_high", "upper end", func(r *FitRow) any { return finite(r.High) }),
-	float("intercept", "of the line, on this scale", func(r *FitRow) any { return finite(r.Intercept) }),
+		"line is", func(r *FitRow) float64 { return sheet.Finite(r.Low) }),
+	float("slope_high", "upper end", func(r *FitRow) float64 { return sheet.Finite(r.High) }),
+	float("intercept", "of the line, on this scale", func(r *FitRow) float64 { return sheet.Finite(r.Intercept) }),
 	float("theory_slope", "the same slope through theory_n (theory_regret) of the same cells; null where one of them "+
-		"has none", func(r *FitRow) any { return finite(r.Theory) }),
+		"has none", func(r *FitRow) float64 { return sheet.Finite(r.Theory) }),
 	float("claimed", "exponent, as the sweep file claims it", (*FitRow).claimed),
 	label("claimed_source", "who claims it", func(r *FitRow) string { return r.ClaimedSource }),
 	label("verdict", "on the claim: rejected at 95 % where it lies outside of slope_low to slope_high, not rejected "+
@@ -351,9 +354,9 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 		"with cells-2 degrees of freedom; linear where the trials do not show that; null where there is no chi_square",
 		func(r *FitRow) string { return r.Line }),
 	float("chi_square", "sum of squared residuals, each over its cell's standard error; null with two places",
-		func(r *FitRow) any { return finite(r.ChiSquare) }),
+		func(r *FitRow) float64 { return sheet.Finite(r.ChiSquare) }),
 	float("inflation", "sqrt(max(1, chi_square/(cells-2))): above 1 the cells scatter more than their trials explain, "+
-		"or the line is bent", func(r *FitRow) any { return finite(r.Inflation) }),
+		"or the line is bent", func(r *FitRow) float64 { return sheet.Finite(r.Inflation) }),
 	count("resamples", "draws in which each cell had an estimate, of 200",
 		func(r *FitRow) int64 { return int64(r.Resamples) }),
 	text("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
@@ -368,11 +371,11 @@ func scaleDoc() string {
 	return strings.Join(docs, "; ")
 }
 
-func (r *FitRow) claimed() any {
+func (r *FitRow) claimed() float64 {
 	if r.Claimed == nil {
-		return nil
+		return math.NaN()
 	}
-	return schemas.Clean(*r.Claimed)
+	return *r.Claimed
 }
 
 // timingColumns are those of timing, which is no part of the result and may differ between runs:
@@ -382,7 +385,7 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	count("n", "sample size", func(r *TimingRow) int64 { return r.N }),
 	count("first", "first repetition", func(r *TimingRow) int64 { return r.First }),
 	count("rows", "trials", func(r *TimingRow) int64 { return r.Rows }),
-	float("seconds", "time that they took", func(r *TimingRow) any { return schemas.Clean(r.Seconds) }),
+	float("seconds", "time that they took", func(r *TimingRow) float64 { return r.Seconds }),
 	spent("open_seconds", "CPU time of the worker for opening problems: reading data, preparing classes",
 		func(c *ledger.Costs) float64 { return c.Open }),
 	spent("start_seconds", "CPU time of plugin processes until they were ready",
@@ -405,9 +408,9 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 
 // spent makes a column of timing of a part of the costs; null where a message does not say them.
 func spent(name, doc string, part func(*ledger.Costs) float64) schemas.ColumnOf[TimingRow] {
-	return float(name, doc, func(r *TimingRow) any {
+	return float(name, doc, func(r *TimingRow) float64 {
 		if r.Costs == (ledger.Costs{}) {
-			return nil
+			return math.NaN()
 		}
 		return part(&r.Costs)
 	})
@@ -554,7 +557,14 @@ func cellColumn[R any](cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
 
 // lift makes a column of a cell one of the rows that have a cell.
 func lift[R any](of schemas.ColumnOf[trial.Cell], cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
-	return schemas.ColumnOf[R]{Column: of.Column, Value: func(r *R) any { return of.Value(cell(r)) }}
+	lifted := column(of.Column, func(r *R) any { return of.Value(cell(r)) })
+	if of.Text != nil {
+		lifted.Text = func(r *R) string { return of.Text(cell(r)) }
+	}
+	if of.Number != nil {
+		lifted.Number = func(r *R) float64 { return of.Number(cell(r)) }
+	}
+	return lifted
 }
 
 // withKey puts the key columns and those of parameters before others.
@@ -589,8 +599,10 @@ func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
 	var columns []schemas.ColumnOf[trial.Cell]
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		value := func(c *trial.Cell) any { return schemas.Clean(c.Params[name]) }
-		label := types[name] == schemas.TextColumn
-		columns = append(columns, column(schemas.ParamPrefix+name, types[name], label, "parameter "+name, value))
+		columns = append(columns, column(schemas.Column{
+			Name: schemas.ParamPrefix + name, Type: types[name], Label: types[name] == schemas.TextColumn,
+			Doc: "parameter " + name,
+		}, value))
 	}
 	return columns
 }
@@ -604,20 +616,19 @@ func metricColumn(name string) schemas.Column {
 func metricColumns(names []string) []schemas.ColumnOf[CurveRow] {
 	var columns []schemas.ColumnOf[CurveRow]
 	for _, name := range names {
-		value := func(r *CurveRow) any { return r.mean(name) }
-		columns = append(columns, schemas.ColumnOf[CurveRow]{Column: metricColumn(name), Value: value})
+		columns = append(columns, numbers(metricColumn(name), func(r *CurveRow) float64 { return r.mean(name) }))
 	}
 	return columns
 }
 
-// mean returns the mean of a metric, or nil where there is none that is finite.
-func (r *CurveRow) mean(metric string) any {
+// mean returns the mean of a metric, or NaN where there is none that is finite.
+func (r *CurveRow) mean(metric string) float64 {
 	for _, m := range r.Metrics {
 		if m.Metric == metric {
-			return finite(m.Mean)
+			return sheet.Finite(m.Mean)
 		}
 	}
-	return nil
+	return math.NaN()
 }
 
 // withColumns returns the columns of the bounds' intermediate values, sorted.
@@ -630,61 +641,82 @@ func withColumns(bounds iter.Seq[BoundRow]) []schemas.ColumnOf[BoundRow] {
 	}
 	var columns []schemas.ColumnOf[BoundRow]
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		value := func(r *BoundRow) any { return lookup(r.With, name) }
+		value := func(r *BoundRow) float64 { return lookup(r.With, name) }
 		columns = append(columns, float(schemas.WithPrefix+name, "intermediate value "+name, value))
 	}
 	return columns
 }
 
-// lookup returns the number of a name, or nil where there is none that is finite.
-func lookup(m map[string]float64, name string) any {
+// lookup returns the number of a name, or NaN where there is none that is finite.
+func lookup(m map[string]float64, name string) float64 {
 	if v, ok := m[name]; ok {
-		return finite(v)
+		return sheet.Finite(v)
 	}
-	return nil
+	return math.NaN()
 }
 
-// finite returns v as a column holds it, or nil where it is infinite.
-func finite(v float64) any { return schemas.Clean(sheet.Finite(v)) }
+// nonzero returns v, or NaN where it is 0.
+func nonzero(v float64) float64 {
+	if v == 0 {
+		return math.NaN()
+	}
+	return v
+}
 
-// nonzeroFinite returns v as finite does, but nil for zero.
-func nonzeroFinite(v float64) any { return schemas.Nonzero(sheet.Finite(v)) }
+func column[R any](of schemas.Column, value func(*R) any) schemas.ColumnOf[R] {
+	return schemas.ColumnOf[R]{Column: of, Value: value}
+}
 
-func column[R any](name string, of schemas.ColumnType, label bool, doc string, value func(*R) any) schemas.ColumnOf[R] {
-	return schemas.ColumnOf[R]{Column: schemas.Column{Name: name, Type: of, Label: label, Doc: doc}, Value: value}
+// texts makes a column of texts, null where they are empty.
+func texts[R any](of schemas.Column, value func(*R) string) schemas.ColumnOf[R] {
+	return schemas.ColumnOf[R]{Column: of, Value: func(r *R) any { return schemas.Nonzero(value(r)) }, Text: value}
+}
+
+// numbers makes a column of numbers, null where they are NaN.
+func numbers[R any](of schemas.Column, value func(*R) float64) schemas.ColumnOf[R] {
+	return schemas.ColumnOf[R]{Column: of, Value: func(r *R) any { return schemas.Clean(value(r)) }, Number: value}
 }
 
 // word makes a column of labels that is never null.
 func word[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
-	return column(name, schemas.TextColumn, true, doc, func(r *R) any { return value(r) })
+	return column(labelColumn(name, doc), func(r *R) any { return value(r) })
 }
 
 // label makes a column of labels, null where they are empty.
 func label[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
-	return column(name, schemas.TextColumn, true, doc, func(r *R) any { return schemas.Nonzero(value(r)) })
+	return texts(labelColumn(name, doc), value)
+}
+
+func labelColumn(name, doc string) schemas.Column {
+	return schemas.Column{Name: name, Type: schemas.TextColumn, Label: true, Doc: doc}
 }
 
 // text makes a column of texts that are rarely the same, null where they are empty.
 func text[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
-	return column(name, schemas.TextColumn, false, doc, func(r *R) any { return schemas.Nonzero(value(r)) })
+	return texts(schemas.Column{Name: name, Type: schemas.TextColumn, Doc: doc}, value)
 }
 
 // count makes a column of whole numbers that is never null.
 func count[R any](name, doc string, value func(*R) int64) schemas.ColumnOf[R] {
-	return column(name, schemas.IntColumn, false, doc, func(r *R) any { return value(r) })
+	return column(intColumn(name, doc), func(r *R) any { return value(r) })
 }
 
 // size makes a column of sample sizes, null where they are 0.
 func size[R any](name, doc string, value func(*R) int64) schemas.ColumnOf[R] {
-	return column(name, schemas.IntColumn, false, doc, func(r *R) any { return schemas.Nonzero(value(r)) })
+	return column(intColumn(name, doc), func(r *R) any { return schemas.Nonzero(value(r)) })
 }
 
-// float makes a column of numbers whose nulls are up to value.
-func float[R any](name, doc string, value func(*R) any) schemas.ColumnOf[R] {
-	return column(name, schemas.FloatColumn, false, doc, value)
+func intColumn(name, doc string) schemas.Column {
+	return schemas.Column{Name: name, Type: schemas.IntColumn, Doc: doc}
+}
+
+// float makes a column of numbers, null where they are NaN.
+func float[R any](name, doc string, value func(*R) float64) schemas.ColumnOf[R] {
+	return numbers(schemas.Column{Name: name, Type: schemas.FloatColumn, Doc: doc}, value)
 }
 
 // flag makes a column of booleans.
 func flag[R any](name, doc string, value func(*R) bool) schemas.ColumnOf[R] {
-	return column(name, schemas.BoolColumn, false, doc, func(r *R) any { return value(r) })
+	of := schemas.Column{Name: name, Type: schemas.BoolColumn, Doc: doc}
+	return column(of, func(r *R) any { return value(r) })
 }

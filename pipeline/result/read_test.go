@@ -54,7 +54,7 @@ func TestReadTrials(t *testing.T) {
 			}
 		}
 		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean ||
-			row.mean("loss") != any(mean(got.Metric)) {
+			row.mean("loss") != mean(got.Metric) {
 			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes,
 				len(got.Success), mean(ok), row)
 		}

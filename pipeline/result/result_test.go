@@ -357,7 +357,7 @@ func TestSequentialCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := curve[0]
-	if r.ErrorMean != sum/ok || r.mean(schemas.FirstError) != any(r.ErrorMean) || !math.IsNaN(r.ErrorP90) ||
+	if r.ErrorMean != sum/ok || r.mean(schemas.FirstError) != r.ErrorMean || !math.IsNaN(r.ErrorP90) ||
 		r.Successes != successes || !(r.ErrorLow < r.ErrorMean && r.ErrorMean < r.ErrorHigh) {
 		t.Errorf("row %+v, want the mean %v and %d successes", r, sum/ok, successes)
 	}

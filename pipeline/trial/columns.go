@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,7 +126,9 @@ func (c *Cell) answers() string {
 
 // text makes a column of labels, null where they are empty.
 func text(role Role, name, doc string, value func(*Cell) string) KeyColumn {
-	return key(role, schemas.TextColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
+	k := key(role, schemas.TextColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
+	k.Text = value
+	return k
 }
 
 // whole makes a column of whole numbers, null where they are 0.
@@ -135,7 +138,14 @@ func whole(role Role, name, doc string, value func(*Cell) int64) KeyColumn {
 
 // float makes a column of numbers, null where they are 0.
 func float(role Role, name, doc string, value func(*Cell) float64) KeyColumn {
-	return key(role, schemas.FloatColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
+	k := key(role, schemas.FloatColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
+	k.ColumnOf.Number = func(c *Cell) float64 {
+		if v := value(c); v != 0 {
+			return v
+		}
+		return math.NaN()
+	}
+	return k
 }
 
 // key makes a column whose values may be 0 as well as null. Texts are labels.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -93,8 +94,48 @@ func (g *gatherer) add(v any) {
 		g.column.values = append(g.column.values, v)
 		g.learn(v, uint32(place))
 	}
+	g.put(place)
+}
+
+// put adds a row with the value of a place.
+func (g *gatherer) put(place int) {
 	g.column.places.add(g.rows, place)
 	g.rows, g.last = g.rows+1, place
+}
+
+// addText adds a text, null where it is empty. One that was seen takes no memory.
+func (g *gatherer) addText(text string) {
+	if text == "" {
+		g.add(nil)
+		return
+	}
+	if g.rows > 0 {
+		if last, ok := g.column.values[g.last].(string); ok && last == text {
+			g.put(g.last)
+			return
+		}
+	}
+	if place, known := g.texts[text]; known {
+		g.put(int(place))
+		return
+	}
+	g.add(strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// addNumber adds a number, null where it is NaN, and 0 for -0. One that was seen takes no memory.
+func (g *gatherer) addNumber(number float64) {
+	if number != number {
+		g.add(nil)
+		return
+	}
+	if number == 0 {
+		number = 0 // and not -0
+	}
+	if place, known := g.floats[math.Float64bits(number)]; known {
+		g.put(int(place))
+		return
+	}
+	g.add(number)
 }
 
 // find returns the place of a value that was seen.

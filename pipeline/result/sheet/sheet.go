@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -87,17 +88,32 @@ func parts[Row any](
 				before, full, gathered = before+full, 0, make([]gatherer, len(columns))
 			}
 			for j, c := range columns {
-				v, err := convert(c.Value(&row), c.Type)
-				if err != nil {
+				if err := read(&gathered[j], c, &row); err != nil {
 					yield(nil, fmt.Errorf("write %s, row %d, column %q: %w", name, before+full, c.Name, err))
 					return
 				}
-				gathered[j].add(v)
 			}
 			full++
 		}
 		yield(part(), nil)
 	}
+}
+
+// read adds the value of a row to a column.
+func read[Row any](g *gatherer, c schemas.ColumnOf[Row], row *Row) error {
+	switch {
+	case c.Text != nil:
+		g.addText(c.Text(row))
+		return nil
+	case c.Number != nil:
+		g.addNumber(c.Number(row))
+		return nil
+	}
+	v, err := convert(c.Value(row), c.Type)
+	if err == nil {
+		g.add(v)
+	}
+	return err
 }
 
 // Of makes a sheet of rows, each of which has a value for each column.
@@ -116,22 +132,25 @@ func convert(v any, to schemas.ColumnType) (any, error) {
 		return nil, nil
 	case string:
 		if to == schemas.TextColumn {
+			if utf8.ValidString(x) {
+				return v, nil
+			}
 			return strings.ToValidUTF8(x, "\uFFFD"), nil
 		}
 	case int64:
 		switch to {
 		case schemas.IntColumn:
-			return x, nil
+			return v, nil
 		case schemas.FloatColumn:
 			return float64(x), nil
 		}
 	case float64:
 		if to == schemas.FloatColumn {
-			return x, nil
+			return v, nil
 		}
 	case bool:
 		if to == schemas.BoolColumn {
-			return x, nil
+			return v, nil
 		}
 	}
 	if to == schemas.TextColumn {
