@@ -38,21 +38,22 @@ type decider interface {
 type cell struct {
 	*trial.Cell
 	decider
-	untold   bool                     // the decider is one that many cells have while nothing is known of them
 	index    int                      // in the plan
 	refusals map[int64]ledger.Refusal // that are known, by sample size; nil: none
 	told     map[int64]bool           // infeasible sizes that the decider knows of; nil: none
 	sizes    []*sizing                // ascending in n
 	refused  string                   // why the algorithm refuses the cell at some n, after it was accepted without one
 	trials   int64                    // outcomes and repetitions handed out, for the order of work
-	changed  bool                     // queued in grid.changed
-	done     bool                     // decided, or refused
 	place    int                      // in the queue of cells that may want trials; -1: not there
 	jobs     []*job                   // handed out
-	fresh    bool                     // this run has brought outcomes of it
 	fed      int64                    // outcomes that the decider was given
-	outlook  outlook                  // prediction of what is left
+	outlook  *outlook                 // prediction of what is left; nil: there is none
 	ladder   *ladder                  // of a rung, whose decider is part of it; nil: the cell stands alone
+
+	untold  bool // the decider is one that many cells have while nothing is known of them
+	changed bool // queued in grid.changed
+	done    bool // decided, or refused
+	fresh   bool // this run has brought outcomes of it
 }
 
 // sizing is what is known about one sample size of a cell.

@@ -116,7 +116,7 @@ func (g *grid) reset() error {
 			return err
 		}
 		c.refusals, c.told, c.refused = nil, nil, ""
-		c.done, c.fed, c.trials, c.outlook = false, 0, 0, outlook{}
+		c.done, c.fed, c.trials, c.outlook = false, 0, 0, nil
 		for _, s := range c.sizes {
 			s.taken, s.answered = slices.Clone(s.out), false
 		}

@@ -20,21 +20,34 @@ import (
 // insufficient. So a plugin that leaves when it is unlucky shows nothing, and a machine that is too
 // small does not make an algorithm look worse than it is. A cell with a lost trial is undecided.
 type list struct {
-	sizes  []*listed // ascending
-	latest *listed   // size of the last find; the next one mostly is of the same size
+	sizes  []listed // ascending
+	latest *listed  // size of the last find; the next one mostly is of the same size
 	trials int
 	target float64 // success rate asked for; 0: none, and no bracket
 	level  float64 // chance that a sample size is ever shown to be what it is not
 
-	trivial string // why n* would say nothing: a learner without data succeeds; "": it does not
+	trivial *trial.Cell // for which n* would say nothing, as a learner without data succeeds; nil: it does
 }
 
 // listed is one sample size of a list.
 type listed struct {
 	estimate.Point
+	some       *some  // which trials these are; nil: none or all
+	infeasible string // why the algorithm refuses the size; "": it does not
+}
+
+// some says which trials of a sample size are known, where others are not.
+type some struct {
 	known, success, failed numeric.BitSet
 	lost                   map[int64]string // reason by repetition; nil: none
-	infeasible             string           // why the algorithm refuses the size; "": it does not
+}
+
+// losses returns the reasons of the trials that were lost, by repetition.
+func (s *listed) losses() map[int64]string {
+	if s.some == nil {
+		return nil
+	}
+	return s.some.lost
 }
 
 // listConfidence is the confidence that no bracket of a table of lists is wrong.
@@ -49,10 +62,11 @@ func newList(c *trial.Cell, cells int) *list {
 		l.target = 1 - c.Beta
 	}
 	if c.Trivial() {
-		l.trivial = c.WithoutData()
+		l.trivial = c
 	}
-	for _, n := range slices.Sorted(slices.Values(c.N)) {
-		l.sizes = append(l.sizes, &listed{Point: estimate.Point{N: n}})
+	l.sizes = make([]listed, len(c.N))
+	for i, n := range slices.Sorted(slices.Values(c.N)) {
+		l.sizes[i].N = n
 	}
 	return l
 }
@@ -61,23 +75,23 @@ func (l *list) find(n int64) *listed {
 	if l.latest != nil && l.latest.N == n {
 		return l.latest
 	}
-	i, ok := slices.BinarySearchFunc(l.sizes, n, func(s *listed, n int64) int { return cmp.Compare(s.N, n) })
+	i, ok := slices.BinarySearchFunc(l.sizes, n, func(s listed, n int64) int { return cmp.Compare(s.N, n) })
 	if !ok {
 		return nil
 	}
-	l.latest = l.sizes[i]
+	l.latest = &l.sizes[i]
 	return l.latest
 }
 
 // open reports whether outcomes of a sample size are missing.
 func (l *list) open(s *listed) bool {
-	return s.infeasible == "" && s.Consumed+len(s.lost) < l.trials
+	return s.infeasible == "" && s.Consumed+len(s.losses()) < l.trials
 }
 
 func (l *list) Needs() []int64 {
 	var out []int64
-	for _, s := range l.sizes {
-		if l.open(s) {
+	for i := range l.sizes {
+		if s := &l.sizes[i]; l.open(s) {
 			out = append(out, s.N)
 		}
 	}
@@ -89,14 +103,15 @@ func (l *list) Needs() []int64 {
 func (l *list) Want() []estimate.Block {
 	var out []estimate.Block
 	if len(l.sizes) > 1 && l.trials >= 4*pilot {
-		for _, s := range l.sizes {
+		for i := range l.sizes {
+			s := &l.sizes[i]
 			if l.open(s) {
 				out = append(out, estimate.Block{N: s.N, Count: pilot})
 			}
 		}
 	}
-	for _, s := range l.sizes {
-		if l.open(s) {
+	for i := range l.sizes {
+		if s := &l.sizes[i]; l.open(s) {
 			out = append(out, estimate.Block{N: s.N, Count: l.trials})
 		}
 	}
@@ -107,28 +122,47 @@ func (l *list) Guess(int) []estimate.Block { return nil }
 
 func (l *list) Add(n int64, rep int, o estimate.Outcome) {
 	s := l.find(n)
-	if s == nil || rep < 0 || rep >= l.trials || s.known.Has(int64(rep)) {
+	if !l.lacks(s, rep) {
 		return
 	}
-	delete(s.lost, int64(rep))
-	s.known.Set(int64(rep))
+	some := s.part()
+	delete(some.lost, int64(rep))
+	some.known.Set(int64(rep))
 	s.Consumed++
 	switch o {
 	case estimate.Success:
-		s.success.Set(int64(rep))
+		some.success.Set(int64(rep))
 		s.Successes++
 	case estimate.Failed:
-		s.failed.Set(int64(rep))
+		some.failed.Set(int64(rep))
 		s.Failed++
+	}
+	if s.Consumed == l.trials {
+		s.some = nil
 	}
 }
 
+// lacks reports whether a trial is one of the list's that is not known; s may be nil.
+func (l *list) lacks(s *listed, rep int) bool {
+	return s != nil && rep >= 0 && rep < l.trials && s.Consumed < l.trials &&
+		(s.some == nil || !s.some.known.Has(int64(rep)))
+}
+
+// part returns which trials are known, for one more.
+func (s *listed) part() *some {
+	if s.some == nil {
+		s.some = &some{}
+	}
+	return s.some
+}
+
 func (l *list) Lost(n int64, rep int, reason string) {
-	if s := l.find(n); s != nil && rep >= 0 && rep < l.trials && !s.known.Has(int64(rep)) {
-		if s.lost == nil {
-			s.lost = map[int64]string{}
+	if s := l.find(n); l.lacks(s, rep) {
+		some := s.part()
+		if some.lost == nil {
+			some.lost = map[int64]string{}
 		}
-		s.lost[int64(rep)] = reason
+		some.lost[int64(rep)] = reason
 	}
 }
 
@@ -139,7 +173,12 @@ func (l *list) Infeasible(n int64, reason string) {
 }
 
 func (l *list) Done() bool {
-	return !slices.ContainsFunc(l.sizes, l.open)
+	for i := range l.sizes {
+		if l.open(&l.sizes[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Result returns what the sample sizes show. It stays right, with the confidence of the table, for
@@ -148,7 +187,8 @@ func (l *list) Result() estimate.Result {
 	r := estimate.Result{Status: estimate.StatusUndecided}
 	var failed int64
 	var unclear []string // sizes
-	for _, s := range l.sizes {
+	for i := range l.sizes {
+		s := &l.sizes[i]
 		p := l.consumed(s)
 		if p.Consumed > 0 {
 			r.Points = append(r.Points, p)
@@ -183,8 +223,8 @@ func (l *list) status(r *estimate.Result, failed int64) {
 		r.Reason = fmt.Sprintf("%d trials were lost, the first of them %s", lost, l.firstLost())
 	case r.Trials > 0 && failed == r.Trials:
 		r.Status, r.Reason = estimate.StatusFailed, estimate.NoneRan
-	case l.trivial != "":
-		r.Status, r.Reason, r.Low, r.High = estimate.StatusTrivial, l.trivial, 0, 0
+	case l.trivial != nil:
+		r.Status, r.Reason, r.Low, r.High = estimate.StatusTrivial, l.trivial.WithoutData(), 0, 0
 	case l.target == 0:
 		r.Reason = "goal.beta is not given"
 	case r.High != 0 && r.Low > r.High:
@@ -205,18 +245,20 @@ func (l *list) status(r *estimate.Result, failed int64) {
 
 // lost counts the trials that were lost.
 func (l *list) lost() (n int) {
-	for _, s := range l.sizes {
-		n += len(s.lost)
+	for i := range l.sizes {
+		s := &l.sizes[i]
+		n += len(s.losses())
 	}
 	return n
 }
 
 // firstLost describes the first of the lost trials and why it was lost.
 func (l *list) firstLost() string {
-	for _, s := range l.sizes {
-		if len(s.lost) > 0 {
-			rep := slices.Min(slices.Collect(maps.Keys(s.lost)))
-			return fmt.Sprintf("repetition %d at n = %d: %s", rep, s.N, s.lost[rep])
+	for i := range l.sizes {
+		s := &l.sizes[i]
+		if len(s.losses()) > 0 {
+			rep := slices.Min(slices.Collect(maps.Keys(s.losses())))
+			return fmt.Sprintf("repetition %d at n = %d: %s", rep, s.N, s.losses()[rep])
 		}
 	}
 	return ""
@@ -224,7 +266,7 @@ func (l *list) firstLost() string {
 
 // lostBelow returns the lost repetitions of a sample size that are below one.
 func (l *list) lostBelow(n, below int64) (lost []int64) {
-	for rep := range l.find(n).lost {
+	for rep := range l.find(n).losses() {
 		if rep < below {
 			lost = append(lost, rep)
 		}
@@ -236,21 +278,22 @@ func (l *list) lostBelow(n, below int64) (lost []int64) {
 // consumed counts the trials before the first one that is still missing: the result files hold
 // repetitions without a gap, from 0 on, lost ones among them.
 func (l *list) consumed(s *listed) estimate.Point {
-	if s.Consumed == l.trials {
+	some := s.some
+	if some == nil {
 		return s.Point
 	}
 	p := estimate.Point{N: s.N}
 	for rep := int64(0); ; rep++ {
-		if _, lost := s.lost[rep]; lost {
+		if _, lost := some.lost[rep]; lost {
 			p.Lost++
-		} else if !s.known.Has(rep) {
+		} else if !some.known.Has(rep) {
 			break
 		}
 		p.Consumed++
-		if s.success.Has(rep) {
+		if some.success.Has(rep) {
 			p.Successes++
 		}
-		if s.failed.Has(rep) {
+		if some.failed.Has(rep) {
 			p.Failed++
 		}
 	}
@@ -259,9 +302,9 @@ func (l *list) consumed(s *listed) estimate.Point {
 
 // Left returns what the sample sizes still lack.
 func (l *list) Left() (blocks []estimate.Block) {
-	for _, s := range l.sizes {
-		if l.open(s) {
-			blocks = append(blocks, estimate.Block{N: s.N, Count: l.trials - s.Consumed - len(s.lost)})
+	for i := range l.sizes {
+		if s := &l.sizes[i]; l.open(s) {
+			blocks = append(blocks, estimate.Block{N: s.N, Count: l.trials - s.Consumed - len(s.losses())})
 		}
 	}
 	return blocks

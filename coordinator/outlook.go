@@ -13,11 +13,18 @@ import (
 // outlook is what a cell will probably still take.
 type outlook struct {
 	fed      int64 // outcomes that the cell had when this was predicted
-	made     bool
 	measured bool           // the cell's own trials tell what one costs
 	seconds  forecast.Range // of one slot
 	counted  float64        // trials that will be read
 	executed float64        // trials that will be run, most of them to be read later and some never
+}
+
+// foreseen returns what was predicted of the cell, the zero value if nothing was.
+func (c *cell) foreseen() outlook {
+	if c.outlook == nil {
+		return outlook{}
+	}
+	return *c.outlook
 }
 
 // outlooks predicts what the cells of a grid will still take.
@@ -47,27 +54,28 @@ func (o *outlooks) refresh(deadline time.Time) {
 			if !time.Now().Before(deadline) {
 				return
 			}
-			c.outlook = o.predict(c)
+			predicted := o.predict(c)
+			c.outlook = &predicted
 		}
 		o.next++
 	}
 }
 
 // stale reports whether the cell has gone on noticeably since it was predicted.
-func (o outlook) stale(c *cell) bool {
+func (o *outlook) stale(c *cell) bool {
 	if c.ladder != nil {
 		return true // other rungs go on
 	}
 	if c.Find == nil {
-		return !o.made || o.fed != c.fed
+		return o == nil || o.fed != c.fed
 	}
-	return !o.made || float64(c.fed) > 1.05*float64(o.fed)
+	return o == nil || float64(c.fed) > 1.05*float64(o.fed)
 }
 
 // predict returns what a cell will take from now to its end.
 func (o *outlooks) predict(c *cell) outlook {
 	cost := c.costs()
-	out := outlook{fed: c.fed, made: true, measured: len(cost) > 0}
+	out := outlook{fed: c.fed, measured: len(cost) > 0}
 	low := func(n int64) float64 { l, _ := cost.limits(n); return l }
 	high := func(n int64) float64 { _, h := cost.limits(n); return h }
 	search, searches := c.decider.(*estimate.Search)
@@ -189,7 +197,7 @@ type total struct {
 func (o *outlooks) sum(share float64) (t total) {
 	unknown := 0
 	for _, c := range o.grid.cells {
-		if !c.done && !c.outlook.measured {
+		if !c.done && !c.foreseen().measured {
 			unknown++
 		}
 	}
@@ -206,15 +214,15 @@ func (o *outlooks) sum(share float64) (t total) {
 		switch {
 		case c.done:
 			continue
-		case c.outlook.measured:
-			t.seconds = t.seconds.Plus(c.outlook.seconds)
+		case c.foreseen().measured:
+			t.seconds = t.seconds.Plus(c.foreseen().seconds)
 		default:
 			t.seconds = t.seconds.Plus(forecast.Range{
 				Likely: typical.Likely, Low: typical.Low / limits, High: typical.High * limits,
 			})
 		}
-		t.counted += c.outlook.counted
-		t.executed += c.outlook.executed
+		t.counted += c.foreseen().counted
+		t.executed += c.foreseen().executed
 	}
 	looks = min(looks, max(slowLooks, slowShare*(all+t.seconds.Likely)))
 	t.seconds = t.seconds.Plus(exactly(looks))
@@ -230,7 +238,7 @@ func (o *outlooks) typical() (seconds forecast.Range) {
 		if cost := c.spent(); cost > 0 {
 			seconds, cells = seconds.Plus(exactly(cost)), cells+1
 			if !c.done {
-				seconds = seconds.Plus(c.outlook.seconds)
+				seconds = seconds.Plus(c.foreseen().seconds)
 			}
 		}
 	}
@@ -253,12 +261,12 @@ func (o *outlooks) undecided() (left []Undecided) {
 		if c.done {
 			continue
 		}
-		seconds := c.outlook.seconds.Likely
-		if !c.outlook.measured {
+		seconds := c.foreseen().seconds.Likely
+		if !c.foreseen().measured {
 			seconds = typical
 		}
 		left = append(left, Undecided{
-			Cell: c.Key.Short(), What: c.words(), Trials: int64(math.Ceil(c.outlook.counted)), Seconds: seconds,
+			Cell: c.Key.Short(), What: c.words(), Trials: int64(math.Ceil(c.foreseen().counted)), Seconds: seconds,
 		})
 	}
 	slices.SortStableFunc(left, func(a, b Undecided) int {

@@ -49,8 +49,8 @@ func TestCosts(t *testing.T) {
 func TestTimeLeft(t *testing.T) {
 	t.Parallel()
 	cells := []*cell{
-		{Cell: &trial.Cell{Problem: &schemas.Problem{}}, outlook: outlook{made: true}},
-		{Cell: &trial.Cell{Problem: &schemas.Problem{}}, outlook: outlook{made: true}},
+		{Cell: &trial.Cell{Problem: &schemas.Problem{}}, outlook: &outlook{}},
+		{Cell: &trial.Cell{Problem: &schemas.Problem{}}, outlook: &outlook{}},
 	}
 	grid := &grid{cells: cells}
 	p := &progress{
@@ -58,7 +58,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 	p.began = time.Now()
 	foresee := func(i int, low, likely, high float64) {
-		cells[i].outlook = outlook{made: true, measured: true, seconds: forecast.Range{Low: low, Likely: likely, High: high}}
+		cells[i].outlook = &outlook{measured: true, seconds: forecast.Range{Low: low, Likely: likely, High: high}}
 		cells[i].sizes = []*sizing{{n: 8, seconds: 1, trials: 8}}
 	}
 	at := func(seconds float64) *Left {
