@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -16,7 +17,7 @@ type Table struct {
 	src     []byte
 	schema  Schema
 	rows    int
-	index   map[string]int
+	index   map[string]int // places of columns by name; nil: they are few
 	values  []span
 	strings []Strings // of the Utf8 columns; zero for the others
 }
@@ -125,6 +126,9 @@ func (t *Table) readSchema(s flatTable) {
 	if n > maxColumns {
 		s.f.fail("schema has %d columns: at most %d", n, maxColumns)
 	}
+	if s.f.err == nil {
+		t.schema.Columns = make([]Column, 0, n)
+	}
 	total := 0 // what the texts take once copied: tables of a flatbuffer may share their bytes
 	for i := 0; i < n && s.f.err == nil; i++ {
 		c := readField(s.f.table(s.f.follow(at + 4*i)))
@@ -133,7 +137,9 @@ func (t *Table) readSchema(s flatTable) {
 		}
 		t.schema.Columns = append(t.schema.Columns, c)
 	}
-	at, n = s.vector(2, 4)
+	if at, n = s.vector(2, 4); s.f.err == nil && n > 0 {
+		t.schema.Metadata = make([]KeyValue, 0, min(n, maxColumns))
+	}
 	for i := 0; i < n && s.f.err == nil; i++ {
 		entry := s.f.table(s.f.follow(at + 4*i))
 		kv := KeyValue{entry.text(0), entry.text(1)}
@@ -239,9 +245,13 @@ func (t *Table) readBatch(batch flatTable, body span) error {
 	t.rows = w.rows
 	t.values = make([]span, len(t.schema.Columns))
 	t.strings = make([]Strings, len(t.schema.Columns))
-	t.index = make(map[string]int, len(t.schema.Columns))
+	if len(t.schema.Columns) > fewColumns {
+		t.index = make(map[string]int, len(t.schema.Columns))
+	}
 	for i, c := range t.schema.Columns {
-		t.index[c.Name] = i
+		if t.index != nil {
+			t.index[c.Name] = i
+		}
 		t.values[i], t.strings[i] = w.column(c)
 		if w.err != nil {
 			return fmt.Errorf("record batch: column %q: %w", c.Name, w.err)
@@ -395,7 +405,8 @@ func (t *Table) List(name string) (values []float64, width int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return values, t.schema.Columns[t.index[name]].Width, nil
+	i, _ := t.place(name)
+	return values, t.schema.Columns[i].Width, nil
 }
 
 // Utf8 returns the strings of a utf8 column.
@@ -415,8 +426,22 @@ func numbers[T number](t *Table, name string, want Type) ([]T, error) {
 	return view[T](t.src, t.values[i]), nil
 }
 
+// fewColumns is the number of columns up to which one is found faster by looking at their names than by
+// an index of them.
+const fewColumns = 16
+
+// place returns the place of a column in the schema, and whether the table has it.
+func (t *Table) place(name string) (i int, ok bool) {
+	if t.index != nil {
+		i, ok = t.index[name]
+		return i, ok
+	}
+	i = slices.IndexFunc(t.schema.Columns, func(c Column) bool { return c.Name == name })
+	return i, i >= 0
+}
+
 func (t *Table) find(name string, want Type) (int, error) {
-	i, ok := t.index[name]
+	i, ok := t.place(name)
 	if !ok {
 		names := make([]string, len(t.schema.Columns))
 		for i, c := range t.schema.Columns {

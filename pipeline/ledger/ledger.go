@@ -340,19 +340,18 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	}
 	files := l.files[:len(l.files):len(l.files)]
 	l.mu.Unlock()
-	var buf []byte
-	var rows []int
+	to := buffers.Get().(*buffer)
+	defer buffers.Put(to)
 	for i, ref := range frames {
 		f := files[ref.file].f
-		buf = slices.Grow(buf[:0], frameSize(int(ref.length)))[:frameSize(int(ref.length))]
-		b, err := readFrame(f, ref, buf)
+		b, err := to.read(f, ref)
 		if err != nil {
 			return fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
 		}
 		l.mu.Lock()
-		rows = l.index.owns(b, i, rows[:0])
+		to.rows = l.index.owns(b, i, to.rows[:0])
 		l.mu.Unlock()
-		if err := fn(b.Select(rows)); err != nil {
+		if err := fn(b.Select(to.rows)); err != nil {
 			return err
 		}
 	}

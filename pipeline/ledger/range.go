@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // Range reads from the files the outcomes of the cell at sample size n whose repetitions are from
@@ -23,8 +25,7 @@ func (l *Ledger) Range(cell [32]byte, n, first, last int64, fn func(*Batch) erro
 	defer buffers.Put(to)
 	for i, ref := range frames {
 		f := files[ref.file].f
-		to.frame = slices.Grow(to.frame[:0], frameSize(int(ref.length)))[:frameSize(int(ref.length))]
-		b, err := readFrame(f, ref, to.frame)
+		b, err := to.read(f, ref)
 		if err != nil {
 			return fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
 		}
@@ -41,10 +42,17 @@ func (l *Ledger) Range(cell [32]byte, n, first, last int64, fn func(*Batch) erro
 	return nil
 }
 
-// buffer holds what Range uses again from call to call: it leaves nothing to collect.
+// buffer holds what Each and Range use again from call to call: it leaves nothing to collect.
 type buffer struct {
 	frame []byte
 	rows  []int
+}
+
+// read reads the frame at ref of a file. The batch is valid until the next call.
+func (to *buffer) read(f disk.File, ref frameRef) (*Batch, error) {
+	size := frameSize(int(ref.length))
+	to.frame = slices.Grow(to.frame[:0], size)[:size]
+	return readFrame(f, ref, to.frame)
 }
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
