@@ -92,7 +92,7 @@ func (r *run) knownLooks() (*schemas.Looks, error) {
 			return nil, err
 		}
 	}
-	m := r.looks.manifest()
+	m := r.looks.tell().manifest(r.Folder.Plan.Cells)
 	if r.looks.share > 0 && r.grid.open > 0 || r.looks.pending > 0 {
 		m.Notes = append(m.Notes, "second looks, which may withhold an n*, are still to come")
 	}

@@ -620,36 +620,69 @@ func (l *looks) listContradictions() (list []schemas.Contradiction) {
 // mostLookNotes is the most notes on single cells that stand below a table.
 const mostLookNotes = 5
 
-// manifest tells which trials were looked at.
-func (l *looks) manifest() *schemas.Looks {
-	m := &schemas.Looks{Share: l.share, Cells: []schemas.CellLooks{}, Contradictions: l.listContradictions()}
+// lookCounts counts the second looks at a cell's trials, in less memory than schemas.CellLooks.
+type lookCounts struct {
+	cell                     int32 // place in the plan
+	why                      int32 // place in toldLooks.why
+	trials, due, equal, left int64
+}
+
+// toldLooks is what the manifest tells of second looks, until it is written.
+type toldLooks struct {
+	*schemas.Looks // without Cells
+	counts         []lookCounts
+	why            []string
+}
+
+// tell tells which trials were looked at.
+func (l *looks) tell() toldLooks {
+	m := toldLooks{
+		Looks:  &schemas.Looks{Share: l.share, Contradictions: l.listContradictions()},
+		counts: make([]lookCounts, len(l.cells)), why: []string{""},
+	}
 	if l.share == 0 && len(l.cells) > 0 {
 		m.Notes = append(m.Notes, "no second looks: whether outcomes depend on anything but their trial was not checked")
 	}
-	noted := 0
+	noted, reasons := 0, map[string]int32{"": 0}
 	for i := range l.cells {
 		x := &l.cells[i]
-		y := schemas.CellLooks{
-			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: l.equal(x), Left: x.left, Why: x.why,
+		why, known := reasons[x.why]
+		if !known {
+			why = int32(len(m.why))
+			m.why, reasons[x.why] = append(m.why, x.why), why
 		}
-		m.Cells = append(m.Cells, y)
-		if y.Left == 0 && y.Why == "" {
+		y := lookCounts{
+			cell: int32(x.index), why: why, trials: x.trials, due: int64(len(x.chosen)), equal: l.equal(x), left: x.left,
+		}
+		m.counts[i] = y
+		if y.left == 0 && x.why == "" {
 			continue
 		}
 		switch noted++; {
 		case noted > mostLookNotes:
-		case y.Left > 0:
+		case y.left > 0:
 			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d due at trials of %s were not made: %s",
-				y.Left, y.Due, x.words(), y.Why))
+				y.left, y.due, x.words(), x.why))
 		default:
 			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d trials of %s: %s",
-				y.Due, y.Trials, x.words(), y.Why))
+				y.due, y.trials, x.words(), x.why))
 		}
 	}
 	if more := noted - mostLookNotes; more > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("second looks: fewer than asked for at trials of %d more cells", more))
 	}
 	return m
+}
+
+// manifest returns what was told, of cells that stand in the order of the plan.
+func (m toldLooks) manifest(cells []*trial.Cell) *schemas.Looks {
+	m.Looks.Cells = make([]schemas.CellLooks, len(m.counts))
+	for i, x := range m.counts {
+		m.Looks.Cells[i] = schemas.CellLooks{
+			Cell: cells[x.cell].Key.Short(), Trials: x.trials, Due: x.due, Equal: x.equal, Left: x.left, Why: m.why[x.why],
+		}
+	}
+	return m.Looks
 }
 
 // leftOver counts the looks that were due and were not made.

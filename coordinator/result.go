@@ -61,7 +61,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		s.Withheld++
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
-	looked := r.looks.manifest()
+	looked := r.looks.tell()
 	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
 	r.looks.cells, r.looks.record.Equal = nil, nil // the result takes their memory
 	if !s.Interrupted {
@@ -78,7 +78,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	s.Costs = r.tally.spending.costs()
 	s.Workers = r.checks.list()
 	m := r.manifest(s)
-	m.Looks, s.LookNotes = looked, looked.Notes
+	m.Looks, s.LookNotes = looked.manifest(r.Folder.Plan.Cells), looked.Notes
 	return s, folder.WriteManifest(r.Folder.Dir, m, r.Folder.Plan.WriteResolved)
 }
 
@@ -135,6 +135,7 @@ func (r *run) result() (out *result.Result, unfinished int, err error) {
 	}
 	if done {
 		r.grid.release()
+		debug.FreeOSMemory() // what second looks took, before the rows take some
 	}
 	sizes := 0
 	t.out.Trials = make([]result.Consumed, 0, len(cells))
@@ -152,7 +153,7 @@ func (r *run) result() (out *result.Result, unfinished int, err error) {
 		sizes += len(verdict.Points)
 	}
 	if done {
-		debug.FreeOSMemory() // what trials and looks took, before the files take some
+		debug.FreeOSMemory() // what the cells took, before the files take some
 	}
 	t.out.Curve = make([]result.CurveRow, 0, sizes)
 	i := 0
