@@ -245,6 +245,14 @@ func (s *Sheet) Build(to []array.Builder) {
 // build appends the rows from first to before last of a column.
 func (s *Sheet) build(to array.Builder, i, first, last int) {
 	to.Reserve(last - first)
+	if texts, ok := to.(*array.StringBuilder); ok {
+		bytes := 0
+		for row := first; row < last; row++ {
+			text, _ := s.At(row, i).(string)
+			bytes += len(text)
+		}
+		texts.ReserveData(bytes) // or it would be copied as it grows
+	}
 	for row := first; row < last; row++ {
 		appendValue(to, s.At(row, i))
 	}
