@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
@@ -10,8 +11,27 @@ import (
 )
 
 // index holds what is known of every trial, in memory: about 9 bytes a trial, and 8 more where
-// algorithms report metrics. A cell takes some 400 bytes.
-type index map[[32]byte]*cellIndex
+// algorithms report metrics. A cell takes some 350 bytes.
+type index struct {
+	cells map[[32]byte]*cellIndex
+	rooms slab[cellIndex]
+	pages slab[page]
+}
+
+func newIndex() *index { return &index{cells: map[[32]byte]*cellIndex{}} }
+
+// slab makes values many at a time, which are in use as long as any of them is: they lie by themselves,
+// and what becomes garbage leaves no holes between them.
+type slab[T any] struct{ free []T }
+
+func (s *slab[T]) next() *T {
+	if len(s.free) == 0 {
+		s.free = make([]T, 64)
+	}
+	next := &s.free[0]
+	s.free = s.free[1:]
+	return next
+}
 
 type cellIndex struct {
 	frames  []frameRef // in the order in which they were added
@@ -79,84 +99,122 @@ func nextPage(repetition int64) int64 {
 	return (repetition/rows + 1) * rows
 }
 
-// page holds the outcomes of successive repetitions. Its slices are as long as its outcomes need, and
-// have equal lengths.
+// page holds the outcomes of successive repetitions, in as many slots as its outcomes need.
 type page struct {
-	first int64    // repetition
-	state []uint8  // 0: unknown, else 1 + status
-	error []uint64 // bits
-	hash  []uint64 // of what else has to be equal: see hashRows; nil: all are 0
-	by    uint32   // index in the cell's frames of the message that they came from
-	owner []uint32 // the same by repetition, where they came from several; else nil
+	first  int64  // repetition
+	data   []byte // of all slots one part after the other: see parts
+	by     uint32 // index in the cell's frames of the message that they came from
+	slots  uint16
+	hashed bool // data have hashes; else all are 0
+	owned  bool // data have owners, for outcomes came from several messages; else by is that of all
+}
+
+// The bytes that a slot takes in each part of a page's data.
+const (
+	stateBytes = 1 // 0: unknown, else 1 + status
+	errorBytes = 8 // bits
+	hashBytes  = 8 // of what else has to be equal: see hashRows
+	ownerBytes = 4 // like page.by
+)
+
+// parts returns the parts of the data, of which hashes and owners may be empty.
+func (p *page) parts() (errors, hashes, owners, states []byte) {
+	slots, hashed, owned := int(p.slots), 0, 0
+	if p.hashed {
+		hashed = hashBytes * slots
+	}
+	if p.owned {
+		owned = ownerBytes * slots
+	}
+	errors, states = p.data[:errorBytes*slots], p.data[errorBytes*slots:]
+	return errors, states[:hashed], states[hashed : hashed+owned], states[hashed+owned:]
+}
+
+// extend gives the page as many slots, at least those that it has, and hashes and owners where they are
+// asked for or there.
+func (p *page) extend(slots int, hashed, owned bool) {
+	to := page{first: p.first, by: p.by, slots: uint16(slots), hashed: p.hashed || hashed, owned: p.owned || owned}
+	size := stateBytes + errorBytes
+	if to.hashed {
+		size += hashBytes
+	}
+	if to.owned {
+		size += ownerBytes
+	}
+	to.data = make([]byte, size*slots)
+	errors, hashes, owners, states := p.parts()
+	toErrors, toHashes, toOwners, toStates := to.parts()
+	copy(toErrors, errors)
+	copy(toHashes, hashes)
+	copy(toOwners, owners)
+	copy(toStates, states)
+	for slot := 0; to.owned && !p.owned && slot < int(p.slots); slot++ {
+		binary.LittleEndian.PutUint32(toOwners[ownerBytes*slot:], p.by)
+	}
+	*p = to
 }
 
 // reach makes room for the outcomes of repetitions up to last, which stands on the page.
 func (p *page) reach(last int64) {
-	known, slots := len(p.state), 1
+	slots := 1
 	for int64(slots) <= slotOf(last) {
 		slots *= 2
 	}
-	if slots <= known {
+	if slots <= int(p.slots) {
 		return
 	}
 	if last >= largePage { // where jobs are long, and pages are filled
 		slots = largePage
 	}
-	p.state, p.error = lengthen(p.state, slots), lengthen(p.error, slots)
-	if p.hash != nil {
-		p.hash = lengthen(p.hash, slots)
-	}
-	if p.owner != nil {
-		p.owner = lengthen(p.owner, slots)
-	}
-}
-
-// lengthen returns s with zeros up to the given length, in no more memory than that takes.
-func lengthen[T any](s []T, length int) []T {
-	longer := make([]T, length)
-	copy(longer, s)
-	return longer
+	p.extend(slots, false, false)
 }
 
 // has reports whether the outcome in a slot is known.
-func (p *page) has(slot int64) bool { return slot < int64(len(p.state)) && p.state[slot] != 0 }
+func (p *page) has(slot int64) bool { return slot < int64(p.slots) && p.states()[slot] != 0 }
+
+// states returns the last one of the parts.
+func (p *page) states() []byte { return p.data[len(p.data)-stateBytes*int(p.slots):] }
+
+// bitsOf returns the bits of the error in a slot.
+func (p *page) bitsOf(slot int64) uint64 { return binary.LittleEndian.Uint64(p.data[errorBytes*slot:]) }
 
 func (p *page) hashOf(slot int64) uint64 {
-	if p.hash == nil {
+	if !p.hashed {
 		return 0
 	}
-	return p.hash[slot]
+	_, hashes, _, _ := p.parts()
+	return binary.LittleEndian.Uint64(hashes[hashBytes*slot:])
 }
 
 func (p *page) ownerOf(slot int64) uint32 {
-	if p.owner == nil {
+	if !p.owned {
 		return p.by
 	}
-	return p.owner[slot]
+	_, _, owners, _ := p.parts()
+	return binary.LittleEndian.Uint32(owners[ownerBytes*slot:])
 }
 
 // set makes the outcome in a slot known.
 func (p *page) set(slot int64, status uint8, bits, hash uint64, owner uint32) {
-	p.state[slot], p.error[slot] = 1+status, bits
-	if hash != 0 && p.hash == nil {
-		p.hash = make([]uint64, len(p.state))
+	if hash != 0 && !p.hashed || owner != p.by && !p.owned {
+		p.extend(int(p.slots), hash != 0, owner != p.by)
 	}
-	if p.hash != nil {
-		p.hash[slot] = hash
+	errors, hashes, owners, states := p.parts()
+	states[slot] = 1 + status
+	binary.LittleEndian.PutUint64(errors[errorBytes*slot:], bits)
+	if p.hashed {
+		binary.LittleEndian.PutUint64(hashes[hashBytes*slot:], hash)
 	}
-	if owner != p.by && p.owner == nil {
-		p.owner = slices.Repeat([]uint32{p.by}, len(p.state))
-	}
-	if p.owner != nil {
-		p.owner[slot] = owner
+	if p.owned {
+		binary.LittleEndian.PutUint32(owners[ownerBytes*slot:], owner)
 	}
 }
 
-func (x index) cell(key [32]byte) *cellIndex {
-	c := x[key]
+func (x *index) cell(key [32]byte) *cellIndex {
+	c := x.cells[key]
 	if c == nil {
-		c = &cellIndex{}
-		x[key] = c
+		c = x.rooms.next()
+		x.cells[key] = c
 	}
 	return c
 }
@@ -195,8 +253,8 @@ func (p *point) at(repetition int64) (place int, known bool) {
 }
 
 // outcomes returns the number of outcomes of all cells.
-func (x index) outcomes() (count int64) {
-	for _, c := range x {
+func (x *index) outcomes() (count int64) {
+	for _, c := range x.cells {
 		for _, p := range c.points {
 			count += p.rows
 		}
@@ -205,12 +263,12 @@ func (x index) outcomes() (count int64) {
 }
 
 // page returns the page that a trial stands on, or nil where nothing on it is known.
-func (x index) page(cell [32]byte, n, repetition int64) *page {
-	return x[cell].point(n).page(repetition)
+func (x *index) page(cell [32]byte, n, repetition int64) *page {
+	return x.cells[cell].point(n).page(repetition)
 }
 
 // find returns the page and the slot of a trial's outcome, or nil where it has none.
-func (x index) find(cell [32]byte, n, repetition int64) (p *page, slot int64) {
+func (x *index) find(cell [32]byte, n, repetition int64) (p *page, slot int64) {
 	p, slot = x.page(cell, n, repetition), slotOf(repetition)
 	if p == nil || !p.has(slot) {
 		return nil, 0
@@ -219,7 +277,7 @@ func (x index) find(cell [32]byte, n, repetition int64) (p *page, slot int64) {
 }
 
 // judge compares a batch with what is known and changes nothing. hashes are those of hashRows.
-func (x index) judge(b *Batch, hashes []uint64) Verdict {
+func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 	v := Verdict{Batch: b}
 	var p *page
 	last := int64(-1)
@@ -240,8 +298,8 @@ func (x index) judge(b *Batch, hashes []uint64) Verdict {
 				v.New = make([]int, 0, len(b.Repetition)-i)
 			}
 			v.New = append(v.New, i)
-		case p.state[slot] == 1+status && p.hashOf(slot) == hashAt(hashes, i) &&
-			(status != OK || p.error[slot] == math.Float64bits(b.Error[i])):
+		case p.states()[slot] == 1+status && p.hashOf(slot) == hashAt(hashes, i) &&
+			(status != OK || p.bitsOf(slot) == math.Float64bits(b.Error[i])):
 			v.Duplicate++
 		default:
 			v.Conflicts = append(v.Conflicts, Conflict{
@@ -258,11 +316,11 @@ func (x index) judge(b *Batch, hashes []uint64) Verdict {
 // outcome returns the outcome of a trial of the page, which has one.
 func (p *page) outcome(repetition int64) Outcome {
 	slot := slotOf(repetition)
-	return Outcome{Repetition: repetition, Status: p.state[slot] - 1, Error: math.Float64frombits(p.error[slot])}
+	return Outcome{Repetition: repetition, Status: p.states()[slot] - 1, Error: math.Float64frombits(p.bitsOf(slot))}
 }
 
 // commit makes the new rows of a verdict known, as those of the frame at ref.
-func (x index) commit(v Verdict, hashes []uint64, ref frameRef) {
+func (x *index) commit(v Verdict, hashes []uint64, ref frameRef) {
 	if len(v.New) == 0 {
 		return
 	}
@@ -275,11 +333,12 @@ func (x index) commit(v Verdict, hashes []uint64, ref frameRef) {
 	if !known {
 		c.points = slices.Insert(c.points, i, point{n: b.N})
 	}
-	c.points[i].commit(v, hashes, owner)
+	c.points[i].commit(v, hashes, owner, &x.pages)
 }
 
 // commit makes the new rows of a verdict known, as those of the cell's frame with the number owner.
-func (p *point) commit(v Verdict, hashes []uint64, owner uint32) {
+// Further pages come from a slab.
+func (p *point) commit(v Verdict, hashes []uint64, owner uint32, pages *slab[page]) {
 	b := v.Batch
 	p.rows += int64(len(v.New))
 	for rows := v.New; len(rows) > 0; { // those of one page after the other
@@ -287,7 +346,9 @@ func (p *point) commit(v Verdict, hashes []uint64, owner uint32) {
 		end := sort.Search(len(rows), func(i int) bool { return b.Repetition[rows[i]] >= nextPage(first) })
 		i, known := p.at(first)
 		if !known {
-			p.pages = slices.Insert(p.pages, i, &page{first: first - slotOf(first), by: owner})
+			q := pages.next()
+			q.first, q.by = first-slotOf(first), owner
+			p.pages = slices.Insert(p.pages, i, q)
 		}
 		q := p.pages[i]
 		q.reach(b.Repetition[rows[end-1]])
@@ -313,7 +374,7 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 
 // owns appends to rows those of a batch whose outcomes the frame with the number owner of its cell
 // brought.
-func (x index) owns(b *Batch, owner int, rows []int) []int {
+func (x *index) owns(b *Batch, owner int, rows []int) []int {
 	var p *page
 	last := int64(-1)
 	for i, rep := range b.Repetition {
@@ -330,7 +391,7 @@ func (x index) owns(b *Batch, owner int, rows []int) []int {
 
 // outcomes appends to dst what is known on the page, in the order of repetitions.
 func (p *page) outcomes(dst []Outcome) []Outcome {
-	for slot, state := range p.state {
+	for slot, state := range p.states() {
 		if state != 0 {
 			dst = append(dst, p.outcome(p.first+int64(slot)))
 		}

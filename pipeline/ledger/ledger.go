@@ -47,7 +47,7 @@ type Ledger struct {
 	reading   sync.RWMutex // held for writing while files are rewritten
 	syncing   sync.Mutex   // held while the disk is waited for
 	mu        sync.Mutex   // guards what follows
-	index     index
+	index     *index
 	files     []*logFile
 	known     map[Conflict]bool // conflicts that are recorded
 	clashes   map[Clash]bool    // that are recorded
@@ -275,7 +275,7 @@ func (l *Ledger) Sizes(cell [32]byte) []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var sizes []int64
-	if c := l.index[cell]; c != nil {
+	if c := l.index.cells[cell]; c != nil {
 		for _, p := range c.points {
 			sizes = append(sizes, p.n)
 		}
@@ -305,7 +305,7 @@ func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 func (l *Ledger) pages(cell [32]byte, n int64) []*page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p := l.index[cell].point(n); p != nil {
+	if p := l.index.cells[cell].point(n); p != nil {
 		return slices.Clone(p.pages)
 	}
 	return nil
@@ -317,7 +317,7 @@ func (l *Ledger) Origins() []Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []Origin
-	for cell, c := range l.index {
+	for cell, c := range l.index.cells {
 		for _, x := range c.credits {
 			by := x.maker.Value()
 			all = append(all, Origin{Cell: cell, Digest: by.digest, Profile: by.profile, Outcomes: x.outcomes})
@@ -335,7 +335,7 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	defer l.reading.RUnlock()
 	l.mu.Lock()
 	var frames []frameRef
-	if c := l.index[cell]; c != nil {
+	if c := l.index.cells[cell]; c != nil {
 		frames = c.frames[:len(c.frames):len(c.frames)]
 	}
 	files := l.files[:len(l.files):len(l.files)]

@@ -100,7 +100,7 @@ func (l *Ledger) load() (*Report, error) {
 
 // loadFiles does the work of load with the retractions that are known before.
 func (l *Ledger) loadFiles() (*Report, error) {
-	l.index, l.known = index{}, map[Conflict]bool{}
+	l.index, l.known = newIndex(), map[Conflict]bool{}
 	l.refused, l.clashes = refusals{}, map[Clash]bool{}
 	if err := l.openFiles(); err != nil {
 		return nil, err

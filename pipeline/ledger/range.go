@@ -18,7 +18,7 @@ func (l *Ledger) Range(cell [32]byte, n, first, last int64, fn func(*Batch) erro
 	owners, files := l.index.owners(cell, n, first, last), l.files[:len(l.files):len(l.files)]
 	var frames []frameRef
 	for _, owner := range owners {
-		frames = append(frames, l.index[cell].frames[owner])
+		frames = append(frames, l.index.cells[cell].frames[owner])
 	}
 	l.mu.Unlock()
 	to := buffers.Get().(*buffer)
@@ -59,7 +59,7 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // owners returns the numbers of the frames of a cell that brought outcomes of some repetitions,
 // ascending.
-func (x index) owners(cell [32]byte, n, first, last int64) []uint32 {
+func (x *index) owners(cell [32]byte, n, first, last int64) []uint32 {
 	seen := map[uint32]bool{}
 	var all []uint32
 	for rep := first; rep < last; rep = nextPage(rep) {

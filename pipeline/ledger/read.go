@@ -44,7 +44,7 @@ func (l losses) add(v Verdict) {
 }
 
 // without returns the losses of trials that have no outcome, in order.
-func (l losses) without(known index) []Loss {
+func (l losses) without(known *index) []Loss {
 	var all []Loss
 	for _, x := range l {
 		if p, _ := known.find(x.Cell, x.N, x.Repetition); p == nil {
@@ -80,7 +80,7 @@ func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) 
 	if p == nil {
 		return 0, false
 	}
-	return fingerprint(p.state[slot]-1, p.error[slot], p.hashOf(slot)), true
+	return fingerprint(p.states()[slot]-1, p.bitsOf(slot), p.hashOf(slot)), true
 }
 
 // Fingerprint returns for the second outcome what Ledger.Fingerprint returns for the first.
@@ -107,7 +107,7 @@ func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
 		l.mu.Unlock()
 		return nil, nil
 	}
-	ref := l.index[cell].frames[p.ownerOf(slot)]
+	ref := l.index.cells[cell].frames[p.ownerOf(slot)]
 	f := l.files[ref.file].f
 	l.mu.Unlock()
 	b, err := readFrame(f, ref, make([]byte, frameSize(int(ref.length))))
@@ -126,7 +126,7 @@ func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := map[int64]int64{}
-	if c := l.index[cell]; c != nil {
+	if c := l.index.cells[cell]; c != nil {
 		for _, p := range c.points {
 			counts[p.n] = p.rows
 		}

@@ -119,7 +119,7 @@ func (l *Ledger) judge(b *Batch, hashes []uint64) Verdict {
 	case b.Refusal == nil && !slices.ContainsFunc(b.Status, func(s uint8) bool { return s != Lost }):
 	case refused && b.Refusal != nil && known.Refusal == *b.Refusal:
 		v.Duplicate = 1
-	case refused, l.index[b.Cell].point(b.N) != nil:
+	case refused, l.index.cells[b.Cell].point(b.N) != nil:
 		v.Clash = &clash
 	default:
 		v.Refused = true
