@@ -12,7 +12,7 @@ import (
 
 // outlook is what a cell will probably still take.
 type outlook struct {
-	fed      int64 // outcomes that the cell had when this was predicted
+	fed      int64          // outcomes that the cell had when this was predicted
 	measured bool           // the cell's own trials tell what one costs
 	seconds  forecast.Range // of one slot
 	counted  float64        // trials that will be read

@@ -279,19 +279,19 @@ func (f *Folder) writeOwner(w *bufio.Writer) error {
 		_, err := w.Write(b.Bytes())
 		return err
 	}
-	return insertResolved(w, b.Bytes(), `"resolved":`, w, f.Plan.WriteResolved)
+	return insertLong(w, b.Bytes(), `"resolved":`, w, f.Plan.WriteResolved)
 }
 
-// insertResolved writes JSON to w, and in place of the null after the first key in it what resolved
+// insertLong writes JSON to w, and in place of the null after the first key in it what long
 // writes to in, which ends in w. So what is long is never in memory.
-func insertResolved(w *bufio.Writer, raw []byte, key string, in io.Writer, resolved func(io.Writer) error) error {
+func insertLong(w *bufio.Writer, raw []byte, key string, in io.Writer, long func(io.Writer) error) error {
 	before, after, found := bytes.Cut(raw, []byte(key+"null"))
 	if !found {
 		return fmt.Errorf("%q is not there", key)
 	}
 	w.Write(before) // Flush returns the first error
 	w.WriteString(key)
-	if err := resolved(in); err != nil {
+	if err := long(in); err != nil {
 		return err
 	}
 	_, err := w.Write(after)

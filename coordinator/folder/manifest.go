@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,16 +51,53 @@ func WriteManifest(dir string, m schemas.Manifest, resolved func(io.Writer) erro
 
 // writeManifest writes what json.MarshalIndent makes of the manifest with its Resolved, and a line end.
 func writeManifest(to io.Writer, m schemas.Manifest, resolved func(io.Writer) error) error {
+	var cells []schemas.CellLooks
+	if m.Looks != nil && len(m.Looks.Cells) > 0 {
+		looks := *m.Looks
+		cells, looks.Cells = looks.Cells, nil
+		m.Looks = &looks
+	}
 	m.Resolved = nil
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
+	const looksKey = "\n  \"second_looks\": "
 	w := &indenter{Writer: bufio.NewWriter(to), depth: 1}
-	if err := insertResolved(w.Writer, append(raw, '\n'), "\n  \"resolved\": ", w, resolved); err != nil {
+	before, after, found := bytes.Cut(append(raw, '\n'), []byte(looksKey))
+	if err := insertLong(w.Writer, before, "\n  \"resolved\": ", w, resolved); err != nil {
+		return err
+	}
+	if found {
+		w.WriteString(looksKey)
+	}
+	if len(cells) == 0 {
+		w.Writer.Write(after)
+		return w.Flush()
+	}
+	w.depth = 2
+	list := func(w io.Writer) error { return writeList(w, cells) }
+	if err := insertLong(w.Writer, after, "\n    \"cells\": ", w, list); err != nil {
 		return err
 	}
 	return w.Flush()
+}
+
+// writeList writes values as JSON, one of which at a time is in memory as that.
+func writeList[T any](w io.Writer, values []T) error {
+	between := "["
+	for i := range values {
+		raw, err := json.Marshal(&values[i])
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(append([]byte(between), raw...)); err != nil {
+			return err
+		}
+		between = ","
+	}
+	_, err := w.Write([]byte("]")) // an indenter has to see it
+	return err
 }
 
 func manifestPath(dir string) string { return filepath.Join(dir, "manifest.json") }
