@@ -10,3 +10,16 @@ func TestSparePercent(t *testing.T) {
 		}
 	}
 }
+
+// The limit of the memory leaves the collector what it has by itself, and not much more.
+func TestOwnMemoryLimit(t *testing.T) {
+	for _, live := range []uint64{0, 1 << 20, 10 << 20, spareHeap, 4 * spareHeap, 1 << 30, 1 << 40} {
+		for _, aside := range []uint64{0, 5 << 20, 1 << 30} {
+			goal := live + live/100*sparePercent(live)
+			limit := memoryLimit(live, aside)
+			if least := goal + goal*3/100 + aside; limit < least || limit > least+least/100+2*memoryGrain {
+				t.Errorf("%d bytes in use and %d aside: limit %d, least %d", live, aside, limit, least)
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,5 +122,49 @@ func TestManyLabels(t *testing.T) {
 	}
 	if few, many := encodings(3), encodings(RowGroup); few != many {
 		t.Errorf("many labels have the encodings %s, few %s", many, few)
+	}
+}
+
+// A column that is read as texts or as numbers is the one that is read as values, and rows whose value was
+// seen take no memory of their own.
+func TestReadTyped(t *testing.T) {
+	texts := []string{"a", "", "a", "b", "\xff", "b", "\xff", "\uFFFD", "", "a"}
+	numbers := []float64{1, math.NaN(), 0, math.Copysign(0, -1), 1, 2.5, math.Inf(1), 2.5, math.NaN(), 0}
+	text := schemas.ColumnOf[int]{
+		Column: schemas.Column{Name: "text", Type: schemas.TextColumn},
+		Value:  func(row *int) any { return schemas.Nonzero(texts[*row]) },
+	}
+	number := schemas.ColumnOf[int]{
+		Column: schemas.Column{Name: "number", Type: schemas.FloatColumn},
+		Value:  func(row *int) any { return schemas.Clean(numbers[*row]) },
+	}
+	rows := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	want, err := New("x", []schemas.ColumnOf[int]{text, number}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text.Text = func(row *int) string { return texts[*row] }
+	number.Number = func(row *int) float64 { return numbers[*row] }
+	got, err := New("x", []schemas.ColumnOf[int]{text, number}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if textOf(got) != textOf(want) {
+		t.Errorf("%s, want %s", textOf(got), textOf(want))
+	}
+	for i := range got.values {
+		if !slices.Equal(got.values[i].values, want.values[i].values) {
+			t.Errorf("values %v, want %v", got.values[i].values, want.values[i].values)
+		}
+	}
+	var seenTexts, seenNumbers gatherer
+	seenTexts.addText("a text that was seen")
+	seenNumbers.addNumber(1e9)
+	allocs := testing.AllocsPerRun(100, func() {
+		seenTexts.addText(strings.ToLower("a text that was seen"))
+		seenNumbers.addNumber(1e9)
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations for values that were seen", allocs)
 	}
 }
