@@ -42,6 +42,8 @@ type cell struct {
 	refusals map[int64]ledger.Refusal // that are known, by sample size; nil: none
 	told     map[int64]bool           // infeasible sizes that the decider knows of; nil: none
 	sizes    []*sizing                // ascending in n
+	first    sizing                   // the one that was added first
+	one      [1]*sizing               // sizes while there are no others
 	refused  string                   // why the algorithm refuses the cell at some n, after it was accepted without one
 	trials   int64                    // outcomes and repetitions handed out, for the order of work
 	place    int                      // in the queue of cells that may want trials; -1: not there
@@ -66,21 +68,29 @@ type sizing struct {
 	answered bool           // trials were run, so the algorithm does not refuse it
 }
 
-func newCell(c *trial.Cell, index, cells int) (*cell, error) {
-	own := &cell{Cell: c, index: index, place: -1}
-	return own, own.begin(cells)
+// rooms are where the cells of a grid are in memory, and their lists.
+type rooms struct {
+	cells  numeric.Slab[cell]
+	lists  numeric.Slab[list]
+	listed numeric.Slab[[1]listed]
+}
+
+func newCell(c *trial.Cell, index, cells int, rooms *rooms) (*cell, error) {
+	own := rooms.cells.Next()
+	own.Cell, own.index, own.place = c, index, -1
+	return own, own.begin(cells, rooms)
 }
 
 // begin gives the cell a decider that has been told nothing.
-func (c *cell) begin(cells int) (err error) {
-	c.decider, err = newDecider(c.Cell, cells)
+func (c *cell) begin(cells int, rooms *rooms) (err error) {
+	c.decider, err = newDecider(c.Cell, cells, rooms)
 	_, c.untold = c.decider.(*estimate.Search)
 	return err
 }
 
-func newDecider(c *trial.Cell, cells int) (decider, error) {
+func newDecider(c *trial.Cell, cells int, rooms *rooms) (decider, error) {
 	if c.Find == nil {
-		return newList(c, cells), nil
+		return newList(c, cells, rooms), nil
 	}
 	if c.Trivial() {
 		return trivial{c.WithoutData()}, nil
@@ -121,7 +131,13 @@ func (c *cell) has(n, last int64) bool {
 // size returns what is known about a sample size.
 func (c *cell) size(n int64) *sizing {
 	i, known := c.sizeAt(n)
-	if !known {
+	switch {
+	case known:
+	case len(c.sizes) == 0:
+		c.first = sizing{n: n}
+		c.one[0] = &c.first
+		c.sizes = c.one[:]
+	default:
 		c.sizes = slices.Insert(c.sizes, i, &sizing{n: n})
 	}
 	return c.sizes[i]

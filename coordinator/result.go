@@ -220,7 +220,7 @@ func (t *tables) verdict(c *cell) estimate.Result {
 	}
 	if c.refused != "" {
 		if !c.Searched() { // how far the other sizes came is chance
-			res = newList(c.Cell, 1).Result()
+			res = newList(c.Cell, 1, &rooms{}).Result()
 		}
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
 	}

@@ -8,30 +8,19 @@ import (
 	"slices"
 	"sort"
 	"unique"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // index holds what is known of every trial, in memory: about 9 bytes a trial, and 8 more where
 // algorithms report metrics. A cell takes some 350 bytes.
 type index struct {
 	cells map[[32]byte]*cellIndex
-	rooms slab[cellIndex]
-	pages slab[page]
+	rooms numeric.Slab[cellIndex]
+	pages numeric.Slab[page]
 }
 
 func newIndex() *index { return &index{cells: map[[32]byte]*cellIndex{}} }
-
-// slab makes values many at a time, which are in use as long as any of them is: they lie by themselves,
-// and what becomes garbage leaves no holes between them.
-type slab[T any] struct{ free []T }
-
-func (s *slab[T]) next() *T {
-	if len(s.free) == 0 {
-		s.free = make([]T, 64)
-	}
-	next := &s.free[0]
-	s.free = s.free[1:]
-	return next
-}
 
 type cellIndex struct {
 	frames  []frameRef // in the order in which they were added
@@ -213,7 +202,7 @@ func (p *page) set(slot int64, status uint8, bits, hash uint64, owner uint32) {
 func (x *index) cell(key [32]byte) *cellIndex {
 	c := x.cells[key]
 	if c == nil {
-		c = x.rooms.next()
+		c = x.rooms.Next()
 		x.cells[key] = c
 	}
 	return c
@@ -338,7 +327,7 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef) {
 
 // commit makes the new rows of a verdict known, as those of the cell's frame with the number owner.
 // Further pages come from a slab.
-func (p *point) commit(v Verdict, hashes []uint64, owner uint32, pages *slab[page]) {
+func (p *point) commit(v Verdict, hashes []uint64, owner uint32, pages *numeric.Slab[page]) {
 	b := v.Batch
 	p.rows += int64(len(v.New))
 	for rows := v.New; len(rows) > 0; { // those of one page after the other
@@ -346,7 +335,7 @@ func (p *point) commit(v Verdict, hashes []uint64, owner uint32, pages *slab[pag
 		end := sort.Search(len(rows), func(i int) bool { return b.Repetition[rows[i]] >= nextPage(first) })
 		i, known := p.at(first)
 		if !known {
-			q := pages.next()
+			q := pages.Next()
 			q.first, q.by = first-slotOf(first), owner
 			p.pages = slices.Insert(p.pages, i, q)
 		}
