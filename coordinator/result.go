@@ -63,7 +63,9 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	}
 	looked := r.looks.tell()
 	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
-	r.looks.cells, r.looks.record.Equal = nil, nil // the result takes their memory
+	s.Workers = r.checks.list()
+	// The result takes the memory of looks, and of cells, which checks hold that nobody has made.
+	r.looks.cells, r.looks.record.Equal, r.checks.waiting = nil, nil, nil
 	if !s.Interrupted {
 		s.Partial = r.partial()
 		err := during(&r.tally.spending.results, func() error { return r.writeResult(s) })
@@ -76,7 +78,6 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	}
 	s.Served, s.Cache = r.tally.served, r.journal.cache
 	s.Costs = r.tally.spending.costs()
-	s.Workers = r.checks.list()
 	m := r.manifest(s)
 	m.Looks, s.LookNotes = looked.manifest(r.Folder.Plan.Cells), looked.Notes
 	return s, folder.WriteManifest(r.Folder.Dir, m, r.Folder.Plan.WriteResolved)
