@@ -218,12 +218,12 @@ func neededParams(s *sheet.Sheet) map[string]bool {
 }
 
 // classes tells rows apart: by row, the number of its class, in the order of their first rows.
-type classes []int
+type classes []int32
 
 // classesOf returns the classes of rows that are equal in column i.
 func classesOf(s *sheet.Sheet, i int) classes {
 	_, place := s.Values(i)
-	out, known := make(classes, s.Len()), map[int]int{}
+	out, known := make(classes, s.Len()), map[int]int32{}
 	for row := range out {
 		out[row] = numberOf(known, place(row))
 	}
@@ -232,18 +232,18 @@ func classesOf(s *sheet.Sheet, i int) classes {
 
 // and returns the classes of rows that are in one class of a and in one of b.
 func (a classes) and(b classes) classes {
-	out, known := make(classes, len(a)), map[[2]int]int{}
+	out, known := make(classes, len(a)), map[[2]int32]int32{}
 	for row := range a {
-		out[row] = numberOf(known, [2]int{a[row], b[row]})
+		out[row] = numberOf(known, [2]int32{a[row], b[row]})
 	}
 	return out
 }
 
 // numberOf returns the number of a key, which is new where it is not known.
-func numberOf[K comparable](known map[K]int, key K) int {
+func numberOf[K comparable](known map[K]int32, key K) int32 {
 	n, ok := known[key]
 	if !ok {
-		n = len(known)
+		n = int32(len(known))
 		known[key] = n
 	}
 	return n
@@ -251,11 +251,11 @@ func numberOf[K comparable](known map[K]int, key K) int {
 
 // count returns the number of classes.
 func (a classes) count() int {
-	most := -1
+	most := int32(-1)
 	for _, n := range a {
 		most = max(most, n)
 	}
-	return most + 1
+	return int(most + 1)
 }
 
 // tellingRows returns which of the columns tell rows apart: keys and needed parameters that differ.
