@@ -80,6 +80,8 @@ type member struct {
 	others int  // jobs of other sweeps that it holds
 	stuck  bool // all of its slots run jobs that are late
 	out    map[string]*errand
+	load   float64              // seconds that these will take, as far as is known
+	usual  float64              // seconds that one of its jobs takes, the last ones counting most
 	aside  map[string]*setAside // by what it could not do
 }
 
@@ -93,6 +95,16 @@ type setAside struct {
 // perSlot is the number of jobs of a sweep that a worker holds for each of its slots: one runs, the
 // other one waits.
 const perSlot = 2
+
+// A worker whose jobs are short holds more of them, so many for each slot as usually take quickLoad, up
+// to quickPerSlot and to mostQuick in all, as long as they are not known to take more than that: what it
+// asks of plugins, and what wakes it and the leader, then serves many jobs.
+const (
+	quickLoad    = 0.020 // seconds
+	quickPerSlot = 16
+	mostQuick    = 256
+	quickWeight  = 1. / 8 // of the last job in what is usual
+)
 
 // crew knows the workers, and hands them jobs. It keeps account of what each of them has, and sends
 // again what does not come back.
@@ -380,6 +392,9 @@ func (w *crew) back(e *errand, why string) {
 func (w *crew) end(e *errand) {
 	delete(w.errands, e.id)
 	delete(e.member.out, e.id)
+	if e.member.load -= e.seconds; len(e.member.out) == 0 {
+		e.member.load = 0
+	}
 	e.member.stuck = false
 	way := e.cargo.way()
 	way.errands = slices.DeleteFunc(way.errands, func(x *errand) bool { return x == e })
@@ -478,7 +493,25 @@ func (w *crew) room() bool {
 }
 
 // room reports whether a worker takes a job.
-func (m *member) room() bool { return !m.Leaving && !m.stuck && len(m.out) < perSlot*m.Slots }
+func (m *member) room() bool {
+	most := perSlot * m.Slots
+	if slots := float64(m.Slots); m.usual > 0 && m.load < quickLoad*slots {
+		most = max(most, int(min(quickPerSlot*slots, mostQuick, quickLoad/m.usual*slots)))
+	}
+	return !m.Leaving && !m.stuck && len(m.out) < most
+}
+
+// took notes the time that the worker of an errand has needed for a result.
+func (e *errand) took(seconds float64) {
+	if e == nil {
+		return
+	}
+	m := e.member
+	if m.usual == 0 {
+		m.usual = quickLoad // until more is known
+	}
+	m.usual += quickWeight * (max(0, believable(seconds)) - m.usual)
+}
 
 // allowed reports whether a worker is there, and will take jobs, that may have a cargo.
 func (w *crew) allowed(way *way) bool {
@@ -588,12 +621,19 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 		id: job.ID, cargo: c, picked: job.Picked, what: need.What, member: m, sent: now, began: m.Began,
 		seconds: job.Seconds,
 	}
-	w.errands[e.id], m.out[e.id] = e, e
-	way.errands = append(way.errands, e)
+	w.hand(e)
 	way.sent++
 	w.meter.count(func(c *Counts) { c.Sent++ })
 	w.journal.log.Debug("job sent", append(e.fields(), "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)...)
 	return true, nil
+}
+
+// hand keeps account of an errand that was sent.
+func (w *crew) hand(e *errand) {
+	w.errands[e.id], e.member.out[e.id] = e, e
+	e.member.load += e.seconds
+	way := e.cargo.way()
+	way.errands = append(way.errands, e)
 }
 
 // sendAgain sends what waits to be sent again, as far as workers take it.

@@ -308,3 +308,48 @@ func TestLateWords(t *testing.T) {
 		t.Errorf("late: %q, want %q", got, want)
 	}
 }
+
+// A worker holds more jobs where they are short, until one takes longer.
+func TestQuickJobs(t *testing.T) {
+	quick := func(jobs int) []float64 { return slices.Repeat([]float64{1e-4}, jobs) }
+	for _, c := range []struct {
+		name  string
+		slots int
+		took  []float64 // seconds, by the last jobs
+		each  float64   // seconds that each of those that it gets will take, as far as is known
+		want  int       // jobs that it holds in the end
+	}{
+		{"nothing is known", 2, nil, 0, 4},
+		{"a quick one", 2, quick(1), 0, 4},
+		{"some quick ones", 2, quick(10), 0, 7},
+		{"quick ones", 2, quick(30), 0, 32},
+		{"longer ones", 2, slices.Repeat([]float64{0.5}, 30), 0, 4},
+		{"a slow one at last", 2, append(quick(30), 1), 0, 4},
+		{"a slow one in between", 2, append(append(quick(30), 0.020), quick(10)...), 0, 32},
+		{"quick ones before slow ones", 2, quick(30), 0.010, 4},
+		{"many slots", 1000, quick(30), 0, 2000},
+		{"some slots", 100, quick(30), 0, mostQuick},
+		{"it takes no time, as it says", 2, slices.Repeat([]float64{-1}, 300), 0, 32},
+	} {
+		w := &crew{errands: map[string]*errand{}}
+		m := &member{Worker: &fleet.Worker{Name: "w", Slots: c.slots}, out: map[string]*errand{}}
+		for _, seconds := range c.took {
+			(&errand{member: m}).took(seconds)
+		}
+		var out []*errand
+		for m.room() {
+			e := &errand{id: fmt.Sprint(len(out)), cargo: &parcel{}, member: m, seconds: c.each}
+			w.hand(e)
+			out = append(out, e)
+		}
+		if len(out) != c.want {
+			t.Errorf("%s: it holds %d jobs, want %d", c.name, len(out), c.want)
+		}
+		for _, e := range out {
+			w.end(e)
+		}
+		if len(w.errands) > 0 || m.load != 0 {
+			t.Errorf("%s: in the end %d jobs of %v s are out", c.name, len(w.errands), m.load)
+		}
+	}
+}

@@ -99,6 +99,7 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	if wrong != "" {
 		return in.drop(m, wrong, reason)
 	}
+	e.took(b.Seconds)
 	in.tally.spending.add(c, b)
 	in.tally.spending.ledger.Start()
 	verdict, err := in.ledger.AddBatch(b, m.Data)

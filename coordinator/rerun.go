@@ -173,6 +173,7 @@ func (x *rerun) useRows(e *errand, b *ledger.Batch) error {
 		b.Digest != x.crew.digests[r.cell.Code()] {
 		return nil
 	}
+	e.took(b.Seconds)
 	x.intake.tally.spending.add(r.cell, b)
 	if b.Refusal != nil {
 		return &RefusedError{r.cell.TrialID(r.n, r.picked[0]), b.Refusal.Message}

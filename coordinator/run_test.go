@@ -106,6 +106,8 @@ type fake struct {
 
 	profile string // float profile that it announces
 
+	waiting []bus.Job // used by run alone
+
 	mu     sync.Mutex
 	job    bus.Job              // in work
 	sent   [][]byte             // by the script, for this job
@@ -201,7 +203,13 @@ func (f *fake) run(ctx context.Context) {
 	defer inbox.Close()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
+	always := make(chan struct{})
+	close(always)
 	for idle := 0; ; {
+		var work chan struct{}
+		if f.receive(inbox); len(f.waiting) > 0 {
+			idle, work = 0, always
+		}
 		select {
 		case <-ctx.Done():
 			f.release()
@@ -215,8 +223,23 @@ func (f *fake) run(ctx context.Context) {
 			}
 			f.announce()
 		case message := <-inbox.Jobs:
-			idle = 0
+			f.waiting = append(f.waiting, message)
+		case <-work:
+			message := f.waiting[0]
+			f.waiting = f.waiting[1:]
 			f.work(message)
+		}
+	}
+}
+
+// receive takes in the jobs that have arrived: a worker lists them from then on.
+func (f *fake) receive(inbox *bus.Inbox) {
+	for {
+		select {
+		case message := <-inbox.Jobs:
+			f.waiting = append(f.waiting, message)
+		default:
+			return
 		}
 	}
 }
@@ -248,6 +271,9 @@ func (f *fake) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w := fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes}
+	for _, job := range f.waiting {
+		w.Held = append(w.Held, fleet.Held{Sweep: job.Sweep, Epoch: job.Epoch, ID: job.ID})
+	}
 	for id, h := range f.held {
 		w.Held = append(w.Held, fleet.Held{Sweep: h.job.Sweep, Epoch: h.job.Epoch, ID: id})
 	}
