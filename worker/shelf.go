@@ -19,6 +19,7 @@ type held struct {
 	trial *trial.Job
 	sweep *account
 	began time.Time          // zero while it waits
+	took  time.Duration      // to run it, once it has run
 	end   context.CancelFunc // ends the job while it runs
 }
 
@@ -157,6 +158,18 @@ func (s *shelf) next(ctx context.Context) (context.Context, *held) {
 	}
 }
 
+// waits reports whether a job waits for a slot.
+func (s *shelf) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.sweeps {
+		if len(a.waiting)+len(a.guesses) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // take returns the job that is next: the first of the sweep of the highest priority and, among
 // equals, of the least use. Guesses come only where nothing else waits.
 func (s *shelf) take() *held {
@@ -239,7 +252,7 @@ func (s *shelf) done(h *held) {
 	h.end()
 	delete(s.running, h)
 	h.sweep.running--
-	took := time.Since(h.began).Seconds()
+	took := h.took.Seconds()
 	s.seconds += took
 	h.sweep.used += (took - h.trial.Seconds) / weight(h)
 }

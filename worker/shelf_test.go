@@ -40,7 +40,7 @@ func run(t *testing.T, s *shelf, jobs int, seconds float64) (ids []string) {
 	for range jobs {
 		_, h := s.next(t.Context())
 		ids = append(ids, h.ID)
-		h.began = h.began.Add(-time.Duration(seconds * float64(time.Second)))
+		h.took = time.Duration(seconds * float64(time.Second))
 		s.done(h)
 	}
 	return ids

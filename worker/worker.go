@@ -218,32 +218,39 @@ func (w *worker) announce(whole bool) {
 func (w *worker) serve(hard context.Context) {
 	s := &slot{w: w}
 	defer s.stop()
+	out := &outbox{w: w, hard: hard}
+	defer out.flush()
 	for {
 		ctx, h := w.shelf.next(hard)
 		if h == nil {
 			return
 		}
-		w.work(ctx, hard, s, h)
+		outcomes, err := s.run(ctx, h.trial)
+		h.took = time.Since(h.began)
+		f := &finished{held: h, ctx: ctx, outcomes: outcomes}
+		if err == nil {
+			w.mended(h.trial)
+			// A problem is opened and a process started once: they would make a few trials look dear.
+			f.results, err = w.encode(h, outcomes.messages(w, (h.took-s.opening-s.starting).Seconds()))
+		}
 		s.meter.free()
-		w.shelf.done(h)
+		if err == nil {
+			out.put(f)
+		} else {
+			w.settle(ctx, hard, h, nil, err)
+		}
 	}
 }
 
-// work runs one job and publishes its outcomes. A job that this worker cannot run goes back.
-func (w *worker) work(ctx, hard context.Context, s *slot, h *held) {
-	began := time.Now()
-	outcomes, err := s.run(ctx, h.trial)
-	if err == nil {
-		w.mended(h.trial)
-		// A problem is opened and a process started once: they would make a few trials look dear.
-		took := time.Since(began) - s.opening - s.starting
-		err = w.publish(ctx, h, outcomes.messages(w, took.Seconds()))
-	}
+// settle ends a job whose outcomes are on the server, or that has failed with an error: one that this
+// worker cannot run goes back.
+func (w *worker) settle(ctx, hard context.Context, h *held, outcomes *outcomes, err error) {
+	defer w.shelf.done(h)
 	switch {
 	case err == nil:
 		w.Monitor.ended("done", outcomes)
 		w.Log.Debug("job done", "sweep", h.Sweep, "cell", h.trial.Cell.Key.Short(), "worker", w.Name, "job", h.ID,
-			"n", h.trial.N, "trials", h.trial.Count, "seconds", time.Since(began).Seconds())
+			"n", h.trial.N, "trials", h.trial.Count, "seconds", h.took.Seconds())
 	case hard.Err() != nil:
 		w.handBack(h.Job, fleet.Why{Kind: fleet.Drain, Reason: "the worker left before the job had ended"})
 	case ctx.Err() != nil: // its leader does not need it
@@ -258,19 +265,17 @@ func (w *worker) work(ctx, hard context.Context, s *slot, h *held) {
 	}
 }
 
-// publish stores the outcomes of a job on the server.
-func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) error {
+// encode returns the results of a job as they are published.
+func (w *worker) encode(h *held, batches []*ledger.Batch) (results []bus.Result, err error) {
 	for i, b := range batches {
 		data, err := b.Encode()
 		if err != nil {
-			return fmt.Errorf("encode outcomes of job %q: %w", h.ID, err)
+			return nil, fmt.Errorf("encode outcomes of job %q: %w", h.ID, err)
 		}
 		part := bus.Part{Worker: w.Name, Job: h.ID, Index: i, Of: len(batches)}
-		if err := w.Conn.Publish(ctx, h.Lead, part, data); err != nil {
-			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)
-		}
+		results = append(results, bus.Result{Part: part, Data: data})
 	}
-	return nil
+	return results, nil
 }
 
 // fault remembers a fault of this worker, for people, and returns what it is about.

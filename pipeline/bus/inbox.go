@@ -24,8 +24,9 @@ func (l Lead) String() string { return l.Sweep + "." + strconv.FormatUint(l.Epoc
 // A Job is what a leader wants a worker to run.
 type Job struct {
 	Lead
-	ID   string
-	Data []byte
+	ID       string
+	Data     []byte
+	Together bool // its leader takes what PublishAll sends
 }
 
 // A Drop tells workers that a leader does not need jobs any more.
@@ -56,8 +57,9 @@ func (c *Conn) Listen(worker string) (*Inbox, error) {
 	prefix := jobSubject + worker + "."
 	err := in.subscribe(c, map[string]nats.MsgHandler{
 		prefix + ">": func(m *nats.Msg) {
-			if lead, id, ok := parseLead(strings.TrimPrefix(m.Subject, prefix)); ok && m.Header.Get(orderHeader) != "" {
-				offer(jobs, Job{Lead: lead, ID: id, Data: m.Data})
+			lead, id, ok := parseLead(strings.TrimPrefix(m.Subject, prefix))
+			if kind := m.Header.Get(orderHeader); ok && kind != "" {
+				offer(jobs, Job{Lead: lead, ID: id, Data: m.Data, Together: kind == togetherHeader})
 			}
 		},
 		dropSubject + ">": func(m *nats.Msg) {

@@ -25,7 +25,7 @@ func TestJobsGoByName(t *testing.T) {
 		send(t, other, "v", "b")
 		send(t, q, "nobody", "c")
 		j := receive(t, in.Jobs)
-		if diff := cmp.Diff(Job{Lead{"sweep", 7}, "a-64-1", []byte("job a-64-1")}, j); diff != "" {
+		if diff := cmp.Diff(Job{Lead{"sweep", 7}, "a-64-1", []byte("job a-64-1"), true}, j); diff != "" {
 			t.Error(diff)
 		}
 		if j := receive(t, elsewhere.Jobs); j.Sweep != "other" || len(in.Jobs)+len(elsewhere.Jobs) > 0 {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -41,23 +42,32 @@ type Message struct {
 	Epoch uint64 // of the leader that sent the job
 	Data  []byte
 
-	c     *Conn
-	sub   *nats.Subscription
-	reply string
+	c       *Conn
+	sub     *nats.Subscription
+	reply   string
+	after   int           // number of results that came with this one and follow it
+	unacked *atomic.Int32 // number of results that came together and are not acknowledged; nil: this one came alone
 }
 
-// Ack deletes the result from the server. Call it after the outcomes are durable. The result comes
-// again if Ack is not called, or if the acknowledgement is lost with the connection.
+// Ack deletes the result from the server. Call it once, after the outcomes are durable. The result comes
+// again if Ack is not called for it, or for one that came with it, or if the acknowledgement is lost with
+// the connection.
 func (m *Message) Ack() error {
+	if m.unacked != nil && m.unacked.Add(-1) > 0 {
+		return nil
+	}
 	return m.c.respond("acknowledge result of job "+m.Job, m.reply, ackDone)
 }
 
-// Sequence returns the message's number among the results of all sweeps on the server; 0 if it is
-// not known.
+// Sequence returns a number for the message: whoever has taken in this one, and all before it, has all
+// results up to this number among those of all sweeps on the server; 0 if it is not known.
 func (m *Message) Sequence() uint64 {
 	meta, err := (&nats.Msg{Reply: m.reply, Sub: m.sub}).Metadata()
 	if err != nil {
 		return 0
+	}
+	if m.after > 0 {
+		return meta.Sequence.Stream - 1
 	}
 	return meta.Sequence.Stream
 }
@@ -218,21 +228,34 @@ func (q *Queue) depose(ctx context.Context, stream jetstream.Stream) error {
 	return nil
 }
 
-// deliver passes a pushed message on to the reader of the results. One goroutine calls it for each
+// deliver passes the results in a pushed message on to their reader. One goroutine calls it for each
 // message, in order.
 func (q *Queue) deliver(m *nats.Msg) {
 	if status(m) != "" {
 		q.flow(m)
 		return
 	}
-	message := &Message{Data: m.Data, c: q.c, sub: m.Sub, reply: m.Reply}
-	lead, rest, _ := parseLead(strings.TrimPrefix(m.Subject, resultSubject))
-	message.Epoch = lead.Epoch
-	message.Part, _ = parsePart(rest) // without a part it answers no job of this leader
-	select {
-	case q.results <- message:
-	case <-q.stop:
-	case <-q.c.closed:
+	lead, results, ok := ResultsOf(m.Subject, m.Data)
+	if !ok {
+		results = []Result{{Data: m.Data}} // without a part it answers no job of this leader
+	}
+	var unacked *atomic.Int32
+	if len(results) > 1 {
+		unacked = new(atomic.Int32)
+		unacked.Store(int32(len(results)))
+	}
+	for i, r := range results {
+		message := &Message{
+			Part: r.Part, Epoch: lead.Epoch, Data: r.Data,
+			c: q.c, sub: m.Sub, reply: m.Reply, after: len(results) - 1 - i, unacked: unacked,
+		}
+		select {
+		case q.results <- message:
+		case <-q.stop:
+			return
+		case <-q.c.closed:
+			return
+		}
 	}
 }
 
@@ -270,7 +293,7 @@ func (q *Queue) Send(ctx context.Context, worker, id string, payload []byte) err
 const orderHeader = "Shatter-Order"
 
 func order(subject string, data []byte) *nats.Msg {
-	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{orderHeader: {"1"}}}
+	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{orderHeader: {togetherHeader}}}
 }
 
 // Call asks a worker, or all of them where none is named, to announce itself.

@@ -4,35 +4,30 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// Subjects of results, of their acknowledgements, and of jobs. The job's end in the sweep, the epoch,
-// the worker and the ID of the job, in some order.
+// Subjects of acknowledgements of results, and of jobs.
 const (
-	ackSubject    = "$JS.ACK.shatter-results."
-	jobSubject    = "shatter.job."    // <worker>.<sweep>.<epoch>.<job>
-	resultSubject = "shatter.result." // <sweep>.<epoch>.<worker>.<job>.<part>.<parts>
+	ackSubject = "$JS.ACK.shatter-results."
+	jobSubject = "shatter.job." // <worker>.<sweep>.<epoch>.<job>
 )
 
 // A job is what a leader asks of a worker.
 type job struct{ sweep, epoch, worker, id string }
 
-// jobOf returns the job of a subject; false: the subject is not about one.
+// jobOf returns the job that a message with the subject asks for; false: it asks for none.
 func jobOf(subject string) (j job, ok bool) {
-	if s, ok := strings.CutPrefix(subject, jobSubject); ok {
-		if part := strings.Split(s, "."); len(part) == 4 {
-			return job{sweep: part[1], epoch: part[2], worker: part[0], id: part[3]}, true
-		}
+	s, ok := strings.CutPrefix(subject, jobSubject)
+	part := strings.Split(s, ".")
+	if !ok || len(part) != 4 {
+		return j, false
 	}
-	if s, ok := strings.CutPrefix(subject, resultSubject); ok {
-		if part := strings.Split(s, "."); len(part) == 6 {
-			return job{sweep: part[0], epoch: part[1], worker: part[2], id: part[3]}, true
-		}
-	}
-	return j, false
+	return job{sweep: part[1], epoch: part[2], worker: part[0], id: part[3]}, true
 }
 
 // sent is a result that a node was sent and has not acknowledged.
@@ -43,13 +38,19 @@ type sent struct {
 
 // seeIn notes the results that the node is sent.
 func (n *node) seeIn(f frame) {
-	j, ok := jobOf(f.subject)
-	if !ok || !strings.HasPrefix(f.reply, ackSubject) || strings.HasPrefix(j.id, "recheck-") { // these are compared only
+	to, results, ok := bus.ResultsOf(f.subject, f.body)
+	if !ok || !strings.HasPrefix(f.reply, ackSubject) {
 		return
+	}
+	var all []sent
+	for _, r := range results {
+		if !strings.HasPrefix(r.Job, "recheck-") { // these are compared only
+			all = append(all, sent{r.Data, job{to.Sweep, strconv.FormatUint(to.Epoch, 10), r.Worker, r.Job}})
+		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.results[f.reply] = sent{f.body, j}
+	n.results[f.reply] = all
 }
 
 // secret returns what marks the jobs of leaders that share it: one whose predecessor has died before
@@ -89,7 +90,7 @@ func (p *process) seeOut(f frame) {
 		p.checkEpochs(f)
 		p.checking.Unlock()
 	}
-	if j, ok := jobOf(f.subject); ok && strings.HasPrefix(f.subject, jobSubject) {
+	if j, ok := jobOf(f.subject); ok {
 		secret := n.secret(j.sweep)
 		n.world.mu.Lock()
 		n.world.asked[j] = secret
@@ -99,12 +100,18 @@ func (p *process) seeOut(f frame) {
 		return
 	}
 	n.mu.Lock()
-	result, files, lied := n.results[f.subject], n.files, n.lied
+	results, files, lied := n.results[f.subject], n.files, n.lied
 	delete(n.results, f.subject)
 	n.mu.Unlock()
-	if result.body == nil || lied {
-		return
+	for _, r := range results {
+		if !lied {
+			n.checkDurable(r, files)
+		}
 	}
+}
+
+// checkDurable checks that a result which the node acknowledges is on its disk.
+func (n *node) checkDurable(result sent, files *files) {
 	durable, there := files.holds(result.body)
 	switch {
 	case !durable && n.world.askedBy(result.job) != n.secret(result.job.sweep):

@@ -160,12 +160,12 @@ type node struct {
 	process *process
 	down    bool // it is to be started by a fault that has stopped it
 	windows []window
-	owners  map[string]owned // by their path
-	results map[string]sent  // by the subject of their acknowledgement
-	steps   int              // of the disk until the crash of crash
-	crash   func()           // nil: none is planned
-	lied    bool             // its disk has said of bytes that they are safe, and they were not
-	sync    *rand.Rand       // times of syncs
+	owners  map[string]owned  // by their path
+	results map[string][]sent // by the subject of their acknowledgement
+	steps   int               // of the disk until the crash of crash
+	crash   func()            // nil: none is planned
+	lied    bool              // its disk has said of bytes that they are safe, and they were not
+	sync    *rand.Rand        // times of syncs
 
 	acknowledged [][]byte // results that were asked for, or are on its disk
 }
@@ -192,7 +192,7 @@ type process struct {
 
 func (w *world) addNode(name string, work func(*node, *process) error) *node {
 	n := &node{
-		world: w, name: name, work: work, results: map[string]sent{}, owners: map[string]owned{},
+		world: w, name: name, work: work, results: map[string][]sent{}, owners: map[string]owned{},
 		sync: w.random("sync" + name),
 	}
 	n.dir = filepath.Join(w.dir, name+".0")
