@@ -101,7 +101,7 @@ const perSlot = 2
 // asks of plugins, and what wakes it and the leader, then serves many jobs.
 const (
 	quickLoad    = 0.020 // seconds
-	quickPerSlot = 16
+	quickPerSlot = 32
 	mostQuick    = 256
 	quickWeight  = 1. / 8 // of the last job in what is usual
 )

@@ -322,14 +322,14 @@ func TestQuickJobs(t *testing.T) {
 		{"nothing is known", 2, nil, 0, 4},
 		{"a quick one", 2, quick(1), 0, 4},
 		{"some quick ones", 2, quick(10), 0, 7},
-		{"quick ones", 2, quick(30), 0, 32},
+		{"quick ones", 2, quick(40), 0, 64},
 		{"longer ones", 2, slices.Repeat([]float64{0.5}, 30), 0, 4},
 		{"a slow one at last", 2, append(quick(30), 1), 0, 4},
-		{"a slow one in between", 2, append(append(quick(30), 0.020), quick(10)...), 0, 32},
+		{"a slow one in between", 2, append(append(quick(40), 0.020), quick(20)...), 0, 64},
 		{"quick ones before slow ones", 2, quick(30), 0.010, 4},
-		{"many slots", 1000, quick(30), 0, 2000},
-		{"some slots", 100, quick(30), 0, mostQuick},
-		{"it takes no time, as it says", 2, slices.Repeat([]float64{-1}, 300), 0, 32},
+		{"many slots", 1000, quick(40), 0, 2000},
+		{"some slots", 100, quick(40), 0, mostQuick},
+		{"it takes no time, as it says", 2, slices.Repeat([]float64{-1}, 300), 0, 64},
 	} {
 		w := &crew{errands: map[string]*errand{}}
 		m := &member{Worker: &fleet.Worker{Name: "w", Slots: c.slots}, out: map[string]*errand{}}

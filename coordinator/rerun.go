@@ -103,7 +103,7 @@ func (x *rerun) run(ctx context.Context) error {
 		case <-x.workers:
 			return workersEnded(ctx)
 		case m := <-queue.Results():
-			if err := x.accept(m); err != nil {
+			if err := x.acceptAll(m, queue.Results()); err != nil {
 				return err
 			}
 		case said := <-queue.Announcements():
@@ -146,6 +146,20 @@ func (x *rerun) send(ctx context.Context) error {
 func (x *rerun) refill() {
 	if len(x.waiting) == 0 && x.more != nil {
 		x.waiting = x.more()
+	}
+}
+
+// acceptAll takes in a message and all that wait behind it, so that jobs are sent for all of them at once.
+func (x *rerun) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
+	for {
+		if err := x.accept(m); err != nil {
+			return err
+		}
+		select {
+		case m = <-waiting:
+		default:
+			return nil
+		}
 	}
 }
 

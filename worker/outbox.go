@@ -13,7 +13,7 @@ import (
 // mostLinger, nor for more than mostWaiting jobs, nor while no job is waiting.
 const (
 	mostLinger  = 2 * time.Millisecond
-	mostWaiting = 8
+	mostWaiting = 16
 )
 
 // finished is a job that has run, with its results.

@@ -233,12 +233,12 @@ func (w *worker) serve(hard context.Context) {
 			// A problem is opened and a process started once: they would make a few trials look dear.
 			f.results, err = w.encode(h, outcomes.messages(w, (h.took-s.opening-s.starting).Seconds()))
 		}
-		s.meter.free()
 		if err == nil {
 			out.put(f)
 		} else {
 			w.settle(ctx, hard, h, nil, err)
 		}
+		s.meter.free()
 	}
 }
 

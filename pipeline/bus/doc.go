@@ -21,8 +21,14 @@
 // and the server stores, with the limits of streamConfigs,
 //
 //	shatter-results  work queue  shatter.result.<sweep>.<epoch>.<worker>.<job>.<part>.<parts>
+//	                             shatter.result.<sweep>.<epoch>.<worker>.<job>.<results>  several, from this job's on
 //	shatter-files    by content  shatter.file.<sha256>[.<part>]   read part by part
 //	shatter-sweeps   key-value   the [Registry] of sweeps that were submitted
+//
+// Results of jobs that end quickly one after another travel in one message, because carrying each would
+// cost more than the job. This is an envelope: the leader's [Queue] delivers each by itself, the server
+// has the message until all of them are acknowledged, and a leader that does not say with its jobs that it
+// takes such messages gets none.
 //
 // Each leader has a durable consumer of results, named <sweep>-<epoch>. Results are a work queue
 // because an acknowledgement then is the deletion: there is no second request for each result, and a
