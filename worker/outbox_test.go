@@ -192,7 +192,7 @@ func TestOutboxDrains(t *testing.T) {
 	seen := map[string]bool{}
 	together := 0
 	for last := uint64(0); len(seen) < jobs; {
-		id := ""
+		var id string
 		select {
 		case m := <-q.Results():
 			id = m.Job

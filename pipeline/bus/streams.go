@@ -21,7 +21,7 @@ const (
 	callSubject   = "shatter.call"    // to all workers
 	fleetSubject  = "shatter.fleet."  // <worker>
 	backSubject   = "shatter.back."   // <sweep>.<epoch>.<worker>.<job>
-	resultSubject = "shatter.result." // <sweep>.<epoch>.<worker>.<job>.<part>.<parts>, or <sweep>.<epoch>.<worker>.<job>.<results>
+	resultSubject = "shatter.result." // <sweep>.<epoch>.<worker>.<job>.<part>.<parts>, or <...>.<job>.<results>
 	fileSubject   = "shatter.file."   // <sha256>[.<part>]
 
 	privateSubject = "shatter.private." // [by.<owner>.]<sha256>[.<part>]
