@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -196,7 +197,7 @@ func (l *looks) contradiction(c *cell) *schemas.Contradiction {
 
 // isEqual reports whether a second look at the trial has found its outcome again.
 func (l *looks) isEqual(c *cell, t ranked) bool {
-	was, ok := l.record.Equal[c.Key][t.n][t.rep]
+	was, ok := l.record.Equal[c.Key].Fingerprint(t.n, t.rep)
 	now, known := l.ledger.Fingerprint(c.Key, t.n, t.rep)
 	return ok && known && was == now
 }
@@ -449,6 +450,7 @@ func (x *lookedCell) lookTrials(n int64) int {
 // lookAgain makes the second looks that are missing, as far as the budget goes.
 func (r *run) lookAgain(ctx context.Context) error {
 	l := r.looks
+	debug.FreeOSMemory() // what trials took, before looks take some
 	if err := l.choose(); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // collectLazily has garbage collected late from now on, as outcomes pass through a small heap: it may be
-// four times what is in use. Of a large heap it is spareHeap, or a sixth, because that is the memory
+// four times what is in use. Of a large heap it is spareHeap, or an eighth, because that is the memory
 // of the machine. GOGC of the environment has its way instead.
 var collectLazily = sync.OnceFunc(func() {
 	if os.Getenv("GOGC") == "" {
@@ -19,7 +19,7 @@ var collectLazily = sync.OnceFunc(func() {
 
 // spareHeap is the number of bytes of garbage that may lie in the heap, if less than four times what is
 // in use.
-const spareHeap = 24 << 20
+const spareHeap = 16 << 20
 
 // heapMark becomes garbage once in each cycle of the collector. It must not be empty, or tiny.
 type heapMark [64]byte
@@ -49,7 +49,7 @@ func paceHeap(*heapMark) {
 
 // sparePercent returns how much garbage may lie beside so many bytes that are in use, in per cent of
 // them.
-func sparePercent(live uint64) uint64 { return min(400, max(16, 100*spareHeap/max(1, live))) }
+func sparePercent(live uint64) uint64 { return min(400, max(12, 100*spareHeap/max(1, live))) }
 
 // mostMemory is the limit that GOMEMLIMIT of the environment sets, or none to speak of.
 var mostMemory = uint64(debug.SetMemoryLimit(-1))

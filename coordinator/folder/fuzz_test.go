@@ -1,11 +1,15 @@
 package folder
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -49,11 +53,19 @@ func FuzzLooks(f *testing.F) {
 		}
 		l.Add(trial.Key{}, 1, 2, 3)
 		delete(l.Contradictions, trial.Key{})
-		if l.Format != looksFormat || l.Equal[trial.Key{}][1][2] != 3 {
+		if f, ok := l.Equal[trial.Key{}].Fingerprint(1, 2); l.Format != looksFormat || !ok || f != 3 {
 			t.Errorf("%+v", l)
 		}
-		if _, err := json.Marshal(l); err != nil {
+		var again bytes.Buffer
+		if err := l.write(&again); err != nil {
 			t.Errorf("it cannot be written again: %v", err)
+		}
+		if want, err := json.Marshal(l); err != nil || again.String() != string(want)+"\n" {
+			t.Errorf("written is %s, want %s (%v)", &again, want, err)
+		}
+		same := []cmp.Option{cmp.AllowUnexported(outcome{}), cmpopts.EquateEmpty()}
+		if diff := cmp.Diff(l.Equal, decodeLooks(again.Bytes()).Equal, same...); diff != "" {
+			t.Errorf("written again it is another one: %s", diff)
 		}
 	})
 }

@@ -1,8 +1,16 @@
 package folder
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -13,9 +21,8 @@ import (
 // long as its trial has the outcome that was looked at.
 type Looks struct {
 	Format int `json:"format"`
-	// Equal maps cell, sample size and repetition to the fingerprint of the outcome that a second
-	// look found again.
-	Equal map[trial.Key]map[int64]map[int64]uint64 `json:"equal"`
+	// Equal holds the outcomes that a second look found again, by cell.
+	Equal map[trial.Key]Outcomes `json:"equal"`
 	// Contradictions holds at most one trial for each cell.
 	Contradictions map[trial.Key]Contradiction `json:"contradictions,omitempty"`
 }
@@ -32,13 +39,64 @@ const looksFormat = 1
 
 // Add remembers an outcome that a second look found again.
 func (l *Looks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
-	if l.Equal[cell] == nil {
-		l.Equal[cell] = map[int64]map[int64]uint64{}
+	all := l.Equal[cell]
+	i, found := all.find(n, repetition)
+	if !found {
+		all = slices.Insert(all, i, outcome{n: n, repetition: repetition})
+		l.Equal[cell] = all
 	}
-	if l.Equal[cell][n] == nil {
-		l.Equal[cell][n] = map[int64]uint64{}
+	all[i].fingerprint = fingerprint
+}
+
+// Outcomes are fingerprints of a cell's outcomes, by sample size and repetition. In JSON they are objects in
+// an object.
+type Outcomes []outcome // ascending
+
+type outcome struct {
+	n, repetition int64
+	fingerprint   uint64
+}
+
+func (o Outcomes) find(n, repetition int64) (i int, found bool) {
+	return slices.BinarySearchFunc(o, outcome{n: n, repetition: repetition}, func(a, b outcome) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.repetition, b.repetition))
+	})
+}
+
+// Fingerprint returns that of the outcome of a trial, and whether it is there.
+func (o Outcomes) Fingerprint(n, repetition int64) (fingerprint uint64, found bool) {
+	i, found := o.find(n, repetition)
+	if found {
+		fingerprint = o[i].fingerprint
 	}
-	l.Equal[cell][n][repetition] = fingerprint
+	return fingerprint, found
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (o Outcomes) MarshalJSON() ([]byte, error) {
+	sizes := map[int64]map[int64]uint64{}
+	for _, x := range o {
+		if sizes[x.n] == nil {
+			sizes[x.n] = map[int64]uint64{}
+		}
+		sizes[x.n][x.repetition] = x.fingerprint
+	}
+	return json.Marshal(sizes)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *Outcomes) UnmarshalJSON(raw []byte) error {
+	var sizes map[int64]map[int64]uint64
+	if err := json.Unmarshal(raw, &sizes); err != nil {
+		return err
+	}
+	*o = nil
+	for _, n := range slices.Sorted(maps.Keys(sizes)) {
+		for _, repetition := range slices.Sorted(maps.Keys(sizes[n])) {
+			*o = append(*o, outcome{n, repetition, sizes[n][repetition]})
+		}
+	}
+	return nil
 }
 
 func (f *Folder) looksPath() string { return filepath.Join(f.Dir, "ledger", "looks.json") }
@@ -59,7 +117,7 @@ func decodeLooks(raw []byte) *Looks {
 		l = &Looks{Format: looksFormat}
 	}
 	if l.Equal == nil {
-		l.Equal = map[trial.Key]map[int64]map[int64]uint64{}
+		l.Equal = map[trial.Key]Outcomes{}
 	}
 	if l.Contradictions == nil {
 		l.Contradictions = map[trial.Key]Contradiction{}
@@ -69,9 +127,40 @@ func decodeLooks(raw []byte) *Looks {
 
 // WriteLooks replaces the record of second looks.
 func (f *Folder) WriteLooks(l *Looks) error {
-	raw, err := json.Marshal(l)
+	if err := disk.WriteFile(f.looksPath(), l.write); err != nil {
+		return fmt.Errorf("write second looks: %w", err)
+	}
+	return nil
+}
+
+// write writes what json.Marshal makes of the record, and a line end. A cell at a time is in memory as that.
+func (l *Looks) write(to io.Writer) error {
+	short := *l
+	short.Equal = nil
+	raw, err := json.Marshal(short)
 	if err != nil {
 		return err
 	}
-	return writeFile(f.looksPath(), append(raw, '\n'))
+	w := bufio.NewWriter(to)
+	if err := insertLong(w, append(raw, '\n'), `"equal":`, w, l.writeEqual); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func (l *Looks) writeEqual(w io.Writer) error {
+	cells := slices.SortedFunc(maps.Keys(l.Equal), func(a, b trial.Key) int { return bytes.Compare(a[:], b[:]) })
+	between := "{"
+	for _, cell := range cells {
+		raw, err := json.Marshal(l.Equal[cell])
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s%q:%s", between, cell, raw); err != nil {
+			return err
+		}
+		between = ","
+	}
+	_, err := io.WriteString(w, strings.TrimPrefix(between, ",")+"}")
+	return err
 }
