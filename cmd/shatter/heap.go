@@ -9,17 +9,20 @@ import (
 )
 
 // collectLazily has garbage collected late from now on, as outcomes pass through a small heap: it may be
-// four times what is in use. Of a large heap it is spareHeap, or an eighth, because that is the memory
-// of the machine. GOGC of the environment has its way instead.
+// four times what is in use, up to spareHeap. Of a large heap it is a tenth, because that is the memory of
+// the machine. GOGC of the environment has its way instead.
 var collectLazily = sync.OnceFunc(func() {
 	if os.Getenv("GOGC") == "" {
 		paceHeap(nil)
 	}
 })
 
-// spareHeap is the number of bytes of garbage that may lie in the heap, if less than four times what is
-// in use.
-const spareHeap = 16 << 20
+// Numbers of bytes: of the garbage that lies in the heap at most, unless a tenth of what is in use is more, and
+// of a heap that makes room for so much of it.
+const (
+	spareHeap = 32 << 20
+	largeHeap = 112 << 20
+)
 
 // heapMark becomes garbage once in each cycle of the collector. It must not be empty, or tiny.
 type heapMark [64]byte
@@ -49,7 +52,10 @@ func paceHeap(*heapMark) {
 
 // sparePercent returns how much garbage may lie beside so many bytes that are in use, in per cent of
 // them.
-func sparePercent(live uint64) uint64 { return min(400, max(12, 100*spareHeap/max(1, live))) }
+func sparePercent(live uint64) uint64 {
+	spare := min(spareHeap, largeHeap-min(largeHeap, live))
+	return min(400, max(10, 100*spare/max(1, live)))
+}
 
 // mostMemory is the limit that GOMEMLIMIT of the environment sets, or none to speak of.
 var mostMemory = uint64(debug.SetMemoryLimit(-1))
