@@ -157,10 +157,10 @@ func (x predictor) predictSearch(out *CellPrediction, p *probe) {
 	work, executed := map[*forecast.Course]forecast.Work{}, map[*forecast.Course]float64{}
 	find, least := searchOf(p.plan, x.grid.tests), p.doubled()
 	weights := forecast.Beliefs(p.plan, p.scenarios, p.points(), least)
+	usual, own := p.cell.jobRule(cost.at), p.cell.jobRule(short.at) // a search knows its own, short jobs
 	courses := x.forecasts.Courses(find, weights, least, plannedCourses)
 	for _, c := range courses {
-		work[c] = c.Work(p.cell.jobRule(cost.at))
-		executed[c] = c.Work(p.cell.jobRule(short.at)).Executed // a search knows its own, short jobs
+		work[c], executed[c] = c.Work(usual), c.Work(own).Executed
 	}
 	spread := func(quantity func(*forecast.Course) float64) forecast.Range {
 		return forecast.Spread(courses, quantity)

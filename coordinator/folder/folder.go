@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -279,22 +280,49 @@ func (f *Folder) writeOwner(w *bufio.Writer) error {
 		_, err := w.Write(b.Bytes())
 		return err
 	}
-	return insertLong(w, b.Bytes(), `"resolved":`, w, f.Plan.WriteResolved)
+	return insertLong(w, b.Bytes(), long{`"resolved":`, func() error { return f.Plan.WriteResolved(w) }})
 }
 
-// insertLong writes JSON to w, and in place of the null after the first key in it what long
-// writes to in, which ends in w. So what is long is never in memory.
-func insertLong(w *bufio.Writer, raw []byte, key string, in io.Writer, long func(io.Writer) error) error {
-	before, after, found := bytes.Cut(raw, []byte(key+"null"))
-	if !found {
-		return fmt.Errorf("%q is not there", key)
+// long writes what stands in JSON after a key, in place of null.
+type long struct {
+	key   string
+	write func() error
+}
+
+// insertLong writes JSON to w, with all that is long after their keys, each of which is sought behind the one
+// before. They write to w too, so that what is long is never in memory.
+func insertLong(w *bufio.Writer, raw []byte, all ...long) error {
+	for _, x := range all {
+		before, after, found := bytes.Cut(raw, []byte(x.key+"null"))
+		if !found {
+			return fmt.Errorf("%q is not there", x.key)
+		}
+		w.Write(before) // Flush returns the first error
+		w.WriteString(x.key)
+		if err := x.write(); err != nil {
+			return err
+		}
+		raw = after
 	}
-	w.Write(before) // Flush returns the first error
-	w.WriteString(key)
-	if err := long(in); err != nil {
-		return err
+	_, err := w.Write(raw)
+	return err
+}
+
+// writeEach writes values as JSON between brackets, each behind its name. One of them at a time is in memory
+// as that.
+func writeEach[T any](w io.Writer, brackets string, values iter.Seq2[string, T]) error {
+	between, end := brackets[:1], brackets
+	for name, v := range values {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s%s%s", between, name, raw); err != nil {
+			return err
+		}
+		between, end = ",", brackets[1:]
 	}
-	_, err := w.Write(after)
+	_, err := w.Write([]byte(end)) // not WriteString, which an indenter does not see
 	return err
 }
 

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -142,25 +141,19 @@ func (l *Looks) write(to io.Writer) error {
 		return err
 	}
 	w := bufio.NewWriter(to)
-	if err := insertLong(w, append(raw, '\n'), `"equal":`, w, l.writeEqual); err != nil {
+	equal := long{`"equal":`, func() error { return writeEach(w, "{}", l.byKey) }}
+	if err := insertLong(w, append(raw, '\n'), equal); err != nil {
 		return err
 	}
 	return w.Flush()
 }
 
-func (l *Looks) writeEqual(w io.Writer) error {
-	cells := slices.SortedFunc(maps.Keys(l.Equal), func(a, b trial.Key) int { return bytes.Compare(a[:], b[:]) })
-	between := "{"
-	for _, cell := range cells {
-		raw, err := json.Marshal(l.Equal[cell])
-		if err != nil {
-			return err
+// byKey gives the outcomes of all cells, each behind its key, in the order of the keys.
+func (l *Looks) byKey(yield func(string, Outcomes) bool) {
+	order := func(a, b trial.Key) int { return bytes.Compare(a[:], b[:]) }
+	for _, cell := range slices.SortedFunc(maps.Keys(l.Equal), order) {
+		if !yield(fmt.Sprintf("%q:", cell), l.Equal[cell]) {
+			return
 		}
-		if _, err := fmt.Fprintf(w, "%s%q:%s", between, cell, raw); err != nil {
-			return err
-		}
-		between = ","
 	}
-	_, err := io.WriteString(w, strings.TrimPrefix(between, ",")+"}")
-	return err
 }

@@ -2,7 +2,6 @@ package folder
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -62,42 +61,26 @@ func writeManifest(to io.Writer, m schemas.Manifest, resolved func(io.Writer) er
 	if err != nil {
 		return err
 	}
-	const looksKey = "\n  \"second_looks\": "
-	w := &indenter{Writer: bufio.NewWriter(to), depth: 1}
-	before, after, found := bytes.Cut(append(raw, '\n'), []byte(looksKey))
-	if err := insertLong(w.Writer, before, "\n  \"resolved\": ", w, resolved); err != nil {
-		return err
+	w := &indenter{Writer: bufio.NewWriter(to)}
+	at := func(depth int, write func(io.Writer) error) func() error {
+		return func() error { w.depth = depth; return write(w) }
 	}
-	if found {
-		w.WriteString(looksKey)
+	all := []long{{"\n  \"resolved\": ", at(1, resolved)}}
+	if len(cells) > 0 {
+		all = append(all, long{"\n    \"cells\": ", at(2, func(w io.Writer) error {
+			return writeEach(w, "[]", func(yield func(string, *schemas.CellLooks) bool) {
+				for i := range cells {
+					if !yield("", &cells[i]) {
+						return
+					}
+				}
+			})
+		})})
 	}
-	if len(cells) == 0 {
-		w.Writer.Write(after)
-		return w.Flush()
-	}
-	w.depth = 2
-	list := func(w io.Writer) error { return writeList(w, cells) }
-	if err := insertLong(w.Writer, after, "\n    \"cells\": ", w, list); err != nil {
+	if err := insertLong(w.Writer, append(raw, '\n'), all...); err != nil {
 		return err
 	}
 	return w.Flush()
-}
-
-// writeList writes values as JSON, one of which at a time is in memory as that.
-func writeList[T any](w io.Writer, values []T) error {
-	between := "["
-	for i := range values {
-		raw, err := json.Marshal(&values[i])
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append([]byte(between), raw...)); err != nil {
-			return err
-		}
-		between = ","
-	}
-	_, err := w.Write([]byte("]")) // an indenter has to see it
-	return err
 }
 
 func manifestPath(dir string) string { return filepath.Join(dir, "manifest.json") }
