@@ -52,6 +52,9 @@ type Definition struct {
 	// points; 0: no such number is small.
 	Changes int
 
+	// Axes is how many of the numbers of a point the label of a hypothesis depends on at most; 0: all.
+	Axes int
+
 	// Column writes the labels of all hypotheses at one point x, in their order: 1 for +1, 0 for -1.
 	// It is nil where that takes longer than the writing.
 	Column func(x []float64, out []uint8)

@@ -17,6 +17,7 @@ var stumpsDefinition = Definition{
 	Doc:     "+1 or -1 where one of d numbers is at least t and the opposite elsewhere, or constant",
 	Shape:   Grid,
 	Changes: 1,
+	Axes:    1,
 	New:     newStumps,
 	// See stumps.VC: exact with two values; otherwise as many points are shattered as there are
 	// values, if the upper bound allows it.

@@ -220,6 +220,7 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Means:      s.means,
 		Test:       uint64(evaluation.Least),
 		Off:        evaluation.Off,
+		Spread:     evaluation.Spread,
 		Sees:       trial.SightOf(x.adversary),
 	}
 	if !x.entry.grid.Online() { // where learners are told no goal

@@ -79,6 +79,34 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
+// BenchmarkEvaluation draws the evaluation points of a trial with alpha 0.1.
+func BenchmarkEvaluation(b *testing.B) {
+	for _, p := range []schemas.Problem{
+		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 16},
+		{Class: "rectangles", Distribution: "uniform", Domain: 1 << 16, Dim: 2},
+		{Class: "stumps", Distribution: "uniform", Domain: 1 << 16, Dim: 5},
+		{Class: "stumps", Distribution: "uniform", Domain: 60_000, Dim: 5},
+		{Class: "parities", Distribution: "uniform", Dim: 20},
+	} {
+		b.Run(fmt.Sprintf("%s/X=%d/d=%d", p.Class, p.Domain, p.Dim), func(b *testing.B) {
+			o, err := Open(p, "")
+			if err != nil {
+				b.Fatal(err)
+			}
+			n := o.Test(0, 0.1)
+			d, streams := o.Drawer(n), new(seeded)
+			x, y := make([]float64, n*o.Dim()), make([]float64, n)
+			rep := uint64(0)
+			for b.Loop() {
+				d.Begin(streams.trial(1, rep))
+				d.Test(x, y, nil)
+				rep++
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/point")
+		})
+	}
+}
+
 // BenchmarkNormal measures the normal numbers alone, below which BenchmarkDraw cannot come.
 func BenchmarkNormal(b *testing.B) {
 	r, z := rand.New(rand.NewPCG(1, 2)), make([]float64, 1000)

@@ -176,7 +176,7 @@ func (p *Problem) Test(above, alpha float64) int {
 	case p.Exact() || p.spec.Distribution == "":
 		return 0
 	case p.spec.Test > 0:
-		return p.design.Fit(p.spec.Test)
+		return p.design.Fit(&p.spec, p.spec.Test)
 	case alpha == 0:
 		above, alpha = 0.5, 0.1
 	}
@@ -189,9 +189,10 @@ type Evaluation struct {
 	Least int    // an error is as sure as one on so many points, at least; 0: each is computed exactly
 
 	// Off is how far the measured error of a hypothesis of the class can be from the true one; 0: only
-	// chance bounds that. StandardError is an upper bound of the measured error's where the true one is
-	// at the goal.
-	Off, StandardError float64
+	// chance bounds that. It is more than v above the true one with probability at most
+	// exp(-v^2/(2 Spread^2)); 0: Least says all that is known of that. StandardError is an upper bound of
+	// the measured error's where the true one is at the goal.
+	Off, Spread, StandardError float64
 
 	// Looks are the numbers of points, ascending, after which a trial may end: see Clear. The last is
 	// that of all. Nil: all are read at once.
@@ -209,11 +210,15 @@ func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 	case test == 0:
 		return Evaluation{}
 	}
-	e := Evaluation{Words: p.design.Describe(test), Least: test, StandardError: p.design.StandardError(&p.spec, t, test)}
-	if states {
-		e.Least = min(FirstProbed, test)
-	} else {
+	e := Evaluation{Words: p.design.Describe(test), Least: p.design.Least(test),
+		StandardError: p.design.StandardError(&p.spec, t, test)}
+	switch {
+	case states:
+		e.Least = min(FirstProbed, e.Least)
+	case p.design == law.Strata:
 		e.Off = p.design.Off(&p.spec, test)
+	case p.design != law.Fresh:
+		e.Spread = p.design.Spread(&p.spec, test)
 	}
 	return e
 }
@@ -233,6 +238,8 @@ func HowMeasured(words string) string {
 		return "on one point in each of " + number + " strata of the law"
 	case "grid":
 		return "on one point in each box of a " + number + " grid"
+	case "array":
+		return "on one point in each box of a " + number + " grid of every two numbers"
 	}
 	return words
 }

@@ -93,7 +93,7 @@ var premises = []Premise{
 	}},
 	{ExactError, "errors are computed exactly, and not measured on a sample of fresh points", func(f Facts) string {
 		if m := f.Setting.GetTest(); m > 0 {
-			return fmt.Sprintf("errors are measured on %d points", m)
+			return fmt.Sprintf("errors are measured, as surely as on %d independent points", m)
 		}
 		return ""
 	}},
@@ -220,8 +220,8 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 			safe = GoalOf(f.Setting).SafeProper
 		}
 		if _, _, ok := safe(); !ok {
-			reasons = append(reasons, fmt.Sprintf("errors are measured on %d points, too few to tell errors of above + alpha "+
-				"from those of above", f.Setting.GetTest()))
+			reasons = append(reasons, fmt.Sprintf("errors are measured as surely as on %d independent points, too few to "+
+				"tell errors of above + alpha from those of above", f.Setting.GetTest()))
 		}
 	}
 	for _, p := range Premises() {
@@ -244,21 +244,40 @@ type Goal struct {
 	Above, Alpha, Beta float64
 	Test               int     // points that the error is measured on; 0: it is computed exactly
 	Off                float64 // how far that of a hypothesis of the class can be from the true one; 0: by chance
+	Spread             float64 // bounds that chance, see SafeProper; 0: Test alone does
 	Queries            int     // task predict: T; the errors of T+1 states count, each looked at up to four times
 }
 
 // GoalOf returns the goal of a setting.
 func GoalOf(s *pluginv1.Setting) Goal {
-	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), s.GetOff(), int(s.GetQueries())}
+	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), s.GetOff(), s.GetSpread(), int(s.GetQueries())}
 }
 
 // SafeProper does what Safe does, for a model that is a hypothesis of the class: where such a model's
-// measured error is never further off than Off, that much of alpha is all that measuring costs.
+// measured error is never further off than Off, that much of alpha is all that measuring costs. And it
+// is v above the true error with probability at most e^(-v^2/(2 Spread^2)), which may say more than the
+// number of points does.
 func (g Goal) SafeProper() (alpha, beta float64, ok bool) {
-	if g.Test == 0 || g.Off == 0 || g.Off >= g.Alpha {
-		return g.Safe()
+	if g.Test > 0 && g.Off > 0 && g.Off < g.Alpha {
+		return g.Alpha - g.Off, g.Beta, true
 	}
-	return g.Alpha - g.Off, g.Beta, true
+	alpha, beta, ok = g.Safe()
+	if closer := g.Alpha - float64(g.Spread*math.Sqrt(2*g.odds())); g.Test > 0 && g.Spread > 0 && closer > alpha {
+		return closer, (1 - chanceShare) * g.Beta, true
+	}
+	return alpha, beta, ok
+}
+
+// chanceShare is the share of beta that is spent on the chance that a measured error is too large.
+const chanceShare = 1.0 / 20
+
+// odds returns -ln of the probability with which one measured error may be too large.
+func (g Goal) odds() float64 {
+	looks := 1
+	if g.Queries > 0 {
+		looks = 4 * (g.Queries + 1)
+	}
+	return math.Log(float64(looks) / (chanceShare * g.Beta))
 }
 
 // Safe returns the alpha and beta that true errors have to reach so that the measured ones reach g.
@@ -271,12 +290,8 @@ func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	if g.Test == 0 {
 		return g.Alpha, g.Beta, true
 	}
-	const share = 1.0 / 20
-	t, looks := g.Above+g.Alpha, 1
-	if g.Queries > 0 {
-		looks = 4 * (g.Queries + 1)
-	}
-	need := math.Log(float64(looks)/(share*g.Beta)) / float64(g.Test)
+	t := g.Above + g.Alpha
+	need := g.odds() / float64(g.Test)
 	low, high := g.Above, t
 	if !(divergence(t, low) > need) {
 		return 0, 0, false
@@ -288,7 +303,7 @@ func (g Goal) Safe() (alpha, beta float64, ok bool) {
 			high = p
 		}
 	}
-	return low - g.Above, (1 - share) * g.Beta, true
+	return low - g.Above, (1 - chanceShare) * g.Beta, true
 }
 
 // divergence returns the Kullback-Leibler divergence of a coin that shows heads with probability t

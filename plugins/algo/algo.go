@@ -135,9 +135,10 @@ type Setting[P any] struct {
 	Offline bool    // predict: the queries are known before the first answer (Trial.Revealed)
 	Rounds  int     // online: T, the number of rounds; otherwise 0
 
-	Test int     // learn, predict: the least number of points that an error is measured on; 0: all are exact
-	Off  float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
-	Sees Sight   // predict, online: what the adversary knows of the answers; otherwise ""
+	Test   int     // learn, predict: an error is as sure as one on so many points, at least; 0: all are exact
+	Off    float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
+	Spread float64 // it is v above the true one with probability exp(-v^2/(2 Spread^2)) at most; 0: Test bounds that
+	Sees   Sight   // predict, online: what the adversary knows of the answers; otherwise ""
 
 	// Means asks a Model of the tasks Learn and Predict for means of labels. Without it a Model
 	// answers -1 or +1, and any other answer fails its trial.
@@ -148,12 +149,14 @@ type Setting[P any] struct {
 // ones reach those of the setting: s.Alpha and s.Beta themselves where errors are computed exactly.
 func (s *Setting[P]) Proof() (alpha, beta float64) { return s.safe(s.goal().Safe()) }
 
-// ProofProper does what Proof does, for a bound that has the premise Proper: on points of one number
-// the measured error of a hypothesis of the class is closer to the true one.
+// ProofProper does what Proof does, for a bound that has the premise Proper: the measured error of a
+// hypothesis of the class is closer to the true one, see Off and Spread.
 func (s *Setting[P]) ProofProper() (alpha, beta float64) { return s.safe(s.goal().SafeProper()) }
 
 func (s *Setting[P]) goal() theory.Goal {
-	return theory.Goal{Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Off: s.Off, Queries: s.Queries}
+	return theory.Goal{
+		Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Off: s.Off, Spread: s.Spread, Queries: s.Queries,
+	}
 }
 
 func (s *Setting[P]) safe(alpha, beta float64, ok bool) (float64, float64) {

@@ -167,7 +167,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Above: w.GetAbove(), Beta: w.GetBeta(),
 		Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
 		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
-		Test: int(w.GetTest()), Off: w.GetOff(), Sees: Sight(w.GetSees()),
+		Test: int(w.GetTest()), Off: w.GetOff(), Spread: w.GetSpread(), Sees: Sight(w.GetSees()),
 	}
 	s.Task = Task(w.GetTask().Name())
 	if !slices.Contains(a.tasks(), w.GetTask()) {

@@ -76,7 +76,7 @@ func withoutEta(s *algo.Setting[NoisedParams]) algo.Setting[Params] {
 			Tau: p.Tau,
 		},
 		Task: s.Task, Problem: s.Problem, N: s.N, Alpha: s.Alpha, Above: s.Above, Beta: s.Beta,
-		Epsilon: s.Epsilon, Delta: s.Delta, Test: s.Test, Off: s.Off,
+		Epsilon: s.Epsilon, Delta: s.Delta, Test: s.Test, Off: s.Off, Spread: s.Spread,
 	}
 }
 

@@ -771,10 +771,12 @@ type Setting struct {
 	Rounds     int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
 	Above      float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
 	Means      bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
-	Test       uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: least number of fresh points that an error is measured on; 0: all errors are exact
+	Test       uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: an error is as sure as one on so many fresh points, at least; 0: all errors are exact
 	Sees       string                 `protobuf:"bytes,16,opt,name=sees,proto3" json:"sees,omitempty"`        // predict, online: what the adversary knows when it chooses: "nothing" of the answers, the "past" ones,
 	// or, online, the "answers", that of the round as well; "" in the task learn
-	Off           float64 `protobuf:"fixed64,17,opt,name=off,proto3" json:"off,omitempty"` // learn, predict: an upper bound of how far the measured error of a hypothesis of the class, under which
+	Off float64 `protobuf:"fixed64,17,opt,name=off,proto3" json:"off,omitempty"` // learn, predict: an upper bound of how far the measured error of a hypothesis of the class, under which
+	// test points are answered, is from the true one; 0: only chance bounds it
+	Spread        float64 `protobuf:"fixed64,18,opt,name=spread,proto3" json:"spread,omitempty"` // learn, predict: with probability at most exp(-v^2/(2 spread^2)) the measured error of a hypothesis of the
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -924,6 +926,13 @@ func (x *Setting) GetSees() string {
 func (x *Setting) GetOff() float64 {
 	if x != nil {
 		return x.Off
+	}
+	return 0
+}
+
+func (x *Setting) GetSpread() float64 {
+	if x != nil {
+		return x.Spread
 	}
 	return 0
 }
@@ -2428,7 +2437,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xc9\x04\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xe1\x04\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2449,7 +2458,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05means\x18\x0e \x01(\bR\x05means\x12\x12\n" +
 	"\x04test\x18\x0f \x01(\x04R\x04test\x12\x12\n" +
 	"\x04sees\x18\x10 \x01(\tR\x04sees\x12\x10\n" +
-	"\x03off\x18\x11 \x01(\x01R\x03off\x1aW\n" +
+	"\x03off\x18\x11 \x01(\x01R\x03off\x12\x16\n" +
+	"\x06spread\x18\x12 \x01(\x01R\x06spread\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\xc0\x02\n" +

@@ -112,8 +112,8 @@ func TestCutStrata(t *testing.T) {
 			}
 		}
 		p := &schemas.Problem{Class: name, Domain: x, Dim: spec.Dim}
-		if float64(most) > cuts(p) || most == 0 {
-			t.Errorf("%s: %d strata are cut, want %v at most", name, most, cuts(p))
+		if want := Strata.cut(p, 7); float64(most) > want || most == 0 {
+			t.Errorf("%s: %d strata are cut, want %v at most", name, most, want)
 		}
 	}
 }
@@ -140,11 +140,12 @@ func cutBy(a, b concept.Hypothesis, all [][]uint64) (count int) {
 	return count
 }
 
-// Two rectangles cut no more than 8k+8 boxes of a grid.
+// Two rectangles cut no more boxes of a grid than it is said.
 func TestCutGrid(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		k := 2 + r.IntN(20)
+		want := Grid.cut(&schemas.Problem{Class: "rectangles", Domain: 1 << 16, Dim: 2}, k*k)
 		cut := map[[2]int]bool{}
 		for range 2 {
 			var low, high [2]float64 // of the rectangle, in units of a box
@@ -164,7 +165,7 @@ func TestCutGrid(t *testing.T) {
 				}
 			}
 		}
-		if len(cut) > 8*k+8 {
+		if float64(len(cut)) > want {
 			t.Errorf("k %d: %d boxes are cut", k, len(cut))
 		}
 	}
@@ -183,6 +184,10 @@ func TestDrawEvaluation(t *testing.T) {
 		{schemas.Problem{Class: "stumps", Domain: 10_000, Dim: 1}, 64, Strata},
 		{schemas.Problem{Class: "rectangles", Domain: 10_000, Dim: 2}, 49, Grid},
 		{schemas.Problem{Class: "rectangles", Domain: 100, Dim: 3}, 50, Fresh},
+		{schemas.Problem{Class: "stumps", Domain: 10_000, Dim: 2}, 49, Grid},
+		{schemas.Problem{Class: "stumps", Domain: 1 << 16, Dim: 7}, 121, Array},
+		{schemas.Problem{Class: "stumps", Domain: 2, Dim: 32}, 37 * 37, Array},
+		{schemas.Problem{Class: "stumps", Domain: 16, Dim: 33}, 50, Fresh},
 		{schemas.Problem{Class: "parities", Dim: 70}, 200, Fresh},
 	} {
 		c.p.Distribution, c.p.Target, c.p.Literals = "uniform", "random", 2
@@ -218,14 +223,16 @@ func TestDrawEvaluation(t *testing.T) {
 					t.Fatalf("%+v: drew %v", c.p, v)
 				}
 				k := float64(c.m)
-				if dim == 2 {
+				if dim > 1 {
 					k = math.Sqrt(k)
 				}
-				part += fmt.Sprint(math.Floor(k*(v+0.5)/side), j, " ")
+				if c.design != Array || j < 2 {
+					part += fmt.Sprint(math.Floor(k*(v+0.5)/side), j, " ")
+				}
 			}
 			parts[part] = true
 		}
-		if c.design != Fresh && len(parts) < c.m*9/10 { // a point on a border is one of either part
+		if c.design != Fresh && side > 2 && len(parts) < c.m*9/10 { // a point on a border is one of either part
 			t.Errorf("%+v: points of %d of %d parts", c.p, len(parts), c.m)
 		}
 	}
@@ -253,6 +260,9 @@ func TestPoints(t *testing.T) {
 		{schemas.Problem{Class: "thresholds", Domain: 1 << 16}, 0.1, 0.1, 405},
 		{schemas.Problem{Class: "intervals", Domain: 1 << 16}, 0.1, 0.1, 805},
 		{schemas.Problem{Class: "rectangles", Domain: 1 << 16, Dim: 2}, 0.1, 0.1, 44 * 44},
+		{schemas.Problem{Class: "stumps", Domain: 1 << 16, Dim: 2}, 0.1, 0.1, 28 * 28},
+		{schemas.Problem{Class: "stumps", Domain: 1 << 16, Dim: 5}, 0.1, 0.1, 29 * 29},
+		{schemas.Problem{Class: "stumps", Domain: 1 << 16, Dim: 30}, 0.1, 0.1, 31 * 31},
 		{schemas.Problem{Class: "parities", Dim: 20}, 0.1, 0.1, 3605},
 		{schemas.Problem{Class: "conjunctions", Dim: 20}, 0.3, 0.1, 8405},
 	} {
@@ -262,7 +272,7 @@ func TestPoints(t *testing.T) {
 		if m != c.want {
 			t.Errorf("%+v: %d points, want %d", c.p, m, c.want)
 		}
-		if part := math.Mod(c.t*float64(m), 1); d != Grid && math.Abs(part-0.5) > 1e-9 {
+		if part := math.Mod(c.t*float64(m), 1); d != Grid && d != Array && math.Abs(part-0.5) > 1e-9 {
 			t.Errorf("%+v: the goal is %v errors", c.p, c.t*float64(m))
 		}
 		if e := d.StandardError(&c.p, c.t, m); e > c.alpha/20+1e-12 || d.Off(&c.p, m) > c.alpha/20+1e-12 {
@@ -270,7 +280,7 @@ func TestPoints(t *testing.T) {
 		}
 	}
 	for _, p := range []schemas.Problem{{Class: "thresholds", Domain: 1 << 16}, {Class: "parities", Dim: 20},
-		{Class: "rectangles", Domain: 1 << 16, Dim: 2}} {
+		{Class: "rectangles", Domain: 1 << 16, Dim: 2}, {Class: "stumps", Domain: 1 << 16, Dim: 3}} {
 		p.Distribution = "uniform"
 		for _, alpha := range []float64{1e-5, 1e-9, 1e-300} {
 			if m := DesignOf(&p).Points(&p, 0.4+alpha, alpha); m < 1 || m > MaxPoints {
@@ -281,7 +291,17 @@ func TestPoints(t *testing.T) {
 			}
 		}
 	}
-	if Grid.Fit(100) != 100 || Grid.Fit(1) != 1 || Grid.Fit(50) != 49 || Strata.Fit(50) != 50 {
-		t.Error("Fit")
+	stumps := &schemas.Problem{Class: "stumps", Domain: 1 << 16, Dim: 5}
+	for _, c := range []struct {
+		d       Design
+		m, want int
+	}{
+		{Grid, 100, 100}, {Grid, 1, 1}, {Grid, 50, 49}, {Grid, 3, 4}, {Strata, 50, 50}, {Fresh, 50, 50},
+		{Array, 1, 25}, {Array, 36, 25}, {Array, 40, 49}, {Array, 1000, 31 * 31}, {Array, 1200, 37 * 37},
+		{Array, MaxPoints, maxSide * maxSide}, {Grid, MaxPoints, maxSide * maxSide},
+	} {
+		if got := c.d.Fit(stumps, c.m); got != c.want {
+			t.Errorf("design %v: %d points are %d, want %d", c.d, c.m, got, c.want)
+		}
 	}
 }

@@ -37,6 +37,7 @@ type uniformSampler struct {
 	dim    int
 	target concept.Target
 	design Design
+	array  array
 }
 
 func (s *uniformSampler) Begin(r *rand.Rand)     { s.target.Begin(r) }
@@ -60,6 +61,8 @@ func latticeDesign(p *schemas.Problem) Design {
 		return Strata
 	case classOf(p).Dim == 2:
 		return Grid
+	case d.Axes == 1 && classOf(p).Dim <= maxArrayDim:
+		return Array
 	}
 	return Fresh
 }
@@ -82,6 +85,11 @@ func (s *uniformSampler) DrawEvaluation(r *rand.Rand, from, m int, x, y []float6
 				row, column = row+1, 0
 			}
 		}
+	case s.design == Array:
+		if from == 0 {
+			s.array.begin(r, s.side, s.dim, m)
+		}
+		s.array.draw(r, x)
 	case s.side == 2:
 		drawBits(r, s.dim, x)
 	default:

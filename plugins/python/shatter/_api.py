@@ -79,10 +79,12 @@ class Setting:
     queries: int = 0  # predict: how many there are
     offline: bool = False  # predict: they are known before the first answer (Trial.revealed)
     rounds: int = 0  # online: how many there are
-    test: int = 0  # learn, predict: the least number of points that an error is measured on; 0: all are exact
-    off: float = 0.0  # how far the measured error of a hypothesis of the class can be from the true one
+    test: int = 0  # learn, predict: an error is as sure as one on so many points, at least; 0: all are exact
+    off: float = 0.0  # how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
     sees: str = ""  # predict, online: what the adversary knows: "nothing", the "past" answers, or the "answers"
     means: bool = False  # answers are means of labels, in [-1, +1]; otherwise -1 or +1
+    spread: float = 0.0  # the measured error of a hypothesis of the class is more than v above the true one with
+    # probability exp(-v^2/(2 spread^2)) at most; 0: test bounds that
 
 
 class _Key(ISeedSequence):
