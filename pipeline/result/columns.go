@@ -112,7 +112,8 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		func(r *TableRow) float64 { return sheet.Finite(r.QueriesSuccess) }),
 	label("evaluation", "exact, or what an error is measured on: a number of fresh points, of strata of the law or of "+
 		"the boxes of a grid, with one point in each, or of the boxes of a grid of every two numbers; at most so many "+
-		"points where the sequential rule ends trials that are clear, of which it puts on the wrong side of above + alpha at most the share in brackets",
+		"points where the sequential rule ends trials that are clear, of which it puts on the wrong side of above + alpha "+
+		"at most the share in brackets",
 		func(r *TableRow) string { return r.Cell.Evaluation.Words }),
 	float("evaluation_error", "standard error of a trial's measured error, for a hypothesis of the class and where the "+
 		"true error is above + alpha, at most; 0: exact",

@@ -164,7 +164,7 @@ func TestSafe(t *testing.T) {
 	// On 841 points of which at most 58 are uncertain.
 	array := Goal{Alpha: 0.1, Beta: 0.05, Test: 1, Spread: math.Sqrt(58) / (2 * 841)}
 	alpha, beta, ok := array.SafeProper()
-	chance := math.Exp(-2 * math.Pow((0.1-alpha)*841, 2) / 58)
+	chance := math.Exp(-2 * (0.1 - alpha) * (0.1 - alpha) * 841 * 841 / 58)
 	if !ok || beta != 0.95*0.05 || math.Abs(chance-0.05*0.05) > 1e-9 {
 		t.Errorf("an array: alpha %v, beta %v, too large with probability %v", alpha, beta, chance)
 	}
