@@ -283,9 +283,10 @@ func (g Goal) odds() float64 {
 // Safe returns the alpha and beta that true errors have to reach so that the measured ones reach g.
 // An error that is measured on m points is the mean of m independent numbers in [0, 1], whose
 // expectations have the true error p as their mean: it is above t = Above + Alpha with probability
-// at most e^(-m KL(t, p)) (Hoeffding 1963, Theorem 1), and one of k looks at such errors with at
-// most k times that. A twentieth of beta is spent on it, and alpha is what the largest p leaves. It
-// is not ok where no p above the reference does, because the points are too few.
+// at most e^(-m KL(t, p)) (Hoeffding 1963, Theorem 1), and also at most p/t (Markov), which needs no
+// independence; and one of k looks at such errors with at most k times that. A twentieth of beta is
+// spent on it, and alpha is what the largest p leaves. It is not ok where no p above the reference does,
+// because the points are too few.
 func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	if g.Test == 0 {
 		return g.Alpha, g.Beta, true
@@ -294,7 +295,7 @@ func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	need := g.odds() / float64(g.Test)
 	low, high := g.Above, t
 	if !(divergence(t, low) > need) {
-		return 0, 0, false
+		high = low
 	}
 	for range 60 {
 		if p := (low + high) / 2; divergence(t, p) >= need {
@@ -302,6 +303,9 @@ func (g Goal) Safe() (alpha, beta float64, ok bool) {
 		} else {
 			high = p
 		}
+	}
+	if low = max(low, float64(t*math.Exp(-g.odds()))); low == g.Above {
+		return 0, 0, false
 	}
 	return low - g.Above, (1 - chanceShare) * g.Beta, true
 }

@@ -168,7 +168,7 @@ func TestSafe(t *testing.T) {
 	if !ok || beta != 0.95*0.05 || math.Abs(chance-0.05*0.05) > 1e-9 {
 		t.Errorf("an array: alpha %v, beta %v, too large with probability %v", alpha, beta, chance)
 	}
-	if alpha, _, _ := array.Safe(); alpha > 0.001 {
+	if alpha, _, ok := array.Safe(); !ok || math.Abs(alpha-0.1*0.05/20) > 1e-15 {
 		t.Errorf("an error of any model on an array: alpha %v", alpha)
 	}
 	if alpha, _, _ := (Goal{Alpha: 0.1, Beta: 0.05, Test: 10_000, Spread: 0.04}).SafeProper(); !(alpha > 0.08) {
