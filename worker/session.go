@@ -152,8 +152,12 @@ func (x *session) sample(points, y []float64) {
 	x.slot.meter.draw.Start()
 	defer x.slot.meter.draw.Stop()
 	n, dim := int(x.job.N), x.job.pop.Dim()
+	streams := []trial.Stream{trial.Target, trial.Points, trial.LabelNoise}
+	if x.job.Cell.Problem.Noise.Rate == 0 { // a label is wrong nowhere, whatever that stream is
+		streams = streams[:2]
+	}
 	for j := range x.trials() {
-		x.begin(j, trial.Target, trial.Points, trial.LabelNoise)
+		x.begin(j, streams...)
 		x.job.drawer.Sample(n, points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
 	}
 }

@@ -113,7 +113,10 @@ type parts struct {
 	small   bool // all numbers of its divisions are below 2^52
 }
 
-func newParts(side uint64, m int) parts { return parts{side, uint64(m), uint64(m) < 1<<52/side} }
+func newParts(side uint64, m int) parts {
+	high, low := bits.Mul64(side, uint64(m))
+	return parts{side, uint64(m), high == 0 && low < 1<<52}
+}
 
 // draw returns a number from part i.
 func (p *parts) draw(r *rand.Rand, i int) float64 { return p.number(i, below(r, p.side)) }
