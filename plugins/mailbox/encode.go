@@ -7,16 +7,53 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// encode appends the encoding of a message. A request with a step, of which a game sends one each
-// round, is encoded to the same bytes in an eighth of the time.
-func (m *Mailbox) encode(b []byte, message proto.Message) ([]byte, error) {
-	q, _ := message.(*pluginv1.SessionRequest)
-	s := q.GetStep()
-	if s == nil {
+// played returns what a round of a game is carried by, the step of a request or the answers of a
+// response; nil: the message holds something else.
+func played(message proto.Message) proto.Message {
+	switch message := message.(type) {
+	case *pluginv1.SessionRequest:
+		if s := message.GetStep(); s != nil {
+			return s
+		}
+	case *pluginv1.SessionResponse:
+		if a := message.GetAnswers(); a != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// playedField is the number that the field of either has in its message.
+const playedField = 2
+
+// encode appends the encoding of a message: to the same bytes as the library does, but in an eighth of
+// the time for a step.
+func (m *Mailbox) encode(b []byte, message proto.Message) (_ []byte, err error) {
+	switch part := played(message).(type) {
+	case *pluginv1.Step:
+		m.played = appendStep(m.played[:0], part)
+	case *pluginv1.Answers:
+		if m.played, err = (proto.MarshalOptions{}).MarshalAppend(m.played[:0], part); err != nil {
+			return nil, err
+		}
+	default:
 		return proto.MarshalOptions{}.MarshalAppend(b, message)
 	}
-	m.step = appendStep(m.step[:0], s)
-	return appendPart(b, 2, m.step), nil
+	return appendPart(b, playedField, m.played), nil
+}
+
+// decode decodes a message. Where to holds a step or answers, others take their place: for the library
+// they would be new each time, at twice the cost.
+func decode(b []byte, to proto.Message) error {
+	if part := played(to); part != nil {
+		field, kind, n := protowire.ConsumeTag(b)
+		if field == playedField && kind == protowire.BytesType {
+			if v, size := protowire.ConsumeBytes(b[n:]); n+size == len(b) {
+				return proto.Unmarshal(v, part)
+			}
+		}
+	}
+	return proto.Unmarshal(b, to)
 }
 
 func appendStep(b []byte, s *pluginv1.Step) []byte {

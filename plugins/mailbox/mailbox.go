@@ -54,10 +54,10 @@ type header struct {
 // words of Counters.
 type Mailbox struct {
 	*header
-	b     []byte
-	count uint32 // requests so far
-	copy  []byte // of the message read last
-	step  []byte // of the request encoded last
+	b      []byte
+	count  uint32 // requests so far
+	copy   []byte // of the message read last
+	played []byte // the encoding of the last step or answers
 
 	looks looks
 	spun  uint64 // what look computes
@@ -245,7 +245,7 @@ func (m *Mailbox) read(part []byte, length *atomic.Uint32, to proto.Message) err
 		return fmt.Errorf("a message of %d bytes is longer than the limit of %d", n, len(part))
 	}
 	m.copy = append(m.copy[:0], part[:n]...)
-	if err := proto.Unmarshal(m.copy, to); err != nil {
+	if err := decode(m.copy, to); err != nil {
 		return errors.New("its message cannot be decoded") // proto's text differs from run to run
 	}
 	return nil
