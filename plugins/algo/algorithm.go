@@ -282,18 +282,30 @@ type trialsOf[P any] struct {
 // trialState is a trial with its random numbers, and what it learned.
 type trialState[P any] struct {
 	trial    Trial[P]
-	rand     rand.Rand
-	pcg      rand.PCG
+	random   random
 	model    Model
 	answerer Answerer // the model, in the task predict
 	learner  Learner  // the model, in the task online
 }
 
+// random is the source of a trial's random numbers.
+type random struct {
+	rand rand.Rand
+	pcg  rand.PCG
+}
+
+// seed begins the numbers of a seed. In code of a type parameter it would cost an allocation, because
+// the compiler does not inline rand.New there.
+func (r *random) seed(hi, lo uint64) *rand.Rand {
+	r.pcg.Seed(hi, lo)
+	r.rand = *rand.New(&r.pcg)
+	return &r.rand
+}
+
 func (g *trialsOf[P]) learn(ctx context.Context, j int, sample, revealed *Data) (err error) {
 	s := &g.states[j]
-	s.pcg.Seed(g.seeds[2*j], g.seeds[2*j+1])
-	s.rand = *rand.New(&s.pcg)
-	s.trial = Trial[P]{Setting: g.setting, Rand: &s.rand, Revealed: revealed, metrics: g.metrics, index: j}
+	s.trial.Setting, s.trial.Revealed, s.trial.metrics, s.trial.index = g.setting, revealed, g.metrics, j
+	s.trial.Rand = s.random.seed(g.seeds[2*j], g.seeds[2*j+1])
 	switch g.setting.Task {
 	case Predict:
 		if s.answerer, err = g.algorithm.Predict(ctx, &s.trial, sample); err == nil && s.answerer != nil {
