@@ -41,6 +41,7 @@ type evaluation struct {
 	counted bool // and answers are labels: the wrong ones are counted as they come, and none is kept
 	drawn   bool // points are drawn when they are asked about
 	common  bool // the points of a number are the same for all trials
+	single  bool // a trial is asked about a single point, of its own: there is nothing to arrange
 	rule    sequential
 
 	group   []int      // the trials that are being asked
@@ -87,6 +88,9 @@ func (e *evaluation) prepare(x *session) (most int) {
 		e.alone = min(askedAlone, e.numbers)
 	}
 	e.steps, e.places = chunks+e.alone, e.numbers+e.alone
+	if e.single = e.places == 1 && !e.shared && !e.drawn; e.single {
+		e.steps = 1
+	}
 	if e.rule.begin(x); e.rule.looks != nil && e.drawn {
 		e.steps += len(e.rule.looks) - 1
 	}
@@ -190,6 +194,11 @@ func part[T any](all []T, i, n int) []T { return all[i*n : (i+1)*n] }
 // arrange makes the spans of trial i of the group, its order, points and labels, as far as they are
 // not drawn later.
 func (e *evaluation) arrange(i int) {
+	if e.single {
+		e.lay(i, nil)
+		e.spans[i] = span{0, 1}
+		return
+	}
 	j := e.group[i]
 	spans, r := part(e.spans, i, e.steps), e.arranger(j)
 	if !e.shared && !e.drawn {

@@ -57,8 +57,14 @@ func (m *Monitor) ended(way string, out *outcomes) {
 		case out.refusal != nil:
 			o.Refused++
 		default:
+			var trials [ledger.Lost + 1]int64
 			for _, s := range out.status {
-				o.Trials[ledger.StatusName(s)]++
+				trials[s]++
+			}
+			for s, count := range trials {
+				if count > 0 {
+					o.Trials[ledger.StatusName(uint8(s))] += count
+				}
 			}
 		}
 	})
