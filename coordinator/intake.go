@@ -202,7 +202,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
 	for _, i := range v.New {
 		rep := b.Repetition[i]
 		size.taken.Set(rep)
-		in.jobs.returned(c, b.N, rep)
+		in.jobs.returned(c, size, rep)
 		if b.Status[i] == ledger.Failed {
 			in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
 		}

@@ -334,16 +334,15 @@ func (d *dispatcher) add(j *job) {
 	d.jobs[j] = true
 }
 
-// returned strikes one repetition off the job that it belongs to. It reports whether the repetition
-// was out.
-func (d *dispatcher) returned(c *cell, n, rep int64) bool {
-	size := c.size(n)
+// returned strikes one repetition of a sample size of a cell off the job that it belongs to. It reports
+// whether the repetition was out.
+func (d *dispatcher) returned(c *cell, size *sizing, rep int64) bool {
 	if !size.out.Has(rep) {
 		return false
 	}
 	size.out.Clear(rep)
 	for _, j := range c.jobs {
-		if j.block.N != n || rep < int64(j.block.First) || rep >= int64(j.block.First+j.block.Count) {
+		if j.block.N != size.n || rep < int64(j.block.First) || rep >= int64(j.block.First+j.block.Count) {
 			continue
 		}
 		if j.missing--; j.missing == 0 {
@@ -371,7 +370,7 @@ func (d *dispatcher) lost(c *cell, n, rep int64, e *errand) (agreed bool) {
 		again.road.sent < mostTries {
 		return false // not a second machine: it is sent again
 	}
-	if e == nil || again != nil && e.cargo != again || !d.returned(c, n, rep) {
+	if e == nil || again != nil && e.cargo != again || !d.returned(c, c.size(n), rep) {
 		return false // told already, or left over from an earlier run: this one tries again
 	}
 	if again != nil {

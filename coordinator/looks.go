@@ -198,8 +198,11 @@ func (l *looks) contradiction(c *cell) *schemas.Contradiction {
 // isEqual reports whether a second look at the trial has found its outcome again.
 func (l *looks) isEqual(c *cell, t ranked) bool {
 	was, ok := l.record.Equal[c.Key].Fingerprint(t.n, t.rep)
+	if !ok {
+		return false
+	}
 	now, known := l.ledger.Fingerprint(c.Key, t.n, t.rep)
-	return ok && known && was == now
+	return known && was == now
 }
 
 // choose chooses trials of each decided cell and counts those that this run has to look at.

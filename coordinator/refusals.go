@@ -111,9 +111,9 @@ func (in *intake) recordRefusal(c *cell, v ledger.Verdict, e *errand) bool {
 		c.refuse(n, known.Refusal)
 	}
 	const end = ledger.MaxRepetition + 1
-	out := &c.size(n).out
-	for rep := out.FirstSet(0, end); rep < end; rep = out.FirstSet(rep+1, end) {
-		in.jobs.returned(c, n, rep)
+	size := c.size(n)
+	for rep := size.out.FirstSet(0, end); rep < end; rep = size.out.FirstSet(rep+1, end) {
+		in.jobs.returned(c, size, rep)
 		if !refused {
 			c.Lost(n, int(rep), "the algorithm refuses the sample size, and took it before: "+
 				wording.OneLine(v.Batch.Refusal.Message, longestReason))

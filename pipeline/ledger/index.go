@@ -58,14 +58,6 @@ const (
 	largePage = 1024
 )
 
-// pageOf returns the number of the page on which a repetition stands.
-func pageOf(repetition int64) int64 {
-	if repetition < largePage {
-		return repetition / smallPage
-	}
-	return largePage/smallPage - 1 + repetition/largePage
-}
-
 // slotOf returns the place of a repetition on its page.
 func slotOf(repetition int64) int64 {
 	if repetition < largePage {
@@ -269,10 +261,10 @@ func (x *index) find(cell [32]byte, n, repetition int64) (p *page, slot int64) {
 func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 	v := Verdict{Batch: b}
 	var p *page
-	last := int64(-1)
+	next := int64(0) // the first repetition beyond p
 	for i, rep := range b.Repetition {
-		if at := pageOf(rep); at != last {
-			last = at
+		if rep >= next {
+			next = nextPage(rep)
 			p = x.page(b.Cell, b.N, rep)
 		}
 		slot := slotOf(rep)
@@ -365,13 +357,18 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 // brought.
 func (x *index) owns(b *Batch, owner int, rows []int) []int {
 	var p *page
-	last := int64(-1)
+	var states []byte // of p; none where the frame brought nothing
+	next := int64(0)  // the first repetition beyond p
 	for i, rep := range b.Repetition {
-		if at := pageOf(rep); at != last {
-			last = at
-			p = x.page(b.Cell, b.N, rep)
+		if rep >= next {
+			next = nextPage(rep)
+			p, states = x.page(b.Cell, b.N, rep), nil
+			if p != nil && (p.owned || p.by == uint32(owner)) {
+				states = p.states()
+			}
 		}
-		if slot := slotOf(rep); p != nil && p.has(slot) && p.ownerOf(slot) == uint32(owner) {
+		slot := slotOf(rep)
+		if slot < int64(len(states)) && states[slot] != 0 && (!p.owned || p.ownerOf(slot) == uint32(owner)) {
 			rows = append(rows, i)
 		}
 	}
