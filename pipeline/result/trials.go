@@ -28,8 +28,9 @@ type trials struct {
 	error    []float64
 	kind     map[int]string // of failed trials, by index
 	values   map[string][]float64
-	left     int    // trials not read yet
-	memory   *arena // of the columns
+	left     int        // trials not read yet
+	memory   *arena     // of the columns
+	adding   sync.Mutex // held by add's callers
 }
 
 const unread = 0xFF
@@ -87,18 +88,47 @@ func (s segment) read(l *ledger.Ledger, memory *arena) (*trials, error) {
 	t := &trials{cell: s.cell, n: s.point.N, first: s.first, left: rows, memory: memory,
 		status: take(&memory.bytes, rows, unread), error: take(&memory.floats, rows, math.NaN())}
 	t.lose(s.point.Lost)
-	err := l.Range(s.cell.Key, t.n, s.first, s.last, func(b *ledger.Batch) error {
-		t.add(b)
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	if rows <= partRows {
+		if err := s.addTo(t, l); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, err := range inOrder(s.parts(), func(part segment) (none struct{}, err error) { return none, part.addTo(t, l) }) {
+			if err != nil {
+				return nil, err
+			}
+		}
 	}
 	if t.left > 0 {
 		return nil, fmt.Errorf("trial %s/%d/%d is not in the ledger, and %d more: run the sweep again",
 			s.cell.Key.Short(), t.n, s.first+int64(slices.Index(t.status, unread)), t.left-1)
 	}
 	return t, nil
+}
+
+// partRows is the number of rows that are read by one goroutine: many times those of a message, because
+// both goroutines at a border read the message there.
+const partRows = 1 << 20
+
+// parts cuts a segment into successive ones of partRows, but for the last.
+func (s segment) parts() iter.Seq[segment] {
+	return func(yield func(segment) bool) {
+		for first := s.first; first < s.last; first += partRows {
+			if !yield(segment{s.cell, s.point, first, min(first+partRows, s.last)}) {
+				return
+			}
+		}
+	}
+}
+
+// addTo reads the trials of a segment and adds them to t. Several goroutines may call it at a time.
+func (s segment) addTo(t *trials, l *ledger.Ledger) error {
+	return l.Range(s.cell.Key, t.n, s.first, s.last, func(b *ledger.Batch) error {
+		t.adding.Lock()
+		defer t.adding.Unlock()
+		t.add(b)
+		return nil
+	})
 }
 
 // eachPoint calls fn with the trials of each point of a cell, one point in memory at a time, which

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,51 @@ func manyTrials(t testing.TB, each int64, failed int) (r Result, rows int64) {
 		r.Trials = append(r.Trials, Consumed{c, points})
 	}
 	return r, rows
+}
+
+// A point that several goroutines read is what its parts are.
+func TestReadInParts(t *testing.T) {
+	const message = 150_000
+	rows, key, random := int64(partRows+message+5), trial.Key{1}, rand.New(rand.NewPCG(5, 6))
+	l := ledgertest.Open(t, "")
+	for first := int64(0); first < rows; first += message {
+		b := ledgertest.Batch(int(min(message, rows-first)), first)
+		b.Cell, b.N, b.Kind = key, 10, make([]string, len(b.Error))
+		for i := range b.Error {
+			if b.Error[i] = random.Float64(); i%1000 == 0 {
+				b.Status[i], b.Error[i], b.Kind[i] = ledger.Failed, nan, "panic"
+			}
+		}
+		ledgertest.Add(t, l, b)
+	}
+	whole := segment{&trial.Cell{Key: key}, Point{N: 10, Consumed: rows}, 0, rows}
+	got, err := whole.read(l, new(arena))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := int64(0)
+	for part := range whole.parts() {
+		want, err := part.read(l, new(arena))
+		if err != nil || part.first != next {
+			t.Fatalf("the part from %d on begins at %d, %v", next, part.first, err)
+		}
+		if next = part.last; !slices.Equal(got.status[part.first:next], want.status) {
+			t.Errorf("other statuses from %d on", part.first)
+		}
+		for i, e := range want.error {
+			at := int(part.first) + i
+			if x := got.error[at]; x != e && (x == x || e == e) || got.kind[at] != want.kind[i] {
+				t.Fatalf("trial %d is %v %q, want %v %q", at, x, got.kind[at], e, want.kind[i])
+			}
+		}
+	}
+	if next != rows {
+		t.Errorf("the parts end at %d of %d", next, rows)
+	}
+	whole.point.Consumed, whole.last = rows+1, rows+1
+	if _, err := whole.read(l, new(arena)); err == nil || !strings.Contains(err.Error(), "/10/1198581 is not in the ledger") {
+		t.Error(err)
+	}
 }
 
 // trials.parquet takes at most 12 bytes a row, whatever the number of cores its bytes are the same,
