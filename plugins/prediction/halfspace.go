@@ -127,20 +127,28 @@ func (g *halfspaces) inexact() int { return g.uncertain }
 // lift lies in the span of the hard ones is on every hypothesis's boundary, which is labelled +1.
 // Computed products would have random signs there.
 func (g *halfspaces) votes(x []float64) int {
-	k := len(g.blocks)
 	g.lift(x)
 	if g.w.distance(g.u) <= redundant {
-		return k
+		return len(g.blocks)
 	}
-	clear(g.along)
+	return g.count()
+}
+
+// count returns how many hypotheses have a product of at least 0 with g.u.
+func (g *halfspaces) count() (n int) {
+	k, counted := len(g.blocks), 0
+	if vector {
+		counted = k &^ 3
+		n = countAVX2(g.v, g.u, k, counted)
+	}
+	along := g.along[:k-counted]
+	clear(along)
 	for j, u := range g.u {
-		along := g.along[:k]
-		for i, v := range g.v[j*k:][:k] {
+		for i, v := range g.v[j*k+counted:][:len(along)] {
 			along[i] += float64(v * u)
 		}
 	}
-	n := 0
-	for _, product := range g.along {
+	for _, product := range along {
 		if product >= 0 {
 			n++
 		}
