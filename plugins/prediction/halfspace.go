@@ -23,6 +23,7 @@ type halfspaces struct {
 	u      []float64 // scratch for a lift
 	along  []float64 // scratch for its products with all hypotheses
 	heard  []float64 // sum of the ordinary queries' lifts times their released labels
+	memo   memo      // votes of the present hypotheses
 
 	searched  int // hypotheses chosen so far
 	partial   int // of these, without a point of W that is right on the whole block
@@ -48,6 +49,7 @@ func newHalfspaceGenerator(blocks []block, dim int, affine bool) (generator, err
 		u:      make([]float64, d),
 		along:  make([]float64, len(blocks)),
 		heard:  make([]float64, d),
+		memo:   memo{dim: dim},
 	}
 	for i, b := range blocks {
 		rows, err := g.examples(b, dim)
@@ -100,6 +102,7 @@ func (g *halfspaces) lift(x []float64) bool {
 
 // choose chooses every block's hypothesis in W.
 func (g *halfspaces) choose() error {
+	g.memo.forget()
 	d := len(g.u)
 	for i, rows := range g.blocks {
 		found, err := g.find.best(rows, &g.w)
@@ -125,13 +128,17 @@ func (g *halfspaces) inexact() int { return g.uncertain }
 
 // votes implements generator, with k D multiplications and c D for c hard queries. A query whose
 // lift lies in the span of the hard ones is on every hypothesis's boundary, which is labelled +1.
-// Computed products would have random signs there.
+// Computed products would have random signs there. A point that comes again costs none of that.
 func (g *halfspaces) votes(x []float64) int {
-	g.lift(x)
-	if g.w.distance(g.u) <= redundant {
-		return len(g.blocks)
+	if number, ok := g.memo.find(x); ok {
+		return int(g.memo.votes[number])
 	}
-	return g.count()
+	n := len(g.blocks)
+	if g.lift(x); !(g.w.distance(g.u) <= redundant) {
+		n = g.count()
+	}
+	g.memo.add(x, n)
+	return n
 }
 
 // count returns how many hypotheses have a product of at least 0 with g.u.

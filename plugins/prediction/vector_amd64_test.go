@@ -7,4 +7,5 @@ func TestWithoutAVX2(t *testing.T) {
 	defer func(had bool) { vector = had }(vector)
 	vector = false
 	t.Run("count", TestCount)
+	t.Run("votes", TestVotesAreThoseOfThePresentHypotheses)
 }
