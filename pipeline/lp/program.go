@@ -82,16 +82,10 @@ func (p *Program) check() error {
 }
 
 // finite reports whether v is a number and not infinite.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
 // row returns row k of A.
 func (p *Program) row(k int) []float64 {
 	n := len(p.C)
 	return p.A[k*n : (k+1)*n]
 }
-
-// width returns the width of the box in unknown j.
-func (p *Program) width(j int) float64 { return p.High[j] - p.Low[j] }
-
-// reach returns the largest absolute value of unknown j.
-func (p *Program) reach(j int) float64 { return max(math.Abs(p.Low[j]), math.Abs(p.High[j])) }

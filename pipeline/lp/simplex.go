@@ -31,8 +31,10 @@ type Simplex struct {
 	low, high, at   []float64
 	unit            []float64 // of each row
 	unitC           float64   // of the objective
+	scaled, cost    []float64 // rows and objective in these units, for the unknowns mapped to 0..1
 
-	enters []bool // scratch: the variables that rebuild makes nonbasic
+	pivots, gains []float64 // scratch of entering
+	enters        []bool    // scratch: the variables that rebuild makes nonbasic
 }
 
 const (
@@ -93,6 +95,7 @@ func (s *Simplex) answer(i int) (Optimum, error) {
 func (s *Simplex) start(p *Program) {
 	s.p, s.n, s.m = p, len(p.C), len(p.RowLow)
 	s.grow()
+	s.measure()
 	s.fill()
 	for j, gain := range s.gain {
 		s.low[j], s.high[j], s.at[j] = 0, 1, 0
@@ -113,18 +116,21 @@ func (s *Simplex) start(p *Program) {
 
 // fill makes the table in which the rows are basic.
 func (s *Simplex) fill() {
+	width := s.width
 	for j, c := range s.p.C {
 		s.nonbasic[j] = j
-		s.gain[j] = c * s.p.width(j)
+		s.gain[j] = c * width[j]
 	}
 	s.unitC = scaleDown(s.gain)
+	copy(s.cost, s.gain)
 	for k := range s.m {
 		t := s.table[k*s.n : (k+1)*s.n]
-		for j, a := range s.p.row(k) {
-			t[j] = a * s.p.width(j)
+		for j, a := range s.p.row(k)[:len(t)] {
+			t[j] = a * width[j]
 		}
 		s.basic[k], s.unit[k] = s.n+k, scaleDown(t)
 	}
+	copy(s.scaled, s.table)
 }
 
 // scaleDown divides v by its largest size, which it returns, or by 1 where that is 0.
@@ -144,8 +150,10 @@ func scaleDown(v []float64) float64 {
 
 // grow makes room for the program.
 func (s *Simplex) grow() {
-	resize(&s.table, s.m*s.n)
-	for _, v := range []*[]float64{&s.gain, &s.x, &s.reduced} {
+	for _, v := range []*[]float64{&s.table, &s.scaled} {
+		resize(v, s.m*s.n)
+	}
+	for _, v := range []*[]float64{&s.gain, &s.cost, &s.pivots, &s.gains, &s.width, &s.reach, &s.x, &s.reduced} {
 		resize(v, s.n)
 	}
 	for _, v := range []*[]float64{&s.unit, &s.y} {
@@ -170,9 +178,14 @@ func resize[T any](v *[]T, n int) {
 // variable outside), or -1.
 func (s *Simplex) leaving(bland bool) int {
 	found, most := -1, violation
+	at := s.at
+	low, high := s.low[:len(at)], s.high[:len(at)]
 	for i, v := range s.basic {
-		over := max(s.low[v]-s.at[v], s.at[v]-s.high[v])
-		switch {
+		under, over := low[v]-at[v], at[v]-high[v]
+		if !(under > most || over > most) {
+			continue
+		}
+		switch over = max(under, over); { // no number where one of them is none
 		case !(over > violation):
 		case bland:
 			if found < 0 || v < s.basic[found] {
@@ -194,43 +207,54 @@ func (s *Simplex) entering(i int, bland bool) int {
 	if bland {
 		slack = 0
 	}
-	limit := math.Inf(1)
-	for j := range s.nonbasic {
-		if pivot, gain := s.candidate(i, j); pivot > 0 {
-			limit = min(limit, (gain+slack)/pivot)
-		}
-	}
+	limit := s.candidates(i, slack)
+	pivots := s.pivots
+	gains := s.gains[:len(pivots)]
 	found, largest := -1, 0.0
-	for j, v := range s.nonbasic {
-		pivot, gain := s.candidate(i, j)
+	for j, pivot := range pivots {
 		switch {
-		case pivot == 0 || gain/pivot > limit:
 		case bland:
-			if found < 0 || v < s.nonbasic[found] {
+			if pivot != 0 && !(gains[j]/pivot > limit) && (found < 0 || s.nonbasic[j] < s.nonbasic[found]) {
 				found = j
 			}
-		case pivot > largest:
+		case pivot > largest && !(gains[j]/pivot > limit):
 			found, largest = j, pivot
 		}
 	}
 	return found
 }
 
-// candidate returns the size of the pivot that moves basic variable i towards its bound by nonbasic
-// variable j, and the size of j's gain; 0 where j cannot do that.
-func (s *Simplex) candidate(i, j int) (pivot, gain float64) {
-	b, v := s.basic[i], s.nonbasic[j]
-	pivot, gain = s.table[i*s.n+j], s.gain[j]
-	if s.at[b] > s.high[b] {
-		pivot = -pivot
+// candidates sets s.pivots to the sizes of the pivots that move basic variable i towards its bound
+// by each of the nonbasic variables, and s.gains to the sizes of their gains; a pivot is 0 where the
+// variable cannot do that. It returns the least (gain + slack) / pivot.
+func (s *Simplex) candidates(i int, slack float64) float64 {
+	b, at := s.basic[i], s.at
+	low, high := s.low[:len(at)], s.high[:len(at)]
+	falls := at[b] > high[b]
+	nonbasic := s.nonbasic
+	row, gain := s.table[i*s.n:][:len(nonbasic)], s.gain[:len(nonbasic)]
+	pivots, gains := s.pivots[:len(nonbasic)], s.gains[:len(nonbasic)]
+	limit := math.Inf(1)
+	for j, v := range nonbasic {
+		pivot, g := row[j], -gain[j]
+		mayOnlyFall := at[v] == high[v]
+		if mayOnlyFall {
+			g = -g
+		}
+		if mayOnlyFall != falls {
+			pivot = -pivot
+		}
+		if pivot < leastPivot || low[v] == high[v] {
+			pivots[j] = 0
+			continue
+		}
+		g = max(0, g)
+		pivots[j], gains[j] = pivot, g
+		if pivot > 0 {
+			limit = min(limit, (g+slack)/pivot)
+		}
 	}
-	if s.at[v] == s.high[v] { // may only fall
-		pivot, gain = -pivot, -gain
-	}
-	if pivot < leastPivot || s.low[v] == s.high[v] {
-		return 0, 0
-	}
-	return pivot, max(0, -gain)
+	return limit
 }
 
 // repair takes a step of the dual method: basic variable i goes to the bound that it violates. It
@@ -451,19 +475,19 @@ func (s *Simplex) reprice(i int, cost float64) {
 
 // scaledActivity returns the activity of row k at the values of the unknowns, in scaled units.
 func (s *Simplex) scaledActivity(k int) (sum float64) {
-	for j, a := range s.p.row(k) {
-		sum += float64(a * s.p.width(j) / s.unit[k] * s.at[j])
+	row := s.scaled[k*s.n : (k+1)*s.n]
+	for j, at := range s.at[:len(row)] {
+		sum += float64(row[j] * at)
 	}
 	return sum
 }
 
 // scaledCost returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
 func (s *Simplex) scaledCost(v int) float64 {
-	width := s.p.width(v)
-	reduced := s.p.C[v] * width / s.unitC
+	reduced := s.cost[v]
 	for j, other := range s.nonbasic {
 		if k := other - s.n; k >= 0 {
-			reduced -= float64(s.p.A[k*s.n+v] * width / s.unit[k] * s.gain[j])
+			reduced -= float64(s.scaled[k*s.n+v] * s.gain[j])
 		}
 	}
 	return reduced
@@ -473,7 +497,7 @@ func (s *Simplex) scaledCost(v int) float64 {
 func (s *Simplex) readOptimum() {
 	p := s.p
 	for j := range s.x {
-		s.x[j] = min(max(p.Low[j]+float64(s.p.width(j)*s.at[j]), p.Low[j]), p.High[j])
+		s.x[j] = min(max(p.Low[j]+float64(s.width[j]*s.at[j]), p.Low[j]), p.High[j])
 		if s.at[j] == 1 {
 			s.x[j] = p.High[j]
 		}

@@ -480,7 +480,7 @@ func TestSimplexRepeatsItself(t *testing.T) {
 // BenchmarkSimplex solves one cone program. Its bound is the arithmetic of the pivots: 2 m n
 // operations each.
 func BenchmarkSimplex(b *testing.B) {
-	for _, size := range []struct{ m, dim int }{{40, 2}, {40, 6}, {40, 9}, {1000, 20}} {
+	for _, size := range []struct{ m, dim int }{{3, 2}, {5, 3}, {9, 6}, {40, 2}, {40, 6}, {40, 9}, {1000, 20}} {
 		b.Run("m="+strconv.Itoa(size.m)+"/D="+strconv.Itoa(size.dim), func(b *testing.B) {
 			var programs []*Program
 			for seed := range uint64(16) {

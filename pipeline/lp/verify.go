@@ -12,6 +12,16 @@ type verifier struct {
 	x       []float64 // values of the unknowns
 	y       []float64 // multipliers of the rows
 	reduced []float64 // scratch: C - A'y
+
+	width, reach []float64 // of the box in each unknown, and the largest size of it there
+}
+
+// measure sets width and reach, whose lengths are right.
+func (v *verifier) measure() {
+	for j, low := range v.p.Low {
+		high := v.p.High[j]
+		v.width[j], v.reach[j] = high-low, max(math.Abs(low), math.Abs(high))
+	}
 }
 
 // verifyOptimum verifies that x is a maximiser, by the multipliers y.
@@ -59,7 +69,7 @@ func (v *verifier) most(c []float64) (most, size float64) {
 	for j, r := range v.reduced {
 		most += max(float64(r*p.Low[j]), float64(r*p.High[j]))
 		if c != nil {
-			size += float64(math.Abs(c[j]) * v.p.reach(j))
+			size += float64(math.Abs(c[j]) * v.reach[j])
 		}
 	}
 	return most, size
@@ -68,9 +78,11 @@ func (v *verifier) most(c []float64) (most, size float64) {
 // activity returns <A_k, x>, and the largest that the sum of the sizes of its terms can be in the
 // box.
 func (v *verifier) activity(k int) (activity, reach float64) {
-	for j, a := range v.p.row(k) {
-		activity += float64(a * v.x[j])
-		reach += float64(math.Abs(a) * v.p.reach(j))
+	row := v.p.row(k)
+	x, most := v.x[:len(row)], v.reach[:len(row)]
+	for j, a := range row {
+		activity += float64(a * x[j])
+		reach += float64(math.Abs(a) * most[j])
 	}
 	return activity, reach
 }
