@@ -529,6 +529,7 @@ func TestTicket(t *testing.T) {
 // The number of forged results that reach a table is what the comment on checks says, and stays below
 // its bound. SECURITY.md shows it as a share of those that were forged.
 func TestForgedResults(t *testing.T) {
+	testkit.Serial(t)
 	page := testkit.ReadFile(t, "../.github/SECURITY.md")
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, forged := range []float64{1, 0.1, 0.01, 0.001} {

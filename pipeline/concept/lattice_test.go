@@ -7,6 +7,8 @@ import (
 
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 func TestNewLattices(t *testing.T) {
@@ -74,6 +76,7 @@ func TestRectanglesOutsideThePlane(t *testing.T) {
 
 // The dimension agrees with a search over all sets of points.
 func TestVCOfLattices(t *testing.T) {
+	testkit.Serial(t)
 	for _, s := range []Spec{
 		{Name: "stumps", Domain: 2, Dim: 1}, {Name: "stumps", Domain: 4, Dim: 1},
 		{Name: "stumps", Domain: 2, Dim: 2}, {Name: "stumps", Domain: 4, Dim: 2},

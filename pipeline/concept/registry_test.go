@@ -16,6 +16,7 @@ import (
 
 // TestDefinitions holds every class to the contract of Definition.
 func TestDefinitions(t *testing.T) {
+	testkit.Serial(t)
 	for _, d := range definitions {
 		if err := contract(d); err != nil {
 			t.Errorf("%s:\n%v", d.Name, err)

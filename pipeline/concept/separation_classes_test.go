@@ -4,10 +4,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // The classes of New have the separators of their definitions.
 func TestSeparatorsOfClasses(t *testing.T) {
+	testkit.Serial(t)
 	for _, s := range append(smallSpecs(), Spec{Name: "rectangles", Domain: 3}, Spec{Name: "stumps", Domain: 3}) {
 		made, err := New(s)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/lp"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // listed is a class by its definition: hypothesis i labels x +1 where positive says so.
@@ -215,6 +216,7 @@ func signRows(c Finite, z *Separator) []float64 {
 // Every kind tells h truly, for small members of every class; so are the spread and the margin, by
 // formula or not.
 func TestSeparatorsByEnumeration(t *testing.T) {
+	testkit.Serial(t)
 	for _, s := range smallSpecs() {
 		for _, kind := range SeparatorKinds() {
 			if kind == "code" && s.Name != "parities" || kind == drawnPrintedKind { // it need not separate

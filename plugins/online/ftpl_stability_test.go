@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 )
@@ -15,6 +16,7 @@ import (
 // is drawn: with a draw for many hypotheses, with one for each, kept, at the points of the
 // separator, or averaged.
 func TestStabilityIsVariation(t *testing.T) {
+	testkit.Serial(t)
 	const draws, scale = 3000, 1.5
 	at, err := newSite(finite.Place{Spec: concept.Spec{Name: concept.Parities, Dim: 3}, Kind: "cube"})
 	if err != nil {

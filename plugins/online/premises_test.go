@@ -276,6 +276,7 @@ func measure(t *testing.T, p *host.Process, duels []duel, sequences int) (rows [
 // of the regret less the bound, over sequences, is not above 0 by more than its error, at a level
 // that all rows share. Where a premise fails, some do.
 func TestNoRowContradicts(t *testing.T) {
+	testkit.Serial(t)
 	p := serve(t)
 	const sequences, level = 24, 0.05
 	problems := []schemas.Problem{{Class: "points", Domain: 4}}

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -29,6 +30,7 @@ func allocated(f func()) uint64 {
 // Wherever a small file states a number, it may state the largest one: no reader takes much memory
 // by it.
 func TestStatedSizes(t *testing.T) {
+	testkit.Serial(t)
 	const most = 64 << 20
 	largest := []byte{0xfe, 0xff, 0xff, 0xff, 0x0f} // of 32 bits, in Thrift's compact protocol
 	all := files(t, plain())
@@ -54,6 +56,7 @@ func TestStatedSizes(t *testing.T) {
 
 // A page that is longer than it states is not decoded, whatever its compression.
 func TestPageBombs(t *testing.T) {
+	testkit.Serial(t)
 	const rows, most = 1 << 21, 16 << 20
 	zeros := make([]any, rows)
 	for i := range zeros {

@@ -31,6 +31,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -725,6 +726,7 @@ func (c *counter) Write(b []byte) (int, error) { *c += counter(len(b)); return l
 
 // An answer of any length takes a constant amount of memory.
 func TestStreams(t *testing.T) {
+	testkit.Serial(t)
 	d, _ := opened(t, Options{Memory: 128e6})
 	const n = 2_000_000
 	r, err := d.Query(context.Background(), "select i, repeat('x', 120) as x from range(2000000) r(i)")
