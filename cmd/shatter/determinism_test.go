@@ -202,13 +202,20 @@ func ledgerSize(dir string) (size int64) {
 	return size
 }
 
-// waitFor polls for something that other processes do.
+// waitFor polls for something that other processes do. It looks again after three times as long as a
+// look takes, up to 100 ms, to leave the processor to them.
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(2 * time.Millisecond) {
+	const least, most = 2 * time.Millisecond, 100 * time.Millisecond
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		looked := time.Now()
+		if done() {
+			return
+		}
 		if time.Now().After(deadline) {
 			t.Fatalf("waited two minutes for %s", what)
 		}
+		time.Sleep(min(max(least, 3*time.Since(looked)), most))
 	}
 }
 
