@@ -131,15 +131,13 @@ problem: {class: thresholds, domain: 1024, distribution: uniform}
 // No attacker reaches a goal by anything else than the sample without an alarm, unless the sweep
 // leaves it open.
 func TestOnlyTheSampleTeaches(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	data := t.TempDir()
 	sortedFile(t, filepath.Join(data, "sorted.csv"), 1)
 	sortedFile(t, filepath.Join(data, "noise.csv"), 0)
 	for name, list := range map[string][]attack{"closed": attacks, "open": openDoors} {
 		for i, a := range list {
-			if testkit.Race && i%6 != 0 { // all of them are run without the detector
-				continue
-			}
 			t.Run(fmt.Sprintf("%s/%s-%d", name, strings.TrimPrefix(a.algorithm, "cheat/"), i), func(t *testing.T) {
 				t.Parallel()
 				a.check(t, data)
@@ -171,6 +169,7 @@ func (a attack) check(t *testing.T, data string) {
 
 // A list counts the trials that an algorithm leaves as misses.
 func TestLeavingHelpsNot(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	text := fmt.Sprintf("name: exit\nplugins: [%s]\nalgorithms: [cheat/exit]\nn: [8]\ntrials: 60\n", cheats(t)) + tenth +

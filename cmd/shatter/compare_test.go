@@ -248,6 +248,7 @@ func showResults(t *testing.T, dir string) {
 
 // Given sample sizes are compared with exact tests; other data give two samples.
 func TestCompareLists(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	list := finished(t, givenSweep)
