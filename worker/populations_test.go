@@ -99,6 +99,7 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	ps := newPopulations(Config{Files: map[string]string{}, Conn: dial(t), Cache: cache})
 	defer ps.close()
 	key, slow := dataProblem(t, ps, 7)
+	other, p := dataProblem(t, ps, 8)
 	digest := slow.Data.Digest
 	file := testkit.ReadFile(t, ps.Files[digest])
 	delete(ps.Files, digest)
@@ -122,7 +123,6 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 		begun = len(ps.open) == 1
 		ps.mu.Unlock()
 	}
-	other, p := dataProblem(t, ps, 8)
 	pop, err := ps.get(t.Context(), other, p)
 	if err != nil {
 		t.Fatal(err)
