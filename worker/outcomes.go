@@ -74,10 +74,14 @@ func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 		return []*ledger.Batch{o.refused(w, seconds)}
 	}
 	var out []*ledger.Batch
+	row := 8 + 1 + 8 + 8*len(o.values) // bytes of repetition, status, error and metrics
+	if len(o.faults) > 0 {
+		row += 4 + 4 // where the texts of kind and reason end
+	}
 	for from := 0; from < len(o.status); {
 		to, size := from, 0
 		for ; to < len(o.status) && size < bytesPerMessage; to++ {
-			size += 29 + 8*len(o.values)
+			size += row
 			if f, ok := o.faults[to]; ok {
 				size += len(f.kind) + len(f.reason)
 			}

@@ -83,9 +83,10 @@ func (x *session) name(trial int) string {
 // repetition returns that of a trial.
 func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(x.from + trial)) }
 
-// seeds returns those of the algorithm: two words for each trial.
+// seeds returns those of the algorithm, two words for each trial, until the slot's next session.
 func (x *session) seeds() []uint64 {
-	words := make([]uint64, 2*x.trials())
+	x.slot.seeds = resized(x.slot.seeds, 2*x.trials())
+	words := x.slot.seeds
 	x.slot.meter.draw.Start()
 	defer x.slot.meter.draw.Stop()
 	x.fillSeeds(words, x.job.Cell.NoiseKey, trial.AlgorithmNoise, 0)

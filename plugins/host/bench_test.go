@@ -121,7 +121,7 @@ func BenchmarkCheck(b *testing.B) {
 	c.next()
 	for _, means := range []bool{false, true} {
 		b.Run(fmt.Sprintf("means=%v", means), func(b *testing.B) {
-			s := &Session{means: means, rows: []int{0}, ended: []bool{false}}
+			s := &Session{means: means, lists: lists{rows: []int{0}, ended: []bool{false}}}
 			for b.Loop() {
 				s.check(answers, c, false)
 			}

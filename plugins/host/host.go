@@ -110,6 +110,7 @@ type Process struct {
 	memory        *dataset.Memory
 	shapes        map[shape]*filled
 	last          *filled          // table in memory; nil: none
+	lists         lists            // of the last session
 	points        *pluginv1.Table  // the shared dataset; nil: none
 	mailboxMemory *dataset.Memory  // the mailbox; nil: this machine has none
 	mailbox       *mailbox.Mailbox // the view of it; nil: the plugin takes sessions by gRPC

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -38,19 +39,36 @@ type Session struct {
 	trials   int
 	dim      int
 	online   bool
-	means    bool   // of labels: answers to points may be any
-	ended    []bool // trials that failed
-	rows     []int  // points that each trial has answered
-	queries  []int  // queries that each trial has answered
-	answers  []float64
-	marks    []byte // of the answers, where they are to queries
-	messages int    // sent and received so far
+	means    bool // of labels: answers to points may be any
+	messages int  // sent and received so far
 	closed   bool
 
-	piece   piece                    // of the present step
+	lists
 	request *pluginv1.SessionRequest // with a Step, the same for all
 	call    watch                    // of the present request, if it goes by the mailbox
 	reply   pluginv1.SessionResponse // to it
+}
+
+// lists are the parts of a session whose memory the next one of the process uses again.
+type lists struct {
+	ended   []bool // trials that failed
+	rows    []int  // points that each trial has answered
+	queries []int  // queries that each trial has answered
+	answers []float64
+	marks   []byte // of the answers, where they are to queries
+	piece   piece  // of the present step
+}
+
+// begin makes the lists those of a session of so many trials.
+func (l *lists) begin(trials int) {
+	l.ended, l.rows, l.queries = zeros(l.ended, trials), zeros(l.rows, trials), zeros(l.queries, trials)
+}
+
+// zeros returns n zeros, in the memory of v if it has room for them.
+func zeros[T any](v []T, n int) []T {
+	v = slices.Grow(v[:0], n)[:n]
+	clear(v)
+	return v
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,
@@ -69,9 +87,9 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	}
 	s := &Session{
 		p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim),
-		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE, means: r.Setting.Means,
+		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE, means: r.Setting.Means, lists: p.lists,
 	}
-	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
+	s.begin(s.trials)
 	s.request = &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{}}}
 	for _, a := range p.description.Algorithms {
 		if a.Name == r.Setting.Algorithm {
@@ -281,6 +299,7 @@ func (s *Session) broken(where string, err error) error {
 func (s *Session) release() {
 	if !s.closed {
 		s.closed = true
+		s.p.lists = s.lists
 		<-s.p.session
 	}
 }
