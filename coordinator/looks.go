@@ -314,9 +314,23 @@ func (l *looks) grantEach(places, granted []int) {
 	}
 }
 
-// measure reads what the cell's trials took, and returns the seconds of all of them.
+// measure finds out what the cell's trials took, and returns the seconds of all of them. It reads what
+// earlier runs recorded, or jobs that share round trips.
 func (x *lookedCell) measure(l *ledger.Ledger) (all float64, err error) {
 	x.sizes = nil
+	known := int64(0)
+	for _, s := range x.cell.sizes {
+		known += s.trials
+	}
+	if known == x.fed && !x.interactive() {
+		for _, s := range x.cell.sizes {
+			if s.trials > 0 {
+				x.sizes = append(x.sizes, sizeTime{n: s.n, seconds: believable(s.seconds), trials: s.trials})
+				all += believable(s.seconds)
+			}
+		}
+		return all, nil
+	}
 	err = l.Each(x.Key, func(b *ledger.Batch) error {
 		t := x.took(b.N)
 		if t == nil {

@@ -490,3 +490,15 @@ func TestLooksOfOtherOutcomes(t *testing.T) {
 		t.Errorf("damaged record: %+v, %v", s, err)
 	}
 }
+
+// What this run's trials took is known without the ledger.
+func TestMeasureFromMemory(t *testing.T) {
+	x := lookedCell{cell: &cell{Cell: &trial.Cell{}, fed: 30, sizes: []*sizing{
+		{n: 1, seconds: 2, trials: 10}, {n: 2}, {n: 4, seconds: 3, trials: 20},
+	}}}
+	all, err := x.measure(nil)
+	if want := []sizeTime{{n: 1, seconds: 2, trials: 10}, {n: 4, seconds: 3, trials: 20}}; all != 5 || err != nil ||
+		!slices.Equal(x.sizes, want) {
+		t.Errorf("%v, %v, %v", all, x.sizes, err)
+	}
+}

@@ -357,17 +357,17 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 // brought.
 func (x *index) owns(b *Batch, owner int, rows []int) []int {
 	var p *page
-	var states []byte // of p; none where the frame brought nothing
-	next := int64(0)  // the first repetition beyond p
+	var states []byte                 // of p; none where the frame brought nothing
+	first, next := int64(0), int64(0) // repetitions of p, to next-1
 	for i, rep := range b.Repetition {
 		if rep >= next {
-			next = nextPage(rep)
+			first, next = rep-slotOf(rep), nextPage(rep)
 			p, states = x.page(b.Cell, b.N, rep), nil
 			if p != nil && (p.owned || p.by == uint32(owner)) {
 				states = p.states()
 			}
 		}
-		slot := slotOf(rep)
+		slot := rep - first
 		if slot < int64(len(states)) && states[slot] != 0 && (!p.owned || p.ownerOf(slot) == uint32(owner)) {
 			rows = append(rows, i)
 		}

@@ -71,12 +71,13 @@ func (x *index) owners(cell [32]byte, n, first, last int64) []uint32 {
 			if !p.has(slot) {
 				continue
 			}
-			owner := p.ownerOf(slot)
-			if len(all) > 0 && owner == all[len(all)-1] || seen[owner] {
-				continue
+			if owner := p.ownerOf(slot); !seen[owner] {
+				seen[owner] = true
+				all = append(all, owner)
 			}
-			seen[owner] = true
-			all = append(all, owner)
+			if !p.owned {
+				break // the others have the same
+			}
 		}
 	}
 	slices.Sort(all)
