@@ -46,11 +46,6 @@ func (x *differences) add(c *cell, b *ledger.Batch, row int) {
 	x.first = x.first[:min(len(x.first), mostExamined)]
 }
 
-// isRecorded reports whether a row of b is the recorded outcome of its trial, bit for bit.
-func isRecorded(l *ledger.Ledger, b *ledger.Batch, row int) bool {
-	return len(l.Compare(b.Select([]int{row})).Conflicts) == 0
-}
-
 // examine runs trials that came out differently twice alone, each time in a fresh process.
 func (r *run) examine(ctx context.Context, trials []*differing, profile string) error {
 	var blocks []*rerunBlock

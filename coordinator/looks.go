@@ -554,14 +554,11 @@ func (l *looks) cellOf(c *cell) *lookedCell {
 
 // take takes in one look: a row of b.
 func (l *looks) take(x *lookedCell, b *ledger.Batch, row int) error {
-	rep := b.Repetition[row]
-	switch {
-	case b.Status[row] == ledger.Lost:
+	if b.Status[row] == ledger.Lost {
 		x.lose(strings.Clone(b.ReasonOf(row)))
-	case isRecorded(l.ledger, b, row):
-		fingerprint, _ := l.ledger.Fingerprint(x.Key, b.N, rep)
-		l.record.Add(x.Key, b.N, rep, fingerprint)
-	default:
+	} else if agrees, fingerprint := l.ledger.Agrees(b, row); agrees {
+		l.record.Add(x.Key, b.N, b.Repetition[row], fingerprint)
+	} else {
 		if x.differing == nil {
 			x.differing = &differences{}
 		}

@@ -320,12 +320,13 @@ type comparison struct {
 // add compares one trial, whose outcome stands in one row of b.
 func (x *comparison) add(c *cell, b *ledger.Batch, row int) {
 	where := position{c.index, b.N, b.Repetition[row]}
-	switch {
-	case b.Status[row] == ledger.Lost:
+	if b.Status[row] == ledger.Lost {
 		if x.rerun.Lost++; where.compare(x.firstLost) < 0 {
 			x.firstLost, x.rerun.FirstLost = where, c.TrialID(where.n, where.repetition)+": "+b.ReasonOf(row)
 		}
-	case !isRecorded(x.ledger, b, row):
+		return
+	}
+	if agrees, _ := x.ledger.Agrees(b, row); !agrees {
 		x.different.add(c, b, row)
 	}
 }

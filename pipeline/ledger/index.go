@@ -175,6 +175,11 @@ func (p *page) ownerOf(slot int64) uint32 {
 	return binary.LittleEndian.Uint32(owners[ownerBytes*slot:])
 }
 
+// agrees reports whether the outcome in a slot, which is known, is the same as another.
+func (p *page) agrees(slot int64, status uint8, bits, hash uint64) bool {
+	return p.states()[slot] == 1+status && p.hashOf(slot) == hash && (status != OK || p.bitsOf(slot) == bits)
+}
+
 // set makes the outcome in a slot known.
 func (p *page) set(slot int64, status uint8, bits, hash uint64, owner uint32) {
 	if hash != 0 && !p.hashed || owner != p.by && !p.owned {
@@ -279,8 +284,7 @@ func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 				v.New = make([]int, 0, len(b.Repetition)-i)
 			}
 			v.New = append(v.New, i)
-		case p.states()[slot] == 1+status && p.hashOf(slot) == hashAt(hashes, i) &&
-			(status != OK || p.bitsOf(slot) == math.Float64bits(b.Error[i])):
+		case p.agrees(slot, status, math.Float64bits(b.Error[i]), hashAt(hashes, i)):
 			v.Duplicate++
 		default:
 			v.Conflicts = append(v.Conflicts, Conflict{

@@ -64,11 +64,17 @@ func (l *Ledger) Losses() []Loss {
 	return l.lost.without(l.index)
 }
 
-// Compare compares the rows of a batch with what is known, bit for bit, and records nothing.
-func (l *Ledger) Compare(b *Batch) Verdict {
+// Agrees reports whether a row of b, which is not of status Lost, is the outcome of its trial, bit for bit,
+// and returns that outcome's Fingerprint. Where there is none, they are true and 0.
+func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64) {
+	hashes := hashRows(b.slice(row, row+1))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.index.judge(b, hashRows(b))
+	p, slot := l.index.find(b.Cell, b.N, b.Repetition[row])
+	if p == nil {
+		return true, 0
+	}
+	return p.agrees(slot, b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0)), p.fingerprint(slot)
 }
 
 // Fingerprint returns a hash of everything of a trial's outcome that two runs of the trial must have
@@ -80,7 +86,11 @@ func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) 
 	if p == nil {
 		return 0, false
 	}
-	return fingerprint(p.states()[slot]-1, p.bitsOf(slot), p.hashOf(slot)), true
+	return p.fingerprint(slot), true
+}
+
+func (p *page) fingerprint(slot int64) uint64 {
+	return fingerprint(p.states()[slot]-1, p.bitsOf(slot), p.hashOf(slot))
 }
 
 // Fingerprint returns for the second outcome what Ledger.Fingerprint returns for the first.
