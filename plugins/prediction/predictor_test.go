@@ -327,3 +327,14 @@ func BenchmarkThresholds(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/queries, "ns/query")
 }
+
+// BenchmarkThresholdsFit measures what a hard query costs over 5000 blocks of four.
+func BenchmarkThresholdsFit(b *testing.B) {
+	const domain = 1 << 20
+	g := newThresholds(targetBlocks(1, domain, 5000, 4, domain/2), domain, false)
+	g.lo, g.hi = domain/2-domain/100, domain/2+domain/100
+	b.ReportAllocs()
+	for b.Loop() {
+		g.fit()
+	}
+}

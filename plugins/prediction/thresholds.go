@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -14,9 +15,14 @@ import (
 // moved into lo..hi.
 type thresholds struct {
 	lo, hi float64
-	middle []float64 // per block
-	steps  [][]step  // per block; nil where some threshold makes no error
-	t      []float64 // the k thresholds, sorted
+	blocks []thresholdBlock // by their middles, so that fit finds t sorted but for blocks with errors
+	t      []float64        // the k thresholds, sorted
+}
+
+// thresholdBlock is what a block says of thresholds.
+type thresholdBlock struct {
+	middle float64
+	steps  []step // nil where some threshold makes no error
 }
 
 // step is an interval of thresholds, first..last, with the same errors.
@@ -30,7 +36,7 @@ type step struct {
 func newThresholds(blocks []block, domain uint64, noConstant bool) *thresholds {
 	g := &thresholds{
 		hi:     float64(domain),
-		middle: make([]float64, len(blocks)), steps: make([][]step, len(blocks)), t: make([]float64, len(blocks)),
+		blocks: make([]thresholdBlock, len(blocks)), t: make([]float64, len(blocks)),
 	}
 	if noConstant {
 		g.hi--
@@ -50,11 +56,12 @@ func newThresholds(blocks []block, domain uint64, noConstant bool) *thresholds {
 		for end+1 < len(steps) && steps[end+1].errors == steps[best].errors {
 			end++
 		}
-		g.middle[i] = math.Floor((steps[best].first + steps[end].last) / 2)
+		g.blocks[i].middle = math.Floor((steps[best].first + steps[end].last) / 2)
 		if steps[best].errors > 0 {
-			g.steps[i] = slices.Clone(steps)
+			g.blocks[i].steps = slices.Clone(steps)
 		}
 	}
+	slices.SortFunc(g.blocks, func(a, b thresholdBlock) int { return cmp.Compare(a.middle, b.middle) })
 	g.fit()
 	return g
 }
@@ -80,10 +87,10 @@ func (l *line) steps(list []step, last float64) []step {
 
 // fit computes every block's hypothesis.
 func (g *thresholds) fit() {
-	for i, m := range g.middle {
-		g.t[i] = min(max(m, g.lo), g.hi)
-		if g.steps[i] != nil {
-			g.t[i] = nearest(g.steps[i], m, g.lo, g.hi)
+	for i, b := range g.blocks {
+		g.t[i] = min(max(b.middle, g.lo), g.hi)
+		if b.steps != nil {
+			g.t[i] = nearest(b.steps, b.middle, g.lo, g.hi)
 		}
 	}
 	slices.Sort(g.t)
