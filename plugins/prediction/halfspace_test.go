@@ -447,12 +447,12 @@ func TestVotesDoNotAllocate(t *testing.T) {
 }
 
 // BenchmarkHardQuery measures a hard query after the first: one linear program for each of 300
-// blocks of 40.
+// blocks of 8, as searches for the least sample have them, or of 40.
 func BenchmarkHardQuery(b *testing.B) {
-	for _, d := range []int{1, 2, 5, 8} {
-		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
-			trial := newHalfspaceTrial(d, 300, 40, 0, 1)
-			g := newHalfspaces(b, trial.blocks, d, true)
+	for _, c := range []struct{ d, m int }{{2, 8}, {5, 8}, {1, 40}, {2, 40}, {5, 40}, {8, 40}} {
+		b.Run(fmt.Sprintf("d=%d/m=%d", c.d, c.m), func(b *testing.B) {
+			trial := newHalfspaceTrial(c.d, 300, c.m, 0, 1)
+			g := newHalfspaces(b, trial.blocks, c.d, true)
 			if err := g.hard(trial.onto(trial.target), 1); err != nil {
 				b.Fatal(err)
 			}
