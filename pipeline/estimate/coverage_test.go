@@ -394,7 +394,7 @@ func TestTrialsBesideTheOracle(t *testing.T) {
 // trials on the average, even if it knows the very rate: see leastTrials. A fifth or less of a search
 // are spot checks, which neither makes.
 func BenchmarkTrials(b *testing.B) {
-	const runs = 101
+	runs := benchmarkRuns(101)
 	for _, target := range []float64{0.9, 0.95} {
 		for _, slope := range []float64{2, 5} {
 			for _, within := range []float64{2, 1.5, 1.25, 1.1} {
@@ -560,4 +560,13 @@ func BenchmarkAdd(b *testing.B) {
 	for rep := 0; b.Loop(); rep++ {
 		s.Add(64<<(rep/4096%2), rep/8192*4096+rep%4096, outcomes[rep%len(outcomes)])
 	}
+}
+
+// benchmarkRuns returns how many searches a benchmark makes: all or, with -short, as many as show that
+// it works.
+func benchmarkRuns(all int) int {
+	if testing.Short() {
+		return 2
+	}
+	return all
 }

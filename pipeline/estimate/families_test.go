@@ -302,7 +302,7 @@ func TestFamilies(t *testing.T) {
 // BenchmarkFamilies reports what searches cost in trials beside [leastTrials], and how often they
 // have to wait for outcomes, at kinds of rates that they were not made by.
 func BenchmarkFamilies(b *testing.B) {
-	const runs = 40
+	runs := benchmarkRuns(40)
 	for i, f := range families() {
 		b.Run(f.name, func(b *testing.B) {
 			for b.Loop() {
