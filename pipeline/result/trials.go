@@ -93,7 +93,8 @@ func (s segment) read(l *ledger.Ledger, memory *arena) (*trials, error) {
 			return nil, err
 		}
 	} else {
-		for _, err := range inOrder(s.parts(), func(part segment) (none struct{}, err error) { return none, part.addTo(t, l) }) {
+		add := func(part segment) (none struct{}, err error) { return none, part.addTo(t, l) }
+		for _, err := range inOrder(s.parts(), add) {
 			if err != nil {
 				return nil, err
 			}

@@ -94,7 +94,8 @@ func TestReadInParts(t *testing.T) {
 		t.Errorf("the parts end at %d of %d", next, rows)
 	}
 	whole.point.Consumed, whole.last = rows+1, rows+1
-	if _, err := whole.read(l, new(arena)); err == nil || !strings.Contains(err.Error(), "/10/1198581 is not in the ledger") {
+	_, err = whole.read(l, new(arena))
+	if err == nil || !strings.Contains(err.Error(), "/10/1198581 is not in the ledger") {
 		t.Error(err)
 	}
 }
