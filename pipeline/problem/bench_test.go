@@ -39,7 +39,8 @@ func BenchmarkTrial(b *testing.B) {
 				b.Fatal(err)
 			}
 			d, streams := o.Drawer(o.Test(0, 0)), new(seeded)
-			x, y, w := make([]float64, 4*o.Dim()), make([]float64, 4), make([]float64, 4)
+			most := max(4, d.TestLen())
+			x, y, w := make([]float64, most*o.Dim()), make([]float64, most), make([]float64, most)
 			b.ReportAllocs()
 			rep := uint64(0)
 			for b.Loop() {
