@@ -525,3 +525,17 @@ func TestGamesAreIndependent(t *testing.T) {
 		})
 	}
 }
+
+// Points of one call that are equal are asked about once, also as zeros of either sign.
+func TestPredictAsksOnce(t *testing.T) {
+	b, err := newBoard(concept.Spec{Name: "thresholds", Domain: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, out := 0, make([]float64, 5)
+	points := algo.NewData([]float64{3, 0, 3, math.Copysign(0, -1), 5}, 1, nil)
+	err = b.predict(points, out, func(x []float64) (float64, error) { asked++; return x[0] / 8, nil })
+	if want := []float64{3. / 8, 0, 3. / 8, 0, 5. / 8}; err != nil || asked != 3 || !slices.Equal(out, want) {
+		t.Errorf("%v, asked %d times, want 3; %v, want %v", err, asked, out, want)
+	}
+}
