@@ -109,9 +109,6 @@ func (f *fewBits) draw(r *rand.Rand) uint64 {
 	return r.Uint64()
 }
 
-// arrayVariance bounds the variance on s^2 points of the design, beside that of independent points.
-func arrayVariance(s int) float64 { return 1 + float64(2*s-1)/(float64(s-1)*float64(s-1)) }
-
 // primeFrom returns the least prime from n on.
 func primeFrom(n int) int {
 	for !big.NewInt(int64(n)).ProbablyPrime(0) {

@@ -47,6 +47,9 @@ func TestArrayLevels(t *testing.T) {
 	}
 }
 
+// arrayVariance bounds the variance on s^2 points of the design, beside that of independent points.
+func arrayVariance(s int) float64 { return 1 + float64(2*s-1)/(float64(s-1)*float64(s-1)) }
+
 // By enumeration of all permutations of the three levels of three numbers: the mean loss is unbiased for
 // any loss, its variance is at most arrayVariance times that of independent points, reaches it for a
 // loss of all three numbers, and is 0 for losses of two.
