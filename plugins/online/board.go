@@ -85,27 +85,36 @@ func (b *board) checkRound(x []float64, y float64) error {
 // predict checks every point of x and writes answer's prediction for it to out. It asks answer once
 // about points that are equal.
 func (b *board) predict(x *algo.Data, out []float64, answer func(x []float64) (float64, error)) error {
-	known := map[string]float64{}
-	var short [128]byte
+	if x.Len() > 1 { // a round has one
+		answer = remembered(answer)
+	}
 	for i := range x.Len() {
-		at := x.X(i)
-		err := b.domain.Check(at)
+		err := b.domain.Check(x.X(i))
 		if err != nil {
 			return err
 		}
-		key := appendPoint(short[:0], at)
-		mean, ok := known[string(key)]
-		if !ok {
-			if mean, err = answer(at); err != nil {
-				return err
-			}
-			if x.Len() > 1 { // a round has one
-				known[string(key)] = mean
-			}
+		if out[i], err = answer(x.X(i)); err != nil {
+			return err
 		}
-		out[i] = mean
 	}
 	return nil
+}
+
+// remembered returns answer as a function that calls it once for points that are equal.
+func remembered(answer func(x []float64) (float64, error)) func(x []float64) (float64, error) {
+	known := map[string]float64{}
+	var key []byte
+	return func(x []float64) (float64, error) {
+		key = appendPoint(key[:0], x)
+		if mean, ok := known[string(key)]; ok {
+			return mean, nil
+		}
+		mean, err := answer(x)
+		if err == nil {
+			known[string(key)] = mean
+		}
+		return mean, err
+	}
 }
 
 // observe checks every round, of a point of x with its truth in y, and passes it on to learn.
