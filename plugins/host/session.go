@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"google.golang.org/grpc"
 
@@ -61,14 +60,9 @@ type lists struct {
 
 // begin makes the lists those of a session of so many trials.
 func (l *lists) begin(trials int) {
-	l.ended, l.rows, l.queries = zeros(l.ended, trials), zeros(l.rows, trials), zeros(l.queries, trials)
-}
-
-// zeros returns n zeros, in the memory of v if it has room for them.
-func zeros[T any](v []T, n int) []T {
-	v = slices.Grow(v[:0], n)[:n]
-	clear(v)
-	return v
+	l.ended = append(l.ended[:0], make([]bool, trials)...)
+	l.rows = append(l.rows[:0], make([]int, trials)...)
+	l.queries = append(l.queries[:0], make([]int, trials)...)
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,
