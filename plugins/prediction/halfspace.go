@@ -1,8 +1,11 @@
 package prediction
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // halfspaces is G_halfspace (Algorithm 4), repaired at the origin. An example (x, y) is the vector
@@ -20,15 +23,19 @@ type halfspaces struct {
 	v      []float64   // hypotheses, column-major
 	w      complement
 	find   *finder
-	u      []float64 // scratch for a lift
-	along  []float64 // scratch for its products with all hypotheses
-	heard  []float64 // sum of the ordinary queries' lifts times their released labels
-	memo   memo      // votes of the present hypotheses
+	u      []float64      // scratch for a lift
+	along  []float64      // scratch for its products with all hypotheses
+	heard  []float64      // sum of the ordinary queries' lifts times their released labels
+	memo   map[string]int // votes of the present hypotheses, by the bits of a point
+	key    []byte         // scratch for a key of memo
 
 	searched  int // hypotheses chosen so far
 	partial   int // of these, without a point of W that is right on the whole block
 	uncertain int // of these, with a value that is only a lower bound
 }
+
+// maxRemembered limits the points of halfspaces.memo. Probes of one state ask about half as many.
+const maxRemembered = 1 << 13
 
 // redundant is the largest distance from the span of the hard lifts at which a unit vector counts
 // as lying in the span.
@@ -49,7 +56,7 @@ func newHalfspaceGenerator(blocks []block, dim int, affine bool) (generator, err
 		u:      make([]float64, d),
 		along:  make([]float64, len(blocks)),
 		heard:  make([]float64, d),
-		memo:   memo{dim: dim},
+		memo:   make(map[string]int),
 	}
 	for i, b := range blocks {
 		rows, err := g.examples(b, dim)
@@ -102,7 +109,7 @@ func (g *halfspaces) lift(x []float64) bool {
 
 // choose chooses every block's hypothesis in W.
 func (g *halfspaces) choose() error {
-	g.memo.forget()
+	clear(g.memo)
 	d := len(g.u)
 	for i, rows := range g.blocks {
 		found, err := g.find.best(rows, &g.w)
@@ -128,39 +135,41 @@ func (g *halfspaces) inexact() int { return g.uncertain }
 
 // votes implements generator, with k D multiplications and c D for c hard queries. A query whose
 // lift lies in the span of the hard ones is on every hypothesis's boundary, which is labelled +1.
-// Computed products would have random signs there. A point that comes again costs none of that.
+// Computed products would have random signs there. Probes of all states of a trial ask about the same
+// points, whose votes the memo keeps until the hypotheses change.
 func (g *halfspaces) votes(x []float64) int {
-	if number, ok := g.memo.find(x); ok {
-		return int(g.memo.votes[number])
+	g.key = g.key[:0]
+	for _, v := range x {
+		g.key = binary.NativeEndian.AppendUint64(g.key, math.Float64bits(v))
 	}
-	n := len(g.blocks)
-	if g.lift(x); !(g.w.distance(g.u) <= redundant) {
+	if n, ok := g.memo[string(g.key)]; ok {
+		return n
+	}
+	n := 0
+	if finite := g.lift(x); finite && g.w.distance(g.u) <= redundant {
+		n = len(g.blocks)
+	} else if finite {
 		n = g.count()
 	}
-	g.memo.add(x, n)
+	if len(g.memo) == maxRemembered {
+		clear(g.memo)
+	}
+	g.memo[string(g.key)] = n
 	return n
 }
 
-// count returns how many hypotheses have a product of at least 0 with g.u.
-func (g *halfspaces) count() (n int) {
-	k, counted := len(g.blocks), 0
-	if vector {
-		counted = k &^ 3
-		n = countAVX2(g.v, g.u, k, counted)
-	}
-	along := g.along[:k-counted]
-	clear(along)
+// count returns how many hypotheses have a product of at least 0 with g.u, which is finite. It counts
+// sign bits because branches would be unpredictable; a sum that begins at +0 is never -0.
+func (g *halfspaces) count() int {
+	k, negative := len(g.blocks), 0
+	clear(g.along)
 	for j, u := range g.u {
-		for i, v := range g.v[j*k+counted:][:len(along)] {
-			along[i] += float64(v * u)
-		}
+		floats.AddScaled(g.along, u, g.v[j*k:(j+1)*k])
 	}
-	for _, product := range along {
-		if product >= 0 {
-			n++
-		}
+	for _, product := range g.along {
+		negative += int(math.Float64bits(product) >> 63)
 	}
-	return n
+	return k - negative
 }
 
 // hard implements generator: W shrinks to the points that have x on the boundary. The coin does not

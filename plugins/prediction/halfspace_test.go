@@ -1,7 +1,6 @@
 package prediction
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -419,82 +418,54 @@ func TestHalfspaceGeneratorRefuses(t *testing.T) {
 	}
 }
 
-func TestHalfspacesRepeatThemselves(t *testing.T) {
-	var first []float64
-	for range 2 {
-		trial := newHalfspaceTrial(5, 20, 40, 0.05, 9)
-		g := newHalfspaces(t, trial.blocks, 5, true)
-		trial.play(t, g, 50, func(int) []float64 { return trial.onto(trial.target) }, ignore)
-		if first == nil {
-			first = slices.Clone(g.v)
-		} else if !slices.Equal(first, g.v) {
-			t.Error("the same run has other hypotheses")
-		}
-	}
-}
-
-func TestVotesDoNotAllocate(t *testing.T) {
-	trial := newHalfspaceTrial(5, 50, 20, 0, 9)
-	g := newHalfspaces(t, trial.blocks, 5, true)
-	x := trial.onto(trial.target)
-	if err := g.hard(x, 1); err != nil {
-		t.Fatal(err)
-	}
-	x = trial.point()
-	if got := testing.AllocsPerRun(50, func() { g.memo.forget(); g.votes(x); g.votes(x) }); got > 0 {
-		t.Errorf("%v allocations per query", got)
-	}
-}
-
-// BenchmarkHardQuery measures a hard query after the first: one linear program for each of 300
-// blocks of 8, as searches for the least sample have them, or of 40.
-func BenchmarkHardQuery(b *testing.B) {
-	for _, c := range []struct{ d, m int }{{2, 8}, {5, 8}, {1, 40}, {2, 40}, {5, 40}, {8, 40}} {
-		b.Run(fmt.Sprintf("d=%d/m=%d", c.d, c.m), func(b *testing.B) {
-			trial := newHalfspaceTrial(c.d, 300, c.m, 0, 1)
-			g := newHalfspaces(b, trial.blocks, c.d, true)
-			if err := g.hard(trial.onto(trial.target), 1); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := g.choose(); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(300*b.N), "us/block")
-		})
-	}
-}
-
-// BenchmarkRun measures all of a trial with 400 queries and 300 blocks of 40.
-func BenchmarkRun(b *testing.B) {
-	for _, d := range []int{1, 2, 3, 5, 8} {
-		for _, adversary := range []string{"boundary", "adaptive"} {
-			b.Run(fmt.Sprintf("d=%d/%s", d, adversary), func(b *testing.B) {
-				b.ReportAllocs()
-				var g *halfspaces
-				for b.Loop() {
-					trial := newHalfspaceTrial(d, 300, 40, 0, 1)
-					next, heard := func(int) []float64 { return trial.onto(trial.target) }, ignore
-					if adversary == "adaptive" {
-						next, heard = trial.adaptive(b)
-					}
-					g = newHalfspaces(b, trial.blocks, d, true)
-					b.ReportMetric(float64(trial.play(b, g, 400, next, heard)), "hard")
-					b.ReportMetric(trial.error(g), "error")
-				}
-				b.ReportMetric(float64(g.partial), "partial")
-				b.ReportMetric(float64(g.uncertain), "uncertain")
-			})
-		}
-	}
-}
-
 // hypothesis returns the hypothesis of a block.
 func (g *halfspaces) hypothesis(i int) (v []float64) {
 	for j := range g.u {
 		v = append(v, g.v[j*len(g.blocks)+i])
 	}
 	return v
+}
+
+// Votes are those of the present hypotheses whatever was asked before: points come again, and come
+// after a hard query. No hypothesis labels a point that is not finite +1.
+func TestVotesAreThoseOfThePresentHypotheses(t *testing.T) {
+	for _, d := range []int{1, 3} {
+		trial := newHalfspaceTrial(d, 45, 3, 0.1, 17)
+		g := newHalfspaces(t, trial.blocks, d, true)
+		points := [][]float64{make([]float64, d), make([]float64, d)}
+		points[1][0] = math.Copysign(0, -1)
+		for range 300 {
+			points = append(points, trial.point())
+		}
+		for hards := 0; ; hards++ {
+			for range 2 {
+				for _, x := range points {
+					want := len(g.blocks)
+					if g.lift(x); g.w.distance(g.u) > redundant {
+						want = 0
+						for i := range g.blocks {
+							if innerProduct(g.hypothesis(i), g.u) >= 0 {
+								want++
+							}
+						}
+					}
+					if got := g.votes(x); got != want {
+						t.Fatalf("d %d, %d hard queries: %d votes on %v, want %d", d, hards, got, x, want)
+					}
+				}
+			}
+			if hards == d {
+				break
+			}
+			points[0] = trial.onto(trial.target)
+			if err := g.hard(points[0], 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, v := range []float64{math.NaN(), math.Inf(1)} {
+			if points[1][0] = v; g.votes(points[1]) != 0 {
+				t.Errorf("votes on %v", points[1])
+			}
+		}
+	}
 }

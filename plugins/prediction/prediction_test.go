@@ -71,11 +71,11 @@ func setting[P any](a algo.Algorithm[P], p algo.Problem, queries int) algo.Setti
 	}
 }
 
-// runTrial runs one trial with queries drawn like the sample. It returns the answers, and how many
-// of them and of the final state's answers are wrong.
+// runTrial runs one trial with queries drawn like the sample. It returns how many answers, and how many
+// of the final state's answers, are wrong.
 func runTrial[P any](
 	t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, seed uint64,
-) (labels []float64, wrong, final int) {
+) (wrong, final int) {
 	t.Helper()
 	s.N = n
 	if err := a.Check(&s); err != nil {
@@ -101,7 +101,6 @@ func runTrial[P any](
 		if err != nil || label != 1 && label != -1 {
 			t.Fatalf("%s, %s: answer %v, %v", a.Name, s.Problem.Class, label, err)
 		}
-		labels = append(labels, label)
 		if label != queries.Y(i) {
 			wrong++
 		}
@@ -115,7 +114,7 @@ func runTrial[P any](
 			final++
 		}
 	}
-	return labels, wrong, final
+	return wrong, final
 }
 
 // endLoan ends the loan of a sample and of revealed queries, whose memory the next trial uses.
@@ -138,15 +137,9 @@ func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...strin
 				}
 				continue
 			}
-			labels, wrong, final := runTrial(t, a, s, 50000, 1)
+			wrong, final := runTrial(t, a, s, 50000, 1)
 			if wrong > 20 || final > 20 {
 				t.Errorf("%s: %d answers and %d of the final state of 100 are wrong", p.Class, wrong, final)
-			}
-			if again, _, _ := runTrial(t, a, s, 50000, 1); !slices.Equal(labels, again) {
-				t.Errorf("%s: other answers for the same seed", p.Class)
-			}
-			if other, _, _ := runTrial(t, a, s, 50000, 2); slices.Equal(labels, other) {
-				t.Errorf("%s: the same answers for another seed", p.Class)
 			}
 			g, err := a.Guarantee(&s)
 			if err != nil || !(g.Epsilon > 0 && g.Epsilon <= s.Epsilon*(1+1e-12)) || g.Pure != (g.Delta == 0) ||
@@ -635,26 +628,6 @@ func TestBounds(t *testing.T) {
 	}
 	if got, want := all["table-1"].Value, math.Pow(math.Log(1000), 3.5); math.Abs(got-want) > 1e-9 {
 		t.Errorf("table 1: %v, want %v", got, want)
-	}
-}
-
-// The parts of a size add up: with its k and m, what can go wrong has probability beta, and with
-// one example fewer in each block more.
-func TestSizeIsLeast(t *testing.T) {
-	g := goal{queries: 1000, alpha: 0.1, beta: 0.1}
-	for _, v := range []int{27, 30} {
-		c := obliviousClaim(g, 1, v, sauer(1, 1000))
-		s := c.size(g, 20000, v, 0.04)
-		if s.k != 20000 || s.n != s.k*s.m {
-			t.Fatalf("%+v", s)
-		}
-		wrong := func(m float64) float64 {
-			block := 4 * 2 * math.E * m * math.Exp(-m*c.approximation*c.approximation/8)
-			return c.spent + 1000*math.Exp(-0.04*20000/64) + float64(v)*math.Exp(-0.04*20000/64) + s.k*block
-		}
-		if wrong(s.m) > 0.1*(1+1e-9) || wrong(s.m-1) < 0.1 {
-			t.Errorf("v = %d, m = %v: %v, one fewer %v", v, s.m, wrong(s.m), wrong(s.m-1))
-		}
 	}
 }
 

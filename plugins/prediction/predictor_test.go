@@ -196,41 +196,6 @@ func TestHalvingOfTheClass(t *testing.T) {
 	}
 }
 
-// Shrinkage saves hard queries against an adversary that asks near the target's boundary, within
-// the spread of the blocks' thresholds, and against one that asks the boundary again and again. An
-// independent program measured, with shrinkage and without, 1 to 5 against 10 to 15 hard queries
-// and 1 against 100 for T = 100, and 2 to 9 against 119 to 158 and 1 against 1000 for T = 1000. The
-// limits leave a factor of two.
-func TestShrinkageSavesHardQueries(t *testing.T) {
-	const domain, k, m, target = 1 << 20, 1000, 50, 1<<19 + 12345
-	for seed := range uint64(3) {
-		blocks := targetBlocks(seed, domain, k, m, target)
-		for _, c := range []struct {
-			queries, spread    int
-			shrink, least, top int // with shrinkage at most shrink; without between least and top
-		}{{100, domain / m, 10, 4, 32}, {1000, domain / m, 18, 60, 320}, {100, 0, 3, 90, 100}, {1000, 0, 3, 900, 1000}} {
-			count := func(kind func(generator) generator) int {
-				noise, r := exactly(seed)
-				p := newPredictor(kind(newThresholds(blocks, domain, false)), noise, k, c.queries, 1, unreported)
-				hards := 0
-				for range c.queries {
-					x := float64(target - c.spread + r.IntN(2*c.spread+1))
-					if _, v, _ := p.next([]float64{x}); v == hard {
-						hards++
-					}
-				}
-				return hards
-			}
-			if n := count(shrinking); n > c.shrink {
-				t.Errorf("%d queries, spread %d, seed %d: %d hard with shrinkage", c.queries, c.spread, seed, n)
-			}
-			if n := count(frozen); n < c.least || n > c.top {
-				t.Errorf("%d queries, spread %d, seed %d: %d hard without shrinkage", c.queries, c.spread, seed, n)
-			}
-		}
-	}
-}
-
 // targetBlocks draws k blocks of m uniform examples, labelled by a threshold.
 func targetBlocks(seed uint64, domain, k, m, target int) []block {
 	r := rand.New(rand.NewPCG(seed, 9))
@@ -306,35 +271,5 @@ func TestDegenerateSamples(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// BenchmarkThresholds measures one trial of 10,000 queries over 1000 blocks. A query costs a binary
-// search of 10 steps in 8 kB of thresholds, the two logarithms of its noise, and now and then a
-// shrinkage of k log k steps.
-func BenchmarkThresholds(b *testing.B) {
-	const domain, k, m, target, queries = 1 << 20, 1000, 50, 1 << 19, 10000
-	blocks := targetBlocks(1, domain, k, m, target)
-	b.ReportAllocs()
-	for b.Loop() {
-		noise, r := exactly(1)
-		p := newPredictor(newThresholds(blocks, domain, false), noise, k, 50, 1, unreported)
-		for range queries {
-			if _, _, err := p.next([]float64{float64(target - domain/m + r.IntN(2*domain/m))}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/queries, "ns/query")
-}
-
-// BenchmarkThresholdsFit measures what a hard query costs over 5000 blocks of four.
-func BenchmarkThresholdsFit(b *testing.B) {
-	const domain = 1 << 20
-	g := newThresholds(targetBlocks(1, domain, 5000, 4, domain/2), domain, false)
-	g.lo, g.hi = domain/2-domain/100, domain/2+domain/100
-	b.ReportAllocs()
-	for b.Loop() {
-		g.fit()
 	}
 }
