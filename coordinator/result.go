@@ -157,15 +157,14 @@ func (r *run) result() (out *result.Result, unfinished int, err error) {
 		debug.FreeOSMemory() // what the cells took, before the files take some
 	}
 	t.out.Curve = make([]result.CurveRow, 0, sizes)
-	i := 0
-	for curve, err := range result.Curves(t.ledger, t.out.Trials) {
+	for i, c := range t.out.Trials {
+		curve, err := result.Curve(t.ledger, c.Cell, c.Points)
 		if err == nil {
 			err = t.addCell(i, curve)
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		i++
 	}
 	for m := range metrics {
 		t.out.Metrics = append(t.out.Metrics, m)

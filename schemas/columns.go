@@ -8,7 +8,7 @@ import (
 // ResultVersion is the version of the columns of result files. It stands in the metadata of each
 // Parquet file of a result, under the key "shatter.result", and rises when a column changes its
 // meaning or is removed.
-const ResultVersion = "2"
+const ResultVersion = "3"
 
 // OutcomeVersion is the version of the messages in which workers send outcomes and in which the
 // ledger keeps them.
@@ -48,10 +48,9 @@ func TypeOf(v any) ColumnType {
 
 // Column describes one column of a result file.
 type Column struct {
-	Name  string
-	Type  ColumnType
-	Label bool   // few values, often repeated: dictionary-encoded
-	Doc   string // what a value means, in a line for people
+	Name string
+	Type ColumnType
+	Doc  string // what a value means, in a line for people
 }
 
 // ColumnOf is a column together with the way its value is read from a row.
@@ -60,10 +59,6 @@ type ColumnOf[Row any] struct {
 	// Value returns a string, an int64, a float64 or a bool, as the column's type says, or nil where
 	// the column does not apply to the row. A float64 is never NaN nor -0: see Clean.
 	Value func(*Row) any
-	// Text and Number return what Value does, without an any for each row: "" and NaN stand for nil. At
-	// most one of them is given, that of the column's type.
-	Text   func(*Row) string
-	Number func(*Row) float64
 }
 
 // IndexOf returns the index of the column of this name, or -1 where there is none.

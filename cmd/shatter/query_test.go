@@ -217,8 +217,8 @@ func ofFile(t *testing.T, path string, rows []row) (own []row) {
 	defer r.Close()
 	for _, all := range rows {
 		one := row{}
-		for i := range r.ColumnCount() {
-			one[r.ColumnName(i)] = all[r.ColumnName(i)]
+		for _, name := range r.ColumnNames() {
+			one[name] = all[name]
 		}
 		own = append(own, one)
 	}

@@ -38,7 +38,7 @@ func readSheet(dir, name string) (s *sheet.Sheet, m schemas.Manifest, err error)
 		return nil, m, err
 	}
 	if name == "table" {
-		failures, err := result.ReadFailures(dir)
+		failures, err := sheet.ReadTable(dir, "failures")
 		if err != nil {
 			return nil, m, err
 		}

@@ -40,7 +40,7 @@ func Columns(name string) []schemas.Column {
 	case "fits":
 		return schemas.Plain(fitColumns)
 	case "trials":
-		return plainTrials(trialColumns)
+		return schemas.Plain(trialColumns)
 	case "timing":
 		return schemas.Plain(timingColumns)
 	case "failures":
@@ -54,14 +54,6 @@ func keyColumns() []schemas.Column {
 	var plain []schemas.Column
 	for _, k := range trial.KeyColumns() {
 		plain = append(plain, k.Column)
-	}
-	return plain
-}
-
-func plainTrials(columns []trialColumn) []schemas.Column {
-	var plain []schemas.Column
-	for _, c := range columns {
-		plain = append(plain, c.Column)
 	}
 	return plain
 }
@@ -80,7 +72,7 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	label("status", "decided, undecided, above_range, below_range, infeasible, trivial (a learner without data "+
 		"succeeds often enough on drawn targets: there is no n*), failed or not_monotone",
 		func(r *TableRow) string { return r.Status }),
-	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
+	label("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("prior_success", priorDoc, func(r *TableRow) float64 { return priorSuccess(r.Cell) }),
 	float("theory_n", "least bound that is proved or declared and whose premises hold; null where none is finite",
 		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.Theory.Value)) }),
@@ -98,7 +90,7 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		func(r *TableRow) float64 { return nonzero(sheet.Finite(float64(r.NHigh) / r.Theory.Value)) }),
 	float("ratio_model", "n_model over theory_n",
 		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.NModel / r.Theory.Value)) }),
-	text("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are insufficient, and "+
+	label("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are insufficient, and "+
 		"by the bound no more suffice", func(r *TableRow) string { return r.Theory.Contradicts }),
 	count("trials", "trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
 	flag("fixed", "the sample sizes and their numbers of trials were given, not chosen by a search that looks at "+
@@ -227,7 +219,7 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 		func(r *GameRow) float64 { return nonzero(sheet.Finite(r.RegretLow / r.Theory.Value)) }),
 	float("ratio_high", "regret_high over theory_regret",
 		func(r *GameRow) float64 { return nonzero(sheet.Finite(r.RegretHigh / r.Theory.Value)) }),
-	text("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
+	label("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
 		"with confidence 95 % (Student) for all rows of the table together; null where a search chose their number",
 		func(r *GameRow) string { return r.Theory.Contradicts }),
 })
@@ -360,7 +352,7 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 		"or the line is bent", func(r *FitRow) float64 { return sheet.Finite(r.Inflation) }),
 	count("resamples", "draws in which each cell had an estimate, of 200",
 		func(r *FitRow) int64 { return int64(r.Resamples) }),
-	text("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
+	label("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
 }
 
 // scaleDoc returns what each scale means.
@@ -417,138 +409,30 @@ func spent(name, doc string, part func(*ledger.Costs) float64) schemas.ColumnOf[
 	})
 }
 
-// trialColumn is a column of trials. It is encoded for many rows at a time, because there may be
-// millions of them.
-type trialColumn struct {
-	schemas.Column
-	encode func(group []*trials) *sheet.Chunk // a value, or null, for each trial
-}
-
 // trialColumns are those of trials: one row per trial that entered the result, in the order of
 // cells, n, repetition. A trial's id is cell/n/repetition. The columns m_<metric> follow.
-var trialColumns = []trialColumn{
-	{cellColumn((*TimingRow).cell).Column, encodeCells},
-	{schemas.Column{Name: "n", Type: schemas.IntColumn, Doc: "sample size"}, encodeSizes},
-	{schemas.Column{Name: "repetition", Type: schemas.IntColumn, Doc: "0, 1, ..."}, encodeRepetitions},
-	{schemas.Column{Name: "status", Type: schemas.TextColumn, Label: true, Doc: "ok, failed, or lost: without an outcome"},
-		encodeStatuses},
-	{schemas.Column{Name: "kind", Type: schemas.TextColumn, Label: true,
-		Doc: "failed: crash, error, panic, answer, ..."}, encodeKinds},
-	{schemas.Column{Name: "error", Type: schemas.FloatColumn,
-		Doc: "population error against the clean label, as it was measured when the sequential rule stopped, if it did; " +
-			"null where the trial failed or was lost"}, encodeErrors},
-	{schemas.Column{Name: "success", Type: schemas.BoolColumn,
+var trialColumns = []schemas.ColumnOf[trialRow]{
+	cellColumn(func(r *trialRow) *trial.Cell { return r.cell }),
+	count("n", "sample size", func(r *trialRow) int64 { return r.n }),
+	count("repetition", "0, 1, ...", func(r *trialRow) int64 { return int64(r.i) }),
+	word("status", "ok, failed, or lost: without an outcome",
+		func(r *trialRow) string { return ledger.StatusName(r.status[r.i]) }),
+	label("kind", "failed: crash, error, panic, answer, ...", func(r *trialRow) string {
+		if r.failed() {
+			return r.kind[int64(r.i)]
+		}
+		return ""
+	}),
+	float("error", "population error against the clean label, as it was measured when the sequential rule stopped, if "+
+		"it did; null where the trial failed or was lost", func(r *trialRow) float64 { return r.error[r.i] }),
+	column(schemas.Column{Name: "success", Type: schemas.BoolColumn,
 		Doc: "ok, and error at most above + alpha, in task online regret per round at most alpha; null without a goal"},
-		encodeSuccesses},
-}
-
-func encodeCells(group []*trials) *sheet.Chunk {
-	var to sheet.Repeats[string]
-	for _, t := range group {
-		to.Add(t.cell.Key.Short(), len(t.status))
-	}
-	return to.Chunk()
-}
-
-func encodeSizes(group []*trials) *sheet.Chunk {
-	var to sheet.Repeats[int64]
-	for _, t := range group {
-		to.Add(t.n, len(t.status))
-	}
-	return to.Chunk()
-}
-
-func encodeRepetitions(group []*trials) *sheet.Chunk {
-	var to sheet.Sequence
-	for _, t := range group {
-		for i := range t.status {
-			to.Add(t.first + int64(i))
-		}
-	}
-	return to.Chunk()
-}
-
-func encodeStatuses(group []*trials) *sheet.Chunk {
-	var to sheet.Repeats[string]
-	for _, t := range group {
-		for first := 0; first < len(t.status); {
-			times := repeats(t.status[first:])
-			to.Add(ledger.StatusName(t.status[first]), times)
-			first += times
-		}
-	}
-	return to.Chunk()
-}
-
-// repeats returns how many elements s begins with that are equal to the first.
-func repeats(s []uint8) int {
-	n := 1
-	for n < len(s) && s[n] == s[0] {
-		n++
-	}
-	return n
-}
-
-func encodeKinds(group []*trials) *sheet.Chunk {
-	var to sheet.Repeats[string]
-	for _, t := range group {
-		next := 0 // repetition, less t.first
-		for _, i := range slices.Sorted(maps.Keys(t.kind)) {
-			if t.status[i] == ledger.OK {
-				continue
+		func(r *trialRow) any {
+			if !r.cell.CanSucceed() {
+				return nil
 			}
-			to.AddNull(i - next)
-			to.Add(t.kind[i], 1)
-			next = i + 1
-		}
-		to.AddNull(len(t.status) - next)
-	}
-	return to.Chunk()
-}
-
-func encodeErrors(group []*trials) *sheet.Chunk {
-	to := sheet.NewFloats(rowsOf(group))
-	for _, t := range group {
-		to.Add(t.error)
-	}
-	return to.Chunk()
-}
-
-func encodeSuccesses(group []*trials) *sheet.Chunk {
-	var to sheet.Flags
-	for _, t := range group {
-		if !t.cell.CanSucceed() {
-			to.AddNull(len(t.status))
-			continue
-		}
-		judged := t.judged()
-		for i, status := range t.status {
-			to.Add(Success(status, judged[i], t.cell.Above, t.cell.Alpha))
-		}
-	}
-	return to.Chunk()
-}
-
-// trialMetric returns the column of a metric in trials.
-func trialMetric(name string) trialColumn {
-	return trialColumn{metricColumn(name), func(group []*trials) *sheet.Chunk {
-		to := sheet.NewFloats(rowsOf(group))
-		for _, t := range group {
-			if values := t.values[name]; values != nil {
-				to.Add(values)
-			} else {
-				to.AddNull(len(t.status))
-			}
-		}
-		return to.Chunk()
-	}}
-}
-
-func rowsOf(group []*trials) (n int) {
-	for _, t := range group {
-		n += len(t.status)
-	}
-	return n
+			return r.success(r.i)
+		}),
 }
 
 // cellColumn makes the first column of a file whose rows tell their cells by their ids alone.
@@ -558,14 +442,7 @@ func cellColumn[R any](cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
 
 // lift makes a column of a cell one of the rows that have a cell.
 func lift[R any](of schemas.ColumnOf[trial.Cell], cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
-	lifted := column(of.Column, func(r *R) any { return of.Value(cell(r)) })
-	if of.Text != nil {
-		lifted.Text = func(r *R) string { return of.Text(cell(r)) }
-	}
-	if of.Number != nil {
-		lifted.Number = func(r *R) float64 { return of.Number(cell(r)) }
-	}
-	return lifted
+	return column(of.Column, func(r *R) any { return of.Value(cell(r)) })
 }
 
 // withKey puts the key columns and those of parameters before others.
@@ -601,7 +478,7 @@ func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		value := func(c *trial.Cell) any { return schemas.Clean(c.Params[name]) }
 		columns = append(columns, column(schemas.Column{
-			Name: schemas.ParamPrefix + name, Type: types[name], Label: types[name] == schemas.TextColumn,
+			Name: schemas.ParamPrefix + name, Type: types[name],
 			Doc: "parameter " + name,
 		}, value))
 	}
@@ -668,33 +545,23 @@ func column[R any](of schemas.Column, value func(*R) any) schemas.ColumnOf[R] {
 	return schemas.ColumnOf[R]{Column: of, Value: value}
 }
 
-// texts makes a column of texts, null where they are empty.
-func texts[R any](of schemas.Column, value func(*R) string) schemas.ColumnOf[R] {
-	return schemas.ColumnOf[R]{Column: of, Value: func(r *R) any { return schemas.Nonzero(value(r)) }, Text: value}
-}
-
 // numbers makes a column of numbers, null where they are NaN.
 func numbers[R any](of schemas.Column, value func(*R) float64) schemas.ColumnOf[R] {
-	return schemas.ColumnOf[R]{Column: of, Value: func(r *R) any { return schemas.Clean(value(r)) }, Number: value}
+	return column(of, func(r *R) any { return schemas.Clean(value(r)) })
 }
 
-// word makes a column of labels that is never null.
+// word makes a column of texts that is never null.
 func word[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
-	return column(labelColumn(name, doc), func(r *R) any { return value(r) })
+	return column(textColumn(name, doc), func(r *R) any { return value(r) })
 }
 
-// label makes a column of labels, null where they are empty.
+// label makes a column of texts, null where they are empty.
 func label[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
-	return texts(labelColumn(name, doc), value)
+	return column(textColumn(name, doc), func(r *R) any { return schemas.Nonzero(value(r)) })
 }
 
-func labelColumn(name, doc string) schemas.Column {
-	return schemas.Column{Name: name, Type: schemas.TextColumn, Label: true, Doc: doc}
-}
-
-// text makes a column of texts that are rarely the same, null where they are empty.
-func text[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
-	return texts(schemas.Column{Name: name, Type: schemas.TextColumn, Doc: doc}, value)
+func textColumn(name, doc string) schemas.Column {
+	return schemas.Column{Name: name, Type: schemas.TextColumn, Doc: doc}
 }
 
 // count makes a column of whole numbers that is never null.

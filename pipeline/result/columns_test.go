@@ -18,9 +18,6 @@ func TestColumns(t *testing.T) {
 			if c.Name == "" || seen[c.Name] || c.Doc == "" {
 				t.Errorf("%s: %+v", name, c)
 			}
-			if c.Label && c.Type != schemas.TextColumn {
-				t.Errorf("%s: %s is a label of type %s", name, c.Name, c.Type)
-			}
 			seen[c.Name] = true
 		}
 	}

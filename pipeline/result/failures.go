@@ -2,9 +2,7 @@ package result
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -45,7 +43,7 @@ var failureColumns = []schemas.ColumnOf[FailureRow]{
 		func(r *FailureRow) string { return ledger.StatusName(r.Status) }),
 	label("kind", "what went wrong: crash, error, panic, answer, time, memory, machine, ...",
 		func(r *FailureRow) string { return r.Kind }),
-	text("reason", "what the plugin or the worker said, on one line", func(r *FailureRow) string { return r.Reason }),
+	label("reason", "what the plugin or the worker said, on one line", func(r *FailureRow) string { return r.Reason }),
 	count("trials", "trials that failed or were lost so", func(r *FailureRow) int64 { return r.Trials }),
 	word("first", "the first of them, as `shatter trial` takes it",
 		func(r *FailureRow) string { return fmt.Sprintf("%s/%d/%d", r.Cell.Key.Short(), r.N, r.First) }),
@@ -55,45 +53,47 @@ func (r *FailureRow) cell() *trial.Cell { return r.Cell }
 
 // failures counts the failed trials that entered the result and the trials that were lost, by
 // reason.
-func (r *Result) failures() ([]FailureRow, error) {
-	if len(r.Trials) == 0 {
-		return nil, nil
-	}
+func (r *Result) failures() (all []FailureRow, err error) {
 	lost := map[trial.Key][]ledger.Loss{}
-	for _, x := range r.Ledger.Losses() {
-		lost[x.Cell] = append(lost[x.Cell], x)
+	if len(r.Trials) > 0 {
+		for _, x := range r.Ledger.Losses() {
+			lost[x.Cell] = append(lost[x.Cell], x)
+		}
 	}
-	var all []FailureRow
 	for _, c := range r.Trials {
-		f := failures{cell: c.Cell, groups: map[failureKind]map[string]*FailureRow{}}
-		f.addLost(c.Points, lost[c.Cell.Key])
-		if c.mayHaveFailed(r.Ledger) {
-			if err := f.addFailed(c.Points, r.Ledger); err != nil {
-				return nil, fmt.Errorf("read failures: %w", err)
+		f := failures{}
+		known, consumed := map[[2]int64]bool{}, map[int64]int64{}
+		for _, x := range lost[c.Cell.Key] {
+			known[[2]int64{x.N, x.Repetition}] = true
+			f.add(FailureRow{c.Cell, x.N, ledger.Lost, x.Kind, x.Reason, 1, x.Repetition})
+		}
+		for _, p := range c.Points {
+			consumed[p.N] = p.Consumed
+			for _, rep := range p.Lost {
+				if !known[[2]int64{p.N, rep}] {
+					f.add(FailureRow{c.Cell, p.N, ledger.Lost, "machine", "its job was queued several times and never came back",
+						1, rep})
+				}
 			}
+		}
+		err := r.Ledger.Each(c.Cell.Key, func(b *ledger.Batch) error {
+			for i, rep := range b.Repetition {
+				if b.Status[i] == ledger.Failed && rep < consumed[b.N] {
+					f.add(FailureRow{c.Cell, b.N, ledger.Failed, strings.Clone(b.KindOf(i)), b.ReasonOf(i), 1, rep})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read failures: %w", err)
 		}
 		all = append(all, f.rows()...)
 	}
 	return all, nil
 }
 
-// mayHaveFailed reports whether some trial of the cell failed, in the result or beyond it.
-func (c Consumed) mayHaveFailed(l *ledger.Ledger) bool {
-	for _, p := range c.Points {
-		for o := range l.Outcomes(c.Cell.Key, p.N) {
-			if o.Status == ledger.Failed {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// failures counts the failures of one cell.
-type failures struct {
-	cell   *trial.Cell
-	groups map[failureKind]map[string]*FailureRow // by reason
-}
+// failures holds the rows of one cell by sample size, status, kind and reason.
+type failures map[failureKind]map[string]*FailureRow
 
 type failureKind struct {
 	n      int64
@@ -104,160 +104,86 @@ type failureKind struct {
 // otherReasons stands for the reasons that are not told apart.
 const otherReasons = "other reasons"
 
-func (f *failures) add(k failureKind, rep int64, reason string) {
-	reasons := f.groups[k]
-	if reasons == nil {
-		reasons = map[string]*FailureRow{}
-		f.groups[k] = reasons
+// add adds the trials of a row.
+func (f failures) add(x FailureRow) {
+	k := failureKind{x.N, x.Status, x.Kind}
+	if f[k] == nil {
+		f[k] = map[string]*FailureRow{}
 	}
-	reason = wording.OneLine(reason, reasonLetters)
-	if reasons[reason] == nil && len(reasons) >= countedReasons {
-		reason = otherReasons
+	x.Reason = wording.OneLine(x.Reason, reasonLetters)
+	if f[k][x.Reason] == nil && len(f[k]) >= countedReasons {
+		x.Reason = otherReasons
 	}
-	row := reasons[reason]
-	if row == nil {
-		row = &FailureRow{Cell: f.cell, N: k.n, Status: k.status, Kind: k.kind, Reason: reason, First: rep}
-		reasons[reason] = row
+	if row := f[k][x.Reason]; row != nil {
+		row.Trials, row.First = row.Trials+x.Trials, min(row.First, x.First)
+	} else {
+		f[k][x.Reason] = &x
 	}
-	row.Trials++
-	row.First = min(row.First, rep)
-}
-
-// addLost adds the trials that the ledger knows as lost, and those of the points that never came
-// back.
-func (f *failures) addLost(points []Point, recorded []ledger.Loss) {
-	known := map[[2]int64]bool{}
-	for _, x := range recorded {
-		known[[2]int64{x.N, x.Repetition}] = true
-		f.add(failureKind{x.N, ledger.Lost, x.Kind}, x.Repetition, x.Reason)
-	}
-	for _, p := range points {
-		for _, rep := range p.Lost {
-			if !known[[2]int64{p.N, rep}] {
-				f.add(failureKind{p.N, ledger.Lost, "machine"}, rep, "its job was queued several times and never came back")
-			}
-		}
-	}
-}
-
-// addFailed adds the failed trials that entered the result.
-func (f *failures) addFailed(points []Point, l *ledger.Ledger) error {
-	consumed := map[int64]int64{}
-	for _, p := range points {
-		consumed[p.N] = p.Consumed
-	}
-	return l.Each(f.cell.Key, func(b *ledger.Batch) error {
-		for i, rep := range b.Repetition {
-			if b.Status[i] != ledger.Failed || rep >= consumed[b.N] {
-				continue
-			}
-			f.add(failureKind{b.N, ledger.Failed, strings.Clone(b.KindOf(i))}, rep, b.ReasonOf(i))
-		}
-		return nil
-	})
 }
 
 // rows returns the rows in the order of sample sizes and kinds, the most frequent reasons first.
-func (f *failures) rows() []FailureRow {
-	var all []FailureRow
-	for _, k := range slices.SortedFunc(maps.Keys(f.groups), func(a, b failureKind) int {
+func (f failures) rows() (all []FailureRow) {
+	for _, k := range slices.SortedFunc(maps.Keys(f), func(a, b failureKind) int {
 		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.status, b.status), strings.Compare(a.kind, b.kind))
 	}) {
-		reasons := slices.SortedFunc(maps.Values(f.groups[k]), func(a, b *FailureRow) int {
+		for i, row := range slices.SortedFunc(maps.Values(f[k]), func(a, b *FailureRow) int {
 			return cmp.Or(cmp.Compare(b.Trials, a.Trials), cmp.Compare(a.First, b.First))
-		})
-		for i, row := range reasons {
+		}) {
 			if i < mostReasons {
 				all = append(all, *row)
 				continue
 			}
 			last := &all[len(all)-1]
-			if i == mostReasons {
-				last.Reason = otherReasons
-			}
-			last.Trials, last.First = last.Trials+row.Trials, min(last.First, row.First)
+			last.Reason, last.Trials, last.First = otherReasons, last.Trials+row.Trials, min(last.First, row.First)
 		}
 	}
 	return all
 }
 
-// ReadFailures reads the failures of a result folder; it has no rows where the folder has no such
-// file, which earlier versions did not write.
-func ReadFailures(dir string) (*sheet.Sheet, error) {
-	s, err := sheet.ReadTable(dir, "failures")
-	if errors.Is(err, fs.ErrNotExist) {
-		return sheet.Of("failures", schemas.Plain(failureColumns)), nil
-	}
-	return s, err
-}
-
-// AddFailures returns the table with what failed in each cell in its column reason: how many trials of
-// which kinds, and a reason. What was lost is said there already: such a cell is not decided. The failures
-// are what ReadFailures returns for the table's folder.
+// AddFailures returns the table with the failures of each cell in its column reason: "3 trials failed (2
+// error, 1 panic), for example: no luck". Lost trials are explained there already, because such a cell is not
+// decided. The failures are the sheet of the table's folder.
 func AddFailures(table, failures *sheet.Sheet) *sheet.Sheet {
 	cell, reason := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "reason")
 	if cell < 0 || reason < 0 {
 		return table
 	}
-	said := describeFailures(failures)
-	if len(said) == 0 {
-		return table
-	}
-	return table.Replace(reason, func(row int) any {
-		id, _ := table.At(row, cell).(string)
-		what := said[id]
-		if what == "" {
-			return table.At(row, reason)
-		}
-		if why, _ := table.At(row, reason).(string); why != "" {
-			what = why + "; " + what
-		}
-		return what
-	})
-}
-
-// describeFailures says in words which trials failed, by cell: "3 trials failed (2 error, 1 panic),
-// for example: no luck".
-func describeFailures(failures *sheet.Sheet) map[string]string {
-	type told struct {
-		trials int64
-		kinds  map[string]int64
-		reason string
-	}
 	at := map[string]int{}
-	for i, c := range failures.Columns {
-		at[c.Name] = i
+	for _, name := range []string{"cell", "status", "kind", "reason", "trials"} {
+		if at[name] = schemas.IndexOf(failures.Columns, name); at[name] < 0 { // files may hold anything
+			return table
+		}
 	}
-	text := func(row int, name string) string {
-		s, _ := failures.At(row, at[name]).(string)
-		return s
-	}
-	cells := map[string]*told{}
+	trials, kinds, example := map[any]int64{}, map[any]map[string]int64{}, map[any]any{}
 	for row := range failures.Len() {
-		if text(row, "status") != ledger.StatusName(ledger.Failed) {
+		if failures.At(row, at["status"]) != ledger.StatusName(ledger.Failed) {
 			continue
 		}
-		id := text(row, "cell")
-		t := cells[id]
-		if t == nil {
-			t = &told{kinds: map[string]int64{}}
-			cells[id] = t
+		id, kind := failures.At(row, at["cell"]), sheet.Text(failures.At(row, at["kind"]))
+		if kinds[id] == nil {
+			kinds[id] = map[string]int64{}
 		}
-		trials, _ := failures.At(row, at["trials"]).(int64)
-		t.trials += trials
-		t.kinds[text(row, "kind")] += trials
-		t.reason = cmp.Or(t.reason, text(row, "reason"))
+		n, _ := failures.At(row, at["trials"]).(int64)
+		trials[id] += n
+		kinds[id][kind] += n
+		example[id] = cmp.Or(example[id], failures.At(row, at["reason"]))
 	}
-	said := map[string]string{}
-	for id, t := range cells {
-		var kinds []string
-		for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
-			kinds = append(kinds, fmt.Sprintf("%d %s", t.kinds[kind], kind))
+	return table.Replace(reason, func(row int) any {
+		id, why := table.At(row, cell), table.At(row, reason)
+		if kinds[id] == nil {
+			return why
 		}
-		said[id] = fmt.Sprintf("%s failed (%s)", wording.Count(int(t.trials), "trial"), strings.Join(kinds, ", "))
-		if t.reason != "" {
-			said[id] += ", for example: " + t.reason
+		var of []string
+		for _, kind := range slices.Sorted(maps.Keys(kinds[id])) {
+			of = append(of, fmt.Sprintf("%d %s", kinds[id][kind], kind))
 		}
-	}
-	return said
+		said := fmt.Sprintf("%s failed (%s)", wording.Count(int(trials[id]), "trial"), strings.Join(of, ", "))
+		if example[id] != nil {
+			said += ", for example: " + sheet.Text(example[id])
+		}
+		if why != nil {
+			said = sheet.Text(why) + "; " + said
+		}
+		return said
+	})
 }

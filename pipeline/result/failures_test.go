@@ -9,7 +9,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -108,13 +107,4 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A result of an earlier version has no failures to add.
-func TestNoFailures(t *testing.T) {
-	s, err := ReadFailures(t.TempDir())
-	if err != nil || s.Len() != 0 {
-		t.Errorf("%v, %v", s, err)
-	}
-	AddFailures(&sheet.Sheet{}, s)
 }

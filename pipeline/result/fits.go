@@ -2,7 +2,6 @@ package result
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -33,32 +32,30 @@ type FitRow struct {
 
 // Successes reads the trials of a cell that entered the result, and returns, for each point, the
 // set of the repetitions that succeeded: bit r%64 of word r/64.
-func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) ([][]uint64, error) {
-	sets := make([][]uint64, len(points))
-	err := eachPoint(l, c, points, func(i int, t *trials) {
-		sets[i] = make([]uint64, (len(t.status)+63)/64)
-		judged := t.judged()
-		for rep, status := range t.status {
-			if Success(status, judged[rep], c.Above, c.Alpha) {
-				sets[i][rep/64] |= 1 << (rep % 64)
+func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) (sets [][]uint64, err error) {
+	for t, err := range eachPoint(l, c, points) {
+		if err != nil {
+			return nil, fmt.Errorf("read successes: %w", err)
+		}
+		set := make([]uint64, (len(t.status)+63)/64)
+		for rep := range t.status {
+			if t.success(rep) {
+				set[rep/64] |= 1 << (rep % 64)
 			}
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read successes: %w", err)
+		sets = append(sets, set)
 	}
 	return sets, nil
 }
 
 // Values reads a metric of the trials of a cell that entered the result, and returns, for each
 // point, its values by repetition: NaN where a trial has none.
-func Values(l *ledger.Ledger, c *trial.Cell, points []Point, metric string) ([][]float64, error) {
-	values := make([][]float64, len(points))
-	err := eachPoint(l, c, points, func(i int, t *trials) {
-		values[i] = slices.Clone(t.column(metric))
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", metric, err)
+func Values(l *ledger.Ledger, c *trial.Cell, points []Point, metric string) (values [][]float64, err error) {
+	for t, err := range eachPoint(l, c, points) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", metric, err)
+		}
+		values = append(values, t.column(metric))
 	}
 	return values, nil
 }

@@ -37,11 +37,12 @@ type GameMetrics struct{ Mistakes, Loss, BestLoss, Regret, Theory, Paper string 
 // Games reads the trials of a cell that entered the result, and returns its rows of the table of
 // task online, one per point, without RegretLow, RegretHigh, the sources and Search. Points ascend in N,
 // the number of rounds.
-func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]GameRow, error) {
-	rows := make([]GameRow, len(points))
-	err := eachPoint(l, c, points, func(i int, t *trials) { rows[i] = t.game(c, m) })
-	if err != nil {
-		return nil, fmt.Errorf("make table: %w", err)
+func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) (rows []GameRow, err error) {
+	for t, err := range eachPoint(l, c, points) {
+		if err != nil {
+			return nil, fmt.Errorf("make table: %w", err)
+		}
+		rows = append(rows, t.game(c, m))
 	}
 	return rows, nil
 }

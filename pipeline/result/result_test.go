@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -20,7 +21,6 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/memory"
-	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
@@ -331,8 +331,6 @@ func columnOf[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
 	return table.Column(i[0]).Data().Chunk(0).(A)
 }
 
-// The options that fix the bytes of Parquet files are set: trials are encoded by column and the
-// other files compressed.
 // Where the sequential rule stops, the error that a trial has then decides whether it is a success, and
 // mean errors are those on the first points.
 func TestSequentialCurve(t *testing.T) {
@@ -363,40 +361,6 @@ func TestSequentialCurve(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
-	dir := testkit.MemoryDir(t)
-	if _, err := WriteResult(dir, result(t, run(t, 1))); err != nil {
-		t.Fatal(err)
-	}
-	for name, codec := range map[string]compress.Compression{
-		"trials": compress.Codecs.Uncompressed, "curve": compress.Codecs.Zstd,
-	} {
-		f, err := file.OpenParquetFile(filepath.Join(dir, name+".parquet"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if by := f.MetaData().GetCreatedBy(); by != "shatter" {
-			t.Errorf("created by %q", by)
-		}
-		for i := range f.MetaData().Schema.NumColumns() {
-			c, err := f.MetaData().RowGroup(0).ColumnChunk(i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			column := c.PathInSchema().String()
-			at := schemas.IndexOf(Columns(name), column)
-			if at < 0 && name == "curve" {
-				continue // a parameter or a metric
-			}
-			label := at >= 0 && Columns(name)[at].Label || name == "trials" && column == "n"
-			if c.HasDictionaryPage() != label || c.Compression() != codec {
-				t.Errorf("%s, column %q: dictionary %v, codec %v", name, column, c.HasDictionaryPage(), c.Compression())
-			}
-		}
-	}
-}
-
 // A row group is full to the row, and no row is lost where records cross its border.
 func TestRowGroups(t *testing.T) {
 	path := filepath.Join(testkit.MemoryDir(t), "n.parquet")
@@ -405,12 +369,12 @@ func TestRowGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w, err := sheet.NewParquetWriter(f, []schemas.Column{{Name: "n", Type: schemas.IntColumn}})
+	n := arrow.Field{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{n}, nil))
+	w, err := sheet.NewParquetWriter(f, b.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := arrow.Field{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}
-	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{n}, nil))
 	defer b.Release()
 	sizes := []int64{sheet.RowGroup - 1, 1, 0, 1, sheet.RowGroup, 5}
 	var sum, row int64
@@ -486,20 +450,26 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 // Writing reports the error of a disk that is full at any byte.
 func TestWriteErrors(t *testing.T) {
 	r := result(t, run(t, 1))
-	err := r.eachFile(func(_ int, f resultFile) error {
+	for _, f := range layout {
+		write := func(w io.Writer) error {
+			if f.write != nil {
+				return f.write(&r, w)
+			}
+			s, err := r.Sheet(f.sheet)
+			if err != nil {
+				return err
+			}
+			return render.Render(s, w, f.format)
+		}
 		var all bytes.Buffer
-		if err := f.write(&all); err != nil {
-			return err
+		if err := write(&all); err != nil {
+			t.Fatal(err)
 		}
 		for room := 0; room < all.Len(); room += 1 + all.Len()/3 {
-			if err := f.write(&narrow{room}); !errors.Is(err, syscall.ENOSPC) {
+			if err := write(&narrow{room}); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("%s, full after %d bytes: %v", f.name, room, err)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -529,20 +499,6 @@ func snapshot(t *testing.T, dir string) map[string][32]byte {
 		all[e.Name()] = sha256.Sum256(b)
 	}
 	return all
-}
-
-// While a file is written, the rows that its sheet was made of are not in memory beside it.
-func TestRowsGivenUp(t *testing.T) {
-	r := result(t, run(t, 1))
-	err := r.eachFile(func(_ int, f resultFile) error {
-		if strings.HasPrefix(f.name, "table.") && r.Table != nil || strings.HasPrefix(f.name, "curve.") && r.Curve != nil {
-			t.Errorf("%s is written beside %d rows of the table and %d of the curve", f.name, len(r.Table), len(r.Curve))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestReadTable(t *testing.T) {

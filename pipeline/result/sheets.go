@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -24,32 +25,29 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		if slices.ContainsFunc(r.Table, func(row TableRow) bool { return row.Cell.Rung != nil }) {
 			columns = append(columns, findColumns...)
 		}
-		s, err := sheet.New(name, columns, r.Table)
+		s, err := sheet.New(name, columns, slices.Values(r.Table))
 		if err == nil {
 			s.Confidence = r.Confidence
 		}
 		return s, err
 	case "curve":
 		metrics := metricColumns(r.metrics())
-		return sheet.New(name, withKey(params, (*CurveRow).cell, curveColumns, metrics), r.Curve)
+		return sheet.New(name, withKey(params, (*CurveRow).cell, curveColumns, metrics), slices.Values(r.Curve))
 	case "bounds":
 		columns, rows := r.boundRows()
-		return sheet.Stream(name, columns, rows)
+		return sheet.New(name, columns, rows)
 	case "fits":
-		return sheet.New(name, fitColumns, r.Fits)
+		return sheet.New(name, fitColumns, slices.Values(r.Fits))
 	case "timing":
-		var s *sheet.Sheet
-		err := r.useTiming(func(rows iter.Seq[TimingRow]) (err error) {
-			s, err = sheet.Stream(name, timingColumns, rows)
-			return err
-		})
-		return s, err
+		var failed error
+		s, err := sheet.New(name, timingColumns, r.timings(&failed))
+		return s, cmp.Or(failed, err)
 	case "failures":
 		rows, err := r.failures()
 		if err != nil {
 			return nil, err
 		}
-		return sheet.New(name, failureColumns, rows)
+		return sheet.New(name, failureColumns, slices.Values(rows))
 	}
 	return nil, fmt.Errorf("show %q: a result has %s", name, wording.And(Sheets()))
 }
@@ -60,7 +58,7 @@ func (r *Result) games(params []schemas.ColumnOf[trial.Cell]) (*sheet.Sheet, err
 	if slices.ContainsFunc(r.Games, func(row GameRow) bool { return row.Search != nil }) {
 		columns = append(columns, gameFindColumns...)
 	}
-	s, err := sheet.New("table", columns, r.Games)
+	s, err := sheet.New("table", columns, slices.Values(r.Games))
 	if err == nil {
 		s.Confidence = r.Confidence
 	}
@@ -77,9 +75,9 @@ func (r *Result) writeBounds(w io.Writer) error {
 // writeTiming writes the file of the sheet timing, which grows with the trials: it is never in memory
 // whole.
 func (r *Result) writeTiming(w io.Writer) error {
-	return r.useTiming(func(rows iter.Seq[TimingRow]) error {
-		return sheet.WriteStream(w, "timing", timingColumns, rows)
-	})
+	var failed error
+	err := sheet.WriteStream(w, "timing", timingColumns, r.timings(&failed))
+	return cmp.Or(failed, err)
 }
 
 // boundRows returns the rows of the bounds, with their columns.

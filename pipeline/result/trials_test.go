@@ -2,17 +2,10 @@ package result
 
 import (
 	"bytes"
-	"errors"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/apache/arrow/go/v17/parquet/file"
 
@@ -54,64 +47,19 @@ func manyTrials(t testing.TB, each int64, failed int) (r Result, rows int64) {
 	return r, rows
 }
 
-// A point that several goroutines read is what its parts are.
-func TestReadInParts(t *testing.T) {
-	const message = 150_000
-	rows, key, random := int64(partRows+message+5), trial.Key{1}, rand.New(rand.NewPCG(5, 6))
-	l := ledgertest.Open(t, "")
-	for first := int64(0); first < rows; first += message {
-		b := ledgertest.Batch(int(min(message, rows-first)), first)
-		b.Cell, b.N, b.Kind = key, 10, make([]string, len(b.Error))
-		for i := range b.Error {
-			if b.Error[i] = random.Float64(); i%1000 == 0 {
-				b.Status[i], b.Error[i], b.Kind[i] = ledger.Failed, nan, "panic"
-			}
-		}
-		ledgertest.Add(t, l, b)
-	}
-	whole := segment{&trial.Cell{Key: key}, Point{N: 10, Consumed: rows}, 0, rows}
-	got, err := whole.read(l, new(arena))
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := int64(0)
-	for part := range whole.parts() {
-		want, err := part.read(l, new(arena))
-		if err != nil || part.first != next {
-			t.Fatalf("the part from %d on begins at %d, %v", next, part.first, err)
-		}
-		if next = part.last; !slices.Equal(got.status[part.first:next], want.status) {
-			t.Errorf("other statuses from %d on", part.first)
-		}
-		for i, e := range want.error {
-			at := int(part.first) + i
-			if x := got.error[at]; x != e && (x == x || e == e) || got.kind[at] != want.kind[i] {
-				t.Fatalf("trial %d is %v %q, want %v %q", at, x, got.kind[at], e, want.kind[i])
-			}
-		}
-	}
-	if next != rows {
-		t.Errorf("the parts end at %d of %d", next, rows)
-	}
-	whole.point.Consumed, whole.last = rows+1, rows+1
-	_, err = whole.read(l, new(arena))
-	if err == nil || !strings.Contains(err.Error(), "/10/1198581 is not in the ledger") {
-		t.Error(err)
-	}
-}
-
-// trials.parquet takes at most 12 bytes a row, whatever the number of cores its bytes are the same,
-// and its rows are those of the ledger, in row groups that are full.
+// trials.parquet takes at most 12 bytes per row, and its rows are those of the ledger, in row groups that
+// are full.
 func TestManyTrials(t *testing.T) {
 	for _, c := range []struct {
 		each   int64
 		failed int
 	}{{sheet.RowGroup / 5, 0}, {17_000, 2}, {2_000, 50}} {
 		r, rows := manyTrials(t, c.each, c.failed)
-		got := writtenBy(t, r, 1)
-		if !bytes.Equal(got, writtenBy(t, r, 2)) || !bytes.Equal(got, writtenBy(t, r, 8)) {
-			t.Error("the number of cores reaches the bytes")
+		var written bytes.Buffer
+		if err := r.writeTrials(&written); err != nil {
+			t.Fatal(err)
 		}
+		got := written.Bytes()
 		if int64(len(got)) > 12*rows {
 			t.Errorf("%d %% failed: %d bytes for %d rows", c.failed, len(got), rows)
 		}
@@ -123,17 +71,6 @@ func TestManyTrials(t *testing.T) {
 		checkGroups(t, path, rows)
 		checkRead(t, dir, r)
 	}
-}
-
-// writtenBy returns trials.parquet as that number of cores writes it.
-func writtenBy(t *testing.T, r Result, cores int) []byte {
-	t.Helper()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	var to bytes.Buffer
-	if err := r.writeTrials(&to); err != nil {
-		t.Fatal(err)
-	}
-	return to.Bytes()
 }
 
 // checkGroups compares the row groups of a file with its number of rows.
@@ -179,65 +116,6 @@ func checkRead(t *testing.T, dir string, r Result) {
 					t.Fatalf("%s/%d/%d: %v, %v", c.Cell.Key.Short(), p.N, rep, e, got.Success[rep])
 				}
 			}
-		}
-	}
-}
-
-// Where nobody takes the results, no more than one for each goroutine is made: a disk that is
-// slower than they are does not fill the memory. No call outlives a loop that is left.
-func TestInOrder(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(64))
-	synctest.Test(t, func(t *testing.T) {
-		var started, ended atomic.Int64
-		double := func(x int) (int, error) {
-			started.Add(1)
-			defer ended.Add(1)
-			if x == 20 {
-				return 0, errors.New("twenty")
-			}
-			return 2 * x, nil
-		}
-		taken := int64(0)
-		for y, err := range inOrder(upTo(1000), double) {
-			if synctest.Wait(); started.Load() > taken+maxParallel {
-				t.Errorf("%d started while %d were taken", started.Load(), taken)
-			}
-			if err != nil {
-				break
-			}
-			if y != 2*int(taken) {
-				t.Errorf("result %d is %d", taken, y)
-			}
-			taken++
-		}
-		if taken != 20 || started.Load() != ended.Load() {
-			t.Errorf("%d taken, %d started, %d ended", taken, started.Load(), ended.Load())
-		}
-	})
-}
-
-// upTo returns the sequence 0, 1, ..., n-1.
-func upTo(n int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := range n {
-			if !yield(i) {
-				return
-			}
-		}
-	}
-}
-
-// numberAt finds what sorting would put there, with ties and without.
-func TestNumberAt(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	for range 2000 {
-		v, kinds := make([]float64, 1+r.IntN(60)), 1+r.IntN(60)
-		for i := range v {
-			v[i] = float64(r.IntN(kinds)) - 3
-		}
-		sorted, at := slices.Sorted(slices.Values(v)), r.IntN(len(v))
-		if got := numberAt(slices.Clone(v), at); got != sorted[at] {
-			t.Fatalf("number %d of %v: %v", at, v, got)
 		}
 	}
 }

@@ -13,129 +13,77 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// resultFile is one file of a result: its name and what writes it.
-type resultFile struct {
-	name  string
-	write func(io.Writer) error
-}
-
-// layout lists the files of a result in their order.
+// layout lists the files of a result in their order. A file is written from a sheet or by write.
 var layout = []struct {
-	name  string
-	sheet string // that it shows whole; "": none
-	show  func(*Result, *sheet.Sheet, io.Writer) error
-	aside bool // no part of the result: it may differ between runs
+	name   string
+	sheet  string // name of the sheet; "": none
+	format string // of the sheet
+	write  func(*Result, io.Writer) error
+	aside  bool // not part of the result: it may differ between runs
 }{
-	{"sweep.yaml", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return disk.Bytes(r.Source)(w) }, false},
-	{"table.parquet", "table", showParquet, false},
-	{"curve.parquet", "curve", showParquet, false},
-	{"bounds.parquet", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return r.writeBounds(w) }, false},
-	{"fits.parquet", "fits", showParquet, false},
-	{"trials.parquet", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return r.writeTrials(w) }, false},
-	{"table.csv", "table", showAs("csv"), false},
-	{"table.md", "table", showAs("md"), false},
-	{"curve.csv", "curve", showAs("csv"), false},
-	{"timing.parquet", "", func(r *Result, _ *sheet.Sheet, w io.Writer) error { return r.writeTiming(w) }, true},
-	{"failures.parquet", "failures", showParquet, true},
+	{name: "sweep.yaml", write: func(r *Result, w io.Writer) error { return disk.Bytes(r.Source)(w) }},
+	{name: "table.parquet", sheet: "table", format: "parquet"},
+	{name: "curve.parquet", sheet: "curve", format: "parquet"},
+	{name: "bounds.parquet", write: (*Result).writeBounds},
+	{name: "fits.parquet", sheet: "fits", format: "parquet"},
+	{name: "trials.parquet", write: (*Result).writeTrials},
+	{name: "table.csv", sheet: "table", format: "csv"},
+	{name: "table.md", sheet: "table", format: "md"},
+	{name: "curve.csv", sheet: "curve", format: "csv"},
+	{name: "timing.parquet", write: (*Result).writeTiming, aside: true},
+	{name: "failures.parquet", sheet: "failures", format: "parquet", aside: true},
 }
 
-func showParquet(_ *Result, s *sheet.Sheet, w io.Writer) error { return s.WriteParquet(w) }
-
-func showAs(format string) func(*Result, *sheet.Sheet, io.Writer) error {
-	return func(_ *Result, s *sheet.Sheet, w io.Writer) error { return render.Render(s, w, format) }
-}
-
-// WriteResult writes the result into the folder dir, which it makes where there is none:
+// WriteResult writes the result into the folder dir, which it makes if there is none:
 // sweep.yaml, table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet,
-// table.csv, table.md, curve.csv, and timing.parquet and failures.parquet, which are no part of the
-// result. All are written beside and synced before the first is renamed, so that a failure leaves the
-// files that were there.
+// table.csv, table.md, curve.csv, and timing.parquet and failures.parquet, which are not part of the
+// result. All are written next to their places and synced before the first is renamed, so that a failure
+// leaves the old files.
 //
 // The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in
 // hex, of the lines that sha256sum prints for the files of the result in the order above.
 func WriteResult(dir string, r Result) (digest string, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("write result: %w", err)
-	}
 	defer func() {
 		if err != nil {
+			err = fmt.Errorf("write result: %w", err)
 			for _, f := range layout {
-				_ = disk.RemoveBeside(filepath.Join(dir, f.name)) // the first error is what counts
+				_ = disk.RemoveBeside(filepath.Join(dir, f.name)) // the first error counts
 			}
 		}
 	}()
-	sums := make([][]byte, len(layout))
-	err = r.eachFile(func(place int, f resultFile) error {
-		h := sha256.New()
-		path := filepath.Join(dir, f.name)
-		if err := disk.WriteBeside(path, func(w io.Writer) error { return f.write(io.MultiWriter(w, h)) }); err != nil {
-			return fmt.Errorf("%q: %w", path, err)
+	if err := r.check(); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	sheets, lines := map[string]*sheet.Sheet{}, sha256.New()
+	for _, f := range layout {
+		if f.sheet != "" && sheets[f.sheet] == nil {
+			if sheets[f.sheet], err = r.Sheet(f.sheet); err != nil {
+				return "", err
+			}
 		}
-		sums[place] = h.Sum(nil)
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("write result: %w", err)
+		h, path := sha256.New(), filepath.Join(dir, f.name)
+		err := disk.WriteBeside(path, func(w io.Writer) error {
+			if w = io.MultiWriter(w, h); f.write != nil {
+				return f.write(&r, w)
+			}
+			return render.Render(sheets[f.sheet], w, f.format)
+		})
+		if err != nil {
+			return "", fmt.Errorf("%q: %w", path, err)
+		}
+		if !f.aside {
+			fmt.Fprintf(lines, "%x  %s\n", h.Sum(nil), f.name)
+		}
 	}
 	for _, f := range layout {
 		if err := disk.Replace(filepath.Join(dir, f.name)); err != nil {
-			return "", fmt.Errorf("write result: %w", err)
+			return "", err
 		}
 	}
-	if err := disk.SyncDir(dir); err != nil {
-		return "", fmt.Errorf("write result: %w", err)
-	}
-	return digestOf(sums), nil
-}
-
-// digestOf returns the digest of a result whose files, in their order, have these sums.
-func digestOf(sums [][]byte) string {
-	lines := sha256.New()
-	for i, f := range layout {
-		if !f.aside {
-			fmt.Fprintf(lines, "%x  %s\n", sums[i], f.name)
-		}
-	}
-	return hex.EncodeToString(lines.Sum(nil))
-}
-
-// eachFile calls do with each file and its place in the layout. Files of one sheet follow each other, so
-// that one sheet at a time is in memory, and not beside the rows that it was made of: r has none of the
-// table and the curve afterwards.
-func (r *Result) eachFile(do func(place int, f resultFile) error) error {
-	if err := r.check(); err != nil {
-		return err
-	}
-	for _, name := range append(Sheets(), "") {
-		var s *sheet.Sheet
-		for place, f := range layout {
-			if f.sheet != name {
-				continue
-			}
-			if s == nil && name != "" {
-				var err error
-				if s, err = r.Sheet(name); err != nil {
-					return err
-				}
-				r.forget(name)
-			}
-			write := func(w io.Writer) error { return f.show(r, s, w) }
-			if err := do(place, resultFile{f.name, write}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// forget gives up the rows of a sheet that has them now.
-func (r *Result) forget(name string) {
-	switch name {
-	case "table":
-		r.Table, r.Games = nil, nil
-	case "curve":
-		r.Curve = nil
-	}
+	return hex.EncodeToString(lines.Sum(nil)), disk.SyncDir(dir)
 }
 
 // check refuses a result with two cells that the files could not tell apart.

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,9 +125,7 @@ func (c *Cell) answers() string {
 
 // text makes a column of labels, null where they are empty.
 func text(role Role, name, doc string, value func(*Cell) string) KeyColumn {
-	k := key(role, schemas.TextColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
-	k.Text = value
-	return k
+	return key(role, schemas.TextColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
 }
 
 // whole makes a column of whole numbers, null where they are 0.
@@ -138,19 +135,12 @@ func whole(role Role, name, doc string, value func(*Cell) int64) KeyColumn {
 
 // float makes a column of numbers, null where they are 0.
 func float(role Role, name, doc string, value func(*Cell) float64) KeyColumn {
-	k := key(role, schemas.FloatColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
-	k.ColumnOf.Number = func(c *Cell) float64 {
-		if v := value(c); v != 0 {
-			return v
-		}
-		return math.NaN()
-	}
-	return k
+	return key(role, schemas.FloatColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
 }
 
-// key makes a column whose values may be 0 as well as null. Texts are labels.
+// key makes a column whose values may be 0 as well as null.
 func key(role Role, of schemas.ColumnType, name, doc string, value func(*Cell) any) KeyColumn {
-	column := schemas.Column{Name: name, Type: of, Label: of == schemas.TextColumn, Doc: doc}
+	column := schemas.Column{Name: name, Type: of, Doc: doc}
 	return KeyColumn{schemas.ColumnOf[Cell]{Column: column, Value: value}, role}
 }
 

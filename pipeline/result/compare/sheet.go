@@ -16,7 +16,7 @@ type column = schemas.ColumnOf[int]
 
 func textColumn(name string, value func(k int) any) column {
 	return column{
-		Column: schemas.Column{Name: name, Type: schemas.TextColumn, Label: true},
+		Column: schemas.Column{Name: name, Type: schemas.TextColumn},
 		Value:  func(k *int) any { return value(*k) },
 	}
 }
@@ -163,7 +163,7 @@ func (c *Comparison) sheet(columns []column, wanted func(k int) bool) (*sheet.Sh
 			rows = append(rows, k)
 		}
 	}
-	return sheet.New("comparison", columns, rows)
+	return sheet.New("comparison", columns, slices.Values(rows))
 }
 
 func orNil(s string) any {

@@ -223,17 +223,15 @@ func TestTrialColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	file, err := sheet.OpenParquet(filepath.Join(dir, "trials.parquet"))
+	file, err := sheet.ReadTable(dir, "trials")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	for i := range file.ColumnCount() {
-		_, want, err := file.ReadColumn(i)
-		if err != nil {
-			t.Fatal(err)
+	for i, c := range file.Columns {
+		name, want := c.Name, []any{}
+		for row := range file.Len() {
+			want = append(want, file.At(row, i))
 		}
-		name := file.ColumnName(i)
 		r, err := d.Query(context.Background(), "select "+name+" from trials")
 		if err != nil {
 			t.Fatal(err)

@@ -66,16 +66,12 @@ func wholeOf(a Answer, shortened bool) (*brief, error) {
 		return nil, err
 	}
 	b := &brief{sheet: s, chosen: true}
-	for i, c := range s.Columns {
-		c.Name = oneLine(c.Name)
-		b.columns, b.from = append(b.columns, c), append(b.from, i)
-	}
 	text := func(v any) string { return oneLine(sheet.Text(v)) }
 	if shortened {
 		text = short
 	}
 	for i := range s.Columns {
-		b.texts = append(b.texts, newTexts(s, i, text))
+		b.columns = append(b.columns, newColumn(s, i, text))
 	}
 	return b, nil
 }
@@ -85,5 +81,8 @@ func wholeOf(a Answer, shortened bool) (*brief, error) {
 // of these columns.
 func Summary(s *sheet.Sheet) (above, below []string, shown []int, text func(row, column int) string) {
 	b := briefOf(s, nil)
-	return b.aboveLines(), b.belowLines(), b.from, func(row, column int) string { return b.texts[column].at(row) }
+	for _, c := range b.columns {
+		shown = append(shown, c.from)
+	}
+	return b.aboveLines(), b.belowLines(), shown, func(row, column int) string { return b.columns[column].texts[row] }
 }

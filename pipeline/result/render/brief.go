@@ -2,12 +2,14 @@ package render
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -20,10 +22,8 @@ type brief struct {
 	sheet    *sheet.Sheet
 	facts    []fact // above: what is the same in all rows, and the parameters of each algorithm
 	below    []note // how sure the table is, where the theory's values come from, what was left out
-	columns  []schemas.Column
-	from     []int   // the indices of the columns in the sheet
-	texts    []texts // what stands in the columns
-	sections []brief // where one table for all rows would be too wide: tables for some of them each
+	columns  []briefColumn
+	sections []*brief // if one table for all rows would be too wide: a table for each class
 
 	width    int             // of a line in characters; 0: any
 	chosen   bool            // the columns are somebody's choice
@@ -31,6 +31,37 @@ type brief struct {
 	unproved bool            // the privacy of some row is not proved, and the column privacy says so
 	needed   map[string]bool // columns of parameters without which some rows could not be told apart
 	gone     []string        // columns that are left out
+}
+
+// briefColumn is a column of a brief.
+type briefColumn struct {
+	schemas.Column
+	from  int      // index in the sheet
+	texts []string // by row; a hyphen stands for null
+	width int      // number of characters of the widest text, or of the name
+}
+
+// newColumn returns column i of a sheet, whose values text writes.
+func newColumn(s *sheet.Sheet, i int, text func(any) string) briefColumn {
+	c := briefColumn{Column: s.Columns[i], from: i, texts: make([]string, s.Len())}
+	c.Name = oneLine(c.Name)
+	for row := range c.texts {
+		c.texts[row] = cmp.Or(text(s.At(row, i)), "-")
+	}
+	c.measure()
+	return c
+}
+
+func (c *briefColumn) measure() {
+	c.width = utf8.RuneCountInString(c.Name)
+	for _, text := range c.texts {
+		c.width = max(c.width, utf8.RuneCountInString(text))
+	}
+}
+
+// index returns the index of the column of a name, or -1.
+func (b *brief) index(name string) int {
+	return slices.IndexFunc(b.columns, func(c briefColumn) bool { return c.Name == name })
 }
 
 // fact is something that is the same in all rows, or in all rows of a class or an algorithm.
@@ -50,17 +81,15 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 	if !slices.ContainsFunc(chosen, func(i int) bool { return s.Columns[i].Name == "privacy_standing" }) {
 		s = withStanding(s)
 	}
-	b.from = b.tell(s, chosen)
+	shown := b.tell(s, chosen)
 	if b.chosen {
-		names := tellingRows(s, b.from, b.needed)
-		if b.from = chosen; len(names) > 0 && !slices.Contains(chosen, columnOf(s, "cell")) {
+		names := tellingRows(s, shown, b.needed)
+		if shown = chosen; len(names) > 0 && !slices.Contains(chosen, columnOf(s, "cell")) {
 			b.say("rows differ too in columns that are not shown: " + strings.Join(names, ", "))
 		}
 	}
-	for _, i := range b.from {
-		c := s.Columns[i]
-		c.Name = short(c.Name)
-		b.columns = append(b.columns, c)
+	for _, i := range shown {
+		b.columns = append(b.columns, newColumn(s, i, short))
 	}
 	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isBracket) {
 		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf(
@@ -82,7 +111,6 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {
 		b.say(onePopulation)
 	}
-	b.texts = textsOf(s, b.from)
 	return b
 }
 
@@ -156,15 +184,11 @@ func (b *brief) belowLines() (lines []string) {
 
 // shows reports whether the table, or some section of it, has a column.
 func (b *brief) shows(name string) bool {
-	return schemas.IndexOf(b.columns, name) >= 0 ||
-		slices.ContainsFunc(b.sections, func(part brief) bool { return part.shows(name) })
+	return b.index(name) >= 0 || slices.ContainsFunc(b.sections, func(part *brief) bool { return part.shows(name) })
 }
 
 // leaveOut removes column i.
-func (b *brief) leaveOut(i int) {
-	b.columns, b.from = slices.Delete(b.columns, i, i+1), slices.Delete(slices.Clone(b.from), i, i+1)
-	b.texts = slices.Delete(b.texts, i, i+1)
-}
+func (b *brief) leaveOut(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 
 // rarely lists columns that people rarely ask for: they are shown only where somebody chooses them.
 var rarely = []string{
@@ -178,7 +202,7 @@ func (b *brief) leaveRare() {
 	for i := len(b.columns) - 1; i >= 0; i-- {
 		c := b.columns[i]
 		follows := trial.IsParam(c.Name) && c.Type == schemas.FloatColumn && !b.needed[c.Name]
-		if c.Name == "status" && slices.Equal(distinct(b.sheet, b.from[i]), []string{estimate.StatusDecided}) {
+		if c.Name == "status" && slices.Equal(distinct(b.sheet, c.from), []string{estimate.StatusDecided}) {
 			b.facts = append(b.facts, fact{"", "status " + estimate.StatusDecided})
 			b.leaveOut(i)
 		} else if slices.Contains(rarely, c.Name) || follows {
@@ -189,73 +213,44 @@ func (b *brief) leaveRare() {
 }
 
 // neededParams returns the columns of parameters without which some rows could not be told apart by
-// their keys.
+// their keys and the other needed parameters.
 func neededParams(s *sheet.Sheet) map[string]bool {
-	var params []int
-	kept := make(classes, s.Len())
+	var keys, params [][]uint64 // columns by row, with a number for each value
+	var names []string
 	for i, c := range s.Columns {
-		switch {
-		case trial.IsParam(c.Name):
-			params = append(params, i)
-		case isKey(c.Name):
-			kept = kept.and(classesOf(s, i))
+		numbers, column := map[any]uint64{}, make([]uint64, s.Len())
+		for row := range column {
+			v := s.At(row, i)
+			if _, known := numbers[v]; !known {
+				numbers[v] = uint64(len(numbers))
+			}
+			column[row] = numbers[v]
+		}
+		if trial.IsParam(c.Name) {
+			names, params = append(names, c.Name), append(params, column)
+		} else if isKey(c.Name) {
+			keys = append(keys, column)
 		}
 	}
-	rest := make([]classes, len(params)+1) // by all parameters from a place on
-	rest[len(params)] = make(classes, s.Len())
-	for j, i := range slices.Backward(params) {
-		rest[j] = rest[j+1].and(classesOf(s, i))
+	count := func(columns [][]uint64) int {
+		different := map[string]bool{}
+		for row := range s.Len() {
+			var id []byte
+			for _, column := range columns {
+				id = binary.AppendUvarint(id, column[row])
+			}
+			different[string(id)] = true
+		}
+		return len(different)
 	}
-	needed := map[string]bool{}
-	want := kept.and(rest[0]).count()
-	for j, i := range params {
-		if kept.and(rest[j+1]).count() < want {
-			kept = kept.and(classesOf(s, i))
-			needed[s.Columns[i].Name] = true
+	needed, kept := map[string]bool{}, keys
+	want := count(slices.Concat(keys, params))
+	for i, name := range names {
+		if count(slices.Concat(kept, params[i+1:])) < want {
+			needed[name], kept = true, append(kept, params[i])
 		}
 	}
 	return needed
-}
-
-// classes tells rows apart: by row, the number of its class, in the order of their first rows.
-type classes []int32
-
-// classesOf returns the classes of rows that are equal in column i.
-func classesOf(s *sheet.Sheet, i int) classes {
-	_, place := s.Values(i)
-	out, known := make(classes, s.Len()), map[int]int32{}
-	for row := range out {
-		out[row] = numberOf(known, place(row))
-	}
-	return out
-}
-
-// and returns the classes of rows that are in one class of a and in one of b.
-func (a classes) and(b classes) classes {
-	out, known := make(classes, len(a)), map[[2]int32]int32{}
-	for row := range a {
-		out[row] = numberOf(known, [2]int32{a[row], b[row]})
-	}
-	return out
-}
-
-// numberOf returns the number of a key, which is new where it is not known.
-func numberOf[K comparable](known map[K]int32, key K) int32 {
-	n, ok := known[key]
-	if !ok {
-		n = int32(len(known))
-		known[key] = n
-	}
-	return n
-}
-
-// count returns the number of classes.
-func (a classes) count() int {
-	most := int32(-1)
-	for _, n := range a {
-		most = max(most, n)
-	}
-	return int(most + 1)
 }
 
 // tellingRows returns which of the columns tell rows apart: keys and needed parameters that differ.
@@ -313,10 +308,8 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 		return []note{{about + ": " + strings.Join(values, "; "), columns}}
 	}
 	algorithms := map[string][]string{}
-	shown, place := shortValues(s, i)
-	names, placeOfName := shortValues(s, by)
 	for row := range s.Len() {
-		if v, a := shown[place(row)], names[placeOfName(row)]; !slices.Contains(algorithms[v], a) {
+		if v, a := short(s.At(row, i)), short(s.At(row, by)); !slices.Contains(algorithms[v], a) {
 			algorithms[v] = append(algorithms[v], a)
 		}
 	}
@@ -387,62 +380,12 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 	})
 }
 
-// texts holds what stands in the rows of a column, each different value of its sheet once: a table may
-// have many rows.
-type texts struct {
-	values []string // those that no row has are empty
-	place  func(row int) int
-}
-
-// at returns what stands in a row.
-func (t texts) at(row int) string { return t.values[t.place(row)] }
-
-// textsOf returns what stands in the given columns.
-func textsOf(s *sheet.Sheet, columns []int) []texts {
-	all := make([]texts, len(columns))
-	for j, i := range columns {
-		all[j] = newTexts(s, i, short)
-	}
-	return all
-}
-
-// newTexts returns what stands in column i, where text writes a value; a hyphen stands for nothing.
-func newTexts(s *sheet.Sheet, i int, text func(any) string) texts {
-	values, place := s.Values(i)
-	t := texts{make([]string, len(values)), place}
-	for row := range s.Len() {
-		if at := place(row); t.values[at] == "" {
-			t.values[at] = cmp.Or(text(values[at]), "-")
-		}
-	}
-	return t
-}
-
 // len returns the number of rows.
 func (b *brief) len() int {
 	if len(b.sections) > 0 {
 		return 0 // all stand there
 	}
 	return b.sheet.Len()
-}
-
-// line returns what stands in a row, in the slice to where that has room.
-func (b *brief) line(row int, to []string) []string {
-	to = to[:0]
-	for _, t := range b.texts {
-		to = append(to, t.at(row))
-	}
-	return to
-}
-
-// shortValues returns the values of column i as people see them, and a function that returns the index
-// of a row's value among them.
-func shortValues(s *sheet.Sheet, i int) (values []string, place func(row int) int) {
-	all, place := s.Values(i)
-	for _, v := range all {
-		values = append(values, short(v))
-	}
-	return values, place
 }
 
 // onePopulation says what n* means where the population is a file.
@@ -481,11 +424,10 @@ func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok boo
 	if at < 0 {
 		return nil, false
 	}
-	names, nameAt := shortValues(s, at)
 	values := map[string]any{}
 	var order []string
 	for row := range s.Len() {
-		of, own := names[nameAt(row)], s.At(row, i)
+		of, own := short(s.At(row, at)), s.At(row, i)
 		v, seen := values[of]
 		if seen && v != own && (!nulls || v != nil && own != nil) || own != nil && of == "" {
 			return nil, false
@@ -506,9 +448,9 @@ func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok boo
 	return facts, true
 }
 
-func isBracket(c schemas.Column) bool { return c.Name == "n_low" || c.Name == "n_high" }
+func isBracket(c briefColumn) bool { return c.Name == "n_low" || c.Name == "n_high" }
 
-func isFound(c schemas.Column) bool {
+func isFound(c briefColumn) bool {
 	return c.Name == "find_insufficient" || c.Name == "find_sufficient"
 }
 

@@ -1,48 +1,43 @@
 package render
 
 import (
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+	"bufio"
+	"encoding/csv"
+
+	"github.com/apache/arrow/go/v17/arrow"
 )
 
 var csvFormat = Format{
-	Name:   "csv",
-	Doc:    "comma-separated values with every column and digit; nothing stands for null",
-	sheet:  csvLayout.writeSheet,
-	answer: csvLayout.writeAnswer,
+	Name:  "csv",
+	Doc:   "comma-separated values with every column and digit; nothing stands for null",
+	write: writeCSV,
 }
 
-var csvLayout = layout{
-	begin: func(to []byte, names []string) []byte {
-		for i, name := range names {
-			to = appendField(append(to, comma(name, i)...), name)
+func writeCSV(w *bufio.Writer, a Answer) error {
+	out := csv.NewWriter(w)
+	row := make([]string, a.Schema().NumFields())
+	for i, f := range a.Schema().Fields() {
+		row[i] = f.Name
+	}
+	if err := out.Write(row); err != nil {
+		return err
+	}
+	err := EachBatch(a, func(rec arrow.Record) error {
+		for i := range int(rec.NumRows()) {
+			for j, c := range rec.Columns() {
+				if row[j] = ""; c.IsValid(i) {
+					row[j] = c.ValueStr(i)
+				}
+			}
+			if err := out.Write(row); err != nil {
+				return err
+			}
 		}
-		return append(to, '\n')
-	},
-	row:    func(to []byte, _ int) []byte { return to },
-	column: comma,
-	float:  func(to []byte, v float64) []byte { return strconv.AppendFloat(to, v, 'g', -1, 64) },
-	text:   appendField,
-	endRow: "\n",
-}
-
-// comma returns what stands before the fields of a column.
-func comma(_ string, column int) string {
-	if column > 0 {
-		return ","
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return ""
-}
-
-// appendField appends a field as encoding/csv writes it.
-func appendField(to []byte, s string) []byte {
-	first, _ := utf8.DecodeRuneInString(s)
-	if !strings.ContainsAny(s, ",\"\r\n") && !unicode.IsSpace(first) && s != `\.` {
-		return append(to, s...)
-	}
-	to = append(to, '"')
-	to = append(to, strings.ReplaceAll(s, `"`, `""`)...)
-	return append(to, '"')
+	out.Flush()
+	return out.Error()
 }

@@ -73,7 +73,7 @@ func (v View) sectionsOf(s *sheet.Sheet) *brief {
 			}
 			part.fit(v.Width)
 			part.facts = slices.DeleteFunc(part.facts, func(f fact) bool { return slices.Contains(whole.facts, f) })
-			whole.sections = append(whole.sections, *part)
+			whole.sections = append(whole.sections, part)
 			for _, name := range part.gone {
 				if !slices.Contains(whole.gone, name) {
 					whole.gone = append(whole.gone, name)
@@ -89,7 +89,7 @@ func (v View) sectionsOf(s *sheet.Sheet) *brief {
 		}
 		whole.isCut = whole.isCut || part.isCut
 	}
-	whole.columns, whole.from, whole.texts, whole.width = nil, nil, nil, v.Width
+	whole.columns, whole.width = nil, v.Width
 	return whole
 }
 
@@ -147,7 +147,7 @@ func (b *brief) fit(width int) {
 		}
 		other := otherEnd(b.columns[i].Name)
 		b.leaveOut(i)
-		if j := schemas.IndexOf(b.columns, other); j >= 0 {
+		if j := b.index(other); j >= 0 {
 			b.gone = append(b.gone, other)
 			b.leaveOut(j)
 		}
@@ -171,6 +171,7 @@ func (b *brief) fit(width int) {
 		b.columns[0].Type = schemas.TextColumn
 		b.cutTexts(1)
 		b.columns[0].Name = cut(b.columns[0].Name, width)
+		b.columns[0].measure()
 	}
 }
 
@@ -185,9 +186,9 @@ func otherEnd(column string) string {
 	return ""
 }
 
-func isPrivacy(c schemas.Column) bool { return c.Name == "privacy" }
+func isPrivacy(c briefColumn) bool { return c.Name == "privacy" }
 
-func isDispensable(c schemas.Column) bool { return !slices.Contains(keptLongest, c.Name) }
+func isDispensable(c briefColumn) bool { return !slices.Contains(keptLongest, c.Name) }
 
 // least returns the column that may go first, or -1 where none may.
 func (b *brief) least() int {
@@ -219,7 +220,7 @@ func (b *brief) sayBelow(i int) {
 	of := map[string][]string{}
 	var order []string
 	for row := range b.len() {
-		said := b.texts[i].at(row)
+		said := b.columns[i].texts[row]
 		if said == "-" {
 			continue
 		}
@@ -242,24 +243,24 @@ func (b *brief) about(row int, column string) string {
 		names = []string{"algorithm"}
 	}
 	for _, name := range names {
-		if i := schemas.IndexOf(b.columns, name); i >= 0 {
-			return b.texts[i].at(row)
+		if i := b.index(name); i >= 0 {
+			return b.columns[i].texts[row]
 		}
 	}
-	return b.texts[0].at(row)
+	return b.columns[0].texts[row]
 }
 
 // cutTexts cuts the texts of the widest columns until the table fits, but none to less than the given
 // number of characters.
 func (b *brief) cutTexts(least int) {
 	for {
-		over, widths, widest := b.lineWidth()-b.width, b.widths(), -1
+		over, widest := b.lineWidth()-b.width, -1
 		for i, c := range b.columns {
 			room := max(least, utf8.RuneCountInString(c.Name))
 			if least == 1 {
 				room = least
 			}
-			wider := widths[i] > room && (widest < 0 || widths[i] > widths[widest])
+			wider := c.width > room && (widest < 0 || c.width > b.columns[widest].width)
 			if c.Type == schemas.TextColumn && (least == 1 || !isPrivacy(c)) && wider {
 				widest = i
 			}
@@ -267,15 +268,14 @@ func (b *brief) cutTexts(least int) {
 		if over <= 0 || widest < 0 {
 			return
 		}
-		least := max(least, widths[widest]-over)
-		before := b.lineWidth()
-		values := b.texts[widest].values
-		for i, text := range values {
+		c := &b.columns[widest]
+		least, before := max(least, c.width-over), c.width
+		for i, text := range c.texts {
 			if short := cut(text, least); short != text {
-				values[i], b.isCut = short, true
+				c.texts[i], b.isCut = short, true
 			}
 		}
-		if b.lineWidth() == before {
+		if c.measure(); c.width == before {
 			return
 		}
 	}
@@ -292,23 +292,11 @@ func cut(text string, most int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(most-1-head):])
 }
 
-// widths returns, for each column, the number of characters of its widest value, or of its name.
-func (b *brief) widths() []int {
-	widths := make([]int, len(b.columns))
-	for i, c := range b.columns {
-		widths[i] = utf8.RuneCountInString(c.Name)
-		for _, text := range b.texts[i].values {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
-	return widths
-}
-
 // lineWidth returns the number of characters in a line of the table.
 func (b *brief) lineWidth() int {
 	sum := 2 * (len(b.columns) - 1) // gaps
-	for _, w := range b.widths() {
-		sum += w
+	for _, c := range b.columns {
+		sum += c.width
 	}
 	return sum
 }

@@ -25,10 +25,9 @@ type Format struct {
 	Doc    string // what it writes and for whom, in a line for people
 	Binary bool   // not for terminals
 
-	brief  func(w *bufio.Writer, b *brief) error // of the formats for people
-	short  bool                                  // whether people see the numbers of answers with four digits too
-	sheet  func(w *bufio.Writer, s *sheet.Sheet) error
-	answer func(w *bufio.Writer, a Answer) error // writes an answer of any length as it comes
+	brief func(w *bufio.Writer, b *brief) error // of the formats for people
+	short bool                                  // whether people see the numbers of answers with four digits too
+	write func(w *bufio.Writer, a Answer) error // of the formats for programs: writes any number of rows
 }
 
 // ForPeople reports whether the format is for people, and so leaves out and shortens.
@@ -89,7 +88,7 @@ func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 		}
 		err = f.brief(out, v.briefOf(s, chosen))
 	} else {
-		err = f.sheet(out, s.Select(chosen))
+		err = f.write(out, &oneBatch{s.Select(chosen).Record(), false})
 	}
 	if err := errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("show %s as %s: %w", s.Name, f.Name, err)
@@ -103,6 +102,20 @@ type Answer interface {
 	Next() (arrow.Record, error) // that the caller releases; io.EOF at the end
 }
 
+// oneBatch is an answer of one batch.
+type oneBatch struct {
+	arrow.Record
+	read bool
+}
+
+func (o *oneBatch) Next() (arrow.Record, error) {
+	if o.read {
+		return nil, io.EOF
+	}
+	o.read = true
+	return o.Record, nil
+}
+
 // WriteAnswer writes an answer in the format of a name: all columns, with all their digits but in
 // tex. The formats for people refuse long answers with a TooLongError. The lines of the format table
 // have at most width characters, unless that is 0.
@@ -113,7 +126,7 @@ func WriteAnswer(w io.Writer, a Answer, format string, width int) error {
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	if f.brief == nil {
-		if err := f.answer(out, a); err != nil {
+		if err := f.write(out, a); err != nil {
 			return err
 		}
 		return out.Flush()

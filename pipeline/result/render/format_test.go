@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"github.com/shatterlab/shatter/schemas"
 
@@ -24,7 +22,7 @@ func TestFormats(t *testing.T) {
 	}, []any{"x,\"y\"\n", int64(7), 0.1, true}, []any{nil, nil, nil, nil}, []any{"", int64(-1), 1e300, false})
 	seen := map[string]bool{}
 	for _, f := range Formats() {
-		if f.Name == "" || seen[f.Name] || f.Doc == "" || f.ForPeople() != (f.sheet == nil) {
+		if f.Name == "" || seen[f.Name] || f.Doc == "" || f.ForPeople() != (f.write == nil) {
 			t.Errorf("%+v", f)
 		}
 		seen[f.Name] = true
@@ -50,12 +48,10 @@ func TestFormats(t *testing.T) {
 // answerOf returns an answer with the rows of a sheet, each in a batch of its own.
 func answerOf(t *testing.T, s *sheet.Sheet) Answer {
 	t.Helper()
-	schema := sheet.ArrowSchema(s.Name, s.Columns, nil)
+	schema := s.Record().Schema()
 	var batches []arrow.Record
 	for row := range s.Len() {
-		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-		s.Take([]int{row}).Build(b.Fields())
-		batches = append(batches, b.NewRecord())
+		batches = append(batches, s.Take([]int{row}).Record())
 	}
 	return &answer{schema, batches}
 }

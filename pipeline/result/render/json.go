@@ -5,59 +5,68 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
 )
 
 var jsonFormat = Format{
-	Name:   "json",
-	Doc:    "an array of objects, one to a line, with every column and digit; null also for numbers that are not finite",
-	sheet:  writeJSON,
-	answer: jsonLayout.writeAnswer,
+	Name:  "json",
+	Doc:   "an array of objects, one to a line, with every column and digit; null also for numbers that are not finite",
+	write: writeJSON,
 }
 
-var jsonLayout = layout{
-	begin: func(to []byte, _ []string) []byte { return append(to, '[') },
-	row: func(to []byte, row int) []byte {
-		if row > 0 {
-			to = append(to, ',')
+func writeJSON(w *bufio.Writer, a Answer) error {
+	var before []string // before each value of a row
+	for i, f := range a.Schema().Fields() {
+		comma := ", "
+		if i == 0 {
+			comma = "\n{"
 		}
-		return append(to, "\n{"...)
-	},
-	column: func(name string, column int) string {
-		key := string(appendString(nil, name)) + ": "
-		if column > 0 {
-			return ", " + key
-		}
-		return key
-	},
-	null:   "null",
-	float:  appendNumber,
-	text:   appendString,
-	endRow: "}",
-	end:    "\n]\n",
-}
-
-// writeJSON writes a sheet, with 0 for -0.
-func writeJSON(w *bufio.Writer, s *sheet.Sheet) error {
-	l := jsonLayout
-	l.float = func(to []byte, v float64) []byte {
-		if v == 0 {
-			v = 0
-		}
-		return appendNumber(to, v)
+		name, _ := json.Marshal(f.Name) // every text has a form
+		before = append(before, comma+string(name)+": ")
 	}
-	return l.writeSheet(w, s)
-}
-
-func appendNumber(to []byte, v float64) []byte {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return append(to, "null"...)
+	w.WriteByte('[')
+	comma := ""
+	err := EachBatch(a, func(rec arrow.Record) error {
+		for i := range int(rec.NumRows()) {
+			w.WriteString(comma)
+			for j, c := range rec.Columns() {
+				w.WriteString(before[j])
+				w.Write(jsonValue(c, i))
+			}
+			if _, err := w.WriteString("}"); err != nil {
+				return err
+			}
+			comma = ","
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	raw, _ := json.Marshal(v) // a finite number has a form
-	return append(to, raw...)
+	_, err = w.WriteString("\n]\n")
+	return err
 }
 
-func appendString(to []byte, s string) []byte {
-	raw, _ := json.Marshal(s) // every text has a form
-	return append(to, raw...)
+// jsonValue returns element i of a column: null also for numbers that are not finite.
+func jsonValue(a arrow.Array, i int) []byte {
+	var v any
+	switch a := a.(type) {
+	case *array.String:
+		v = a.Value(i)
+	case *array.Float64:
+		v = a.Value(i)
+		if x := a.Value(i); math.IsNaN(x) || math.IsInf(x, 0) {
+			return []byte("null")
+		}
+	default:
+		if a.IsValid(i) {
+			return []byte(a.ValueStr(i))
+		}
+	}
+	if a.IsNull(i) {
+		return []byte("null")
+	}
+	text, _ := json.Marshal(v) // texts and finite numbers have a form
+	return text
 }

@@ -36,17 +36,10 @@ func writeMarkdown(w *bufio.Writer, b *brief) error {
 		}
 	}
 	fmt.Fprint(w, "\n")
-	for _, t := range b.texts {
-		for i, text := range t.values {
-			t.values[i] = escape(text)
-		}
-	}
 	for row := range b.len() {
 		w.WriteString("|")
-		for _, t := range b.texts {
-			w.WriteString(" ")
-			w.WriteString(t.at(row))
-			w.WriteString(" |")
+		for _, c := range b.columns {
+			fmt.Fprintf(w, " %s |", escape(c.texts[row]))
 		}
 		w.WriteString("\n")
 	}

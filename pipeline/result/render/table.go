@@ -26,8 +26,7 @@ func writeTable(w *bufio.Writer, b *brief) error {
 		b.writeLines(w, above)
 		fmt.Fprintln(w)
 	}
-	for i := range b.sections {
-		part := &b.sections[i]
+	for i, part := range b.sections {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
@@ -56,17 +55,13 @@ func (b *brief) writeRows(w *bufio.Writer) {
 	if len(b.columns) == 0 {
 		return // all is said above
 	}
-	widths := b.widths()
-	header := make([]string, len(b.columns))
-	for i, c := range b.columns {
-		header[i] = c.Name
-	}
 	var line []byte
-	write := func(row []string) {
+	write := func(text func(c briefColumn) string) {
 		line = line[:0]
-		for i, v := range row {
-			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(v))
-			if b.columns[i].Type == schemas.TextColumn {
+		for _, c := range b.columns {
+			v := text(c)
+			gap := strings.Repeat(" ", c.width-utf8.RuneCountInString(v))
+			if c.Type == schemas.TextColumn {
 				line = append(append(line, v...), gap...)
 			} else {
 				line = append(append(line, gap...), v...)
@@ -75,10 +70,8 @@ func (b *brief) writeRows(w *bufio.Writer) {
 		}
 		w.Write(append(bytes.TrimRight(line, " "), '\n'))
 	}
-	write(header)
-	var texts []string
+	write(func(c briefColumn) string { return c.Name })
 	for row := range b.len() {
-		texts = b.line(row, texts)
-		write(texts)
+		write(func(c briefColumn) string { return c.texts[row] })
 	}
 }

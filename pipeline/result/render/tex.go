@@ -104,10 +104,10 @@ func (b *brief) foldIntervals(hidden map[string]bool) {
 			}
 		}
 	}
-	status := schemas.IndexOf(b.columns, "status")
+	status := b.index("status")
 	if hidden["n_high"] && status >= 0 {
-		hidden["status"] = !slices.ContainsFunc(b.texts[status].values, func(text string) bool {
-			return !slices.Contains([]string{"", "decided", "above_range"}, text)
+		hidden["status"] = !slices.ContainsFunc(b.columns[status].texts, func(text string) bool {
+			return !slices.Contains([]string{"decided", "above_range"}, text)
 		})
 	}
 }
@@ -129,7 +129,7 @@ func (b *brief) upperEnd(i int) int {
 	if k < 0 || b.chosen {
 		return -1
 	}
-	return schemas.IndexOf(b.columns, pairs[k].high)
+	return b.index(pairs[k].high)
 }
 
 // interval returns the column of intervals from columns low and high.
@@ -139,7 +139,7 @@ func (b *brief) interval(low, high int) texColumn {
 	ends := texValues(b, low, high)
 	from, to := ends[0], ends[1]
 	for row := range b.len() {
-		switch lower, upper := b.texts[low].at(row) != "-", b.texts[high].at(row) != "-"; {
+		switch lower, upper := b.columns[low].texts[row] != "-", b.columns[high].texts[row] != "-"; {
 		case !lower && !upper, !upper && p.none == "":
 			c.values = append(c.values, `\multicolumn{2}{c}{--}`)
 		case !upper:
@@ -159,7 +159,7 @@ func texValues(b *brief, columns ...int) [][]string {
 	var all []any
 	for _, i := range columns {
 		for row := range b.sheet.Len() {
-			all = append(all, b.sheet.At(row, b.from[i]))
+			all = append(all, b.sheet.At(row, b.columns[i].from))
 		}
 	}
 	first := b.columns[columns[0]]
@@ -170,8 +170,8 @@ func texValues(b *brief, columns ...int) [][]string {
 	values := make([][]string, len(columns))
 	for k, i := range columns {
 		for row := range b.len() {
-			v := b.texts[i].at(row)
-			if x, ok := b.sheet.At(row, b.from[i]).(float64); ok && aligned {
+			v := b.columns[i].texts[row]
+			if x, ok := b.sheet.At(row, b.columns[i].from).(float64); ok && aligned {
 				v = strconv.FormatFloat(x, 'f', decimals, 64)
 			}
 			values[k] = append(values[k], texValue(v, b.columns[i].Type))

@@ -1,12 +1,12 @@
 package sheet
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,77 +15,19 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A column gives back what it was made of, to the bit, whatever rows are taken of it.
-func TestColumn(t *testing.T) {
-	values := []any{nil, "", "a", "b", int64(0), int64(1), 0.0, math.Copysign(0, -1), 1.5, math.NaN(), true, false}
-	bits := func(v any) any {
-		if f, ok := v.(float64); ok {
-			return math.Float64bits(f)
-		}
-		return v
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOfN(rapid.SampledFrom(values), 0, 40).Draw(t, "values")
-		c := gather(len(want), func(row int) any { return want[row] })
-		s := &Sheet{rows: len(want), values: []column{c}}
-		for row, v := range want {
-			if got := s.At(row, 0); bits(got) != bits(v) {
-				t.Fatalf("row %d is %v, not %v", row, got, v)
-			}
-		}
-		var distinct []any
-		for _, v := range want {
-			if !slices.ContainsFunc(distinct, func(old any) bool { return bits(old) == bits(v) }) {
-				distinct = append(distinct, v)
-			}
-		}
-		if got := s.Distinct(0); fmt.Sprint(got) != fmt.Sprint(distinct) || len(c.values) != len(distinct) {
-			t.Fatalf("distinct values %v, not %v", got, distinct)
-		}
-		if len(want) == 0 {
-			return
-		}
-		rows := rapid.SliceOfN(rapid.IntRange(0, len(want)-1), 0, 40).Draw(t, "rows")
-		taken := s.Take(rows)
-		for i, row := range rows {
-			if got := taken.At(i, 0); bits(got) != bits(want[row]) {
-				t.Fatalf("row %d of those that were taken is %v, not %v", i, got, want[row])
-			}
-		}
-	})
-}
-
-// A column of any number of different values gives back what it was made of, in a byte a row where these
-// are few.
-func TestPlaces(t *testing.T) {
-	for _, tt := range []struct{ different, bytes int }{{1, 0}, {256, 1}, {257, 2}, {1 << 16, 2}, {1<<16 + 1, 4}} {
-		const rows = 1<<16 + 10
-		value := func(row int) any { return int64(row % tt.different) }
-		c := gather(rows, value)
-		for row := range rows {
-			if got := c.at(row); got != value(row) {
-				t.Fatalf("%d different values: row %d is %v, not %v", tt.different, row, got, value(row))
-			}
-		}
-		if got := len(c.places.bytes); got != rows*tt.bytes {
-			t.Errorf("%d different values: %d rows take %d bytes, not %d each", tt.different, rows, got, tt.bytes)
-		}
-	}
-}
-
 // Columns are inserted and replaced in a copy.
 func TestInsert(t *testing.T) {
 	whole := schemas.Column{Name: "n", Type: schemas.IntColumn}
 	s := Of("table", []schemas.Column{{Name: "cell", Type: schemas.TextColumn}}, []any{"a"}, []any{"b"})
 	joined := s.Insert(0, whole, func(row int) any { return int64(row) }).Insert(2, whole, func(int) any { return nil })
-	changed := joined.Replace(1, func(row int) any { return row == 1 })
+	changed := joined.Replace(1, func(row int) any { return []any{"x", nil}[row] })
 	for _, tt := range []struct {
 		of   *Sheet
 		want [][]any
 	}{
 		{s, [][]any{{"a"}, {"b"}}},
 		{joined, [][]any{{int64(0), "a", nil}, {int64(1), "b", nil}}},
-		{changed, [][]any{{int64(0), false, nil}, {int64(1), true, nil}}},
+		{changed, [][]any{{int64(0), "x", nil}, {int64(1), nil, nil}}},
 	} {
 		if diff := cmp.Diff(tt.want, slices.Collect(tt.of.Rows())); diff != "" {
 			t.Error(diff)
@@ -97,9 +39,8 @@ func TestInsert(t *testing.T) {
 // library writes the list in any order.
 func TestManyLabels(t *testing.T) {
 	encodings := func(rows int) string {
-		cell := schemas.Column{Name: "cell", Type: schemas.TextColumn, Label: true}
-		s := &Sheet{Name: "table", rows: rows, Columns: []schemas.Column{cell}}
-		s.values = []column{gather(rows, func(row int) any { return fmt.Sprintf("%010x", row) })}
+		cell := schemas.Column{Name: "cell", Type: schemas.TextColumn}
+		s := Of("table", nil, make([][]any, rows)...).Insert(0, cell, func(row int) any { return fmt.Sprintf("%010x", row) })
 		path := filepath.Join(t.TempDir(), "table.parquet")
 		f, err := os.Create(path)
 		if err != nil {
@@ -125,46 +66,45 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// A column that is read as texts or as numbers is the one that is read as values, and rows whose value was
-// seen take no memory of their own.
-func TestReadTyped(t *testing.T) {
-	texts := []string{"a", "", "a", "b", "\xff", "b", "\xff", "\uFFFD", "", "a"}
-	numbers := []float64{1, math.NaN(), 0, math.Copysign(0, -1), 1, 2.5, math.Inf(1), 2.5, math.NaN(), 0}
-	text := schemas.ColumnOf[int]{
-		Column: schemas.Column{Name: "text", Type: schemas.TextColumn},
-		Value:  func(row *int) any { return schemas.Nonzero(texts[*row]) },
-	}
-	number := schemas.ColumnOf[int]{
-		Column: schemas.Column{Name: "number", Type: schemas.FloatColumn},
-		Value:  func(row *int) any { return schemas.Clean(numbers[*row]) },
-	}
-	rows := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-	want, err := New("x", []schemas.ColumnOf[int]{text, number}, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text.Text = func(row *int) string { return texts[*row] }
-	number.Number = func(row *int) float64 { return numbers[*row] }
-	got, err := New("x", []schemas.ColumnOf[int]{text, number}, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if textOf(got) != textOf(want) {
-		t.Errorf("%s, want %s", textOf(got), textOf(want))
-	}
-	for i := range got.values {
-		if !slices.Equal(got.values[i].values, want.values[i].values) {
-			t.Errorf("values %v, want %v", got.values[i].values, want.values[i].values)
+// A sheet has the values that it was made of, whatever rows are taken, also after it was written and read.
+func TestValues(t *testing.T) {
+	columns := []schemas.Column{{Name: "text", Type: schemas.TextColumn}, {Name: "int", Type: schemas.IntColumn},
+		{Name: "float", Type: schemas.FloatColumn}, {Name: "bool", Type: schemas.BoolColumn}}
+	values := []*rapid.Generator[any]{
+		rapid.SampledFrom([]any{nil, "", "a", "b"}), rapid.SampledFrom([]any{nil, int64(0), int64(-1), int64(1 << 62)}),
+		rapid.SampledFrom([]any{nil, 0.0, 1.5, math.Inf(1)}), rapid.SampledFrom([]any{nil, true, false})}
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		var want [][]any
+		for range rapid.IntRange(0, 30).Draw(t, "rows") {
+			var row []any
+			for i, v := range values {
+				row = append(row, v.Draw(t, columns[i].Name))
+			}
+			want = append(want, row)
 		}
-	}
-	var seenTexts, seenNumbers gatherer
-	seenTexts.addText("a text that was seen")
-	seenNumbers.addNumber(1e9)
-	allocs := testing.AllocsPerRun(100, func() {
-		seenTexts.addText(strings.ToLower("a text that was seen"))
-		seenNumbers.addNumber(1e9)
+		s := Of("table", columns, want...)
+		var file bytes.Buffer
+		if err := s.WriteParquet(&file); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "table.parquet"), file.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		read, err := ReadTable(dir, "table")
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := rapid.SliceOfN(rapid.IntRange(0, max(0, len(want)-1)), 0, 2*len(want)).Draw(t, "taken")
+		for _, s := range []*Sheet{s, read} {
+			if diff := cmp.Diff(want, slices.Collect(s.Rows())); diff != "" || len(want) != s.Len() {
+				t.Fatal(diff)
+			}
+			for i, row := range slices.Collect(s.Take(taken).Rows()) {
+				if diff := cmp.Diff(want[taken[i]], row); diff != "" {
+					t.Fatal(diff)
+				}
+			}
+		}
 	})
-	if allocs > 0 {
-		t.Errorf("%v allocations for values that were seen", allocs)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,110 +139,92 @@ func (s *Sheet) read(r *Reader) error {
 		}
 		s.Confidence = v
 	}
+	s.rows = r.Rows
 	for i := range r.File.MetaData().Schema.NumColumns() {
-		if err := s.readColumn(r, i); err != nil {
+		c, err := r.arrow.GetColumn(context.Background(), i)
+		if err != nil {
 			return fmt.Errorf("column %d: %w", i, err)
 		}
+		values, err := next(c, int64(r.Rows))
+		if err != nil {
+			return fmt.Errorf("column %d: %w", i, err)
+		}
+		t := ColumnType(c.Field().Type)
+		if t == schemas.TextColumn { // of any other type, or with texts that are no UTF-8
+			array := values
+			values = gather(t, array.Len(), func(row int) any { return ValueAt(array, row) })
+		}
+		name := strings.ToValidUTF8(c.Field().Name, "\uFFFD")
+		s.Columns, s.values = append(s.Columns, schemas.Column{Name: name, Type: t}), append(s.values, values)
 	}
 	return nil
 }
 
-// readColumn reads column i: see RecoverDamage.
-func (s *Sheet) readColumn(r *Reader, i int) error {
-	c, values, err := columnValues(r.arrow, i, r.Rows)
+// next reads the given number of further values of a column.
+func next(c *pqarrow.ColumnReader, rows int64) (arrow.Array, error) {
+	data, err := c.NextBatch(rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.Label = r.label(i)
-	s.rows = len(values) // as many as there are, whatever the file says
-	kept := gather(len(values), func(row int) any { return values[row] }).each(own)
-	s.Columns, s.values = append(s.Columns, c), append(s.values, kept)
-	return nil
+	if int64(data.Len()) != rows {
+		return nil, fmt.Errorf("%d values for %d rows", data.Len(), rows)
+	}
+	if rows == 0 {
+		return array.NewBuilder(memory.DefaultAllocator, c.Field().Type).NewArray(), nil
+	}
+	return array.Concatenate(data.Chunks(), memory.DefaultAllocator)
 }
 
-// own returns a value that shares no memory with a whole column.
-func own(v any) any {
-	if text, ok := v.(string); ok {
-		return strings.Clone(text)
-	}
-	return v
-}
-
-// columnValues reads column i of a file that says it has the given number of rows.
-func columnValues(r *pqarrow.FileReader, i, rows int) (schemas.Column, []any, error) {
-	c, err := r.GetColumn(context.Background(), i)
-	if err != nil {
-		return schemas.Column{}, nil, err
-	}
-	defer c.Release()
-	data, err := c.NextBatch(int64(rows))
-	if err != nil {
-		return schemas.Column{}, nil, err
-	}
-	defer data.Release()
-	if data.Len() != rows {
-		return schemas.Column{}, nil, fmt.Errorf("%d values for %d rows", data.Len(), rows)
-	}
-	values := make([]any, 0, rows)
-	for _, chunk := range data.Chunks() {
-		for j := range chunk.Len() {
-			values = append(values, ValueAt(chunk, j))
+// Batches calls use with the arrays of the given columns, one row group at a time.
+func (r *Reader) Batches(indices []int, use func([]arrow.Array) error) error {
+	columns, batch := make([]*pqarrow.ColumnReader, len(indices)), make([]arrow.Array, len(indices))
+	for k, i := range indices {
+		var err error
+		if columns[k], err = r.arrow.GetColumn(context.Background(), i); err != nil {
+			return fmt.Errorf("column %q: %w", r.ColumnNames()[i], err)
 		}
 	}
-	name := strings.ToValidUTF8(c.Field().Name, "\uFFFD")
-	return schemas.Column{Name: name, Type: ColumnType(c.Field().Type)}, values, nil
-}
-
-// label reports whether column i was written as a label.
-func (r *Reader) label(i int) bool {
-	if r.File.NumRowGroups() == 0 {
-		return false
+	for group := range r.File.NumRowGroups() {
+		rows := r.File.MetaData().RowGroup(group).NumRows()
+		if rows == 0 {
+			continue
+		}
+		for k, c := range columns {
+			var err error
+			if batch[k], err = next(c, rows); err != nil {
+				return fmt.Errorf("column %q: %w", c.Field().Name, err)
+			}
+		}
+		if err := use(batch); err != nil {
+			return err
+		}
 	}
-	c, err := r.File.MetaData().RowGroup(0).ColumnChunk(i)
-	return err == nil && c.HasDictionaryPage()
+	return nil
 }
 
-// ColumnType returns the type of the column that holds an Arrow type: text for the types that have
-// none of their own.
-func ColumnType(t arrow.DataType) schemas.ColumnType {
-	switch t.ID() {
-	case arrow.INT64:
-		return schemas.IntColumn
-	case arrow.FLOAT64:
-		return schemas.FloatColumn
-	case arrow.BOOL:
-		return schemas.BoolColumn
+// ColumnNames returns the names of the columns.
+func (r *Reader) ColumnNames() (names []string) {
+	for i := range r.File.MetaData().Schema.NumColumns() {
+		names = append(names, r.File.MetaData().Schema.Column(i).Path())
 	}
-	return schemas.TextColumn
+	return names
 }
 
-// ValueAt returns value i of an array as sheets hold it.
-func ValueAt(a arrow.Array, i int) any {
-	if a.IsNull(i) {
-		return nil
+// FindColumn returns the index of the column of a name and type.
+func (r *Reader) FindColumn(name string, want arrow.DataType) (int, error) {
+	i := slices.Index(r.ColumnNames(), name)
+	if i < 0 {
+		return 0, fmt.Errorf("it has no column %q", name)
 	}
-	switch a := a.(type) {
-	case *array.Int64:
-		return a.Value(i)
-	case *array.Float64:
-		return a.Value(i)
-	case *array.Boolean:
-		return a.Value(i)
+	c, err := r.arrow.GetColumn(context.Background(), i)
+	if err != nil {
+		return 0, fmt.Errorf("column %q: %w", name, err)
 	}
-	return strings.ToValidUTF8(a.ValueStr(i), "\uFFFD")
+	if got := c.Field().Type; got.ID() != want.ID() {
+		return 0, fmt.Errorf("column %q holds %s, not %s", name, got, want)
+	}
+	return i, nil
 }
-
-// ReadColumn reads column i.
-func (r *Reader) ReadColumn(i int) (c schemas.Column, values []any, err error) {
-	defer RecoverDamage(&err)
-	return columnValues(r.arrow, i, r.Rows)
-}
-
-// ColumnCount returns the number of columns.
-func (r *Reader) ColumnCount() int { return r.File.MetaData().Schema.NumColumns() }
-
-// ColumnName returns the name of column i.
-func (r *Reader) ColumnName(i int) string { return r.File.MetaData().Schema.Column(i).Name() }
 
 // checkVersion reports an error where the file is no result, or one of another version.
 func checkVersion(f *file.Reader) error {
@@ -253,22 +236,4 @@ func checkVersion(f *file.Reader) error {
 		return &schemas.VersionError{What: "it", Found: *version, Want: schemas.ResultVersion}
 	}
 	return nil
-}
-
-// OpenColumn finds a column by its name and type.
-func (r *Reader) OpenColumn(name string, want arrow.DataType) (*pqarrow.ColumnReader, error) {
-	for i := range r.File.MetaData().Schema.NumColumns() {
-		if r.File.MetaData().Schema.Column(i).Path() != name {
-			continue
-		}
-		c, err := r.arrow.GetColumn(context.Background(), i)
-		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", name, err)
-		}
-		if got := c.Field().Type; got.ID() != want.ID() {
-			return nil, fmt.Errorf("column %q holds %s, not %s", name, got, want)
-		}
-		return c, nil
-	}
-	return nil, fmt.Errorf("it has no column %q", name)
 }

@@ -5,158 +5,226 @@
 package sheet
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Sheet is a table with its columns, as it is written, read and shown. A value is nil, a string, an
-// int64, a float64 or a bool, as the type of its column says. Of each column every different value is
-// kept once: grids repeat most of theirs in many rows.
+// A Sheet is an immutable table with an Arrow array for each column. A value is nil, a string, an int64,
+// a float64 or a bool, as the type of its column says.
 type Sheet struct {
 	Name    string // table, curve, bounds, fits or timing
 	Columns []schemas.Column
 	rows    int
-	values  []column // as many as there are Columns
+	values  []arrow.Array // one for each column, of the type that ArrowType returns
 
-	Confidence float64 // that no bracket of the table is wrong; 0: none is stated
-	Title      string  // of the sweep and its result: a comment in tex
+	Confidence float64 // confidence that no bracket of the table is wrong; 0: none is stated
+	Title      string  // description of the sweep and its result: a comment in tex
 
-	Notes []string // what formats for people say below the table; no part of the result
+	Notes []string // lines that formats for people print below the table; no part of the result
 }
 
-// New makes a sheet of rows, whose values it reads by way of the columns.
-func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sheet, error) {
-	return Stream(name, columns, slices.Values(rows))
-}
-
-// Stream makes a sheet as New does, of rows of which one at a time is in memory.
-func Stream[Row any](name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) (*Sheet, error) {
-	var whole *Sheet
-	var err error
-	for whole, err = range parts(name, columns, rows, math.MaxInt) {
+// New makes a sheet of rows, whose values it reads with the columns.
+func New[Row any](name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) (s *Sheet, err error) {
+	for s, err = range batches(name, columns, rows, math.MaxInt) {
 	}
-	return whole, err
+	return s, err
 }
 
-// WriteStream writes the file of a result that the sheet of Stream is written to, of rows of which one row
-// group at a time is in memory.
-func WriteStream[Row any](w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) error {
-	sw, err := newSheetWriter(w, name, schemas.Plain(columns))
-	if err != nil {
-		return err
-	}
-	for s, e := range parts(name, columns, rows, RowGroup) {
-		if err = e; err == nil {
-			err = sw.write(s)
-		}
-		if err != nil {
-			break
-		}
-	}
-	return cmp.Or(err, sw.close())
-}
-
-// parts makes sheets of as many rows each as most, but for the last one. There is at least one, and none
+// batches makes sheets of size rows each, except for the last one. There is at least one sheet, and none
 // after an error.
-func parts[Row any](
-	name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row], most int,
+func batches[Row any](
+	name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row], size int,
 ) iter.Seq2[*Sheet, error] {
 	return func(yield func(*Sheet, error) bool) {
-		before, full, gathered := 0, 0, make([]gatherer, len(columns))
-		part := func() *Sheet {
-			s := &Sheet{Name: name, Columns: schemas.Plain(columns), rows: full}
-			for _, g := range gathered {
-				s.values = append(s.values, g.column)
-			}
+		plain := schemas.Plain(columns)
+		b := array.NewRecordBuilder(memory.DefaultAllocator, ArrowSchema(name, plain))
+		total, count := 0, 0
+		batch := func() *Sheet {
+			s := &Sheet{Name: name, Columns: plain, rows: count, values: b.NewRecord().Columns()}
+			count = 0
 			return s
 		}
-		var row Row // one for all, as those that read the values of columns are given its address
+		var row Row // one variable for all rows, because the columns receive its address
 		for row = range rows {
-			if full == most {
-				if !yield(part(), nil) {
-					return
-				}
-				before, full, gathered = before+full, 0, make([]gatherer, len(columns))
+			if count == size && !yield(batch(), nil) {
+				return
 			}
 			for j, c := range columns {
-				if err := read(&gathered[j], c, &row); err != nil {
-					yield(nil, fmt.Errorf("write %s, row %d, column %q: %w", name, before+full, c.Name, err))
+				if err := appendValue(b.Field(j), c.Value(&row)); err != nil {
+					yield(nil, fmt.Errorf("write %s, row %d, column %q: %w", name, total, c.Name, err))
 					return
 				}
 			}
-			full++
+			total, count = total+1, count+1
 		}
-		yield(part(), nil)
+		yield(batch(), nil)
 	}
 }
 
-// read adds the value of a row to a column.
-func read[Row any](g *gatherer, c schemas.ColumnOf[Row], row *Row) error {
-	switch {
-	case c.Text != nil:
-		g.addText(c.Text(row))
-		return nil
-	case c.Number != nil:
-		g.addNumber(c.Number(row))
-		return nil
-	}
-	v, err := convert(c.Value(row), c.Type)
-	if err == nil {
-		g.add(v)
-	}
-	return err
-}
-
-// Of makes a sheet of rows, each of which has a value for each column.
+// Of makes a sheet of rows, each of which has a value for each column. It panics if a value does not fit
+// its column.
 func Of(name string, columns []schemas.Column, rows ...[]any) *Sheet {
 	s := &Sheet{Name: name, Columns: columns, rows: len(rows)}
-	for j := range columns {
-		s.values = append(s.values, gather(len(rows), func(i int) any { return rows[i][j] }))
+	for j, c := range columns {
+		s.values = append(s.values, gather(c.Type, len(rows), func(i int) any { return rows[i][j] }))
 	}
 	return s
 }
 
-// convert returns v as a value of a column whose type other rows may have made wider.
-func convert(v any, to schemas.ColumnType) (any, error) {
-	switch x := v.(type) {
-	case nil:
-		return nil, nil
-	case string:
-		if to == schemas.TextColumn {
-			if utf8.ValidString(x) {
-				return v, nil
+// gather makes the array of a column. It panics if a value does not fit the type.
+func gather(t schemas.ColumnType, rows int, value func(row int) any) arrow.Array {
+	b := array.NewBuilder(memory.DefaultAllocator, ArrowType(t))
+	b.Reserve(rows)
+	for row := range rows {
+		if err := appendValue(b, value(row)); err != nil {
+			panic(err)
+		}
+	}
+	return b.NewArray()
+}
+
+// appendValue appends a value to the builder of a column, whose type other rows may have widened.
+func appendValue(to array.Builder, v any) error {
+	if v == nil {
+		to.AppendNull()
+		return nil
+	}
+	switch b := to.(type) {
+	case *array.StringBuilder:
+		b.Append(strings.ToValidUTF8(Text(v), "\uFFFD"))
+		return nil
+	case *array.Int64Builder:
+		if x, ok := v.(int64); ok {
+			b.Append(x)
+			return nil
+		}
+	case *array.Float64Builder:
+		switch x := v.(type) {
+		case float64:
+			b.Append(x)
+			return nil
+		case int64:
+			b.Append(float64(x))
+			return nil
+		}
+	case *array.BooleanBuilder:
+		if x, ok := v.(bool); ok {
+			b.Append(x)
+			return nil
+		}
+	}
+	return fmt.Errorf("%T %v in a column of %s", v, v, to.Type())
+}
+
+// ValueAt returns element i of an array as a value of a sheet.
+func ValueAt(a arrow.Array, i int) any {
+	if a.IsNull(i) {
+		return nil
+	}
+	switch a := a.(type) {
+	case *array.Int64:
+		return a.Value(i)
+	case *array.Float64:
+		return a.Value(i)
+	case *array.Boolean:
+		return a.Value(i)
+	}
+	return strings.ToValidUTF8(a.ValueStr(i), "\uFFFD")
+}
+
+// Len returns the number of rows.
+func (s *Sheet) Len() int { return s.rows }
+
+// At returns the value of a row in a column.
+func (s *Sheet) At(row, column int) any { return ValueAt(s.values[column], row) }
+
+// Row returns the values of a row.
+func (s *Sheet) Row(row int) []any {
+	values := make([]any, len(s.values))
+	for i := range values {
+		values[i] = s.At(row, i)
+	}
+	return values
+}
+
+// Rows returns the values of all rows.
+func (s *Sheet) Rows() iter.Seq[[]any] {
+	return func(yield func([]any) bool) {
+		for row := range s.rows {
+			if !yield(s.Row(row)) {
+				return
 			}
-			return strings.ToValidUTF8(x, "\uFFFD"), nil
-		}
-	case int64:
-		switch to {
-		case schemas.IntColumn:
-			return v, nil
-		case schemas.FloatColumn:
-			return float64(x), nil
-		}
-	case float64:
-		if to == schemas.FloatColumn {
-			return v, nil
-		}
-	case bool:
-		if to == schemas.BoolColumn {
-			return v, nil
 		}
 	}
-	if to == schemas.TextColumn {
-		return Text(v), nil
+}
+
+// Record returns the sheet as an Arrow record with the metadata of its file.
+func (s *Sheet) Record() arrow.Record {
+	var further []string
+	if s.Confidence != 0 {
+		further = []string{ConfidenceKey, Text(s.Confidence)}
 	}
-	return nil, fmt.Errorf("%T %v in a column of %s", v, v, to)
+	return array.NewRecord(ArrowSchema(s.Name, s.Columns, further...), s.values, int64(s.rows))
+}
+
+// Take returns the sheet with the given rows, in their order.
+func (s *Sheet) Take(rows []int) *Sheet {
+	kept := *s
+	kept.rows, kept.values = len(rows), make([]arrow.Array, len(s.values))
+	for i, c := range s.Columns {
+		kept.values[i] = gather(c.Type, len(rows), func(row int) any { return s.At(rows[row], i) })
+	}
+	return &kept
+}
+
+// Filter returns the sheet with the rows for which keep returns true.
+func (s *Sheet) Filter(keep func(row int) bool) *Sheet {
+	var rows []int
+	for row := range s.rows {
+		if keep(row) {
+			rows = append(rows, row)
+		}
+	}
+	return s.Take(rows)
+}
+
+// Replace returns the sheet with other values in a column.
+func (s *Sheet) Replace(column int, value func(row int) any) *Sheet {
+	changed := *s
+	changed.values = slices.Clone(s.values)
+	changed.values[column] = gather(s.Columns[column].Type, s.rows, value)
+	return &changed
+}
+
+// Insert returns the sheet with a further column before the one of an index, or at the end if the index
+// is the number of columns.
+func (s *Sheet) Insert(before int, c schemas.Column, value func(row int) any) *Sheet {
+	joined := *s
+	joined.Columns = slices.Insert(slices.Clone(s.Columns), before, c)
+	joined.values = slices.Insert(slices.Clone(s.values), before, gather(c.Type, s.rows, value))
+	return &joined
+}
+
+// Distinct returns the values of a column, each once, in the order of the rows.
+func (s *Sheet) Distinct(column int) (distinct []any) {
+	seen := map[any]bool{}
+	for row := range s.rows {
+		if v := s.At(row, column); !seen[v] {
+			seen[v] = true
+			distinct = append(distinct, v)
+		}
+	}
+	return distinct
 }
 
 // JoinTypes returns the type of a column that holds values of both types: integers and floats make
@@ -189,7 +257,7 @@ func Text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Finite returns v, or NaN where it is infinite.
+// Finite returns v, or NaN if it is infinite.
 func Finite(v float64) float64 {
 	if math.IsInf(v, 0) {
 		return math.NaN()

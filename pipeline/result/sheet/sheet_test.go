@@ -9,27 +9,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Rows whose values were seen before leave no garbage, however large they are.
-func TestRowsLeaveNoGarbage(t *testing.T) {
-	type row struct{ numbers [32]int64 }
-	columns := []schemas.ColumnOf[row]{
-		{Column: schemas.Column{Name: "n", Type: schemas.IntColumn}, Value: func(r *row) any { return r.numbers[0] }},
-	}
-	rows := make([]row, 1000)
-	if got := testing.AllocsPerRun(10, func() {
-		if _, err := New("table", columns, rows); err != nil {
-			t.Fatal(err)
-		}
-	}); got > 100 {
-		t.Errorf("%v allocations for %d rows", got, len(rows))
-	}
-}
-
 // A file that is written row group by row group is the file of the whole sheet.
 func TestWriteStream(t *testing.T) {
 	columns := []schemas.ColumnOf[int]{
 		{Column: schemas.Column{Name: "row", Type: schemas.IntColumn}, Value: func(i *int) any { return int64(*i) }},
-		{Column: schemas.Column{Name: "text", Type: schemas.TextColumn, Label: true}, Value: func(i *int) any {
+		{Column: schemas.Column{Name: "text", Type: schemas.TextColumn}, Value: func(i *int) any {
 			return []any{nil, "a", "b"}[*i%3]
 		}},
 	}
@@ -38,7 +22,7 @@ func TestWriteStream(t *testing.T) {
 			for i := 0; i < rows && yield(i); i++ {
 			}
 		}
-		s, err := Stream("bounds", columns, all)
+		s, err := New("bounds", columns, all)
 		if err != nil {
 			t.Fatal(err)
 		}

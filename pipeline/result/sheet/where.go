@@ -54,11 +54,10 @@ func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 				return nil, fmt.Errorf("%s=%s: no row has this value; there %s", c.Column, value, s.valuesOf(i))
 			}
 		}
-		met := make([]bool, len(s.values[i].values))
-		for place, v := range s.values[i].values {
-			met[place] = slices.ContainsFunc(c.Values, func(value string) bool { return means(value, v) })
-		}
-		rows = slices.DeleteFunc(rows, func(row int) bool { return !met[s.values[i].places.at(row)] })
+		rows = slices.DeleteFunc(rows, func(row int) bool {
+			v := s.At(row, i)
+			return !slices.ContainsFunc(c.Values, func(value string) bool { return means(value, v) })
+		})
 	}
 	if len(rows) == 0 && s.rows > 0 {
 		return nil, fmt.Errorf("no row meets all %d conditions: each is met by some, but not together", len(conditions))
