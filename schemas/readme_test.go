@@ -16,6 +16,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/reference"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -168,16 +169,16 @@ func keyTables(t *testing.T) string {
 
 // valueOf says in a few words what may stand behind a key.
 func valueOf(f reflect.StructField) string {
-	field := reference.FieldOf(f)
-	words := field.Words
-	if field.Axis {
+	k := sweep.KeyOf(f)
+	words := reference.WordsOf(k)
+	if k.Axis() {
 		words += "; axis"
 	}
-	if field.Required {
+	if k.Required {
 		words += "; required"
 	}
-	if field.Default != "" {
-		words += "; default " + code(field.Default)
+	if k.Default != "" {
+		words += "; default " + code(k.Default)
 	}
 	return words
 }

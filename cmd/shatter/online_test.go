@@ -206,7 +206,7 @@ adversary: {kind: planted}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no rounds", "rounds: [10]\n", "", `"rounds" is needed: in task online it takes the place of n`},
 		{"rounds of 0", "[10]", "[0]", "rounds[0]: 0 is outside [1, "},
-		{"n", "rounds: [10]", "rounds: [10]\nn: [5]", "n: rounds takes the place of n in task online"},
+		{"n", "rounds: [10]", "rounds: [10]\nn: [5]", "n: not allowed in task online"},
 		{"goal", "rounds: [10]", "rounds: [10]\ngoal: {alpha: 0.1, beta: 0.1}", "goal: in task online it says what a success is for a search: add \"find: rounds\""},
 		{"adversary of queries", "planted", "boundary", "boundary"},
 		{"rate", "planted", "planted, rate: 0.7", "rate"},

@@ -15,57 +15,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Field is what the type and the tags of a field of schemas.Sweep say of its key.
-type Field struct {
-	Words    string // the values that it takes, with names as code
-	Axis     bool
-	Range    bool // a range may take the place of a list
-	Required bool
-	Default  string
-	Registry string // that knows the names; empty: none
-	Choices  []string
-}
-
-// FieldOf reads the type and the tags of a field.
-func FieldOf(f reflect.StructField) Field {
-	field := Field{Range: sweep.TakesRange(f.Type)}
-	of := f.Type
-	if of.Kind() == reflect.Slice && of.Implements(reflect.TypeFor[interface{ IsAxis() }]()) {
-		of, field.Axis = of.Elem(), true
+// WordsOf describes the values that a key takes, with names as code.
+func WordsOf(k sweep.Key) string {
+	of := k.Type
+	if k.Axis() {
+		of = of.Elem()
 	}
-	field.Words = kindOf(of)
-	var limits []string
-	for _, rule := range strings.Split(f.Tag.Get("jsonschema"), ",") {
-		name, value, _ := strings.Cut(rule, "=")
-		switch name {
-		case "required":
-			field.Required = true
-		case "default":
-			field.Default = value
-		case "enum":
-			field.Choices = append(field.Choices, value)
-		case "registry":
-			field.Registry = value
-			for _, w := range sweep.Vocabulary(value) {
-				field.Choices = append(field.Choices, w.Name)
-			}
-		case "minimum":
-			limits = append(limits, "at least "+value)
-		case "exclusiveMinimum":
-			limits = append(limits, "above "+value)
-		case "maximum":
-			limits = append(limits, "at most "+value)
-		case "exclusiveMaximum":
-			limits = append(limits, "below "+value)
-		}
+	words := kindOf(of)
+	if n := len(k.Choices); n > 0 && n < 5 {
+		words = "`" + strings.Join(k.Choices, "`, `") + "`"
 	}
-	if n := len(field.Choices); n > 0 && n < 5 {
-		field.Words = "`" + strings.Join(field.Choices, "`, `") + "`"
-	}
-	if len(limits) > 0 {
-		field.Words += " " + strings.Join(limits, ", ")
-	}
-	return field
+	return strings.TrimSpace(words + " " + k.Limits())
 }
 
 // kindOf says what values of a type are.
@@ -96,9 +56,9 @@ func kindOf(of reflect.Type) string {
 	case reflect.Map:
 		return "mapping"
 	case reflect.Struct:
-		for i := range of.NumField() {
-			if _, option, _ := strings.Cut(of.Field(i).Tag.Get("yaml"), ","); option == "short" {
-				return kindOf(of.Field(i).Type) + " or mapping"
+		for _, k := range sweep.KeysOf(of) {
+			if k.Short {
+				return kindOf(k.Type) + " or mapping"
 			}
 		}
 		return "mapping"
@@ -122,79 +82,66 @@ func plural(kind string) string {
 
 // keys returns the keys of the sweep file in the order of its types.
 func keys() []Entry {
-	w := walker{docs: documented()}
-	w.walk(reflect.TypeFor[schemas.Sweep](), "Sweep", "", "")
-	w.walk(reflect.TypeFor[schemas.AxisRange](), "AxisRange", "range", "n")
-	return w.all
+	docs := documented()
+	return append(keysOf(docs, reflect.TypeFor[schemas.Sweep](), "", ""),
+		keysOf(docs, reflect.TypeFor[schemas.AxisRange](), "range", "n")...)
 }
 
-// walker collects the keys of a type and of those below it.
-type walker struct {
-	docs map[string]map[string]string // by type and key
-	all  []Entry
-}
-
-// walk adds the keys of a struct, which is documented as the type of that name and stands at path,
-// in the examples at place.
-func (w *walker) walk(t reflect.Type, name, path, place string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if option == "inline" {
-			w.walk(f.Type, f.Type.Name(), path, place)
+// keysOf returns the keys of a struct and of those below it, which stands at path, in the examples at
+// place.
+func keysOf(docs map[string]map[string]string, t reflect.Type, path, place string) (all []Entry) {
+	for _, k := range sweep.KeysOf(t) {
+		if k.Name == "" {
 			continue
 		}
-		if key == "" {
-			continue
-		}
-		inner := sweep.JoinPath(place, key)
-		e := entryOf(FieldOf(f), sweep.JoinPath(path, key))
-		e.Doc, e.Example = w.docs[name][key], exampleOf(inner)
-		at := len(w.all)
-		w.all = append(w.all, e)
-		below := f.Type
+		where := sweep.JoinPath(place, k.Name)
+		e := entryOf(k, sweep.JoinPath(path, k.Name))
+		e.Doc, e.Example = docs[t.Name()][k.Name], exampleOf(where)
+		var inner []Entry
+		below := k.Type
 		for below.Kind() == reflect.Pointer || below.Kind() == reflect.Slice {
 			below = below.Elem()
 		}
-		if below.Kind() != reflect.Struct || below == reflect.TypeFor[schemas.Grid]() || w.docs[below.Name()] == nil {
-			continue
+		if below.Kind() == reflect.Struct && below != reflect.TypeFor[schemas.Grid]() && docs[below.Name()] != nil {
+			inner = keysOf(docs, below, e.Name, where)
 		}
-		w.walk(below, below.Name(), e.Name, inner)
-		for _, one := range w.all[at+1:] {
+		for _, one := range inner {
 			if rest := one.Name[len(e.Name)+1:]; !strings.Contains(rest, ".") {
-				w.all[at].Values = append(w.all[at].Values, Value{rest, one.Doc})
+				e.Values = append(e.Values, Value{rest, one.Doc})
 			}
 		}
+		all = append(append(all, e), inner...)
 	}
+	return all
 }
 
-// entryOf returns what the field of a key says, without its documentation.
-func entryOf(f Field, path string) Entry {
+// entryOf returns the entry of a key without its documentation.
+func entryOf(k sweep.Key, path string) Entry {
 	e := Entry{Kind: "key", Name: path}
-	value := strings.ReplaceAll(f.Words, "`", "")
+	value, takesRange := strings.ReplaceAll(WordsOf(k), "`", ""), sweep.TakesRange(k.Type)
 	switch {
-	case f.Axis && f.Range:
+	case k.Axis() && takesRange:
 		value += "; a list or a range of them is an axis"
-	case f.Axis:
+	case k.Axis():
 		value += "; a list of them is an axis"
-	case f.Range:
+	case takesRange:
 		value += ", or a range"
 	}
 	e.add("value", value)
-	if f.Required {
+	if k.Required {
 		e.add("required", "yes")
 	}
-	e.add("default", f.Default)
+	e.add("default", k.Default)
 	e.add("taken by", strings.Join(takers(path), ", "))
 	switch {
-	case f.Registry != "":
-		for _, word := range sweep.Vocabulary(f.Registry) {
+	case k.Registry != "":
+		for _, word := range sweep.Vocabulary(k.Registry) {
 			e.Values = append(e.Values, Value(word))
 		}
 	case path == "problem.target":
 		e.words = []string{concept.RandomTarget, concept.UniformTarget, concept.MiddleTarget, concept.EachTarget}
 	default:
-		e.words = f.Choices
+		e.words = k.Choices
 	}
 	return e
 }

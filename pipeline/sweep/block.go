@@ -227,57 +227,41 @@ func (b *Block) Sequential() bool {
 	return b.Goal != nil && b.Goal.Evaluation == schemas.EvaluationSequential
 }
 
-// checkForeign reports keys of other tasks and classes.
+// checkForeign reports keys and values of other tasks and classes.
 func (b *Block) checkForeign(r *Reporter) {
-	refuse := func(given bool, key, message string) {
-		if given {
-			r.At(b.Path(key), "%s", message)
+	task := b.File.Task()
+	learn, predict, online := task == schemas.TaskLearn, task == schemas.TaskPredict, b.Online()
+	goal, problem := cmp.Or(b.Goal, new(schemas.Goal)), cmp.Or(b.Problem, new(schemas.ProblemSpec))
+	class := r.Sound(b.Path("problem", "class"))
+	for _, x := range []struct {
+		foreign      bool
+		path, remedy string
+	}{
+		{len(b.Queries) > 0 && !predict, b.Path("queries"), "belongs to task predict"},
+		{len(b.Rounds) > 0 && !online, b.Path("rounds"),
+			"belongs to task online; the rounds of an algorithm stand beside its use"},
+		{len(b.Adversary) > 0 && learn, b.Path("adversary"), "belongs to the tasks predict and online"},
+		{len(goal.Above) > 0 && online, b.Path("goal", "above"), "does not apply to task online, where the reference is " +
+			"the best hypothesis in hindsight; leave it out"},
+		{len(goal.States) > 0 && !predict, b.Path("goal", "states"),
+			"belongs to task predict, where the state changes with each answer; leave it out"},
+		{goal.Evaluation != "" && !learn, b.Path("goal", "evaluation"),
+			"belongs to task learn, where a trial has one error; leave it out"},
+		{goal.Answers != "" && online, b.Path("goal", "answers"),
+			"does not apply to task online, where answers are means of labels"},
+		{len(problem.File) > 0 && class && !slices.ContainsFunc(problem.Class, givenByFile), b.Path("problem", "file"),
+			"belongs to the class matrix; a dataset stands at problem.data.file"},
+		{len(problem.Test) > 0 && online, b.Path("problem", "test"),
+			"does not apply to task online, where every round is scored; leave it out"},
+		{b.N != nil && online, b.Path("n"), `not allowed in task online; list the game lengths under "rounds" instead`},
+		{b.Trials != nil && b.Trials.Count == 0 && online && b.Find == nil && b.Sound(r, "trials"), b.Path("trials"),
+			`max belongs to a search; write the number of sequences, "trials: 20"`},
+	} {
+		if x.foreign {
+			r.At(x.path, "%s", x.remedy)
 		}
 	}
-	task := b.File.Task()
-	online := task == schemas.TaskOnline
-	refuse(len(b.Queries) > 0 && task != schemas.TaskPredict, "queries", "belongs to task predict")
-	refuse(len(b.Rounds) > 0 && !online, "rounds",
-		"belongs to task online; the rounds of an algorithm stand beside its use")
-	refuse(len(b.Adversary) > 0 && task == schemas.TaskLearn, "adversary", "belongs to the tasks predict and online")
-	if b.Goal != nil {
-		b.checkForeignGoal(r, task)
-	}
-	if b.Problem != nil {
-		b.checkProblem(r, online)
-	}
-	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
-	refuse(b.Trials != nil && b.Trials.Count == 0 && online && b.Find == nil && b.Sound(r, "trials"), "trials",
-		`max belongs to a search; write the number of sequences, "trials: 20"`)
-}
-
-// checkForeignGoal reports keys of the goal that belong to other tasks.
-func (b *Block) checkForeignGoal(r *Reporter, task string) {
-	if len(b.Goal.Above) > 0 && task == schemas.TaskOnline {
-		r.At(b.Path("goal", "above"), "does not apply to task online, where the reference is the best hypothesis in "+
-			"hindsight; leave it out")
-	}
-	if len(b.Goal.States) > 0 && task != schemas.TaskPredict {
-		r.At(b.Path("goal", "states"), "belongs to task predict, where the state changes with each answer; leave it out")
-	}
-	if b.Goal.Evaluation != "" && task != schemas.TaskLearn {
-		r.At(b.Path("goal", "evaluation"), "belongs to task learn, where a trial has one error; leave it out")
-	}
-	if b.Goal.Answers != "" && task == schemas.TaskOnline {
-		r.At(b.Path("goal", "answers"), "does not apply to task online, where answers are means of labels")
-	}
-}
-
-// checkProblem reports keys and values of the problem that belong to other tasks and classes.
-func (b *Block) checkProblem(r *Reporter, online bool) {
-	class := r.Sound(b.Path("problem", "class"))
-	if len(b.Problem.File) > 0 && class && !slices.ContainsFunc(b.Problem.Class, givenByFile) {
-		r.At(b.Path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file")
-	}
-	if len(b.Problem.Test) > 0 && online {
-		r.At(b.Path("problem", "test"), "does not apply to task online, where every round is scored; leave it out")
-	}
-	for i, class := range b.Problem.Class {
+	for i, class := range problem.Class {
 		if concept.InfiniteThresholds(class) && !online {
 			r.At(b.File.Item(b.Path("problem", "class"), i), "%s belongs to task online: no law on its infinitely many "+
 				"points is uniform, so there is nothing to draw samples from; take thresholds", class)

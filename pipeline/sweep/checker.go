@@ -24,7 +24,7 @@ type checker struct {
 	file   string
 	places map[string]Place
 	notes  []string // see File.Notes
-	fields map[reflect.Type][]field
+	keys   map[reflect.Type][]Key
 }
 
 // fail reports a mistake at p, which is about the value at path.
@@ -47,7 +47,7 @@ var (
 )
 
 // value fills v from n, which stands at path.
-func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r rules) {
+func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
 	p := c.places[path]
 	p.Line, p.Column = n.Line, n.Column
 	c.places[path] = p
@@ -86,7 +86,7 @@ func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r rules) {
 
 // list fills a slice. One value may stand for an axis, or for a list of plain values, and a range for
 // a list of numbers.
-func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
+func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
 	t := v.Type()
 	axis := t.Implements(axisType)
 	if n.Kind == yaml.MappingNode && TakesRange(t) {
@@ -132,11 +132,11 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r ru
 }
 
 // mapping fills a struct or a map from a mapping, or a struct's short form from any other node.
-func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
-	fields := c.fieldsOf(v.Type())
-	short := slices.IndexFunc(fields, func(f field) bool { return f.short })
-	if short >= 0 && (n.Kind != yaml.MappingNode || isRange(n) && TakesRange(v.FieldByIndex(fields[short].index).Type())) {
-		c.value(n, v.FieldByIndex(fields[short].index), path, fields[short].rules)
+func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
+	fields := c.keysOf(v.Type())
+	short := slices.IndexFunc(fields, func(f Key) bool { return f.Short })
+	if short >= 0 && (n.Kind != yaml.MappingNode || isRange(n) && TakesRange(fields[short].Type)) {
+		c.value(n, v.FieldByIndex(fields[short].index), path, fields[short].Rules)
 		c.addKeys(n, fields)
 		return
 	}
@@ -162,9 +162,9 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 		c.entry(key, item, v, fields, where)
 	}
 	for _, f := range fields {
-		where := JoinPath(path, f.key)
-		if f.rules.required && f.key != "" && given[f.key] == nil && !c.wrongs.here[where] {
-			c.failAbout(where, p, path, "%q is needed%s", f.key, neededAs(v.Type()))
+		where := JoinPath(path, f.Name)
+		if f.Required && f.Name != "" && given[f.Name] == nil && !c.wrongs.here[where] {
+			c.failAbout(where, p, path, "%q is needed%s", f.Name, neededAs(v.Type()))
 		}
 	}
 }
@@ -173,11 +173,11 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 const mostKeys = 8
 
 // listKeys lists the keys of a mapping; it returns an empty text where there are none, or too many.
-func listKeys(fields []field) string {
+func listKeys(fields []Key) string {
 	var keys []string
 	for _, f := range fields {
-		if f.key != "" {
-			keys = append(keys, f.key)
+		if f.Name != "" {
+			keys = append(keys, f.Name)
 		}
 	}
 	if len(keys) > mostKeys {
@@ -187,7 +187,7 @@ func listKeys(fields []field) string {
 }
 
 // addKeys adds to a mistake about a word in place of a number that a mapping may stand there.
-func (c *checker) addKeys(n *yaml.Node, fields []field) {
+func (c *checker) addKeys(n *yaml.Node, fields []Key) {
 	if len(c.mistakes) == 0 || n.Kind != yaml.ScalarNode {
 		return
 	}
@@ -206,7 +206,7 @@ func neededAs(t reflect.Type) string {
 }
 
 // entry fills the field or the map entry that key names.
-func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []field, where string) {
+func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []Key, where string) {
 	if v.Kind() == reflect.Map {
 		c.mapEntry(key, item, v, where)
 		return
@@ -214,10 +214,10 @@ func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []field, w
 	rest := -1
 	for i, f := range fields {
 		switch {
-		case f.rest:
+		case f.Rest:
 			rest = i
-		case f.key != "" && f.key == key.Value:
-			c.value(item, v.FieldByIndex(f.index), where, f.rules)
+		case f.Name != "" && f.Name == key.Value:
+			c.value(item, v.FieldByIndex(f.index), where, f.Rules)
 			return
 		}
 	}
@@ -234,21 +234,21 @@ func (c *checker) mapEntry(key, item *yaml.Node, m reflect.Value, where string) 
 		m.Set(reflect.MakeMap(m.Type()))
 	}
 	v := reflect.New(m.Type().Elem()).Elem()
-	c.value(item, v, where, rules{})
+	c.value(item, v, where, Rules{})
 	m.SetMapIndex(reflect.ValueOf(key.Value), v)
 }
 
 // suggest returns the end of a message about an unknown key: the keys that may have been meant, of
 // this mapping or of the same name elsewhere in the file. It notes that these are wrong: where they
 // are missing, the misspelt key is why.
-func (c *checker) suggest(word, where string, fields []field) string {
+func (c *checker) suggest(word, where string, fields []Key) string {
 	if len(c.mistakes) >= maxShown {
 		return ""
 	}
 	var keys []string
 	for _, f := range fields {
-		if f.key != "" {
-			keys = append(keys, f.key)
+		if f.Name != "" {
+			keys = append(keys, f.Name)
 		}
 	}
 	var meant []string
@@ -298,20 +298,20 @@ func (c *checker) elsewhere(t reflect.Type, path, word string) []string {
 		return nil
 	}
 	var found []string
-	for _, f := range c.fieldsOf(t) {
-		if f.key == "" {
+	for _, f := range c.keysOf(t) {
+		if f.Name == "" {
 			continue
 		}
-		if f.key == word {
-			found = append(found, JoinPath(path, f.key))
+		if f.Name == word {
+			found = append(found, JoinPath(path, f.Name))
 		}
-		found = append(found, c.elsewhere(t.FieldByIndex(f.index).Type, JoinPath(path, f.key), word)...)
+		found = append(found, c.elsewhere(f.Type, JoinPath(path, f.Name), word)...)
 	}
 	return found
 }
 
 // scalar fills a string, boolean or number.
-func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
+func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
 	var err error
 	switch v.Kind() {
 	case reflect.String:
@@ -354,7 +354,7 @@ func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r 
 }
 
 // integer fills a whole number, and returns an error if it is none or breaks a bound.
-func integer(text string, v reflect.Value, r rules) error {
+func integer(text string, v reflect.Value, r Rules) error {
 	i, err := schemas.ParseInt(text)
 	f := float64(i)
 	switch {
@@ -389,7 +389,7 @@ func (c *checker) columnRange(n *yaml.Node, v reflect.Value, p Place, path strin
 	var out schemas.Range
 	if n.Kind == yaml.SequenceNode {
 		var ends []float64
-		c.value(n, reflect.ValueOf(&ends).Elem(), path, rules{})
+		c.value(n, reflect.ValueOf(&ends).Elem(), path, Rules{})
 		if len(ends) != 2 || ends[0] >= ends[1] {
 			c.fail(p, path, "a range is [low, high] with low below high")
 			return
@@ -398,7 +398,7 @@ func (c *checker) columnRange(n *yaml.Node, v reflect.Value, p Place, path strin
 	} else {
 		above := 0.0
 		bound := reflect.New(reflect.TypeFor[float64]()).Elem()
-		c.value(n, bound, path, rules{exclusiveMinimum: &above})
+		c.value(n, bound, path, Rules{exclusiveMinimum: &above})
 		out = schemas.Range{Low: -bound.Float(), High: bound.Float()}
 	}
 	v.Set(reflect.ValueOf(out))
@@ -448,36 +448,13 @@ func describe(n *yaml.Node) string {
 	return "this"
 }
 
-// field is one field of a struct as its tags describe it.
-type field struct {
-	key         string // empty: short or rest only
-	index       []int
-	short, rest bool
-	rules       rules
-}
-
-// fieldsOf returns the fields of a struct, those of embedded structs among them.
-func (c *checker) fieldsOf(t reflect.Type) []field {
+// keysOf returns KeysOf a struct, and nil for other types.
+func (c *checker) keysOf(t reflect.Type) []Key {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	if known, ok := c.fields[t]; ok {
-		return known
+	if c.keys[t] == nil {
+		c.keys[t] = KeysOf(t)
 	}
-	var fields []field
-	for i := range t.NumField() {
-		f := t.Field(i)
-		key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if option == "inline" {
-			for _, inner := range c.fieldsOf(f.Type) {
-				inner.index = append([]int{i}, inner.index...)
-				fields = append(fields, inner)
-			}
-			continue
-		}
-		fields = append(fields, field{key: key, index: []int{i}, short: option == "short", rest: option == "rest",
-			rules: readRules(f.Tag.Get("jsonschema"))})
-	}
-	c.fields[t] = fields
-	return fields
+	return c.keys[t]
 }

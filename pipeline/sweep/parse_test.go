@@ -162,7 +162,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:1:1: "adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target`,
 			`s:4:7: goal: in task online it says what a success is for a search: add "find: rounds" to search the number of ` +
 				`rounds from which on the regret per round is at most alpha, or leave goal out`,
-			`s:5:4: n: rounds takes the place of n in task online`}},
+			`s:5:4: n: not allowed in task online; list the game lengths under "rounds" instead`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{
 			`s:1:1: nam: unknown key, did you mean "name"?`, `s:2:7: seed: "y" is not a whole number, nor the word secret`, `s:6:15: goal.alpha: 7 is outside (0, 0.5): coins reach an error of 1/2 without data`}},
 		{"bad range of a column", strings.Replace(base, "distribution: uniform", "data: {file: a.csv, label: y, positive: 1, scale: {a: [2, 1], b: 0, c: [1], d: x}}", 1), []string{
@@ -221,15 +221,17 @@ func keysOf(t reflect.Type, path []string) [][]string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Name() != "" {
 		t = t.Elem()
 	}
-	c := &checker{fields: map[reflect.Type][]field{}}
 	var all [][]string
-	for _, f := range c.fieldsOf(t) {
-		if f.key == "" || t == reflect.TypeFor[schemas.AlgorithmUse]() { // there, an unknown key is a parameter
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range KeysOf(t) {
+		if f.Name == "" || t == reflect.TypeFor[schemas.AlgorithmUse]() { // there, an unknown key is a parameter
 			continue
 		}
-		here := append(append([]string(nil), path...), f.key)
+		here := append(append([]string(nil), path...), f.Name)
 		all = append(all, here)
-		all = append(all, keysOf(t.FieldByIndex(f.index).Type, here)...)
+		all = append(all, keysOf(f.Type, here)...)
 	}
 	return all
 }

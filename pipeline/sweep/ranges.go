@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"sort"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -47,10 +48,10 @@ func entryOf(n *yaml.Node, key string) *yaml.Node {
 }
 
 // axisRange fills a slice of numbers with the values of a range, which all stand at its place.
-func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
+func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
 	var written schemas.AxisRange
-	keys := c.fieldsOf(reflect.TypeOf(written))
-	if !slices.ContainsFunc(keys, func(f field) bool { return entryOf(n, f.key) != nil }) {
+	keys := c.keysOf(reflect.TypeOf(written))
+	if !slices.ContainsFunc(keys, func(f Key) bool { return entryOf(n, f.Name) != nil }) {
 		c.fail(p, path, "a number was expected, or a range (%s), not %s", listKeys(keys), describe(n))
 		return
 	}
@@ -60,7 +61,7 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 		return
 	}
 	mistakes := len(c.mistakes)
-	c.value(n, reflect.ValueOf(&written).Elem(), path, rules{})
+	c.value(n, reflect.ValueOf(&written).Elem(), path, Rules{})
 	if len(c.mistakes) > mistakes {
 		return
 	}
@@ -248,30 +249,21 @@ func roundTo(unit, near *big.Rat, reaches func(*big.Rat) bool) *big.Rat {
 		x := new(big.Rat).SetInt(m)
 		return x.Mul(x.Add(x, big.NewRat(shift, 2)), unit)
 	}
-	accepts := func(m *big.Int) bool { return reaches(at(m, -1)) } // the result is m or more
 	quotient := new(big.Rat).Quo(near, unit)
-	low := new(big.Int).Div(quotient.Num(), quotient.Denom()) // rounds down, the denominator being positive
-	high, distance := new(big.Int).Set(low), big.NewInt(1)
-	for ; !accepts(low); distance.Lsh(distance, 1) {
-		high.Set(low)
-		low.Sub(low, distance)
-	}
-	for distance.SetInt64(1); high.Cmp(low) <= 0 || accepts(high); distance.Lsh(distance, 1) {
-		high.Add(high, distance)
-	}
-	for one := big.NewInt(1); ; { // low is accepted, high is not
-		middle := new(big.Int).Add(low, high)
-		middle.Rsh(middle, 1)
-		switch {
-		case new(big.Int).Sub(high, low).Cmp(one) == 0:
-			return at(low, 0)
-		case accepts(middle):
-			low = middle
-		default:
-			high = middle
+	first := new(big.Int).Div(quotient.Num(), quotient.Denom()) // rounds down, because the denominator is positive
+	first.Sub(first, big.NewInt(farthest))
+	item := func(i int) *big.Int { return new(big.Int).Add(first, big.NewInt(int64(i))) }
+	exceeds := func(i int) bool { return !reaches(at(item(i), -1)) }
+	for i := farthest; i <= farthest+1; i++ { // most approximations are right
+		if !exceeds(i) && exceeds(i+1) {
+			return at(item(i), 0)
 		}
 	}
+	return at(item(sort.Search(2*farthest, exceeds)-1), 0)
 }
+
+// farthest is the number of units by which an approximation by float64 may be wrong.
+const farthest = 1 << 20
 
 // ten returns a power of ten.
 func ten(exponent int) *big.Rat {

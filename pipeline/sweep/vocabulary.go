@@ -47,11 +47,3 @@ func Vocabulary(registry string) (words []Word) {
 	}
 	return words
 }
-
-// names returns the names alone.
-func names(words []Word) (list []string) {
-	for _, w := range words {
-		list = append(list, w.Name)
-	}
-	return list
-}
