@@ -335,33 +335,34 @@ func columnOf(s *sheet.Sheet, name string) int {
 	return schemas.IndexOf(s.Columns, name)
 }
 
+// isUnproved reports whether the column privacy_standing, whose index is proof, says that the privacy of a
+// row is not proved.
+func isUnproved(s *sheet.Sheet, proof, row int) bool {
+	v := s.At(row, proof)
+	return v != nil && v != trial.Proved
+}
+
 // hasUnproved reports whether the privacy of some row is not proved.
 func hasUnproved(s *sheet.Sheet) bool {
 	proof := columnOf(s, "privacy_standing")
-	return proof >= 0 && slices.ContainsFunc(s.Distinct(proof), func(v any) bool { return v != nil && v != trial.Proved })
+	for row := range s.Len() {
+		if proof >= 0 && isUnproved(s, proof, row) {
+			return true
+		}
+	}
+	return false
 }
 
-// withStanding returns the sheet with the column privacy_standing told in the columns privacy and
-// privacy_source, where it says something else than proved: "pure (declared)". What is not certified
-// has no source there, since it follows from nothing.
+// withStanding moves the column privacy_standing into privacy and privacy_source, unless it is proved:
+// "pure (declared)". Privacy that is not certified follows from nothing, so its source is dropped.
 func withStanding(s *sheet.Sheet) *sheet.Sheet {
 	proof, kind, source := columnOf(s, "privacy_standing"), columnOf(s, "privacy"), columnOf(s, "privacy_source")
 	if proof < 0 || kind < 0 {
 		return s
 	}
-	told := s.Replace(proof, func(int) any { return nil })
-	if !hasUnproved(s) {
-		return told
-	}
-	unproved := func(row int) any { // what is said, or nil
-		if said := s.At(row, proof); said != trial.Proved {
-			return said
-		}
-		return nil
-	}
-	told = told.Replace(kind, func(row int) any {
-		if said := unproved(row); said != nil {
-			return fmt.Sprintf("%v (%v)", s.At(row, kind), said)
+	told := s.Replace(proof, func(int) any { return nil }).Replace(kind, func(row int) any {
+		if isUnproved(s, proof, row) {
+			return fmt.Sprintf("%v (%v)", s.At(row, kind), s.At(row, proof))
 		}
 		return s.At(row, kind)
 	})
@@ -369,14 +370,14 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 		return told
 	}
 	return told.Replace(source, func(row int) any {
-		switch said, from := unproved(row), s.At(row, source); {
-		case said == nil || from == nil:
+		standing, from := s.At(row, proof), s.At(row, source)
+		switch {
+		case from == nil || !isUnproved(s, proof, row):
 			return from
-		case said == trial.NotCertified:
+		case standing == trial.NotCertified:
 			return nil
-		default:
-			return fmt.Sprintf("%v: %v", said, from)
 		}
+		return fmt.Sprintf("%v: %v", standing, from)
 	})
 }
 

@@ -55,33 +55,26 @@ func (b *brief) lacksMuch() bool {
 	}))
 }
 
-// sectionsOf returns a brief with a section for the rows of each class and population. What matters
-// less than ratios is in all sections or in none.
+// sectionsOf returns a brief with a section for the rows of each class and population. A column that
+// matters less than ratios is in all sections or in none.
 func (v View) sectionsOf(s *sheet.Sheet) *brief {
 	whole := briefOf(s, nil)
 	whole.leaveRare()
 	groups, problems := problemsOf(s)
 	whole.facts = slices.DeleteFunc(whole.facts, func(f fact) bool { return problems[f.of] })
-	for again := range 2 {
-		whole.sections = nil
-		for _, rows := range groups {
-			part := briefOf(s.Take(rows), nil)
-			part.below = nil
-			part.leaveRare()
-			if again > 0 {
-				part.leaveOutAll(whole.gone)
-			}
-			part.fit(v.Width)
-			part.facts = slices.DeleteFunc(part.facts, func(f fact) bool { return slices.Contains(whole.facts, f) })
-			whole.sections = append(whole.sections, part)
-			for _, name := range part.gone {
-				if !slices.Contains(whole.gone, name) {
-					whole.gone = append(whole.gone, name)
-				}
+	whole.columns, whole.width = nil, v.Width
+	for _, rows := range groups {
+		part := briefOf(s.Take(rows), nil)
+		part.below = nil
+		part.leaveRare()
+		part.fit(v.Width)
+		part.facts = slices.DeleteFunc(part.facts, func(f fact) bool { return slices.Contains(whole.facts, f) })
+		whole.sections = append(whole.sections, part)
+		for _, name := range part.gone {
+			if !slices.Contains(whole.gone, name) {
+				whole.gone = append(whole.gone, name)
 			}
 		}
-	}
-	for _, part := range whole.sections {
 		for _, n := range part.below {
 			if !slices.ContainsFunc(whole.below, func(has note) bool { return has.text == n.text }) {
 				whole.below = append(whole.below, n)
@@ -89,7 +82,12 @@ func (v View) sectionsOf(s *sheet.Sheet) *brief {
 		}
 		whole.isCut = whole.isCut || part.isCut
 	}
-	whole.columns, whole.width = nil, v.Width
+	lesser := leastFirst[:slices.Index(leastFirst, "ratio_low")]
+	for _, part := range whole.sections {
+		part.columns = slices.DeleteFunc(part.columns, func(c briefColumn) bool {
+			return slices.Contains(lesser, c.Name) && slices.Contains(whole.gone, c.Name)
+		})
+	}
 	return whole
 }
 
@@ -119,16 +117,6 @@ func problemsOf(s *sheet.Sheet) (groups [][]int, names map[string]bool) {
 	return groups, names
 }
 
-// leaveOutAll removes the columns of these names that matter less than ratios.
-func (b *brief) leaveOutAll(names []string) {
-	for i := len(b.columns) - 1; i >= 0; i-- {
-		place := slices.Index(leastFirst, b.columns[i].Name)
-		if place >= 0 && place < slices.Index(leastFirst, "ratio_low") && slices.Contains(names, b.columns[i].Name) {
-			b.leaveOut(i)
-		}
-	}
-}
-
 // fit leaves columns out and cuts texts until the lines of the table are at most width characters
 // long, and notes what. It says below the table what columns of reasons said. A width of 0 is any.
 func (b *brief) fit(width int) {
@@ -153,9 +141,7 @@ func (b *brief) fit(width int) {
 		}
 	}
 	b.cutTexts(16)
-	if b.lineWidth() > width {
-		b.cutTexts(10)
-	}
+	b.cutTexts(10)
 	for b.lineWidth() > width && len(b.columns) > 1 {
 		i := len(b.columns) - 1
 		if first := slices.IndexFunc(b.columns, isDispensable); first >= 0 && !b.chosen {
@@ -165,13 +151,12 @@ func (b *brief) fit(width int) {
 		b.leaveOut(i)
 	}
 	if b.lineWidth() > width {
-		if isPrivacy(b.columns[0]) {
+		c := &b.columns[0]
+		if isPrivacy(*c) {
 			b.sayBelow(0)
 		}
-		b.columns[0].Type = schemas.TextColumn
-		b.cutTexts(1)
-		b.columns[0].Name = cut(b.columns[0].Name, width)
-		b.columns[0].measure()
+		c.Name = cut(c.Name, width)
+		b.cutColumn(c, width)
 	}
 }
 
@@ -251,34 +236,32 @@ func (b *brief) about(row int, column string) string {
 }
 
 // cutTexts cuts the texts of the widest columns until the table fits, but none to less than the given
-// number of characters.
+// number of characters, or than the name of its column.
 func (b *brief) cutTexts(least int) {
-	for {
-		over, widest := b.lineWidth()-b.width, -1
-		for i, c := range b.columns {
-			room := max(least, utf8.RuneCountInString(c.Name))
-			if least == 1 {
-				room = least
-			}
-			wider := c.width > room && (widest < 0 || c.width > b.columns[widest].width)
-			if c.Type == schemas.TextColumn && (least == 1 || !isPrivacy(c)) && wider {
-				widest = i
+	for over := b.lineWidth() - b.width; over > 0; over = b.lineWidth() - b.width {
+		var widest *briefColumn
+		for i := range b.columns {
+			c := &b.columns[i]
+			cuttable := c.Type == schemas.TextColumn && !isPrivacy(*c) && c.width > max(least, utf8.RuneCountInString(c.Name))
+			if cuttable && (widest == nil || c.width > widest.width) {
+				widest = c
 			}
 		}
-		if over <= 0 || widest < 0 {
+		if widest == nil {
 			return
 		}
-		c := &b.columns[widest]
-		least, before := max(least, c.width-over), c.width
-		for i, text := range c.texts {
-			if short := cut(text, least); short != text {
-				c.texts[i], b.isCut = short, true
-			}
-		}
-		if c.measure(); c.width == before {
-			return
+		b.cutColumn(widest, max(least, utf8.RuneCountInString(widest.Name), widest.width-over))
+	}
+}
+
+// cutColumn cuts the texts of a column to at most the given number of characters.
+func (b *brief) cutColumn(c *briefColumn, most int) {
+	for i, text := range c.texts {
+		if short := cut(text, most); short != text {
+			c.texts[i], b.isCut = short, true
 		}
 	}
+	c.measure()
 }
 
 // cut returns a text of at most the given number of characters, with an ellipsis in the middle if
