@@ -20,23 +20,13 @@ import (
 // It goes on after a mistake, so that all of them are reported at once. Its depth is bounded by
 // that of the types.
 type checker struct {
-	findings
-	file   string
-	places map[string]Place
-	notes  []string // see File.Notes
-	keys   map[reflect.Type][]Key
+	*Reporter
+	keys map[reflect.Type][]Key
 }
 
 // fail reports a mistake at p, which is about the value at path.
 func (c *checker) fail(p Place, path, format string, args ...any) {
-	c.failAbout(path, p, path, format, args...)
-}
-
-// failAbout reports a mistake at p with the path, which is about the value at another one.
-func (c *checker) failAbout(about string, p Place, path, format string, args ...any) {
-	c.add(Mistake{
-		File: c.file, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...),
-	}, about)
+	c.report(p, path, path, format, args)
 }
 
 var (
@@ -48,9 +38,9 @@ var (
 
 // value fills v from n, which stands at path.
 func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
-	p := c.places[path]
+	p := c.File.places[path]
 	p.Line, p.Column = n.Line, n.Column
-	c.places[path] = p
+	c.File.places[path] = p
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		c.fail(p, path, "anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids")
@@ -124,8 +114,8 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Ru
 		}
 		text := fmt.Sprint(v.Index(i).Interface())
 		if first, ok := seen[text]; ok {
-			c.failAbout(path+"["+strconv.Itoa(i)+"]", Place{Line: item.Line, Column: item.Column}, path,
-				"%s is given twice, as item %d and as item %d", Shorten(item.Value), first+1, i+1)
+			c.report(Place{Line: item.Line, Column: item.Column}, path, path+"["+strconv.Itoa(i)+"]",
+				"%s is given twice, as item %d and as item %d", []any{Shorten(item.Value), first + 1, i + 1})
 		}
 		seen[text] = i
 	}
@@ -158,13 +148,13 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 			continue
 		}
 		given[key.Value] = key
-		c.places[where] = at
+		c.File.places[where] = at
 		c.entry(key, item, v, fields, where)
 	}
 	for _, f := range fields {
 		where := JoinPath(path, f.Name)
 		if f.Required && f.Name != "" && given[f.Name] == nil && !c.wrongs.here[where] {
-			c.failAbout(where, p, path, "%q is needed%s", f.Name, neededAs(v.Type()))
+			c.report(p, path, where, "%q is needed%s", []any{f.Name, neededAs(v.Type())})
 		}
 	}
 }
@@ -225,7 +215,7 @@ func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []Key, whe
 		c.mapEntry(key, item, v.FieldByIndex(fields[rest].index), where)
 		return
 	}
-	c.fail(c.places[where], where, "unknown key%s", c.suggest(key.Value, where, fields))
+	c.fail(c.File.places[where], where, "unknown key%s", c.suggest(key.Value, where, fields))
 }
 
 // mapEntry fills the entry of m that key names.

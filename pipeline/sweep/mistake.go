@@ -112,12 +112,6 @@ type findings struct {
 	wrongs   wrongs
 }
 
-// add adds a mistake that is about the value at a path, which may be missing.
-func (f *findings) add(m Mistake, about string) {
-	f.mistakes = append(f.mistakes, m)
-	f.wrongs.add(about)
-}
-
 // clone returns findings to which others can be added.
 func (f *findings) clone() findings {
 	return findings{slices.Clone(f.mistakes), wrongs{maps.Clone(f.wrongs.here), maps.Clone(f.wrongs.under)}}
@@ -154,30 +148,30 @@ func (r *Reporter) Count() int { return len(r.mistakes) }
 
 // At reports a mistake at the value that stands at path, or at the nearest thing around it.
 func (r *Reporter) At(path, format string, args ...any) {
-	p := r.File.At(path)
-	r.report(p.Line, p.Column, path, path, format, args)
+	r.report(r.File.At(path), path, path, format, args)
 }
 
 // AtKey reports a mistake at the key that stands at path, instead of its value.
 func (r *Reporter) AtKey(path, format string, args ...any) {
 	p := r.File.places[path]
 	if p.KeyLine == 0 {
-		r.At(path, format, args...)
-		return
+		p = r.File.At(path)
+	} else {
+		p.Line, p.Column = p.KeyLine, p.KeyColumn
 	}
-	r.report(p.KeyLine, p.KeyColumn, path, path, format, args)
+	r.report(p, path, path, format, args)
 }
 
 // Missing reports that a key is missing in what stands at path.
 func (r *Reporter) Missing(path, key, format string, args ...any) {
-	p := r.File.At(path)
-	r.report(p.Line, p.Column, path, JoinPath(path, key), format, args)
+	r.report(r.File.At(path), path, JoinPath(path, key), format, args)
 }
 
-func (r *Reporter) report(line, column int, path, about, format string, args []any) {
-	r.add(Mistake{
-		File: r.File.Name, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...),
-	}, about)
+// report adds a mistake at a place, shown with a path, about the value at another path.
+func (r *Reporter) report(p Place, path, about, format string, args []any) {
+	m := Mistake{File: r.File.Name, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...)}
+	r.mistakes = append(r.mistakes, m)
+	r.wrongs.add(about)
 }
 
 // Err returns the mistakes, sorted, as an error of type Mistakes; nil where there are none.

@@ -55,12 +55,11 @@ func Parse(name string, src []byte) (*File, error) {
 // those who find more of them: PluginPaths and plan.Resolve.
 func Read(name string, src []byte) *File {
 	f := &File{Name: name, Source: src, places: map[string]Place{}}
-	c := &checker{file: name, places: f.places, keys: map[reflect.Type][]Key{}}
+	r := NewReporter(f)
+	c := &checker{r, map[reflect.Type][]Key{}}
 	if root := c.load(src); root != nil {
 		c.value(root, reflect.ValueOf(&f.Sweep).Elem(), "", Rules{})
 	}
-	f.findings, f.Notes = c.findings, c.notes
-	r := NewReporter(f)
 	f.checkTogether(r)
 	f.findings = r.findings
 	return f

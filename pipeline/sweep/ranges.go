@@ -83,14 +83,14 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 		c.fail(p, path, "from and to are both %s: write the value alone", written.To)
 		return
 	case s.log && s.from.Sign() <= 0:
-		c.fail(c.places[JoinPath(path, "from")], JoinPath(path, "from"),
+		c.fail(c.File.places[JoinPath(path, "from")], JoinPath(path, "from"),
 			"%s has no logarithm: with scale log, from has to be above 0", written.From)
 		return
 	}
 	s.whole = of.Kind() != reflect.Float64 && of.Kind() != reflect.Struct // Above and Value are structs
 	values := s.values()
 	if few := slices.CompactFunc(slices.Clone(values), same); len(few) < len(values) {
-		c.notes = append(c.notes, fmt.Sprintf("%s (line %d): only %d of the %d steps from %s to %s are different "+
+		c.File.Notes = append(c.File.Notes, fmt.Sprintf("%s (line %d): only %d of the %d steps from %s to %s are different "+
 			"whole numbers", path, p.Line, len(few), len(values), written.From, written.To))
 		values = few
 	}
@@ -98,7 +98,7 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 	for i, x := range values {
 		item := path + "[" + strconv.Itoa(i) + "]"
 		if of == valueType {
-			c.places[item] = p
+			c.File.places[item] = p
 			v.Index(i).Set(reflect.ValueOf(schemas.Value{Text: textOf(x)}))
 			continue
 		}

@@ -14,23 +14,16 @@ import (
 // column is a column of a comparison, whose value is read from the index of a pair.
 type column = schemas.ColumnOf[int]
 
-func textColumn(name string, value func(k int) any) column {
-	return column{
-		Column: schemas.Column{Name: name, Type: schemas.TextColumn},
-		Value:  func(k *int) any { return value(*k) },
-	}
-}
+// Types of columns.
+const (
+	text   = schemas.TextColumn
+	whole  = schemas.IntColumn
+	number = schemas.FloatColumn
+)
 
-func intColumn(name string, value func(k int) any) column {
+func newColumn(of schemas.ColumnType, name string, value func(k int) any) column {
 	return column{
-		Column: schemas.Column{Name: name, Type: schemas.IntColumn},
-		Value:  func(k *int) any { return value(*k) },
-	}
-}
-
-func floatColumn(name string, value func(k int) any) column {
-	return column{
-		Column: schemas.Column{Name: name, Type: schemas.FloatColumn},
+		Column: schemas.Column{Name: name, Type: of},
 		Value:  func(k *int) any { return value(*k) },
 	}
 }
@@ -39,14 +32,11 @@ func floatColumn(name string, value func(k int) any) column {
 // parameter's may be in one of them only.
 func (c *Comparison) copied(side int, from, name string) column {
 	t := []*Table{c.a, c.b}[side]
-	typ := schemas.TextColumn
+	typ := text
 	if i, ok := t.column[from]; ok {
 		typ = t.sheet.Columns[i].Type
 	}
-	return column{
-		Column: schemas.Column{Name: name, Type: typ},
-		Value:  func(k *int) any { return t.value(c.pairs[*k][side], from) },
-	}
+	return newColumn(typ, name, func(k int) any { return t.value(c.pairs[k][side], from) })
 }
 
 // both returns a column of both tables.
@@ -72,8 +62,8 @@ func (c *Comparison) cellColumns() (columns []column) {
 
 func (c *Comparison) verdictColumns() []column {
 	return []column{
-		textColumn("verdict", func(k int) any { return c.judgements[k].Verdict }),
-		textColumn("differs_in", func(k int) any { return orNil(strings.Join(c.judgements[k].By, ", ")) }),
+		newColumn(text, "verdict", func(k int) any { return c.judgements[k].Verdict }),
+		newColumn(text, "differs_in", func(k int) any { return orNil(strings.Join(c.judgements[k].By, ", ")) }),
 	}
 }
 
@@ -87,21 +77,21 @@ func (c *Comparison) Sheet() (*sheet.Sheet, error) {
 	for _, name := range measured {
 		columns = append(columns, c.both(name)...)
 	}
-	columns = append(columns, textColumn("compared", func(k int) any { return c.evidence[k].String() }))
+	columns = append(columns, newColumn(text, "compared", func(k int) any { return c.evidence[k].String() }))
 	columns = append(columns, c.countColumns()...)
 	for _, of := range []string{"successes", "errors", "regret"} {
 		if of == "regret" == c.a.online {
-			columns = append(columns, floatColumn("p_"+of, func(k int) any { return c.evidence[k].pValue(of) }))
+			columns = append(columns, newColumn(number, "p_"+of, func(k int) any { return c.evidence[k].pValue(of) }))
 		}
 	}
-	columns = append(columns, floatColumn("p_adjusted", c.adjusted))
+	columns = append(columns, newColumn(number, "p_adjusted", c.adjusted))
 	return c.sheet(columns, func(int) bool { return true })
 }
 
 // countColumns returns the columns of what was counted.
 func (c *Comparison) countColumns() (columns []column) {
 	add := func(name string, count func(e *evidence) (n int, known bool)) {
-		columns = append(columns, intColumn(name, func(k int) any {
+		columns = append(columns, newColumn(whole, name, func(k int) any {
 			if n, known := count(c.evidence[k]); known {
 				return int64(n)
 			}
@@ -111,7 +101,7 @@ func (c *Comparison) countColumns() (columns []column) {
 	add("trials_a", func(e *evidence) (int, bool) { return e.trialsA, true })
 	add("trials_b", func(e *evidence) (int, bool) { return e.trialsB, true })
 	if c.a.online {
-		return append(columns, floatColumn("difference", func(k int) any { return mean(c.evidence[k].regret) }))
+		return append(columns, newColumn(number, "difference", func(k int) any { return mean(c.evidence[k].regret) }))
 	}
 	add("successes_a", func(e *evidence) (int, bool) { return e.successesA, true })
 	add("successes_b", func(e *evidence) (int, bool) { return e.successesB, true })
@@ -127,13 +117,13 @@ func (c *Comparison) Brief() (*sheet.Sheet, error) {
 	columns := append(c.verdictColumns(), c.cellColumns()...)
 	for side, t := range []*Table{c.a, c.b} {
 		name := []string{"a", "b"}[side]
-		columns = append(columns, textColumn(name, func(k int) any { return t.measured(c.pairs[k][side]) }))
+		columns = append(columns, newColumn(text, name, func(k int) any { return t.measured(c.pairs[k][side]) }))
 	}
 	if !c.a.online {
-		columns = append(columns, textColumn("successes", func(k int) any {
+		columns = append(columns, newColumn(text, "successes", func(k int) any {
 			e := c.evidence[k]
 			return fmt.Sprintf("%d : %d", e.successesA, e.successesB)
-		}), textColumn("less_error", func(k int) any {
+		}), newColumn(text, "less_error", func(k int) any {
 			e := c.evidence[k]
 			if !e.ranked() {
 				return nil
@@ -141,8 +131,8 @@ func (c *Comparison) Brief() (*sheet.Sheet, error) {
 			return fmt.Sprintf("%d : %d", e.lessA, e.lessB)
 		}))
 	}
-	columns = append(columns, floatColumn("p", c.adjusted),
-		textColumn("compared", func(k int) any { return c.evidence[k].String() }))
+	columns = append(columns, newColumn(number, "p", c.adjusted),
+		newColumn(text, "compared", func(k int) any { return c.evidence[k].String() }))
 	return c.sheet(columns, func(k int) bool { return c.judgements[k].Verdict != estimate.NotToldApart })
 }
 
