@@ -143,7 +143,7 @@ func TestVerify(t *testing.T) {
 			"curve.csv",
 			from("curve.csv"),
 			exitIntegrity,
-			[]string{"DIFFERENT: curve.csv: line 2, column ", ", recomputed "},
+			[]string{"DIFFERENT: curve.csv: row 1, column ", ", recomputed "},
 		},
 		{
 			"value of Parquet",
@@ -179,7 +179,7 @@ func TestVerify(t *testing.T) {
 			"sweep.yaml",
 			func(raw []byte) []byte { return append(raw, "# mine\n"...) },
 			exitIntegrity,
-			[]string{"DIFFERENT: sweep.yaml: line 11: "},
+			[]string{"DIFFERENT: sweep.yaml: line 11 is too many"},
 		},
 		{
 			"text",

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -109,28 +108,36 @@ func compareFiles(path, recomputed string) (difference string, err error) {
 
 // firstByte returns the offset of the first byte that differs, or -1.
 func firstByte(was, is io.Reader) (at int64, err error) {
-	a, b := bufio.NewReaderSize(was, 1<<16), bufio.NewReaderSize(is, 1<<16)
-	for ; ; at++ {
-		x, errA := a.ReadByte()
-		y, errB := b.ReadByte()
-		switch endA, endB := errors.Is(errA, io.EOF), errors.Is(errB, io.EOF); {
-		case endA && endB:
-			return -1, nil
-		case errA != nil && !endA || errB != nil && !endB:
-			return 0, cmp.Or(errA, errB)
-		case endA || endB || x != y:
-			return at, nil
+	a, b := make([]byte, 1<<16), make([]byte, 1<<16)
+	for {
+		n, errA := io.ReadFull(was, a)
+		m, errB := io.ReadFull(is, b)
+		for _, err := range []error{errA, errB} {
+			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				return 0, err
+			}
 		}
+		for i := range max(n, m) {
+			if i >= n || i >= m || a[i] != b[i] {
+				return at + int64(i), nil
+			}
+		}
+		if n < len(a) {
+			return -1, nil
+		}
+		at += int64(n)
 	}
 }
 
-// firstRow describes the first row that differs between two tables, whose first rows are their headers.
+// firstRow describes the first row that differs between two tables, whose first rows are their headers. The
+// lines of a text have an empty header.
 func firstRow(was, is iter.Seq2[[]string, error]) (string, error) {
 	nextWas, stop := iter.Pull2(was)
 	defer stop()
 	nextIs, stop := iter.Pull2(is)
 	defer stop()
 	var header []string
+	unit := "row"
 	for row := 0; ; row++ {
 		x, errX, more := nextWas()
 		y, errY, want := nextIs()
@@ -142,12 +149,14 @@ func firstRow(was, is iter.Seq2[[]string, error]) (string, error) {
 		case !more && !want:
 			return "", nil
 		case !more:
-			return fmt.Sprintf("it ends before row %d", row), nil
+			return fmt.Sprintf("it ends before %s %d", unit, row), nil
 		case !want:
-			return fmt.Sprintf("row %d is too many", row), nil
+			return fmt.Sprintf("%s %d is too many", unit, row), nil
 		}
 		if row == 0 {
-			header = y
+			if header = y; len(header) == 0 {
+				unit = "line"
+			}
 		}
 		for i := range max(len(x), len(y)) {
 			switch {
@@ -159,6 +168,9 @@ func firstRow(was, is iter.Seq2[[]string, error]) (string, error) {
 				return fmt.Sprintf("column %d is %q", i+1, x[i]), nil
 			case len(x) != len(y):
 				return fmt.Sprintf("row %d has %d columns, recomputed %d", row, len(x), len(y)), nil
+			}
+			if len(header) == 0 {
+				return fmt.Sprintf("line %d: %.200s, recomputed %.200s", row, x[i], y[i]), nil
 			}
 			return fmt.Sprintf("row %d, column %q: %.200s, recomputed %.200s%s", row, header[i], x[i], y[i],
 				rowKey(header, y)), nil
@@ -244,7 +256,7 @@ func csvRows(path string, limit int64) iter.Seq2[[]string, error] {
 	}
 }
 
-// textRows reads the lines of a file as the only column of a table.
+// textRows reads an empty header and the lines of a file.
 func textRows(path string, limit int64) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		f, err := os.Open(path)
@@ -254,7 +266,7 @@ func textRows(path string, limit int64) iter.Seq2[[]string, error] {
 		}
 		defer f.Close()
 		text, err := io.ReadAll(io.LimitReader(f, limit))
-		if !yield([]string{"text"}, err) || err != nil {
+		if !yield(nil, err) || err != nil {
 			return
 		}
 		for line := range strings.Lines(string(text)) {

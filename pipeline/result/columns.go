@@ -75,21 +75,20 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	label("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("prior_success", priorDoc, func(r *TableRow) float64 { return priorSuccess(r.Cell) }),
 	float("theory_n", "least bound that is proved or declared and whose premises hold; null where none is finite",
-		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.Theory.Value)) }),
+		func(r *TableRow) float64 { return nonzero(r.Theory.Value) }),
 	label("theory_source", "its theorem", func(r *TableRow) string { return r.Theory.Source }),
 	label("theory_standing", standingDoc, func(r *TableRow) string { return r.Theory.Standing }),
 	label("theory_reason", "why theory_n is null, though the algorithm states a bound: the premise that fails",
 		func(r *TableRow) string { return r.Theory.Missing }),
 	float("paper_n", "first bound that holds here, is only printed in a paper, and no mere order of magnitude; null "+
-		"where none is finite",
-		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.PaperN)) }),
+		"where none is finite", func(r *TableRow) float64 { return nonzero(r.PaperN) }),
 	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
 	float("ratio_low", "n_low over theory_n: n* is above that many times the bound",
-		func(r *TableRow) float64 { return nonzero(sheet.Finite(float64(r.NLow) / r.Theory.Value)) }),
+		func(r *TableRow) float64 { return nonzero(float64(r.NLow) / r.Theory.Value) }),
 	float("ratio_high", "n_high over theory_n: n* is at most that many times the bound",
-		func(r *TableRow) float64 { return nonzero(sheet.Finite(float64(r.NHigh) / r.Theory.Value)) }),
+		func(r *TableRow) float64 { return nonzero(float64(r.NHigh) / r.Theory.Value) }),
 	float("ratio_model", "n_model over theory_n",
-		func(r *TableRow) float64 { return nonzero(sheet.Finite(r.NModel / r.Theory.Value)) }),
+		func(r *TableRow) float64 { return nonzero(r.NModel / r.Theory.Value) }),
 	label("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are insufficient, and "+
 		"by the bound no more suffice", func(r *TableRow) string { return r.Theory.Contradicts }),
 	count("trials", "trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
@@ -101,12 +100,11 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	float("queries_success", "task predict: success rate at the largest sample size of baseline/queries, which has no "+
 		"sample, in the cell of this sweep with the same problem, queries, adversary and goal; where it is high, the "+
 		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
-		func(r *TableRow) float64 { return sheet.Finite(r.QueriesSuccess) }),
+		func(r *TableRow) float64 { return r.QueriesSuccess }),
 	label("evaluation", "exact, or what an error is measured on: a number of fresh points, of strata of the law or of "+
 		"the boxes of a grid, with one point in each, or of the boxes of a grid of every two numbers; at most so many "+
 		"points where the sequential rule ends trials that are clear, of which it puts on the wrong side of above + alpha "+
-		"at most the share in brackets",
-		func(r *TableRow) string { return r.Cell.Evaluation.Words }),
+		"at most the share in brackets", func(r *TableRow) string { return r.Cell.Evaluation.Words }),
 	float("evaluation_error", "standard error of a trial's measured error, for a hypothesis of the class and where the "+
 		"true error is above + alpha, at most; 0: exact",
 		func(r *TableRow) float64 { return r.Cell.Evaluation.StandardError }),
@@ -195,30 +193,27 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 		"trials that neither failed nor were lost", func(r *GameRow) int64 { return r.Lost }),
 	float("mistakes_mean", "labels that were not the truth, mean over sequences",
 		func(r *GameRow) float64 { return r.MistakesMean }),
-	float("mistakes_max", "the same, most of any sequence",
-		func(r *GameRow) float64 { return r.MistakesMax }),
+	float("mistakes_max", "the same, most of any sequence", func(r *GameRow) float64 { return r.MistakesMax }),
 	float("best_loss", "least loss of a hypothesis in hindsight, mean",
 		func(r *GameRow) float64 { return r.BestLoss }),
 	float("regret_mean", "loss less best_loss, mean; it may be negative",
 		func(r *GameRow) float64 { return r.RegretMean }),
 	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student), which does not count that a "+
-		"search may have chosen their number after a look",
-		func(r *GameRow) float64 { return sheet.Finite(r.RegretLow) }),
-	float("regret_high", "upper end", func(r *GameRow) float64 { return sheet.Finite(r.RegretHigh) }),
+		"search may have chosen their number after a look", func(r *GameRow) float64 { return r.RegretLow }),
+	float("regret_high", "upper end", func(r *GameRow) float64 { return r.RegretHigh }),
 	float("theory_regret", "bound, proved or declared, for the sequences that were played, mean; null where no bound's "+
-		"premises hold",
-		func(r *GameRow) float64 { return sheet.Finite(r.Theory.Value) }),
+		"premises hold", func(r *GameRow) float64 { return r.Theory.Value }),
 	label("theory_source", "what the algorithm says of it", func(r *GameRow) string { return r.Theory.Source }),
 	label("theory_standing", standingDoc, func(r *GameRow) string { return r.Theory.Standing }),
 	label("theory_reason", "why theory_regret is null, though the algorithm states a bound: the premise that fails",
 		func(r *GameRow) string { return r.Theory.Missing }),
 	float("paper_regret", "bound that is only printed in a paper, mean",
-		func(r *GameRow) float64 { return sheet.Finite(r.PaperRegret) }),
+		func(r *GameRow) float64 { return r.PaperRegret }),
 	label("paper_source", "what the algorithm says of it", func(r *GameRow) string { return r.PaperSource }),
 	float("ratio_low", "regret_low over theory_regret",
-		func(r *GameRow) float64 { return nonzero(sheet.Finite(r.RegretLow / r.Theory.Value)) }),
+		func(r *GameRow) float64 { return nonzero(r.RegretLow / r.Theory.Value) }),
 	float("ratio_high", "regret_high over theory_regret",
-		func(r *GameRow) float64 { return nonzero(sheet.Finite(r.RegretHigh / r.Theory.Value)) }),
+		func(r *GameRow) float64 { return nonzero(r.RegretHigh / r.Theory.Value) }),
 	label("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
 		"with confidence 95 % (Student) for all rows of the table together; null where a search chose their number",
 		func(r *GameRow) string { return r.Theory.Contradicts }),
@@ -236,8 +231,7 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 		func(r *CurveRow) int64 { return r.Lost }),
 	column(intColumn("successes", "trials that succeeded, as success of trials says; null without a goal"),
 		(*CurveRow).successes),
-	float("rate", "successes / trials: a lost trial counts as none",
-		func(r *CurveRow) float64 { return r.Rate }),
+	float("rate", "successes / trials: a lost trial counts as none", func(r *CurveRow) float64 { return r.Rate }),
 	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson), which holds for this row alone, "+
 		"and not where somebody, or a search, has chosen the number of trials after a look; n_low and n_high of the table do",
 		func(r *CurveRow) float64 { return r.RateLow }),
@@ -248,8 +242,8 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 		"rule that of the errors on the first points alone, m_first_error, which is unbiased",
 		func(r *CurveRow) float64 { return r.ErrorMean }),
 	float("error_low", "lower end of its 95 % confidence interval over trials (Student), which holds for this row alone, "+
-		"as that of rate does", func(r *CurveRow) float64 { return sheet.Finite(r.ErrorLow) }),
-	float("error_high", "upper end", func(r *CurveRow) float64 { return sheet.Finite(r.ErrorHigh) }),
+		"as that of rate does", func(r *CurveRow) float64 { return r.ErrorLow }),
+	float("error_high", "upper end", func(r *CurveRow) float64 { return r.ErrorHigh }),
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed; null under the sequential rule",
 		func(r *CurveRow) float64 { return r.ErrorP90 }),
 })
@@ -303,8 +297,7 @@ func (r *CurveRow) successes() any {
 var boundColumns = []schemas.ColumnOf[BoundRow]{
 	cellColumn((*BoundRow).cell),
 	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
-	float("value", "sample size; null where the bound is not finite",
-		func(r *BoundRow) float64 { return sheet.Finite(r.Value) }),
+	float("value", "sample size; null where the bound is not finite", func(r *BoundRow) float64 { return r.Value }),
 	word("standing", standingDoc+"; printed: a paper prints it", func(r *BoundRow) string { return r.Standing }),
 	flag("order_only", "an order of magnitude alone: constants that the text hides are taken as 1",
 		func(r *BoundRow) bool { return r.Order }),
@@ -329,15 +322,15 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 	label("y", "n_model; bracket, its geometric middle, where there is no n_model; both where some cells have one; "+
 		"or regret_mean", func(r *FitRow) string { return r.Y }),
 	float("slope", "of y against x on this scale, weighted least squares; null where fewer than two places are left",
-		func(r *FitRow) float64 { return sheet.Finite(r.Slope) }),
+		func(r *FitRow) float64 { return r.Slope }),
 	float("slope_se", "its standard error, from drawing whole repetitions again; null with two places",
-		func(r *FitRow) float64 { return sheet.Finite(r.Error) }),
+		func(r *FitRow) float64 { return r.Error }),
 	float("slope_low", "lower end of the slope's 95 % confidence interval, slope_se times inflation wide; right if the "+
-		"line is", func(r *FitRow) float64 { return sheet.Finite(r.Low) }),
-	float("slope_high", "upper end", func(r *FitRow) float64 { return sheet.Finite(r.High) }),
-	float("intercept", "of the line, on this scale", func(r *FitRow) float64 { return sheet.Finite(r.Intercept) }),
+		"line is", func(r *FitRow) float64 { return r.Low }),
+	float("slope_high", "upper end", func(r *FitRow) float64 { return r.High }),
+	float("intercept", "of the line, on this scale", func(r *FitRow) float64 { return r.Intercept }),
 	float("theory_slope", "the same slope through theory_n (theory_regret) of the same cells; null where one of them "+
-		"has none", func(r *FitRow) float64 { return sheet.Finite(r.Theory) }),
+		"has none", func(r *FitRow) float64 { return r.Theory }),
 	float("claimed", "exponent, as the sweep file claims it", (*FitRow).claimed),
 	label("claimed_source", "who claims it", func(r *FitRow) string { return r.ClaimedSource }),
 	label("verdict", "on the claim: rejected at 95 % where it lies outside of slope_low to slope_high, not rejected "+
@@ -347,9 +340,9 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 		"with cells-2 degrees of freedom; linear where the trials do not show that; null where there is no chi_square",
 		func(r *FitRow) string { return r.Line }),
 	float("chi_square", "sum of squared residuals, each over its cell's standard error; null with two places",
-		func(r *FitRow) float64 { return sheet.Finite(r.ChiSquare) }),
+		func(r *FitRow) float64 { return r.ChiSquare }),
 	float("inflation", "sqrt(max(1, chi_square/(cells-2))): above 1 the cells scatter more than their trials explain, "+
-		"or the line is bent", func(r *FitRow) float64 { return sheet.Finite(r.Inflation) }),
+		"or the line is bent", func(r *FitRow) float64 { return r.Inflation }),
 	count("resamples", "draws in which each cell had an estimate, of 200",
 		func(r *FitRow) int64 { return int64(r.Resamples) }),
 	label("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
@@ -503,7 +496,7 @@ func metricColumns(names []string) []schemas.ColumnOf[CurveRow] {
 func (r *CurveRow) mean(metric string) float64 {
 	for _, m := range r.Metrics {
 		if m.Metric == metric {
-			return sheet.Finite(m.Mean)
+			return m.Mean
 		}
 	}
 	return math.NaN()
@@ -528,7 +521,7 @@ func withColumns(bounds iter.Seq[BoundRow]) []schemas.ColumnOf[BoundRow] {
 // lookup returns the number of a name, or NaN where there is none that is finite.
 func lookup(m map[string]float64, name string) float64 {
 	if v, ok := m[name]; ok {
-		return sheet.Finite(v)
+		return v
 	}
 	return math.NaN()
 }
@@ -545,9 +538,9 @@ func column[R any](of schemas.Column, value func(*R) any) schemas.ColumnOf[R] {
 	return schemas.ColumnOf[R]{Column: of, Value: value}
 }
 
-// numbers makes a column of numbers, null where they are NaN.
+// numbers makes a column of numbers, null where they are not finite.
 func numbers[R any](of schemas.Column, value func(*R) float64) schemas.ColumnOf[R] {
-	return column(of, func(r *R) any { return schemas.Clean(value(r)) })
+	return column(of, func(r *R) any { return schemas.Clean(sheet.Finite(value(r))) })
 }
 
 // word makes a column of texts that is never null.
@@ -578,7 +571,7 @@ func intColumn(name, doc string) schemas.Column {
 	return schemas.Column{Name: name, Type: schemas.IntColumn, Doc: doc}
 }
 
-// float makes a column of numbers, null where they are NaN.
+// float makes a column of numbers, null where they are not finite.
 func float[R any](name, doc string, value func(*R) float64) schemas.ColumnOf[R] {
 	return numbers(schemas.Column{Name: name, Type: schemas.FloatColumn, Doc: doc}, value)
 }
