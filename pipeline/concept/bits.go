@@ -2,9 +2,8 @@ package concept
 
 import "fmt"
 
-// number is the type of what the transforms of the enumerated classes add up: counts, four of them
-// packed into a word, or weights.
-type number interface{ int32 | uint64 | float64 }
+// number is the type of the counts and weights that the transforms of the enumerated classes add up.
+type number interface{ int32 | float64 }
 
 // maxBits is the largest dimension of the classes over {0,1}^d: a set of coordinates is a uint64.
 const maxBits = 64

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -102,19 +101,14 @@ func tables[T any](c *enumerated) (at, sums []T) {
 	return at, make([]T, c.hypotheses)
 }
 
-// errorTable is the profile of an enumerated class. Its levels are segments whose members are
-// scattered over the class: all hypotheses with one number of errors.
+// errorTable is the profile of an enumerated class. Its levels hold the hypotheses with equally many
+// errors, which are scattered over the class.
 type errorTable struct {
+	levels
 	class     *enumerated
-	at, sums  []int32     // made by the first Reset that needs them; int32 holds the sums of 2^30 examples
-	packed    packedTable // the same, where it is possible; nil if this sample has sums instead
-	spare     packedTable // memory for packed
-	positives int         // examples labelled +1
-	all       int         // examples labelled -1 less those labelled +1
-	block     *[packedBlock]int32
-	byErr     []uint64  // hypotheses by number of errors
-	levels    []segment // by ascending err; first is of no use here
-	noise     noise
+	at, sums  []int32  // made by the first Reset; int32 holds the sums of 2^30 examples
+	positives int      // examples labelled +1
+	byErr     []uint64 // hypotheses by number of errors
 }
 
 // NewProfile implements Class.
@@ -122,122 +116,58 @@ func (c *enumerated) NewProfile() (Profile, error) {
 	if c.limit != nil {
 		return nil, c.limit
 	}
-	return &errorTable{class: c}, nil
+	p := &errorTable{class: c}
+	p.member = p.ranked
+	return p, nil
 }
 
 // Reset implements Profile. It takes the time of one transform, and O(n) for the sample.
 func (p *errorTable) Reset(x, y []float64) error {
-	p.levels, p.positives = p.levels[:0], 0
-	kind := p.clear(len(y))
+	p.list, p.positives = p.list[:0], 0
+	if p.at == nil {
+		p.at, p.sums = tables[int32](p.class)
+	}
+	clear(p.at)
 	for i, label := range y {
 		v, err := p.class.example(x, y, i)
 		if err != nil {
 			return err
 		}
-		gain := 1
+		gain := int32(1)
 		if label > 0 {
 			gain = -1
 			p.positives++
 		}
-		if kind != nil {
-			p.packed.add(v, int64(gain))
-		} else {
-			p.at[v] += int32(gain)
-		}
+		p.at[v] += gain
 	}
-	p.all = len(y) - 2*p.positives
-	if kind != nil {
-		kind.words(p.packed)
-	} else {
-		p.class.counts(p.at, p.sums)
+	p.class.counts(p.at, p.sums)
+	p.byErr = zeroed(p.byErr, len(y)+1)
+	for _, s := range p.sums {
+		p.byErr[p.positives+int(s)]++
 	}
-	p.sort(len(y))
+	p.byErrors(p.byErr)
 	return nil
-}
-
-// clear makes room for the sums of n examples, all 0. It returns nil if they are not packed.
-func (p *errorTable) clear(n int) packer {
-	kind, ok := p.class.kind.(packer)
-	if p.packed = nil; ok && p.class.points >= 4 && n <= packedCounts {
-		if p.spare == nil {
-			p.spare, p.block = make(packedTable, p.class.points/4), new([packedBlock]int32)
-		}
-		p.packed = p.spare
-		clear(p.packed)
-		return kind
-	}
-	if p.at == nil {
-		p.at, p.sums = tables[int32](p.class)
-	}
-	clear(p.at)
-	return nil
-}
-
-// sumsFrom returns the sums of some hypotheses from number first on: 0, or the number after those
-// returned before. It returns none when all were.
-func (p *errorTable) sumsFrom(first int) []int32 {
-	if p.packed == nil {
-		return p.sums[first:]
-	}
-	sums := p.packed.unpack(first, p.block)
-	p.class.kind.(packer).fours(sums, p.all)
-	return sums
-}
-
-// sort fills the levels for a sample of n examples.
-func (p *errorTable) sort(n int) {
-	p.byErr = slices.Grow(p.byErr[:0], n+1)[:n+1]
-	clear(p.byErr)
-	for h := 0; h < p.class.hypotheses; {
-		sums := p.sumsFrom(h)
-		for _, s := range sums {
-			p.byErr[p.positives+int(s)]++
-		}
-		h += len(sums)
-	}
-	for err, count := range p.byErr {
-		if count > 0 {
-			p.levels = append(p.levels, segment{err: err, count: count})
-		}
-	}
-}
-
-// Min implements Profile.
-func (p *errorTable) Min() int { return p.levels[0].err }
-
-// Exponential implements Profile: a level by the Gumbel trick, then a uniform member.
-func (p *errorTable) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
-}
-
-// PermuteAndFlip implements Profile: a level by exponential noise, then a uniform member.
-func (p *errorTable) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(flip(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
 // Normal implements the interface Normal: a level by the least of its members' normals, then a
 // uniform member.
 func (p *errorTable) Normal(sigma float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(lowest(p.levels, p.Min(), sigma, p.noise.fill(len(p.levels), r)), r)
+	return p.uniformMember(lowest(p.list, p.min, sigma, p.noise.fill(len(p.list), r)), r)
 }
 
-// uniformMember returns a uniform member of level i, found by its rank among the members.
-func (p *errorTable) uniformMember(i int, r *rand.Rand) Hypothesis {
-	level := p.levels[i]
-	sum, rank := int32(level.err-p.positives), r.Uint64N(level.count)
-	for h := 0; ; {
-		sums := p.sumsFrom(h)
-		for i, s := range sums {
-			if s != sum {
-				continue
-			}
-			if rank == 0 {
-				return p.class.member(uint64(h + i))
-			}
-			rank--
+// ranked returns number rank of the hypotheses of level i.
+func (p *errorTable) ranked(i int, rank uint64) Hypothesis {
+	sum := int32(p.list[i].err - p.positives)
+	for h, s := range p.sums {
+		if s != sum {
+			continue
 		}
-		h += len(sums)
+		if rank == 0 {
+			return p.class.member(uint64(h))
+		}
+		rank--
 	}
+	panic("rank beyond the level's count")
 }
 
 // lowest picks the segment with the least err + sigma N over all members and their independent

@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -294,54 +293,11 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-func (p *errorTable) list() (errs []int) {
-	for len(errs) < p.class.hypotheses {
-		for _, s := range p.sumsFrom(len(errs)) {
-			errs = append(errs, p.positives+int(s))
-		}
+func (p *errorTable) errors() (errs []int) {
+	for _, s := range p.sums {
+		errs = append(errs, p.positives+int(s))
 	}
 	return errs
-}
-
-// TestPackedSums checks that packed tables hold what others do, up to the most examples that they
-// take, all of which may be of one point.
-func TestPackedSums(t *testing.T) {
-	testkit.Serial(t)
-	for _, s := range []Spec{
-		{Name: "parities", Dim: 2}, {Name: "parities", Dim: 3}, {Name: "parities", Dim: 11},
-		{Name: "monotone-conjunctions", Dim: 2}, {Name: "monotone-conjunctions", Dim: 11},
-	} {
-		k := enumeratedOf(t, s)
-		for _, n := range []int{0, 1, 50, packedCounts} {
-			x, y := enumeratedSample(k, n)
-			same := slices.Repeat(at(k, k.points-1), n)
-			for _, c := range []struct{ x, y []float64 }{
-				{x, y}, {same, y}, {same, slices.Repeat([]float64{-1}, n)}, {same, slices.Repeat([]float64{1}, n)},
-			} {
-				p := tableOf(t, k, c.x, c.y)
-				if p.packed == nil {
-					t.Fatalf("%+v, n = %d: not packed", s, n)
-				}
-				q := &errorTable{class: k, positives: p.positives}
-				q.at, q.sums = tables[int32](k)
-				for i, label := range c.y {
-					v, err := k.example(c.x, c.y, i)
-					if err != nil {
-						t.Fatal(err)
-					}
-					q.at[v] -= int32(label)
-				}
-				k.counts(q.at, q.sums)
-				if diff := cmp.Diff(q.list(), p.list()); diff != "" {
-					t.Fatalf("%+v, n = %d: %s", s, n, diff)
-				}
-			}
-		}
-		x, y := enumeratedSample(k, packedCounts+1)
-		if p := tableOf(t, k, x, y); p.packed != nil || len(p.list()) != k.hypotheses {
-			t.Errorf("%+v: %d examples are packed", s, len(y))
-		}
-	}
 }
 
 func TestErrorVectors(t *testing.T) {
@@ -357,7 +313,7 @@ func TestErrorVectors(t *testing.T) {
 		{Spec{Name: "conjunctions", Dim: v.Conj.D}, v.Conj.X, v.Conj.Y, append(v.Conj.Err, count(v.Conj.Y))},
 	} {
 		k := enumeratedOf(t, c.Spec)
-		if diff := cmp.Diff(c.errs, tableOf(t, k, at(k, c.x...), signed(c.y)).list()); diff != "" {
+		if diff := cmp.Diff(c.errs, tableOf(t, k, at(k, c.x...), signed(c.y)).errors()); diff != "" {
 			t.Errorf("%+v: errors (-want +got):\n%s", c.Spec, diff)
 		}
 	}
@@ -449,17 +405,17 @@ func TestErrorTableByEnumeration(t *testing.T) {
 				want, least = append(want, e), min(least, e)
 				counts[e]++
 			}
-			if diff := cmp.Diff(want, table.list()); diff != "" || p.Min() != least {
+			if diff := cmp.Diff(want, table.errors()); diff != "" || p.Min() != least {
 				t.Fatalf("least %d, want %d; errors (-want +got):\n%s", p.Min(), least, diff)
 			}
-			for i, level := range table.levels {
-				if counts[level.err] != level.count || (i > 0 && table.levels[i-1].err >= level.err) {
-					t.Fatalf("levels %v, want %v", table.levels, counts)
+			for i, level := range table.list {
+				if counts[level.err] != level.count || (i > 0 && table.list[i-1].err >= level.err) {
+					t.Fatalf("levels %v, want %v", table.list, counts)
 				}
 				delete(counts, level.err)
 			}
 			if len(counts) > 0 {
-				t.Fatalf("levels %v lack %v", table.levels, counts)
+				t.Fatalf("levels %v lack %v", table.list, counts)
 			}
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -837,7 +793,7 @@ func TestTransformsOnLargerCubes(t *testing.T) {
 		for range 40 {
 			x, y = append(x, at(k, r.IntN(k.points))...), append(y, float64(2*r.IntN(2)-1))
 		}
-		all := tableOf(t, k, x, y).list()
+		all := tableOf(t, k, x, y).errors()
 		for range 200 {
 			i := r.IntN(len(all))
 			if want := errs(k.Member(uint64(i)), x, y); all[i] != want {

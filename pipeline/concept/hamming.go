@@ -56,36 +56,24 @@ func (t *signTable) row(i int) []uint64 { return t.bits[i*t.words : (i+1)*t.word
 // distances holds the extreme Hamming distances of two rows, and the first pair at the least one.
 type distances struct{ least, most, i, j int }
 
-// distances compares all pairs, tile by tile, so that the rows compared stay in the first-level
-// cache.
+// distances compares all pairs.
 func (t *signTable) distances() distances {
 	if t.n < 2 {
 		return distances{least: -1, most: -1}
 	}
 	d := distances{least: math.MaxInt}
-	tile := max(1, 1024/max(1, t.words)) // rows of 8 kB
-	for a := 0; a < t.n; a += tile {
-		for b := a; b < t.n; b += tile {
-			t.compare(a, min(a+tile, t.n), b, min(b+tile, t.n), &d)
-		}
-	}
-	return d
-}
-
-// compare updates d with the pairs i < j with i from a to before aEnd and j from b to before bEnd.
-func (t *signTable) compare(a, aEnd, b, bEnd int, d *distances) {
-	for i := a; i < aEnd; i++ {
+	for i := range t.n {
 		left := t.row(i)
-		for j := max(b, i+1); j < bEnd; j++ {
-			right := t.row(j)[:len(left)] // so that the loop checks no bounds
+		for j := i + 1; j < t.n; j++ {
 			h := 0
-			for k, v := range left {
-				h += bits.OnesCount64(v ^ right[k])
+			for k, v := range t.row(j) {
+				h += bits.OnesCount64(v ^ left[k])
 			}
 			d.most = max(d.most, h)
-			if h < d.least || h == d.least && i < d.i { // the tiles come in the order of j, but not of i
+			if h < d.least {
 				d.least, d.i, d.j = h, i, j
 			}
 		}
 	}
+	return d
 }

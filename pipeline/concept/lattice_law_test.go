@@ -103,7 +103,7 @@ func TestStumpLevelsByEnumeration(t *testing.T) {
 			want[level.Err]++
 		}
 		seen := map[uint64]bool{}
-		for _, level := range p.levels {
+		for _, level := range p.list {
 			if level.count != want[level.err] {
 				t.Fatalf("%d members with %d errors, want %d", level.count, level.err, want[level.err])
 			}
@@ -140,7 +140,7 @@ func TestRectangleWeightsByEnumeration(t *testing.T) {
 		for i := range p.rows.values {
 			p.weighRows(i)
 			if sum += p.rowWeights[len(p.rowWeights)-1]; sum != p.upto[i] {
-				t.Fatalf("rows up to %d weigh %v in twos, and %v one by one", i, p.upto[i], sum)
+				t.Fatalf("rows up to %d weigh %v, and %v one by one", i, p.upto[i], sum)
 			}
 			for j := range p.rowWeights {
 				l.checkRows(t, p, i, i+j, x, y, copies)
@@ -181,7 +181,7 @@ func (l lister) checkRows(t *rapid.T, p *rectangleProfile, i, j int, x, y []floa
 	for row := i; row <= j; row++ {
 		p.addRow(row, p.gains, p.sums)
 	}
-	p.weighColumns(0)
+	p.weighColumns()
 	ends, before := float64(p.rows.left(i))*float64(p.rows.right(j)), 0.0
 	for last, upto := range p.colWeights.upto {
 		checkWeight(t, "columns", ends*(upto-before), want[last])

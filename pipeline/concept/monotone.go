@@ -73,15 +73,6 @@ func newMonotone(s Spec) (Class, error) {
 func (c monotone) member(i uint64) Hypothesis { return Conjunction{Dim: c.dim, Ones: i} }
 func (monotone) counts(_, sums []int32)       { supersetSums(sums) }
 func (monotone) weights(_, sums []float64)    { supersetSums(sums) }
-func (monotone) words(table []uint64)         { supersetSums(table) }
-
-// fours implements packer.
-func (monotone) fours(sums []int32, _ int) {
-	for ; len(sums) >= 4; sums = sums[4:] {
-		s, t := sums[1]+sums[3], sums[2]+sums[3]
-		sums[0], sums[1], sums[2] = sums[0]+sums[2]+s, s, t
-	}
-}
 
 // supersetSums turns a into the sums over the points v that have all bits of s, for all s, in
 // place: len(a) log2(len(a)) / 2 additions. The order is that of WalshHadamard.

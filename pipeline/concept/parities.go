@@ -99,22 +99,11 @@ func newParities(s Spec) (Class, error) {
 func (c parities) member(i uint64) Hypothesis { return Parity{c.dim, i} }
 func (parities) counts(_, sums []int32)       { oddSums(sums) }
 func (parities) weights(_, sums []float64)    { oddSums(sums) }
-func (parities) words(table []uint64)         { WalshHadamard(table) }
-
-// fours implements packer.
-func (parities) fours(sums []int32, all int) {
-	total := int32(all)
-	for ; len(sums) >= 4; sums = sums[4:] {
-		s, t := sums[0]+sums[1], sums[0]-sums[1]
-		u, v := sums[2]+sums[3], sums[2]-sums[3]
-		sums[0], sums[1], sums[2], sums[3] = (total-s-u)/2, (total-t-v)/2, (total-s+u)/2, (total-t+v)/2
-	}
-}
 
 // oddSums turns a into the sums over the points v where v and s have an odd number of common bits,
 // for all s. Where the number is even the Walsh-Hadamard transform adds a[v], and where it is odd
 // it subtracts a[v].
-func oddSums[T int32 | float64](a []T) {
+func oddSums[T number](a []T) {
 	WalshHadamard(a)
 	total := a[0]
 	for s, even := range a {

@@ -85,7 +85,7 @@ func (c *points) Best(x, y, w []float64) (float64, error) {
 }
 
 // NewProfile implements Class.
-func (c *points) NewProfile() (Profile, error) { return &segments{class: c}, nil }
+func (c *points) NewProfile() (Profile, error) { return newSegments(c), nil }
 
 // split implements segmented: a segment for each value of the sample, and the last one, if any, for
 // all other points.

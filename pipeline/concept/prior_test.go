@@ -1,10 +1,8 @@
 package concept
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -308,29 +306,5 @@ func TestBeyondPlane(t *testing.T) {
 		if got := BeyondPlane(c.dim, c.c); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%d dimensions beyond %v: %v, want %v", c.dim, c.c, got, c.want)
 		}
-	}
-}
-
-func BenchmarkPrior(b *testing.B) {
-	var rows strings.Builder
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range 4096 {
-		fmt.Fprintf(&rows, "%012b", i)
-		for range 116 {
-			rows.WriteByte("01"[r.IntN(2)])
-		}
-	}
-	for _, s := range []Spec{
-		{Name: Stumps, Domain: 8000, Dim: 3}, {Name: Rectangles, Domain: 64, Dim: 2},
-		{Name: Rectangles, Domain: 1 << 14, Dim: 2}, {Name: Rectangles, Domain: 1 << 30, Dim: 2},
-		{Name: Conjunctions, Dim: 64}, {Name: Matrix, Domain: 128, Matrix: rows.String()}, {Name: Halfspace, Dim: 100},
-	} {
-		b.Run(fmt.Sprintf("%s-%d-%d", s.Name, s.Domain, s.Dim), func(b *testing.B) {
-			for b.Loop() {
-				if _, found := NewPrior(s, Drawn{Literals: 2}, allowed(0.1)); !found {
-					b.Fatal("no prior")
-				}
-			}
-		})
 	}
 }

@@ -2,9 +2,7 @@ package concept
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
-	"slices"
 )
 
 // NewProfile implements Class.
@@ -33,16 +31,11 @@ type rectangleProfile struct {
 	leftCols   []float64 // choices of ends, as in axis
 	rightCols  []float64
 	sums       []float64 // scratch: of the gains in the rows considered, by column
-	runs       runTree   // scratch: the same
 	eps        float64
 	decays     []float64 // decays[d] = exp(-eps d/2)
 	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; upto[all rows] = weight of all
 	rowWeights []float64 // scratch: for one i, weight of those whose last row is at most j
 	colWeights columnWeights
-	next       struct { // scratch of the first row after i, which is weighed together with i
-		sums       []float64
-		colWeights columnWeights
-	}
 }
 
 // columnWeights holds the weights of the intervals of columns, for the sums in some rows.
@@ -52,7 +45,7 @@ type columnWeights struct {
 	upto  []float64 // upto[l] = weight of those whose last column is at most l; upto[all columns] = weight of all
 }
 
-// Reset implements Profile. O(min(rows points log(columns), rows^2 columns)).
+// Reset implements Profile. O(rows^2 columns).
 func (p *rectangleProfile) Reset(x, y []float64) error {
 	p.eps = math.NaN()
 	if err := p.class.check(x, y); err != nil {
@@ -71,28 +64,9 @@ func (p *rectangleProfile) Reset(x, y []float64) error {
 		p.leftCols, p.rightCols = append(p.leftCols, float64(p.cols.left(i))), append(p.rightCols, float64(p.cols.right(i)))
 	}
 	p.none, p.noColumn = 1+float64(p.rows.inGaps()*inGap(p.class.domain)), p.cols.inGaps()
-	p.least = p.leastSum()
+	sum, _ := p.leastBlock(p.gains, p.sums)
+	p.least = min(int(sum), 0)
 	return nil
-}
-
-// leastSum returns the least sum of gains in a block, or 0 if none is below 0. Where the points do
-// not crowd, it is faster to follow the change of each point than to sum all columns anew.
-func (p *rectangleProfile) leastSum() (least int) {
-	rows, cols := len(p.rows.values), len(p.cols.values)
-	if 2*len(p.byRow)*bits.Len(uint(cols)) > rows*cols {
-		sum, _ := p.leastBlock(p.gains, p.sums)
-		return min(int(sum), 0)
-	}
-	for i := range rows {
-		p.runs.reset(cols)
-		for j := i; j < rows; j++ {
-			for _, q := range p.in(j) {
-				p.runs.add(p.col[q], int(p.gains[q]))
-			}
-			least = min(least, p.runs.least())
-		}
-	}
-	return least
 }
 
 // Min implements Profile.
@@ -107,15 +81,8 @@ func (p *rectangleProfile) weigh(eps float64) {
 	for d := 0; d <= len(p.gains); d++ {
 		p.decays = append(p.decays, math.Exp(-penalty(eps, d)))
 	}
-	total, i := 0.0, 0
-	for ; i+1 < len(p.rows.values); i += 2 {
-		first, second := p.weighTwoRows(i)
-		total += first
-		p.upto = append(p.upto, total)
-		total += second
-		p.upto = append(p.upto, total)
-	}
-	if i < len(p.rows.values) {
+	total := 0.0
+	for i := range p.rows.values {
 		p.weighRows(i)
 		total += p.rowWeights[len(p.rowWeights)-1]
 		p.upto = append(p.upto, total)
@@ -130,101 +97,28 @@ func (p *rectangleProfile) weighRows(i int) {
 	left, total := float64(p.rows.left(i)), 0.0
 	for j := i; j < len(p.rows.values); j++ {
 		p.addRow(j, p.gains, p.sums)
-		kept := 0
-		if j > i {
-			kept = p.before(j)
-		}
-		p.weighColumns(kept)
+		p.weighColumns()
 		total += float64(left * float64(p.rows.right(j)) * p.colWeights.upto[len(p.sums)])
 		p.rowWeights = append(p.rowWeights, total)
 	}
 }
 
-// before returns the number of columns before the first one of row j.
-func (p *rectangleProfile) before(j int) int {
-	first := len(p.sums)
-	for _, q := range p.in(j) {
-		first = min(first, p.col[q])
-	}
-	return first
-}
-
-// weighTwoRows returns the weights of the rectangles whose first row is i, and of those whose first
-// row is i+1: what weighRows sums up for each, to the last bit. The sums over columns of one wait
-// for one another, and those of two go on side by side.
-func (p *rectangleProfile) weighTwoRows(i int) (first, second float64) {
-	clear(p.sums)
-	p.addRow(i, p.gains, p.sums)
-	p.weighColumns(0)
-	columns := len(p.sums)
-	left := [2]float64{float64(p.rows.left(i)), float64(p.rows.left(i + 1))}
-	first += float64(left[0] * float64(p.rows.right(i)) * p.colWeights.upto[columns])
-	p.next.sums = zeroed(p.next.sums, columns)
-	kept := 0
-	for j := i + 1; j < len(p.rows.values); j++ {
-		p.addRow(j, p.gains, p.sums)
-		p.addRow(j, p.gains, p.next.sums)
-		if j > i+1 {
-			kept = p.before(j)
-		}
-		p.weighTwoColumns(kept)
-		right := float64(p.rows.right(j))
-		first += float64(left[0] * right * p.colWeights.upto[columns])
-		second += float64(left[1] * right * p.next.colWeights.upto[columns])
-	}
-	return first, second
-}
-
-// weighTwoColumns does what weighColumns does, for both sums.
-func (p *rectangleProfile) weighTwoColumns(kept int) {
-	columns, a, b := len(p.sums), &p.colWeights, &p.next.colWeights
-	run0, inner0, total0 := a.from(kept, columns)
-	run1, inner1, total1 := b.from(kept, columns)
-	sums0, sums1 := p.sums[kept:], p.next.sums[kept:][:columns-kept]
-	left, right := p.leftCols[kept:][:len(sums0)], p.rightCols[kept:][:len(sums0)]
-	runs0, inners0, uptos0 := a.run[kept:][:len(sums0)], a.inner[kept:][:len(sums0)], a.upto[kept:][:len(sums0)]
-	runs1, inners1, uptos1 := b.run[kept:][:len(sums0)], b.inner[kept:][:len(sums0)], b.upto[kept:][:len(sums0)]
-	decays := p.decays
-	for l := range sums0 {
-		earlier0, here0 := decays[max(run0, 0)], float64(left[l]*decays[max(-run0, 0)])
-		earlier1, here1 := decays[max(run1, 0)], float64(left[l]*decays[max(-run1, 0)])
-		inner0, inner1 = float64(inner0*earlier0)+here0, float64(inner1*earlier1)+here1
-		run0, run1 = min(run0, 0)+int(sums0[l]), min(run1, 0)+int(sums1[l])
-		total0 += float64(right[l] * inner0 * decays[run0-p.least])
-		total1 += float64(right[l] * inner1 * decays[run1-p.least])
-		runs0[l], inners0[l], uptos0[l] = run0, inner0, total0
-		runs1[l], inners1[l], uptos1[l] = run1, inner1, total1
-	}
-	rest := float64(p.noColumn * p.decay(-p.least))
-	a.upto[columns], b.upto[columns] = total0+rest, total1+rest
-}
-
-// weighColumns fills colWeights from sums, and keeps what it has of the first kept columns. Nothing
-// overflows or cancels: each inner sum is kept relative to its largest term's exponential.
-func (p *rectangleProfile) weighColumns(kept int) {
+// weighColumns fills colWeights from sums. Nothing overflows or cancels: each inner sum is kept
+// relative to its largest term's exponential.
+func (p *rectangleProfile) weighColumns() {
 	s := &p.colWeights
-	run, inner, total := s.from(kept, len(p.sums))
-	for l, gain := range p.sums[kept:] {
+	s.run, s.inner, s.upto = s.run[:0], s.inner[:0], s.upto[:0]
+	run, inner, total := 0, 0.0, 0.0
+	for l, gain := range p.sums {
 		// If run < 0, the intervals that start earlier weigh more than the one that starts here; else
-		// less. The heavier ones' decay is that of 0, which is 1. The processor would often guess a
-		// branch wrong.
-		earlier, here := p.decays[max(run, 0)], float64(p.leftCols[kept+l]*p.decays[max(-run, 0)])
+		// less. The heavier ones' decay is that of 0, which is 1.
+		earlier, here := p.decays[max(run, 0)], float64(p.leftCols[l]*p.decays[max(-run, 0)])
 		inner = float64(inner*earlier) + here
 		run = min(run, 0) + int(gain)
-		total += float64(p.rightCols[kept+l] * inner * p.decays[run-p.least])
-		s.run[kept+l], s.inner[kept+l], s.upto[kept+l] = run, inner, total
+		total += float64(p.rightCols[l] * inner * p.decays[run-p.least])
+		s.run, s.inner, s.upto = append(s.run, run), append(s.inner, inner), append(s.upto, total)
 	}
-	s.upto[len(p.sums)] = total + float64(p.noColumn*p.decay(-p.least))
-}
-
-// from makes room for so many columns, and returns what s has of the last of the first kept ones.
-func (s *columnWeights) from(kept, columns int) (run int, inner, total float64) {
-	s.run, s.inner = slices.Grow(s.run[:0], columns)[:columns], slices.Grow(s.inner[:0], columns)[:columns]
-	s.upto = slices.Grow(s.upto[:0], columns+1)[:columns+1]
-	if kept == 0 {
-		return 0, 0, 0
-	}
-	return s.run[kept-1], s.inner[kept-1], s.upto[kept-1]
+	s.upto = append(s.upto, total+float64(p.noColumn*p.decay(-p.least)))
 }
 
 // decay implements thinned.
@@ -260,7 +154,7 @@ func (p *rectangleProfile) draw(r *rand.Rand) (h [2]Range, excess int) {
 	for row := i; row <= j; row++ {
 		p.addRow(row, p.gains, p.sums)
 	}
-	p.weighColumns(0)
+	p.weighColumns()
 	cols, sum := p.drawColumns(r)
 	return [2]Range{p.rows.around(i, j, r), cols}, sum - p.least
 }

@@ -23,13 +23,53 @@ type segmented interface {
 	base() *ordered
 }
 
+// levels holds the segments of a profile, of which an answer is drawn.
+type levels struct {
+	list   []segment
+	min    int                                 // fewest errors
+	member func(i int, rank uint64) Hypothesis // number rank, below its count, of segment i
+	noise  noise
+}
+
+// Min implements Profile.
+func (p *levels) Min() int { return p.min }
+
+// Exponential implements Profile: a segment by the Gumbel trick, then a uniform member.
+func (p *levels) Exponential(eps float64, r *rand.Rand) Hypothesis {
+	return p.uniformMember(gumbel(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
+}
+
+// PermuteAndFlip implements Profile: a segment by exponential noise, then a uniform member.
+func (p *levels) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
+	return p.uniformMember(flip(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
+}
+
+// uniformMember returns a uniform member of segment i.
+func (p *levels) uniformMember(i int, r *rand.Rand) Hypothesis {
+	return p.member(i, r.Uint64N(p.list[i].count)) // by rejection on integers: no float's rounding
+}
+
+// byErrors fills the list with one segment for each number of errors that some hypothesis makes.
+func (p *levels) byErrors(counts []uint64) {
+	for err, count := range counts {
+		if count > 0 {
+			p.list = append(p.list, segment{err: err, count: count})
+		}
+	}
+	p.min = p.list[0].err
+}
+
 // segments is the profile of a segmented class.
 type segments struct {
 	tally
+	levels
 	class segmented
-	list  []segment
-	min   int
-	noise noise
+}
+
+func newSegments(c segmented) *segments {
+	p := &segments{class: c}
+	p.member = func(i int, rank uint64) Hypothesis { return c.member(p, i, rank) }
+	return p
 }
 
 // Reset implements Profile.
@@ -46,19 +86,6 @@ func (p *segments) Reset(x, y []float64) error {
 	return nil
 }
 
-// Min implements Profile.
-func (p *segments) Min() int { return p.min }
-
-// Exponential implements Profile: a segment by the Gumbel trick, then a uniform member.
-func (p *segments) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(gumbel(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
-}
-
-// PermuteAndFlip implements Profile: a segment by exponential noise, then a uniform member.
-func (p *segments) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(flip(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
-}
-
 // noise is scratch memory for one uniform number for each segment.
 type noise []float64
 
@@ -69,11 +96,6 @@ func (u *noise) fill(n int, r *rand.Rand) []float64 {
 		*u = append(*u, uniform(r))
 	}
 	return *u
-}
-
-// uniformMember returns a uniform member of segment i.
-func (p *segments) uniformMember(i int, r *rand.Rand) Hypothesis {
-	return p.class.member(p, i, r.Uint64N(p.list[i].count)) // by rejection on integers: no float's rounding
 }
 
 // gumbel picks a segment with probability proportional to count exp(-eps err/2), given a uniform

@@ -2,7 +2,6 @@ package concept
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/big"
 	"os"
@@ -521,7 +520,7 @@ func TestGreedyAgainstPairs(t *testing.T) {
 	})
 }
 
-// Rows of any width, tiles and all.
+// Rows of any width.
 func TestMinHammingByEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := matrixSpec(t, 12, 140)
@@ -537,38 +536,6 @@ func TestMinHammingByEnumeration(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The pair is the first one, also across tiles: with 40 words to a row there are 25 rows to a tile.
-func TestMinHammingPair(t *testing.T) {
-	const n, m = 80, 40 * 64
-	c := &listed{Spec{Name: "matrix", Domain: m}, n, func(i int, x []float64) bool {
-		switch i {
-		case 70:
-			i = 3
-		case 21, 60:
-			i = 20
-		}
-		return i*int(x[0])%83 < 41
-	}}
-	z := make([]float64, m)
-	for j := range z {
-		z[j] = float64(j)
-	}
-	table, err := newSignTable(c, z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h, i, j := table.minHamming(); h != 0 || i != 3 || j != 70 {
-		t.Errorf("got %d for %d and %d", h, i, j)
-	}
-	single, err := newSignTable(&listed{c.Spec, 1, c.positive}, z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h, _, _ := single.minHamming(); h != -1 {
-		t.Errorf("one row: %d", h)
-	}
 }
 
 func TestRho(t *testing.T) {
@@ -650,42 +617,6 @@ func TestLargeSeparators(t *testing.T) {
 	r := z.HullMargin(intervals)
 	near(t, "lower bound without formula", r.Lower, 0x1p-11, 1e-15)
 	near(t, "upper bound without formula", r.Upper, 0x1p-5, 1e-15)
-}
-
-func BenchmarkMinHamming(b *testing.B) {
-	s := Spec{Name: "parities", Dim: 10}
-	c, z := separatorOf(b, s, "cube", 0)
-	table, err := newSignTable(c, z.Points)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		table.minHamming()
-	}
-	words := float64(1024*1023/2) * 16
-	b.ReportMetric(words*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s") // the bound: one population count a cycle
-}
-
-func BenchmarkGreedy(b *testing.B) {
-	for _, s := range []Spec{{Name: "thresholds", Domain: 1000}, {Name: "parities", Dim: 10}} {
-		b.Run(fmt.Sprint(s.Name), func(b *testing.B) {
-			c := defined(s)
-			for b.Loop() {
-				if _, err := NewSeparator(c, s, "greedy", 0); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkCode(b *testing.B) {
-	for b.Loop() {
-		if _, err := code(20, 1); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(0x1p20*4*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s")
 }
 
 // minHamming returns the least number of points on which two hypotheses differ, and the first two,

@@ -232,23 +232,26 @@ func leastCut(below, above []float64) float64 {
 }
 
 // NewProfile implements Class.
-func (c *stumps) NewProfile() (Profile, error) { return &stumpProfile{class: c}, nil }
+func (c *stumps) NewProfile() (Profile, error) {
+	p := &stumpProfile{class: c}
+	p.member = func(i int, rank uint64) Hypothesis { return c.Member(p.ranked(p.list[i].err, rank)) }
+	return p, nil
+}
 
 // stumpProfile is the profile of the stumps. On each axis the thresholds between two neighbouring
-// values agree on the sample; their opposites have n - err errors. Hypotheses with equally many
-// errors are drawn together.
+// values agree on the sample; their opposites have n - err errors. Its levels hold the hypotheses
+// with equally many errors.
 type stumpProfile struct {
 	tally
+	levels
 	class  *stumps
 	cuts   []segment // of the stumps +1 at v >= t, axis by axis; first is the number of the first one
 	counts []uint64  // of all stumps by number of errors
-	levels []segment // the counts above 0, ascending by number of errors
-	noise  noise
 }
 
 // Reset implements Profile. O(d n log n).
 func (p *stumpProfile) Reset(x, y []float64) error {
-	p.levels = p.levels[:0]
+	p.list = p.list[:0]
 	if err := p.class.check(x, y); err != nil {
 		return err
 	}
@@ -259,11 +262,7 @@ func (p *stumpProfile) Reset(x, y []float64) error {
 	for axis := range p.class.dim {
 		p.cut(axis, x, y)
 	}
-	for err, count := range p.counts {
-		if count > 0 {
-			p.levels = append(p.levels, segment{err: err, count: count})
-		}
-	}
+	p.byErrors(p.counts)
 	return nil
 }
 
@@ -307,26 +306,6 @@ func (p *stumpProfile) add(axis int, t, end uint64, errs int) {
 	p.cuts = append(p.cuts, segment{errs, count, p.class.number(axis, t)})
 	p.counts[errs] += count
 	p.counts[p.positives+p.negatives-errs] += count
-}
-
-// Min implements Profile.
-func (p *stumpProfile) Min() int { return p.levels[0].err }
-
-// Exponential implements Profile: a number of errors by the Gumbel trick, then a uniform one of the
-// stumps that make as many.
-func (p *stumpProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
-}
-
-// PermuteAndFlip implements Profile: a number of errors by exponential noise, then a uniform one of
-// the stumps that make as many.
-func (p *stumpProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(flip(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
-}
-
-// uniformMember returns a uniform stump of a level.
-func (p *stumpProfile) uniformMember(level int, r *rand.Rand) Hypothesis {
-	return p.class.Member(p.ranked(p.levels[level].err, r.Uint64N(p.levels[level].count)))
 }
 
 // ranked returns the number of the stump of the given rank, from 0, among those with that many

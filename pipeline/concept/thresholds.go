@@ -95,7 +95,7 @@ func (c *thresholds) Best(x, y, w []float64) (float64, error) {
 }
 
 // NewProfile implements Class.
-func (c *thresholds) NewProfile() (Profile, error) { return &segments{class: c}, nil }
+func (c *thresholds) NewProfile() (Profile, error) { return newSegments(c), nil }
 
 // split implements segmented: the thresholds in (v[i-1], v[i]] agree on the sample, and crossing
 // v[i] turns its labels to -1.

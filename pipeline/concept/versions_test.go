@@ -483,31 +483,3 @@ func TestLabelTable(t *testing.T) {
 		t.Errorf("%d points, %d functions", table.Len(), table.Functions())
 	}
 }
-
-func BenchmarkLdim(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		spec Spec
-		want int
-	}{
-		{"thresholds 512", Spec{Name: "thresholds", Domain: 512, NoConstant: true}, 9},
-		{"parities on a basis 1024", basis(10), 10},
-		{"random 48x32", matrixOf(randomRows(rand.New(rand.NewPCG(1, 1)), 48, 32, 0.5)), 5},
-		{"random 200x40 sparse", matrixOf(randomRows(rand.New(rand.NewPCG(1, 1)), 200, 40, 0.2)), 5},
-		{"intervals 529", Spec{Name: "intervals", Domain: 32}, 8},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			table := tabulate(b, c.spec)
-			var v VersionSpace
-			for range b.N {
-				if v = table.Versions(); v.Ldim() != exactly(c.want) {
-					b.Fatalf("Ldim %v, want %d", v.Ldim(), c.want)
-				}
-			}
-			// The bound: the words of the label table that the search has read, about one in a cycle from a
-			// near cache.
-			b.ReportMetric(float64(8*v.search.reads), "read-B/op")
-			b.ReportMetric(float64(len(v.search.memo)), "sets/op")
-		})
-	}
-}
