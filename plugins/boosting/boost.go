@@ -211,7 +211,7 @@ func (b *booster) slickness() float64 {
 // changeOfWeight returns by how much the weight of example i changes if its log-weight becomes v.
 func (b *booster) changeOfWeight(i int, v float64) float64 {
 	m := measure{u: make([]float64, len(b.s)), logc: b.weights.logc}
-	weight := func() float64 { return atMost1(m.project(b.s, b.mass) * m.u[i]) }
+	weight := func() float64 { return min(1, m.project(b.s, b.mass)*m.u[i]) }
 	was, old := weight(), b.s[i]
 	b.s[i] = v
 	change := math.Abs(weight() - was)

@@ -9,6 +9,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+const blockRows = 256 // examples whose weights and margins are held at a time
+
 // booster is the state of one run of boosting over a sample of n examples in d dimensions. All
 // algorithms of this package run rounds on it. In each round a weak learner finds a vector from
 // weighted examples (center), noise is added to it (release), and the examples are reweighted by
@@ -122,7 +124,7 @@ func (b *booster) center(factor, mass float64) {
 		mu := b.block[:len(y)]
 		capWeights(mu, b.weights.u[lo:lo+len(y)], y, factor)
 		clear(b.part)
-		gather(b.part, b.x[lo*d:], mu)
+		numeric.AddRows(b.part, b.x[lo*d:], mu)
 		for j, v := range b.part {
 			b.weak[j] += v
 		}
@@ -184,7 +186,7 @@ func (b *booster) reweight() (smallest, largest float64) {
 func (b *booster) answersFrom(lo int, v []float64) (h, y []float64) {
 	y = b.y[lo:min(lo+blockRows, len(b.y))]
 	h = b.block[:len(y)]
-	inner(h, b.x[lo*len(v):], v)
+	numeric.RowProducts(h, b.x[lo*len(v):], v)
 	return h, y
 }
 
@@ -263,16 +265,34 @@ func scaled(v []float64, factor float64) []float64 {
 // exceed what is stated by as much.
 func checkBall(sample *algo.Data, property string) error {
 	const most = (1 + 1e-9) * (1 + 1e-9)
-	var squares [blockRows]float64
-	for lo := 0; lo < sample.Len(); lo += blockRows {
-		block := squares[:min(blockRows, sample.Len()-lo)]
-		squaredNorms(block, sample.Xs()[lo*sample.Dim():], sample.Dim())
-		for i, square := range block {
-			if !(square <= most) {
-				return fmt.Errorf("check the sample: row %d has norm %g: the %s of boosting needs at most 1 "+
-					"(scale the data by a public bound)", lo+i, math.Sqrt(square), property)
-			}
+	for i := range sample.Len() {
+		if square := numeric.Dot(sample.X(i), sample.X(i)); !(square <= most) {
+			return fmt.Errorf("check the sample: row %d has norm %g: the %s of boosting needs at most 1 "+
+				"(scale the data by a public bound)", i, math.Sqrt(square), property)
 		}
 	}
 	return nil
+}
+
+// capWeights writes mu_i = min(1, factor * u_i) y_i.
+func capWeights(mu, u, y []float64, factor float64) {
+	for i, v := range u {
+		mu[i] = min(1, factor*v) * y[i]
+	}
+}
+
+// lower lowers each s_i by half * y_i h_i. It returns the smallest and the largest of the y_i h_i
+// and of the given numbers. Which of 0 and -0 it returns is left open.
+func lower(s, h, y []float64, half, smallest, largest float64) (float64, float64) {
+	for i, v := range h {
+		m := v * y[i]
+		if m < smallest { // never if it is NaN
+			smallest = m
+		}
+		if m > largest {
+			largest = m
+		}
+		s[i] -= float64(half * m)
+	}
+	return smallest, largest
 }

@@ -15,10 +15,10 @@
 //
 // They differ in how a round weighs the sample. All else is in booster.
 //
-// The package promises that a round makes two passes over the sample, allocates nothing and has one
-// order for every sum; that all noise is accounted for neighbours that differ in one replaced
-// example, with n public; and that each bound says whether it is proved to suffice or only printed.
-// It needs examples in the unit ball with labels -1 and +1.
+// The package promises that a round makes two passes over the sample and has one order for every
+// sum, without fused products, hence float64(x*y); that all noise is accounted for neighbours that
+// differ in one replaced example, with n public; and that each bound says whether it is proved to
+// suffice or only printed. It needs examples in the unit ball with labels -1 and +1.
 //
 // The noise is floating-point and seeded. It is for experiments and does not protect real data.
 //
@@ -29,6 +29,7 @@ package boosting
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -107,5 +108,17 @@ func reportMargins[P any](t *algo.Trial[P], b *booster) {
 	t.Report("training_error", shareUpTo(margins, 0))
 	// At most rank margins lie strictly below, and rank <= ceil(kappa n) - 1 < kappa n.
 	rank := max(0, int(math.Ceil(b.mass))-1)
-	t.Report("margin_quantile", selectRank(margins, rank))
+	slices.Sort(margins)
+	t.Report("margin_quantile", margins[rank])
+}
+
+// shareUpTo returns the share of v that is at most limit.
+func shareUpTo(v []float64, limit float64) float64 {
+	count := 0
+	for _, x := range v {
+		if x <= limit {
+			count++
+		}
+	}
+	return float64(count) / float64(len(v))
 }

@@ -224,7 +224,7 @@ func (c *caps) weighLevels(kappa float64, rounds int) {
 			continue
 		}
 		for i, level := range c.level {
-			c.mass[i] += float64(count * atMost1(level*c.weight[k]))
+			c.mass[i] += float64(count * min(1, level*c.weight[k]))
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -218,23 +217,6 @@ func TestSensitivityGivenTheCap(t *testing.T) {
 	})
 	if worst > 1+1e-12 || worst < 0.999 {
 		t.Errorf("largest movement is %v times 2/(kappa n), want 1", worst)
-	}
-}
-
-func TestDRVLearns(t *testing.T) {
-	testkit.Long(t)
-	for _, c := range []struct {
-		n, low, top int
-		skew        bool
-	}{{8000, 5, 5, true}, {500, 0, 0, true}, {8000, 5, 5, false}} {
-		t.Run(fmt.Sprintf("n %d skew %v", c.n, c.skew), func(t *testing.T) {
-			got := successes(t, 5, c.n, 10, c.skew, func(seed uint64, sample *algo.Data) (algo.Model, error) {
-				return learnDRV(t.Context(), bareTrial(drvSetting(drv().Defaults, 0), seed), sample)
-			})
-			if got < c.low || got > c.top {
-				t.Errorf("%d of 5 trials reach error 0.1, want %d to %d", got, c.low, c.top)
-			}
-		})
 	}
 }
 

@@ -21,11 +21,6 @@ func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
 // same bits on every platform, needs no call and lets the processor work on several at once. It
 // gives +Inf above 709 and 0 below -708.
 func exps(u, s []float64, shift float64) {
-	if hasAVX2 {
-		done := len(s) / 4 * 4
-		expAVX2(u[:done], s[:done], shift)
-		u, s = u[done:], s[done:]
-	}
 	for i, t := range s {
 		e := 0.0
 		if x := t + shift; x > 709 {
@@ -47,22 +42,7 @@ func exps(u, s []float64, shift float64) {
 	}
 }
 
-// below returns -1 if v < limit or limit is NaN, and 0 if v >= limit, for v >= 0. It has no branch,
-// because the processor cannot predict whether a weight is capped.
-func below(v, limit float64) int64 {
-	return (int64(math.Float64bits(v)) - int64(math.Float64bits(limit))) >> 63
-}
-
-// masked returns v if mask is -1, and 0 if it is 0.
-func masked(v float64, mask int64) float64 {
-	return math.Float64frombits(math.Float64bits(v) & uint64(mask))
-}
-
-// atMost1 returns min(1, v) for v >= 0.
-func atMost1(v float64) float64 { return math.Float64frombits(min(math.Float64bits(v), oneBits)) }
-
 const (
-	oneBits       = 0x3ff0_0000_0000_0000 // of 1.0; from 0 on, bits are ordered like their numbers
 	roundMagic    = 0x1.8p52              // adding it rounds to an integer, in the low bits
 	roundBits     = 0x4338_0000_0000_0000 // of roundMagic
 	ln2Over64High = 0x1.62e42fefp-7       // 33 bits: its product with k is exact

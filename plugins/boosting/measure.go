@@ -49,8 +49,7 @@ func (m *measure) sort(s []float64, mass float64) {
 // ln min(1, c e^(s_i)).
 func (m *measure) settle(s []float64) {
 	for i, v := range s {
-		v += m.logc
-		s[i] = masked(v, int64(math.Float64bits(v))>>63)
+		s[i] = min(v+m.logc, 0)
 	}
 }
 
@@ -101,40 +100,15 @@ type tally struct {
 
 // add adds the numbers of u. Blocks begin with u.
 func (t *tally) add(u []float64) {
-	if !hasAVX2 {
-		for ; len(u) > blockRows; u = u[blockRows:] {
-			t.addBlock(u[:blockRows])
+	for block := range slices.Chunk(u, blockRows) {
+		sum := 0.0
+		for _, v := range block {
+			if t.factor*v >= t.limit {
+				t.capped++
+			} else {
+				sum += v
+			}
 		}
-		t.addBlock(u)
-		return
-	}
-	for ; len(u) >= 4*blockRows; u = u[4*blockRows:] {
-		t.addFour((*[4 * blockRows]float64)(u))
-	}
-	if len(u) > 0 {
-		var padded [4 * blockRows]float64 // zeros are not capped and do not change a sum
-		copy(padded[:], u)
-		t.addFour(&padded)
-	}
-}
-
-// addBlock adds a block, or less.
-func (t *tally) addBlock(block []float64) {
-	sum := 0.0
-	t.capped += len(block)
-	for _, v := range block {
-		free := below(t.factor*v, t.limit)
-		t.capped += int(free)
-		sum += masked(v, free)
-	}
-	t.tail += sum
-}
-
-// addFour adds four blocks.
-func (t *tally) addFour(blocks *[4 * blockRows]float64) {
-	var sums [4]float64
-	t.capped += len(blocks) - splitAVX2(&sums, blocks, t.factor, t.limit)
-	for _, sum := range sums {
 		t.tail += sum
 	}
 }

@@ -163,20 +163,3 @@ func closeTo(a, b []float64, tolerance float64) bool {
 	}
 	return true
 }
-
-// TestSelectRank compares selectRank with sorting.
-func TestSelectRank(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.SliceOfN(rapid.Float64Range(-5, 5), 1, 60).Draw(t, "v")
-		if rapid.Bool().Draw(t, "ties") {
-			for i := range v {
-				v[i] = math.Round(v[i])
-			}
-		}
-		rank := rapid.IntRange(0, len(v)-1).Draw(t, "rank")
-		want := slices.Sorted(slices.Values(v))[rank]
-		if got := selectRank(slices.Clone(v), rank); got != want {
-			t.Fatalf("rank %d of %v = %v, want %v", rank, v, got, want)
-		}
-	})
-}

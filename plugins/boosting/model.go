@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -18,7 +19,7 @@ func (w halfspace) Predict(ctx context.Context, x *algo.Data, out []float64) err
 			return err
 		}
 		block := out[lo:min(lo+rows, len(out))]
-		inner(block, x.Xs()[lo*len(w):], w)
+		numeric.RowProducts(block, x.Xs()[lo*len(w):], w)
 		signs(block)
 	}
 	return nil
@@ -44,7 +45,7 @@ func (c committee) Predict(ctx context.Context, x *algo.Data, out []float64) err
 		clear(block)
 		for t := 0; t < len(c.vectors); t += d {
 			m := margins[:len(block)]
-			inner(m, rows, c.vectors[t:t+d])
+			numeric.RowProducts(m, rows, c.vectors[t:t+d])
 			bend(m, nil, c.loss)
 			for i, v := range m {
 				block[i] += v

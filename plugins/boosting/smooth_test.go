@@ -39,7 +39,7 @@ func TestSmoothBoost(t *testing.T) {
 					want = math.Pow(1-gamma, e/2)
 				}
 				sum += want
-				got := atMost1(f.weights.u[i])
+				got := min(1, f.weights.u[i])
 				if math.Abs(got-want) > 1e-9 {
 					t.Fatalf("round %d: weight %v of example %d, want %v", f.Rounds, got, i, want)
 				}

@@ -137,7 +137,7 @@ func (s *stumps) best(signed []float64) hypothesis {
 // direction is the hypothesis <v, x>.
 type direction []float64
 
-func (v direction) answer(out, x []float64, _ int) { inner(out, x, v) }
+func (v direction) answer(out, x []float64, _ int) { numeric.RowProducts(out, x, v) }
 
 // centers returns what begins the centering learner, whose vector is the noisy mean of y x, or that
 // divided by its norm.
@@ -145,7 +145,7 @@ func centers(unit bool) func(*algo.Data, func() float64) func([]float64) hypothe
 	return func(sample *algo.Data, noise func() float64) func([]float64) hypothesis {
 		return func(signed []float64) hypothesis {
 			v := make(direction, sample.Dim())
-			gather(v, sample.Xs(), signed)
+			numeric.AddRows(v, sample.Xs(), signed)
 			for j := range v {
 				v[j] += noise()
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/plugintest"
@@ -60,7 +61,7 @@ func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
 		}
 		net := randomNet(r, rapid.SampledFrom([]int{1, 2, 7}).Draw(t, "points"), d)
 		products := make([]float64, n)
-		examples.products(products, net[:d])
+		copy(products, examples.margins(net[:d]))
 		for i, got := range products {
 			if want := sample.Y(i) * plainDot(sample.X(i), net[:d]); got != want {
 				t.Fatalf("product %d = %v, want %v", i, got, want)
@@ -126,7 +127,7 @@ func TestProjection(t *testing.T) {
 		direction(r, x)
 		direction(r, w)
 		image := make([]float64, k)
-		phi.rows.products(image, x)
+		numeric.RowProducts(image, phi.rows.x, x)
 		mean += squaredNorm(image) / float64(drawn)
 		if a, b := plainDot(phi.lift(w), x), plainDot(w, image); math.Abs(a-b) > 1e-12 {
 			t.Fatalf("<lift(w), x> = %v, <w, Phi x> = %v", a, b)

@@ -6,29 +6,23 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// table holds n vectors of one dimension, four beside each other: fours[g*dim+j][i] is coordinate j
-// of vector 4g+i. Zero vectors fill up the last four.
+// table holds n vectors of one dimension, row by row. Zero vectors fill up the last four, because
+// numeric.AddRows sums four at a time.
 type table struct {
 	n, dim int
-	fours  [][4]float64
+	x      []float64
 }
 
 func newTable(n, dim int) *table {
-	return &table{n: n, dim: dim, fours: make([][4]float64, (n+3)/4*dim)}
+	return &table{n: n, dim: dim, x: make([]float64, (n+3)/4*4*dim)}
 }
 
-// coordinate returns the address of coordinate j of vector i.
-func (t *table) coordinate(i, j int) *float64 { return &t.fours[i/4*t.dim+j][i%4] }
-
-// set writes factor times v into vector i.
-func (t *table) set(i int, factor float64, v []float64) {
-	for j, x := range v {
-		*t.coordinate(i, j) = factor * x
-	}
-}
+// row returns vector i.
+func (t *table) row(i int) []float64 { return t.x[i*t.dim:][:t.dim] }
 
 // newExamples returns the table of y_i x_i, projected where phi is not nil. It reports an error if
 // an example lies outside the unit ball, because the sensitivity of a gradient, and with it the
@@ -56,7 +50,9 @@ func newExamples(ctx context.Context, sample *algo.Data, phi *projection) (*tabl
 			phi.apply(image, x)
 			x = image
 		}
-		t.set(i, sample.Y(i), x)
+		for j, v := range x {
+			t.row(i)[j] = sample.Y(i) * v
+		}
 	}
 	return t, nil
 }
@@ -72,10 +68,8 @@ func newProjection(r *rand.Rand, d, k int) *projection {
 		return nil
 	}
 	t := newTable(k, d)
-	for i := range k {
-		for j := range d {
-			*t.coordinate(i, j) = r.NormFloat64() / math.Sqrt(float64(k))
-		}
+	for i := range k * d {
+		t.x[i] = r.NormFloat64() / math.Sqrt(float64(k))
 	}
 	return &projection{t}
 }
@@ -90,7 +84,7 @@ func projected(ctx context.Context, r *rand.Rand, sample *algo.Data, k int) (*pr
 
 // apply writes the image of x, clipped to the unit ball, into image.
 func (p *projection) apply(image, x []float64) {
-	p.rows.products(image, x)
+	numeric.RowProducts(image, p.rows.x, x)
 	clip(image)
 }
 
@@ -102,8 +96,8 @@ func (p *projection) lift(w []float64) []float64 {
 	}
 	v := make([]float64, p.rows.dim)
 	for i, x := range w {
-		for j := range v {
-			v[j] += float64(x * *p.rows.coordinate(i, j))
+		for j, t := range p.rows.row(i) {
+			v[j] += float64(x * t)
 		}
 	}
 	return v
@@ -123,11 +117,5 @@ func scale(v []float64, factor float64) {
 	}
 }
 
-// squaredNorm returns the squared Euclidean norm of v, summed in order and without fused additions.
-func squaredNorm(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += float64(x * x)
-	}
-	return sum
-}
+// squaredNorm returns the squared Euclidean norm of v.
+func squaredNorm(v []float64) float64 { return numeric.Dot(v, v) }

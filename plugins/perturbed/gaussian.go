@@ -39,8 +39,8 @@ type gaussianParams struct {
 
 // gaussian returns perturbed/gaussian, Algorithm 2 of Block and Shetty 2025.
 func gaussian() algo.Algorithm[gaussianParams] {
-	ls := new(learners)
-	resolve := func(s *algo.Setting[gaussianParams]) (*site, error) { return resolveGaussian(&ls.sites, s) }
+	known := new(sites)
+	resolve := func(s *algo.Setting[gaussianParams]) (*site, error) { return resolveGaussian(known, s) }
 	return algo.Algorithm[gaussianParams]{
 		Name:    "perturbed/gaussian",
 		Version: "1.0.0",
@@ -54,7 +54,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 				}
 			}
 			place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
-			return ls.with(place, func(l *learner) (concept.Hypothesis, error) {
+			return known.learn(place, func(l *learner) (concept.Hypothesis, error) {
 				return l.gaussian(sample, t.Params.Eta, t.Rand)
 			})
 		},

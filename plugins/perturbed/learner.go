@@ -3,7 +3,6 @@ package perturbed
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
@@ -11,13 +10,10 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// learner is scratch memory for trials at one site, one after another. A trial costs one search
-// over the class, and m draws.
+// A learner runs one trial at a site: one search over the class, and m draws.
 type learner struct {
 	*site
-	profile      normalProfile // made when first needed, as is the minimizer
-	minimizer    concept.Minimizer
-	coefficients []float64 // of the linear term, one for each point
+	minimizer concept.Minimizer // nil before the first search
 }
 
 // normalProfile is a profile that can draw normal noise for all hypotheses at once.
@@ -30,11 +26,12 @@ type normalProfile interface {
 // where the noise is independent for all hypotheses, and otherwise nil. The separator need not list
 // its points then.
 func (l *learner) independent() normalProfile {
-	if l.profile == nil && l.separator.Orthonormal {
-		p, _ := l.class.NewProfile()
-		l.profile, _ = p.(normalProfile)
+	if !l.separator.Orthonormal {
+		return nil
 	}
-	return l.profile
+	p, _ := l.class.NewProfile()
+	normal, _ := p.(normalProfile)
+	return normal
 }
 
 // gaussian returns the hypothesis with the least err(f) + eta <xi, s_f>, where s_f are its labels
@@ -71,32 +68,21 @@ func (l *learner) least(sample *algo.Data, coefficient func() float64) (concept.
 		if l.minimizer, err = l.class.NewMinimizer(l.separator.Points); err != nil {
 			return nil, 0, err
 		}
-		l.coefficients = make([]float64, l.points)
 	}
-	for j := range l.coefficients {
-		l.coefficients[j] = coefficient()
+	coefficients := make([]float64, l.points)
+	for j := range coefficients {
+		coefficients[j] = coefficient()
 	}
-	return l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, l.coefficients)
+	return l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, coefficients)
 }
 
-// learners lends learners to trials, made when first needed.
-type learners struct {
-	sites
-	pool sync.Pool // of *learner
-}
-
-// with returns the model of the hypothesis that draw returns for a learner at the place.
-func (ls *learners) with(p finite.Place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
-	l, _ := ls.pool.Get().(*learner)
-	if l == nil || l.Place != p {
-		st, err := ls.at(p)
-		if err != nil {
-			return nil, err
-		}
-		l = &learner{site: st}
+// learn returns the model of the hypothesis that draw returns for a learner at the place.
+func (s *sites) learn(p finite.Place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
+	st, err := s.at(p)
+	if err != nil {
+		return nil, err
 	}
-	defer ls.pool.Put(l)
-	h, err := draw(l)
+	h, err := draw(&learner{site: st})
 	if err != nil {
 		return nil, err
 	}

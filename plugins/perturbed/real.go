@@ -27,8 +27,8 @@ func (p realParams) real() finite.Real { return finite.Real{Loss: p.Loss, Levels
 // the convex hull of others. The lemma of theory.go holds for the unit vectors (c s_f, sqrt(1-c^2)),
 // with half of their least squared distance for the radius, as losses in [0, 1] move as mistakes do.
 func realValued() algo.Algorithm[realParams] {
-	ls := new(learners)
-	resolve := func(s *algo.Setting[realParams]) (*site, error) { return resolveReal(&ls.sites, s) }
+	known := new(sites)
+	resolve := func(s *algo.Setting[realParams]) (*site, error) { return resolveReal(known, s) }
 	return algo.Algorithm[realParams]{
 		Name:    "perturbed/real",
 		Version: "1.0.0",
@@ -45,7 +45,7 @@ func realValued() algo.Algorithm[realParams] {
 					return nil, err
 				}
 			}
-			return learnReal(ls, t, sample)
+			return learnReal(known, t, sample)
 		},
 		Check:     checkOf(resolve),
 		Guarantee: guaranteeOf(resolve, realGuarantee),
@@ -80,10 +80,10 @@ func realNoise(st *site, real finite.Real, eps, delta float64) float64 {
 }
 
 // learnReal runs one trial.
-func learnReal(ls *learners, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
+func learnReal(known *sites, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
 	model := realModel{c: 1}
 	place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
-	_, err := ls.with(place, func(l *learner) (_ concept.Hypothesis, err error) {
+	_, err := known.learn(place, func(l *learner) (_ concept.Hypothesis, err error) {
 		var excess float64
 		model.h, model.c, excess, err = l.real(sample, t.Params.real(), t.Params.Eta, t.Rand)
 		t.Report("sample_excess", excess)

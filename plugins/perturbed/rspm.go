@@ -25,8 +25,8 @@ type rspmParams struct {
 
 // rspm returns perturbed/rspm, report separator-perturbed minimum (Neel, Roth and Wu 2019).
 func rspm() algo.Algorithm[rspmParams] {
-	ls := new(learners)
-	resolve := func(s *algo.Setting[rspmParams]) (*site, error) { return resolveRSPM(&ls.sites, s) }
+	known := new(sites)
+	resolve := func(s *algo.Setting[rspmParams]) (*site, error) { return resolveRSPM(known, s) }
 	return algo.Algorithm[rspmParams]{
 		Name:    "perturbed/rspm",
 		Version: "1.0.0",
@@ -40,7 +40,7 @@ func rspm() algo.Algorithm[rspmParams] {
 				}
 			}
 			place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
-			return ls.with(place, func(l *learner) (concept.Hypothesis, error) {
+			return known.learn(place, func(l *learner) (concept.Hypothesis, error) {
 				if t.Params.Noise == gaussianNoise {
 					return l.gaussian(sample, t.Params.Scale, t.Rand)
 				}

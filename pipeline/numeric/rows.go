@@ -1,0 +1,50 @@
+package numeric
+
+// The functions of this file take the rows of a matrix four at a time, because one sum alone would
+// wait for each of its additions.
+
+// RowProducts writes the inner products with v of the first len(out) rows of x, each of len(v)
+// numbers. It sums as [Dot] does.
+func RowProducts(out, x, v []float64) {
+	d := len(v)
+	for len(out) >= 4 {
+		r0, r1, r2, r3 := fourRows(x, d)
+		var s0, s1, s2, s3 float64
+		for j, t := range v[:len(r0)] {
+			s0 += float64(r0[j] * t)
+			s1 += float64(r1[j] * t)
+			s2 += float64(r2[j] * t)
+			s3 += float64(r3[j] * t)
+		}
+		out[0], out[1], out[2], out[3] = s0, s1, s2, s3
+		out, x = out[4:], x[4*d:]
+	}
+	for i := range out {
+		out[i] = Dot(x[i*d:(i+1)*d], v)
+	}
+}
+
+// AddRows adds to sum the first len(w) rows of x, each of len(sum) numbers and weighted by w. It
+// adds up each four rows first, and then the last ones, one by one.
+func AddRows(sum, x, w []float64) {
+	d := len(sum)
+	for len(w) >= 4 {
+		r0, r1, r2, r3 := fourRows(x, d)
+		w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
+		for j := range sum[:len(r0)] {
+			sum[j] += (float64(r0[j]*w0) + float64(r1[j]*w1)) + (float64(r2[j]*w2) + float64(r3[j]*w3))
+		}
+		w, x = w[4:], x[4*d:]
+	}
+	for i, wi := range w {
+		for j, t := range x[i*d : (i+1)*d] {
+			sum[j] += float64(t * wi)
+		}
+	}
+}
+
+// fourRows returns the first four rows of x, each of d numbers.
+func fourRows(x []float64, d int) (r0, r1, r2, r3 []float64) {
+	r0 = x[:d]
+	return r0, x[d:][:len(r0)], x[2*d:][:len(r0)], x[3*d:][:len(r0)]
+}
