@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 )
 
@@ -63,53 +62,6 @@ func TestFilesEmbedded(t *testing.T) {
 	}
 	other, _ := someFile(t, 99)
 	wants(t, conn.PutFile(t.Context(), digest, other), other, digest, "changed")
-}
-
-func TestFileIsSentOnce(t *testing.T) {
-	s := external(t)
-	conn := s.dial(t, Options{})
-	path, digest := someFile(t, 3*partSize)
-	last := func() uint64 {
-		f, err := conn.js.Stream(t.Context(), fileStream)
-		must(t, err)
-		return f.CachedInfo().State.LastSeq
-	}
-	must(t, conn.PutFile(t.Context(), digest, path))
-	before := last()
-	must(t, os.Remove(path)) // not even read
-	must(t, conn.PutFile(t.Context(), digest, path))
-	if after := last(); before != 4 || after != before {
-		t.Errorf("%d messages after the first time and %d after the second, want 4", before, after)
-	}
-}
-
-func TestFileFetchedByMany(t *testing.T) {
-	s := external(t)
-	path, digest := someFile(t, 5*partSize)
-	var wg sync.WaitGroup
-	conns := []*Conn{s.dial(t, Options{}), s.dial(t, Options{})}
-	for _, c := range conns { // both at once
-		wg.Go(func() {
-			if err := c.PutFile(soon(t), digest, path); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	dir := t.TempDir()
-	for i := range 8 {
-		wg.Go(func() {
-			got, err := conns[i%2].FetchFile(soon(t), digest, dir)
-			if err == nil {
-				err = verify(got, digest)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	onlyFile(t, dir, digest)
 }
 
 func TestBadFiles(t *testing.T) {
@@ -178,29 +130,4 @@ func TestFetchCancelled(t *testing.T) {
 	_, err := conn.FetchFile(ctx, digest, t.TempDir())
 	wants(t, err, "canceled")
 	wants(t, conn.PutFile(ctx, hex.EncodeToString(make([]byte, 32)), path), "canceled")
-}
-
-func BenchmarkFile(b *testing.B) {
-	conn := external(b).dial(b, Options{})
-	const size = 100 << 20
-	path, digest := someFile(b, size)
-	b.Run("put", func(b *testing.B) {
-		b.SetBytes(size)
-		for b.Loop() {
-			must(b, conn.PutFile(b.Context(), digest, path))
-			b.StopTimer()
-			f, err := conn.js.Stream(b.Context(), fileStream)
-			must(b, err)
-			must(b, f.Purge(b.Context()))
-			b.StartTimer()
-		}
-	})
-	must(b, conn.PutFile(b.Context(), digest, path))
-	b.Run("fetch", func(b *testing.B) {
-		b.SetBytes(size)
-		for b.Loop() {
-			_, err := conn.FetchFile(b.Context(), digest, b.TempDir())
-			must(b, err)
-		}
-	})
 }

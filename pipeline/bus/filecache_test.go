@@ -99,34 +99,3 @@ func TestCacheQuota(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// After the server has lost its store, a worker that joins gets the file from the one who has put it,
-// and the next run puts it again.
-func TestStoreWiped(t *testing.T) {
-	t.Parallel()
-	s := external(t)
-	wipe := func() {
-		s.kill(t)
-		must(t, os.RemoveAll(filepath.Join(s.dir, "nats-data")))
-		s.start(t)
-	}
-	path, digest := someFile(t, 5*partSize)
-	fetched := func() {
-		t.Helper()
-		c, err := Dial(t.Context(), s.url(), Options{})
-		must(t, err)
-		defer c.Close()
-		got, err := c.FetchFile(soon(t), digest, t.TempDir())
-		must(t, err)
-		must(t, verify(got, digest))
-	}
-	first, err := Dial(t.Context(), s.url(), Options{})
-	must(t, err)
-	must(t, first.PutFile(t.Context(), digest, path))
-	wipe()
-	fetched()
-	first.Close()
-	wipe()
-	must(t, s.dial(t, Options{}).PutFile(t.Context(), digest, path))
-	fetched()
-}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,22 +90,6 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Who takes a sweep up tells workers that nobody needs the jobs of its predecessors, and who ends one
-// that nobody needs its own.
-func TestDrops(t *testing.T) {
-	conn := embedded(t, Options{})
-	in := listen(t, conn, "w")
-	q := coordinate(t, conn, "sweep", 5)
-	receive(t, in.Calls)
-	must(t, q.Drop(Lead{"sweep", 5}, "a", "b"))
-	must(t, q.Close(soon(t)))
-	for _, want := range []Drop{{Lead: Lead{"sweep", 4}}, {Lead{"sweep", 5}, []string{"a", "b"}}, {Lead: Lead{"sweep", 5}}} {
-		if diff := cmp.Diff(want, receive(t, in.Drops)); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
 // Subjects and messages that nobody of this version has written are no jobs, and stop nothing.
 func TestStrangeMessages(t *testing.T) {
 	conn := embedded(t, Options{})
@@ -156,28 +139,6 @@ func TestServerKilled(t *testing.T) {
 		}
 	}
 	must(t, <-published)
-}
-
-// TestServerLosesEverything checks that not even the server's disk is needed: what it lost is made
-// again. The worker may be first to notice: then the stream is there again when the coordinator
-// looks, but nothing delivers its results.
-func TestServerLosesEverything(t *testing.T) {
-	s := external(t)
-	q := coordinate(t, s.dial(t, Options{}), "sweep", 1)
-	worker := s.dial(t, Options{})
-	in := listen(t, worker, "w")
-	s.kill(t)
-	must(t, os.RemoveAll(filepath.Join(s.dir, "nats-data")))
-	s.start(t)
-	must(t, worker.Publish(soon(t), Lead{"sweep", 1}, Part{"w", "0", 0, 1}, nil)) // makes the stream
-	leaves(t, q, 1)
-	send(t, q, "w", "1")
-	finish(t, worker, receive(t, in.Jobs))
-	for _, want := range []string{"0", "1"} {
-		if m := next(t, q); m.Job != want {
-			t.Errorf("result of %q, want %s", m.Job, want)
-		}
-	}
 }
 
 // TestServerAway checks that calls wait for a server that is away as long as their context allows.
@@ -263,38 +224,6 @@ func TestPermissions(t *testing.T) {
 	must(t, leads.Resign(soon(t)))
 	if err := conn.nc.LastError(); err != nil {
 		t.Errorf("a permission is missing: %v", err)
-	}
-}
-
-// Who asks without end is not answered without end, and no answer waits for another.
-func TestManyQuestions(t *testing.T) {
-	conn := embedded(t, Options{})
-	over := make(chan struct{})
-	var asked, at atomic.Int64
-	stop, err := conn.Answer("ab12", func([]byte) []byte {
-		asked.Add(1)
-		if at.Add(1) > mostQuestions {
-			t.Error("too many questions at a time")
-		}
-		<-over
-		at.Add(-1)
-		return nil
-	})
-	must(t, err)
-	defer stop()
-	inbox := conn.nc.NewInbox()
-	answers, err := conn.nc.SubscribeSync(inbox)
-	must(t, err)
-	for range 10 * mostQuestions {
-		must(t, conn.nc.PublishRequest(askPrefix+"ab12", inbox, nil))
-		must(t, conn.nc.Publish(askPrefix+"ab12", nil))
-	}
-	must(t, conn.nc.Flush())
-	until(t, soon(t), "questions are asked", func() bool { return asked.Load() == mostQuestions })
-	close(over)
-	for range mostQuestions {
-		_, err := answers.NextMsg(time.Minute)
-		must(t, err)
 	}
 }
 

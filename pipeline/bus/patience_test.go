@@ -3,10 +3,8 @@ package bus
 import (
 	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,56 +28,6 @@ func TestPatienceServerGone(t *testing.T) {
 		_, err := conn.PutBytes(t.Context(), []byte("after"))
 		return err == nil
 	})
-}
-
-// A server that comes back without its store has no registry: who asks it for something makes it again,
-// and who must not waits for a coordinator to do so, and is told of that when his patience ends.
-func TestStoreLost(t *testing.T) {
-	s := external(t)
-	said := make(chan string, 100)
-	log := slog.New(slog.NewTextHandler(lines(said), nil))
-	conn := s.dial(t, Options{Log: log})
-	r, ctx := registry(t, conn), soon(t)
-	lose := func() {
-		t.Helper()
-		s.kill(t)
-		must(t, os.RemoveAll(filepath.Join(s.dir, "nats-data")))
-		s.start(t)
-	}
-	for name, do := range map[string]func() error{
-		"submit": func() error { _, err := r.Submit(ctx, "x", []byte("submission")); return err },
-		"change": func() error {
-			return r.Change(ctx, "x", func([]byte) ([]byte, error) { return []byte("wish"), nil })
-		},
-		"list": func() error { _, err := r.List(ctx); return err },
-		"read": func() error { _, err := r.entry(ctx, "x"); return err },
-	} {
-		lose()
-		if err := do(); err != nil {
-			t.Errorf("%s after a loss: %v", name, err)
-		}
-	}
-	lose()
-	conn.who.Role = Submitter
-	done := make(chan error)
-	go func() {
-		_, err := r.Submit(ctx, "x", []byte("submission"))
-		done <- err
-	}()
-	for !strings.Contains(receive(t, said), "nothing is prepared") {
-	}
-	registry(t, s.dial(t, Options{}))
-	must(t, receive(t, done))
-	refused(t, conn.Silent(time.Second, fmt.Errorf("submit: gave up (last: %w)", conn.unprepared())),
-		"nothing is prepared on the NATS server", "start `shatter coordinator")
-}
-
-// lines passes on what is written.
-type lines chan<- string
-
-func (l lines) Write(b []byte) (int, error) {
-	l <- string(b)
-	return len(b), nil
 }
 
 // A server whose disk is full refuses content with an error that may be over soon. Who has patience is

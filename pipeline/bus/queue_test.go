@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,57 +110,6 @@ func TestStaleLeader(t *testing.T) {
 	})
 }
 
-// A server that has lost its store under a connection takes up the next sweep all the same.
-func TestCoordinateAfterLoss(t *testing.T) {
-	conn := embedded(t, Options{})
-	must(t, coordinate(t, conn, "before", 1).Close(soon(t)))
-	must(t, conn.js.DeleteStream(t.Context(), resultStream))
-	after := coordinate(t, conn, "after", 1)
-	must(t, conn.Publish(soon(t), after.lead, Part{"w", "1", 0, 1}, nil))
-	must(t, next(t, after).Ack())
-}
-
-// A stream that an earlier version has made gets the limits of this one.
-func TestStreamsAreMigrated(t *testing.T) {
-	conn := embedded(t, Options{})
-	old := streamConfigs[resultStream]
-	old.Name, old.MaxMsgs, old.MaxAge = resultStream, 7, 0
-	_, err := conn.makeStream(t.Context(), old)
-	must(t, err)
-	coordinate(t, conn, "sweep", 1)
-	s, err := conn.js.Stream(t.Context(), resultStream)
-	must(t, err)
-	got, want := s.CachedInfo().Config, streamConfigs[resultStream]
-	if got.MaxMsgs != want.MaxMsgs || got.MaxAge != want.MaxAge {
-		t.Errorf("%d messages, %v", got.MaxMsgs, got.MaxAge)
-	}
-}
-
-// TestManyUnreadResults checks that more results than a connection may hold unread, as after a long
-// absence, come through and do not cut the connection.
-func TestManyUnreadResults(t *testing.T) {
-	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
-		const results = 100
-		coordinator, worker := dial(Options{}), dial(Options{})
-		for _, id := range numbers("", results) {
-			must(t, worker.Publish(soon(t), Lead{"sweep", 1}, Part{"w", id, 0, 1}, make([]byte, MaxResult)))
-		}
-		q := coordinate(t, coordinator, "sweep", 1)
-		seen := map[string]bool{}
-		for range results {
-			m := next(t, q)
-			seen[m.Job] = true
-			must(t, m.Ack())
-		}
-		if len(seen) != results {
-			t.Errorf("%d different results came, want %d", len(seen), results)
-		}
-		if n := coordinator.nc.Statistics.Reconnects; n != 0 {
-			t.Errorf("the connection was lost %d times", n)
-		}
-	})
-}
-
 func TestSizes(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
@@ -224,86 +171,4 @@ func TestFullStream(t *testing.T) {
 	go func() { published <- conn.Publish(soon(t), q.lead, Part{"w", "3", 0, 1}, nil) }()
 	must(t, next(t, q).Ack())
 	must(t, <-published)
-}
-
-// A worker that fills the stream with results of sweeps that nobody leads, or leads any more, loses them,
-// and nobody else loses anything.
-func TestUnclaimedResults(t *testing.T) {
-	conn := embedded(t, Options{})
-	q, other := coordinate(t, conn, "sweep", 1), coordinate(t, conn, "a-b", 1)
-	coordinate(t, conn, "dead", 1).end() // its consumer stays
-	s, err := conn.js.Stream(t.Context(), resultStream)
-	must(t, err)
-	cfg := s.CachedInfo().Config
-	cfg.MaxMsgs = 100
-	_, err = conn.js.UpdateStream(t.Context(), cfg)
-	must(t, err)
-	publish := func(sweep, worker string, job int) error {
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		return conn.Publish(short, Lead{sweep, 1}, Part{worker, strconv.Itoa(job), 0, 1}, nil)
-	}
-	must(t, publish("a-b", "honest", 1))
-	must(t, publish("gone", "honest", 1))
-	for i := range 98 {
-		sweep := "dead"
-		if i%10 == 0 { // too few to be looked at alone
-			sweep = "none"
-		}
-		must(t, publish(sweep, "liar", i))
-	}
-	wants(t, publish("sweep", "honest", 2), "maximum messages exceeded")
-	n, _, err := q.Unread(soon(t))
-	if err != nil || n != 0 {
-		t.Errorf("%d results are unread, %v", n, err)
-	}
-	must(t, publish("sweep", "honest", 2))
-	if m := next(t, q); m.Worker != "honest" {
-		t.Errorf("%+v", m)
-	}
-	if m := next(t, other); m.Worker != "honest" {
-		t.Errorf("%+v", m)
-	}
-	info, err := s.Info(t.Context())
-	must(t, err)
-	if info.State.Msgs != 3 {
-		t.Errorf("%d results are there, 3 are the honest worker's", info.State.Msgs)
-	}
-}
-
-// TestEmbeddedNeedsNoDisk checks that the embedded server leaves nothing behind, not even if the
-// process is killed while it runs.
-func TestEmbeddedNeedsNoDisk(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	conn := embedded(t, Options{})
-	q := coordinate(t, conn, "sweep", 1)
-	work(t, conn, MaxResult)
-	send(t, q, "w", numbers("", 20)...)
-	for range 20 {
-		must(t, next(t, q).Ack())
-	}
-	entries, err := os.ReadDir(dir)
-	must(t, err)
-	if len(entries) != 0 {
-		t.Errorf("there are files: %v", entries)
-	}
-	must(t, q.Close(soon(t)))
-}
-
-// Far more than 1,024 jobs are out at once, at one worker or at many: nothing but the workers' slots
-// bounds what is leased.
-func TestManyJobsOut(t *testing.T) {
-	conn := embedded(t, Options{})
-	const each = 1600
-	workers := map[string]*Inbox{"w": listen(t, conn, "w"), "v": listen(t, conn, "v")}
-	q := coordinate(t, conn, "sweep", 1)
-	for name := range workers {
-		send(t, q, name, numbers(name, each)...)
-	}
-	for _, in := range workers {
-		for range each { // and none of them has ended
-			receive(t, in.Jobs)
-		}
-	}
 }

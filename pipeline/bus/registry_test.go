@@ -4,18 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/shatterlab/shatter/pipeline/bus/bustest"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 func registry(t *testing.T, c *Conn) *Registry {
@@ -182,24 +174,6 @@ func TestElection(t *testing.T) {
 	})
 }
 
-// A leader that resigns while the answer to a renewal is on its way gives the lease back all the same.
-func TestResignWhileRenewing(t *testing.T) {
-	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
-		r := registry(t, dial(Options{}))
-		if _, err := r.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
-			t.Fatal(err)
-		}
-		l, err := r.Lead(soon(t), "ab12", "a", time.Hour, nil)
-		must(t, err)
-		must(t, l.write(soon(t)))
-		l.revision = l.Epoch // as before the answer
-		must(t, l.Resign(soon(t)))
-		if e := find(t, r, "ab12"); e.Leader != nil {
-			t.Errorf("led by %+v after its leader has resigned", e.Leader)
-		}
-	})
-}
-
 // A leader that was frozen for longer than its lease loses it, and can change nothing of the one
 // that has taken over: the first values of every key that it tries to write stay.
 func TestFrozenLeader(t *testing.T) {
@@ -260,34 +234,6 @@ func TestLeaderWithoutServer(t *testing.T) {
 	must(t, long.Ship(soon(t), []byte("segments")))
 	must(t, long.Resign(soon(t)))
 	must(t, short.Resign(soon(t)))
-}
-
-// A leader takes up its sweep although the server stands still for longer than a request waits, as a
-// cluster does that elects its leader.
-func TestCoordinateWhileElecting(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	s := external(t)
-	c := s.dial(t, Options{})
-	first, err := c.Coordinate(soon(t), Lead{"first", 1})
-	must(t, err)
-	must(t, first.Close(soon(t)))
-	must(t, s.cmd.Process.Signal(syscall.SIGSTOP))
-	taken := make(chan error, 1)
-	go func() {
-		q, err := c.Coordinate(t.Context(), Lead{"second", 1}) // as long as it takes
-		if err == nil {
-			err = q.Close(soon(t))
-		}
-		taken <- err
-	}()
-	select {
-	case err := <-taken:
-		t.Errorf("given up: %v", err)
-	case <-time.After(6 * time.Second):
-		defer func() { must(t, <-taken) }()
-	}
-	must(t, s.cmd.Process.Signal(syscall.SIGCONT))
 }
 
 // A sweep is forgotten as long as it is wished so, and with it all that the registry holds of it. Who
@@ -407,108 +353,5 @@ func TestWatchOutage(t *testing.T) {
 	stop()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the watch ended with %v", err)
-	}
-}
-
-// A cluster of two servers looks like one of three that has just begun. A connection waits for a third
-// one once, not for each stream.
-func TestTooFewServers(t *testing.T) {
-	var ports []int
-	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-		must(t, l.Close())
-	}
-	var servers []*server.Server
-	for i, port := range ports {
-		servers = append(servers, bustest.Serve(t, &server.Options{
-			Host: "127.0.0.1", Port: -1, ServerName: fmt.Sprint("s", i), JetStream: true, StoreDir: t.TempDir(),
-			NoSigs: true, NoLog: true, Cluster: server.ClusterOpts{Name: "two", Host: "127.0.0.1", Port: port},
-			Routes: server.RoutesFromStr(fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d", ports[0], ports[1])),
-		}))
-	}
-	until(t, soon(t), "the servers have a leader", func() bool {
-		return slices.ContainsFunc(servers, (*server.Server).JetStreamIsLeader)
-	})
-	c, err := Dial(t.Context(), servers[0].ClientURL(), Options{})
-	connection(t, c, err)
-	var asked []int
-	create := func(replicas int) error {
-		if asked = append(asked, replicas); replicas > 1 {
-			return &jetstream.APIError{ErrorCode: 10074}
-		}
-		return nil
-	}
-	told := time.Now().Add(-joining)
-	c.born, c.few = told, told
-	must(t, c.replicated(t.Context(), create))
-	if !slices.Equal(asked, []int{3, 1}) {
-		t.Errorf("a cluster that was too small for a while was asked for streams of %v replicas", asked)
-	}
-	c.born = told.Add(1) // there may be more of them by now
-	if since := c.tooFewSince(); !since.After(c.born) {
-		t.Errorf("a new connection goes by what the last one was told, at %v", since)
-	}
-}
-
-// A sweep that was just submitted is found, although the server that is asked has not heard of it yet.
-func TestFindBehind(t *testing.T) {
-	r := registry(t, embedded(t, Options{}))
-	added, err := r.Submit(soon(t), "ab12", []byte("a sweep"))
-	if err != nil || !added {
-		t.Fatal(added, err)
-	}
-	for _, prefix := range []string{"ab12", "ab"} {
-		early := 20 // questions to a server that has not heard yet of what the others have
-		r.read = func(ctx context.Context, key string) (value, error) {
-			if early--; early >= 0 {
-				return value{key: key}, nil
-			}
-			return r.get(ctx, key)
-		}
-		if e := find(t, r, prefix); string(e.Submission) != "a sweep" {
-			t.Errorf("%s: found %+v", prefix, e)
-		}
-	}
-	must(t, r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("forget"), nil }))
-	if done, err := r.Forget(soon(t), "ab12", func([]byte) bool { return true }); err != nil || !done {
-		t.Fatal(done, err)
-	}
-	for _, prefix := range []string{"ab12", "ab", "cd"} {
-		var unknown *IDError
-		if _, late, err := r.findListed(soon(t), prefix); late || !errors.As(err, &unknown) {
-			t.Errorf("%s: late %v, %v", prefix, late, err)
-		}
-	}
-}
-
-// An owner finds a sweep that was just submitted as well. Of one that he has forgotten, and of which no mark is left,
-// his list tells, and he does not wait for it.
-func TestFindOwned(t *testing.T) {
-	c := embedded(t, Options{})
-	registry(t, c)
-	s, err := c.js.Stream(soon(t), registryStream)
-	must(t, err)
-	c.who = Credential{Name: "ann", Role: Submitter}
-	r := registry(t, c)
-	added, err := r.Submit(soon(t), "ab12-ann", []byte("a sweep"))
-	if err != nil || !added {
-		t.Fatal(added, err)
-	}
-	r.read = func(_ context.Context, key string) (value, error) { // from a server that is behind
-		return value{key: key}, nil
-	}
-	var unknown *IDError
-	if _, late, err := r.findListed(soon(t), "ab"); !late || !errors.As(err, &unknown) {
-		t.Errorf("not heard of yet: late %v, %v", late, err)
-	}
-	r.read = r.get
-	if e := find(t, r, "ab"); string(e.Submission) != "a sweep" {
-		t.Errorf("found %+v", e)
-	}
-	must(t, s.Purge(soon(t), jetstream.WithPurgeSubject(registrySubject+place("ab12-ann"))))
-	if _, late, err := r.findListed(soon(t), "ab"); late || !errors.As(err, &unknown) {
-		t.Errorf("forgotten: late %v, %v", late, err)
 	}
 }

@@ -2,28 +2,12 @@ package bus
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
-
-// partsOf lists the subjects that the server has of a content.
-func partsOf(t testing.TB, c *Conn, digest string) []string {
-	t.Helper()
-	list, err := c.subjects(t.Context(), fileSubject+">")
-	must(t, err)
-	var found []string
-	for _, s := range slices.Sorted(maps.Keys(list)) {
-		if strings.HasPrefix(s, fileSubject+digest) {
-			found = append(found, strings.TrimPrefix(s, fileSubject+digest))
-		}
-	}
-	return found
-}
 
 // faults lists what may happen to the content of five parts on a server, and what is left of it.
 var faults = []struct {
@@ -113,60 +97,6 @@ func TestRepairByPutting(t *testing.T) {
 	}
 }
 
-// A worker that has fetched a file puts it again when the store was wiped after its owner left.
-func TestRepairByWorker(t *testing.T) {
-	t.Parallel()
-	s := external(t)
-	owner, err := Dial(t.Context(), s.url(), Options{})
-	must(t, err)
-	first, second := s.dial(t, Options{}), s.dial(t, Options{})
-	path, digest := someFile(t, 3*partSize)
-	must(t, owner.PutFile(t.Context(), digest, path))
-	_, err = first.FetchFile(t.Context(), digest, t.TempDir())
-	must(t, err)
-	owner.Close()
-	must(t, first.js.DeleteStream(t.Context(), fileStream))
-	got, err := second.FetchFile(soon(t), digest, t.TempDir())
-	must(t, err)
-	must(t, verify(got, digest))
-}
-
-// A server that has lost its store under a connection lists no content, and takes the next.
-func TestContentAfterLoss(t *testing.T) {
-	t.Parallel()
-	s := external(t)
-	owner, other := s.dial(t, Options{}), s.dial(t, Options{})
-	path, digest := someFile(t, 3*partSize)
-	must(t, owner.PutFile(t.Context(), digest, path))
-	must(t, other.js.DeleteStream(t.Context(), fileStream))
-	if found := partsOf(t, owner, digest); len(found) > 0 {
-		t.Errorf("the server has %q", found)
-	}
-	must(t, other.js.DeleteStream(t.Context(), fileStream))
-	must(t, owner.PutFile(t.Context(), digest, path))
-	if found := partsOf(t, owner, digest); len(found) != 4 {
-		t.Errorf("the server has %q", found)
-	}
-}
-
-// A holder whose own file was changed does not spread it.
-func TestRepairFromChangedFile(t *testing.T) {
-	t.Parallel()
-	s := external(t)
-	has, wants := s.dial(t, Options{}), s.dial(t, Options{})
-	path, digest := someFile(t, 3*partSize)
-	must(t, has.PutFile(t.Context(), digest, path))
-	must(t, os.WriteFile(path, make([]byte, 3*partSize), 0o600))
-	must(t, has.discardLast(t.Context(), partSubject(digest, 1)))
-	_, err := wants.FetchFile(soon(t), digest, t.TempDir())
-	if !errors.Is(err, ErrNotStored) {
-		t.Fatalf("error is %v, want %v", err, ErrNotStored)
-	}
-	if found := partsOf(t, has, digest); !slices.Equal(found, []string{"", ".0", ".2"}) {
-		t.Errorf("the server has %q", found)
-	}
-}
-
 // A fetch goes on where a killed process has left it, and believes none of its bytes unseen.
 func TestFetchResumed(t *testing.T) {
 	c := external(t).dial(t, Options{})
@@ -221,51 +151,6 @@ func TestBytes(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestRemoveUnnamed(t *testing.T) {
-	t.Parallel()
-	c := external(t).dial(t, Options{})
-	keep, err := c.PutBytes(t.Context(), []byte("named"))
-	must(t, err)
-	path, drop := someFile(t, 2*partSize)
-	must(t, c.PutFile(t.Context(), drop, path))
-	orphan := strings.Repeat("ab", 32) // its upload was broken off
-	must(t, c.storeFile(t.Context(), partSubject(orphan, 0), []byte("part")))
-	named := func(digest string) bool { return digest == keep }
-	for _, test := range []struct {
-		idle    time.Duration
-		removed int
-	}{{time.Hour, 0}, {0, 2}, {0, 0}} {
-		if n, err := c.RemoveUnnamed(t.Context(), named, test.idle); n != test.removed || err != nil {
-			t.Errorf("%d removed (%v) after %v, want %d", n, err, test.idle, test.removed)
-		}
-	}
-	if found := append(partsOf(t, c, drop), partsOf(t, c, orphan)...); len(found) > 0 {
-		t.Errorf("the server still has %q", found)
-	}
-	if has, err := c.Has(t.Context(), keep); !has || err != nil {
-		t.Errorf("what is named is gone (%v)", err)
-	}
-}
-
-// What a server says about its parts may be anything.
-// Who asks for parts again and again fills nobody's memory.
-func TestManyAsked(t *testing.T) {
-	text := strings.Repeat("1\n2\n", mostAsked)
-	if n := len(partNumbers([]byte(text))); n > mostAsked {
-		t.Errorf("%d parts are asked for at a time", n)
-	}
-	if got := join([]int64{3, 1}, []int64{1, 2, 1}); !slices.Equal(got, []int64{1, 2, 3}) {
-		t.Errorf("together %v", got)
-	}
-	var many []int64
-	for i := range int64(3 * mostAsked) {
-		many = append(many, i)
-	}
-	if n := len(join(many, many)); n != mostAsked {
-		t.Errorf("%d parts are kept, want %d", n, mostAsked)
-	}
 }
 
 func FuzzManifest(f *testing.F) {

@@ -6,8 +6,7 @@
 // shelves. The three are the connections, which lose, double, delay and reorder messages; the disks
 // under the ledgers, which forget what was not synced; and the trials, whose outcomes are drawn and
 // whose time is slept. It needs testing/synctest and a folder in memory. All of it is tests: start at
-// TestSimulation. BenchmarkScale stands apart: by the true clock, it measures what a fleet of simulated
-// slots costs its coordinator and its server.
+// TestSimulation.
 //
 // Each core makes 700 to 950 schedules a minute of CPU time, on a machine with two of them and loads
 // of 5 to 20; what is said in the last line of
@@ -16,9 +15,6 @@
 //
 // counts user and system time of the process, but who shares caches and cores with others needs more
 // of it. -sim.schedules 10000 runs ten thousand, and -sim.seed says which is the first.
-//
-// TestMutants tries the simulation on faults that somebody could make. What it finds of them stands in
-// mutants.md, which it writes.
 //
 // A bubble has one clock for all, so that nothing stops a process altogether. Of one that is stopped no
 // message arrives or leaves, no sync of its disk and no trial ends, and the timers of its leases fire

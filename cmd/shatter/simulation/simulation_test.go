@@ -39,13 +39,6 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if part := os.Getenv(partVariable); part != "" {
-		if err := beFleet(strings.Fields(part)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	flag.Parse()
 	ats.Register() // its goroutine must not belong to a bubble: it outlives the server there
 	go guard()

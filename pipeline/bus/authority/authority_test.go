@@ -9,18 +9,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nkeys"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/bus/bustest"
@@ -92,37 +88,6 @@ func dial(t *testing.T, c *Cluster, s *server.Server, name string) *bus.Conn {
 	must(t, err)
 	t.Cleanup(conn.Close)
 	return conn
-}
-
-// In a cluster of three servers a submitter puts content of several parts, and a worker fetches it. The servers
-// add to each part where it comes from, and count that as well.
-func TestPartsInCluster(t *testing.T) {
-	hosts := []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}
-	c, err := Create(filepath.Join(t.TempDir(), "cluster"), Options{Hosts: hosts})
-	must(t, err)
-	_, err = c.Issue("w1", bus.Worker, 0)
-	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	_, routes, err := net.SplitHostPort(l.Addr().String())
-	must(t, errors.Join(err, l.Close()))
-	servers := make(chan *server.Server, len(hosts))
-	for _, host := range hosts {
-		servers <- serveHost(t, c, host, routes)
-	}
-	s := <-servers
-	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
-	must(t, err)
-	data := make([]byte, 2<<20)
-	for i := range data {
-		data[i] = byte(i >> 8)
-	}
-	digest, err := dial(t, c, s, "submitter").PutBytes(soon(t), data)
-	must(t, err)
-	got, err := dial(t, c, s, "w1").FetchBytes(soon(t), digest)
-	if err != nil || !bytes.Equal(got, data) {
-		t.Errorf("fetched %d bytes, %v", len(got), err)
-	}
 }
 
 // thief connects as somebody does who has stolen credentials, and keeps to no rule of this program.
@@ -265,41 +230,6 @@ func as(t *testing.T, c *Cluster, s *server.Server, name string) *nats.Conn {
 	t.Helper()
 	nc, _ := thief(t, c, s, name)
 	return nc
-}
-
-// Who has a worker's credentials and no digest reads the content that workers fetch, and none other.
-func TestPrivateContent(t *testing.T) {
-	c := create(t)
-	_, err := c.Issue("evil", bus.Worker, time.Hour)
-	must(t, err)
-	s := serve(t, c)
-	coordinator := dial(t, c, s, "coordinator")
-	_, err = coordinator.Registry(soon(t))
-	must(t, err)
-	_, err = coordinator.PutBytes(soon(t), []byte("data"))
-	must(t, err)
-	_, err = coordinator.PutPrivate(soon(t), "", []byte("secret"))
-	must(t, err)
-	nc, denied := thief(t, c, s, "evil")
-	for _, subject := range []string{
-		"shatter.file.*.*", "shatter.*.*.*", "*.*.*.*", "shatter.*.*.0", "shatter.private.*.*", "shatter.>", ">",
-	} {
-		inbox := bus.InboxOf("evil") + ".x"
-		heard, err := nc.SubscribeSync(inbox)
-		must(t, err)
-		must(t, nc.PublishRequest("$JS.API.DIRECT.GET.shatter-files."+subject, inbox, nil))
-		must(t, nc.Flush())
-		if subject != "shatter.file.*.*" {
-			if err := receive(t, denied); !errors.Is(err, nats.ErrPermissionViolation) {
-				t.Errorf("%s: %v", subject, err)
-			}
-			continue
-		}
-		m, err := heard.NextMsg(time.Minute)
-		if err != nil || string(m.Data) != "data" {
-			t.Errorf("%s: %v, %v", subject, m, err)
-		}
-	}
 }
 
 // An act is one that the holder of credentials may try and must not succeed with: a subscription, or a
@@ -661,224 +591,6 @@ func TestStolenSubmitter(t *testing.T) {
 	}
 }
 
-// runOwned has ann submit the sweep s, and a coordinator lead it, who ships and answers. What has to be kept
-// secret of it has "secret" in it.
-func runOwned(t *testing.T, c *Cluster, s *server.Server) *bus.Leadership {
-	t.Helper()
-	ann, coordinator := dial(t, c, s, "ann"), dial(t, c, s, "coordinator")
-	own, err := ann.Registry(soon(t))
-	must(t, err)
-	_, err = own.Submit(soon(t), "s-ann", []byte("secret"))
-	must(t, err)
-	must(t, own.Change(soon(t), "s-ann", func([]byte) ([]byte, error) { return []byte("secret"), nil }))
-	_, err = ann.PutPrivate(soon(t), "ann", []byte("secret"))
-	must(t, err)
-	registry, err := coordinator.Registry(soon(t))
-	must(t, err)
-	led, err := registry.Lead(soon(t), "s-ann", "c", time.Hour, nil)
-	must(t, err)
-	must(t, led.Ship(soon(t), []byte("secret")))
-	must(t, led.Finish(soon(t), []byte("secret")))
-	stop, err := coordinator.Answer("s-ann", func([]byte) []byte { t.Error("asked"); return nil })
-	must(t, err)
-	t.Cleanup(stop)
-	return led
-}
-
-// A submitter finds his own sweeps alone, by any beginning of their ids, and a coordinator those of all; who is
-// denied something by the configuration of an earlier version is told so at once.
-func TestOwners(t *testing.T) {
-	c := create(t)
-	names := []string{"ann", "bob-ann", "bob"}
-	for _, name := range names {
-		_, err := c.Issue(name, bus.Submitter, time.Hour)
-		must(t, err)
-	}
-	s := serve(t, c)
-	all, err := dial(t, c, s, "coordinator").Registry(soon(t))
-	must(t, err)
-	_, err = all.Submit(soon(t), "ab12", []byte("nobody"))
-	must(t, err)
-	for _, name := range names {
-		own, err := dial(t, c, s, name).Registry(soon(t))
-		must(t, err)
-		for _, id := range []string{bus.IDOf("ab12", name), bus.IDOf("cd34", name)} {
-			added, err := own.Submit(soon(t), id, []byte(name))
-			if err != nil || !added {
-				t.Fatal(added, err)
-			}
-			must(t, own.Change(soon(t), id, func([]byte) ([]byte, error) { return []byte("run"), nil }))
-		}
-		list, err := own.List(soon(t))
-		if err != nil || len(list) != 2 || list[0].ID != "ab12-"+name || string(list[1].Submission) != name {
-			t.Errorf("%s sees %d sweeps: %v", name, len(list), err)
-		}
-		if e, err := own.Find(soon(t), "ab12"); err != nil || e.ID != "ab12-"+name || bus.OwnerOf(e.ID) != name {
-			t.Errorf("%s finds %+v, %v", name, e, err)
-		}
-		for _, id := range []string{"ab12-ann", "ab12-bob-ann", "ab12-bob", "ef"} {
-			_, err := own.Find(soon(t), id)
-			var unknown *bus.IDError
-			if known := id == "ab12-"+name; known != (err == nil) || !known && !errors.As(err, &unknown) {
-				// The beginning of another's id may be one's own.
-				if id != "ab12-bob" || name != "bob-ann" {
-					t.Errorf("%s looks for %s: %v", name, id, err)
-				}
-			}
-		}
-	}
-	list, err := all.List(soon(t))
-	if err != nil || len(list) != 1+2*len(names) {
-		t.Errorf("a coordinator sees %d sweeps: %v", len(list), err)
-	}
-	if _, err := all.Find(soon(t), "ab12-a"); err != nil {
-		t.Error(err)
-	}
-	_, err = all.Find(soon(t), "cd34")
-	if err == nil || !strings.Contains(err.Error(), "cd34-ann, cd34-bob, cd34-bob-ann") {
-		t.Errorf("a coordinator looks for what three have: %v", err)
-	}
-	forgotten, err := all.Forget(soon(t), "cd34-bob", func([]byte) bool { return true })
-	if err != nil || !forgotten {
-		t.Errorf("forgotten %v, %v", forgotten, err)
-	}
-	// Nor does a hyphen make a sweep of ann's one of bob-ann's.
-	_, err = as(t, c, s, "ann").Request("$KV.shatter-sweeps.by.ann.ab12-bob", []byte("forged"), time.Minute)
-	must(t, err)
-	seen, over := map[string]string{}, errors.New("seen")
-	err = all.Watch(soon(t), func(e *bus.Entry) error {
-		if seen[e.ID] = string(e.Submission); len(seen) == 2*len(names) {
-			return over
-		}
-		return nil
-	})
-	if !errors.Is(err, over) || seen["cd34-bob"] != "" || seen["ab12-bob-ann"] != "bob-ann" || seen["ab12"] != "nobody" {
-		t.Errorf("seen %v, %v", seen, err)
-	}
-	own, err := dial(t, c, s, "bob").Registry(soon(t))
-	must(t, err)
-	if list, err := own.List(soon(t)); err != nil || len(list) != 1 {
-		t.Errorf("bob sees %d sweeps after one was forgotten: %v", len(list), err)
-	}
-	if added, err := own.Submit(soon(t), "cd34-bob", []byte("again")); err != nil || !added {
-		t.Errorf("submitted again: %v, %v", added, err)
-	}
-}
-
-// Who knows the digest of a file can put something else in the place of its parts, which makes a worker wait.
-// Submitting it again mends that.
-func TestMended(t *testing.T) {
-	c := create(t)
-	_, err := c.Issue("w1", bus.Worker, 0)
-	must(t, err)
-	for _, name := range []string{"ann", "evil"} {
-		_, err := c.Issue(name, bus.Submitter, 0)
-		must(t, err)
-	}
-	s := serve(t, c)
-	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
-	must(t, err)
-	ann, worker, data := dial(t, c, s, "ann"), dial(t, c, s, "w1"), bytes.Repeat([]byte("data"), 1<<18)
-	digest, err := ann.PutBytes(soon(t), data)
-	must(t, err)
-	for _, part := range []string{"", ".1"} {
-		_, err := as(t, c, s, "evil").Request("shatter.file."+digest+part, []byte("{}"), time.Minute)
-		must(t, err)
-		if _, err := worker.FetchBytes(soon(t), digest); !errors.Is(err, bus.ErrNotStored) {
-			t.Errorf("part %q is damaged: %v", part, err)
-		}
-		_, err = ann.PutBytes(soon(t), data)
-		must(t, err)
-		if got, err := worker.FetchBytes(soon(t), digest); err != nil || !bytes.Equal(got, data) {
-			t.Errorf("part %q was mended: %d bytes, %v", part, len(got), err)
-		}
-	}
-}
-
-// earlierGrants are those of submitters before they were kept apart.
-var earlierGrants = jwt.StringList{
-	"$JS.API.INFO", "$JS.API.DIRECT.GET.shatter-files.shatter.file.>", "shatter.missing.*", "shatter.file.>",
-	"$JS.API.STREAM.INFO.shatter-files", "shatter.private.>", "$JS.API.DIRECT.GET.shatter-files.shatter.private.>",
-	"shatter.missing.private.*", "$KV.shatter-sweeps.*", "$KV.shatter-sweeps.*.wish",
-	"$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.>", "$JS.API.STREAM.INFO.KV_shatter-sweeps", "shatter.ask.*",
-}
-
-// A server whose configuration is of the time before submitters were kept apart refuses them at once, with the
-// remedy, whatever they want.
-func TestEarlierConfiguration(t *testing.T) {
-	c := create(t)
-	claims, err := c.account(bus.Submitter)
-	must(t, err)
-	for _, scope := range claims.SigningKeys {
-		scope.(*jwt.UserScope).Template.Pub.Allow = earlierGrants
-	}
-	operator, err := nkeys.FromSeed([]byte(c.Operator))
-	must(t, err)
-	token, err := claims.Encode(operator)
-	must(t, err)
-	path := filepath.Join(c.ServerDir(c.Hosts[0]), confFile)
-	text, err := os.ReadFile(path)
-	must(t, err)
-	text = regexp.MustCompile(claims.Subject+`: \S+`).ReplaceAll(text, []byte(claims.Subject+": "+token))
-	must(t, os.WriteFile(path, text, 0o600))
-	s := serve(t, c)
-	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
-	must(t, err)
-	for name, do := range map[string]func(*bus.Registry) error{
-		"list": func(r *bus.Registry) error { _, err := r.List(soon(t)); return err },
-		"find": func(r *bus.Registry) error { _, err := r.Find(soon(t), "ab12-submitter"); return err },
-		"submit": func(r *bus.Registry) error {
-			_, err := r.Submit(soon(t), "ab12-submitter", []byte("sweep"))
-			return err
-		},
-	} {
-		r, err := dial(t, c, s, "submitter").Registry(soon(t))
-		if err == nil {
-			err = do(r)
-		}
-		var refused *bus.ConnectError
-		const remedy = "`shatter cluster renew submitter` writes the new"
-		if !errors.As(err, &refused) || !strings.Contains(refused.Remedy, remedy) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// Keys that no submitter's command writes count for nothing, and keep nobody from the sweeps.
-func TestOddKeys(t *testing.T) {
-	c := create(t)
-	s := serve(t, c)
-	registry, err := dial(t, c, s, "coordinator").Registry(soon(t))
-	must(t, err)
-	_, err = registry.Submit(soon(t), "s", []byte("sweep"))
-	must(t, err)
-	nc, _ := thief(t, c, s, "submitter")
-	for _, key := range []string{"\x1b[2J", "s/t", `s\t`, "\u202e", strings.Repeat("s", 65), "~", "list", "s-t"} {
-		_, err := nc.Request("$KV.shatter-sweeps.by.submitter."+key, []byte("sweep"), time.Minute)
-		must(t, err)
-	}
-	all, err := registry.List(soon(t))
-	if err != nil || len(all) != 1 || all[0].ID != "s" {
-		t.Errorf("%d sweeps, %v", len(all), err)
-	}
-	over := errors.New("seen")
-	err = registry.Watch(soon(t), func(e *bus.Entry) error {
-		if e.ID != "s" {
-			t.Errorf("seen %q", e.ID)
-		}
-		return over
-	})
-	if !errors.Is(err, over) {
-		t.Error(err)
-	}
-	for _, id := range []string{"\u202e", "s/t", "~"} {
-		unknown := (*bus.IDError)(nil)
-		if _, err := registry.Find(soon(t), id); !errors.As(err, &unknown) {
-			t.Errorf("%q: %v", id, err)
-		}
-	}
-}
-
 // everything lists what the streams hold, but for results of the thief.
 func everything(t *testing.T, js jetstream.JetStream) string {
 	t.Helper()
@@ -905,34 +617,26 @@ func everything(t *testing.T, js jetstream.JetStream) string {
 	return strings.Join(list, "\n")
 }
 
-// The first parties of a new server come at once: none of them fails, and no stream loses its folder,
-// while the server sets up their account.
-func TestFirstParties(t *testing.T) {
-	t.Parallel()
-	var all sync.WaitGroup
-	for range 12 { // without Conn.settle, one in two goes wrong
-		c := create(t)
-		s := serve(t, c)
-		for range 4 {
-			all.Go(func() {
-				conn, err := bus.Dial(t.Context(), s.ClientURL(), options(c, "coordinator"))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				defer conn.Close()
-				if _, err := conn.Registry(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		t.Cleanup(func() {
-			found, err := filepath.Glob(filepath.Join(c.ServerDir(c.Hosts[0]), "nats-data", "jetstream", "*", "streams", "*",
-				"meta.inf"))
-			if err != nil || len(found) != 3 {
-				t.Errorf("the server has %q, want three streams: %v", found, err)
-			}
-		})
-	}
-	all.Wait()
+// runOwned has ann submit the sweep s, and a coordinator lead it, who ships and answers. What has to be kept
+// secret of it has "secret" in it.
+func runOwned(t *testing.T, c *Cluster, s *server.Server) *bus.Leadership {
+	t.Helper()
+	ann, coordinator := dial(t, c, s, "ann"), dial(t, c, s, "coordinator")
+	own, err := ann.Registry(soon(t))
+	must(t, err)
+	_, err = own.Submit(soon(t), "s-ann", []byte("secret"))
+	must(t, err)
+	must(t, own.Change(soon(t), "s-ann", func([]byte) ([]byte, error) { return []byte("secret"), nil }))
+	_, err = ann.PutPrivate(soon(t), "ann", []byte("secret"))
+	must(t, err)
+	registry, err := coordinator.Registry(soon(t))
+	must(t, err)
+	led, err := registry.Lead(soon(t), "s-ann", "c", time.Hour, nil)
+	must(t, err)
+	must(t, led.Ship(soon(t), []byte("secret")))
+	must(t, led.Finish(soon(t), []byte("secret")))
+	stop, err := coordinator.Answer("s-ann", func([]byte) []byte { t.Error("asked"); return nil })
+	must(t, err)
+	t.Cleanup(stop)
+	return led
 }

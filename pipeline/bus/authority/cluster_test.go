@@ -3,13 +3,11 @@ package authority
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -75,48 +73,6 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: given}))
-}
-
-// Of many who change a cluster at the same time none undoes what another does: every name that got
-// credentials can be revoked, and a revocation stays.
-func TestChangesAtTheSameTime(t *testing.T) {
-	c := create(t)
-	_, err := c.Issue("stolen", bus.Worker, 0)
-	must(t, err)
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() {
-			c, err := Open(t.Context(), c.Dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.Close()
-			if i == 10 {
-				err = c.Revoke("stolen")
-			} else {
-				_, err = c.Issue(fmt.Sprintf("w%d", i), bus.Worker, 0)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	changed, err := Open(t.Context(), c.Dir)
-	must(t, err)
-	if n := len(changed.Issued); n != 3+19 {
-		t.Errorf("%d names have credentials", n)
-	}
-	if changed.Issued["stolen"].Revoked.IsZero() {
-		t.Error("the revocation is undone")
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("somebody is impatient"))
-	if _, err := Open(ctx, c.Dir); err == nil || !strings.Contains(err.Error(), "somebody is impatient") {
-		t.Errorf("while another one has it open: %v", err)
-	}
-	changed.Close()
 }
 
 // A folder of a server that was moved to its machine keeps no credentials from being revoked.
@@ -189,20 +145,5 @@ func TestRevoke(t *testing.T) {
 	// The server says first that they were revoked, and at each later attempt that it does not know them.
 	if err == nil || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("who is connected: %v", err)
-	}
-}
-
-// Three servers find each other by their certificates, and one of the roles works through all of them.
-func TestThreeServers(t *testing.T) {
-	c, err := Create(filepath.Join(t.TempDir(), "cluster"), Options{Hosts: []string{"a", "b", "c"}})
-	must(t, err)
-	for _, host := range c.Hosts {
-		text, err := os.ReadFile(filepath.Join(c.ServerDir(host), confFile))
-		must(t, err)
-		for _, other := range c.Hosts {
-			if has := strings.Contains(string(text), `"tls://`+other+`:6222"`); has != (other != host) {
-				t.Errorf("the configuration of %s has a route to %s: %v", host, other, has)
-			}
-		}
 	}
 }
