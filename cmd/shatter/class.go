@@ -1,324 +1,144 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"math/big"
 	"os"
+	"path/filepath"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
-	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/pipeline/reference"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// classQuery holds the flags of class describe.
+// A classQuery holds the flags of explain that choose one class of a family.
 type classQuery struct {
 	domain     string
 	dim        int
 	noConstant bool
-	format     string
-	tree       bool
-	separator  bool
 }
 
-func classCommand() *cobra.Command {
-	c := &cobra.Command{Use: "class", Short: "Look at concept classes"}
-	c.AddCommand(classDescribeCommand())
-	return c
-}
-
-func classDescribeCommand() *cobra.Command {
-	var q classQuery
-	c := &cobra.Command{
-		Use:   "describe NAME|FILE",
-		Short: "Show the size, the dimensions and the separator of a class",
-		Args:  cobra.ExactArgs(1),
-		Long: `Show the size, the Vapnik-Chervonenkis, Littlestone and representation dimensions and the separator of a class:
-one of ` + strings.Join(classNames(), ", ") + `,
-or a file (.csv, .parquet, .arrow) with a row for each hypothesis, a column for each point, and cells 0 and 1.
-
-Numbers of points and hypotheses are exact. A dimension that is neither proved nor found within some seconds is given
-between two bounds. The representation dimension is what learning with pure differential privacy costs: the ln of the
-size of the smallest random set that is likely to hold a function near to each hypothesis. The separator is the one that
-follow-the-perturbed-leader uses if not told otherwise: on m points any two hypotheses differ at h or more; rho is their
-least distance there. In JSON all digits are given, and null is infinite.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), q.format, listFormats); err != nil {
-				return err
-			}
-			spec, err := q.spec(c, args[0])
-			if err != nil {
-				return usageError{fmt.Errorf("describe class: %w", err)}
-			}
-			r, err := q.report(args[0], spec)
-			if err != nil {
-				return err
-			}
-			return r.write(c.OutOrStdout(), q.format)
-		},
-	}
-	c.Flags().StringVar(&q.domain, "domain", "", "X, where the numbers of a point are 0..X-1; 1024 or 2^10")
-	c.Flags().IntVar(&q.dim, "d", 0, "numbers per point")
+func (q *classQuery) register(c *cobra.Command) {
+	c.Flags().StringVar(&q.domain, "domain", "", "of a class: X, where the numbers of a point are 0..X-1; 1024 or 2^10")
+	c.Flags().IntVar(&q.dim, "d", 0, "of a class: numbers per point")
 	c.Flags().BoolVar(&q.noConstant, "no-constant", false, "thresholds without the one that labels every point -1")
-	addOutput(c, &q.format, listFormats, "")
-	c.Flags().BoolVar(&q.tree, "tree", false, "witnesses of the dimensions too: a mistake tree and a shattered set")
-	c.Flags().BoolVar(&q.separator, "separator", false, "the points of the separator too")
-	return c
 }
 
-// classNames lists the classes that a name and numbers describe; the others are described by files.
-func classNames() []string { return slices.DeleteFunc(concept.Names(), ofFiles) }
-
-// ofFiles reports whether the hypotheses of a class are listed in a file.
-func ofFiles(class string) bool { return concept.ShapeOf(class) == concept.Column }
-
-// spec returns the class that the command line names.
-func (q *classQuery) spec(c *cobra.Command, arg string) (concept.Spec, error) {
-	names := classNames()
-	if !slices.Contains(names, arg) {
-		if ofFiles(arg) {
-			return concept.Spec{}, fmt.Errorf("%q is a class of files: name the file instead", arg)
+// given returns the name of a flag that is set, or "".
+func (q *classQuery) given(c *cobra.Command) string {
+	for _, flag := range []string{"domain", "d", "no-constant"} {
+		if c.Flags().Changed(flag) {
+			return "--" + flag
 		}
-		if _, err := os.Stat(arg); err != nil && !strings.ContainsAny(arg, `./\`) {
-			return concept.Spec{}, fmt.Errorf("no class or file %q%s", arg, wording.DidYouMean(arg, names))
-		}
-		for _, flag := range []string{"domain", "d", "no-constant"} {
-			if c.Flags().Changed(flag) {
-				return concept.Spec{}, fmt.Errorf("--%s does not apply to a file; leave it out", flag)
-			}
-		}
-		return matrixSpec(arg)
 	}
-	s := concept.Spec{Name: arg, Dim: q.dim, NoConstant: q.noConstant}
+	return ""
+}
+
+// listed reports whether the hypotheses of a class are listed in a file.
+func listed(class string) bool { return concept.ShapeOf(class) == concept.Column }
+
+// isMatrixFile reports whether the word of explain is the path of a file that lists hypotheses.
+func isMatrixFile(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular() ||
+		slices.Contains([]string{".csv", ".parquet", ".arrow"}, filepath.Ext(word))
+}
+
+// addNumbers adds the facts of one class to the entry of its family, if there is one in found. Without flags
+// it does so only if the family has no parameters.
+func (q *classQuery) addNumbers(c *cobra.Command, word string, found []reference.Entry) error {
+	given := q.given(c)
+	i := slices.IndexFunc(found, func(e reference.Entry) bool { return e.Kind == "class" && !listed(e.Name) })
+	if i < 0 {
+		if given != "" {
+			return usageError{fmt.Errorf("%s is for a class, and %q is none", given, word)}
+		}
+		return nil
+	}
+	s := concept.Spec{Name: found[i].Name, Dim: q.dim, NoConstant: q.noConstant}
 	if q.domain != "" {
 		var x schemas.Size
 		if err := x.UnmarshalText([]byte(q.domain)); err != nil {
-			return s, fmt.Errorf("--domain: %w", err)
+			return usageError{fmt.Errorf("--domain: %w", err)}
 		}
 		s.Domain = uint64(x)
 	}
-	_, err := concept.New(s)
-	if err != nil && q.domain == "" && q.dim == 0 {
-		err = fmt.Errorf("%w; --domain and --d set them", err)
+	facts, err := classFacts(s)
+	switch {
+	case err != nil && given == "": // its parameters are needed
+		facts = []reference.Fact{{What: "more", Text: "--domain or --d add its size, dimensions and separator"}}
+	case err != nil:
+		return usageError{fmt.Errorf("explain %s: %w", word, err)}
 	}
-	return s, err
+	found[i].Facts = append(slices.Clone(found[i].Facts), facts...)
+	return nil
 }
 
-// matrixSpec returns the class whose hypotheses a file lists.
-func matrixSpec(path string) (concept.Spec, error) {
+// matrixEntry describes the class whose hypotheses a file lists.
+func (q *classQuery) matrixEntry(c *cobra.Command, path string) (reference.Entry, error) {
+	if given := q.given(c); given != "" {
+		return reference.Entry{}, usageError{fmt.Errorf("%s does not apply to a file; leave it out", given)}
+	}
 	file := schemas.Problem{Class: concept.Matrix, Distribution: "uniform", Matrix: &schemas.Matrix{File: path}}
 	o, err := problem.Open(file, path)
-	var wrong *problem.Error
-	switch {
-	case errors.As(err, &wrong): // its key is one of sweep files
-		return concept.Spec{}, errors.New(wrong.Reason)
-	case err != nil:
-		return concept.Spec{}, err
+	if wrong, ok := errors.AsType[*problem.Error](err); ok { // its key is one of sweep files
+		err = errors.New(wrong.Reason)
 	}
-	p := o.Public()
-	s := concept.Spec{Name: concept.Matrix, Domain: p.Domain, Matrix: p.Matrix}
-	_, err = concept.New(s)
-	return s, err
+	var facts []reference.Fact
+	if err == nil {
+		p := o.Public()
+		facts, err = classFacts(concept.Spec{Name: concept.Matrix, Domain: p.Domain, Matrix: p.Matrix})
+	}
+	if err != nil {
+		return reference.Entry{}, usageError{fmt.Errorf("explain: %w", err)}
+	}
+	doc := "A class of hypotheses that the file lists: a row for each hypothesis, a column for each point."
+	return reference.Entry{Kind: "class", Name: path, Doc: doc, Facts: facts}, nil
 }
 
-// classReport is the description of a class as JSON. A null number is infinite.
-type classReport struct {
-	Class     string           `json:"class"`
-	File      string           `json:"file,omitempty"`
-	Dim       int              `json:"dim"`
-	Points    *big.Int         `json:"points"`
-	Size      *big.Int         `json:"size"`
-	LogSize   *float64         `json:"ln_size"`
-	VC        dimensionReport  `json:"vc"`
-	Ldim      dimensionReport  `json:"ldim"`
-	RepDim    boundsReport     `json:"representation"` // in nats
-	Separator *separatorReport `json:"separator,omitempty"`
-	Reason    string           `json:"no_separator,omitempty"`
-	Targets   targetsReport    `json:"targets"`
-	Tree      [][]float64      `json:"tree,omitempty"`
-	Shattered [][]float64      `json:"shattered,omitempty"`
-
-	described *concept.Description
-}
-
-// targetsReport says what the targets of a class may be; all is empty where an adversary says the
-// labels.
-type targetsReport struct {
-	Random string `json:"random,omitempty"`
-	Middle string `json:"middle,omitempty"`
-	Stated string `json:"stated,omitempty"` // how to write a hypothesis
-}
-
-type dimensionReport struct {
-	Low  *int `json:"low"`
-	High *int `json:"high"`
-}
-
-// boundsReport holds bounds of a number; null: there is no finite one.
-type boundsReport struct {
-	Low  *float64 `json:"low"`
-	High *float64 `json:"high"`
-}
-
-type separatorReport struct {
-	Len     int         `json:"m"`
-	Hamming int         `json:"h"`
-	Rho01   float64     `json:"rho_01"`
-	RhoPM   float64     `json:"rho_pm"`
-	Margin  [2]float64  `json:"hull_margin"`
-	Points  [][]float64 `json:"points,omitempty"`
-}
-
-// report describes the class of s, which the argument arg names.
-func (q *classQuery) report(arg string, s concept.Spec) (*classReport, error) {
+// classFacts computes the size, the dimensions and the separator of a class. A dimension that is neither proved
+// nor found within some seconds is given between two bounds.
+func classFacts(s concept.Spec) (facts []reference.Fact, err error) {
 	d, err := concept.Describe(s)
 	if err != nil {
 		return nil, err
 	}
-	r := &classReport{
-		Class: d.Name, Dim: d.Dim, Points: d.Points, Size: d.Size, VC: boundsOf(d.VC), Ldim: boundsOf(d.Ldim),
-		described: d,
+	add := func(what, format string, a ...any) {
+		facts = append(facts, reference.Fact{What: what, Text: fmt.Sprintf(format, a...)})
 	}
-	if b := d.Representation; !math.IsInf(b.Low, 1) {
-		r.RepDim.Low = &b.Low
+	each := ""
+	if d.Dim > 1 {
+		each = fmt.Sprintf(", each of %d numbers", d.Dim)
 	}
-	if b := d.Representation; !math.IsInf(b.High, 1) {
-		r.RepDim.High = &b.High
-	}
-	class, _ := concept.Lookup(s.Name)
-	r.Targets = targetsReport{class.RandomDoc, class.MiddleDoc, class.Notation}
-	if ofFiles(s.Name) {
-		r.File = arg
-	}
+	add("points", "%s%s", numberText(d.Points), each)
+	add("hypotheses", "%s", numberText(d.Size))
 	if d.Size != nil {
-		r.LogSize = &d.LogSize
+		add("ln |H|", "%.6g", d.LogSize)
 	}
-	if z := d.Separator; z == nil {
-		r.Reason = d.NoSeparator.Error()
-	} else {
-		r.Separator = &separatorReport{
-			Len: z.Len(), Hamming: z.Hamming, Rho01: z.Rho01(), RhoPM: z.RhoPM(),
-			Margin: [2]float64{d.Margin.Lower, d.Margin.Upper},
-		}
-		if q.separator {
-			r.Separator.Points = slices.Collect(slices.Chunk(z.Points, z.Dim))
-		}
+	add("VC dimension", "%v", d.VC)
+	add("Littlestone", "dimension %v", d.Ldim)
+	add("representation", "dimension %v, in nats", d.Representation)
+	z := d.Separator
+	if z == nil {
+		add("separator", "none: %v", d.NoSeparator)
+		return facts, nil
 	}
-	if q.tree {
-		return r, r.witness(s)
+	margin := fmt.Sprintf("%.6g", d.Margin.Lower)
+	if high := fmt.Sprintf("%.6g", d.Margin.Upper); high != margin {
+		margin = "between " + margin + " and " + high
 	}
-	return r, nil
+	add("separator", "m = %d, h = %d", z.Len(), z.Hamming)
+	add("rho", "%.6g (labels 0 and 1), %.6g (labels -1 and +1)", z.Rho01(), z.RhoPM())
+	add("hull margin", "%s", margin)
+	return facts, nil
 }
 
-func boundsOf(d concept.Dimension) (r dimensionReport) {
-	if !d.Infinite() {
-		r = dimensionReport{&d.Low, &d.High}
-	}
-	return r
-}
-
-// witness adds a mistake tree and a shattered set, and checks both.
-func (r *classReport) witness(s concept.Spec) error {
-	c, err := concept.New(s)
-	if err != nil {
-		return err
-	}
-	finite, ok := c.(concept.Finite)
-	if !ok {
-		return usageError{fmt.Errorf("--tree: class %q has infinitely many hypotheses", s.Name)}
-	}
-	t, err := concept.NewLabelTable(finite, s)
-	if err != nil {
-		return usageError{fmt.Errorf("--tree: %w", err)}
-	}
-	tree := t.Versions().Tree()
-	_, shattered := t.VC()
-	if err := errors.Join(t.Realizes(tree), t.Shatters(shattered)); err != nil {
-		return fmt.Errorf("check the witnesses of class %q: %w", s.Name, err)
-	}
-	for _, v := range tree {
-		r.Tree = append(r.Tree, t.Point(v))
-	}
-	for _, v := range shattered {
-		r.Shattered = append(r.Shattered, t.Point(v))
-	}
-	return nil
-}
-
-func (r *classReport) write(w io.Writer, format string) error {
-	if format == "json" {
-		return json.NewEncoder(w).Encode(r)
-	}
-	var b strings.Builder
-	r.table(&b)
-	if z := r.Separator; z != nil && len(z.Points) > 0 {
-		fmt.Fprintf(&b, "\nseparator: %s\n", pointsText(z.Points))
-	}
-	if len(r.Shattered) > 0 {
-		fmt.Fprintf(&b, "\nshattered set: %s\n", pointsText(r.Shattered))
-	}
-	if len(r.Tree) > 0 {
-		fmt.Fprintf(&b, "\nmistake tree: some hypothesis agrees with the labels on each path down\n")
-		r.branch(&b, 0, "")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// table writes the description for people.
-func (r *classReport) table(b *strings.Builder) {
-	d := r.described
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	row := func(what, format string, a ...any) { fmt.Fprintf(w, what+"\t"+format+"\n", a...) }
-	row("class", "%s", r.Class)
-	if r.File != "" {
-		row("file", "%s", r.File)
-	}
-	row("points", "%s%s", numberText(d.Points), ofNumbers(d.Dim))
-	row("hypotheses", "%s", numberText(d.Size))
-	if r.LogSize != nil {
-		row("ln |H|", "%.6g", d.LogSize)
-	}
-	row("VC dimension", "%v", d.VC)
-	row("Littlestone dimension", "%v", d.Ldim)
-	row("representation (nats)", "%v", d.Representation)
-	if z := r.Separator; z != nil {
-		row("separator", "m = %d, h = %d", z.Len, z.Hamming)
-		row("rho", "%.6g (labels 0 and 1), %.6g (labels -1 and +1)", z.Rho01, z.RhoPM)
-		row("hull margin", "%s", marginText(z.Margin))
-	} else {
-		row("separator", "none: %s", r.Reason)
-	}
-	r.targets(row)
-	_ = w.Flush() // to memory
-}
-
-// targets writes what the targets may be: the default, and what else a sweep file may state.
-func (r *classReport) targets(row func(what, format string, a ...any)) {
-	t := r.Targets
-	if t.Random == "" {
-		row("target", "none: an adversary says the labels")
-		return
-	}
-	row("target", "random: %s", t.Random)
-	if t.Middle != "" {
-		row("", "middle: %s", t.Middle)
-	}
-	if t.Stated != "" {
-		row("", "or %s", t.Stated)
-	}
-}
-
-// numberText writes a number exactly, and rounds it only where it has more than 40 digits.
+// numberText writes a number exactly, and rounds it if it has more than 40 digits.
 func numberText(n *big.Int) string {
 	if n == nil {
 		return "infinitely many"
@@ -327,47 +147,4 @@ func numberText(n *big.Int) string {
 		return text
 	}
 	return "about " + new(big.Float).SetInt(n).Text('g', 6)
-}
-
-func ofNumbers(dim int) string {
-	if dim == 1 {
-		return ""
-	}
-	return fmt.Sprintf(", each of %d numbers", dim)
-}
-
-func marginText(m [2]float64) string {
-	low, high := fmt.Sprintf("%.6g", m[0]), fmt.Sprintf("%.6g", m[1])
-	if low == high {
-		return low
-	}
-	return "between " + low + " and " + high
-}
-
-// branch writes the mistake tree below a node, depth first and one node per line, each after the
-// label that leads to it.
-func (r *classReport) branch(b *strings.Builder, node int, lead string) {
-	if node >= len(r.Tree) {
-		return
-	}
-	fmt.Fprintf(b, "%s%s\n", lead, pointText(r.Tree[node]))
-	indent := strings.Repeat("  ", (len(lead)+1)/2)
-	r.branch(b, 2*node+1, indent+"- ")
-	r.branch(b, 2*node+2, indent+"+ ")
-}
-
-// pointText writes a point as in 3 or (1 0 4).
-func pointText(x []float64) string {
-	if len(x) == 1 {
-		return fmt.Sprint(x[0])
-	}
-	return "(" + strings.Trim(fmt.Sprint(x), "[]") + ")"
-}
-
-func pointsText(points [][]float64) string {
-	texts := make([]string, len(points))
-	for i, x := range points {
-		texts[i] = pointText(x)
-	}
-	return strings.Join(texts, " ")
 }

@@ -24,13 +24,23 @@ func explainCommand() *cobra.Command {
 	var (
 		files  []string
 		format string
+		class  classQuery
 	)
 	c := &cobra.Command{
 		Use:   "explain [WORD]",
-		Short: "Explain a key of the sweep file, or any name: of a law, an adversary, an algorithm, a column",
-		Long: `Explain what a sweep file can say. Without a word it shows all keys, and the kinds of names that stand
-in sweep files and results. A word is a key (noise, problem.noise), a name (uniform, greedy, expmech/em, rounds,
-n_star), or one of those kinds (laws).`,
+		Short: "Explain a key or a name of sweep files and results",
+		Long: `Explain what a sweep file can say. Without a word it lists all keys and the kinds of names. A word is a key
+(noise, problem.noise), a name (uniform, greedy, expmech/em, rounds, n_star), a kind of names (laws), or a file
+(.csv, .parquet, .arrow) of a class with a row for each hypothesis, a column for each point, and cells 0 and 1.
+
+With --domain and --d it also shows the size of a class, its Vapnik-Chervonenkis, Littlestone and representation
+dimensions and its separator. A dimension that is neither proved nor found within some seconds is given between two
+bounds. The representation dimension is the cost of learning with pure differential privacy. The separator is the
+default of follow-the-perturbed-leader: on its m points any two hypotheses differ at h or more; rho is their least
+distance there.`,
+		Example: `  shatter explain problem.noise
+  shatter explain expmech/em
+  shatter explain parities --d 8`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			out := c.OutOrStdout()
@@ -51,6 +61,12 @@ n_star), or one of those kinds (laws).`,
 				return err
 			}
 			found, err := explained(args[0], all)
+			if err != nil && isMatrixFile(args[0]) {
+				found = make([]reference.Entry, 1)
+				found[0], err = class.matrixEntry(c, args[0])
+			} else if err == nil {
+				err = class.addNumbers(c, args[0], found)
+			}
 			switch {
 			case err != nil:
 				return err
@@ -69,6 +85,7 @@ n_star), or one of those kinds (laws).`,
 		},
 	}
 	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
+	class.register(c)
 	addOutput(c, &format, listFormats, "")
 	return c
 }

@@ -206,7 +206,7 @@ sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted.`
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
 		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(), forgetCommand(),
 		confined(workerCommand()), workersCommand(), coordinatorCommand(), clusterCommand(),
-		pluginCommand(), classCommand(),
+		pluginCommand(),
 		versionCommand(),
 	)
 	blameArguments(root)

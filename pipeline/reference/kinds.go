@@ -45,7 +45,6 @@ func classes() (all []Entry) {
 		e.add("target random", plain(d.RandomDoc))
 		e.add("target middle", d.MiddleDoc)
 		e.add("target as text", d.Notation)
-		e.add("more", "shatter class describe "+name)
 		e.Example = "problem: {class: " + name + ", ...}"
 		all = append(all, e)
 	}
