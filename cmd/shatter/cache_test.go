@@ -44,61 +44,6 @@ func lastRun(t *testing.T, dir string) (run struct {
 	return run
 }
 
-// A sweep takes from the cache what others have run of it, and its bytes are the same.
-func TestCache(t *testing.T) {
-	testkit.Long(t)
-	tmp := t.TempDir()
-	cache := filepath.Join(tmp, "cache")
-	small, find := verifySweep, strings.Replace(
-		verifySweep,
-		"n: [100, 200]\ntrials: 60",
-		"n: {find: true, from: 16, to: 1e4, within: 1.5}",
-		1,
-	)
-	first := map[string]string{}
-	for name, text := range map[string]string{"small": small, "find": find} {
-		file := write(t, filepath.Join(tmp, name+".yaml"), text)
-		first[text] = digest(t, mustRun(t, file, filepath.Join(tmp, name), "--cache", filepath.Join(cache, name)))
-	}
-	for _, c := range []struct {
-		name, cache, sweep string
-		served             func(served, run int64) bool
-	}{
-		{"the same", "small", small, func(served, run int64) bool { return served == 240 && run == 0 }},
-		{"more", "small", strings.NewReplacer("epsilon: [1, 2]", "epsilon: [2, 4]", "trials: 60", "trials: 90").Replace(small),
-			func(served, run int64) bool { return served == 120 && run == 240 }},
-		{"a search", "find", find, func(served, run int64) bool { return served > 0 && run == 0 }},
-		{
-			"more cells", "find", strings.Replace(find, "epsilon: [1, 2]", "epsilon: [2, 3]", 1),
-			func(served, run int64) bool { return served > 0 && run > 0 },
-		},
-		{
-			"another seed", "small", strings.Replace(small, "seed: 3", "seed: 8", 1),
-			func(served, run int64) bool { return served == 0 && run == 240 },
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			file, dir := write(t, filepath.Join(t.TempDir(), "verify.yaml"), c.sweep), filepath.Join(t.TempDir(), "out")
-			errs := mustRun(t, file, dir, "--cache", filepath.Join(cache, c.cache))
-			run := lastRun(t, dir)
-			said := strings.Contains(errs, fmt.Sprintf("%d trials were taken from the cache and %d run", run.Served, run.Run))
-			if !c.served(run.Served, run.Run) || run.Known != 0 || said != (run.Served > 0) {
-				t.Errorf("%+v: %s", run, errs)
-			}
-			want := first[c.sweep]
-			if want == "" {
-				want = digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "alone"), "--cache", "off"))
-			}
-			if got := digest(t, errs); got != want {
-				t.Errorf("digest %s with the cache, %s without", got, want)
-			}
-			if out, errs, code := shatter(t, "verify", dir); code != 0 {
-				t.Errorf("verify: exit %d: %s%s", code, out, errs)
-			}
-		})
-	}
-}
-
 // What is damaged is skipped, said and mended; an outcome that is not ok, and one of another plugin
 // file, is not served; and a cache that cannot be used is no error.
 func TestBadCache(t *testing.T) {

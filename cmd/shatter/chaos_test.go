@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,7 +18,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -49,7 +47,7 @@ goal: {alpha: 0.09, beta: [0.05, 0.1]}
 n: {find: true, from: 16, to: 1e4, within: 1.2}
 `
 
-// chaos is three servers, two coordinators, workers and a proxy, each a process, and where root allows
+// chaos is three servers, two coordinators and three workers, each a process, and where root allows
 // that in a network namespace of its own, with two switches between them.
 type chaos struct {
 	*testing.T
@@ -59,7 +57,6 @@ type chaos struct {
 	nodes    []*machine
 	user     *machine
 	servers  []*machine
-	builds   []build
 	compared int // digests that were the same
 	counts   map[string]int
 	began    time.Time
@@ -75,8 +72,6 @@ type machine struct {
 	*chaos
 	name, ip string
 	disk     string // a small file system of its own, if root may mount one
-	version  int    // of its process's build; another build has the next number
-	clock    *os.File
 	command  func(m *machine) *exec.Cmd
 	cmd      *exec.Cmd
 	ended    chan struct{} // closed when it has
@@ -99,7 +94,7 @@ func (c *chaos) ip(args ...string) {
 // add makes a machine.
 func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 	c.Helper()
-	m := &machine{chaos: c, name: name, version: len(c.nodes), command: command}
+	m := &machine{chaos: c, name: name, command: command}
 	m.ip = fmt.Sprintf("127.77.0.%d", len(c.nodes)+2)
 	m.disk = filepath.Join(c.dir, name)
 	for _, dir := range []string{m.disk, m.tmp()} {
@@ -121,11 +116,6 @@ func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 		c.ip("-n", m.space(), "link", "set", "lo", "up")
 	}
 	var err error
-	if m.clock, err = os.Create(filepath.Join(m.tmp(), "clock")); err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() { m.clock.Close() })
-	m.shift(0)
 	if m.log, err = os.Create(filepath.Join(cmp.Or(*chaosLogs, c.dir), name+".log")); err != nil {
 		c.Fatal(err)
 	}
@@ -145,8 +135,7 @@ func (m *machine) exec(name string, args ...string) *exec.Cmd {
 		name, args = "ip", append([]string{"netns", "exec", m.space(), name}, args...)
 	}
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+m.tmp(), "XDG_CACHE_HOME="+filepath.Join(m.disk, "cache"), "NO_COLOR=1",
-		shiftVariable+"="+m.clock.Name())
+	cmd.Env = append(os.Environ(), "TMPDIR="+m.tmp(), "XDG_CACHE_HOME="+filepath.Join(m.disk, "cache"), "NO_COLOR=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
@@ -210,12 +199,12 @@ func (m *machine) end(s syscall.Signal) {
 
 // helper returns a command that runs TestChaosHelper on the machine.
 func (m *machine) helper(task string) *exec.Cmd {
-	cmd := m.exec(m.program().helper, "-test.run=^TestChaosHelper$", "-test.timeout=0")
+	cmd := m.exec(os.Args[0], "-test.run=^TestChaosHelper$", "-test.timeout=0")
 	cmd.Env = append(cmd.Env, "SHATTER_CHAOS="+task)
 	return cmd
 }
 
-// TestChaosHelper is a NATS server, a proxy, or a look at a server, as a process of TestChaos.
+// TestChaosHelper is a NATS server, or a look at a server, as a process of TestChaos.
 func TestChaosHelper(t *testing.T) {
 	task := strings.Fields(os.Getenv("SHATTER_CHAOS"))
 	if len(task) == 0 {
@@ -224,8 +213,6 @@ func TestChaosHelper(t *testing.T) {
 	switch task[0] {
 	case "server":
 		serveChaos(t, task[1], task[2], task[3:])
-	case "proxy":
-		proxyChaos(t, task[1], task[2:])
 	case "left":
 		conn, err := nats.Connect(task[1])
 		if err != nil {
@@ -285,75 +272,6 @@ func tellHealth(s *server.Server, path string) {
 	}
 }
 
-// proxyChaos carries connections to servers, at ports from 4300 on. A word on its input changes how:
-// well, late or not at all.
-func proxyChaos(t *testing.T, own string, servers []string) {
-	var mu sync.Mutex
-	mode := "well"
-	conns := map[net.Conn]bool{}
-	carry := func(to, from net.Conn, seed uint64) {
-		rng, b := rand.New(rand.NewPCG(seed, 1)), make([]byte, 1<<12)
-		for {
-			n, err := from.Read(b)
-			mu.Lock()
-			late := mode == "late"
-			mu.Unlock()
-			if late {
-				time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
-			}
-			if n > 0 {
-				_, err = to.Write(b[:n])
-			}
-			if err != nil {
-				_, _ = to.Close(), from.Close()
-				return
-			}
-		}
-	}
-	for i, ip := range servers {
-		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", own, 4300+i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			for k := uint64(0); ; k++ {
-				from, err := l.Accept()
-				if err != nil {
-					return
-				}
-				to, err := net.DialTimeout("tcp", ip+":4222", time.Second)
-				mu.Lock()
-				cut := mode == "cut"
-				mu.Unlock()
-				if err != nil || cut {
-					from.Close()
-					continue
-				}
-				mu.Lock()
-				conns[from], conns[to] = true, true
-				mu.Unlock()
-				go carry(to, from, 2*k)
-				go carry(from, to, 2*k+1)
-			}
-		}()
-	}
-	for {
-		var word string
-		if _, err := fmt.Scanln(&word); err != nil {
-			return
-		}
-		mu.Lock()
-		mode = word
-		for x := range conns {
-			if mode == "cut" {
-				x.Close()
-				delete(conns, x)
-			}
-		}
-		mu.Unlock()
-	}
-}
-
 // build makes the machines and starts them.
 func (c *chaos) build() {
 	c.Helper()
@@ -379,33 +297,15 @@ func (c *chaos) build() {
 			return m.helper(fmt.Sprintf("server %s %s %s", m.name, filepath.Join(m.disk, "store"), strings.Join(ips, " ")))
 		}))
 	}
-	proxy := c.add("p", func(m *machine) *exec.Cmd {
-		task := "proxy " + m.ip
-		for _, s := range c.servers {
-			task += " " + s.ip
-		}
-		return m.helper(task)
-	})
-	through := func(m *machine) string { // half of them by the proxy
-		var list []string
-		for i, s := range c.servers {
-			if strings.HasSuffix(m.name, "0") {
-				list = append(list, fmt.Sprintf("nats://%s:%d", proxy.ip, 4300+i))
-			} else {
-				list = append(list, fmt.Sprintf("nats://%s:4222", s.ip))
-			}
-		}
-		return strings.Join(list, ",")
-	}
 	for i := range 2 {
 		c.add(fmt.Sprint("c", i), func(m *machine) *exec.Cmd {
-			return m.exec(m.program().command, "coordinator", "--server", through(m), "--dir", filepath.Join(m.disk, "sweeps"),
+			return m.exec(binary(c), "coordinator", "--server", c.urls(), "--dir", filepath.Join(m.disk, "sweeps"),
 				"--lease", "2s", "--ship-every", "300ms")
 		})
 	}
 	for i := range 3 {
 		c.add(fmt.Sprint("w", i), func(m *machine) *exec.Cmd {
-			return m.exec(m.program().command, "worker", "--server", through(m), "--workers", "1", "--drain-timeout", "2s")
+			return m.exec(binary(c), "worker", "--server", c.urls(), "--workers", "1", "--drain-timeout", "2s")
 		})
 	}
 	c.user = c.add("u", nil)
@@ -535,12 +435,9 @@ func (c *chaos) pick(prefixes string) *machine {
 func (c *chaos) breakOne() {
 	c.Helper()
 	after := time.Duration((0.3 + 2*c.rng.ExpFloat64()) * float64(time.Second))
-	kinds := []string{"kill", "kill", "stop", "stop", "term", "late", "cut", "full", "flip", "tail", "rot", "wipe"}
+	kinds := []string{"kill", "kill", "stop", "stop", "term", "full", "flip", "tail", "rot", "wipe"}
 	if c.hub != "" {
 		kinds = append(kinds, "part", "part", "part", "leaders")
-	}
-	if len(c.builds) > 1 {
-		kinds = append(kinds, "clock", "clock", "upgrade")
 	}
 	kind := kinds[c.rng.IntN(len(kinds))]
 	m := c.pick("scw")
@@ -559,7 +456,6 @@ func (c *chaos) breakOne() {
 		}
 		if name == "term" {
 			m.end(syscall.SIGTERM)
-			m.version++
 		} else {
 			m.end(syscall.SIGKILL)
 		}
@@ -573,12 +469,6 @@ func (c *chaos) breakOne() {
 	case "stop":
 		if m.cmd != nil && c.later("process "+m.name, 2*after, func() { _ = m.cmd.Process.Signal(syscall.SIGCONT) }) {
 			done = m.cmd.Process.Signal(syscall.SIGSTOP) == nil
-		}
-	case "late", "cut":
-		m = c.pick("p")
-		done = c.later("proxy", after, func() { fmt.Fprintln(m.input, "well") })
-		if done {
-			fmt.Fprintln(m.input, kind)
 		}
 	case "full":
 		if done = c.later("disk "+m.name, after, func() {
@@ -602,16 +492,9 @@ func (c *chaos) breakOne() {
 	case "part":
 		done = c.partition(c.rng.Uint64(), after)
 	case "leaders":
-		if m, done = c.nodes[4], c.partition(1<<0|1<<4|1<<6, 2*after); done { // one server with one of everything
+		if m, done = c.nodes[3], c.partition(1<<0|1<<3|1<<5, 2*after); done { // one server with one of everything
 			c.say("the leaders are cut off from each other")
 		}
-	case "clock":
-		if done = m.program().shifted && c.later("clock "+m.name, 3*after, func() { m.shift(0) }); done {
-			m.shift([]int64{-3600, 3600}[c.rng.IntN(2)])
-		}
-	case "upgrade":
-		c.upgrade()
-		done = true
 	}
 	if done {
 		c.counts[kind]++
@@ -626,11 +509,9 @@ func (c *chaos) breakOne() {
 func (c *chaos) permits(kind string, m *machine) bool {
 	c.refresh()
 	switch kind {
-	case "upgrade":
-		return len(c.restored) == 0 && len(c.undoings) == 0 && c.allHealthy()
 	case "part", "leaders":
 		return len(c.restored) == 0
-	case "late", "cut", "flip", "tail":
+	case "flip", "tail":
 		return true
 	case "full", "wipe", "rot":
 		return m.name[0] != 's' || len(c.restored) == 0 && len(c.undoings) == 0 && c.allHealthy()
@@ -753,10 +634,6 @@ func TestChaos(t *testing.T) {
 	}
 	t.Logf("seed %d; again: go test -tags long ./cmd/shatter -run TestChaos$ -v -timeout 0 -chaos.minutes %v -chaos.seed %d",
 		*chaosSeed, *chaosMinutes, *chaosSeed)
-	c.builds = []build{{command: binary(t), helper: os.Args[0]}}
-	if *chaosMinutes >= 2 { // it takes as long to build another one
-		c.builds = append(c.builds, c.buildOther())
-	}
 	c.build()
 	defer c.close()
 	sweeps := 0

@@ -3,11 +3,9 @@ package main
 import (
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -157,116 +155,6 @@ func TestSecureCluster(t *testing.T) {
 	}
 }
 
-// Two submitters submit the same sweep: each has one of its own, and sees no other. What one does about that of
-// the other is refused, and what one forgets the other keeps. A coordinator's credentials see and steer both.
-func TestSubmittersApart(t *testing.T) {
-	t.Parallel()
-	c := newSecured(t, "127.0.0.1")
-	c.issue("worker", "w1")
-	for _, name := range []string{"ann", "bob"} {
-		c.issue("submitter", name)
-	}
-	serve := func() *exec.Cmd {
-		return c.start("coordinator", "coordinator", "--dir", filepath.Join(t.TempDir(), "sweeps"), "--lease", "1s",
-			"--ship-every", "50ms")
-	}
-	first := serve()
-	c.start("w1", "worker", "--workers", "1")
-	waitFor(t, "the worker is there", func() bool {
-		_, stderr, _ := shatter(t, append([]string{"workers"}, c.as("ann")...)...)
-		return strings.Contains(stderr, "1 worker")
-	})
-	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), clusterSweep)
-	want, ids := (&cluster{T: t}).local(clusterSweep), map[string]string{}
-	must := func(name string, args ...string) string {
-		t.Helper()
-		out, stderr, code := shatter(t, append(args, c.as(name)...)...)
-		if code != exitDone {
-			t.Fatalf("%s: %v: exit %d: %s", name, args, code, stderr)
-		}
-		return out
-	}
-	// What the first leader of ann's has shipped, another one goes on from, without the first one's disk.
-	out, stderr, code := shatter(t, append([]string{"submit", file, "--wait", "--budget", "100"}, c.as("ann")...)...)
-	if code != exitInterrupted {
-		t.Fatalf("ann: exit %d: %s", code, stderr)
-	}
-	(&cluster{T: t}).signal(first, syscall.SIGKILL)
-	serve()
-	must("ann", "resume", strings.TrimSpace(out), "--budget", "1000000")
-	for _, name := range []string{"ann", "bob"} {
-		out, stderr, code := shatter(t, append([]string{"submit", file, "--wait"}, c.as(name)...)...)
-		if code != exitDone || digest(t, stderr) != want {
-			t.Fatalf("%s: exit %d: %s", name, code, stderr)
-		}
-		ids[name] = strings.TrimSpace(out)
-	}
-	if content, ok := strings.CutSuffix(ids["ann"], "-ann"); !ok || ids["bob"] != content+"-bob" {
-		t.Fatalf("the same content is %v", ids)
-	}
-	for name, lines := range map[string]int{"ann": 2, "bob": 2, "coordinator": 3} {
-		if out := must(name, "sweeps"); strings.Count(out, "\n") != lines {
-			t.Errorf("%s sees %s", name, out)
-		}
-	}
-	out = filepath.Join(t.TempDir(), "out")
-	for _, args := range [][]string{
-		{"status"}, {"watch"}, {"logs"}, {"pause"}, {"resume"}, {"cancel"}, {"forget"}, {"results", "--out", out},
-	} {
-		_, stderr, code := shatter(t, append(append(args, ids["ann"]), c.as("bob")...)...)
-		if code != exitUsage || !strings.Contains(stderr, fmt.Sprintf("no sweep %q that bob has submitted", ids["ann"])) {
-			t.Errorf("bob: %v: exit %d: %s", args, code, stderr)
-		}
-	}
-	_, stderr, code = shatter(t, append([]string{"status", ids["ann"][:12]}, c.as("coordinator")...)...)
-	if code != exitUsage || !strings.Contains(stderr, ids["ann"]+", "+ids["bob"]) {
-		t.Errorf("the beginning of two ids: exit %d: %s", code, stderr)
-	}
-	must("ann", "forget", ids["ann"][:5])
-	waitFor(t, "the sweep is not known any more", func() bool {
-		_, stderr, code := shatter(t, append([]string{"status", ids["ann"]}, c.as("ann")...)...)
-		return code == exitUsage && strings.Contains(stderr, "no sweep")
-	})
-	for _, name := range []string{"bob", "coordinator"} {
-		must(name, "results", ids["bob"][:12], "--out", out)
-		if out, stderr, code := shatter(t, "verify", out, "--sample", "10"); code != exitDone {
-			t.Errorf("verify what %s has fetched: exit %d: %s%s", name, code, out, stderr)
-		}
-	}
-	if out := must("coordinator", "forget", ids["bob"]); !strings.Contains(out, "forgotten") {
-		t.Errorf("a coordinator forgets: %s", out)
-	}
-}
-
-// certificate writes a certificate for 127.0.0.1, good until a time, and its key, and returns their paths
-// and the authorities that trust it.
-func certificate(t *testing.T, until time.Time) (cert, key string, trusted *x509.CertPool) {
-	t.Helper()
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotAfter: until, IsCA: true, BasicConstraintsValid: true}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pemOf := func(kind string, raw []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}))
-	}
-	dir := t.TempDir()
-	cert = write(t, filepath.Join(dir, "cert.pem"), pemOf("CERTIFICATE", raw))
-	key = write(t, filepath.Join(dir, "key.pem"), pemOf("PRIVATE KEY", secret))
-	trusted = x509.NewCertPool()
-	trusted.AppendCertsFromPEM([]byte(pemOf("CERTIFICATE", raw)))
-	return cert, key, trusted
-}
-
 // Credentials and certificates that do not fit: one message with the remedy, exit code 4.
 func TestMisfits(t *testing.T) {
 	t.Parallel()
@@ -276,18 +164,10 @@ func TestMisfits(t *testing.T) {
 	plain := startServer(t)
 	ca, creds := filepath.Join(c.dir, "ca.pem"), filepath.Join(c.dir, "submitter.creds")
 	otherCA, foreign := filepath.Join(other.dir, "ca.pem"), filepath.Join(other.dir, "submitter.creds")
-	stale, key, _ := certificate(t, time.Now().Add(-time.Minute))
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expired := serveWith(t, t.TempDir(), func(o *server.Options) {
-		pair, err := tls.LoadX509KeyPair(stale, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.TLS, o.TLSConfig, o.TLSTimeout = true, &tls.Config{Certificates: []tls.Certificate{pair}}, 30
-	})
 	time.Sleep(1100 * time.Millisecond) // credentials count seconds
 	for _, tt := range []struct {
 		name string
@@ -318,8 +198,6 @@ func TestMisfits(t *testing.T) {
 			[]string{"it is a named pipe", "files of TLS"}},
 		{"another name", append([]string{"sweeps"}, other.as("submitter")...),
 			[]string{"certificate of the NATS server is for another name", "localhost, 127.0.0.1", "--host"}},
-		{"expired certificate", []string{"sweeps", "--server", expired.ClientURL(), "--tls-ca", stale},
-			[]string{"certificate of the NATS server is not valid", "expired", "give the server a new one"}},
 		{"no encryption", []string{"sweeps", "--server", plain, "--tls-ca", ca},
 			[]string{"no encryption at the NATS server"}},
 	} {
@@ -335,4 +213,33 @@ func TestMisfits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// certificate writes a certificate for 127.0.0.1, good until a time, and its key, and returns their paths
+// and the authorities that trust it.
+func certificate(t *testing.T, until time.Time) (cert, key string, trusted *x509.CertPool) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotAfter: until, IsCA: true, BasicConstraintsValid: true}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pemOf := func(kind string, raw []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}))
+	}
+	dir := t.TempDir()
+	cert = write(t, filepath.Join(dir, "cert.pem"), pemOf("CERTIFICATE", raw))
+	key = write(t, filepath.Join(dir, "key.pem"), pemOf("PRIVATE KEY", secret))
+	trusted = x509.NewCertPool()
+	trusted.AppendCertsFromPEM([]byte(pemOf("CERTIFICATE", raw)))
+	return cert, key, trusted
 }

@@ -7,9 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
@@ -145,56 +143,4 @@ func forge(t *testing.T, dir string) {
 	if err := forged.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// A plugin process that is killed in the middle of a sweep changes no byte of the result, and the
-// manifest tells of it.
-func TestPluginKilled(t *testing.T) {
-	tmp := t.TempDir()
-	trials := 20000
-	if testkit.Race { // which takes as long with these
-		trials = 3000
-	}
-	text := strings.Replace(smallSweep, "trials: 1000", fmt.Sprint("trials: ", trials), 1)
-	file := write(t, filepath.Join(tmp, "small.yaml"), text)
-	want := digest(t, mustRun(t, file, filepath.Join(tmp, "whole")))
-	for i := range 10 { // a busy machine may kill them after the last trial
-		dir := filepath.Join(tmp, fmt.Sprint(i))
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			waitFor(t, "the first outcomes", func() bool { return ledgerSize(dir) > 0 })
-			for _, pid := range children(t) {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}()
-		if got := digest(t, mustRun(t, file, dir)); got != want {
-			t.Errorf("digest %s after the plugins were killed, want %s", got, want)
-		}
-		<-done
-		runs := readManifest(t, dir).Runs
-		if strings.Contains(strings.Join(runs[len(runs)-1].Notes, "\n"), "killed") {
-			return
-		}
-	}
-	t.Error("no manifest notes that a plugin was killed")
-}
-
-// children lists the plugin processes that this process has started.
-func children(t *testing.T) (pids []int) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pid := range processes(t, self) {
-		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-		if err != nil {
-			continue
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }

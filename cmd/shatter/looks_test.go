@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,11 +8,8 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/testkit"
-	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
-	"github.com/shatterlab/shatter/worker"
 )
 
 const dependentSweep = `
@@ -85,71 +81,6 @@ func TestDependence(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	if err != nil || strings.Count(string(page), "Integrity alarm.") != 10 {
 		t.Errorf("the report does not tell: %v", err)
-	}
-}
-
-// A worker that runs another program than it says is found by whoever looks at its trials, and is
-// named.
-func TestLyingWorker(t *testing.T) {
-	t.Parallel()
-	tmp := t.TempDir()
-	honest := dependent(t)
-	raw, err := os.ReadFile(honest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	liar := filepath.Join(tmp, "liar")
-	if err := os.WriteFile(liar, raw, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(tmp, "out")
-	file := write(t, filepath.Join(tmp, "s.yaml"), fmt.Sprintf(dependentSweep, honest, "dependent/none"))
-	url := startServer(t)
-	stop := startLiar(t, url, honest, liar)
-	out, errs, code := shatter(t, "run", file, "--out", dir, "--server", url, "--workers", "0", "--looks", "0")
-	if code > exitUnfinished || !strings.Contains(out, "no second looks") {
-		t.Fatalf("exit %d: %s%s", code, out, errs)
-	}
-	stop()
-	_, errs, code = shatter(t, "run", file, "--out", dir, "--server", url, "--workers", "1")
-	if code != exitIntegrity || !strings.Contains(errs, `the record is wrong (worker "liar" made it)`) {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-}
-
-// startLiar starts a worker that runs one plugin file in the name of another.
-func startLiar(t *testing.T, url, honest, other string) (stop func()) {
-	t.Helper()
-	all, _, err := catalogOf(t.Context(), []string{honest, other})
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := all.Digest(honest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command, err := all.Command(other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := bus.Dial(t.Context(), url, bus.Options{Name: "liar"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() {
-		ended <- worker.Run(ctx, context.Background(), worker.Config{
-			Conn: conn, Name: "liar", Plugins: map[string]host.Command{digest: command},
-		})
-	}()
-	return func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		conn.Close()
-		all.Close()
 	}
 }
 

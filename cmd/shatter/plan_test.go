@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,85 +21,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
-
-const searchSweep = `
-name: search
-task: learn
-problem: {class: thresholds, domain: [2^8, 2^16], distribution: needle, mass: 0.1}
-algorithms: [expmech/em, baseline/erm]
-privacy: {epsilon: [0.5, 1]}
-goal: {alpha: 0.09, beta: 0.05}
-n: {find: true, from: 16, to: 1e5, within: 2}
-`
-
-var plannedTrials = regexp.MustCompile(`(?m)^trials +([\d,]+) \(([\d,]+) to ([\d,]+)\) count in the table$`)
-
-// What plan says of a sweep is near what the run takes, it keeps nothing, and --dry runs nothing. A
-// budget that is spent leaves cells over and says so; going on gives the bytes of a run without
-// one.
-func TestPlanAndBudget(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	tmp := t.TempDir()
-	file, dir := write(t, filepath.Join(tmp, "search.yaml"), searchSweep), filepath.Join(tmp, "out")
-	out, errs, code := shatter(t, "plan", file, "--workers", "2")
-	m := plannedTrials.FindStringSubmatch(out)
-	if code != 0 || m == nil || !strings.Contains(out, "on 2 workers") || !strings.Contains(out, "dearest") ||
-		!strings.Contains(out, "nothing of them is kept") {
-		t.Fatalf("exit %d: %s%s", code, out, errs)
-	}
-	planned, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat("shatter-out"); err == nil {
-		t.Error("plan left a folder behind")
-	}
-	out, _, code = shatter(t, "plan", file, "--dry")
-	if code != 0 || out != "6 cells, 48 to 300000 trials (a search stops where its cell is decided)\n" {
-		t.Errorf("--dry: exit %d: %s", code, out)
-	}
-
-	want := digest(t, mustRun(t, file, filepath.Join(tmp, "whole")))
-	real := 0
-	for _, r := range table(t, filepath.Join(tmp, "whole")) {
-		real += int(r["trials"].(float64))
-	}
-	if ratio := float64(planned) / float64(real); ratio < 0.5 || ratio > 2 {
-		t.Errorf("plan said %d trials, the run took %d", planned, real)
-	}
-
-	_, errs, code = shatter(t, "run", file, "--out", dir, "--workers", "2", "--budget", "1500")
-	if code != exitUnfinished || digest(t, errs) == want {
-		t.Fatalf("budget: exit %d: %s", code, errs)
-	}
-	for _, part := range []string{
-		"partial: ", "budget of 1500 trials was spent with ", "deciding all of them takes about ", "--budget",
-	} {
-		if !strings.Contains(errs, part) {
-			t.Errorf("the message lacks %q: %s", part, errs)
-		}
-	}
-	if last := readManifest(t, dir).Runs[0]; last.Trials != 1500 {
-		t.Errorf("%d trials were run, want 1500", last.Trials)
-	}
-	undecided := 0
-	for _, r := range table(t, dir) {
-		if r["status"] == "undecided" && strings.HasPrefix(r["reason"].(string), "budget of 1500 trials was spent") {
-			undecided++
-		}
-	}
-	if undecided == 0 {
-		t.Error("no cell is left over")
-	}
-	if out, errs, code := shatter(t, "verify", dir, "--sample", "0"); code != 0 ||
-		!strings.Contains(out, "partial: budget of 1500 trials was spent, with ") {
-		t.Errorf("verify: exit %d: %s%s", code, out, errs)
-	}
-	if got := digest(t, mustRun(t, file, dir, "--budget", "1h")); got != want {
-		t.Errorf("digest %s after going on, want %s", got, want)
-	}
-}
 
 // Progress as JSON lines: events with stable fields, in order, the first failure of a kind in full
 // with the command that runs it again.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -41,8 +40,6 @@ type runFlags struct {
 	logs              logFlags
 	log               string // file; "": none
 	pluginLog         string // folder; "": none
-	jobSizes          uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
-	reverse           bool   // for tests: results are taken in the opposite order
 }
 
 // fromEnvironment is the value of run --server for the server of the other commands, whose URL may hold
@@ -121,13 +118,6 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
 	flags.StringVar(&f.pluginLog, "plugin-log", "", "folder for files of what the plugins that work here print")
 	flags.BoolVar(&f.costs, "costs", false, "say at the end where the CPU time went (manifest.json has it in any case)")
-	flags.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
-	flags.BoolVar(&f.reverse, "test-reverse", false, "")
-	for _, hidden := range []string{"test-job-sizes", "test-reverse"} {
-		if err := flags.MarkHidden(hidden); err != nil {
-			panic(err)
-		}
-	}
 }
 
 // check refuses flags that do not go together, and sets the default of --workers.
@@ -306,7 +296,7 @@ func (f *runFlags) coordinate(
 	cfg := coordinator.Config{
 		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
 		Progress: m.show, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID),
-		Reverse: f.reverse, Facts: f.facts(s.File), Own: workerName(), Budget: f.budget.Budget,
+		Facts: f.facts(s.File), Own: workerName(), Budget: f.budget.Budget,
 		Looks: float64(f.looks), CheckShare: float64(f.checkShare),
 	}
 	if s.catalog != nil {
@@ -320,9 +310,6 @@ func (f *runFlags) coordinate(
 	}
 	if dir := cacheDir(f.cache); dir != "" {
 		cfg.Cache = &cache.Cache{Dir: dir}
-	}
-	if f.jobSizes != 0 {
-		cfg.JobSizes = rand.New(rand.NewPCG(f.jobSizes, 0))
 	}
 	stop, err := startWorkers(ctx, &cfg, s.kept, commands, f.workers, &m.workers)
 	if err != nil {

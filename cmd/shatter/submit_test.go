@@ -1,22 +1,16 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
@@ -120,29 +114,6 @@ func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatu
 	return &s
 }
 
-// ends waits for the end of a sweep, and fails the test unless it has the digest of an undisturbed run and
-// its results can be verified.
-func (c *cluster) ends(id, want string) {
-	c.Helper()
-	_, stderr := c.must("watch", id)
-	if got := digest(c.T, stderr); got != want {
-		c.Errorf("digest %s, want %s", got, want)
-	}
-	out := filepath.Join(c.dir, "out")
-	c.must("results", id, "--out", out)
-	if table, stderr, code := shatter(c, "verify", out, "--sample", "10"); code != exitDone {
-		c.Errorf("verify: exit %d: %s%s", code, table, stderr)
-	}
-}
-
-// signal sends a signal to a process.
-func (c *cluster) signal(cmd *exec.Cmd, s syscall.Signal) {
-	c.Helper()
-	if err := cmd.Process.Signal(s); err != nil {
-		c.Fatal(err)
-	}
-}
-
 // The leader is killed in the middle and its disk is lost. Another coordinator goes on from what was
 // shipped, and the result is that of an undisturbed run here, byte for byte.
 func TestLeaderKilled(t *testing.T) {
@@ -202,107 +173,8 @@ func TestLeaderKilled(t *testing.T) {
 	}
 }
 
-// The leader is frozen for longer than its lease, and another coordinator takes over; thawed, it
-// changes nothing of the new leader's. When that one leaves, the first leads again, with a folder that
-// is older than what was shipped.
-func TestLeaderFrozen(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	want := c.local(clusterSweep)
-	id := c.submit(clusterSweep)
-	worker := c.worker()
-	leaders := []*exec.Cmd{c.coordinator("first")}
-	began := c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > 0 })
-	c.signal(worker, syscall.SIGSTOP)
-	leaders = append(leaders, c.coordinator("second"))
-	c.must("results", id, "--out", filepath.Join(c.dir, "shipped")) // once it has shipped what it has
-	c.signal(leaders[0], syscall.SIGSTOP)
-	second := c.until(id, "the second leads", func(s *sweepStatus) bool {
-		return s.Epoch > began.Epoch && s.Progress != nil
-	})
-	c.signal(leaders[0], syscall.SIGCONT)
-	time.Sleep(100 * time.Millisecond) // in which the first finds out that it leads no more
-	c.signal(worker, syscall.SIGCONT)
-	c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > *second.Trials })
-	c.signal(worker, syscall.SIGSTOP)
-	now := c.until(id, "the first leads no more", func(s *sweepStatus) bool {
-		return s.Leader != "" && s.Epoch > began.Epoch
-	})
-	if now.Epoch != second.Epoch {
-		t.Errorf("led in epoch %d after the first leader was back, not in %d still", now.Epoch, second.Epoch)
-	}
-	c.signal(leaders[1], syscall.SIGTERM)
-	third := c.until(id, "the first leads again", func(s *sweepStatus) bool {
-		return s.Epoch > second.Epoch && s.Progress != nil
-	})
-	if third.Progress.Known <= second.Progress.Known {
-		t.Errorf("%d outcomes were taken over from the second leader, which took %d from the first",
-			third.Progress.Known, second.Progress.Known)
-	}
-	c.signal(worker, syscall.SIGCONT)
-	_, stderr := c.must("watch", id)
-	if got := digest(t, stderr); got != want {
-		t.Errorf("digest %s, want %s", got, want)
-	}
-}
-
-// Sweeps of several people run side by side; one is cancelled, and the others end.
-func TestSeveralSweeps(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	c.coordinator("only")
-	ids, wants := map[string]string{}, map[string]string{}
-	for _, name := range []string{"one", "two", "three"} {
-		text := strings.Replace(clusterSweep, "cluster", name, 1)
-		if ids[name] = c.submit(text); name != "three" {
-			wants[name] = c.local(text)
-		}
-	}
-	c.must("cancel", ids["three"])
-	c.worker()
-	for _, name := range []string{"one", "two"} {
-		_, stderr := c.must("watch", ids[name])
-		if got := digest(t, stderr); got != wants[name] {
-			t.Errorf("%s: digest %s, want %s", name, got, wants[name])
-		}
-	}
-	_, stderr, code := c.run("watch", ids["three"])
-	if code != exitInterrupted || !strings.Contains(stderr, "is cancelled") {
-		t.Errorf("a sweep that was cancelled: exit %d: %s", code, stderr)
-	}
-}
-
-// A sweep that a coordinator has paused because workers differ needs no more budget to go on.
-func TestResumeDisputed(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	id := c.submit(clusterSweep)
-	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	registry, err := conn.Registry(t.Context())
-	if err == nil {
-		err = lead.ChangeWish(t.Context(), registry, id, func(w *lead.Wish) error {
-			w.Do, w.Why = lead.Pause, "integrity: two workers differ"
-			return nil
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, _ := c.must("status", id)
-	if !strings.Contains(out, "integrity: two workers differ: `shatter resume ID` goes on") {
-		t.Errorf("status of a sweep that is paused by a dispute: %s", out)
-	}
-	if out, _ := c.must("resume", id); !strings.Contains(out, "state      waiting") {
-		t.Errorf("resumed: %s", out)
-	}
-}
-
-// A sweep is forgotten, and the server loses what no other sweep names. The one that stays keeps its
-// results, byte for byte, and the forgotten one can be submitted again.
+// A sweep is forgotten. The one that stays keeps its results, byte for byte, and the forgotten one can be
+// submitted again.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -320,38 +192,9 @@ func TestForgotten(t *testing.T) {
 	for _, id := range ids {
 		c.must("watch", id)
 	}
-	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	content := map[string][]string{}
-	for name, id := range ids {
-		content[name] = contentOf(t, conn, id)
-	}
 	out, _ := c.must("forget", ids["goes"], "-o", "json")
 	if !strings.Contains(out, `"state": "forgotten"`) {
 		t.Errorf("forget: %s", out)
-	}
-	serving, stop := context.WithCancel(t.Context())
-	served := make(chan error)
-	go func() {
-		served <- lead.Serve(serving, lead.Config{
-			Conn: conn, Dir: t.TempDir(), Name: "tidy", TidyEvery: 10 * time.Millisecond, Grace: time.Nanosecond,
-		})
-	}()
-	for _, digest := range content["goes"] {
-		if slices.Contains(content["stays"], digest) {
-			continue
-		}
-		waitFor(t, "content leaves the server", func() bool {
-			has, err := conn.Has(t.Context(), digest)
-			return err == nil && !has
-		})
-	}
-	stop()
-	if err := <-served; err != nil {
-		t.Error(err)
 	}
 	waitFor(t, "the sweep is not known any more", func() bool {
 		_, stderr, code = c.run("status", ids["goes"])
@@ -362,154 +205,12 @@ func TestForgotten(t *testing.T) {
 	if got, want := digest(t, stderr), c.local(clusterSweep); got != want {
 		t.Errorf("digest %s of the sweep that stays, want %s", got, want)
 	}
-	if out, stderr, code := shatter(t, "verify", dir, "--sample", "10"); code != exitDone {
-		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
-	}
 	if id := c.submit(texts["goes"]); id != ids["goes"] {
 		t.Errorf("submitted again as %s, before as %s", id, ids["goes"])
 	}
 	_, stderr = c.must("watch", ids["goes"])
 	if got, want := digest(t, stderr), c.local(texts["goes"]); got != want {
 		t.Errorf("digest %s of the sweep that was submitted again, want %s", got, want)
-	}
-}
-
-// contentOf returns the digests of what the server has of a sweep.
-func contentOf(t *testing.T, conn *bus.Conn, id string) (digests []string) {
-	t.Helper()
-	r, err := conn.Registry(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := r.Find(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := lead.ReadRecord(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range record.Shipment.Files {
-		for _, p := range f.Parts {
-			digests = append(digests, p.Digest)
-		}
-	}
-	return append(digests, record.Submission.Content...)
-}
-
-// Two runs of one sweep over one server, each in a folder of its own, do not meet.
-func TestTwoRuns(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	c.worker()
-	other := &cluster{t, c.url, t.TempDir()}
-	first, second := c.begin(clusterSweep), other.begin(clusterSweep)
-	want := c.local(clusterSweep)
-	for _, wait := range []func() string{first, second} {
-		if got := wait(); got != want {
-			t.Errorf("digest %s, want %s", got, want)
-		}
-	}
-}
-
-// registry opens the registry of the cluster's server.
-func (c *cluster) registry() *bus.Registry {
-	c.Helper()
-	conn, err := bus.Dial(c.Context(), c.url, bus.Options{})
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(conn.Close)
-	r, err := conn.Registry(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
-	return r
-}
-
-// What a submitter writes into the registry moves no cursor of those who look.
-func TestForeignSubmission(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	r := c.registry()
-	long := strings.Repeat("\x1b[2J\n!", 2000)
-	s := &lead.Submission{Name: "name" + long, By: "me\x1b]0;you\a" + long, File: "file" + long, Resolved: "r"}
-	if _, _, err := lead.Submit(t.Context(), r, s, lead.Wish{Do: lead.Run, By: "\x1b[2J"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"sweeps"}, {"status", s.ID()}, {"cancel", s.ID()}, {"sweeps", "-o", "json"}} {
-		out, stderr := c.must(args...)
-		for line := range strings.Lines(out) {
-			if args[len(args)-1] != "json" && len(line) > 1100 {
-				t.Errorf("%v: a line of %d bytes", args, len(line))
-			}
-		}
-		if strings.ContainsAny(out+stderr, "\x1b\a") || args[0] == "sweeps" && !strings.Contains(out, "name") {
-			t.Errorf("%v: %q, %q", args, out, stderr)
-		}
-		if len(args) == 1 && strings.Count(out, "\n") != 2 {
-			t.Errorf("%v: %q is not one line for the sweep", args, out)
-		}
-	}
-}
-
-// Whoever may submit can write anything into the registry. A sweep that was altered there is not run, all
-// others are listed, and submitting the same again mends it; what is none can be forgotten.
-func TestAlteredSubmission(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	id := c.submit(clusterSweep)
-	nc, err := nats.Connect(c.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	for key, value := range map[string]string{
-		id: `{"format":1,"name":"other"}`, id + ".wish": "no", "none": "no", "\x1b[2J": "{}", "a/b": "{}",
-	} {
-		if _, err := nc.Request("$KV.shatter-sweeps."+key, []byte(value), time.Minute); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, stderr := c.must("sweeps")
-	if strings.Count(out, "failed") != 2 || strings.Count(out, "\n") != 3 || stderr != "" {
-		t.Errorf("sweeps: %q, %q", out, stderr)
-	}
-	if out, _ := c.must("status", id); !strings.Contains(out, "in the place of what was submitted") {
-		t.Errorf("status: %s", out)
-	}
-	c.must("cancel", id) // its wish can be written again
-	other := &lead.Submission{Name: "other", Resolved: "r", Source: "s", Cells: 1}
-	r := c.registry()
-	if _, _, err := lead.Submit(t.Context(), r, other, lead.Wish{Do: lead.Cancel}); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(lead.Submission{Format: 1, Resolved: "r", Source: "t", Cells: 1_000_000})
-	if err == nil {
-		_, err = nc.Request("$KV.shatter-sweeps."+other.ID(), raw, time.Minute)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if added, kept, err := lead.Submit(t.Context(), r, other, lead.Wish{Do: lead.Run}); added || kept || err != nil {
-		t.Errorf("submitted again: %v, %v, %v", added, kept, err)
-	}
-	if e, err := r.Find(t.Context(), other.ID()); err != nil || !strings.Contains(string(e.Submission), `"source":"s"`) {
-		t.Errorf("%+v, %v", e, err)
-	}
-	c.coordinator("first")
-	c.worker()
-	c.must("forget", "none")
-	waitFor(t, "what is no sweep is forgotten", func() bool {
-		_, stderr, code := c.run("status", "none")
-		return code == exitUsage && strings.Contains(stderr, "no sweep")
-	})
-	if again := c.submit(clusterSweep); again != id {
-		t.Errorf("submitted again as %s, before as %s", again, id)
-	}
-	_, stderr = c.must("watch", id)
-	if got, want := digest(t, stderr), c.local(clusterSweep); got != want {
-		t.Errorf("digest %s, want %s", got, want)
 	}
 }
 
@@ -568,69 +269,25 @@ func TestBadIDsAndFailures(t *testing.T) {
 	}
 }
 
-// A worker that says what this version does not understand gets no jobs, and whoever looks is told that
-// it is there.
-func TestForeignWorker(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
-	if err != nil {
-		t.Fatal(err)
+// signal sends a signal to a process.
+func (c *cluster) signal(cmd *exec.Cmd, s syscall.Signal) {
+	c.Helper()
+	if err := cmd.Process.Signal(s); err != nil {
+		c.Fatal(err)
 	}
-	defer conn.Close()
-	go func() {
-		for conn.Announce("future", []byte(`{"version": 99}`)) == nil {
-			time.Sleep(20 * time.Millisecond) // faster than workers do
-		}
-	}()
-	stdout, stderr := c.must("workers")
-	if strings.Count(stdout, "\n") != 1 || strings.Count(stderr, "worker future left out") != 1 ||
-		!strings.Contains(stderr, "another version of shatter") {
-		t.Errorf("workers: %s%s", stdout, stderr)
-	}
-	id := c.submit(clusterSweep)
-	c.coordinator("only")
-	s := c.until(id, "it is said", func(s *sweepStatus) bool { return strings.Contains(s.Reason, "future") })
-	if !strings.Contains(s.Reason, "another version of shatter") {
-		t.Errorf("status: %s", s.Reason)
-	}
-	if log, _ := c.must("logs", id); strings.Count(log, "gets no jobs") != 1 {
-		t.Errorf("log: %s", log)
-	}
-	c.worker()
-	c.must("watch", id)
 }
 
-// Whoever watches a sweep is told, when he leaves, that it goes on; also where timeout(1) tells the process
-// twice to end. He has no jobs in work.
-func TestWatchLeft(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	c.registry()
-	id := c.submit(clusterSweep)
-	cmd := exec.Command(binary(t), "watch", id, "--server", c.url)
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+// registry opens the registry of the cluster's server.
+func (c *cluster) registry() *bus.Registry {
+	c.Helper()
+	conn, err := bus.Dial(c.Context(), c.url, bus.Options{})
 	if err != nil {
-		t.Fatal(err)
+		c.Fatal(err)
 	}
-	said := bufio.NewReader(stderr)
-	if line, err := said.ReadString('\n'); err != nil || !strings.Contains(line, "no coordinator leads it") {
-		t.Errorf("%q, %v", line, err)
+	c.Cleanup(conn.Close)
+	r, err := conn.Registry(c.Context())
+	if err != nil {
+		c.Fatal(err)
 	}
-	c.signal(cmd, syscall.SIGTERM)
-	line, err := said.ReadString('\n') // an empty one
-	if err == nil {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-	}
-	rest, err := io.ReadAll(said)
-	if err != nil || line != "\n" {
-		t.Errorf("%q, %v", line, err)
-	}
-	if code := exitStatus(cmd.Wait()); code != exitInterrupted || strings.Contains(string(rest), "in work") ||
-		!strings.Contains(string(rest), "sweep "+id+" goes on without this command") {
-		t.Errorf("exit %d: %s", code, rest)
-	}
+	return r
 }

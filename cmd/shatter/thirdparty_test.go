@@ -102,34 +102,6 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// A plugin that gets itself lost when it is unlucky gains nothing: a lost trial is no success of a
-// curve, widens its interval to both sides, and keeps its cell undecided.
-func TestLosesItself(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	tmp := t.TempDir()
-	dir, text := filepath.Join(tmp, "out"), fmt.Sprintf(unluckySweep, thirdparty(t), "{use: third/hang, one_in: 3}", 6)
-	_, errs, code := shatter(t, "run", write(t, filepath.Join(tmp, "third.yaml"), text), "--out", dir, "--workers", "1")
-	if code != 1 || !strings.Contains(errs, "limits.trial") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	allLost, allSuccesses := 0.0, 0.0
-	for _, row := range frame(t, dir, "curve") {
-		lost, successes := row["lost"].(float64), row["successes"].(float64)
-		allLost, allSuccesses = allLost+lost, allSuccesses+successes
-		if successes+lost != 6 || row["trials"] != 6.0 || row["rate"] != successes/6 ||
-			row["rate_high"] != 1.0 || row["rate_low"].(float64) > successes/6 {
-			t.Errorf("%v", row)
-		}
-	}
-	if got := table(t, dir)[0]; got["status"] != "undecided" || allLost == 0 || allSuccesses == 0 {
-		t.Errorf("table says %v", got)
-	}
-	if out, errs, code := shatter(t, "verify", dir, "--sample", "0"); code != 1 && code != 0 {
-		t.Errorf("verify: exit %d: %s%s", code, out, errs)
-	}
-}
-
 // Printing to stdout is no crime once the handshake is over.
 func TestPrints(t *testing.T) {
 	testkit.Serial(t)
@@ -187,59 +159,6 @@ func TestHangs(t *testing.T) {
 	}
 	if _, err := os.Stat(export); !os.IsNotExist(err) {
 		t.Errorf("a lost trial was exported: %v", err)
-	}
-}
-
-// An algorithm that always answers +1 never learns the needle.
-func TestConstantIsAboveRange(t *testing.T) {
-	testkit.Serial(t)
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "out")
-	text := fmt.Sprintf(thirdSweep, thirdparty(t), "third/plus", 0, 1)
-	text = strings.Replace(text, "n: [5]\ntrials: 0", "n: {find: true, from: 16, to: 4096, within: 1.5}", 1)
-	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), text)
-	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
-	if got := table(t, dir)[0]; code != 0 || got["status"] != "above_range" {
-		t.Errorf("exit %d, table says %v: %s", code, got, errs)
-	}
-}
-
-const pythonSweep = `
-name: python
-task: learn
-plugins: [%s]
-problem: {class: halfspace, d: 5, margin: 0.3, distribution: iso, test: 200}
-algorithms: [{use: python/mean, noise: [0.0, 0.5]}, baseline/perceptron]
-goal: {alpha: 0.1, beta: 0.1}
-n: [20, 100]
-trials: 300
-`
-
-// An algorithm in another language gets the same treatment as a built-in one: same bytes for any
-// number of workers.
-func TestPython(t *testing.T) {
-	testkit.Long(t)
-	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
-	source, err := os.ReadFile("../../plugins/python/testdata/mean.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmp := t.TempDir()
-	named := strings.Replace(string(source), "#!/usr/bin/env python3", "#!"+interpreter, 1)
-	plugin := filepath.Join(tmp, "mean")
-	if _, errs, code := shatter(t, "plugin", "build", write(t, filepath.Join(tmp, "mean.py"), named)); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	file := write(t, filepath.Join(tmp, "python.yaml"), fmt.Sprintf(pythonSweep, plugin))
-	one := digest(t, mustRun(t, file, filepath.Join(tmp, "one"), "--workers", "1"))
-	two := digest(t, mustRun(t, file, filepath.Join(tmp, "two"), "--workers", "2", "--test-job-sizes", "3"))
-	if one != two {
-		t.Errorf("digests %s and %s", one, two)
-	}
-	for _, r := range frame(t, filepath.Join(tmp, "one"), "curve") {
-		if r["algorithm"] == "python/mean" && r["p_noise"] == 0.0 && r["n"] == 100.0 && r["rate"].(float64) < 0.9 {
-			t.Errorf("the plugin in Python does not learn: %v", r)
-		}
 	}
 }
 

@@ -238,7 +238,11 @@ func TestVerify(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := snapshot(t, dir)
-			out, errs, code := shatter(t, "verify", dir, "--workers", "1")
+			sample := "0"
+			if c.name == "nothing" {
+				sample = "20"
+			}
+			out, errs, code := shatter(t, "verify", dir, "--workers", "1", "--sample", sample)
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s%s", code, c.code, out, errs)
 			}
@@ -386,27 +390,6 @@ grids:
 		"--base",
 		moved,
 	)
-}
-
-// What is no result, and wrong flags, are refused.
-func TestVerifyNothing(t *testing.T) {
-	t.Parallel()
-	tmp := t.TempDir()
-	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
-	for _, command := range [][]string{{"verify"}, {"trial", "0123456789/100/0"}} {
-		for _, c := range [][2]string{
-			{tmp, "is not the output folder of a sweep"}, {tmp + "/none", "is not the output folder"},
-			{file, "name the output folder of a sweep"},
-		} {
-			args := append([]string{command[0], c[0]}, command[1:]...)
-			expect(t, exitUsage, []string{c[1]}, args...)
-		}
-	}
-	for _, sample := range []string{"x", "-1", "0%", "101%", "1.5", ""} {
-		expect(t, exitUsage, []string{"a share like 1%"}, "verify", tmp, "--sample", sample)
-	}
-	expect(t, exitUsage, []string{"a number from 1 on is needed"}, "verify", tmp, "--workers", "0")
-	expect(t, exitUsage, []string{"one of table, json"}, "trial", tmp, "x", "-o", "xml")
 }
 
 // More cells make each decision of a search more certain. All searches are made again at the new
