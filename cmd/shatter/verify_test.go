@@ -91,7 +91,7 @@ func version9(key string) func([]byte) []byte {
 				return raw
 			}
 			at += i + len(key)
-			if j := bytes.IndexAny(raw[at:min(len(raw), at+8)], "12"); j >= 0 {
+			if j := bytes.IndexAny(raw[at:min(len(raw), at+8)], "123"); j >= 0 {
 				raw[at+j] = '9'
 			}
 		}
