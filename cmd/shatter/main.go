@@ -32,7 +32,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -52,13 +51,6 @@ const (
 )
 
 func main() {
-	if query.IsChild() {
-		if err := query.Child(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitUnfinished)
-		}
-		return
-	}
 	syscall.Umask(syscall.Umask(0o777) | 0o022) // nobody else may write to what a command writes
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -199,7 +191,7 @@ sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted.`
 	root.AddCommand(
 		confined(attachable(runCommand())), confined(checkCommand()), confined(planCommand()),
 		initCommand(), explainCommand(), schemaCommand(),
-		tableCommand(), solveCommand(), compareCommand(),
+		tableCommand(), compareCommand(),
 		reportCommand(), plotCommand(),
 		queryCommand(), serveCommand(),
 		confined(attachable(trialCommand())), confined(verifyCommand()), cacheCommand(),

@@ -16,14 +16,12 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
-// The test binary serves the built-in algorithms, attached ones and the SQL engine to itself, as the real one does,
-// and a copy of it with the name shatter is the command.
+// The test binary serves the built-in algorithms and attached ones to itself, as the real one does, and a copy of it
+// with the name shatter is the command.
 func TestMain(m *testing.M) {
-	if query.IsChild() || slices.Equal(os.Args[1:], []string{"plugin", "serve"}) ||
+	if slices.Equal(os.Args[1:], []string{"plugin", "serve"}) ||
 		len(os.Args) == 4 && os.Args[2] == "bridge" {
 		main()
 	}

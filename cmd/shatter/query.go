@@ -17,7 +17,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/result/render"
-	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -26,26 +25,24 @@ type queryFlags struct {
 	memory  string
 	timeout time.Duration
 	threads int
-	sandbox string
+	queries int // at the same time; not a flag of query
 }
 
 func (f *queryFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.memory, "memory", "1GB", "memory for the engine: a number with KB, MB, GB, KiB, MiB or GiB")
-	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "time that a query may take; 0: any")
-	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the engine (default: one per core)")
-	c.Flags().StringVar(&f.sandbox, "sandbox", string(sandbox.Prefer),
-		"layers around the engine: prefer (those that this machine has), "+needsLayers+", or off")
+	c.Flags().StringVar(&f.memory, "memory", "1GB", "memory limit of DuckDB, answers included: a number with KB, MB, GB, KiB, MiB or GiB")
+	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "time limit of a query; 0: none")
+	c.Flags().IntVar(&f.threads, "threads", 0, "threads of DuckDB (default: one per core)")
 }
 
-// openDB is a result that answers questions. Close it.
+// openDB is a result that is open for queries.
 type openDB struct {
 	*query.DB
 	known *knownResult
 }
 
-// Close closes the engine, and then lets go of the files that it read.
+// Close closes the database, and then the files that it read.
 func (d *openDB) Close() {
-	d.DB.Close()
+	_ = d.DB.Close() // at most a temporary folder remains
 	d.known.close()
 }
 
@@ -60,25 +57,18 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	case f.threads < 0:
 		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed, or 0 for one per core", f.threads)}
 	}
-	policy, err := sandboxPolicy(f.sandbox, nil)
-	if err != nil {
-		return nil, usageError{err}
-	}
 	known, err := openResult(c, dir)
 	if err != nil {
 		return nil, err
 	}
 	db, err := query.Open(known.Dir, query.Options{
-		Memory: memory, Threads: f.threads, Timeout: f.timeout, Metrics: folder.ReadManifest(known.Dir).Metrics,
-		Sandbox: policy,
+		Memory: memory, Threads: f.threads, Timeout: f.timeout, Queries: f.queries,
+		Metrics: folder.ReadManifest(known.Dir).Metrics,
 	})
 	if err != nil {
 		known.close()
 	}
-	var missing *sandbox.MissingError
 	switch {
-	case errors.As(err, &missing):
-		return nil, usageError{missing}
 	case errors.Is(err, query.ErrNoEngine):
 		return nil, usageError{err}
 	case errors.Is(err, query.ErrLimit):
@@ -117,14 +107,14 @@ func queryCommand() *cobra.Command {
 read from stdin.
 
 The files of the result are the views "table", curve, bounds, trials, timing, fits and failures; cells is
-another name of "table", which is a reserved word of SQL. Column cell joins them all, and trials and failures
-have the columns that say what their cell is; --schema lists columns and what they mean. Results are
-read-only: only select and explain are answered, no file but those of the result can be read, and a query
-that takes more than --timeout or --memory ends.
+another name of "table", which is a reserved word of SQL. Column cell joins them all; trials and failures
+also have the key columns of their cells. --schema lists all columns with their meanings. Results are
+read-only: only select and explain are answered, no other file can be read, and a query that needs more
+than --timeout or --memory fails.
 
   shatter query shatter-out/em "select epsilon, n_star, ratio_high from cells order by epsilon"
   shatter query shatter-out/em "select n, epsilon, avg(error) from trials group by all order by all"
-  shatter query shatter-out/em -o parquet "select * from trials join cells using (cell)" > all.parquet
+  shatter query shatter-out/em -o parquet "select n_star, t.* from trials t join cells using (cell)" > all.parquet
 
 table, md and tex show at most 10,000 rows, tex with four digits; json, csv, arrow (an IPC stream) and
 parquet stream any number.`,

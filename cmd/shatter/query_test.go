@@ -46,7 +46,7 @@ func TestQuery(t *testing.T) {
 	dir := finished(t, smallSweep)
 	for _, view := range []string{"curve", "bounds", "table"} {
 		var got []row
-		out, errs, code := runQuery(t, "select * from "+view+"\n", dir, "-o", "json")
+		out, errs, code := runQuery(t, `select * from "`+view+`"`+"\n", dir, "-o", "json")
 		if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
 			t.Fatalf("%s: exit %d, %v: %s", view, code, err, errs)
 		}
@@ -96,7 +96,7 @@ func TestQueryMistakes(t *testing.T) {
 	}{
 		{[]string{dir, "selct 1"}, exitUsage, `syntax error at or near "selct" (line 1, column 1)`},
 		{[]string{dir, "drop view curve"}, exitUsage, `"drop": results are read-only`},
-		{[]string{dir, "copy curve to 'x.csv'"}, exitUsage, "read-only"},
+		{[]string{dir, "copy curve to 'x.csv'"}, exitUsage, "nothing else"},
 		{[]string{dir, "from read_csv('/etc/passwd')"}, exitUsage, "reads the views of this result and nothing else"},
 		{[]string{dir, "-"}, exitUsage, "no SQL"},
 		{[]string{dir, "select 1", "-o", "xml"}, exitUsage, "one of table, json"},
@@ -112,12 +112,8 @@ func TestQueryMistakes(t *testing.T) {
 			"longer than 300ms; raise it with --timeout",
 		},
 		{
-			[]string{dir, "select list(i) from range(1000000000) r(i)", "--memory", "100MB"}, exitUnfinished,
+			[]string{dir, "select repeat('x', 1000000) || i from range(1000) r(i)", "--memory", "100MB"}, exitUnfinished,
 			"more memory than 100 MB; raise it with --memory",
-		},
-		{
-			[]string{dir, "select length(repeat('x', 2000000000))", "--memory", "64MB", "--timeout", "1s"}, exitUnfinished,
-			"--",
 		},
 	} {
 		out, errs, code := runQuery(t, "", test.args...)
@@ -162,7 +158,11 @@ func TestOtherReaders(t *testing.T) {
 	names := []string{"table", "curve", "bounds", "timing", "trials"}
 	args := []string{"read.mjs", tmp}
 	for _, name := range names {
-		out, errs, code := runQuery(t, "", dir, `from "`+name+`"`, "-o", "json")
+		sql := `from "` + name + `"`
+		if name == "trials" {
+			sql = "from trials order by cell, n, repetition"
+		}
+		out, errs, code := runQuery(t, "", dir, sql, "-o", "json")
 		var rows []row
 		if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 {
 			t.Fatalf("%s: exit %d, %v: %s", name, code, err, errs)
@@ -173,7 +173,7 @@ func TestOtherReaders(t *testing.T) {
 		}
 		write(t, filepath.Join(tmp, name+".parquet"), string(raw))
 		for _, format := range []string{"arrow", "parquet"} {
-			out, _, _ := runQuery(t, "", dir, `from "`+name+`"`, "-o", format)
+			out, _, _ := runQuery(t, "", dir, sql, "-o", format)
 			write(t, filepath.Join(tmp, "answer-"+name+"."+format), out)
 		}
 		for _, file := range []string{name + ".parquet", "answer-" + name + ".arrow", "answer-" + name + ".parquet"} {
@@ -262,7 +262,7 @@ func TestServe(t *testing.T) {
 		t.Error("a call without the token is answered")
 	}
 	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
-	info, err := c.Execute(ctx, "select sum(trials) from table")
+	info, err := c.Execute(ctx, "select sum(trials) from cells")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,6 @@ func TestServeMistakes(t *testing.T) {
 		{[]string{dir, "--token-file", write(t, filepath.Join(tmp, "empty"), "\n")}, "empty"},
 		{[]string{dir, "--token-file", write(t, filepath.Join(tmp, "short"), "secret\n")}, "at least 16"},
 		{[]string{dir, "--queries", "0"}, "--queries"},
-		{[]string{dir, "--per-client", "-1"}, "--per-client"},
 		{[]string{dir, "--tls-cert", "x"}, "tls-key"},
 		{[]string{dir, "--tls-cert", filepath.Join(tmp, "none"), "--tls-key", "x"}, "no such file"},
 		{[]string{tmp}, "neither results nor a ledger"},

@@ -27,9 +27,8 @@ const maxTokenFile = 4 << 10
 
 type serveFlags struct {
 	queryFlags
-	listen, tokenFile  string
-	tlsCert, tlsKey    string
-	queries, perClient int
+	listen, tokenFile string
+	tlsCert, tlsKey   string
 }
 
 func serveCommand() *cobra.Command {
@@ -47,8 +46,13 @@ Without --listen only this machine can connect. A server that others reach needs
 again for each connection, so that they can be renewed. Without, go through ssh -L across a network
 that you do not trust.
 
-A query that arrives while --queries are in work waits ten seconds for its turn, and one client, which is
-an address, has at most --per-client of them.`,
+While --queries are running, a further query waits up to ten seconds. All share --memory. These limits do
+not stop every query: one value of a gigabyte is not counted, and a single call such as levenshtein of two
+long texts cannot be interrupted. For untrusted clients, also limit the memory of the process, to twice
+--memory and 512 MB, and let the service manager restart it:
+
+  systemd-run -p MemoryMax=2500M -p MemorySwapMax=0 -p Restart=on-failure shatter serve DIR ...
+  resources: {limits: {memory: 2500M}}      # of the container in a Kubernetes Deployment`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -58,18 +62,13 @@ an address, has at most --per-client of them.`,
 		"file that holds the token (default: the environment variable "+tokenVariable+")")
 	c.Flags().StringVar(&f.tlsCert, "tls-cert", "", "file with the server's certificate and its chain, as PEM")
 	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "file with the key of that certificate, as PEM")
-	c.Flags().IntVar(&f.queries, "queries", 4, "queries answered at the same time, each with --memory")
-	c.Flags().IntVar(&f.perClient, "per-client", 0, "queries of one client among them (default: half)")
+	c.Flags().IntVar(&f.queries, "queries", 4, "queries that run at the same time")
 	return c
 }
 
 func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	if f.queries < 1 {
 		return usageError{fmt.Errorf("--queries %d: a number from 1 on is needed", f.queries)}
-	}
-	if f.perClient < 0 {
-		return usageError{fmt.Errorf("--per-client %d: a number from 1 on is needed, or 0 for half of --queries",
-			f.perClient)}
 	}
 	config, err := f.tls()
 	if err != nil {
@@ -98,7 +97,7 @@ func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	fmt.Fprintf(c.ErrOrStderr(), "serving %s as Arrow Flight SQL at %s, read-only; Ctrl-C ends it\n%s\n",
 		dir, url, snippet(url, token != ""))
 	return db.Serve(c.Context(), l, query.ServeOptions{
-		Token: token, Queries: f.queries, PerClient: f.perClient, TLS: config, Version: version(),
+		Token: token, TLS: config, Version: version(),
 	})
 }
 

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+	"unicode/utf8"
 )
+
+// maxSQL is the length in bytes of the longest query.
+const maxSQL = 1 << 16
 
 // ErrSQL is in the chain of an error that blames the question: it cannot be understood, or it asks
 // for more than reading.
@@ -63,23 +66,46 @@ func plain(message string) string {
 // ofView matches messages about a view that is missing.
 var ofView = regexp.MustCompile(`(?i)^table with name "?([^ "]+)"? does not exist`)
 
-// explain returns the error for a message about the question, with a remedy where there is one.
-// missing names the views that the result lacks.
-func explain(message string, missing []string) error {
+// explain returns the error for a message about the SQL, with a remedy if there is one.
+func explain(message string) error {
 	text := plain(message)
 	if m := ofView.FindStringSubmatch(text); m != nil {
-		if slices.Contains(missing, strings.ToLower(m[1])) {
-			return refuse("this result was written before there was %s.parquet; run its sweep again with this release, which "+
-				"adds the file", m[1])
-		}
 		return refuse("there is no table %q; the result has %s, and %s for \"table\"", m[1], strings.Join(names, ", "), Alias)
 	}
 	if strings.Contains(text, `at or near "table"`) {
 		text += fmt.Sprintf(`; table is a reserved word: write "table" in quotes, or %s`, Alias)
 	}
-	if text == "interrupted!" { // by another of its own threads: await knows of all other interrupts
-		text = "a part of the question failed while others ran, and the engine does not say why; one thread alone does: " +
-			"--threads 1"
-	}
 	return refuse("%s", text)
+}
+
+// unsafeWords matches the names of functions that do more than return values although they can stand in
+// a select: they change settings, run SQL that they are given as text, read pointers, or sleep. Some
+// crash DuckDB if its configuration is locked.
+var unsafeWords = regexp.MustCompile(`(?i)\b(query|query_table|json_execute_serialized_sql|arrow_scan\w*|` +
+	`(enable|disable|truncate)_\w+|(force_)?checkpoint|write_log|sleep_ms|setseed)\b`)
+
+// readable refuses SQL that is too long, no text, or contains an unsafe word.
+func readable(sql string) error {
+	if len(sql) > maxSQL {
+		return refuse("the SQL has %d bytes: at most %d are read", len(sql), maxSQL)
+	}
+	if !utf8.ValidString(sql) || strings.ContainsRune(sql, 0) {
+		return refuse("the SQL is not valid UTF-8 text")
+	}
+	if word := unsafeWords.FindString(sql); word != "" {
+		return refuse("the word %q is not allowed, because a function of that name does more than read", word)
+	}
+	return nil
+}
+
+// firstWord is the first word of a statement, after comments.
+var firstWord = regexp.MustCompile(`(?s)^(?:\s|;|--[^\n]*\n|/\*.*?\*/)*(\w+)`)
+
+// readOnly refuses a statement that does more than select.
+func readOnly(sql string) error {
+	kind := "other"
+	if m := firstWord.FindStringSubmatch(sql); m != nil {
+		kind = strings.ToLower(m[1])
+	}
+	return refuse("%q: results are read-only, only select and explain select are answered", kind)
 }

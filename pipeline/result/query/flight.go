@@ -30,10 +30,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// The names that DuckDB gives to the database in memory and its only schema, and the type that
+// The names that DuckDB gives to the database and its only schema, and the type that
 // clients see of a view.
 const (
-	catalog  = "memory"
+	catalog  = "views"
 	dbSchema = "main"
 	viewType = "VIEW"
 )
@@ -48,70 +48,39 @@ const (
 	maxIdle    = 10 * time.Minute // after which a connection without calls is closed
 )
 
-// Serve answers clients of Arrow Flight SQL on l until ctx ends. Then it gives answers that have
-// begun ten seconds to end. It closes l.
+// Serve answers clients of Arrow Flight SQL on l until ctx ends. Then it waits ten seconds for answers
+// that have begun. It closes l.
 //
-// It offers the views and keeps the limits of Query, answers o.Queries questions at a time of which
-// o.PerClient for one client, and refuses calls without the token, if there is one. It keeps nothing
-// of its clients: tickets and prepared statements hold the SQL itself.
+// It keeps no state of its clients: tickets and prepared statements contain the SQL itself.
 func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
-	s := &server{db: d, turns: newTurns(o)}
+	s := &server{db: d}
 	if err := s.tell(o.Version); err != nil {
 		return err
 	}
-	guarded := door{o.Token}
+	guard := guard{o.Token}
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders),
 		grpc.ConnectionTimeout(hello), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle}),
-		grpc.UnaryInterceptor(guarded.unary), grpc.StreamInterceptor(guarded.stream),
+		grpc.UnaryInterceptor(guard.unary), grpc.StreamInterceptor(guard.stream),
 	}
 	if o.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(o.TLS)))
 	}
 	g := grpc.NewServer(options...)
-	requests := modest{memory.DefaultAllocator, maxPiece}
+	requests := limitedAllocator{memory.DefaultAllocator}
 	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServerWithAllocator(s, requests))
-	served := make(chan error, 1)
-	go func() { served <- g.Serve(netutil.LimitListener(l, maxConns)) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
+	stop := context.AfterFunc(ctx, func() {
+		hard := time.AfterFunc(draining, g.Stop)
+		defer hard.Stop()
+		g.GracefulStop()
+	})
+	defer stop()
+	err := g.Serve(netutil.LimitListener(l, maxConns))
+	if ctx.Err() != nil {
+		g.GracefulStop() // returns when the other call has
+		return nil
 	}
-	hard := time.AfterFunc(draining, g.Stop)
-	defer hard.Stop()
-	g.GracefulStop()
-	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // that if ctx ended before it began
-		return fmt.Errorf("serve: %w", err)
-	}
-	return nil
-}
-
-// maxPiece is the size in bytes of the largest piece of memory that a request may ask for. Requests
-// may be compressed, or lie about their lengths.
-const maxPiece = 16 << 20
-
-// modest is an allocator that panics when more than limit bytes are asked for at a time. The door and
-// the readers of Arrow turn the panic into an error.
-type modest struct {
-	memory.Allocator
-	limit int
-}
-
-func (m modest) Allocate(size int) []byte {
-	m.check(size)
-	return m.Allocator.Allocate(size)
-}
-
-func (m modest) Reallocate(size int, b []byte) []byte {
-	m.check(size)
-	return m.Allocator.Reallocate(size, b)
-}
-
-func (m modest) check(size int) {
-	if size < 0 || size > m.limit {
-		panic(fmt.Sprintf("a part of %d bytes", size))
-	}
+	return fmt.Errorf("serve: %w", err)
 }
 
 // stream is an answer on its way to a client.
@@ -120,8 +89,7 @@ type stream = <-chan flight.StreamChunk
 // server serves one result.
 type server struct {
 	flightsql.BaseServer
-	db    *DB
-	turns *turns
+	db *DB
 }
 
 // tell registers the answers to what clients ask a server about itself.
@@ -176,62 +144,54 @@ func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *f
 	}
 }
 
-// shape calls DB.Shape within the limit on how many questions are answered at a time.
-func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
-	free, err := s.turns.take(ctx)
+// infoOf returns the info about a query, whose ticket is given.
+func (s *server) infoOf(
+	ctx context.Context, sql string, desc *flight.FlightDescriptor, ticket []byte,
+) (*flight.FlightInfo, error) {
+	schema, _, err := s.db.Shape(ctx, sql)
 	if err != nil {
-		return nil, nil, err
+		return nil, code(err)
 	}
-	defer free()
-	if answer, parameters, err = s.db.Shape(ctx, sql); err != nil {
-		return nil, nil, code(err)
-	}
-	return answer, parameters, nil
+	return info(desc, ticket, schema), nil
 }
 
-// answer streams the answer to sql. A client that goes away interrupts the question.
-func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.Schema, stream, error) {
-	free, err := s.turns.take(ctx)
+func (s *server) schemaOf(ctx context.Context, sql string) (*flight.SchemaResult, error) {
+	schema, _, err := s.db.Shape(ctx, sql)
 	if err != nil {
-		return nil, nil, err
+		return nil, code(err)
 	}
+	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
+}
+
+// answer streams the answer to sql. The query ends when the client disconnects.
+func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.Schema, stream, error) {
 	rows, err := s.db.Query(ctx, sql, values...)
 	if err != nil {
-		free()
 		return nil, nil, code(err)
 	}
 	chunks := make(chan flight.StreamChunk)
 	go func() {
 		defer close(chunks)
-		defer free()
 		defer rows.Close()
 		for {
 			rec, err := rows.Next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			chunk := flight.StreamChunk{Data: rec}
-			if err != nil {
-				chunk = flight.StreamChunk{Err: code(err)}
+			if err == nil {
+				select {
+				case chunks <- flight.StreamChunk{Data: rec}:
+					continue
+				case <-rows.ctx.Done(): // the client is gone, or reads too slowly
+					rec.Release()
+					err = context.Cause(rows.ctx)
+				}
 			}
 			select {
-			case chunks <- chunk:
-			case <-rows.ctx.Done(): // the client has gone, or reads too slowly for the time limit
-				if rec != nil {
-					rec.Release()
-				}
-				if ctx.Err() != nil {
-					return
-				}
-				chunk, err = flight.StreamChunk{Err: code(context.Cause(rows.ctx))}, context.Cause(rows.ctx)
-				select {
-				case chunks <- chunk:
-				case <-ctx.Done():
-				}
+			case chunks <- flight.StreamChunk{Err: code(err)}:
+			case <-ctx.Done():
 			}
-			if err != nil {
-				return
-			}
+			return
 		}
 	}()
 	return rows.Schema(), chunks, nil
@@ -240,25 +200,17 @@ func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.S
 func (s *server) GetFlightInfoStatement(
 	ctx context.Context, q flightsql.StatementQuery, desc *flight.FlightDescriptor,
 ) (*flight.FlightInfo, error) {
-	schema, _, err := s.shape(ctx, q.GetQuery())
-	if err != nil {
-		return nil, err
-	}
 	ticket, err := flightsql.CreateStatementQueryTicket([]byte(q.GetQuery()))
 	if err != nil {
 		return nil, code(err)
 	}
-	return info(desc, ticket, schema), nil
+	return s.infoOf(ctx, q.GetQuery(), desc, ticket)
 }
 
 func (s *server) GetSchemaStatement(
 	ctx context.Context, q flightsql.StatementQuery, _ *flight.FlightDescriptor,
 ) (*flight.SchemaResult, error) {
-	schema, _, err := s.shape(ctx, q.GetQuery())
-	if err != nil {
-		return nil, err
-	}
-	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
+	return s.schemaOf(ctx, q.GetQuery())
 }
 
 func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryTicket) (*arrow.Schema, stream, error) {
@@ -269,28 +221,6 @@ func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryT
 type prepared struct {
 	SQL    string
 	Values []typed `json:",omitempty"`
-}
-
-// typedValues returns values of parameters in that form.
-func typedValues(values []any) (all []typed, err error) {
-	for i, v := range values {
-		var t typed
-		switch v := v.(type) {
-		case nil:
-		case int64:
-			t.Int = &v
-		case float64:
-			t.Float = &v
-		case bool:
-			t.Bool = &v
-		case string:
-			t.Text = &v
-		default:
-			return nil, refuse("parameter %d is a %T: text, 64-bit integers, floats and booleans are known", i+1, v)
-		}
-		all = append(all, t)
-	}
-	return all, nil
 }
 
 // typed is a parameter's value in a form that survives JSON: one field is set, or none for null.
@@ -330,8 +260,8 @@ func readHandle(raw []byte) (p prepared, values []any, err error) {
 func (s *server) CreatePreparedStatement(
 	ctx context.Context, r flightsql.ActionCreatePreparedStatementRequest,
 ) (res flightsql.ActionCreatePreparedStatementResult, err error) {
-	if res.DatasetSchema, res.ParameterSchema, err = s.shape(ctx, r.GetQuery()); err != nil {
-		return res, err
+	if res.DatasetSchema, res.ParameterSchema, err = s.db.Shape(ctx, r.GetQuery()); err != nil {
+		return res, code(err)
 	}
 	res.Handle, err = prepared{SQL: r.GetQuery()}.handle()
 	return res, err
@@ -348,11 +278,7 @@ func (s *server) GetFlightInfoPreparedStatement(
 	if err != nil {
 		return nil, err
 	}
-	schema, _, err := s.shape(ctx, p.SQL)
-	if err != nil {
-		return nil, err
-	}
-	return info(desc, desc.Cmd, schema), nil
+	return s.infoOf(ctx, p.SQL, desc, desc.Cmd)
 }
 
 func (s *server) GetSchemaPreparedStatement(
@@ -362,11 +288,7 @@ func (s *server) GetSchemaPreparedStatement(
 	if err != nil {
 		return nil, err
 	}
-	schema, _, err := s.shape(ctx, p.SQL)
-	if err != nil {
-		return nil, err
-	}
-	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
+	return s.schemaOf(ctx, p.SQL)
 }
 
 func (s *server) DoGetPreparedStatement(
@@ -416,28 +338,23 @@ func parameter(a arrow.Array) (t typed, err error) {
 	if a.IsNull(0) {
 		return t, nil
 	}
-	integer := func(v int64) *int64 { return &v }
 	switch a := a.(type) {
 	case *array.Int64:
-		t.Int = integer(a.Value(0))
+		t.Int = new(a.Value(0))
 	case *array.Int32:
-		t.Int = integer(int64(a.Value(0)))
+		t.Int = new(int64(a.Value(0)))
 	case *array.Int16:
-		t.Int = integer(int64(a.Value(0)))
+		t.Int = new(int64(a.Value(0)))
 	case *array.Int8:
-		t.Int = integer(int64(a.Value(0)))
+		t.Int = new(int64(a.Value(0)))
 	case *array.Float64:
-		v := a.Value(0)
-		t.Float = &v
+		t.Float = new(a.Value(0))
 	case *array.Float32:
-		v := float64(a.Value(0))
-		t.Float = &v
+		t.Float = new(float64(a.Value(0)))
 	case *array.Boolean:
-		v := a.Value(0)
-		t.Bool = &v
+		t.Bool = new(a.Value(0))
 	case *array.String:
-		v := a.Value(0)
-		t.Text = &v
+		t.Text = new(strings.Clone(a.Value(0)))
 	default:
 		return t, status.Errorf(codes.InvalidArgument, "a parameter is %v: text, integers, floats and booleans are known",
 			a.DataType())

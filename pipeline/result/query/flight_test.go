@@ -12,7 +12,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +26,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -119,7 +117,7 @@ func TestFlight(t *testing.T) {
 	if err != nil || !described.Equal(schema) {
 		t.Errorf("schema in the info: %v, %v", described, err)
 	}
-	res, err := c.GetExecuteSchema(ctx, "from table")
+	res, err := c.GetExecuteSchema(ctx, `from "table"`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +201,7 @@ func TestFlightCatalog(t *testing.T) {
 		options *flightsql.GetTablesOpts
 		want    string
 	}{
-		{&flightsql.GetTablesOpts{}, "bounds cells curve table timing trials"},
+		{&flightsql.GetTablesOpts{}, "bounds cells curve failures fits table timing trials"},
 		{&flightsql.GetTablesOpts{TableNameFilterPattern: new("t%")}, "table timing trials"},
 		{&flightsql.GetTablesOpts{TableNameFilterPattern: new("t_bl."), DbSchemaFilterPattern: new("main")}, ""},
 		{&flightsql.GetTablesOpts{TableTypes: []string{"TABLE"}}, ""},
@@ -248,7 +246,7 @@ func TestFlightCatalog(t *testing.T) {
 	if got := column(0, info, err); len(got) != 0 {
 		t.Errorf("keys %v", got)
 	}
-	info, err = c.Execute(ctx, `select count(*) from memory.main."curve"`)
+	info, err = c.Execute(ctx, `select count(*) from views.main."curve"`)
 	if got := column(0, info, err); !slices.Equal(got, []string{"2"}) {
 		t.Errorf("full name: %v", got)
 	}
@@ -291,10 +289,12 @@ func TestFlightToken(t *testing.T) {
 	}
 }
 
-// endless returns an answer without end, of which one batch was read.
-func endless(t *testing.T, ctx context.Context, c *flightsql.Client) *flight.Reader {
-	t.Helper()
-	info, err := c.Execute(ctx, "select * from range(100000000000)")
+// A client that disconnects makes room for the next.
+func TestFlightCancel(t *testing.T) {
+	d, _ := opened(t, Options{Queries: 1})
+	c, _ := served(t, d, ServeOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	info, err := c.Execute(ctx, "select * from range(1000000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,131 +302,31 @@ func endless(t *testing.T, ctx context.Context, c *flightsql.Client) *flight.Rea
 	if err != nil || !r.Next() {
 		t.Fatal(err)
 	}
-	return r
-}
-
-// A client that disconnects makes room for the next.
-func TestFlightCancel(t *testing.T) {
-	d, _ := opened(t, Options{})
-	c, _ := served(t, d, ServeOptions{Queries: 1})
-	ctx, cancel := context.WithCancel(context.Background())
-	r := endless(t, ctx, c)
-	short, stop := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	short, stop := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer stop()
 	if _, err := c.Execute(short, "select 1"); status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("second question: %v", err)
+		t.Errorf("second query: %v", err)
 	}
 	cancel()
 	r.Release()
-	info, err := c.Execute(context.Background(), "select 1")
+	info, err = c.Execute(context.Background(), "select 1")
 	if rows, _, err := fetch(context.Background(), c, info, err); err != nil || len(rows) != 1 {
 		t.Errorf("afterwards: %v, %v", rows, err)
 	}
 }
 
 func TestFlightLimits(t *testing.T) {
-	d, _ := opened(t, Options{Timeout: 2 * time.Second, Memory: 128e6})
+	d, _ := opened(t, Options{Timeout: 5 * time.Second, Memory: 64e6})
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
-	for _, sql := range []string{"select list(i) from range(1000000000) t(i)",
-		"select count(*) from range(1000000) a, range(1000000) b"} {
+	for _, sql := range []string{"select repeat('x', 1000000) || i from range(200) r(i)",
+		"with recursive t(i) as (select 1 union all select i from t) select count(*) from t"} {
 		info, err := c.Execute(ctx, sql)
 		if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted ||
 			!strings.Contains(err.Error(), "--") {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	r := endless(t, ctx, c)
-	defer r.Release()
-	for r.Next() {
-		if r.Record().NumRows() == 0 {
-			t.Fatal("empty batch")
-		}
-	}
-	if status.Code(r.Err()) != codes.ResourceExhausted {
-		t.Errorf("endless: %v", r.Err())
-	}
-}
-
-// Eight questions that neither end nor let go do not keep a server from others.
-func TestFlightStuck(t *testing.T) {
-	d, _ := opened(t, Options{Timeout: 2 * time.Second})
-	c, _ := served(t, d, ServeOptions{})
-	ticket, err := flightsql.CreateStatementQueryTicket([]byte(
-		"select levenshtein(repeat('ab', 100000), repeat('ba', 100001))"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			if r, err := c.DoGet(ctx, &flight.Ticket{Ticket: ticket}); err == nil {
-				for r.Next() {
-					t.Error("it ended")
-				}
-				r.Release()
-			}
-		})
-	}
-	time.Sleep(100 * time.Millisecond)
-	cancel() // two are in work, six wait
-	all.Wait()
-	info, err := c.Execute(context.Background(), "select 1")
-	if rows, _, err := fetch(context.Background(), c, info, err); err != nil || len(rows) != 1 {
-		t.Errorf("afterwards: %v, %v", rows, err)
-	}
-}
-
-// A client has its part of the places, and its further questions wait or are refused; another client
-// has a place at once.
-func TestTurns(t *testing.T) {
-	turns := newTurns(ServeOptions{Queries: 3, PerClient: 2})
-	from := func(address string) context.Context {
-		return peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}})
-	}
-	var free []func()
-	take := func(address string) {
-		t.Helper()
-		f, err := turns.take(from(address))
-		if err != nil {
-			t.Fatal(err)
-		}
-		free = append(free, f)
-	}
-	take("10.0.0.1")
-	take("10.0.0.1")
-	waiting, cancel := context.WithCancel(from("10.0.0.1"))
-	var all sync.WaitGroup
-	for range maxWaiting {
-		all.Go(func() {
-			if _, err := turns.take(waiting); status.Code(err) != codes.Canceled {
-				t.Errorf("one too many: %v", err)
-			}
-		})
-	}
-	for turns.waiting("10.0.0.1") < 2+maxWaiting {
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := turns.take(from("10.0.0.1")); status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("far too many: %v", err)
-	}
-	take("10.0.0.2")
-	cancel()
-	all.Wait()
-	for _, f := range free {
-		f()
-	}
-	if len(turns.clients) != 0 || len(turns.places) != 0 {
-		t.Errorf("%d clients and %d places are left", len(turns.clients), len(turns.places))
-	}
-}
-
-func (t *turns) waiting(name string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.clients[name].questions
 }
 
 // An answer that has begun may end after the server stops accepting others.
@@ -434,7 +334,7 @@ func TestFlightDrain(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, stop := served(t, d, ServeOptions{})
 	ctx := context.Background()
-	info, err := c.Execute(ctx, "from range(1000000)")
+	info, err := c.Execute(ctx, "from range(300000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,7 +349,7 @@ func TestFlightDrain(t *testing.T) {
 	for r.Next() {
 		rows += r.Record().NumRows()
 	}
-	if r.Err() != nil || rows != 1000000 {
+	if r.Err() != nil || rows != 300000 {
 		t.Errorf("%d rows, %v", rows, r.Err())
 	}
 	if err := <-ended; err != nil {
@@ -458,6 +358,14 @@ func TestFlightDrain(t *testing.T) {
 	if _, err := c.Execute(ctx, "select 1"); err == nil {
 		t.Error("a server that has ended answers")
 	}
+}
+
+// messages is a stream of Flight messages.
+type messages []*flight.FlightData
+
+func (m *messages) Send(d *flight.FlightData) error {
+	*m = append(*m, proto.Clone(d).(*flight.FlightData))
+	return nil
 }
 
 // lyingSchema returns the metadata of a schema that states some two billion columns, by which the

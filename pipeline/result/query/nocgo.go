@@ -13,12 +13,6 @@ import (
 // DB is empty in a build without cgo.
 type DB struct{}
 
-// IsChild returns false: no process answers questions.
-func IsChild() bool { return false }
-
-// Child returns ErrNoEngine.
-func Child() error { return ErrNoEngine }
-
 // Open returns ErrNoEngine.
 func Open(string, Options) (*DB, error) { return nil, ErrNoEngine }
 
@@ -26,7 +20,7 @@ func Open(string, Options) (*DB, error) { return nil, ErrNoEngine }
 func (*DB) Views() []View { return nil }
 
 // Close does nothing.
-func (*DB) Close() {}
+func (*DB) Close() error { return nil }
 
 // Query returns ErrNoEngine.
 func (*DB) Query(context.Context, string, ...any) (*Rows, error) { return nil, ErrNoEngine }
@@ -47,4 +41,4 @@ func (*Rows) Plan() bool { return false }
 func (*Rows) Next() (arrow.Record, error) { return nil, io.EOF }
 
 // Close does nothing.
-func (*Rows) Close() {}
+func (*Rows) Close() error { return nil }

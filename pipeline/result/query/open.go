@@ -4,124 +4,193 @@ package query
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
-	"time"
+	"strings"
+
+	duckdb "github.com/duckdb/duckdb-go/v2"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// DB holds the files of one result, open for questions. It is safe for concurrent use: each
-// question has a process of its own, which serves the next one if it ends in peace.
+// DB holds the files of one result, open for queries. It is safe for concurrent use.
 type DB struct {
-	dir     string
+	db      *sql.DB
+	folder  string // a temporary one, with the database of the views and a link to the result
 	options Options
 	views   []View
-
-	mu     sync.Mutex
-	idle   []*process
-	closed bool
+	running *semaphore.Weighted
 }
 
-// Open opens the result in the folder dir, whose files are views. Where files are missing, the error
-// has fs.ErrNotExist in its chain.
-func Open(dir string, o Options) (*DB, error) {
-	d := &DB{dir: dir, options: o}
-	if err := d.find(); err != nil {
-		return nil, fmt.Errorf("open result: %w", err)
-	}
-	ctx, end := limit(context.Background(), "opening the files", d.openTime())
-	defer end(nil)
-	p, views, err := d.start(ctx, end)
-	if err != nil {
-		return nil, fmt.Errorf("open result %q: %w", dir, err)
-	}
-	d.views = withMetrics(views, o.Metrics)
-	d.put(p)
-	return d, nil
-}
-
-// find reports an error unless each view that is not optional has a file.
-func (d *DB) find() error {
-	for _, name := range names {
-		path := filepath.Join(d.dir, fileOf(name))
-		switch info, err := os.Stat(path); {
-		case errors.Is(err, fs.ErrNotExist) && slices.Contains(optional, name):
-		case err != nil:
-			return err
-		case !info.Mode().IsRegular():
-			return fmt.Errorf("%q is not a file", path)
+// Open opens the result in the folder dir, whose files become views. If files are missing, the error
+// wraps fs.ErrNotExist.
+func Open(dir string, o Options) (_ *DB, err error) {
+	d := &DB{options: o, running: semaphore.NewWeighted(o.queries())}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("open result %q: %w", dir, err), d.Close())
 		}
-	}
-	return nil
-}
-
-// process returns an idle process, or a new one.
-func (d *DB) process(ctx context.Context, end context.CancelCauseFunc) (*process, error) {
-	_, files, err := d.readable()
-	if err != nil {
+	}()
+	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	for len(d.idle) > 0 {
-		p := d.idle[len(d.idle)-1]
-		d.idle = d.idle[:len(d.idle)-1]
-		if !p.hasEnded() && p.sees(files) {
-			d.mu.Unlock()
-			return p, nil
+	for _, name := range names {
+		path := filepath.Join(dir, fileOf(name))
+		switch info, err := os.Stat(path); {
+		case err != nil:
+			return nil, err
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%q is not a file", path)
 		}
-		p.close()
 	}
-	d.mu.Unlock()
-	p, _, err := d.start(ctx, end)
-	return p, err
+	if d.folder, err = os.MkdirTemp("", "shatter-query-"); err != nil {
+		return nil, err
+	}
+	// DuckDB reads paths as patterns. The link hides all special characters of the result's path.
+	if err := os.Symlink(dir, d.path("result")); err != nil {
+		return nil, err
+	}
+	if err := d.define(); err != nil {
+		return nil, err
+	}
+	if err := d.lock(); err != nil {
+		return nil, err
+	}
+	return d, d.describe()
 }
 
-// put keeps a process for the next question.
-func (d *DB) put(p *process) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		p.close()
-		return
-	}
-	d.idle = append(d.idle, p)
+// path returns the path of a file in the temporary folder.
+func (d *DB) path(elements ...string) string {
+	return filepath.Join(append([]string{d.folder}, elements...)...)
 }
 
 // Views returns the views with their columns, without Alias.
 func (d *DB) Views() []View { return d.views }
 
-// Close ends all processes but those whose answers are still open, which end with them.
-func (d *DB) Close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
-	for _, p := range d.idle {
-		p.close()
+// Close closes the database. It does not wait for queries that DuckDB cannot interrupt.
+func (d *DB) Close() error {
+	var err error
+	if d.db != nil {
+		err = d.db.Close()
 	}
-	d.idle = nil
+	if d.folder != "" {
+		err = errors.Join(err, os.RemoveAll(d.folder))
+	}
+	return err
 }
 
-// openTime returns the time that the start of an engine may take, which a short limit for queries does
-// not shorten; 0: any.
-func (d *DB) openTime() time.Duration {
-	if d.options.Timeout == 0 {
-		return 0
+// define creates a database with a view of each file.
+func (d *DB) define() (err error) {
+	db, err := sql.Open("duckdb", d.path("views.db"))
+	if err != nil {
+		return err
 	}
-	return max(d.options.Timeout, time.Minute)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var table []string
+	for _, name := range names {
+		view := "from read_parquet(" + text(d.path("result", fileOf(name))) + ")"
+		if name == "trials" || name == "failures" {
+			view = keyed(view, table)
+		}
+		if _, err := db.Exec("create view " + quoted(name) + " as " + view); err != nil {
+			return fmt.Errorf("%q: %s; if the file is damaged, run the sweep again: it writes the file from the ledger",
+				fileOf(name), plain(err.Error()))
+		}
+		if name == "table" {
+			if table, err = columnNames(db, name); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = db.Exec("create view " + Alias + ` as from "table"`)
+	return err
 }
 
-// limit returns ctx with a limit on the time that something takes, and a function that ends it with a
-// cause. 0 is no limit.
-func limit(ctx context.Context, what string, t time.Duration) (context.Context, context.CancelCauseFunc) {
-	stop := func() {}
-	if t > 0 {
-		ctx, stop = context.WithTimeoutCause(ctx, t,
-			&blame{fmt.Sprintf("%s took longer than %v; raise it with --timeout, or ask for less", what, t), ErrLimit})
+// keyed returns the SQL of a view that adds the key columns of the table, whose columns are given, to
+// a file that identifies cells by their ids alone. In task online the table has several rows per cell.
+func keyed(file string, table []string) string {
+	var keys []string
+	for _, c := range table {
+		if c != "cell" && trial.TellsCell(c) {
+			keys = append(keys, quoted(c))
+		}
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	return ctx, func(cause error) { end(cause); stop() }
+	if len(keys) == 0 {
+		return file
+	}
+	list := strings.Join(keys, ", ")
+	return fmt.Sprintf(`select file.*, %s from (%s) file `+
+		`left join (select distinct on (cell) cell, %s from "table") keys using (cell)`, list, file, list)
 }
+
+// columnNames returns the names of a view's columns.
+func columnNames(db *sql.DB, view string) ([]string, error) {
+	rows, err := db.Query("from " + quoted(view) + " limit 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	return columns, errors.Join(err, rows.Err())
+}
+
+// describe sets the views.
+func (d *DB) describe() error {
+	for _, name := range names {
+		schema, _, err := d.Shape(context.Background(), "from "+quoted(name))
+		if err != nil {
+			return err
+		}
+		v := View{Name: name}
+		for _, f := range schema.Fields() {
+			v.Columns = append(v.Columns,
+				schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type), Doc: meaning(name, f.Name)})
+		}
+		d.views = append(d.views, v)
+	}
+	d.views = withMetrics(d.views, d.options.Metrics)
+	return nil
+}
+
+// lock opens the database of the views read-only, limits it to the files of the result, and locks its
+// configuration.
+func (d *DB) lock() error {
+	settings := url.Values{
+		"access_mode":                  {"read_only"},
+		"memory_limit":                 {fmt.Sprintf("%dB", d.options.memory())},
+		"temp_directory":               {""}, // nothing is written to the disk
+		"autoinstall_known_extensions": {"false"},
+		"autoload_known_extensions":    {"false"},
+		"allow_community_extensions":   {"false"},
+		"allow_persistent_secrets":     {"false"},
+	}
+	if d.options.Threads > 0 {
+		settings.Set("threads", fmt.Sprint(d.options.Threads))
+	}
+	connector, err := duckdb.NewConnector(d.path("views.db")+"?"+settings.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	d.db = sql.OpenDB(connector)
+	d.db.SetMaxIdleConns(0) // temporary objects end with their query
+	var allowed []string
+	for _, name := range names {
+		allowed = append(allowed, text(d.path("result", fileOf(name))))
+	}
+	_, err = d.db.Exec("set allowed_paths = [" + strings.Join(allowed, ", ") + "]; " +
+		"set enable_external_access = false; set lock_configuration = true")
+	return err
+}
+
+// text returns s as a string literal of SQL.
+func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// quoted returns a name as a quoted identifier of SQL.
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

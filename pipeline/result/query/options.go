@@ -1,37 +1,45 @@
 package query
 
 import (
+	"crypto/tls"
 	"fmt"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Options limits what a question may take.
+// Options limits queries.
 type Options struct {
-	Memory  int64         // bytes for DuckDB; 0: 1 GB. The process that answers may take twice that and 256 MB
+	Memory  int64         // bytes for DuckDB, shared by all queries; 0: 1 GB
 	Threads int           // 0: one per core
-	Timeout time.Duration // of a question, its answer included; 0: none
+	Timeout time.Duration // of a query, reading its answer included; 0: none
+	Queries int           // queries that run at the same time; 0: 4
 
-	Sandbox sandbox.Policy `json:"-"` // of the process that answers
-
-	Metrics []schemas.Metric // what their columns mean, as far as that is known
+	Metrics []schemas.Metric // meanings of metric columns, where known
 }
-
-const defaultMemory = 1 << 30
 
 func (o Options) memory() int64 {
 	if o.Memory <= 0 {
-		return defaultMemory
+		return 1 << 30
 	}
 	return o.Memory
 }
 
-// ceiling returns the number of bytes that the process which answers a question may take.
-func (o Options) ceiling() int64 { return 2*o.memory() + 256<<20 }
+func (o Options) queries() int64 {
+	if o.Queries <= 0 {
+		return 4
+	}
+	return int64(o.Queries)
+}
 
-// size returns a number of bytes in words for people.
+// ServeOptions configures Serve.
+type ServeOptions struct {
+	Token   string      // clients send it in the header "authorization: Bearer TOKEN"; empty: no authentication
+	TLS     *tls.Config // nil: connections are not encrypted
+	Version string      // of this program, for clients that ask
+}
+
+// size formats a number of bytes.
 func size(bytes int64) string {
 	if bytes%1e9 == 0 {
 		return fmt.Sprintf("%d GB", bytes/1e9)

@@ -22,9 +22,6 @@ const Alias = "cells"
 // names are the files of a result, each a view.
 var names = []string{"table", "curve", "bounds", "trials", "timing", "fits", "failures"}
 
-// optional are the files that results of earlier versions lack.
-var optional = []string{"fits", "failures"}
-
 // documented returns the columns that a view may have, but for those whose names come from
 // algorithms.
 func documented(view string) []schemas.Column {
