@@ -1,9 +1,6 @@
 package estimate
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // A growth is one way in which the success rate may grow with the sample. At ln n = x it is
 // floor + (1 - floor) logistic(offset + slope (x - crossing)), which is Target at n = e^crossing.
@@ -73,27 +70,18 @@ func (b *belief) learn(points []*point, target, low, high float64) {
 // tells all whole numbers up to maxSize apart.
 func coarse(x float64) float64 { return math.Round(x*(1<<44)) / (1 << 44) }
 
-// allGrowths has room for the growths of a belief.
-type allGrowths [growthFloors * growthSlopes * growthPlaces]growth
-
-// spare holds arrays of growths that no belief uses.
-var spare = sync.Pool{New: func() any { return new(allGrowths) }}
-
 // lay lays out the growths with n* in the middles of growthPlaces steps from low on, without their
 // weights.
 func (b *belief) lay(target, low, step float64) {
-	if b.growths == nil {
-		b.growths = spare.Get().(*allGrowths)[:]
-	}
 	b.low, b.step = low, step
-	all := b.growths[:0]
+	b.growths = make([]growth, 0, growthFloors*growthSlopes*growthPlaces)
 	for _, floor := range [growthFloors]float64{0, floorShare * target} {
 		offset := math.Log((target - floor) / (1 - target))
 		for i := range growthSlopes {
 			for j := range growthPlaces {
 				g := growth{slope: math.Ldexp(leastSlope, i), floor: floor, offset: offset}
 				g.crossing = low + float64(step*(float64(j)+0.5))
-				all = append(all, g)
+				b.growths = append(b.growths, g)
 			}
 		}
 	}
@@ -159,7 +147,7 @@ func (b *belief) pack(keep bool) {
 			b.parts[i] = b.growths[i].part
 		}
 	}
-	b.release()
+	b.growths = nil
 }
 
 // unpack makes the growths again that pack has kept.
@@ -169,14 +157,6 @@ func (b *belief) unpack(target float64) {
 		b.growths[i].part = b.parts[i]
 	}
 	b.normalise()
-}
-
-// release gives the array of the growths to the next belief that needs one.
-func (b *belief) release() {
-	if b.growths != nil {
-		spare.Put((*allGrowths)(b.growths))
-		b.growths = nil
-	}
 }
 
 // gain returns the expected growth per trial of the evidence that the size e^x lies on side s.

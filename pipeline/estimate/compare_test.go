@@ -282,7 +282,7 @@ func TestReplicasAreTheSame(t *testing.T) {
 	const pairs, level = 2, 0.05
 	runs := 120
 	if !testkit.LongRun {
-		runs /= 4
+		runs /= 10
 	}
 	find := Find{From: 16, To: 100_000, Within: 2, Confidence: 0.9, Target: 0.9, Cells: 2 * pairs, MaxTrials: 2000}
 	rate := func(n int64) float64 { return 1 / (1 + math.Pow(300/float64(n), 3)) }

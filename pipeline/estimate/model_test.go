@@ -336,18 +336,3 @@ func TestModelIsSound(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkFitModel(b *testing.B) {
-	points := exponentialCurve(20, 0.005).world(1).solve(b, usual()).Points
-	b.ReportMetric(float64(len(points)), "points")
-	for b.Loop() {
-		FitModel(points, 0.9, 0.05)
-	}
-}
-
-func BenchmarkEstimateAgain(b *testing.B) {
-	points := exponentialCurve(20, 0.005).world(1).solve(b, usual()).Points
-	for b.Loop() {
-		fitBoth(points, 0.9)
-	}
-}

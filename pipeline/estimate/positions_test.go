@@ -68,7 +68,7 @@ func TestCoverageOverPositions(t *testing.T) {
 			}
 			count := runs
 			if !testkit.LongRun {
-				count /= 6
+				count /= 12
 			}
 			misses, falls := 0, 0
 			var trials []int64

@@ -176,7 +176,7 @@ func (s *Search) skipRefused() bool {
 func (s *Search) readRound() {
 	if !s.doubling {
 		s.belief.unpack(s.find.Target)
-		defer s.belief.release()
+		defer func() { s.belief.growths = nil }()
 	}
 	for _, p := range s.open {
 		count := p.until - p.Consumed
@@ -237,7 +237,6 @@ func (s *Search) finish(status, reason string) {
 	if s.spots != nil {
 		s.read, s.spots = s.spots.merge(s.read), nil
 	}
-	s.belief.release()
 	s.open, s.claims, s.remaining, s.latest, s.points, s.belief = nil, nil, nil, nil, nil, belief{}
 	s.status, s.reason = status, reason
 }

@@ -306,20 +306,3 @@ func TestHullMarginNarrow(t *testing.T) {
 		}
 	}
 }
-
-// The sign vectors of the thresholds on 127 points.
-func BenchmarkHullMargin(b *testing.B) {
-	const n, m = 128, 127
-	rows := make([]float64, n*m)
-	for i := range rows {
-		rows[i] = 1
-		if t := i / m; i%m < t {
-			rows[i] = -1
-		}
-	}
-	for b.Loop() {
-		marginOf(b, rows, m)
-	}
-	// The bound: the Gram matrix and one certificate for each row.
-	b.ReportMetric(6*n*n*m*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gflop/s")
-}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -474,26 +473,5 @@ func TestSimplexRepeatsItself(t *testing.T) {
 	}
 	if got := testing.AllocsPerRun(20, func() { second, err = used.Maximize(p) }); got > 0 || err != nil {
 		t.Errorf("%v allocations, error %v", got, err)
-	}
-}
-
-// BenchmarkSimplex solves one cone program. Its bound is the arithmetic of the pivots: 2 m n
-// operations each.
-func BenchmarkSimplex(b *testing.B) {
-	for _, size := range []struct{ m, dim int }{{3, 2}, {5, 3}, {9, 6}, {40, 2}, {40, 6}, {40, 9}, {1000, 20}} {
-		b.Run("m="+strconv.Itoa(size.m)+"/D="+strconv.Itoa(size.dim), func(b *testing.B) {
-			var programs []*Program
-			for seed := range uint64(16) {
-				programs = append(programs, coneProgram(rand.New(rand.NewPCG(seed, 1)), size.m, size.dim, 0))
-			}
-			var s Simplex
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if _, err := s.Maximize(programs[i%len(programs)]); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(2*size.m*(size.dim+1)), "flops/pivot")
-		})
 	}
 }

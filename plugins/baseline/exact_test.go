@@ -1,9 +1,7 @@
 package baseline
 
 import (
-	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -149,61 +147,4 @@ func TestERMBoundsExactly(t *testing.T) {
 			t.Errorf("%+v: the least bound is %v, needed are %d", p, least, need)
 		}
 	}
-}
-
-// The real learner succeeds at the least bound, and not at a tenth of it.
-func TestERMBoundsByLearning(t *testing.T) {
-	const trials = 2000
-	for _, p := range twoPointCases {
-		s := p.setting()
-		list, err := ERM().Bound(&s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		least := leastBound(list, s)
-		share := func(n int) float64 {
-			good := 0
-			for seed := range uint64(trials) {
-				if p.succeeds(t, s, n, seed) {
-					good++
-				}
-			}
-			return float64(good) / trials
-		}
-		if got := share(int(least)); got < 1-twoBeta {
-			t.Errorf("%+v: at n = %v the share of successes is %v", p, least, got)
-		}
-		if got := share(int(least / 10)); got >= 1-twoBeta {
-			t.Errorf("%+v: at a tenth of %v the share of successes is %v", p, least, got)
-		}
-	}
-}
-
-// succeeds reports whether one trial of baseline/erm answers ++. An adversary flips labels at the
-// point where that tells most against ++.
-func (p twoPoints) succeeds(t *testing.T, s algo.Setting[struct{}], n int, seed uint64) bool {
-	r := rand.New(rand.NewPCG(seed, 7))
-	x, y := make([]float64, n), make([]float64, n)
-	flips := int(p.rate * float64(n))
-	for i := range x {
-		if r.Float64() >= p.mass() {
-			x[i] = 1
-		}
-		y[i] = p.truth(int(x[i]))
-		switch {
-		case p.noise == "random" && r.Float64() < p.rate:
-			y[i] = -y[i]
-		case p.noise == "adversarial" && x[i] == 0 && flips > 0:
-			y[i], flips = -y[i], flips-1
-		}
-	}
-	m, err := ERM().Learn(context.Background(), &algo.Trial[struct{}]{Setting: s, Rand: r}, algo.NewData(x, 1, y))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out [2]float64
-	if err := m.Predict(context.Background(), algo.NewData([]float64{0, 1}, 1, nil), out[:]); err != nil {
-		t.Fatal(err)
-	}
-	return out == [2]float64{1, 1}
 }

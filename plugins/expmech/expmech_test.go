@@ -10,7 +10,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/expmech/calibration"
@@ -280,34 +279,6 @@ func learn(
 	return out
 }
 
-// The measured success on the needle law is the exact one, within five standard deviations.
-func TestNeedleByLearning(t *testing.T) {
-	const domain, target, mass, n, trials = 16, 8, 0.15, 60, 20000
-	s := setting(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: true, Realizable: true}, 1)
-	r := rand.New(rand.NewPCG(3, 3))
-	x, y := make([]float64, n), make([]float64, n)
-	good := 0
-	for seed := range uint64(trials) {
-		for i := range x {
-			switch u := r.Float64(); {
-			case u < mass:
-				x[i], y[i] = target-1, -1
-			case u < 2*mass:
-				x[i], y[i] = target, 1
-			default:
-				x[i], y[i] = domain-1, 1
-			}
-		}
-		if out := learn(t, EM(), s, seed, x, y, domain); out[target-1] < 0 && out[target] > 0 {
-			good++
-		}
-	}
-	want := calibration.Needle{Mass: mass, Left: target, Right: domain - 1 - target}.Success(n, s.Epsilon)
-	if got := float64(good) / trials; math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/trials) {
-		t.Errorf("success %v, want %v", got, want)
-	}
-}
-
 // One algorithm value serves trials of different problems, and a trial depends on its seed alone.
 func TestLearn(t *testing.T) {
 	x, y := []float64{1, 5, 5, 2, 0}, []float64{-1, 1, 1, 1, -1}
@@ -374,27 +345,5 @@ func TestCheck(t *testing.T) {
 			(a.Name == "expmech/em") != (g.Rho == 0.5*0.5/8) {
 			t.Errorf("%s: %+v, %v", a.Name, g, err)
 		}
-	}
-}
-
-func BenchmarkLearn(b *testing.B) {
-	const n, domain, rounds = 100, 1 << 32, 64
-	r := rand.New(rand.NewPCG(1, 1))
-	x, y := make([]float64, n*rounds), make([]float64, n*rounds)
-	for i := range x {
-		x[i] = float64(r.Uint64N(domain))
-		y[i] = concept.Threshold(domain / 2).Label(x[i])
-	}
-	for _, a := range []algo.Algorithm[struct{}]{EM(), PF()} {
-		b.Run(a.Name, func(b *testing.B) {
-			trial := &algo.Trial[struct{}]{Setting: setting(algo.Problem{Class: "thresholds", Domain: domain}, 1), Rand: r}
-			ctx := context.Background()
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i = (i + 1) % rounds {
-				if _, err := a.Learn(ctx, trial, algo.NewData(x[i*n:(i+1)*n], 1, y[i*n:(i+1)*n])); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

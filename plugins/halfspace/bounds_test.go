@@ -139,21 +139,6 @@ func TestGridBoundSuffices(t *testing.T) {
 	}
 }
 
-// So is that of a row's own parameters.
-func TestGradientBoundSuffices(t *testing.T) {
-	s := gradientSetting(3, GradientParams{Steps: 1500, Rate: 0.0026})
-	s.Alpha, s.Epsilon = 0.45, 8
-	list, err := gradientBounds(&s)
-	_, all := named(t, list, err)
-	own := all["own-parameters"]
-	if own.Fails != "" || own.Value > 3e4 {
-		t.Fatalf("%+v", own)
-	}
-	if got := countUpTo(trialErrors(t, 5, int(own.Value), 3, true, gradientLearner(s)), s.Alpha); got < 5 {
-		t.Errorf("n = %v: %d of 5 trials succeed", own.Value, got)
-	}
-}
-
 func TestGradientBounds(t *testing.T) {
 	type setting = algo.Setting[GradientParams]
 	plan := func(gamma float64, steps int, rate float64) func(*setting) {

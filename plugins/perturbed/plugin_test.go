@@ -2,7 +2,6 @@ package perturbed
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -406,34 +405,6 @@ func share[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], n, trial
 	return float64(good) / float64(trials)
 }
 
-// Success at the sample sizes n* measured independently for success .95: parities, uniform points,
-// a tenth of the labels flipped, epsilon 1, delta 1e-6, alpha .1 (any wrong parity is worse by .4).
-// 400 trials have a standard deviation of .011.
-func TestSuccess(t *testing.T) {
-	noisy := func(d int) algo.Problem {
-		return algo.Problem{Class: "parities", Dim: d, Noise: "random", NoiseRate: 0.1}
-	}
-	cube := func(d int) algo.Setting[gaussianParams] {
-		s := setting(gaussian(), noisy(d))
-		s.Params.Separator = "cube"
-		return s
-	}
-	tenth := cube(4)
-	tenth.Epsilon = 0.1
-	for name, got := range map[string]float64{
-		"cube, 4":          share(t, gaussian(), cube(4), 97, 400),
-		"cube, 7":          share(t, gaussian(), cube(7), 120, 400),
-		"cube, 4, eps 0.1": share(t, gaussian(), tenth, 752, 400),
-		"basis, 4":         share(t, gaussian(), setting(gaussian(), noisy(4)), 180, 400),
-		"Laplace, 4":       share(t, rspm(), setting(rspm(), noisy(4)), 115, 400),
-	} {
-		t.Logf("%s: %v", name, got)
-		if got < 0.9 || got > 0.99 {
-			t.Errorf("%s: success %v, want about .95", name, got)
-		}
-	}
-}
-
 // The proved sample sizes are enough, and public data is enough where the sample is large.
 func TestProvedSizesSuffice(t *testing.T) {
 	p := algo.Problem{Class: "parities", Dim: 3, Noise: "random", NoiseRate: 0.1}
@@ -504,82 +475,5 @@ func TestCubeWithoutPoints(t *testing.T) {
 	s.Params.Separator, s.Params.Margin = "cube", hullMargin
 	if err := a.Check(&s); err != nil || !(s.Params.Eta > 0) {
 		t.Error(err)
-	}
-}
-
-// One algorithm value serves trials of different problems, and a trial depends on its seed alone.
-func TestTrialsAreIndependent(t *testing.T) {
-	a := gaussian()
-	answer := func(p algo.Problem, separator string, seed uint64) string {
-		s := setting(a, p)
-		s.Params.Separator = separator
-		st := makeSite(t, finite.PlaceOf(s.Problem, "", 0))
-		d := sample(st.class, st.Spec, 1, 20, 0, rand.New(rand.NewPCG(9, 9)))
-		trial := &algo.Trial[gaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}
-		m, err := a.Learn(context.Background(), trial, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fmt.Sprint(m)
-	}
-	small := algo.Problem{Class: "parities", Dim: 5}
-	for seed := range uint64(10) {
-		first, second := answer(small, "cube", seed), answer(small, "code", seed)
-		answer(parities10, "cube", seed)
-		answer(thresholds31, "standard", seed)
-		if again := answer(small, "cube", seed); again != first {
-			t.Errorf("seed %d: %s, then %s", seed, first, again)
-		}
-		if again := answer(small, "code", seed); again != second {
-			t.Errorf("seed %d, code: %s, then %s", seed, second, again)
-		}
-	}
-}
-
-// BenchmarkLearn measures a trial, which costs one search over the class, and m draws where the
-// noise is not independent. The search without draws is measured beside it. For parities the search
-// is a transform of n 2^n additions, for thresholds a pass over X points.
-func BenchmarkLearn(b *testing.B) {
-	for _, c := range []struct {
-		p         algo.Problem
-		separator string
-		steps     float64
-	}{
-		{parities10, "cube", 10 << 10},
-		{parities10, "standard", 10 << 10},
-		{algo.Problem{Class: "parities", Dim: 20}, "cube", 20 << 20},
-		{algo.Problem{Class: "thresholds", Domain: 1024}, "standard", 1024},
-	} {
-		a := gaussian()
-		s := setting(a, c.p)
-		s.Params.Separator = c.separator
-		if err := a.Check(&s); err != nil {
-			b.Fatal(err)
-		}
-		st := makeSite(b, finite.PlaceOf(s.Problem, c.separator, 0))
-		r := rand.New(rand.NewPCG(1, 1))
-		d := sample(st.class, st.Spec, 5, 100, 0.1, r)
-		run := func(name string, f func() error) {
-			size := max(uint64(c.p.Dim), c.p.Domain)
-			b.Run(fmt.Sprintf("%s-%d/%s/%s", c.p.Class, size, c.separator, name), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if err := f(); err != nil {
-						b.Fatal(err)
-					}
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/c.steps, "ns/step")
-			})
-		}
-		trial := &algo.Trial[gaussianParams]{Setting: s, Rand: r}
-		run("trial", func() error {
-			_, err := a.Learn(context.Background(), trial, d)
-			return err
-		})
-		l := &learner{site: st}
-		run("search", func() error {
-			_, err := l.search(d, func() float64 { return 0 })
-			return err
-		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
-	"github.com/shatterlab/shatter/plugins/finite"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
@@ -73,40 +72,6 @@ func TestCalibrationVectors(t *testing.T) {
 		near(t, "b", laplaceScale(c.RSPMM, 1, c.Eps), c.RSPMB, v.TolRel)
 		if c.NRSPM != nil && g.laplaceSize(c.RSPMB, c.RSPMM) != *c.NRSPM {
 			t.Errorf("n rspm: %v, want %v", g.laplaceSize(c.RSPMB, c.RSPMM), *c.NRSPM)
-		}
-	}
-}
-
-// The explicit sample sizes of parities in dimension n at alpha 0.1, beta 0.05, delta 1e-6.
-func TestSampleSizeTable(t *testing.T) {
-	for _, c := range []struct {
-		eps, n                                     float64
-		tight, paper8, paper32, basisGauss, basisL float64
-	}{
-		{0.1, 4, 4652, 25661, 100905, 12015, 10034},
-		{0.1, 10, 7403, 37546, 147152, 45785, 48208},
-		{0.1, 20, 11945, 54398, 212430, 144797, 172602},
-		{1, 4, 1301, 3143, 10620, 1980, 1584},
-		{1, 10, 2204, 4779, 15642, 5993, 5641},
-		{1, 20, 3688, 7218, 22827, 17027, 18574},
-	} {
-		const delta = 1e-6
-		lnF := c.n * math.Ln2
-		g := goal{0.1, finite.LogOthers(lnF) - math.Log(0.05)}
-		lambda := tightShift(lnF, c.eps, delta)
-		for _, k := range []struct {
-			name      string
-			got, want float64
-		}{
-			{"tight", g.gaussianSize(noise(1, lambda), 2), c.tight},
-			{"paper-8", g.gaussianSize(printedNoise(8, printedComplexity(lnF), 0.5, c.eps, delta)/2, 2), c.paper8},
-			{"paper-32", g.gaussianSize(printedNoise(32, printedComplexity(lnF), 0.5, c.eps, delta)/2, 2), c.paper32},
-			{"basis, Gaussian", g.gaussianSize(noise(2/c.n, lambda), 4), c.basisGauss},
-			{"basis, Laplace", g.laplaceSize(laplaceScale(int(c.n), 1, c.eps), int(c.n)), c.basisL},
-		} {
-			if math.Abs(k.got-k.want) > 1 {
-				t.Errorf("epsilon %v, n %v, %s: %v, want %v", c.eps, c.n, k.name, k.got, k.want)
-			}
 		}
 	}
 }

@@ -42,23 +42,3 @@ func TestNeedleVectors(t *testing.T) {
 		t.Error("epsilon 0: no error")
 	}
 }
-
-// Success is the plain multinomial sum.
-func TestNeedleByEnumeration(t *testing.T) {
-	for _, law := range []Needle{{0.1, 3, 4}, {0.5, 1, 10}, {0.35, 0, 1e6}} {
-		const n, eps = 12, 0.7
-		want := 0.0
-		for kl := 0; kl <= n; kl++ {
-			for kr := 0; kl+kr <= n; kr++ {
-				ways := factorial(n) / factorial(kl) / factorial(kr) / factorial(n-kl-kr)
-				p := ways * math.Pow(law.Mass, float64(kl+kr)) * math.Pow(1-2*law.Mass, float64(n-kl-kr))
-				want += p / (1 + law.Left*math.Exp(-eps/2*float64(kl)) + law.Right*math.Exp(-eps/2*float64(kr)))
-			}
-		}
-		if got := law.Success(n, eps); math.Abs(got-want) > 1e-12 {
-			t.Errorf("%+v: got %v, want %v", law, got, want)
-		}
-	}
-}
-
-func factorial(n int) float64 { return math.Gamma(float64(n + 1)) }
