@@ -7,16 +7,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// showsFrom returns the least number of successes in n trials with which shows is true; n+1 where
-// there is none.
-func showsFrom(n int, shows func(k int) bool) int {
-	k := n + 1
-	for k > 0 && shows(k-1) {
-		k--
-	}
-	return k
-}
-
 // What is shown is what the bets, integrated one by one, show: with a rate of sin^2 x, the mixture is
 // uniform in x.
 func TestShowsByBetsOneByOne(t *testing.T) {
@@ -93,22 +83,4 @@ func everReported(rate float64, trials int, report func(k, n int) bool) float64 
 		}
 	}
 	return reported
-}
-
-// The price of looking, as the document of ShowsAtLeast states it.
-func TestPriceOfLooking(t *testing.T) {
-	const target, level = 0.9, 0.001
-	for _, c := range []struct{ n, atLeast, exactAtLeast, below, exactBelow int }{
-		{100, 100, 99, 75, 79},
-		{1000, 938, 929, 854, 869},
-	} {
-		atLeast := showsFrom(c.n, func(k int) bool { return ShowsAtLeast(k, c.n, target, level) })
-		exactAtLeast := showsFrom(c.n, func(k int) bool { return CPLower(k, c.n, level) >= target })
-		below := c.n - showsFrom(c.n, func(k int) bool { return ShowsBelow(c.n-k, c.n, target, level) })
-		exactBelow := c.n - showsFrom(c.n, func(k int) bool { return CPUpper(c.n-k, c.n, level) < target })
-		if got := [4]int{atLeast, exactAtLeast, below, exactBelow}; got != [4]int{c.atLeast, c.exactAtLeast, c.below,
-			c.exactBelow} {
-			t.Errorf("%d trials: %v, want %+v", c.n, got, c)
-		}
-	}
 }

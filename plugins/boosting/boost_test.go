@@ -105,58 +105,6 @@ func TestBoostByDefinition(t *testing.T) {
 	}
 }
 
-// A majority of three stumps agrees with one of them on two thirds of any weights, so that stumps
-// have an advantage of 1/6; after the rounds that resolveBoost gives, fewer than kappa n examples
-// have a margin below it.
-func TestRoundBoundOfStumps(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 3))
-	s := boostSetting(BoostParams{Weak: "stump", Advantage: 1.0 / 6})
-	if err := resolveBoost(&s); err != nil {
-		t.Fatal(err)
-	}
-	sample := gridSample(r, 400, 3, 8, func(x []float64) float64 {
-		votes := 0.0
-		for _, v := range x {
-			votes += math.Copysign(1, v-3.5)
-		}
-		return math.Copysign(1, votes)
-	})
-	b := newBooster(s.Params.forBooster(), sample)
-	_, advantages, err := b.assemble(t.Context(), newStumps(sample).best, s.Params.required())
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := b.certificate()
-	margins := b.margins()
-	if low := shareUpTo(margins, 1.0/6-1e-9); low >= s.Params.Kappa || slices.Min(advantages) < 1.0/6-1e-9 {
-		t.Errorf("a share of %v has a margin below the advantage; the least advantage is %v", low, slices.Min(advantages))
-	}
-	if low := shareUpTo(margins, certificate); !(certificate >= 1.0/6-1e-9) || low >= s.Params.Kappa {
-		t.Errorf("certificate %v, up to which a share of %v stays", certificate, low)
-	}
-}
-
-// The mean of y x has the advantage |z|^2/2 as it is and |z|/2 normalised. On the sample
-// y x = tau e_0 + sqrt(1-tau^2) e_i the former is far below the tau/4 of Theorem 26.
-func TestAdvantageOfCentering(t *testing.T) {
-	const tau, n = 0.2, 200
-	x, y := make([]float64, n*(n+1)), make([]float64, n)
-	for i := range y {
-		y[i] = 1
-		x[i*(n+1)], x[i*(n+1)+1+i] = tau, math.Sqrt(1-tau*tau)
-	}
-	sample := algo.NewData(x, n+1, y)
-	square := tau*tau + (1-tau*tau)/n // |z|^2 under equal weights
-	for unit, want := range map[bool]float64{false: square / 2, true: math.Sqrt(square) / 2} {
-		b := newBooster(Params{Rounds: 1, Lambda: 1, Kappa: 0.5, Weak: Raw, Loss: Linear}, sample)
-		_, advantages, err := b.assemble(t.Context(), centers(unit)(sample, noiseless), math.Inf(-1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, "advantage", advantages[0], want, 1e-12)
-	}
-}
-
 // The slickness is the largest change over all replacements, and at most 1, as Lemma 25 says.
 func TestSlicknessByBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 4))

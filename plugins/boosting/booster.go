@@ -38,16 +38,12 @@ type booster struct {
 // resolved parameters.
 func newBooster(p Params, sample *algo.Data) *booster {
 	n, d := sample.Len(), sample.Dim()
-	numbers := make([]float64, 2*n+4*d)
-	cut := func(k int) []float64 {
-		v := numbers[:k:k]
-		numbers = numbers[k:]
-		return v
+	b := &booster{
+		Params: p, x: sample.Xs(), y: sample.Ys(), mass: p.Kappa * float64(n),
+		s:       make([]float64, n),
+		weights: measure{u: make([]float64, n), logc: math.Log(p.Kappa)},
+		weak:    make([]float64, d), released: make([]float64, d), sum: make([]float64, d), part: make([]float64, d),
 	}
-	b := &booster{Params: p, x: sample.Xs(), y: sample.Ys(), mass: p.Kappa * float64(n)}
-	b.s = cut(n)
-	b.weights = measure{u: cut(n), logc: math.Log(p.Kappa)}
-	b.weak, b.released, b.sum, b.part = cut(d), cut(d), cut(d), cut(d)
 	if p.Loss == Clip || p.Loss == vote {
 		b.votes = make([]float64, 0, p.Rounds*d)
 	}

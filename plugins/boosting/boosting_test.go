@@ -151,24 +151,6 @@ func quantileOf(b *booster, margins []float64) float64 {
 	return slices.Sorted(slices.Values(margins))[int(math.Ceil(b.mass))-1]
 }
 
-// TestTheoremAMargin checks the margin (3/32) tau^2 that Theorem A promises, with the parameters
-// that it requires.
-func TestTheoremAMargin(t *testing.T) {
-	s := setting(Params{Preset: TheoremA, Weak: Raw, Loss: Linear})
-	s.Problem.Margin, s.Problem.Dim = 0.4, 5
-	n := int(boundsByName(t, s)["theorem-a-privacy"].Value)
-	trial := trialOf(t, s, n, 3)
-	b := newBooster(trial.Params, newLaw(trial.Rand, 5, 0.4, true).draw(n))
-	for range trial.Params.Rounds {
-		b.round(trial.Rand.NormFloat64)
-	}
-	certified := b.certificate()
-	quantile := quantileOf(b, b.margins())
-	if promised := 3.0 / 32 * 0.16; certified < promised || quantile < certified {
-		t.Errorf("n = %d: certificate %v, quantile %v, want both at least %v", n, certified, quantile, promised)
-	}
-}
-
 // seededLearner learns from a sample in a trial with the given seed.
 type seededLearner func(seed uint64, sample *algo.Data) (algo.Model, error)
 

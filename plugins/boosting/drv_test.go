@@ -188,20 +188,6 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// TestLevelsHoldTheRightOne checks that the level that gives kappa n lies within the levels, so
-// that without privacy the masses are right up to their spacing.
-func TestLevelsHoldTheRightOne(t *testing.T) {
-	for seed := range uint64(200) {
-		r := rand.New(rand.NewPCG(seed, 4))
-		g := drawCapRun(r, 2)
-		b, c := g.play(randomSample(r, 1+r.IntN(50), 2))
-		last := len(c.mass) - 1
-		if c.mass[0] > b.mass*(1+1e-12) || c.mass[last] < b.mass*(1-1e-12) {
-			t.Fatalf("seed %d: masses %v to %v do not hold %v", seed, c.mass[0], c.mass[last], b.mass)
-		}
-	}
-}
-
 // TestSensitivityGivenTheCap checks that, given the level, the weak learner moves by at most
 // 2/(kappa n), and that this is attained.
 func TestSensitivityGivenTheCap(t *testing.T) {
@@ -217,20 +203,5 @@ func TestSensitivityGivenTheCap(t *testing.T) {
 	})
 	if worst > 1+1e-12 || worst < 0.999 {
 		t.Errorf("largest movement is %v times 2/(kappa n), want 1", worst)
-	}
-}
-
-// TestDRVFitsTheSampleWithoutNoise checks that with next to no noise nearly all of the sample is
-// predicted.
-func TestDRVFitsTheSampleWithoutNoise(t *testing.T) {
-	s := drvSetting(drv().Defaults, 0)
-	s.Epsilon = 1e8
-	sample := newLaw(rand.New(rand.NewPCG(1, 1)), 5, 0.1, true).draw(1000)
-	model, err := learnDRV(t.Context(), bareTrial(s, 1), sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if wrong := wrongAnswers(t, model, sample); wrong > 10 {
-		t.Errorf("%d of 1000 examples are wrong without noise", wrong)
 	}
 }

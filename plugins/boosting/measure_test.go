@@ -3,7 +3,6 @@ package boosting
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -47,20 +46,6 @@ func TestExponentials(t *testing.T) {
 		t.Errorf("capped = %d, want %d", capped, wantCapped)
 	}
 	near(t, "tail", tail, wantTail, 1e-12)
-}
-
-func TestPowersAreRoundedToNearest(t *testing.T) {
-	root := big.NewFloat(2).SetPrec(200)
-	for range 6 {
-		root.Sqrt(root)
-	}
-	power := big.NewFloat(1).SetPrec(200)
-	for i, got := range powers {
-		if want, _ := power.Float64(); got != want {
-			t.Errorf("powers[%d] = %v, want %v", i, got, want)
-		}
-		power.Mul(power, root)
-	}
 }
 
 // logWeights draws log-weights such as rounds produce, and worse ones: ties, groups far apart, and

@@ -3,7 +3,6 @@ package boosting
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -292,29 +291,6 @@ func TestBoundsOfMeasuredErrors(t *testing.T) {
 	}
 	if half := boundsByName(t, s)["theorem-a-privacy"]; !slices.Contains(half.Premises, algo.ExactError) {
 		t.Errorf("a statement at the alpha of the setting has the premises %v", half.Premises)
-	}
-}
-
-// At the n of the bound trials succeed.
-func TestOwnBoundSuffices(t *testing.T) {
-	s := setting(Params{Preset: Calibrated, Rounds: 100, Lambda: 1, Kappa: 0.05, Weak: Raw, Loss: ByPreset})
-	s.Problem.Margin, s.Problem.Dim, s.Alpha = 0.5, 3, 0.3
-	b := boundsByName(t, s)["own-parameters"]
-	if b.Fails != "" || !(b.Value < 1e6) {
-		t.Fatalf("%+v", b)
-	}
-	s.N = int(b.Value)
-	for seed := range uint64(3) {
-		r := rand.New(rand.NewPCG(seed, 21))
-		law := newLaw(r, 3, 0.5, true)
-		model, err := learn(t.Context(), &algo.Trial[Params]{Setting: s, Rand: r}, law.draw(s.N))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fresh := law.draw(10000)
-		if e := shareBelow(fresh, model.(halfspace), 0); e > s.Alpha {
-			t.Errorf("seed %d: error %v at n = %d", seed, e, s.N)
-		}
 	}
 }
 

@@ -125,15 +125,10 @@ type descent struct {
 // newDescent returns the start of a run of this rate on the hinge loss at gamma, with noise of
 // standard deviation sigma in each coordinate.
 func newDescent(examples *table, gamma, rate, sigma float64) *descent {
-	numbers := make([]float64, 3*examples.dim)
-	cut := func() []float64 {
-		v := numbers[:examples.dim:examples.dim]
-		numbers = numbers[examples.dim:]
-		return v
-	}
+	d := examples.dim
 	return &descent{
 		examples: examples, gamma: gamma, rate: rate, sigma: sigma,
-		w: cut(), gradient: cut(), sum: cut(),
+		w: make([]float64, d), gradient: make([]float64, d), sum: make([]float64, d),
 	}
 }
 

@@ -101,22 +101,6 @@ func columnBelow(sample *algo.Data, products []float64, limit float64, j int) fl
 	return sum
 }
 
-// A net with more points than are looked at in one go gives the counts of its parts.
-func TestCountBelowInParts(t *testing.T) {
-	sample := randomSample(rand.New(rand.NewPCG(1, 1)), 9, 2)
-	net := gridNet(2, 2.0/blockPoints)
-	counts, want := make([]int32, len(net)/2), make([]int32, len(net)/2)
-	if len(counts) <= blockPoints {
-		t.Fatalf("%d points are one block", len(counts))
-	}
-	if err := tableOf(t, sample).countBelow(t.Context(), counts, net, 0.2); err != nil {
-		t.Fatal(err)
-	}
-	if plainCounts(want, net, sample, 0.2); !slices.Equal(counts, want) {
-		t.Error("the counts differ from plain ones")
-	}
-}
-
 func TestProjection(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const d, k = 30, 5
@@ -162,22 +146,6 @@ func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
 					t.Errorf("value %v, project %d: error %v", value, project, err)
 				}
 			}
-		}
-	}
-}
-
-// Without noise the descent finds a separating vector.
-func TestGradientWithoutNoise(t *testing.T) {
-	for seed := range uint64(5) {
-		sample := newLaw(rand.New(rand.NewPCG(seed, 1)), 8, 0.2, true).draw(500)
-		s := gradientSetting(8, GradientParams{Steps: 2000, Rate: 0.01})
-		s.Problem.Margin, s.Epsilon = 0.2, 1e12
-		m, err := learnGradient(t.Context(), trialOf(s, seed), sample)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := sampleError(t, m, sample); got > 0.002 {
-			t.Errorf("seed %d: training error %v", seed, got)
 		}
 	}
 }
