@@ -53,7 +53,7 @@ var layers = [][]string{
 	{"pipeline/result/compare", "pipeline/result/query", "pipeline/result/report", "pipeline/reference"},
 
 	// Algorithms, and the host of their plugins.
-	{"plugins/mailbox", "plugins/python", "plugins/record"},
+	{"plugins/python", "plugins/record"},
 	{"plugins/algo"},
 	{"plugins/algo/algotest"},
 	{"plugins/finite"},
@@ -96,7 +96,7 @@ var forbidden = []struct {
 // restricted lists all packages of ours that a package may import. The built-in algorithms have no
 // advantage over an author's: they see the SDK and the mathematics.
 var restricted = map[string][]string{
-	"plugins/algo": {"pipeline/dataset", "pipeline/numeric", "pipeline/theory", "plugins/mailbox", "schemas/pluginv1"},
+	"plugins/algo": {"pipeline/dataset", "pipeline/numeric", "pipeline/theory", "schemas/pluginv1"},
 }
 
 func init() {

@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -18,8 +19,8 @@ import (
 // serveAttached serves hosts that attach to this process, until a signal ends it: a person started it,
 // under a debugger for example. It prints the line that tells hosts where it listens.
 //
-// A host connects to the socket and sends one message, with the descriptors of its memory files of
-// sessions and of the dataset. It gets the line of go-plugin's handshake, with the address of a gRPC
+// A host connects to the socket and sends one message, with the descriptors from SessionFD on. It
+// gets the line of go-plugin's handshake, with the address of a gRPC
 // server that is its own, and lasts as long as the connection.
 func serveAttached(plugins []Plugin, s *service) error {
 	dir, err := os.MkdirTemp("", "shatter-attach-")
@@ -70,6 +71,9 @@ func serveHost(conn *net.UnixConn, plugins []Plugin, turn chan struct{}, path st
 		return err
 	}
 	s.turn = turn
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go s.serveSessions(ctx, files[pluginv1.RequestFD], files[pluginv1.ResponseFD])
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return err
@@ -85,10 +89,10 @@ func serveHost(conn *net.UnixConn, plugins []Plugin, turn chan struct{}, path st
 	return nil
 }
 
-// receiveFiles returns the memory files that a host sends, by the descriptors at which a plugin that it
-// starts inherits them. It returns nil if the host only looked whether anybody listens.
+// receiveFiles returns the files that a host sends, by the descriptors at which a plugin that it starts
+// inherits them. It returns nil if the host only looked whether anybody listens.
 func receiveFiles(conn *net.UnixConn) (map[uintptr]*os.File, error) {
-	places := []uintptr{pluginv1.SessionFD, pluginv1.DatasetFD}
+	places := []uintptr{pluginv1.SessionFD, pluginv1.DatasetFD, pluginv1.RequestFD, pluginv1.ResponseFD}
 	message, room := make([]byte, 1), make([]byte, syscall.CmsgSpace(4*len(places)))
 	n, m, _, _, err := conn.ReadMsgUnix(message, room)
 	if n == 0 {
@@ -104,14 +108,14 @@ func receiveFiles(conn *net.UnixConn) (map[uintptr]*os.File, error) {
 		fds, err = append(fds, some...), errors.Join(err, e)
 	}
 	if err == nil && len(fds) != len(places) {
-		err = fmt.Errorf("it sent %d memory files, and %d are due: use shatter of the release of this SDK",
+		err = fmt.Errorf("it sent %d files, and %d are due: use shatter of the release of this SDK",
 			len(fds), len(places))
 	}
 	files := map[uintptr]*os.File{}
 	for i, fd := range fds {
 		syscall.CloseOnExec(fd) // programs that the author starts must not inherit it
 		if err == nil {
-			files[places[i]] = os.NewFile(uintptr(fd), "memory")
+			files[places[i]] = os.NewFile(uintptr(fd), "host")
 		}
 	}
 	return files, err

@@ -47,6 +47,7 @@ func Serve(plugins ...Plugin) {
 		quit(err)
 	}
 	showOnQuit()
+	go s.serveSessions(context.Background(), os.NewFile(pluginv1.RequestFD, "requests"), os.NewFile(pluginv1.ResponseFD, "responses"))
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
@@ -94,7 +95,7 @@ func holdLifeline() error {
 		return fmt.Errorf("descriptor %d is not a pipe to a host: the plugin can only be started by shatter",
 			pluginv1.LifelineFD)
 	}
-	for fd := pluginv1.LifelineFD; fd <= pluginv1.MailboxFD; fd++ {
+	for fd := pluginv1.LifelineFD; fd <= pluginv1.LastFD; fd++ {
 		syscall.CloseOnExec(fd) // programs that the author starts must not inherit it
 	}
 	pipe, dir := os.NewFile(pluginv1.LifelineFD, "lifeline"), os.Getenv(plugin.EnvUnixSocketDir)

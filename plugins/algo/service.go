@@ -4,14 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
-	"runtime/debug"
-	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -25,18 +20,17 @@ type service struct {
 	plugins     map[string]Plugin // by name
 	places      *places
 	turn        chan struct{} // holds a value while the algorithms are in use; see acquire
-	openMailbox func() bool   // opens the mailbox once, and reports whether sessions are taken from it
 }
 
 // newService returns a service of the given algorithms, or an error if one is not valid.
 func newService(plugins []Plugin, places *places) (*service, error) {
 	s := &service{
 		description: &pluginv1.DescribeResponse{
-			Sdk: sdkVersion(), ProtocolMin: pluginv1.Version, ProtocolMax: pluginv1.Version, Progress: true, Ask: true,
+			Sdk: sdkVersion(), ProtocolMin: pluginv1.Version, ProtocolMax: pluginv1.Version, Progress: true, Pipes: true,
+			Ask: true,
 		},
 		plugins: make(map[string]Plugin), places: places, turn: make(chan struct{}, 1),
 	}
-	s.openMailbox = sync.OnceValue(s.startMailbox)
 	if len(plugins) == 0 {
 		return nil, errors.New("no algorithm to serve")
 	}
@@ -54,9 +48,8 @@ func newService(plugins []Plugin, places *places) (*service, error) {
 	return s, nil
 }
 
-func (s *service) Describe(_ context.Context, q *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+func (s *service) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
 	d := proto.CloneOf(s.description)
-	d.Mailbox = q.GetMailbox() && s.openMailbox()
 	d.Goroutines = uint32(runtime.NumGoroutine())
 	return d, nil
 }
@@ -158,45 +151,4 @@ func (s *service) plugin(w *pluginv1.Setting) (Plugin, error) {
 		return p, nil
 	}
 	return nil, Invalid("this plugin has no algorithm %q", w.GetAlgorithm())
-}
-
-// Session runs the trials of one job: it answers one Open, then Steps, then one Close, each before
-// it reads the next.
-func (s *service) Session(stream grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse]) error {
-	ctx := stream.Context()
-	release, err := s.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	// Shared memory is read-only. A write to it must fail one trial and not end the process.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-
-	t := newSession(ctx, s)
-	responses := &sender{stream: stream}
-	stop := responses.reportProgress(t.begun, t.done)
-	defer stop()
-	for {
-		q, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		responses.expect()
-		r, err := t.answer(q)
-		if err != nil {
-			return status.Error(codes.InvalidArgument, text(err.Error()))
-		}
-		if ctx.Err() != nil {
-			return status.FromContextError(ctx.Err()).Err()
-		}
-		if err := responses.send(r); err != nil {
-			return err
-		}
-		if q.GetClose() != nil {
-			return nil
-		}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -28,14 +27,11 @@ type session struct {
 	points  Data      // of the present trial, reused
 	round   round     // of all trials, in the task online
 
-	packed *pluginv1.SessionResponse // answers to the request answered last; nil: none
-
-	begun, done *atomic.Uint32   // trials, of the present request
-	mailbox     *mailbox.Mailbox // in which the answers go; nil: in messages
+	begun, done atomic.Uint32 // trials of the present request
 }
 
 func newSession(ctx context.Context, s *service) *session {
-	return &session{ctx: ctx, service: s, begun: new(atomic.Uint32), done: new(atomic.Uint32)}
+	return &session{ctx: ctx, service: s}
 }
 
 // answer answers one request. Its errors are the host's fault and end the session; the errors of
@@ -59,7 +55,9 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 		if err := t.step(r.Step); err != nil {
 			return nil, fmt.Errorf("step: %w", err)
 		}
-		return t.packAnswers(), nil
+		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{Answers: &pluginv1.Answers{
+			Values: bytesOf(t.answers), Marks: t.marks, Faults: packFaults(t.faults),
+		}}}, nil
 	case *pluginv1.SessionRequest_Close:
 		if err := t.observe(r.Close.Truths); err != nil {
 			return nil, fmt.Errorf("close: %w", err)
@@ -69,22 +67,6 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 		}}, nil
 	}
 	return nil, errors.New("an empty request")
-}
-
-// packAnswers returns the answers of the present request. By the mailbox the message is the same one
-// each time, and holds until the next request.
-func (t *session) packAnswers() *pluginv1.SessionResponse {
-	if t.mailbox == nil || t.packed == nil {
-		t.packed = &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{Answers: &pluginv1.Answers{}}}
-	}
-	a := t.packed.GetAnswers()
-	a.Faults = packFaults(t.faults)
-	if t.mailbox != nil {
-		a.Rows = uint32(len(t.answers))
-	} else {
-		a.Values, a.Marks = bytesOf(t.answers), t.marks
-	}
-	return t.packed
 }
 
 // open lets all trials learn.
@@ -215,14 +197,7 @@ func (t *session) step(s *pluginv1.Step) error {
 
 // makeRoom makes room for that many answers, none of which is filled, and for their marks.
 func (t *session) makeRoom(total int, marks bool) {
-	switch {
-	case t.mailbox != nil:
-		t.answers, t.marks = t.mailbox.Values(total), t.mailbox.Marks(total)
-	case cap(t.answers) < total:
-		t.answers, t.marks = make([]float64, total), make([]byte, total)
-	default:
-		t.answers, t.marks = t.answers[:total], t.marks[:total]
-	}
+	t.answers, t.marks = slices.Grow(t.answers[:0], total)[:total], slices.Grow(t.marks[:0], total)[:total]
 	fillNaN(t.answers)
 	if clear(t.marks); !marks {
 		t.marks = t.marks[:0]
@@ -287,9 +262,6 @@ func (t *session) rowsAsked(s *pluginv1.Step, points *table) (int, error) {
 		most = max(most, uint64(c))
 	}
 	rows, room := uint64(points.rows), uint64(pluginv1.MaxMessage/8)
-	if t.mailbox != nil {
-		room = mailbox.MaxAnswers
-	}
 	switch {
 	case total > room:
 		return 0, fmt.Errorf("%d answers do not fit a message", total)

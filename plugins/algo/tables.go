@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
-	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -16,7 +15,6 @@ import (
 type places struct {
 	session, dataset func() ([]byte, error)
 	points           func() (*table, error) // the dataset, opened once
-	mailbox          func() (*mailbox.Mailbox, error)
 }
 
 // inherited returns the places at the descriptors that a host passes to a plugin.
@@ -37,13 +35,6 @@ func placesAt(open func(fd uintptr) *os.File) *places {
 			return nil, err
 		}
 		return decode(b)
-	})
-	p.mailbox = sync.OnceValues(func() (*mailbox.Mailbox, error) {
-		m, err := dataset.MapWritable(open(pluginv1.MailboxFD))
-		if err != nil {
-			return nil, err
-		}
-		return mailbox.Open(m.Bytes())
 	})
 	return p
 }

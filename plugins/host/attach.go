@@ -66,7 +66,7 @@ func Attached(socket string) (digest string, err error) {
 }
 
 // Bridge stands in for a plugin that a person has started, in the process that the host starts: it hands
-// over the memory files that it inherits, prints the handshake of the other one to out, and ends when
+// over the files that it inherits, prints the handshake of the other one to out, and ends when
 // the host does. Its error says that the other one has ended.
 func Bridge(socket string, out io.Writer) error {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
@@ -77,9 +77,9 @@ func Bridge(socket string, out io.Writer) error {
 	if err := ownPeer(conn); err != nil { // somebody may have put another socket there since Attached
 		return fmt.Errorf("attach to %q: %w", socket, err)
 	}
-	files := syscall.UnixRights(pluginv1.SessionFD, pluginv1.DatasetFD)
+	files := syscall.UnixRights(pluginv1.SessionFD, pluginv1.DatasetFD, pluginv1.RequestFD, pluginv1.ResponseFD)
 	if _, _, err := conn.WriteMsgUnix([]byte{1}, files, nil); err != nil {
-		return fmt.Errorf("attach to %q: hand over memory files: %w", socket, err)
+		return fmt.Errorf("attach to %q: hand over files: %w", socket, err)
 	}
 	r := bufio.NewReaderSize(conn, longestHandshake)
 	if err := passHandshake(r, out); err != nil {

@@ -36,7 +36,8 @@ const (
 type child struct {
 	command Command
 	dir     *socketDir
-	files   []*os.File // descriptors from pluginv1.SessionFD on
+	files   []*os.File // memory files, the descriptors from pluginv1.SessionFD on
+	pipes   *pipeStream
 	tail    tail
 
 	goPlugin []string // what go-plugin adds to the environment
@@ -44,7 +45,7 @@ type child struct {
 	lifeline *os.File
 	layers   []sandbox.Layer
 	hello    lineReader // the handshake line, for go-plugin
-	atEnd    func()     // called when the process has ended; nil: nothing
+	atEnd    func()     // called when the process has ended
 
 	done chan struct{} // closed when the process has ended and its output is read
 
@@ -107,7 +108,7 @@ func (h *child) Start(context.Context) error {
 }
 
 func (h *child) start() error {
-	var ours, theirs [3]*os.File // standard output, standard error, life-line
+	var ours, theirs [5]*os.File // standard output, standard error, life-line, requests, responses
 	for i := range ours {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -116,12 +117,15 @@ func (h *child) start() error {
 		}
 		ours[i], theirs[i] = r, w
 	}
-	ours[2], theirs[2] = theirs[2], ours[2] // of the life-line, we hold the end that is written to
+	for i := 2; i < 4; i++ { // of the life-line and the requests, we hold the end that is written to
+		ours[i], theirs[i] = theirs[i], ours[i]
+	}
 	program := sandbox.Program{
 		Path: h.command.Path, Args: h.command.Args, Env: h.environment(), Digest: h.command.Digest, Folder: h.dir.path,
-		Stdout: theirs[0], Stderr: theirs[1], Files: append([]*os.File{theirs[2]}, h.files...), Policy: h.command.Sandbox,
+		Stdout: theirs[0], Stderr: theirs[1], Files: slices.Concat(theirs[2:3], h.files, theirs[3:]), Policy: h.command.Sandbox,
 		Memory: h.command.Memory, Threads: h.command.Threads,
 	}
+	h.pipes = newPipeStream(ours[4], ours[3])
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the process ends with the thread
@@ -189,9 +193,8 @@ func (h *child) attend(stdout, stderr *os.File) {
 	readers.Go(func() { h.tail.read(stderr) })
 	readers.Go(func() { h.readStdout(stdout) })
 	h.reap()
-	if h.atEnd != nil {
-		h.atEnd()
-	}
+	h.atEnd()
+	h.pipes.close()
 	deadline := time.Now().Add(pipeWait)
 	_ = stdout.SetReadDeadline(deadline)
 	_ = stderr.SetReadDeadline(deadline)

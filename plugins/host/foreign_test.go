@@ -82,9 +82,7 @@ func TestPython(t *testing.T) {
 	for _, path := range []string{"testdata/python/plugin.py", "../python/shatter/plugin_pb2.py"} {
 		copyFile(t, path, filepath.Join(dir, filepath.Base(path)))
 	}
-	c := host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}}
-	accept(t, c)
-	accept(t, host.ByGRPC(c))
+	accept(t, host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}})
 
 	const script = "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
 	describe := exec.Command(python, "-c", script)

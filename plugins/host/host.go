@@ -17,16 +17,15 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
-	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Limits of a session. Step cuts larger requests by itself; Open refuses larger ones.
 const (
-	MaxTrials  = 25_000             // trials of a session
-	MaxSample  = 64 << 20           // bytes of a session's sample, trials*n*(dim+1)*8; a larger single trial travels alone
-	MaxAnswers = mailbox.MaxAnswers // in a message
-	MaxPoints  = 16 << 20           // bytes of points in a message
+	MaxTrials  = 25_000   // trials of a session
+	MaxSample  = 64 << 20 // bytes of a session's sample, trials*n*(dim+1)*8; a larger single trial travels alone
+	MaxAnswers = 65_536   // in a message
+	MaxPoints  = 16 << 20 // bytes of points in a message
 )
 
 // Command tells what to start and under which limits. The zero value of every field but Path works.
@@ -60,13 +59,11 @@ type Command struct {
 	Debug func(pid int) error
 
 	// Attached says that the process is a Bridge to one that a person has started. The limits of time and
-	// memory do not hold, there is no sandbox, and sessions go by gRPC.
+	// memory do not hold, and there is no sandbox.
 	Attached bool
 
 	// Recorder keeps what sessions of one trial say. nil: nothing is kept.
 	Recorder *Recorder
-
-	noMailbox bool // sessions go by gRPC, for tests
 }
 
 // Limits of a process that is debugged: none that a person would reach.
@@ -76,9 +73,6 @@ const (
 )
 
 func (c Command) withDefaults() Command {
-	if c.Attached {
-		c.noMailbox = true
-	}
 	if c.Debug != nil || c.Attached {
 		c.Trial, c.Memory, c.Sandbox.Mode = debugTime, debugMemory, sandbox.Off
 	}
@@ -103,18 +97,16 @@ func (c Command) withDefaults() Command {
 // Process is one running plugin. Its methods may be called concurrently, but only one session is
 // open at a time. Stop must be called in the end, also when the process has ended by itself.
 type Process struct {
-	child         *child
-	client        *plugin.Client
-	rpc           pluginv1.PluginClient
-	description   *pluginv1.DescribeResponse
-	memory        *dataset.Memory
-	shapes        map[shape]*filled
-	last          *filled          // table in memory; nil: none
-	lists         lists            // of the last session
-	points        *pluginv1.Table  // the shared dataset; nil: none
-	mailboxMemory *dataset.Memory  // the mailbox; nil: this machine has none
-	mailbox       *mailbox.Mailbox // the view of it; nil: the plugin takes sessions by gRPC
-	answered      answered
+	child       *child
+	client      *plugin.Client
+	rpc         pluginv1.PluginClient
+	description *pluginv1.DescribeResponse
+	memory      *dataset.Memory
+	shapes      map[shape]*filled
+	last        *filled         // table in memory; nil: none
+	lists       lists           // of the last session
+	points      *pluginv1.Table // the shared dataset; nil: none
+	answered    answered
 
 	life    context.Context // of all calls; not the caller's, whose end has to be explained first
 	cancel  context.CancelFunc
@@ -133,7 +125,7 @@ func (p *Process) DescribeAgain(ctx context.Context) (*pluginv1.DescribeResponse
 
 func (p *Process) askDescription(ctx context.Context, limit time.Duration) (d *pluginv1.DescribeResponse, err error) {
 	err = p.call(ctx, "describing itself", limit, func(ctx context.Context) (err error) {
-		d, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{Mailbox: p.mailbox != nil})
+		d, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{})
 		return err
 	})
 	return d, err
@@ -172,7 +164,8 @@ func (p *Process) call(ctx context.Context, where string, limit time.Duration, f
 // because it broke the protocol.
 func (p *Process) explain(err error, where string) error {
 	h := p.child
-	if h.ended() == "" && (status.Code(err) != codes.Unavailable || !h.endsWithin(pipeWait)) {
+	closed := status.Code(err) == codes.Unavailable || errors.Is(err, errPipes)
+	if h.ended() == "" && (!closed || !h.endsWithin(pipeWait)) {
 		p.end(Protocol, explainRPC(err), nil)
 	}
 	h.endsWithin(killWait)
@@ -199,6 +192,9 @@ func explainRPC(err error) string {
 func (p *Process) end(cause Cause, detail string, err error) {
 	p.child.end(cause, detail, err)
 	p.cancel()
+	if p.child.started() {
+		p.child.pipes.close()
+	}
 }
 
 // Done returns a channel that is closed when the process has ended.
@@ -234,9 +230,6 @@ func (p *Process) Stop() {
 			p.memUse.Lock()
 			defer p.memUse.Unlock()
 			_ = p.memory.Close()
-			if p.mailboxMemory != nil {
-				_ = p.mailboxMemory.Close()
-			}
 		})
 	})
 }

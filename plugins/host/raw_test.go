@@ -21,9 +21,6 @@ type rawPlugin struct {
 	kind string
 }
 
-// serveMail takes the sessions of a raw plugin from the mailbox, where there is one.
-var serveMail func(kind string)
-
 func serveRaw(p rawPlugin) {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -65,9 +62,8 @@ func (p rawPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*plugin
 		select {}
 	}
 	d.Ask = strings.HasPrefix(p.kind, "ask ")
-	if strings.HasPrefix(p.kind, "mail ") {
-		d.Mailbox = true
-		go serveMail(p.kind)
+	if d.Pipes = strings.HasPrefix(p.kind, "pipes "); d.Pipes {
+		go serveRawPipes(p.kind)
 	}
 	return d, nil
 }

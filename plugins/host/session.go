@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type OpenRequest struct {
 // process is free for another session after Close.
 type Session struct {
 	p        *Process
-	stream   grpc.BidiStreamingClient[pluginv1.SessionRequest, pluginv1.SessionResponse] // nil: by the mailbox
+	stream   stream
 	metrics  []*pluginv1.Metric
 	trials   int
 	dim      int
@@ -44,8 +45,6 @@ type Session struct {
 
 	lists
 	request *pluginv1.SessionRequest // with a Step, the same for all
-	call    watch                    // of the present request, if it goes by the mailbox
-	reply   pluginv1.SessionResponse // to it
 }
 
 // lists are the parts of a session whose memory the next one of the process uses again.
@@ -97,7 +96,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	}
 	p.child.tail.name(s.namer(r.Name))
 	const where = "learning"
-	if p.mailbox == nil {
+	if s.stream = p.child.pipes; !p.description.Pipes {
 		if s.stream, err = p.rpc.Session(p.life); err != nil {
 			return nil, nil, s.broken(where, err)
 		}
@@ -222,45 +221,38 @@ func notReported(n int) []float64 {
 }
 
 // exchange sends a request and returns its answer. where is what the plugin does meanwhile, for
-// messages, and trials the number that it works on.
+// messages, and trials the number that it works on. On the way there may be reports of progress.
 func (s *Session) exchange(ctx context.Context, where string, trials int, q *pluginv1.SessionRequest) (
 	*pluginv1.SessionResponse, error,
 ) {
-	w := &s.call
-	if s.stream != nil {
-		w = new(watch) // the goroutine that watches may read it a little longer
-	}
-	*w = watch{
+	w := s.p.watch(ctx, &watch{
 		where: where, trials: trials, total: s.trials, limit: s.p.child.command.Trial, progress: s.p.description.Progress,
-	}
-	s.messages++
-	if s.stream != nil {
-		return s.send(ctx, w, q)
-	}
-	return s.post(ctx, w, q)
-}
-
-// send exchanges messages by gRPC. On the way there may be reports of progress.
-func (s *Session) send(ctx context.Context, w *watch, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
-	s.p.watch(ctx, w)
+	})
 	defer w.stop()
-	where := w.where
-	if err := s.stream.Send(q); err != nil && !errors.Is(err, io.EOF) { // at io.EOF the reason is to be received
-		return nil, s.broken(where, err)
-	}
-	r, err := s.receive(w)
+	s.messages++
+	r, err := s.answer(w, q)
 	if err != nil {
 		return nil, s.broken(w.place(), err)
 	}
-	if q.GetClose() == nil {
-		return r, nil
+	return r, nil
+}
+
+func (s *Session) answer(w *watch, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
+	if err := s.stream.Send(q); err != nil && !errors.Is(err, io.EOF) { // at io.EOF the reason is to be received
+		return nil, err
 	}
-	_ = s.stream.CloseSend()
-	if extra, err := s.receive(w); !errors.Is(err, io.EOF) {
-		if err == nil {
-			err = unexpected(extra, "the end")
+	r, err := s.receive(w)
+	if err != nil {
+		return nil, err
+	}
+	if f, failed := r.GetResponse().(*pluginv1.SessionResponse_Failure); failed {
+		return nil, fmt.Errorf("it answered with an error: %s", limited(f.Failure))
+	}
+	if call, ok := s.stream.(grpc.ClientStream); ok && q.GetClose() != nil {
+		_ = call.CloseSend()
+		if extra, err := s.receive(w); !errors.Is(err, io.EOF) {
+			return nil, cmp.Or(err, unexpected(extra, "the end"))
 		}
-		return nil, s.broken(where, err)
 	}
 	return r, nil
 }
@@ -295,6 +287,21 @@ func (s *Session) release() {
 		s.closed = true
 		s.p.lists = s.lists
 		<-s.p.session
+	}
+}
+
+// namer returns a function for the words before a line that the plugin prints during the session: the
+// trial, or the first and the last one, because the plugin may be further than where it printed the line.
+func (s *Session) namer(name func(int) string) func() string {
+	trials := s.trials
+	return func() string {
+		switch {
+		case name == nil:
+			return ""
+		case trials == 1:
+			return fmt.Sprintf("[%s] ", name(0))
+		}
+		return fmt.Sprintf("[%s to %s] ", name(0), name(trials-1))
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/wording"
-	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -96,22 +95,16 @@ func (p *Process) prepare(c Command) (err error) {
 		_ = p.memory.Close()
 		return err
 	}
-	files := make([]*os.File, pluginv1.MailboxFD+1-pluginv1.SessionFD) // nil: closed
-	files[0] = p.memory.File()
-	switch points := &files[pluginv1.DatasetFD-pluginv1.SessionFD]; {
+	files := []*os.File{p.memory.File(), nil} // nil: closed
+	switch {
 	case c.Dataset != nil:
-		*points = c.Dataset.File()
+		files[1] = c.Dataset.File()
 	case c.Attached:
-		*points = files[0] // a bridge hands over both, and nobody is told of a dataset
-	}
-	if p.openMailbox(c); p.mailboxMemory != nil {
-		files[pluginv1.MailboxFD-pluginv1.SessionFD] = p.mailboxMemory.File()
+		files[1] = files[0] // a bridge hands over both, and nobody is told of a dataset
 	}
 	p.child = newChild(c, dir, files...)
 	p.child.tail.further = c.Output
-	if m := p.mailbox; m != nil {
-		p.child.atEnd = func() { p.rouse(m) }
-	}
+	p.child.atEnd = p.cancel // its connection may live on in a process that it started
 	p.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
@@ -133,22 +126,6 @@ func (p *Process) prepare(c Command) (err error) {
 		},
 	})
 	return nil
-}
-
-// openMailbox makes the mailbox, where this machine has what it needs.
-func (p *Process) openMailbox(c Command) {
-	if c.noMailbox {
-		return
-	}
-	memory, err := dataset.NewWritableMemory("shatter-mailbox", mailbox.Size)
-	if err != nil {
-		return
-	}
-	if p.mailbox, err = mailbox.Open(memory.Bytes()); err != nil {
-		_ = memory.Close()
-		return
-	}
-	p.mailboxMemory = memory
 }
 
 // runner returns the process that go-plugin is to start. cmd carries the environment that go-plugin
@@ -279,9 +256,6 @@ func (p *Process) describe(ctx context.Context) error {
 	var err error
 	if p.description, err = p.askDescription(ctx, startWait); err != nil {
 		return err
-	}
-	if !p.description.Mailbox {
-		p.mailbox = nil
 	}
 	if reason := checkDescription(p.description); reason != "" {
 		return &StartError{Plugin: p.child.command.Path, Reason: reason}

@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// watchEvery is the time between two looks at memory and time while a call is under way.
+// watchEvery is the time between two looks at the context, memory and time while a call is under way.
 const watchEvery = 50 * time.Millisecond
 
 // silence is the time beyond the limit of a trial for which a plugin that promised progress may say
@@ -27,7 +27,8 @@ type watch struct {
 	total    int           // trials of the session, for messages
 	limit    time.Duration // of one trial
 	progress bool          // the plugin tells how far it is
-	over     chan struct{} // closed when the call is over; nil: the caller calls look
+	ctx      context.Context
+	timer    *time.Timer
 
 	mu     sync.Mutex
 	closed bool
@@ -37,29 +38,24 @@ type watch struct {
 	begun  uint32    // trials of this call that have begun, as the plugin reports
 	done   uint32    // those of them that are done
 	count  int       // of reports
-	looked time.Time // when memory and time were last looked at
-	beats  uint32    // of the mailbox
 }
 
 // watch begins to supervise a call, until stop is called.
 func (p *Process) watch(ctx context.Context, w *watch) *watch {
-	w.over = make(chan struct{})
-	w.begin(p)
-	go w.run(ctx)
+	w.p, w.ctx, w.start = p, ctx, time.Now()
+	w.heard, w.since = w.start, w.start
+	w.mu.Lock()
+	w.timer = time.AfterFunc(watchEvery, w.look)
+	w.mu.Unlock()
+	w.checkContext()
 	return w
-}
-
-// begin notes that a call of p begins.
-func (w *watch) begin(p *Process) {
-	w.p, w.start = p, time.Now()
-	w.heard, w.since, w.looked = w.start, w.start, w.start
 }
 
 func (w *watch) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	close(w.over)
+	w.timer.Stop()
 }
 
 // place returns what the plugin is doing, for messages.
@@ -72,38 +68,22 @@ func (w *watch) place() string {
 	return fmt.Sprintf("%s (trial %d of %d)", w.where, w.begun, w.total)
 }
 
-func (w *watch) run(ctx context.Context) {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-w.over:
-			return
-		case <-w.p.child.done:
-			w.p.cancel() // its connection may live on in a process that it started
-			return
-		case <-ctx.Done():
-			w.end(Cancelled, ctx.Err().Error(), ctx.Err())
-			return
-		case <-ticker.C:
-			w.checkMemory()
-			w.checkTime()
-		}
+// look looks once at the context and at limits, and arranges for the next look.
+func (w *watch) look() {
+	w.checkContext()
+	w.checkMemory()
+	w.checkTime()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.timer.Reset(watchEvery)
 	}
 }
 
-// look does once what run does until the call is over. It is for callers that wait for the plugin
-// themselves, and call it now and then. It reports whether the process has ended or is about to.
-func (w *watch) look(ctx context.Context) (gone bool) {
-	if err := ctx.Err(); err != nil {
+func (w *watch) checkContext() {
+	if err := w.ctx.Err(); err != nil {
 		w.end(Cancelled, err.Error(), err)
 	}
-	if now := time.Now(); now.Sub(w.looked) >= watchEvery {
-		w.looked = now
-		w.checkMemory()
-		w.checkTime()
-	}
-	return w.p.child.ended() != ""
 }
 
 // end ends the process, unless the call is over.

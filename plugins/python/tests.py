@@ -85,7 +85,7 @@ class Sessions(unittest.TestCase):
         memory = np.arange(1.0, 101.0)
         memory.flags.writeable = False
         service.memory = {pb.Table.PLACE_SESSION: memory}
-        session = _service.Session(service, lambda n: (np.empty(n), np.empty(n, np.uint8)))
+        session = _service.Session(service)
         rows = trials * n
         sample = pb.Table(place=pb.Table.PLACE_SESSION, rows=rows, dim=1, x_at=8, y_at=8 * (1 + rows))
         setting = pb.Setting(algorithm="test/it", task=pb.TASK_LEARN, n=n, problem=pb.Problem(dim=1))

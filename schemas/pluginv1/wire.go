@@ -30,7 +30,9 @@ const (
 	LifelineFD = 3 // a pipe that nothing is written to: at its end the host is gone, and the plugin exits
 	SessionFD  = 4 // memory file of sessions
 	DatasetFD  = 5 // memory file of a shared dataset, where there is one
-	MailboxFD  = 6 // memory file of messages, where DescribeRequest says so
+	RequestFD  = 6 // pipe of session requests
+	ResponseFD = 7 // pipe of session responses
+	LastFD     = ResponseFD
 )
 
 // BoundSetting returns the setting whose bounds are asked for once a plugin has checked s: s itself

@@ -103,7 +103,7 @@ def _bits(v: float) -> bytes:
 class _Player:
     def __init__(self, algorithm: Algorithm, record: Record):
         self.record, self.service = record, Service([algorithm], "replay")
-        self.session = Session(self.service, lambda n: (np.empty(n), np.zeros(n, np.uint8)))
+        self.session = Session(self.service)
         self.truths, self.fault, self.problems, self.metrics = b"", "", [], {}
 
     def table(self, lo: int, hi: int, before: int = 0) -> pb.Table:

@@ -145,9 +145,9 @@ class Service:
         other.descriptors = {pb.Table.PLACE_SESSION: session, pb.Table.PLACE_DATASET: dataset}
         return other
 
-    def describe(self, mailbox: bool) -> pb.DescribeResponse:
+    def describe(self) -> pb.DescribeResponse:
         return pb.DescribeResponse(algorithms=[s.describe() for s in self.served.values()], sdk=self.sdk, protocol_min=1,
-                                   protocol_max=1, progress=mailbox, mailbox=mailbox, ask=True)
+                                   protocol_max=1, progress=True, pipes=True, ask=True)
 
     def of(self, name: str) -> Served:
         if name not in self.served:
@@ -205,11 +205,9 @@ class Service:
 class Session:
     """The trials of one job. A trial that ends early leaves the others alone."""
 
-    def __init__(self, service: Service, room: Callable[[int], tuple[np.ndarray, np.ndarray]],
-                 progress: Any = None):
+    def __init__(self, service: Service):
         self.service = service
-        self.room = room  # returns room for answers and for their marks
-        self.progress = progress if progress is not None else [0] * 20  # words of the mailbox
+        self.begun = self.done = 0  # trials of the present request
         self.faults: list[pb.Fault] = []
         self.models: list[Any] = []  # by trial; None: it ended
         self.predicts: list[Any] = []  # of the models
@@ -219,14 +217,16 @@ class Session:
 
     def answer(self, q: pb.SessionRequest) -> pb.SessionResponse:
         """Answer one request. Its exceptions are the host's fault; those of trials are in the response."""
-        self.faults = []
+        self.faults, self.begun, self.done = [], 0, 0
         kind = q.WhichOneof("request")
         if kind == "open":
             self._open(q.open)
             return pb.SessionResponse(opened=pb.Opened(faults=self._faults()))
         if kind == "step":
             self._step(q.step)
-            return pb.SessionResponse(answers=pb.Answers(faults=self._faults()))
+            marks = self.marks.tobytes() if q.step.play and not self.online else b""
+            return pb.SessionResponse(answers=pb.Answers(values=self.values.astype("<f8").tobytes(), marks=marks,
+                                                         faults=self._faults()))
         if kind == "close":
             self._observe(q.close.truths)
             return pb.SessionResponse(closed=pb.Closed(metrics=self._metrics(), faults=self._faults()))
@@ -246,9 +246,9 @@ class Session:
             self.faults = [fault(j, error) for j in range(count)]
             return
         self.metrics, fields = served.algorithm.metrics, setting.__dict__
-        start, per, progress = getattr(served.algorithm, task), s.queries, self.progress
+        start, per = getattr(served.algorithm, task), s.queries
         for j in range(count):
-            progress[18] = j + 1
+            self.begun = j + 1
             queries = None if revealed is None else revealed[j * per:(j + 1) * per]
             trial = self.trials[j] = Trial._of(fields, seeds[2 * j], seeds[2 * j + 1], queries)
             try:
@@ -263,7 +263,7 @@ class Session:
             except (Exception, SystemExit) as error:
                 self._end(j, error)
             trial.revealed = None
-            progress[19] = j + 1
+            self.done = j + 1
 
     def _predict_of(self, model: Any, task: str) -> Any:
         """Return the function that answers points, or raise an exception that says what is missing."""
@@ -292,10 +292,8 @@ class Session:
         if r.play and self.online:
             self.played = (counts, x.copy())
         queries = r.play and not self.online
-        self.values, self.marks = self.room(sum(counts))
-        self.values.fill(np.nan)
-        self.marks.fill(0)
-        values, progress, shared, first, hi = self.values, self.progress, r.shared, r.first_row, 0
+        self.values, self.marks = np.full(sum(counts), np.nan), np.zeros(sum(counts), np.uint8)
+        values, shared, first, hi = self.values, r.shared, r.first_row, 0
         for j, count in enumerate(counts):
             lo = hi
             hi += count
@@ -303,7 +301,7 @@ class Session:
             if predict is None or not count:
                 continue
             at = first if shared else lo
-            progress[18] = j + 1
+            self.begun = j + 1
             try:
                 if queries:
                     self._play(self.models[j], x[at:at + count], lo)
@@ -316,7 +314,7 @@ class Session:
                     values[lo:hi] = answers
             except (Exception, SystemExit) as error:
                 self._end(j, error)
-            progress[19] = j + 1
+            self.done = j + 1
 
     def _play(self, model: Any, x: np.ndarray, lo: int) -> None:
         for i in range(len(x)):

@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """A plugin in Python: nearest mean, with noise that a parameter sets. plugin_pb2.py: protoc --python_out=. plugin.proto"""
-import ctypes
 import mmap
 import os
-import platform
-import struct
-import threading
 from concurrent import futures
 
 import grpc
@@ -20,52 +16,10 @@ def table(t):
     return x, np.frombuffer(memory, "<f8", t.rows, t.offset + t.y_at) if t.y_at else None
 
 
-ASKED, ANSWERED, REQUEST, RESPONSE, VALUES = 0, 64, 4096, 4198400, 8392704  # in the mailbox, see plugin.proto
-FUTEX_SYSCALL, FUTEX_WAIT, FUTEX_WAKE = 202, 0, 1  # of x86-64
-
-
-def mailbox_sessions():
-    box, libc = mmap.mmap(6, 0), ctypes.CDLL(None)
-    word = {at: ctypes.c_uint32.from_buffer(box, at) for at in (ASKED, ANSWERED)}
-
-    def futex(at, operation, value):
-        libc.syscall(FUTEX_SYSCALL, ctypes.byref(word[at]), operation, ctypes.c_uint32(value), None, None, 0)
-
-    def requests():
-        request = None
-        while request is None or not request.HasField("close"):
-            while word[ASKED].value == word[ANSWERED].value:
-                futex(ASKED, FUTEX_WAIT, word[ANSWERED].value)
-            length, = struct.unpack_from("<I", box, ASKED + 4)
-            request = pb.SessionRequest.FromString(box[REQUEST:REQUEST + length])
-            yield request
-
-    def respond(response):
-        values = response.answers.values
-        if values:
-            box[VALUES:VALUES + len(values)] = values
-            response.answers.CopyFrom(pb.Answers(rows=len(values) // 8))
-        message = response.SerializeToString()
-        box[RESPONSE:RESPONSE + len(message)] = message
-        struct.pack_into("<I", box, ANSWERED + 4, len(message))
-        word[ANSWERED].value += 1
-        futex(ANSWERED, FUTEX_WAKE, 1)
-
-    while True:
-        try:
-            for response in session(requests(), None):
-                respond(response)
-        except Exception as error:
-            respond(pb.SessionResponse(failure=repr(error)))
-
-
-def describe(request, _context):
-    mailbox = request.mailbox and platform.machine() == "x86_64"
-    if mailbox:
-        threading.Thread(target=mailbox_sessions, daemon=True).start()
+def describe(_request, _context):
     noise = pb.Parameter(name="noise", default=pb.Value(float=0.0), min=0.0, doc="standard deviation of what is added to the weights")
     mean = pb.Algorithm(name="python/mean", version="1", doc="Nearest mean.", tasks=[pb.TASK_LEARN], parameters=[noise])
-    return pb.DescribeResponse(algorithms=[mean], sdk="none", protocol_min=1, protocol_max=1, mailbox=mailbox)
+    return pb.DescribeResponse(algorithms=[mean], sdk="none", protocol_min=1, protocol_max=1)
 
 
 def check(setting, _context):
