@@ -19,7 +19,7 @@ type parameters []parameter
 
 // parameter describes one parameter.
 type parameter struct {
-	field    int // its index in the struct
+	index    []int // of its field in the struct
 	name     string
 	kind     reflect.Kind // Int, Float64, Bool or String
 	min, max *float64     // inclusive; nil without a limit
@@ -56,26 +56,41 @@ func describeParameters(t reflect.Type) (parameters, error) {
 	var ps parameters
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Anonymous {
-			return nil, fmt.Errorf("parameter field %s: it is embedded: the struct must be flat", f.Name)
-		}
-		if !f.IsExported() {
+		if !f.IsExported() && !f.Anonymous {
 			continue
 		}
-		p, err := parameterOf(f)
+		found, err := parametersIn(f)
 		if err != nil {
-			return nil, fmt.Errorf("parameter field %s: %w", f.Name, err)
+			return nil, err
 		}
-		p.field = i
-		for _, q := range ps {
-			if q.name == p.name {
-				return nil, fmt.Errorf("parameter field %s: the name %q is taken by field %s",
-					f.Name, p.name, t.Field(q.field).Name)
+		for _, p := range found {
+			for _, q := range ps {
+				if q.name == p.name {
+					return nil, fmt.Errorf("parameter field %s: the name %q is taken by field %s",
+						f.Name, p.name, t.FieldByIndex(q.index).Name)
+				}
 			}
+			p.index = append([]int{i}, p.index...)
+			ps = append(ps, p)
 		}
-		ps = append(ps, p)
 	}
 	return ps, nil
+}
+
+// parametersIn returns the parameter that a field describes, or those of an embedded struct, with their
+// indexes in the field.
+func parametersIn(f reflect.StructField) (parameters, error) {
+	if f.Anonymous {
+		if f.Type.Kind() != reflect.Struct {
+			return nil, fmt.Errorf("parameter field %s: it is embedded: only a struct can be", f.Name)
+		}
+		return describeParameters(f.Type)
+	}
+	p, err := parameterOf(f)
+	if err != nil {
+		return nil, fmt.Errorf("parameter field %s: %w", f.Name, err)
+	}
+	return parameters{p}, nil
 }
 
 // parameterOf returns the parameter that a field describes, all but its index.
@@ -164,7 +179,7 @@ func (ps parameters) values(params reflect.Value) map[string]*pluginv1.Value {
 }
 
 func (p *parameter) value(params reflect.Value) *pluginv1.Value {
-	f := params.Field(p.field)
+	f := params.FieldByIndex(p.index)
 	switch p.kind {
 	case reflect.Int:
 		return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: f.Int()}}
@@ -197,7 +212,7 @@ func (ps parameters) set(params reflect.Value, values map[string]*pluginv1.Value
 		if err != nil {
 			return Invalid("parameter %q: %w", p.name, err)
 		}
-		p.assign(params.Field(p.field), v)
+		p.assign(params.FieldByIndex(p.index), v)
 	}
 	return nil
 }

@@ -82,7 +82,11 @@ func TestInvalidAlgorithms(t *testing.T) {
 		{invalid[struct{ Rounds []int }](),
 			"parameter field Rounds: type []int is not supported: use int, float64, bool or string"},
 		{invalid[struct{ Rate float32 }](), "parameter field Rate: type float32"},
-		{invalid[struct{ everything }](), "parameter field everything: it is embedded"},
+		{invalid[struct{ *noise }](), "parameter field noise: it is embedded: only a struct can be"},
+		{invalid[struct {
+			Scale float64
+			noise
+		}](), `parameter field noise: the name "scale" is taken by field Scale`},
 		{invalid[struct{ Sub struct{ A int } }](), "parameter field Sub: type struct"},
 		{invalid[struct {
 			A int `min:"low"`
@@ -116,6 +120,28 @@ func TestInvalidAlgorithms(t *testing.T) {
 	}
 	if _, err := newService([]Plugin{noisy, noisy}, nil); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Error(err)
+	}
+}
+
+// The parameters of an embedded struct are those of the struct that embeds it.
+func TestEmbeddedParameters(t *testing.T) {
+	type outer struct {
+		Rounds int
+		noise
+	}
+	ps, err := parametersOf(reflect.TypeFor[outer]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got outer
+	given := map[string]*pluginv1.Value{
+		"rounds": {Kind: &pluginv1.Value_Int{Int: 3}}, "scale": {Kind: &pluginv1.Value_Float{Float: 0.5}},
+	}
+	if err := ps.set(reflect.ValueOf(&got).Elem(), given); err != nil || got.Rounds != 3 || got.Scale != 0.5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if d := cmp.Diff(given, ps.values(reflect.ValueOf(got)), protocmp.Transform()); d != "" {
+		t.Error(d)
 	}
 }
 
