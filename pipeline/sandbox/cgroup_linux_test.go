@@ -121,6 +121,9 @@ func again(role string) error {
 	return cmd.Start()
 }
 
+// refused reports whether an error is that of a right that is missing.
+func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
+
 // withoutSpaces has programs start without namespaces.
 func withoutSpaces() (restore func()) {
 	spacesMutex.Lock()

@@ -5,10 +5,12 @@ package sandbox
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -75,27 +77,60 @@ func runHelper(text string) {
 
 func (s *spec) has(layer string) bool { return !slices.Contains(s.Without, layer) }
 
-// confine restricts this thread and returns the layers that hold. It never fails: the layers tell.
+// confine restricts this thread and returns the layers. It never fails: the layers tell.
 func (s *spec) confine() []Layer {
 	_ = unix.CloseRange(uint(s.Report), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if s.Script {
 		_, _ = unix.FcntlInt(uintptr(s.Report+1), unix.F_SETFD, 0)
 	}
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	if s.has(Limits) {
-		limit()
-	}
-	why := map[string]string{}
-	if s.has(Mounts) {
-		if err := s.remount(); err != nil {
-			why[Mounts] = err.Error()
-		}
-	}
-	if s.has(Privileges) {
-		dropPrivileges()
-	}
 	version := landlockVersion()
-	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	limits := s.apply(Limits, limit)
+	mounts := s.apply(Mounts, s.remount) // takes a capability
+	dropped := s.apply(Privileges, dropPrivileges)
+	noNew := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // the next two need it
+	rules := s.restrict(version)
+	calls := s.filter(version)
+	files := rules
+	if !cutsHandled(version) {
+		files = errors.Join(rules, calls)
+	}
+	return []Layer{
+		s.layer(Files, fmt.Sprintf("Landlock %d", version), files),
+		s.layer(Mounts, "mount namespace", mounts),
+		s.layer(Network, "seccomp"+s.space(), calls),
+		s.layer(Syscalls, "seccomp", calls),
+		s.layer(Privileges, "no_new_privs, no capabilities", errors.Join(dropped, noNew)),
+		s.layer(Signals, s.signals(version), s.checkSignals()),
+		s.layer(Processes, "pid namespace", s.checkProcesses()),
+		s.layer(Limits, "rlimits; memory, processes and files of the whole tree are counted", limits),
+	}
+}
+
+// apply calls f unless the layer is left out.
+func (s *spec) apply(layer string, f func() error) error {
+	if !s.has(layer) {
+		return nil
+	}
+	return f()
+}
+
+// layer describes a layer: how holds it unless it is left out or err is an error.
+func (s *spec) layer(name, how string, err error) Layer {
+	if !s.has(name) {
+		err = errors.New("left out")
+	}
+	if err != nil {
+		return Layer{Name: name, How: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	}
+	return Layer{Name: name, Held: true, How: how}
+}
+
+// restrict takes away the rights that Landlock of this version knows.
+func (s *spec) restrict(version int) error {
+	if version == 0 {
+		return errors.New("the kernel has no Landlock")
+	}
 	var r ruleset
 	if s.has(Files) {
 		r.files = ^uint64(0)
@@ -107,44 +142,81 @@ func (s *spec) confine() []Layer {
 	if s.has(Signals) {
 		r.scoped |= unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	if version == 0 {
-		why[Files] = "the kernel has no Landlock"
-	} else if err := restrict(r, version, s.grants()); err != nil {
-		why[Files] = "Landlock: " + err.Error()
+	if err := restrict(r, version, s.grants()); err != nil {
+		return fmt.Errorf("Landlock: %w", err)
 	}
+	return nil
+}
+
+// filter has the kernel refuse system calls, among them those that Landlock of this version overlooks.
+func (s *spec) filter(version int) error {
 	cuts := s.has(Files) && !cutsHandled(version)
-	if s.has(Syscalls) || s.has(Network) || cuts {
-		if err := newFilter(s.has(Syscalls), s.has(Network), cuts).install(); err != nil {
-			why[Syscalls] = "seccomp: " + err.Error()
-		}
+	if !s.has(Syscalls) && !s.has(Network) && !cuts {
+		return nil
 	}
-	return s.try(version, why)
+	if err := newFilter(s.has(Syscalls), s.has(Network), cuts).install(); err != nil {
+		return fmt.Errorf("seccomp: %w", err)
+	}
+	return nil
+}
+
+func (s *spec) space() string {
+	if s.NoSpaces != "" {
+		return ""
+	}
+	return ", network namespace"
+}
+
+func (s *spec) signals(landlock int) string {
+	if os.Getpid() == 1 {
+		return "pid namespace"
+	}
+	return fmt.Sprintf("Landlock %d", landlock)
+}
+
+// checkSignals tries to reach the host: kernels with Landlock 6 exist that do not scope signals.
+func (s *spec) checkSignals() error {
+	if err := unix.Kill(s.Host, 0); err == nil {
+		return errors.New("the host can be sent signals: the kernel has neither Landlock 6 nor a pid namespace for us")
+	}
+	return nil
+}
+
+// checkProcesses returns an error unless the process is the first of a namespace, with which all others end.
+func (s *spec) checkProcesses() error {
+	if os.Getpid() == 1 {
+		return nil
+	}
+	return errors.New(s.NoSpaces + "; what it starts is found and ended by the host, while that lives")
 }
 
 // limit bounds what the kernel counts for each process.
-func limit() {
+func limit() (err error) {
 	for resource, most := range map[int]uint64{
 		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFile, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MSGQUEUE: 0,
 		unix.RLIMIT_MEMLOCK: 8 << 20,
 	} {
-		setLimit(resource, most)
+		err = errors.Join(err, setLimit(resource, most))
 	}
 	if os.Getpid() == 1 && os.Getuid() != 0 { // counted in the user namespace, not for the user
-		setLimit(unix.RLIMIT_NPROC, maxTasks)
+		err = errors.Join(err, setLimit(unix.RLIMIT_NPROC, maxTasks))
 	}
+	return err
 }
 
 // setLimit lowers a limit.
-func setLimit(resource int, most uint64) {
+func setLimit(resource int, most uint64) error {
 	var now unix.Rlimit
-	if unix.Prlimit(0, resource, nil, &now) == nil {
+	err := unix.Prlimit(0, resource, nil, &now)
+	if err == nil {
 		now.Cur, now.Max = min(now.Cur, most), min(now.Max, most)
-		_ = unix.Prlimit(0, resource, &now, nil)
+		err = unix.Prlimit(0, resource, &now, nil)
 	}
+	return os.NewSyscallError("prlimit", err)
 }
 
 // dropPrivileges gives up all capabilities, also those that the user root would get at an exec.
-func dropPrivileges() {
+func dropPrivileges() error {
 	const noRoot = 1<<0 | 1<<1 // SECBIT_NOROOT, locked
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_SECUREBITS, noRoot, 0, 0, 0)
@@ -152,7 +224,7 @@ func dropPrivileges() {
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
-	_ = unix.Capset(&header, &none[0])
+	return os.NewSyscallError("capset", unix.Capset(&header, &none[0]))
 }
 
 // grants lists the paths that the program has rights to.

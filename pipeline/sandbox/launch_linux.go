@@ -146,7 +146,7 @@ func (l *Launch) start(set namespaces) error {
 	return nil
 }
 
-// Probe returns the layers that hold here, found by trying, without a program. Its error is a
+// Probe returns the layers that hold here, found by entering the sandbox without a program. Its error is a
 // *MissingError if the policy requires more.
 func Probe(p Policy) ([]Layer, error) {
 	if p.Mode == Off {

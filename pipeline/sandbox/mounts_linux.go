@@ -48,17 +48,3 @@ func (s *spec) remount() error {
 	}
 	return nil
 }
-
-// tryMounts writes beside the program's folder and in it.
-func (s *spec) tryMounts() string {
-	fd, err := s.writeBeside()
-	_ = unix.Close(fd)
-	if !errors.Is(err, unix.EROFS) {
-		return "file systems are not read-only"
-	}
-	var st unix.Statfs_t
-	if s.Folder != "" && (unix.Statfs(s.Folder, &st) != nil || st.Flags&unix.ST_RDONLY != 0) {
-		return "the folder is read-only too"
-	}
-	return ""
-}

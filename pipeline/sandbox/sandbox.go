@@ -1,8 +1,8 @@
 // Package sandbox starts programs that are not trusted, so that they can do little but compute.
 //
 // It promises that a program that [Program.Start] has started is described by the layers that
-// [Launch.Layers] returns, each of which was tried in the program's own process just before it was
-// executed: a layer that is said to hold has refused something. Programs may read themselves, their
+// [Launch.Layers] returns: a layer is said to hold if the kernel has accepted it in the program's own
+// process just before it was executed. Programs may read themselves, their
 // interpreter and the system's libraries, may write to one folder at most, reach no network and no other
 // process, cannot gain privileges, and are gone with the process that started them.
 //
