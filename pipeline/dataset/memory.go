@@ -22,16 +22,6 @@ type Memory struct {
 // NewMemory makes a memory file of size bytes, at least 1, and maps it. The name shows only in
 // listings of open files.
 func NewMemory(name string, size int64) (*Memory, error) {
-	return newMemory(name, size, seal)
-}
-
-// NewWritableMemory makes a memory file that the process that inherits it may map for writing, by
-// [MapWritable]. Its size is fixed all the same. It fails where the system cannot fix it.
-func NewWritableMemory(name string, size int64) (*Memory, error) {
-	return newMemory(name, size, sealSize)
-}
-
-func newMemory(name string, size int64, seal func(*os.File) error) (*Memory, error) {
 	if size < 1 || size > math.MaxInt {
 		return nil, fmt.Errorf("make memory file %q: size %d: must be at least 1", name, size)
 	}
@@ -40,14 +30,14 @@ func newMemory(name string, size int64, seal func(*os.File) error) (*Memory, err
 		return nil, fmt.Errorf("make memory file %q: %w", name, err)
 	}
 	m := &Memory{file: file}
-	if err := m.open(size, seal); err != nil {
+	if err := m.open(size); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("make memory file %q of %d bytes: %w", name, size, err)
 	}
 	return m, nil
 }
 
-func (m *Memory) open(size int64, seal func(*os.File) error) error {
+func (m *Memory) open(size int64) error {
 	if err := m.file.Truncate(size); err != nil {
 		return err
 	}
@@ -92,12 +82,7 @@ type Mapping struct{ b []byte }
 
 // MapFile maps the whole of f, read-only and shared. f may be closed afterwards. A file that can
 // still be shrunk must not be shrunk while it is mapped: reading past its new end ends the process.
-func MapFile(f *os.File) (*Mapping, error) { return mapFile(f, unix.PROT_READ) }
-
-// MapWritable maps the whole of f as MapFile does, for writing too.
-func MapWritable(f *os.File) (*Mapping, error) { return mapFile(f, unix.PROT_READ|unix.PROT_WRITE) }
-
-func mapFile(f *os.File, protection int) (*Mapping, error) {
+func MapFile(f *os.File) (*Mapping, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("map file: %w", err)
@@ -106,7 +91,7 @@ func mapFile(f *os.File, protection int) (*Mapping, error) {
 	if size < 1 || size > math.MaxInt {
 		return nil, fmt.Errorf("map file %q: size %d: must be at least 1", f.Name(), size)
 	}
-	b, err := unix.Mmap(int(f.Fd()), 0, int(size), protection, unix.MAP_SHARED)
+	b, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map file %q of %d bytes: %w", f.Name(), size, err)
 	}

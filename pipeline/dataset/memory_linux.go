@@ -33,13 +33,10 @@ func (m *Memory) remap(size int) error {
 func seal(f *os.File) error {
 	err := addSeals(f, unix.F_SEAL_FUTURE_WRITE)
 	if errors.Is(err, unix.EINVAL) { // before Linux 5.1: readers are trusted not to write
-		err = sealSize(f)
+		err = addSeals(f, 0)
 	}
 	return err
 }
-
-// sealSize fixes the file's size, and forbids further seals.
-func sealSize(f *os.File) error { return addSeals(f, 0) }
 
 func addSeals(f *os.File, more int) error {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL|more)

@@ -82,35 +82,6 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// A process that inherits a writable memory file can write to it, and not change its size.
-func TestWritableMemory(t *testing.T) {
-	m, err := NewWritableMemory("test", 1<<20)
-	if runtime.GOOS != "linux" {
-		if err == nil {
-			t.Error("a memory file that others can cut short")
-		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	other, err := MapWritable(m.File())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unmap(t, other)
-	other.Bytes()[1000] = 7
-	if m.Bytes()[1000] != 7 {
-		t.Error("the mappings do not share memory")
-	}
-	for what, err := range attack(m.File()) {
-		if allowed := what == "a writable mapping" || what == "write"; allowed != (err == nil) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
 // unmap ends a mapping, which outside of tests lasts as long as the process.
 func unmap(t testing.TB, m *Mapping) {
 	t.Helper()
