@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	flatbuffers "github.com/google/flatbuffers/go"
 )
 
 // A Table is a decoded table: views into the bytes that it was decoded from, valid as long as those
@@ -17,7 +19,6 @@ type Table struct {
 	src     []byte
 	schema  Schema
 	rows    int
-	index   map[string]int // places of columns by name; nil: they are few
 	values  []span
 	strings []Strings // of the Utf8 columns; zero for the others
 }
@@ -28,10 +29,29 @@ type Table struct {
 //
 // src must start at a multiple of 8 in memory, as a mapping does; [Align] makes other bytes fit. It
 // must not change while the table is in use.
-func Decode(src []byte) (*Table, error) {
-	t, err := decode(src)
+func Decode(src []byte) (t *Table, err error) {
+	defer func() { // the flatbuffers library panics if an offset points outside of the bytes
+		if r := recover(); r != nil {
+			err = fmt.Errorf("metadata is damaged: %v", r)
+		}
+		if err != nil {
+			t, err = nil, fmt.Errorf("decode Arrow table of %d bytes: %w", len(src), err)
+		}
+	}()
+	if len(src) > 0 && uintptr(unsafe.Pointer(&src[0]))%8 != 0 {
+		return nil, errors.New("bytes do not start at a multiple of 8 in memory: see Align")
+	}
+	footer, limit, err := findFooter(src)
 	if err != nil {
-		return nil, fmt.Errorf("decode Arrow table of %d bytes: %w", len(src), err)
+		return nil, err
+	}
+	t = &Table{src: src}
+	block, err := t.readFooter(footer)
+	if err != nil {
+		return nil, fmt.Errorf("footer: %w", err)
+	}
+	if err := t.readBatch(src[:limit], block); err != nil {
+		return nil, fmt.Errorf("record batch: %w", err)
 	}
 	return t, nil
 }
@@ -45,29 +65,6 @@ func Align(b []byte) []byte {
 	out := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(b))
 	copy(out, b)
 	return out
-}
-
-func decode(src []byte) (*Table, error) {
-	if len(src) > 0 && uintptr(unsafe.Pointer(&src[0]))%8 != 0 {
-		return nil, errors.New("bytes do not start at a multiple of 8 in memory: see Align")
-	}
-	footer, limit, err := findFooter(src)
-	if err != nil {
-		return nil, err
-	}
-	t := &Table{src: src}
-	block, err := t.readFooter(footer)
-	if err != nil {
-		return nil, err
-	}
-	batch, body, err := readMessage(src[:limit], block)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.readBatch(batch, body); err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // findFooter returns the footer's flatbuffer, and where it starts.
@@ -87,98 +84,152 @@ func findFooter(src []byte) (footer []byte, at int, err error) {
 	return src[end-4-size : end-4], end - 4 - size, nil
 }
 
-// A block says where the record batch lies in the file.
+// A block holds the place of the record batch in the file, and the lengths of its metadata and its body.
 type block struct{ at, metadata, body int }
 
+// A fields is a flatbuffers table. Its fields are numbered as in the format's .fbs files; fields that are
+// left out read as zero. Its methods panic if an offset points outside of the bytes.
+type fields struct{ flatbuffers.Table }
+
+func rootOf(b []byte) fields {
+	return fields{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
+}
+
+func slot(field int) flatbuffers.VOffsetT { return flatbuffers.VOffsetT(4 + 2*field) }
+
+func (t *fields) has(field int) bool  { return t.Offset(slot(field)) != 0 }
+func (t *fields) u8(field int) int    { return int(t.GetByteSlot(slot(field), 0)) }
+func (t *fields) i16(field int) int   { return int(t.GetInt16Slot(slot(field), 0)) }
+func (t *fields) i32(field int) int   { return int(t.GetInt32Slot(slot(field), 0)) }
+func (t *fields) i64(field int) int64 { return t.GetInt64Slot(slot(field), 0) }
+
+// child returns a table; one that is left out is empty.
+func (t *fields) child(field int) fields {
+	child, ok := slotOf(&t.Table, slot(field))
+	if !ok {
+		return fields{flatbuffers.Table{Bytes: make([]byte, 8), Pos: 4}}
+	}
+	return fields{child}
+}
+
+// vector returns the bytes of a vector of elements of a size, and their number.
+func (t *fields) vector(field, size int) (b []byte, n int) {
+	o := flatbuffers.UOffsetT(t.Offset(slot(field)))
+	if o == 0 {
+		return nil, 0
+	}
+	n = t.VectorLen(o)
+	at := int(t.Vector(o))
+	return t.Bytes[at : at+n*size], n
+}
+
+// tables returns the tables of a vector, at most maxColumns.
+func (t *fields) tables(field int) ([]fields, error) {
+	_, n := t.vector(field, 4)
+	if n > maxColumns {
+		return nil, fmt.Errorf("schema has %d columns or entries: at most %d", n, maxColumns)
+	}
+	all := make([]fields, n)
+	for i := range all {
+		at := t.Vector(flatbuffers.UOffsetT(t.Offset(slot(field)))) + flatbuffers.UOffsetT(4*i)
+		all[i] = fields{flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(at)}}
+	}
+	return all, nil
+}
+
+// text returns a string.
+func (t *fields) text(field int) string {
+	b, _ := t.vector(field, 1)
+	return string(b)
+}
+
 func (t *Table) readFooter(b []byte) (block, error) {
-	f := &flat{b: b}
-	root := f.root()
-	checkVersion(f, root.i16(0))
+	root := rootOf(b)
+	if err := checkVersion(root.i16(0)); err != nil {
+		return block{}, err
+	}
 	if _, n := root.vector(2, 24); n != 0 {
-		f.fail("file has dictionaries: write the columns plain")
+		return block{}, errors.New("file has dictionaries: write the columns plain")
 	}
 	at, n := root.vector(3, 24)
-	if f.err == nil && n != 1 {
-		f.fail("file has %d record batches: must be one", n)
+	if n != 1 {
+		return block{}, fmt.Errorf("file has %d record batches: must be one", n)
 	}
-	found := block{f.i64(at), f.i32(at + 8), f.i64(at + 16)}
-	t.readSchema(root.child(1, "schema"))
-	if f.err != nil {
-		return block{}, fmt.Errorf("footer: %w", f.err)
+	if err := t.readSchema(root.child(1)); err != nil {
+		return block{}, err
 	}
-	if err := t.schema.check(); err != nil {
-		return block{}, fmt.Errorf("footer: %w", err)
-	}
-	return found, nil
+	found := block{int64At(at, 0), int(int32(binary.LittleEndian.Uint32(at[8:]))), int64At(at, 16)}
+	return found, t.schema.check()
 }
 
-func checkVersion(f *flat, v int) {
+func int64At(b []byte, at int) int { return int(binary.LittleEndian.Uint64(b[at:])) }
+
+func checkVersion(v int) error {
 	if v != metadataV4 && v != metadataV5 {
-		f.fail("metadata version is V%d: must be V4 or V5", v+1)
+		return fmt.Errorf("metadata version is V%d: must be V4 or V5", v+1)
 	}
+	return nil
 }
 
-func (t *Table) readSchema(s flatTable) {
+func (t *Table) readSchema(s fields) error {
 	if s.i16(0) != 0 {
-		s.f.fail("schema is big-endian: must be little-endian")
+		return errors.New("schema is big-endian: must be little-endian")
 	}
-	at, n := s.vector(1, 4)
-	if n > maxColumns {
-		s.f.fail("schema has %d columns: at most %d", n, maxColumns)
+	columns, err := s.tables(1)
+	if err != nil {
+		return err
 	}
-	if s.f.err == nil {
-		t.schema.Columns = make([]Column, 0, n)
+	entries, err := s.tables(2)
+	if err != nil {
+		return err
 	}
-	total := 0 // what the texts take once copied: tables of a flatbuffer may share their bytes
-	for i := 0; i < n && s.f.err == nil; i++ {
-		c := readField(s.f.table(s.f.follow(at + 4*i)))
+	total := 0 // bytes of the texts once copied: tables of a flatbuffer may share their bytes
+	for _, field := range columns {
+		c, err := readField(field)
+		if err != nil {
+			return err
+		}
 		if total += len(c.Name); total > maxMetadata {
-			s.f.fail("names take more than %d bytes", maxMetadata)
+			return fmt.Errorf("names take more than %d bytes", maxMetadata)
 		}
 		t.schema.Columns = append(t.schema.Columns, c)
 	}
-	if at, n = s.vector(2, 4); s.f.err == nil && n > 0 {
-		t.schema.Metadata = make([]KeyValue, 0, min(n, maxColumns))
-	}
-	for i := 0; i < n && s.f.err == nil; i++ {
-		entry := s.f.table(s.f.follow(at + 4*i))
+	for _, entry := range entries {
 		kv := KeyValue{entry.text(0), entry.text(1)}
-		if total += 8 + len(kv.Key) + len(kv.Value); total > maxMetadata {
-			s.f.fail("metadata takes more than %d bytes", maxMetadata)
+		if total += len(kv.Key) + len(kv.Value); total > maxMetadata {
+			return fmt.Errorf("metadata takes more than %d bytes", maxMetadata)
 		}
 		t.schema.Metadata = append(t.schema.Metadata, kv)
 	}
+	return nil
 }
 
-func readField(field flatTable) Column {
+func readField(field fields) (Column, error) {
 	c := Column{Name: field.text(0)}
 	if field.has(4) {
-		field.f.fail("column %q is dictionary-encoded: write it plain", c.Name)
+		return c, fmt.Errorf("column %q is dictionary-encoded: write it plain", c.Name)
 	}
-	kind := field.u8(2)
-	typ := field.child(3, "type of column %q", c.Name)
+	kind, typ := field.u8(2), field.child(3)
 	c.Type = readType(kind, typ)
 	if kind == typeFixedSizeList {
 		c.Width = typ.i32(0)
-		at, n := field.vector(5, 4)
-		if n != 1 {
-			field.f.fail("column %q: list of %d children: must be one", c.Name, n)
-			return c
+		items, err := field.tables(5)
+		if err != nil || len(items) != 1 {
+			return c, fmt.Errorf("column %q: a list must have one child", c.Name)
 		}
-		item := field.f.table(field.f.follow(at))
-		if readType(item.u8(2), item.child(3, "type of list items")) == Float64 && !item.has(4) {
+		if item := items[0]; readType(item.u8(2), item.child(3)) == Float64 && !item.has(4) {
 			c.Type = List
 		}
 	}
 	if c.Type == 0 {
-		field.f.fail("column %q: type is not supported: must be float64, int64, int32, uint8, uint64, utf8 "+
+		return c, fmt.Errorf("column %q: type is not supported: must be float64, int64, int32, uint8, uint64, utf8 "+
 			"or a fixed-size list of float64 (Arrow type %d)", c.Name, kind)
 	}
-	return c
+	return c, nil
 }
 
 // readType returns the type of a column that is not a list, or 0 if it is none of this package's.
-func readType(kind int, typ flatTable) Type {
+func readType(kind int, typ fields) Type {
 	switch kind {
 	case typeFloatingPoint:
 		if typ.i16(0) == precisionDouble {
@@ -201,77 +252,64 @@ func readType(kind int, typ flatTable) Type {
 	return 0
 }
 
-// readMessage returns the record batch's metadata and where its body lies.
-func readMessage(src []byte, at block) (flatTable, span, error) {
+// readBatch reads the record batch of a block, which ends within src.
+func (t *Table) readBatch(src []byte, at block) error {
 	if at.at < 8 || at.at%8 != 0 || at.metadata < 8 || at.metadata%8 != 0 || at.body < 0 || at.body%8 != 0 ||
 		at.at > len(src) || at.metadata > len(src)-at.at || at.body > len(src)-at.at-at.metadata {
-		return flatTable{}, span{}, fmt.Errorf("record batch: %d + %d bytes at %d do not fit the file",
-			at.metadata, at.body, at.at)
+		return fmt.Errorf("%d + %d bytes at %d do not fit the file", at.metadata, at.body, at.at)
 	}
 	frame := src[at.at : at.at+at.metadata]
 	size := int(binary.LittleEndian.Uint32(frame[4:]))
 	if binary.LittleEndian.Uint32(frame) != continuation || size > len(frame)-8 {
-		return flatTable{}, span{}, errors.New("record batch: message header is damaged or from before Arrow 0.15")
+		return errors.New("message header is damaged or from before Arrow 0.15")
 	}
-	f := &flat{b: frame[8 : 8+size]}
-	root := f.root()
-	checkVersion(f, root.i16(0))
-	if kind := root.u8(1); f.err == nil && kind != headerRecordBatch {
-		f.fail("message is of kind %d", kind)
+	root := rootOf(frame[8 : 8+size])
+	if err := checkVersion(root.i16(0)); err != nil {
+		return err
 	}
-	batch := root.child(2, "header")
-	if root.i64(3) != at.body {
-		f.fail("body of %d bytes is %d long in the footer", root.i64(3), at.body)
+	batch := root.child(2)
+	rows := batch.i64(0)
+	switch {
+	case root.u8(1) != headerRecordBatch:
+		return fmt.Errorf("message is of kind %d", root.u8(1))
+	case root.i64(3) != int64(at.body):
+		return fmt.Errorf("body of %d bytes is %d long in the footer", root.i64(3), at.body)
+	case batch.has(3):
+		return errors.New("it is compressed: write it without compression")
+	case rows < 0 || rows > math.MaxInt64/16:
+		return fmt.Errorf("it has %d rows", rows)
 	}
-	if f.err != nil {
-		return flatTable{}, span{}, fmt.Errorf("record batch: %w", f.err)
-	}
-	return batch, span{at.at + at.metadata, at.body}, nil
-}
-
-func (t *Table) readBatch(batch flatTable, body span) error {
-	w := &walk{flat: batch.f, src: t.src, body: body, rows: batch.i64(0)}
-	if batch.has(3) {
-		w.fail("it is compressed: write it without compression")
-	}
-	if w.rows < 0 || w.rows > math.MaxInt64/16 {
-		w.fail("it has %d rows", w.rows)
-	}
-	w.node, w.nodes = batch.vector(1, 16)
-	w.buffer, w.buffers = batch.vector(2, 16)
-	if w.err != nil {
-		return fmt.Errorf("record batch: %w", w.err)
-	}
+	nodes, _ := batch.vector(1, 16)
+	buffers, _ := batch.vector(2, 16)
+	w := &walk{src: t.src, body: span{at.at + at.metadata, at.body}, rows: int(rows), nodes: nodes, buffers: buffers}
 	t.rows = w.rows
-	t.values = make([]span, len(t.schema.Columns))
-	t.strings = make([]Strings, len(t.schema.Columns))
-	if len(t.schema.Columns) > fewColumns {
-		t.index = make(map[string]int, len(t.schema.Columns))
-	}
+	t.values, t.strings = make([]span, len(t.schema.Columns)), make([]Strings, len(t.schema.Columns))
 	for i, c := range t.schema.Columns {
-		if t.index != nil {
-			t.index[c.Name] = i
-		}
 		t.values[i], t.strings[i] = w.column(c)
 		if w.err != nil {
-			return fmt.Errorf("record batch: column %q: %w", c.Name, w.err)
+			return fmt.Errorf("column %q: %w", c.Name, w.err)
 		}
 	}
-	if w.nodes != 0 || w.buffers != 0 {
-		return fmt.Errorf("record batch: %d arrays and %d buffers more than the schema has", w.nodes, w.buffers)
+	if len(w.nodes) != 0 || len(w.buffers) != 0 {
+		return fmt.Errorf("%d arrays and %d buffers more than the schema has", len(w.nodes)/16, len(w.buffers)/16)
 	}
 	return nil
 }
 
 // A walk goes through the arrays and buffers of a record batch, which lie in the order of the
-// columns, depth first.
+// columns, depth first. The first failure sticks.
 type walk struct {
-	*flat
-	src             []byte
-	body            span
-	rows            int
-	node, nodes     int // position of the next, and how many are left
-	buffer, buffers int
+	src            []byte
+	body           span
+	rows           int
+	nodes, buffers []byte // the next ones, 16 bytes each
+	err            error
+}
+
+func (w *walk) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
 }
 
 // column returns the values of the next column, and its strings if it is Utf8.
@@ -296,30 +334,28 @@ func (w *walk) column(c Column) (span, Strings) {
 
 // array passes the next node and its validity buffer.
 func (w *walk) array(length int) {
-	if w.nodes == 0 {
+	if len(w.nodes) == 0 {
 		w.fail("there are fewer arrays than the schema has")
 		return
 	}
-	if n := w.i64(w.node); n != length {
+	if n := int64At(w.nodes, 0); n != length {
 		w.fail("%d values: must be %d", n, length)
 	}
-	if nulls := w.i64(w.node + 8); nulls != 0 {
+	if nulls := int64At(w.nodes, 8); nulls != 0 {
 		w.fail("it has %d nulls: fill or drop them", nulls)
 	}
-	w.node += 16
-	w.nodes--
+	w.nodes = w.nodes[16:]
 	w.next()
 }
 
 // next returns the next buffer.
 func (w *walk) next() span {
-	if w.buffers == 0 {
+	if len(w.buffers) == 0 {
 		w.fail("there are fewer buffers than the schema has")
 		return span{}
 	}
-	at, n := w.i64(w.buffer), w.i64(w.buffer+8)
-	w.buffer += 16
-	w.buffers--
+	at, n := int64At(w.buffers, 0), int64At(w.buffers, 8)
+	w.buffers = w.buffers[16:]
 	if at < 0 || n < 0 || at > w.body.len || n > w.body.len-at {
 		w.fail("buffer of %d bytes at %d lies outside of the body's %d", n, at, w.body.len)
 		return span{}
@@ -426,16 +462,8 @@ func numbers[T number](t *Table, name string, want Type) ([]T, error) {
 	return view[T](t.src, t.values[i]), nil
 }
 
-// fewColumns is the number of columns up to which one is found faster by looking at their names than by
-// an index of them.
-const fewColumns = 16
-
 // place returns the place of a column in the schema, and whether the table has it.
 func (t *Table) place(name string) (i int, ok bool) {
-	if t.index != nil {
-		i, ok = t.index[name]
-		return i, ok
-	}
 	i = slices.IndexFunc(t.schema.Columns, func(c Column) bool { return c.Name == name })
 	return i, i >= 0
 }

@@ -3,7 +3,6 @@ package dataset
 import (
 	"fmt"
 	"math"
-	"slices"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -66,31 +65,22 @@ func (s Schema) check() error {
 	if len(s.Columns) == 0 || len(s.Columns) > maxColumns {
 		return fmt.Errorf("schema has %d columns: must be 1 to %d", len(s.Columns), maxColumns)
 	}
-	var names map[string]bool // nil: they are few
-	if len(s.Columns) > fewColumns {
-		names = make(map[string]bool, len(s.Columns))
-	}
+	names := make(map[string]bool, len(s.Columns))
 	total := 0
-	for i, c := range s.Columns {
+	for _, c := range s.Columns {
 		if c.Type < Float64 || c.Type > List {
 			return fmt.Errorf("column %q: unknown %v", c.Name, c.Type)
 		}
 		if c.Type == List && (c.Width < 1 || c.Width > math.MaxInt32) || c.Type != List && c.Width != 0 {
 			return fmt.Errorf("column %q: width %d does not fit %v", c.Name, c.Width, c.Type)
 		}
-		seen := names[c.Name]
-		if names == nil {
-			seen = slices.ContainsFunc(s.Columns[:i], func(b Column) bool { return b.Name == c.Name })
-		}
-		if seen {
+		if names[c.Name] {
 			return fmt.Errorf("column %q: a second one of that name", c.Name)
 		}
 		if !utf8.ValidString(c.Name) {
 			return fmt.Errorf("column %q: name is not UTF-8", c.Name)
 		}
-		if names != nil {
-			names[c.Name] = true
-		}
+		names[c.Name] = true
 		total += len(c.Name)
 	}
 	for _, kv := range s.Metadata {
