@@ -24,9 +24,8 @@ func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
 		cells[i], short[i] = table[i].Cell, examplesShort(&table[i])
 	}
 	return func(yield func(result.BoundRow) bool) {
-		var unpacker trial.Unpacker
 		for i, c := range cells {
-			for b := range unpacker.All(c.Bounds) {
+			for _, b := range c.Bounds {
 				row := result.BoundRow{
 					Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
 					Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),
@@ -85,7 +84,7 @@ func sourceOf(b *pluginv1.Bound) string {
 func setRegretBounds(row *result.GameRow) {
 	c, reported := row.Cell, row.Theory.Value
 	row.Theory = result.Theory{Value: math.NaN()}
-	for _, b := range c.Bounds.All() {
+	for _, b := range c.Bounds {
 		switch {
 		case !b.GetProved() || row.Theory.Source != "":
 		case !trial.Stands(b):
@@ -117,7 +116,7 @@ func setRegretBounds(row *result.GameRow) {
 // setStatedRegret sets the least regret that a bound which holds states for a row, if there is one,
 // and by how much the games exceed it.
 func setStatedRegret(row *result.GameRow) {
-	for _, b := range row.Cell.Bounds.All() {
+	for _, b := range row.Cell.Bounds {
 		value := statedRegret(row, b)
 		if !trial.Stands(b) || math.IsNaN(value) || row.Theory.Value <= value {
 			continue

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unique"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
@@ -286,9 +287,9 @@ func (a *answer) judged(bounds []*pluginv1.Bound) trial.Bounds {
 		a.open = true
 		return 0, nil
 	}}
-	judged := trial.NewJudged(bounds, func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
+	judged := trial.Bounds(bounds).Judge(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
 	if a.open {
-		return trial.NewBounds(bounds)
+		return bounds
 	}
 	return judged
 }
@@ -332,12 +333,12 @@ const longestReason = 1000
 const mostBounds = 50
 
 // stated returns what a plugin states as it stands in files: it moves no cursor and is no longer than
-// a refusal.
+// a refusal. Equal texts share their memory.
 func stated(text string) string {
 	if len(text) > longestReason {
-		return wording.OneLine(text, longestReason)
+		text = wording.OneLine(text, longestReason)
 	}
-	return wording.Printable(text, "")
+	return unique.Make(wording.Printable(text, "")).Value()
 }
 
 func shown(r *pluginv1.Refusal) string { return wording.OneLine(r.GetMessage(), longestReason) }

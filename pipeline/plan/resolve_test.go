@@ -933,7 +933,7 @@ func TestBoundsOfCells(t *testing.T) {
 			t.Fatalf("%d cells, want %d", len(p.Cells), len(c.want))
 		}
 		for i, cell := range p.Cells {
-			got := cell.Bounds.All()[0].GetFails()
+			got := cell.Bounds[0].GetFails()
 			if (got == "") != (c.want[i] == "") || !strings.Contains(got, c.want[i]) {
 				t.Errorf("%v, above %v: %q, want %q", cell.Problem.Class, cell.Above, got, c.want[i])
 			}
@@ -1035,7 +1035,7 @@ func TestCellsTravel(t *testing.T) {
 				t.Fatalf("%v in %s", err, b)
 			}
 			unsent := *c
-			unsent.Bounds, unsent.Guarantee = trial.Bounds{}, nil
+			unsent.Bounds, unsent.Guarantee = nil, nil
 			if diff := cmp.Diff(&unsent, back, protocmp.Transform()); diff != "" {
 				t.Error(diff)
 			}
@@ -1154,20 +1154,6 @@ func TestManyCells(t *testing.T) {
 	}
 	if a.checks.Load() != int64(len(p.Cells)) {
 		t.Errorf("%d checks for %d cells", a.checks.Load(), len(p.Cells))
-	}
-}
-
-// BenchmarkResolve measures the planning of some 2,000 cells, and of fifty times as many.
-func BenchmarkResolve(b *testing.B) {
-	some, _, _ := strings.Cut(manyCells(2), "exclude")
-	for name, src := range map[string]string{"some": some, "many": manyCells(100)} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for range b.N {
-				p := mustResolve(b, src, algorithms(), "")
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Cells)), "ns/cell")
-			}
-		})
 	}
 }
 

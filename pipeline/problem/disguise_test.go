@@ -135,12 +135,13 @@ func distance(a, b []float64) (most float64) {
 // Isometries of very many columns are not drawn.
 func TestDisguiseRefusesManyColumns(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("a,c,y\n")
-	for i := range maxDisguisedDim {
-		fmt.Fprintf(&b, "%d,c%d,%s\n", i%2, i, []string{"p", "q"}[i%2])
+	for i := range maxDisguisedDim + 1 {
+		fmt.Fprintf(&b, "a%d,", i)
 	}
+	zeros := strings.Repeat("0,", maxDisguisedDim+1)
+	b.WriteString("y\n" + zeros + "p\n" + zeros + "q\n")
 	p := overData("halfspace", 0)
-	p.Data.Categorical, p.Disguise = []string{"c"}, true
+	p.Disguise = true
 	_, err := Open(p, testkit.WriteFile(t, "data.csv", b.String()))
 	checkError(t, err, "problem.disguise: 4097 numbers per row are more than the 4096 for which isometries are drawn")
 }

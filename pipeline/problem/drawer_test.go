@@ -16,6 +16,16 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
+// seeded is one trial's streams, reseeded in place as a worker does.
+type seeded [4]rand.PCG
+
+func (s *seeded) trial(seed, rep uint64) Streams {
+	for i := range s {
+		s[i].Seed(seed, rep<<2|uint64(i))
+	}
+	return Streams{&s[0], &s[1], &s[2], &s[3]}
+}
+
 // everyLaw returns problems of several classes under the distributions that fit them.
 func everyLaw() (all []schemas.Problem) {
 	for _, class := range []string{"thresholds", "points", "intervals"} {

@@ -119,7 +119,7 @@ func TestBisectingInfiniteOrders(t *testing.T) {
 
 // Halving is exact, wherever it leads, as often as is allowed; not more often.
 func TestHalvingsAreExact(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		coin := stubborn(func([]float64) float64 { return 2*float64(r.IntN(2)) - 1 })
 		switch seed {

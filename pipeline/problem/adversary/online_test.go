@@ -658,35 +658,3 @@ func TestResolveRoundsRefuses(t *testing.T) {
 		t.Error("an adversary of queries plays rounds")
 	}
 }
-
-// BenchmarkRounds measures a round of each sort of adversary. A leader-killer calls 4096 hypotheses
-// for a label, 2 ns each at least, and reads and writes 20 bytes for each. A tree that has forced
-// its mistakes narrows 1024 parities down three times: 16 words each, so that what it allocates
-// takes the time. A planter draws a point of 10 numbers.
-func BenchmarkRounds(b *testing.B) {
-	for _, c := range []struct {
-		p schemas.Problem
-		a schemas.Adversary
-	}{
-		{schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 4095},
-			schemas.Adversary{Kind: leaderKiller.Name}},
-		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 10}, schemas.Adversary{Kind: tree.Name}},
-		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 10},
-			schemas.Adversary{Kind: planted.Name, Rate: 0.1}},
-	} {
-		b.Run(c.a.Kind, func(b *testing.B) {
-			p := open(b, c.p)
-			o, err := p.view.Rounds(c.a, p.trial(1, 1), 1, rand.NewPCG(1, 2))
-			if err != nil {
-				b.Fatal(err)
-			}
-			x := make([]float64, p.Dim())
-			b.ReportAllocs()
-			for b.Loop() {
-				o.Next(x)
-				o.Truth(1)
-				o.Observe(1)
-			}
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package prior
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -151,16 +150,5 @@ func TestSuccess(t *testing.T) {
 		if known != c.known || math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("case %d: %v, %v, want %v, %v", i, got, known, c.want, c.known)
 		}
-	}
-}
-
-func BenchmarkSuccess(b *testing.B) {
-	for _, dim := range []int{2, 10, 100, 1 << 20} {
-		p := schemas.Problem{Class: "halfspace", Distribution: "ball-margin", Dim: dim, Margin: 0.1, Target: "random"}
-		b.Run(fmt.Sprint(dim), func(b *testing.B) {
-			for b.Loop() {
-				Success(&p, "", Goal{Alpha: 0.1})
-			}
-		})
 	}
 }
