@@ -188,19 +188,19 @@ sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted.`
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(
-		confined(attachable(runCommand())), confined(checkCommand()), confined(planCommand()),
-		initCommand(), explainCommand(), schemaCommand(),
-		tableCommand(), compareCommand(),
-		reportCommand(), plotCommand(),
-		queryCommand(), serveCommand(),
-		confined(attachable(trialCommand())), confined(verifyCommand()), cacheCommand(),
-		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
-		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(), forgetCommand(),
-		confined(workerCommand()), workersCommand(), coordinatorCommand(), clusterCommand(),
-		pluginCommand(),
-		versionCommand(),
-	)
+	addGroup(root, "write", "Write a sweep",
+		initCommand(), explainCommand(), schemaCommand(), confined(checkCommand()), confined(planCommand()))
+	addGroup(root, "run", "Run it",
+		confined(attachable(runCommand())), confined(verifyCommand()), confined(attachable(trialCommand())), cacheCommand())
+	addGroup(root, "results", "Look at results",
+		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
+	addGroup(root, "cluster", "Use a cluster",
+		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(), pauseCommand(),
+		resumeCommand(), cancelCommand(), resultsCommand(), forgetCommand(), confined(workerCommand()), workersCommand(),
+		coordinatorCommand(), clusterCommand())
+	addGroup(root, "plugins", "Plugins and the program", pluginCommand(), versionCommand())
+	root.SetHelpCommandGroupID("plugins")
+	addExamples(root)
 	blameArguments(root)
 	return root
 }

@@ -87,39 +87,6 @@ func TestBadFiles(t *testing.T) {
 
 }
 
-// TestFileSurvivesServer checks that a transfer in either direction goes on after the server's
-// restart.
-func TestFileSurvivesServer(t *testing.T) {
-	s := external(t)
-	conn := s.dial(t, Options{})
-	path, digest := someFile(t, 60*partSize)
-	put := make(chan error)
-	go func() { put <- conn.PutFile(t.Context(), digest, path) }()
-	stored := func() uint64 {
-		f, err := conn.js.Stream(soon(t), fileStream)
-		if err != nil {
-			return 0
-		}
-		return f.CachedInfo().State.Msgs
-	}
-	until(t, soon(t), "some parts are stored", func() bool { return stored() > 5 })
-	s.kill(t)
-	s.start(t)
-	must(t, <-put)
-
-	dir := t.TempDir()
-	fetched := make(chan error)
-	go func() { _, err := conn.FetchFile(t.Context(), digest, dir); fetched <- err }()
-	until(t, soon(t), "some parts are fetched", func() bool {
-		info, err := os.Stat(filepath.Join(dir, digest+".part"))
-		return err == nil && info.Size() > 5*partSize
-	})
-	s.kill(t)
-	s.start(t)
-	must(t, <-fetched)
-	must(t, verify(filepath.Join(dir, digest), digest))
-}
-
 func TestFetchCancelled(t *testing.T) {
 	s := external(t)
 	conn := s.dial(t, Options{})

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -66,33 +65,6 @@ func TestRepairWhileFetching(t *testing.T) {
 			must(t, err)
 			must(t, verify(got, digest))
 			wants.held.remove(digest)
-		})
-	}
-}
-
-// A file whose owner is gone can be fetched once somebody puts it again.
-func TestRepairByPutting(t *testing.T) {
-	t.Parallel()
-	s := external(t)
-	c := s.dial(t, Options{})
-	path, digest := someFile(t, 4*partSize+1)
-	for _, fault := range faults {
-		if strings.HasPrefix(fault.name, "manifest") {
-			continue // each takes the time that is given to others to connect
-		}
-		t.Run(fault.name, func(t *testing.T) {
-			must(t, c.PutFile(soon(t), digest, path))
-			c.held.remove(digest)
-			fault.do(t, c, digest)
-			_, err := c.FetchFile(soon(t), digest, t.TempDir())
-			if !errors.Is(err, ErrNotStored) {
-				t.Fatalf("error is %v, want %v", err, ErrNotStored)
-			}
-			must(t, c.PutFile(soon(t), digest, path))
-			got, err := c.FetchFile(soon(t), digest, t.TempDir())
-			must(t, err)
-			must(t, verify(got, digest))
-			c.held.remove(digest)
 		})
 	}
 }

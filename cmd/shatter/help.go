@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// addGroup adds commands to root and lists them below a title in its help.
+func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title + ":"})
+	for _, c := range commands {
+		c.GroupID = id
+	}
+	root.AddCommand(commands...)
+}
+
+// examples holds command lines for the help of each command, by its path without "shatter".
+var examples = map[string]string{
+	"init":                "shatter init quick mine.yaml",
+	"schema":              "shatter schema result",
+	"check":               "shatter check mine.yaml",
+	"plan":                "shatter plan mine.yaml",
+	"run":                 "shatter run mine.yaml --out out\nshatter run mine.yaml --out out --budget 2h",
+	"trial":               "shatter trial out 0123456789/100/7 --debug",
+	"verify":              "shatter verify out --sample 1%",
+	"cache ls":            "shatter cache ls",
+	"cache explain":       "shatter cache explain mine.yaml",
+	"cache gc":            "shatter cache gc --older 30d",
+	"table":               "shatter table out --where epsilon=1 -o csv",
+	"plot":                "shatter plot out --what error",
+	"report":              "shatter report out",
+	"query":               "shatter query out 'select algorithm, n_star from cells'",
+	"serve":               "shatter serve out",
+	"compare":             "shatter compare out other\nshatter compare out --by algorithm",
+	"submit":              "shatter submit mine.yaml --server nats://host:4222",
+	"sweeps":              "shatter sweeps --server nats://host:4222",
+	"status":              "shatter status 0123",
+	"watch":               "shatter watch 0123",
+	"logs":                "shatter logs 0123",
+	"pause":               "shatter pause 0123",
+	"resume":              "shatter resume 0123 --budget 50000",
+	"cancel":              "shatter cancel 0123",
+	"results":             "shatter results 0123 --out out",
+	"forget":              "shatter forget 0123",
+	"worker":              "shatter worker --server nats://host:4222 --workers 8",
+	"workers":             "shatter workers --plugins",
+	"coordinator":         "shatter coordinator --server nats://host:4222 --dir sweeps",
+	"cluster init":        "shatter cluster init mycluster --host nats1.example.org",
+	"cluster worker":      "shatter cluster worker node7 --dir mycluster",
+	"cluster submitter":   "shatter cluster submitter ann --dir mycluster",
+	"cluster coordinator": "shatter cluster coordinator second --dir mycluster",
+	"cluster renew":       "shatter cluster renew node7 --dir mycluster",
+	"cluster revoke":      "shatter cluster revoke node7 --dir mycluster",
+	"plugin new":          "shatter plugin new mine --lang python",
+	"plugin build":        "shatter plugin build mine.py",
+	"plugin list":         "shatter plugin list ./mine",
+	"plugin serve":        "shatter plugin serve",
+	"plugin describe":     "shatter plugin describe expmech/em",
+	"plugin test":         "shatter plugin test ./mine",
+	"version":             "shatter version",
+}
+
+// addExamples gives each command below c its example, unless it has one.
+func addExamples(c *cobra.Command) {
+	for _, below := range c.Commands() {
+		if text := examples[strings.TrimPrefix(below.CommandPath(), "shatter ")]; text != "" && below.Example == "" {
+			below.Example = "  " + strings.ReplaceAll(text, "\n", "\n  ")
+		}
+		addExamples(below)
+	}
+}
