@@ -1,13 +1,11 @@
 package concept
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -18,55 +16,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
-
-type enumeratedVectors struct {
-	TolAbs float64 `json:"tol_abs"`
-	TolRel float64 `json:"tol_rel"`
-	Parity struct {
-		N   int
-		X   []int
-		Y   []float64
-		Err []int
-	}
-	Conj struct {
-		D       int
-		X       []int
-		Y       []float64
-		Err     []int
-		MonoErr []int `json:"mono_err"`
-	}
-	WHT struct{ A, Out []float64 }
-	IID []struct {
-		L   []float64
-		Eta float64
-		P   []float64
-	} `json:"iid_choice"`
-	Run struct {
-		N       int
-		X       []int
-		Y       []float64
-		Xi      [][]float64
-		Eta     float64
-		Losses  [][]float64
-		Pick    []uint64
-		FTLPick []uint64 `json:"ftl_pick"`
-	}
-}
-
-func readEnumeratedVectors(t *testing.T) (v enumeratedVectors) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/enumerated.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	if len(v.Parity.Err) == 0 || len(v.Conj.MonoErr) == 0 || len(v.WHT.A) == 0 || len(v.IID) == 0 || len(v.Run.Pick) == 0 {
-		t.Fatal("no vectors")
-	}
-	return v
-}
 
 func enumeratedOf(t testing.TB, s Spec) *enumerated {
 	t.Helper()
@@ -300,73 +249,12 @@ func (p *errorTable) errors() (errs []int) {
 	return errs
 }
 
-func TestErrorVectors(t *testing.T) {
-	v := readEnumeratedVectors(t)
-	for _, c := range []struct {
-		Spec
-		x    []int
-		y    []float64
-		errs []int
-	}{
-		{Spec{Name: "parities", Dim: v.Parity.N}, v.Parity.X, v.Parity.Y, v.Parity.Err},
-		{Spec{Name: "monotone-conjunctions", Dim: v.Conj.D}, v.Conj.X, v.Conj.Y, v.Conj.MonoErr},
-		{Spec{Name: "conjunctions", Dim: v.Conj.D}, v.Conj.X, v.Conj.Y, append(v.Conj.Err, count(v.Conj.Y))},
-	} {
-		k := enumeratedOf(t, c.Spec)
-		if diff := cmp.Diff(c.errs, tableOf(t, k, at(k, c.x...), signed(c.y)).errors()); diff != "" {
-			t.Errorf("%+v: errors (-want +got):\n%s", c.Spec, diff)
-		}
-	}
-}
-
 // count returns the number of ones: the errors of the function -1.
 func count(y []float64) (n int) {
 	for _, label := range y {
 		n += int(label)
 	}
 	return n
-}
-
-func TestWalshVector(t *testing.T) {
-	v := readEnumeratedVectors(t)
-	WalshHadamard(v.WHT.A)
-	for i, got := range v.WHT.A {
-		near(t, "walsh", got, v.WHT.Out[i], v.TolAbs)
-	}
-}
-
-// A run of follow-the-perturbed-leader over all parities, the whole cube being the separator: the
-// minimizer makes every round's choice.
-func TestMinimizerVectors(t *testing.T) {
-	run := readEnumeratedVectors(t).Run
-	k := enumeratedOf(t, Spec{Name: "parities", Dim: run.N})
-	cube := make([]int, k.points)
-	for v := range cube {
-		cube[v] = v
-	}
-	m, err := k.NewMinimizer(at(k, cube...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := make([]float64, len(cube))
-	for round := range run.X {
-		x, y := at(k, run.X[:round]...), signed(run.Y[:round])
-		for j, xi := range run.Xi[round] {
-			c[j] = run.Eta * xi / math.Sqrt(float64(len(cube)))
-		}
-		if h, _, err := m.Minimize(x, y, nil, c); err != nil || h != k.Member(run.Pick[round]) {
-			t.Errorf("round %d: perturbed leader %+v, %v, want %d", round, h, err, run.Pick[round])
-		}
-		h, least, err := m.Minimize(x, y, nil, nil)
-		if err != nil || h != k.Member(run.FTLPick[round]) || least != float64(errs(h, x, y)) {
-			t.Errorf("round %d: leader %+v with %v errors, %v, want %d", round, h, least, err, run.FTLPick[round])
-		}
-		for s, loss := range run.Losses[round] {
-			if got := errs(k.Member(uint64(s)), at(k, run.X[round]), signed(run.Y[round:round+1])); float64(got) != loss {
-				t.Errorf("round %d: loss %d of parity %d, want %v", round, got, s, loss)
-			}
-		}
-	}
 }
 
 // drawEnumerated draws a class and up to n examples, often of the same points.
@@ -626,15 +514,6 @@ func normalLaw(errs []float64, sigma float64) []float64 {
 
 // upperTail returns 1-Phi(z).
 func upperTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
-
-func TestNormalLawVectors(t *testing.T) {
-	v := readEnumeratedVectors(t)
-	for _, c := range v.IID {
-		for i, got := range normalLaw(c.L, c.Eta) {
-			near(t, "choice", got, c.P[i], v.TolRel*c.P[i]+v.TolAbs)
-		}
-	}
-}
 
 // The least of count normals is above z with probability (1-Phi(z))^count: that has to give back u,
 // in both tails.

@@ -1,11 +1,9 @@
 package concept
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -294,31 +292,4 @@ func inside(h Hypothesis, last float64) bool {
 		}
 	}
 	return true
-}
-
-func TestRectangleVectors(t *testing.T) {
-	text, err := os.ReadFile("testdata/rectangle.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v struct {
-		Rectangle struct {
-			R, C, Y []float64
-			X       uint64
-			Eps     float64
-			LogZ    float64 `json:"logZ"`
-		}
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	c := v.Rectangle
-	x := make([]float64, 0, 2*len(c.R))
-	for i := range c.R {
-		x = append(x, c.R[i], c.C[i])
-	}
-	k := lister{Finite: newFinite(t, Spec{Name: "rectangles", Domain: c.X})}
-	p := k.profile(t, x, signed(c.Y)).(*rectangleProfile)
-	p.weigh(c.Eps)
-	near(t, "logZ", math.Log(p.total())-c.Eps/2*float64(p.Min()), c.LogZ, 1e-12)
 }

@@ -203,7 +203,7 @@ func TestPriorOfAllFunctions(t *testing.T) {
 // In large domains the formulas agree with what the answer reaches on targets drawn at random.
 func TestPriorBySimulation(t *testing.T) {
 	testkit.Serial(t)
-	const draws = 200_000
+	const draws = 50_000
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
 		Spec

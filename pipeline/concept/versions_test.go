@@ -1,11 +1,9 @@
 package concept
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -300,77 +298,6 @@ func worstMistakes(v VersionSpace, play learner, known map[string]int) int {
 	return worst
 }
 
-// forced returns the number of mistakes that the tree adversary forces: at the first point that
-// leaves one dimension less under the worse label, it reveals the label that was not predicted.
-func forced(v VersionSpace, play learner) (mistakes int) {
-	for d := v.Ldim().Low; d > 0; d = v.Ldim().Low {
-		x := 0
-		for min(v.Restrict(x, -1).Ldim().Low, v.Restrict(x, 1).Ldim().Low) < d-1 {
-			x++
-		}
-		v = v.Restrict(x, -play(v, x))
-		mistakes++
-	}
-	return mistakes
-}
-
-type dimensionVectors struct {
-	Named []struct {
-		Cls                    string
-		K, H, VC, Ldim, Forced int
-	}
-	Random     []gameVector
-	HalvingGap gameVector `json:"halving_gap"`
-	Naturals   []struct {
-		Root     uint64
-		Mistakes int
-	} `json:"thresholds_N"`
-}
-
-type gameVector struct {
-	M            []string
-	VC, Ldim     int
-	SOAWorst     int `json:"soa_worst"`
-	HalvingWorst int `json:"halving_worst"`
-}
-
-func readDimensions(t *testing.T) (v dimensionVectors) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/dimensions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	if len(v.Named) == 0 || len(v.Random) == 0 || len(v.Naturals) == 0 || len(v.HalvingGap.M) == 0 {
-		t.Fatal("no vectors")
-	}
-	return v
-}
-
-// vectorSpec returns the Spec of a class of the vectors, whose names are not all those of New.
-func vectorSpec(t *testing.T, name string, k int) Spec {
-	t.Helper()
-	switch name {
-	case "thresholds", "points":
-		if name == "points" || k > 1 {
-			return Spec{Name: name, Domain: uint64(k)}
-		}
-		return matrixOf([]string{"0", "1"})
-	case "intervals":
-		return Spec{Name: "rectangles", Domain: uint64(k), Dim: 1} // X = 1 too
-	case "parities":
-		return Spec{Name: name, Dim: k}
-	case "mono_conj":
-		return Spec{Name: "monotone-conjunctions", Dim: k}
-	case "parities_basis":
-		return basis(k)
-	}
-	t.Fatalf("class %q", name)
-	return Spec{}
-}
-
 // basis returns the parities at the unit vectors: all functions on d points.
 func basis(d int) Spec {
 	var rows []string
@@ -378,72 +305,6 @@ func basis(d int) Spec {
 		rows = append(rows, fmt.Sprintf("%0*b", d, bits.Reverse64(s)>>(64-d)))
 	}
 	return matrixOf(rows)
-}
-
-func TestNamedDimensionVectors(t *testing.T) {
-	for _, c := range readDimensions(t).Named {
-		s := vectorSpec(t, c.Cls, c.K)
-		table := tabulate(t, s)
-		v := table.Versions()
-		vc, shattered := table.VC()
-		if table.Functions() != c.H || vc != exactly(c.VC) || v.Ldim() != exactly(c.Ldim) {
-			t.Errorf("%s %d: %d functions, VC %v, Ldim %v, want %+v", c.Cls, c.K, table.Functions(), vc, v.Ldim(), c)
-		}
-		if err := table.Shatters(shattered); err != nil || len(shattered) != c.VC {
-			t.Errorf("%s %d: shattered %v: %v", c.Cls, c.K, shattered, err)
-		}
-		checkTree(t, table, c.Ldim)
-		k, _ := New(s)
-		if vc, ldim := Dimensions(k, s); vc != exactly(c.VC) || ldim != exactly(c.Ldim) {
-			t.Errorf("%s %d: VC %v, Ldim %v, want %d, %d", c.Cls, c.K, vc, ldim, c.VC, c.Ldim)
-		}
-		if got := forced(v, soa); got != c.Forced || forced(v, halving) < c.Forced {
-			t.Errorf("%s %d: SOA forced to %d mistakes, want %d", c.Cls, c.K, got, c.Forced)
-		}
-	}
-}
-
-// SOA's worst case is the dimension; that of halving lies between it and log2 |H|.
-func TestGameVectors(t *testing.T) {
-	v := readDimensions(t)
-	gap := v.HalvingGap
-	gap.VC = plainVC(gap.M)
-	for _, c := range append(v.Random, gap) {
-		table := tabulate(t, matrixOf(c.M))
-		all := table.Versions()
-		if vc, _ := table.VC(); vc != exactly(c.VC) || all.Ldim() != exactly(c.Ldim) {
-			t.Errorf("%v: VC %v, Ldim %v, want %d, %d", c.M, vc, all.Ldim(), c.VC, c.Ldim)
-		}
-		if got := worstMistakes(all, soa, map[string]int{}); got != c.SOAWorst || got != c.Ldim {
-			t.Errorf("%v: SOA errs %d times, want %d", c.M, got, c.SOAWorst)
-		}
-		if got := worstMistakes(all, halving, map[string]int{}); got != c.HalvingWorst {
-			t.Errorf("%v: halving errs %d times, want %d", c.M, got, c.HalvingWorst)
-		}
-		if got := forced(all, soa); got != c.Ldim {
-			t.Errorf("%v: SOA forced to %d mistakes, want %d", c.M, got, c.Ldim)
-		}
-	}
-}
-
-// Over the naturals SOA predicts -1 until a point x is labelled +1; then it plays on the x
-// thresholds 1..x.
-func TestNaturalsVectors(t *testing.T) {
-	for _, c := range readDimensions(t).Naturals {
-		after := 0
-		if c.Root > 1 {
-			s := Spec{Name: "thresholds", Domain: c.Root, NoConstant: true}
-			k, err := New(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, ldim := Dimensions(k, s)
-			after = ldim.Low
-		}
-		if 1+after != c.Mistakes {
-			t.Errorf("first point %d: %d mistakes, want %d", c.Root, 1+after, c.Mistakes)
-		}
-	}
 }
 
 func TestLabelTableRefuses(t *testing.T) {

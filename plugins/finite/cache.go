@@ -1,7 +1,6 @@
 package finite
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -31,19 +30,13 @@ func (p Place) Check(prefix string) error {
 // CacheSize is the number of values that a [Cache] keeps.
 const CacheSize = 4
 
-// Cache keeps the values used last, up to [CacheSize] of them, each under its key. It is for what
-// trials of one class share, such as its label table or its separator, which can take hundreds of
-// megabytes. The zero value is empty and ready for use, by several goroutines at once.
+// Cache keeps up to [CacheSize] values, each under its key; when it is full it forgets them all. It
+// is for what trials of one class share, such as its label table or its separator, which can take
+// hundreds of megabytes. The zero value is empty and ready for use, by several goroutines at once.
 type Cache[K comparable, V any] struct {
-	mu      sync.Mutex
-	entries []entry[K, V] // the one used last comes last
-	weight  int           // of all entries
-}
-
-type entry[K comparable, V any] struct {
-	key    K
-	value  V
-	weight int
+	mu     sync.Mutex
+	values map[K]V
+	weight int // of all values
 }
 
 // Get returns the value of key. It calls build, which must not use the cache, if the cache does not
@@ -53,28 +46,26 @@ func (c *Cache[K, V]) Get(key K, build func(K) (V, error)) (V, error) {
 }
 
 // GetWithin returns the value of key, as Get does, for values that are also limited by their total
-// weight: a value that it builds makes the cache forget those used longest ago until what it keeps
-// weighs at most limit, or is that value alone.
+// weight: what the cache keeps weighs at most limit, or is one value alone.
 func (c *Cache[K, V]) GetWithin(limit int, key K, build func(K) (V, error), weigh func(V) int) (V, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, known := range c.entries {
-		if known.key == key {
-			c.entries = append(slices.Delete(c.entries, i, i+1), known)
-			return known.value, nil
-		}
+	if v, ok := c.values[key]; ok {
+		return v, nil
 	}
-	value, err := build(key)
+	v, err := build(key)
 	if err != nil {
-		var none V
-		return none, err
+		return v, err
 	}
-	added := entry[K, V]{key, value, weigh(value)}
-	c.entries = append(c.entries, added)
-	c.weight += added.weight
-	for len(c.entries) > CacheSize || len(c.entries) > 1 && c.weight > limit {
-		c.weight -= c.entries[0].weight
-		c.entries = slices.Delete(c.entries, 0, 1)
+	added := weigh(v)
+	if len(c.values) == CacheSize || c.weight+added > limit {
+		clear(c.values)
+		c.weight = 0
 	}
-	return value, nil
+	if c.values == nil {
+		c.values = map[K]V{}
+	}
+	c.values[key] = v
+	c.weight += added
+	return v, nil
 }

@@ -81,61 +81,27 @@ func TestLogOthers(t *testing.T) {
 	}
 }
 
-// A cache builds each value once and keeps those used last.
+// A cache builds each value once while it is not full, keeps no failure, and forgets values that
+// weigh too much together.
 func TestCache(t *testing.T) {
-	var c Cache[int, *int]
-	built := map[int]int{}
-	build := func(key int) (*int, error) {
-		built[key]++
-		return &key, nil
-	}
-	get := func(key int) {
-		t.Helper()
-		if v, err := c.Get(key, build); err != nil || *v != key {
-			t.Errorf("value of %d: %v, %v", key, v, err)
-		}
-	}
-	for _, key := range []int{0, 1, 2, 3, 0, 4, 0, 5, 6, 0, 2, 6} {
-		get(key)
-		if len(c.entries) > CacheSize {
-			t.Errorf("%d values are kept", len(c.entries))
-		}
-	}
-	if built[0] != 1 || built[2] != 2 || built[6] != 1 {
-		t.Errorf("built: %v", built)
-	}
-	broken := errors.New("broken")
-	if _, err := c.Get(7, func(int) (*int, error) { return nil, broken }); !errors.Is(err, broken) {
-		t.Errorf("a build that fails: %v", err)
-	}
-	get(7)
-	if built[7] != 1 {
-		t.Error("a failure is kept")
-	}
-}
-
-// A cache whose values weigh too much keeps fewer of them, but always the one asked for.
-func TestCacheWeight(t *testing.T) {
 	var c Cache[int, int]
-	build := func(key int) (int, error) { return key, nil }
-	for _, step := range []struct {
-		key  int
-		kept []int
-	}{
-		{5, []int{5}}, {3, []int{5, 3}}, {5, []int{3, 5}}, {2, []int{3, 5, 2}}, {4, []int{2, 4}}, {20, []int{20}},
-		{1, []int{1}},
+	built, broken := 0, errors.New("broken")
+	build := func(key int) (int, error) {
+		if built++; key < 0 {
+			return 0, broken
+		}
+		return key, nil
+	}
+	for _, step := range []struct{ key, built, kept int }{
+		{5, 1, 1}, {3, 2, 2}, {5, 2, 2}, {1, 3, 3}, {0, 4, 4}, {5, 4, 4}, {-1, 5, 4}, {-1, 6, 4}, {2, 7, 1}, {9, 8, 1},
+		{20, 9, 1}, {20, 9, 1},
 	} {
-		if _, err := c.GetWithin(10, step.key, build, func(v int) int { return v }); err != nil {
-			t.Fatal(err)
+		v, err := c.GetWithin(10, step.key, build, func(v int) int { return v })
+		if step.key >= 0 && (err != nil || v != step.key) || step.key < 0 && !errors.Is(err, broken) {
+			t.Errorf("value of %d: %v, %v", step.key, v, err)
 		}
-		var kept []int
-		weight := 0
-		for _, e := range c.entries {
-			kept = append(kept, e.key)
-			weight += e.value
-		}
-		if !slices.Equal(kept, step.kept) || weight != c.weight {
-			t.Errorf("after %d: %v of weight %d, want %v", step.key, kept, c.weight, step.kept)
+		if built != step.built || len(c.values) != step.kept {
+			t.Errorf("after %d: %d built, %d kept, want %d, %d", step.key, built, len(c.values), step.built, step.kept)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func (b *board) label(x []float64) []uint64 {
 	return c
 }
 
-// boards makes the board of each class once, and keeps the few that were used last.
+// boards makes the board of each class once, and keeps a few of them.
 type boards struct {
 	cache finite.Cache[concept.Spec, *board]
 }

@@ -49,41 +49,6 @@ func iidPlan(p algo.Problem, rounds int, set func(p *ftplIIDParams)) (*plan, err
 	return planIID(new(sites), &s)
 }
 
-// The regrets of the paper's and of the proved eta against planted parities in 10,000 rounds are
-// those measured before: means over the sequences and the noise of 16 games, with tolerances of
-// three or more standard deviations of these means.
-func TestMeasuredRegret(t *testing.T) {
-	testkit.Serial(t)
-	const d, rounds, games = 4, 10000, 16
-	for _, c := range []struct {
-		schedule  string
-		rate      float64
-		lstar     float64
-		want, tol float64
-	}{
-		{paperSchedule, 0.05, 500, 404, 15},
-		{paperSchedule, 0, 0, 405, 15},
-		{provedSchedule, 0.05, 500, 59.5, 7},
-		{provedSchedule, 0, 0, 10.2, 3},
-	} {
-		sum, square := 0.0, 0.0
-		for i := range games {
-			x, y := planted(d, rounds, c.rate, rand.New(rand.NewPCG(uint64(i), 1)))
-			p, err := gaussianPlan(algo.Problem{Class: "parities", Dim: d}, rounds, func(p *ftplGaussianParams) {
-				p.Separator, p.Schedule, p.LStar = "cube", c.schedule, c.lstar
-			})
-			l := start(t, p, err, uint64(i))
-			regret := play(t, l, d, x, y) - hindsight(t, l)
-			sum, square = sum+regret, square+regret*regret
-		}
-		mean := sum / games
-		t.Logf("%s, rate %g: regret %.1f +- %.1f", c.schedule, c.rate, mean, math.Sqrt((square/games-mean*mean)/(games-1)))
-		if math.Abs(mean-c.want) > c.tol {
-			t.Errorf("%s, rate %g: regret %.1f, measured before %.1f +- %.1f", c.schedule, c.rate, mean, c.want, c.tol)
-		}
-	}
-}
-
 // Against an adversary that knows the noise so far, noise that is drawn once loses every round.
 // Fresh noise does not, because it cannot be known beforehand.
 func TestSharedNoise(t *testing.T) {

@@ -62,8 +62,7 @@ func (s *site) covers() bool {
 	return s.Kind == "cube" || s.Kind == "standard" && s.definition.Covers
 }
 
-// sites makes each site once. It keeps only the few that were used last, because the points of one
-// can take 256 MiB.
+// sites makes each site once. It keeps only a few, because the points of one can take 256 MiB.
 type sites struct {
 	cache finite.Cache[finite.Place, *site]
 }

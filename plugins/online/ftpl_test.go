@@ -103,30 +103,6 @@ func TestEveryClass(t *testing.T) {
 	}
 }
 
-// The mean regret of each algorithm is below its bound, where the bound is below the number of
-// rounds: 16 parities, 2000 rounds.
-func TestRivalsKeepBounds(t *testing.T) {
-	const d, rounds, games = 4, 2000, 10
-	for name, plan := range rivals(algo.Problem{Class: "parities", Dim: d}, rounds) {
-		regret, bound := 0.0, 0.0
-		for i := range games {
-			x, y := planted(d, rounds, 0.05, rand.New(rand.NewPCG(uint64(i), 4)))
-			p, err := plan()
-			l := start(t, p, err, uint64(i))
-			regret += (play(t, l, d, x, y) - hindsight(t, l)) / games
-			proved, _, err := l.promises()
-			if err != nil {
-				t.Fatal(err)
-			}
-			bound += proved / games
-		}
-		t.Logf("%s: regret %.1f, bound %.1f", name, regret, bound)
-		if !(regret > 0 && regret < bound && bound < rounds) {
-			t.Errorf("%s: regret %v, bound %v", name, regret, bound)
-		}
-	}
-}
-
 func TestRivalBounds(t *testing.T) {
 	value := func(plan func() (*plan, error)) map[string]algo.Bound {
 		p, err := plan()

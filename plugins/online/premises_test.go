@@ -2,7 +2,6 @@ package online
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,11 +11,9 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -237,108 +234,6 @@ func duels(t *testing.T, contenders []string, spec schemas.Problem, rounds int) 
 		}
 	}
 	return list
-}
-
-// row is what was measured of a duel: the regret less the bound that was reported.
-type row struct {
-	name, unmet           string  // the duel, and why no bound holds
-	mean, deviation, part float64 // part: of the mean bound, the mean regret
-}
-
-// measure plays duels, and returns the rows of those with a bound. What an adversary sees is kept
-// from the learners, which then report their bounds where a premise about that fails too; it changes
-// nothing else.
-func measure(t *testing.T, p *host.Process, duels []duel, sequences int) (rows []row) {
-	t.Helper()
-	for _, d := range duels {
-		why, ok := unmet(t, p, d.setting)
-		if !ok {
-			continue
-		}
-		d.setting.Sees = theory.SeesNothing
-		regret, proved := d.play(t, p, sequences)
-		reported := slices.ContainsFunc(proved, func(v float64) bool { return !math.IsNaN(v) })
-		switch {
-		case reported && slices.ContainsFunc(proved, math.IsNaN):
-			t.Errorf("%s: a bound in some games and not in others: %v", d.name, proved)
-		case reported:
-			r := row{name: d.name, unmet: why}
-			r.mean, r.deviation, r.part = excess(regret, proved)
-			rows = append(rows, r)
-		case why == "":
-			t.Errorf("%s: no bound is reported, though its premises hold", d.name)
-		}
-	}
-	return rows
-}
-
-// No row of any algorithm against any adversary contradicts a bound whose premises hold: the mean
-// of the regret less the bound, over sequences, is not above 0 by more than its error, at a level
-// that all rows share. Where a premise fails, some do.
-func TestNoRowContradicts(t *testing.T) {
-	testkit.Serial(t)
-	p := serve(t)
-	const sequences, level = 24, 0.05
-	problems := []schemas.Problem{{Class: "points", Domain: 4}}
-	players := map[int][]string{50: contenders} // by the number of rounds
-	if testkit.LongRun {
-		rows := testkit.WriteFile(t, "class.csv", "a,b,c,d,e\n0,0,0,0,1\n0,1,1,0,0\n1,1,0,0,1\n1,0,0,1,1\n1,1,1,1,0\n")
-		problems = []schemas.Problem{
-			{Class: "thresholds", Domain: 16}, {Class: "points", Domain: 8}, {Class: "parities", Dim: 3},
-			{Class: "matrix", Matrix: &schemas.Matrix{File: rows}},
-		}
-		players = map[int][]string{20: furtherContenders, 100: contenders}
-	}
-	var rows []row
-	for _, spec := range problems {
-		spec.Distribution = "uniform"
-		for _, rounds := range slices.Sorted(maps.Keys(players)) {
-			rows = append(rows, measure(t, p, duels(t, players[rounds], spec, rounds), sequences)...)
-		}
-	}
-	var compared, failing, refuted int
-	var largest row
-	for _, r := range rows {
-		low, _ := estimate.MeanInterval(r.mean, r.deviation, sequences, 2*level/float64(len(rows)))
-		contradicts := low > 1e-9
-		switch {
-		case r.unmet == "" && contradicts:
-			t.Errorf("%s: the regret is above the bound by %v in the mean, and by %v at least", r.name, r.mean, low)
-		case r.unmet == "":
-			compared++
-			if r.part > largest.part {
-				largest = r
-			}
-		case contradicts:
-			refuted++
-			fallthrough
-		default:
-			failing++
-		}
-	}
-	t.Logf("%d rows are compared; the largest regret is %.3f of its bound (%s)", compared, largest.part, largest.name)
-	t.Logf("where a premise fails, %d of %d rows are above the bound", refuted, failing)
-	if compared == 0 || refuted == 0 {
-		t.Errorf("%d rows are compared, and %d refute a bound whose premises fail", compared, refuted)
-	}
-}
-
-// excess returns mean and standard deviation of the regrets less their bounds, and which part of the
-// mean bound the mean regret is.
-func excess(regret, proved []float64) (mean, deviation, part float64) {
-	n, regrets, bounds := float64(len(regret)), 0.0, 0.0
-	for i, r := range regret {
-		regrets, bounds = regrets+r/n, bounds+proved[i]/n
-	}
-	mean = regrets - bounds
-	for i, r := range regret {
-		apart := r - proved[i] - mean
-		deviation += apart * apart / (n - 1)
-	}
-	if bounds > 0 {
-		part = regrets / bounds
-	}
-	return mean, math.Sqrt(deviation), part
 }
 
 // Learners report their bounds where the premises of one hold, and only there.

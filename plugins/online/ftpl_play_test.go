@@ -45,37 +45,6 @@ func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) 
 	return loss
 }
 
-// BenchmarkGame measures games of 10,000 rounds against 1024 parities, 5 % of the labels flipped. A
-// round has to read and write the losses, 8 kB, and read the labels, 1 kB; where noise is summed
-// up, another 8 kB are written and read. From the nearest cache, at 32 bytes and more in a
-// nanosecond, that takes 0.3 and 0.8 microseconds.
-func BenchmarkGame(b *testing.B) {
-	const d, rounds = 10, 10000
-	x, y := planted(d, rounds, 0.05, rand.New(rand.NewPCG(1, 2)))
-	for _, game := range games(d, rounds) {
-		name, p, err := game()
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name, func(b *testing.B) {
-			bytes := 9.
-			if p.noise.law == nil {
-				bytes += 16
-			}
-			for range b.N {
-				l, err := p.start(rand.New(rand.NewPCG(3, 4)), func(string, float64) {})
-				if err != nil {
-					b.Fatal(err)
-				}
-				play(b, l, d, x, y)
-			}
-			ns := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / rounds
-			b.ReportMetric(ns, "ns/round")
-			b.ReportMetric(bytes*1024/ns, "bytes/ns")
-		})
-	}
-}
-
 // games returns the plans of the five algorithms against parities, tuned for 500 mistakes.
 func games(d, rounds int) []func() (string, *plan, error) {
 	problem, known := algo.Problem{Class: "parities", Dim: d}, new(sites)
