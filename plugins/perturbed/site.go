@@ -76,7 +76,7 @@ func (st *site) numbers() int {
 // those of one site alone can take.
 const maxNumbers = 1 << 25
 
-// sites makes each site once. It keeps the last few, because a trial's memory must not depend on
+// sites makes a site when it is not cached. It keeps only a few, because a trial's memory must not depend on
 // all the places before.
 type sites struct {
 	cache finite.Cache[finite.Place, *site]
