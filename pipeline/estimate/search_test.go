@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -411,7 +410,7 @@ func TestBlocksAreNewTrials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known := map[string]bool{}
+		known := map[[2]int64]bool{} // by size and repetition
 		for steps := 0; !s.Done(); steps++ {
 			if steps > 10_000 {
 				t.Fatal("the search does not end")
@@ -425,12 +424,12 @@ func TestBlocksAreNewTrials(t *testing.T) {
 			if len(guess) > k {
 				t.Fatalf("asked for %d guesses, got %d", k, len(guess))
 			}
-			seen := map[string]bool{}
+			seen := map[[2]int64]bool{}
 			for i, b := range slices.Concat(want, guess) {
 				for j := range b.Count {
-					id := fmt.Sprint(b.N, "/", b.First+j)
+					id := [2]int64{b.N, int64(b.First + j)}
 					if known[id] || seen[id] {
-						t.Fatalf("block %d %+v: trial %s is known or named twice", i, b, id)
+						t.Fatalf("block %d %+v: trial %v is known or named twice", i, b, id)
 					}
 					seen[id] = true
 				}
@@ -445,7 +444,7 @@ func TestBlocksAreNewTrials(t *testing.T) {
 			b.Count = min(b.Count, 1+r.IntN(100))
 			w.run(s, b)
 			for j := range b.Count {
-				known[fmt.Sprint(b.N, "/", b.First+j)] = true
+				known[[2]int64{b.N, int64(b.First + j)}] = true
 			}
 		}
 		if s.Want() != nil || s.Guess(3) != nil || s.Needs() != nil {
