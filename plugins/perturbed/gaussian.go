@@ -30,11 +30,10 @@ const (
 // gaussianParams are the parameters of perturbed/gaussian. An eta of 0 stands for that of the
 // preset, which resolveGaussian writes.
 type gaussianParams struct {
-	Preset    string  `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified; corollary-2 is paper-8 for any separator of m points (rho^2 = 1/m), certified where it is no less than tight" choices:"tight,simple,paper-8,paper-32,corollary-2"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	Margin    string  `doc:"what certifies stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses where it has no formula)" choices:"hamming,hull"`
-	Eta       float64 `doc:"noise: argmin of errors + eta <xi, s_f> for unit vectors s_f of -1/+1 labels; 0: by the preset; certified presets accept any larger one" min:"0"`
-	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
+	Preset string `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified; corollary-2 is paper-8 for any separator of m points (rho^2 = 1/m), certified where it is no less than tight" choices:"tight,simple,paper-8,paper-32,corollary-2"`
+	finite.SeparatorParams
+	Margin string  `doc:"what certifies stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses where it has no formula)" choices:"hamming,hull"`
+	Eta    float64 `doc:"noise: argmin of errors + eta <xi, s_f> for unit vectors s_f of -1/+1 labels; 0: by the preset; certified presets accept any larger one" min:"0"`
 }
 
 // gaussian returns perturbed/gaussian, Algorithm 2 of Block and Shetty 2025.
@@ -46,14 +45,16 @@ func gaussian() algo.Algorithm[gaussianParams] {
 		Version: "1.0.0",
 		Doc: "Minimises the errors plus a Gaussian process that is linear in the labels at separating points " +
 			"(Block and Shetty 2025, Algorithm 2), with certified noise.",
-		Defaults: gaussianParams{Preset: tightPreset, Separator: "standard", Margin: hammingMargin},
+		Defaults: gaussianParams{
+			Preset: tightPreset, SeparatorParams: finite.SeparatorParams{Separator: "standard"}, Margin: hammingMargin,
+		},
 		Learn: func(_ context.Context, t *algo.Trial[gaussianParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Eta == 0 {
 				if _, err := resolve(&t.Setting); err != nil {
 					return nil, err
 				}
 			}
-			place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
+			place := t.Params.PlaceOf(t.Problem)
 			return known.learn(place, func(l *learner) (concept.Hypothesis, error) {
 				return l.gaussian(sample, t.Params.Eta, t.Rand)
 			})
@@ -71,7 +72,7 @@ func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, erro
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
 		return nil, err
 	}
-	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
+	st, err := known.at(p.PlaceOf(s.Problem))
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,9 @@ var (
 	thresholds31 = algo.Problem{Class: "thresholds", Domain: 31}
 )
 
+// at returns the parameters of a separator without a seed.
+func at(kind string) finite.SeparatorParams { return finite.SeparatorParams{Separator: kind} }
+
 func TestAcceptance(t *testing.T) {
 	settings := func(parameter, value string) []plugintest.Setting {
 		return []plugintest.Setting{
@@ -75,16 +78,16 @@ func TestGaussianResolve(t *testing.T) {
 	}{
 		// D/(radius lambda) with lambda = GaussianMu(1, 1e-6/1024) = 0.17108...:
 		// the radius is 1 on the cube, 2/n on the basis
-		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 0, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
-		{parities10, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
-		{parities10, gaussianParams{simplePreset, "cube", hammingMargin, 0, 0}, tail + math.Sqrt(tail*tail+2)},
-		{parities10, gaussianParams{paper8Preset, "cube", hammingMargin, 0, 0}, 8 * printed},
-		{parities10, gaussianParams{paper32Preset, "cube", hammingMargin, 0, 0}, 32 * printed},
-		{parities10, gaussianParams{corollary2Preset, "standard", hammingMargin, 0, 0}, 40 * printed},
-		{parities10, gaussianParams{corollary2Preset, "cube", hammingMargin, 0, 0}, 4 * 1024 * printed},
-		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 100, 0}, 100},
-		{thresholds31, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 31 / tightShift(math.Log(32), 1, 1e-6)},
-		{thresholds31, gaussianParams{tightPreset, "standard", hullMargin, 0, 0},
+		{parities10, gaussianParams{tightPreset, at("cube"), hammingMargin, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
+		{parities10, gaussianParams{tightPreset, at("standard"), hammingMargin, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
+		{parities10, gaussianParams{simplePreset, at("cube"), hammingMargin, 0}, tail + math.Sqrt(tail*tail+2)},
+		{parities10, gaussianParams{paper8Preset, at("cube"), hammingMargin, 0}, 8 * printed},
+		{parities10, gaussianParams{paper32Preset, at("cube"), hammingMargin, 0}, 32 * printed},
+		{parities10, gaussianParams{corollary2Preset, at("standard"), hammingMargin, 0}, 40 * printed},
+		{parities10, gaussianParams{corollary2Preset, at("cube"), hammingMargin, 0}, 4 * 1024 * printed},
+		{parities10, gaussianParams{tightPreset, at("cube"), hammingMargin, 100}, 100},
+		{thresholds31, gaussianParams{tightPreset, at("standard"), hammingMargin, 0}, 31 / tightShift(math.Log(32), 1, 1e-6)},
+		{thresholds31, gaussianParams{tightPreset, at("standard"), hullMargin, 0},
 			2 / (math.Sqrt(2./31) * tightShift(math.Log(32), 1, 1e-6))},
 	} {
 		want := c.give
@@ -122,7 +125,7 @@ func TestCorollary2(t *testing.T) {
 	q := setting(r, parities10)
 	want := map[string]float64{laplaceNoise: 1000 + 1000, gaussianNoise: math.Ceil(1000 + 100*math.Sqrt(10))}
 	for noise, want := range want {
-		q.Params = rspmParams{Noise: noise, Separator: "standard"}
+		q.Params = rspmParams{Noise: noise, SeparatorParams: at("standard")}
 		list, err := r.Bound(&q)
 		if b := finitetest.BoundNamed(t, list, err, "neel-2020"); math.Abs(b.Value-want) > 1 || !b.Order {
 			t.Errorf("noise %s: %+v, want %v", noise, b, want)
@@ -137,11 +140,11 @@ func TestRSPMResolve(t *testing.T) {
 		give rspmParams
 		want float64
 	}{
-		{parities10, rspmParams{laplaceNoise, "standard", 0, 0}, 20},
-		{parities10, rspmParams{laplaceNoise, "cube", 0, 0}, 4},
-		{parities10, rspmParams{laplaceNoise, "standard", 50, 0}, 50},
-		{parities10, rspmParams{gaussianNoise, "cube", 0, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
-		{parities10, rspmParams{gaussianNoise, "standard", 0, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
+		{parities10, rspmParams{laplaceNoise, at("standard"), 0}, 20},
+		{parities10, rspmParams{laplaceNoise, at("cube"), 0}, 4},
+		{parities10, rspmParams{laplaceNoise, at("standard"), 50}, 50},
+		{parities10, rspmParams{gaussianNoise, at("cube"), 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
+		{parities10, rspmParams{gaussianNoise, at("standard"), 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
 	} {
 		want := c.give
 		want.Scale = c.want
@@ -291,13 +294,13 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%+v, want %v", b, want)
 		}
 	}
-	s.Params = gaussianParams{Preset: paper8Preset, Separator: "cube", Margin: hammingMargin}
+	s.Params = gaussianParams{Preset: paper8Preset, SeparatorParams: at("cube"), Margin: hammingMargin}
 	list, err = a.Bound(&s)
 	b = finitetest.BoundNamed(t, list, err, "explicit")
 	if b.Value < 2204 || !strings.Contains(b.Source, "accuracy alone") {
 		t.Errorf("paper: %+v", b)
 	}
-	s.Params = gaussianParams{Preset: tightPreset, Separator: "cube", Margin: hammingMargin}
+	s.Params = gaussianParams{Preset: tightPreset, SeparatorParams: at("cube"), Margin: hammingMargin}
 	s.Problem.Noise, s.Problem.NoiseRate = "random", 0.2
 	list, err = a.Bound(&s)
 	b = finitetest.BoundNamed(t, list, err, "explicit")
@@ -317,7 +320,7 @@ func TestBounds(t *testing.T) {
 	if b.Value != 5641 || !b.Proved || b.With["b"] != 20 || b.With["widest"] != 10 {
 		t.Errorf("%+v", b)
 	}
-	q.Params = rspmParams{Noise: gaussianNoise, Separator: "standard"}
+	q.Params = rspmParams{Noise: gaussianNoise, SeparatorParams: at("standard")}
 	list, err = r.Bound(&q)
 	if b := finitetest.BoundNamed(t, list, err, "explicit"); b.Value > 5993+1 || !b.Proved {
 		t.Errorf("%+v", b)
@@ -447,7 +450,7 @@ func TestCubeWithoutPoints(t *testing.T) {
 	a, r := gaussian(), rspm()
 	s, q := setting(a, p), setting(r, p)
 	s.Params.Separator = "cube"
-	q.Params = rspmParams{Noise: gaussianNoise, Separator: "cube"}
+	q.Params = rspmParams{Noise: gaussianNoise, SeparatorParams: at("cube")}
 	list, err := a.Bound(&s)
 	size := finitetest.BoundNamed(t, list, err, "explicit")
 	if err := r.Check(&q); err != nil || q.Params.Scale != s.Params.Eta ||

@@ -13,11 +13,10 @@ import (
 // realParams are the parameters of perturbed/real. An eta of 0 stands for the least that keeps the
 // budget, which resolveReal writes.
 type realParams struct {
-	Loss      string  `doc:"of a value a where the label is y: squared is (a-y)^2/4, absolute is |a-y|/2, which is the error of a mean" choices:"squared,absolute"`
-	Levels    int     `doc:"the functions are c f for the hypotheses f and c = 1/levels, 2/levels, ..., 1" min:"1" max:"100"`
-	Eta       float64 `doc:"noise: argmin of losses + eta <xi, v> for the unit vectors v of the functions; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
+	Loss   string  `doc:"of a value a where the label is y: squared is (a-y)^2/4, absolute is |a-y|/2, which is the error of a mean" choices:"squared,absolute"`
+	Levels int     `doc:"the functions are c f for the hypotheses f and c = 1/levels, 2/levels, ..., 1" min:"1" max:"100"`
+	Eta    float64 `doc:"noise: argmin of losses + eta <xi, v> for the unit vectors v of the functions; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
+	finite.SeparatorParams
 }
 
 func (p realParams) real() finite.Real { return finite.Real{Loss: p.Loss, Levels: p.Levels} }
@@ -34,7 +33,9 @@ func realValued() algo.Algorithm[realParams] {
 		Version: "1.0.0",
 		Doc: "Minimises the squared or absolute loss of real-valued functions, hypotheses times confidences, plus a " +
 			"Gaussian process on lifted values (Block and Shetty 2025, Algorithm 2, with certified noise).",
-		Defaults: realParams{Loss: finite.SquaredLoss, Levels: 2, Separator: "standard"},
+		Defaults: realParams{
+			Loss: finite.SquaredLoss, Levels: 2, SeparatorParams: finite.SeparatorParams{Separator: "standard"},
+		},
 		Metrics: map[string]string{
 			"confidence":    "c of the function c f that is answered [ratio]",
 			"sample_excess": "mean loss on the sample less that of the best function there [loss per example]",
@@ -62,7 +63,7 @@ func resolveReal(known *sites, s *algo.Setting[realParams]) (*site, error) {
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
 		return nil, err
 	}
-	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
+	st, err := known.at(p.PlaceOf(s.Problem))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func realNoise(st *site, real finite.Real, eps, delta float64) float64 {
 // learnReal runs one trial.
 func learnReal(known *sites, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
 	model := realModel{c: 1}
-	place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
+	place := t.Params.PlaceOf(t.Problem)
 	_, err := known.learn(place, func(l *learner) (_ concept.Hypothesis, err error) {
 		var excess float64
 		model.h, model.c, excess, err = l.real(sample, t.Params.real(), t.Params.Eta, t.Rand)

@@ -17,10 +17,9 @@ const (
 // rspmParams are the parameters of perturbed/rspm. A scale of 0 stands for the least that keeps the
 // budget, which resolveRSPM writes.
 type rspmParams struct {
-	Noise     string  `doc:"laplace: pure epsilon-differential privacy; gaussian: as perturbed/gaussian, with the tail over all sign patterns where that asks for less" choices:"laplace,gaussian"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	Scale     float64 `doc:"laplace: the scale b of the noise on 0/1 labels at each point; gaussian: eta, as in perturbed/gaussian; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
-	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
+	Noise string `doc:"laplace: pure epsilon-differential privacy; gaussian: as perturbed/gaussian, with the tail over all sign patterns where that asks for less" choices:"laplace,gaussian"`
+	finite.SeparatorParams
+	Scale float64 `doc:"laplace: the scale b of the noise on 0/1 labels at each point; gaussian: eta, as in perturbed/gaussian; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
 }
 
 // rspm returns perturbed/rspm, report separator-perturbed minimum (Neel, Roth and Wu 2019).
@@ -32,14 +31,14 @@ func rspm() algo.Algorithm[rspmParams] {
 		Version: "1.0.0",
 		Doc: "Report separator-perturbed minimum (Neel, Roth and Wu 2019): " +
 			"minimises the errors plus independent noise on the labels at separating points.",
-		Defaults: rspmParams{Noise: laplaceNoise, Separator: "standard"},
+		Defaults: rspmParams{Noise: laplaceNoise, SeparatorParams: finite.SeparatorParams{Separator: "standard"}},
 		Learn: func(_ context.Context, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Scale == 0 {
 				if _, err := resolve(&t.Setting); err != nil {
 					return nil, err
 				}
 			}
-			place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
+			place := t.Params.PlaceOf(t.Problem)
 			return known.learn(place, func(l *learner) (concept.Hypothesis, error) {
 				if t.Params.Noise == gaussianNoise {
 					return l.gaussian(sample, t.Params.Scale, t.Rand)
@@ -60,7 +59,7 @@ func resolveRSPM(known *sites, s *algo.Setting[rspmParams]) (*site, error) {
 	if err := checkBudget(s.Epsilon, s.Delta, p.Noise == gaussianNoise); err != nil {
 		return nil, err
 	}
-	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
+	st, err := known.at(p.PlaceOf(s.Problem))
 	if err != nil {
 		return nil, err
 	}
