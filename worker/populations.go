@@ -149,7 +149,7 @@ func (ps *populations) unsealed(ctx context.Context, p schemas.Problem) (*proble
 		defer func() { _ = file.Close() }() // once it is read
 		path = file.Path
 	}
-	return problem.OpenShared(p, path)
+	return problem.Open(p, path)
 }
 
 // file opens a data file, which it fetches if need be.

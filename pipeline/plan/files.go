@@ -29,7 +29,7 @@ type Files struct {
 
 // Open resolves a problem and reads its file.
 func (f Files) Open(written schemas.Problem, file string) (*problem.Problem, error) {
-	p, err := problem.OpenShared(written, file)
+	p, err := problem.Open(written, file)
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func TestBestOnData(t *testing.T) {
 			}
 			return order
 		}
-		shared, err := OpenShared(p.Resolved(), p.Resolved().Data.File)
+		shared, err := Open(p.Resolved(), p.Resolved().Data.File)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,9 @@
 package problem
 
-import (
-	"github.com/shatterlab/shatter/pipeline/problem/population"
-	"github.com/shatterlab/shatter/schemas"
-)
+import "github.com/shatterlab/shatter/schemas"
 
 // Resolve checks p and fills in every default, as Open does.
 func Resolve(p *schemas.Problem) error {
-	_, err := resolve(p, source{data: population.Read})
+	_, err := resolve(p, nil)
 	return err
 }

@@ -32,42 +32,11 @@ type Problem struct {
 
 // Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local
 // path of its data or class matrix, "" where it has neither; the digest that p states is verified
-// before anything in the file is decoded. The error is an *Error.
-func Open(p schemas.Problem, file string) (*Problem, error) { return openBy(population.Read, p, file) }
-
-// OpenShared opens a problem as Open does, but reads the rows of data into memory beside that of the
-// program, which Close gives back. Seal makes it a table to share with plugins.
-func OpenShared(p schemas.Problem, file string) (*Problem, error) {
-	return openBy(population.ReadShared, p, file)
-}
-
-// Seal makes a table of the rows of OpenShared, see Table. order returns their order in the table: the
-// number of a row of the data by place. Rows in disguise keep that of the data. A law has no rows, and
-// nothing is done. After an error, p is closed.
-func (p *Problem) Seal(order func(rows int) []int32) error {
-	switch {
-	case p.rows == nil:
-		return nil
-	case p.Disguised():
-		return p.rows.Seal(nil)
-	}
-	return p.rows.Seal(order(len(p.rows.Y)))
-}
-
-// Detach returns an equal problem that has the rows of OpenShared, and leaves p as Close does.
-func (p *Problem) Detach() *Problem {
-	q := *p
-	if p.rows != nil {
-		q.drawFrom(p.rows)
-		p.rows = p.rows.Gone()
-	}
-	return &q
-}
-
-// openBy opens a problem, whose data it has read by a given function.
-func openBy(read reader, p schemas.Problem, file string) (*Problem, error) {
+// before anything in the file is decoded. The rows of data lie in memory that Close frees. The error is
+// an *Error.
+func Open(p schemas.Problem, file string) (*Problem, error) {
 	o := &Problem{spec: p.At(file)}
-	found, err := resolve(&o.spec, source{data: read})
+	found, err := resolve(&o.spec, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +49,29 @@ func openBy(read reader, p schemas.Problem, file string) (*Problem, error) {
 	o.exact = &law.Points{}
 	o.view = adversary.NewView(&o.spec, "")
 	return o, nil
+}
+
+// Seal makes a table of the rows of data to share with plugins, see Table. order returns their order in the table: the
+// number of a row of the data by place. Rows in disguise keep that of the data. A law has no rows, and
+// nothing is done. After an error, p is closed.
+func (p *Problem) Seal(order func(rows int) []int32) error {
+	switch {
+	case p.rows == nil:
+		return nil
+	case p.Disguised():
+		return p.rows.Seal(nil)
+	}
+	return p.rows.Seal(order(len(p.rows.Y)))
+}
+
+// Detach returns an equal problem that has the rows of p, and leaves p as Close does.
+func (p *Problem) Detach() *Problem {
+	q := *p
+	if p.rows != nil {
+		q.drawFrom(p.rows)
+		p.rows = p.rows.Gone()
+	}
+	return &q
 }
 
 // drawFrom makes rows the data of p.
@@ -96,10 +88,10 @@ func (p *Problem) drawFrom(rows *population.Rows) {
 // features, and d; for a class matrix digest, format and domain. Opening it again changes nothing.
 func (p *Problem) Resolved() schemas.Problem { return p.spec }
 
-// Close gives back the memory of the rows of OpenShared. Nothing can be drawn from them any more; what
+// Close frees the memory of the rows of data. Nothing can be drawn from them any more; what
 // else is known of the problem stays.
 func (p *Problem) Close() error {
-	if p.rows == nil || !p.rows.Shared() {
+	if p.rows == nil {
 		return nil
 	}
 	rows := p.rows
@@ -265,7 +257,7 @@ func (p *Problem) Population() (x []float64, dim int) {
 // do not write to them.
 func (p *Problem) Points() []float64 { return p.exact.X }
 
-// Table returns the rows of the data of OpenShared, without their labels, as an Arrow file with one
+// Table returns the rows of the data, without their labels, as an Arrow file with one
 // column "x" in memory. It is nil for a law, for rows in disguise, and before Seal. It belongs to p.
 func (p *Problem) Table() *dataset.Memory {
 	if p.rows == nil || p.Disguised() {
@@ -357,5 +349,5 @@ func (p *Problem) reopened() (*population.Rows, error) {
 		return p.rows, nil
 	}
 	data := *p.spec.Data
-	return population.ReadShared(&data, law.Spec(&p.spec, ""))
+	return population.Read(&data, law.Spec(&p.spec, ""))
 }

@@ -26,24 +26,16 @@ type Error = blame.Error
 // refuse blames one key below "problem".
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
-// reader reads a population, as population.Read does.
-type reader func(d *schemas.Data, class concept.Spec) (*population.Rows, error)
-
 // contents is what a problem's file held.
 type contents struct {
 	rows   *population.Rows // nil for a law
 	matrix string           // empty where the class is no matrix
 }
 
-// source is where the contents of a problem's file come from.
-type source struct {
-	data  reader   // reads data
-	known *Summary // of the file, which then is not read: the problem is resolved already, and is checked; nil: unknown
-}
-
 // resolve checks p and fills in every default, see Problem.Resolved. It returns what it has read of the
-// problem's file: the whole of it. The error is an *Error; p may then be half filled in.
-func resolve(p *schemas.Problem, src source) (read contents, err error) {
+// problem's file: the whole of it. known is what the file holds if p is resolved already: then the file is
+// not read; nil: unknown. The error is an *Error; p may then be half filled in.
+func resolve(p *schemas.Problem, known *Summary) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err
 	}
@@ -54,7 +46,7 @@ func resolve(p *schemas.Problem, src source) (read contents, err error) {
 		return read, err
 	}
 	if p.Data != nil {
-		read.rows, err = resolveData(p, src)
+		read.rows, err = resolveData(p, known)
 		return read, err
 	}
 	l := law.Lookup(p.Distribution)
@@ -62,7 +54,7 @@ func resolve(p *schemas.Problem, src source) (read contents, err error) {
 		return read, resolveLawless(p)
 	}
 	if concept.ShapeOf(p.Class) == concept.Column {
-		if read.matrix, err = resolveMatrix(p, src.known); err != nil {
+		if read.matrix, err = resolveMatrix(p, known); err != nil {
 			return read, err
 		}
 	}
@@ -239,7 +231,7 @@ func checkTest(p *schemas.Problem, exact bool) error {
 }
 
 // resolveData checks the keys of data, reads its file and fills in digest, format, features and d.
-func resolveData(p *schemas.Problem, src source) (*population.Rows, error) {
+func resolveData(p *schemas.Problem, known *Summary) (*population.Rows, error) {
 	data := *p.Data
 	p.Data = &data
 	if p.Test != 0 {
@@ -251,19 +243,23 @@ func resolveData(p *schemas.Problem, src source) (*population.Rows, error) {
 	if err := resolveSides(p, nil); err != nil {
 		return nil, err
 	}
-	if src.known != nil {
-		return nil, src.known.check(p)
+	if known != nil {
+		return nil, known.check(p)
 	}
-	rows, err := src.data(&data, law.Spec(p, ""))
+	rows, err := population.Read(&data, law.Spec(p, ""))
 	if err != nil || !concept.ShapeOf(p.Class).HasDim() {
 		return rows, err
 	}
-	if p.Dim != 0 && p.Dim != rows.Dim {
-		return nil, refuse("d", "%d, but the data has %d numbers per row; leave it out", p.Dim, rows.Dim)
-	}
-	if p.Disguise && rows.Dim > maxDisguisedDim {
-		return nil, refuse("disguise", "%d numbers per row are more than the %d for which isometries are drawn; leave it "+
+	switch {
+	case p.Dim != 0 && p.Dim != rows.Dim:
+		err = refuse("d", "%d, but the data has %d numbers per row; leave it out", p.Dim, rows.Dim)
+	case p.Disguise && rows.Dim > maxDisguisedDim:
+		err = refuse("disguise", "%d numbers per row are more than the %d for which isometries are drawn; leave it "+
 			"out, or use fewer columns", rows.Dim, maxDisguisedDim)
+	}
+	if err != nil {
+		_ = rows.Close() // err is the cause
+		return nil, err
 	}
 	p.Dim = rows.Dim
 	return rows, nil

@@ -40,7 +40,7 @@ func (p *Problem) Summary() Summary { return p.summary }
 // not here. The error is an *Error.
 func Recall(resolved schemas.Problem, s Summary) (*Problem, error) {
 	o := &Problem{spec: resolved, summary: s}
-	if _, err := resolve(&o.spec, source{known: &s}); err != nil {
+	if _, err := resolve(&o.spec, &s); err != nil {
 		return nil, err
 	}
 	o.class = law.Spec(&o.spec, s.Matrix)

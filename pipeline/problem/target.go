@@ -6,7 +6,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
-	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -94,9 +93,12 @@ func refuseTarget(p *schemas.Problem, whence string) error {
 // could be resolved.
 func Hypotheses(p schemas.Problem) ([]string, error) {
 	p.Target = ""
-	read, err := resolve(&p, source{data: population.Read})
+	read, err := resolve(&p, nil)
 	if err != nil {
 		return nil, err
+	}
+	if read.rows != nil {
+		defer func() { _ = read.rows.Close() }() // nothing was written to a disk
 	}
 	if l := law.Lookup(p.Distribution); l == nil || l.OneTarget != "" {
 		return nil, refuse("target", "%s does not apply here; leave it out", concept.EachTarget)

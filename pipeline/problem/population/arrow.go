@@ -1,36 +1,34 @@
 package population
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
+	"github.com/apache/arrow/go/v17/arrow/memory"
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
 )
 
-var arrowFormat = format{name: "arrow", extensions: []string{".arrow", ".feather", ".ipc"}, read: (*table).readArrow}
+var arrowFormat = format{name: "arrow", extensions: []string{".arrow", ".feather", ".ipc"}, read: readArrow}
 
 // readArrow reads a file in the Arrow IPC file format (also called Feather version 2), one record
 // batch after the other.
-func (t *table) readArrow(f *io.SectionReader) error {
+func readArrow(t *table, f *io.SectionReader) error {
 	if err := checkArrow(f); err != nil {
 		return t.damaged(err)
 	}
-	mem := newLimited(mapped{t.memory, largeBuffer}, f.Size())
-	r, err := ipc.NewFileReader(f, ipc.WithAllocator(mem))
+	r, err := ipc.NewFileReader(f, ipc.WithAllocator(newLimited(f.Size())))
 	if err != nil {
 		return t.damaged(err)
 	}
 	defer func() { _ = r.Close() }() // always nil
-	columns := make([]column, r.Schema().NumFields())
-	for i, field := range r.Schema().Fields() {
-		columns[i] = column{field.Name, arrowKind(field.Type)}
-	}
-	if err := t.begin(columns); err != nil {
+	if err := t.beginArrow(r.Schema()); err != nil {
 		return err
 	}
 	for i := range r.NumRecords() {
@@ -38,26 +36,43 @@ func (t *table) readArrow(f *io.SectionReader) error {
 		if err != nil {
 			return t.damaged(err)
 		}
-		err = t.batch(func(i int, role role, base int) (int, error) {
-			a := record.Column(i)
-			c := cells{rows: a.Len(), missing: a.IsNull, number: numberOf(a), text: a.ValueStr}
-			return a.Len(), t.setCells(role, base, c)
-		})
-		if err != nil {
+		base, rows := t.rows, record.NumRows()
+		if err := t.growBy(rows); err != nil {
 			return err
+		}
+		for c, role := range t.roles {
+			if role.use == unused {
+				continue
+			}
+			a := record.Column(c)
+			if int64(a.Len()) != rows {
+				return t.damaged(fmt.Errorf("column %q has %d of %d rows", role.name, a.Len(), rows))
+			}
+			if err := t.fill(role, base, a); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// arrowKind returns the kind of a column of a type. Nested columns, dates, times, decimals and raw
-// bytes are not supported.
+// beginArrow calls begin with the columns of a schema.
+func (t *table) beginArrow(s *arrow.Schema) error {
+	columns := make([]column, s.NumFields())
+	for i, field := range s.Fields() {
+		columns[i] = column{field.Name, arrowKind(field.Type)}
+	}
+	return t.begin(columns)
+}
+
+// arrowKind returns the kind of a column of a type. Nested columns, dates, times and decimals are not
+// supported.
 func arrowKind(d arrow.DataType) kind {
 	switch d.ID() {
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
 		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64:
 		return numbers
-	case arrow.BOOL, arrow.STRING, arrow.LARGE_STRING:
+	case arrow.BOOL, arrow.STRING, arrow.LARGE_STRING, arrow.BINARY:
 		return textual
 	case arrow.DICTIONARY:
 		if arrowKind(d.(*arrow.DictionaryType).ValueType) != unknown {
@@ -65,6 +80,31 @@ func arrowKind(d arrow.DataType) kind {
 		}
 	}
 	return unknown
+}
+
+// fill sets the cells of one column from a row on, for which grow has made room.
+func (t *table) fill(role role, row int, a arrow.Array) (err error) {
+	number, text := numberOf(a), a.ValueStr
+	if b, ok := a.(*array.Binary); ok {
+		text = b.ValueString
+	}
+	for i := range a.Len() {
+		r, shown := row+i, row+i+1
+		switch {
+		case a.IsNull(i):
+			err = t.missing(shown, role.name)
+		case role.use == asNumber:
+			err = t.number(r, shown, role.index, number(i))
+		case role.use == asCategory:
+			err = t.category(r, shown, role.index, text(i))
+		case role.use == asLabel:
+			err = t.label(r, shown, text(i))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // numberOf returns a function that reads a numeric array; nil for any other array.
@@ -96,15 +136,14 @@ func numberOf(a arrow.Array) func(i int) float64 {
 	return nil
 }
 
-// checkArrow walks the schema in the footer and refuses counts that the footer cannot hold, before
-// the reader allocates by them. Like the reader it panics where an offset points outside.
+// checkArrow walks the schema in the footer and refuses counts that the footer cannot hold: the library
+// would loop over them for minutes. Like the library it panics if an offset points outside.
 func checkArrow(f *io.SectionReader) error {
-	const magic = "ARROW1"
-	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
-	if _, err := f.ReadAt(head, 0); err != nil || string(head) != magic {
+	head, tail := make([]byte, len(ipc.Magic)), make([]byte, 4+len(ipc.Magic))
+	if _, err := f.ReadAt(head, 0); err != nil || !bytes.Equal(head, ipc.Magic) {
 		return errors.New("it does not begin with ARROW1; write it as an IPC file (Feather version 2), not as a stream")
 	}
-	if _, err := f.ReadAt(tail, f.Size()-int64(len(tail))); err != nil || string(tail[4:]) != magic {
+	if _, err := f.ReadAt(tail, f.Size()-int64(len(tail))); err != nil || !bytes.Equal(tail[4:], ipc.Magic) {
 		return errors.New("it does not end with ARROW1; it was not written to its end")
 	}
 	size := int64(flatbuffers.GetUint32(tail))
@@ -117,4 +156,33 @@ func checkArrow(f *io.SectionReader) error {
 	}
 	root := flatbuffers.Table{Bytes: footer, Pos: flatbuffers.GetUOffsetT(footer)}
 	return dataset.CheckSchema(&root, 6)
+}
+
+// limited is an allocator for the libraries that refuses a buffer far larger than a file of its size
+// holds: the lengths come from the file, and a process cannot recover from running out of memory.
+type limited struct {
+	memory.Allocator
+	most int // bytes of a buffer
+}
+
+func newLimited(fileSize int64) limited {
+	return limited{memory.NewGoAllocator(), int(1<<20 + 1000*fileSize)}
+}
+
+// Allocate returns a buffer of size bytes.
+func (l limited) Allocate(size int) []byte {
+	l.check(size)
+	return l.Allocator.Allocate(size)
+}
+
+// Reallocate returns a buffer of size bytes that begins with those of b.
+func (l limited) Reallocate(size int, b []byte) []byte {
+	l.check(size)
+	return l.Allocator.Reallocate(size, b)
+}
+
+func (l limited) check(size int) {
+	if size < 0 || size > l.most {
+		panic(errors.New("it states more than a file of its size holds"))
+	}
 }

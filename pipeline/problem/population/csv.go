@@ -5,22 +5,18 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
-var csvFormat = format{
-	name: "csv", extensions: []string{".csv"}, untyped: true,
-	read: func(t *table, f *io.SectionReader) error { return csvTable{t, &rationed{f, maxLine}}.readCSV() },
-}
+var csvFormat = format{name: "csv", extensions: []string{".csv"}, untyped: true, read: readCSV}
 
-// csvTable is a table that is read from a CSV file.
-type csvTable struct {
-	*table
-	file *rationed
+// csvReader reads records of a CSV file.
+type csvReader struct {
+	*csv.Reader
+	file  *rationed
+	table *table
 }
 
 // rationed reads from r until its ration is eaten up. It keeps a line without an end out of memory.
@@ -41,16 +37,17 @@ func (r *rationed) Read(b []byte) (int, error) {
 }
 
 // readCSV reads a CSV file (RFC 4180, UTF-8) whose first line names the columns. Spaces around a
-// cell do not count. Where no features are listed, the numeric columns are those whose first cell
+// cell do not count. If no features are listed, the numeric columns are those whose first cell
 // is a number.
-func (t csvTable) readCSV() error {
-	f := bufio.NewReaderSize(t.file, 64<<10)
+func readCSV(t *table, file *io.SectionReader) error {
+	ration := &rationed{file, maxLine}
+	f := bufio.NewReaderSize(ration, 64<<10)
 	if mark, _ := f.Peek(3); string(mark) == "\uFEFF" {
 		_, _ = f.Discard(3)
 	}
-	r := csv.NewReader(f)
+	r := csvReader{csv.NewReader(f), ration, t}
 	r.ReuseRecord, r.TrimLeadingSpace = true, true
-	cells, err := t.nextRecord(r, 0)
+	cells, err := r.next(0)
 	if err != nil {
 		return t.noMore(err, "no header line")
 	}
@@ -58,7 +55,7 @@ func (t csvTable) readCSV() error {
 	for i, cell := range cells {
 		columns[i].name = strings.Clone(strings.TrimSpace(cell))
 	}
-	if cells, err = t.nextRecord(r, len(columns)); err != nil {
+	if cells, err = r.next(len(columns)); err != nil {
 		return t.noMore(err, "no rows below the header line")
 	}
 	for i, cell := range cells {
@@ -67,101 +64,45 @@ func (t csvTable) readCSV() error {
 	if err := t.begin(columns); err != nil {
 		return err
 	}
-	row := 0
-	for b := range t.batches(r, cells) {
-		for i, line := range b.lines {
-			if err := t.csvRow(row, line, b.cells[i*len(columns):(i+1)*len(columns)]); err != nil {
-				return err
-			}
-			row++
+	for err == nil {
+		line, _ := r.FieldPos(0)
+		if err := t.csvRow(line, cells); err != nil {
+			return err
 		}
-		if b.err != nil && !errors.Is(b.err, io.EOF) {
-			return b.err
-		}
+		cells, err = r.next(len(columns))
 	}
-	return nil
-}
-
-// recordBatch is a run of records.
-type recordBatch struct {
-	lines []int    // where each begins
-	cells []string // of all
-	err   error    // what ended the file after these; nil: it goes on
-}
-
-const (
-	batchRecords = 256
-	batchBytes   = 1 << 20 // after which a batch ends before it has so many
-)
-
-// batches returns the records of a file from its first one on, which is read already. They are split
-// into cells beside the caller, who reads the cells meanwhile. A batch is valid until the next.
-func (t csvTable) batches(r *csv.Reader, first []string) iter.Seq[*recordBatch] {
-	return func(yield func(*recordBatch) bool) {
-		free, full, stop := make(chan *recordBatch, 3), make(chan *recordBatch, 3), make(chan struct{})
-		for range cap(free) {
-			free <- &recordBatch{}
-		}
-		var splitting sync.WaitGroup
-		splitting.Go(func() { defer close(full); t.split(r, first, free, full, stop) })
-		defer splitting.Wait()
-		defer close(stop)
-		for b := range full {
-			if !yield(b) {
-				return
-			}
-			free <- b
-		}
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
+	return err
 }
 
-// split fills the free batches with records until the file ends or stop is closed.
-func (t csvTable) split(
-	r *csv.Reader, cells []string, free <-chan *recordBatch, full chan<- *recordBatch, stop <-chan struct{},
-) {
-	for width, ended := len(cells), false; !ended; {
-		var b *recordBatch
-		select {
-		case b = <-free:
-		case <-stop:
-			return
-		}
-		b.lines, b.cells, b.err = b.lines[:0], b.cells[:0], nil
-		for from := r.InputOffset(); b.err == nil && len(b.lines) < batchRecords && r.InputOffset()-from < batchBytes; {
-			line, _ := r.FieldPos(0)
-			b.lines, b.cells = append(b.lines, line), append(b.cells, cells...)
-			cells, b.err = t.nextRecord(r, width)
-		}
-		ended = b.err != nil
-		full <- b // there is room for every batch
-	}
-}
-
-// nextRecord reads one record of the given number of cells, 0 for any.
-func (t csvTable) nextRecord(r *csv.Reader, width int) ([]string, error) {
-	t.file.left = maxLine
+// next reads one record of the given number of cells, 0 for any.
+func (r csvReader) next(width int) ([]string, error) {
+	r.file.left = maxLine
 	cells, err := r.Read()
+	file := r.table.spec.File
 	switch {
 	case err == nil || errors.Is(err, io.EOF):
 		return cells, err
 	case errors.Is(err, errTooLong):
 		return nil, refuse("data.file", "%s: a row has more than %d bytes; is it a CSV file, with a quote at the end of "+
-			"each cell that begins with one?", t.spec.File, maxLine)
+			"each cell that begins with one?", file, maxLine)
 	}
 	var bad *csv.ParseError
 	if !errors.As(err, &bad) {
-		return nil, refuse("data.file", "%s: %v", t.spec.File, err)
+		return nil, refuse("data.file", "%s: %v", file, err)
 	}
 	if errors.Is(err, csv.ErrFieldCount) {
 		return nil, refuse("data.file", "%s: row %d has %d cells, the header line has %d",
-			t.spec.File, bad.StartLine, len(cells), width)
+			file, bad.StartLine, len(cells), width)
 	}
 	return nil, refuse("data.file", "%s: row %d: %v; write a cell with quotes as \"a \"\"b\"\" c\"",
-		t.spec.File, bad.StartLine, bad.Err)
+		file, bad.StartLine, bad.Err)
 }
 
-// noMore says what the file lacks if err is io.EOF, and otherwise returns err.
-func (t csvTable) noMore(err error, what string) error {
+// noMore names what the file lacks if err is io.EOF, and otherwise returns err.
+func (t *table) noMore(err error, what string) error {
 	if errors.Is(err, io.EOF) {
 		return refuse("data.file", "%s has %s", t.spec.File, what)
 	}
@@ -179,8 +120,9 @@ func guess(cell string) kind {
 	return textual
 }
 
-// csvRow sets the cells of one row, which begins at a line of the file.
-func (t csvTable) csvRow(row, line int, cells []string) error {
+// csvRow appends one row, which begins at a line of the file.
+func (t *table) csvRow(line int, cells []string) error {
+	row := t.rows
 	if err := t.grow(row + 1); err != nil {
 		return err
 	}
@@ -206,7 +148,7 @@ func (t csvTable) csvRow(row, line int, cells []string) error {
 }
 
 // csvNumber sets a numeric cell.
-func (t csvTable) csvNumber(row, line int, role role, cell string) error {
+func (t *table) csvNumber(row, line int, role role, cell string) error {
 	v, err := strconv.ParseFloat(cell, 64)
 	switch {
 	case err == nil || errors.Is(err, strconv.ErrRange):

@@ -3,15 +3,12 @@ package population
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
@@ -250,11 +247,7 @@ func FuzzCSV(f *testing.F) {
 
 // fuzzTable reads bytes as a table: it must end in a *blame.Error, or in rows within the unit ball.
 func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bool) {
-	tab := &table{
-		space:  new(heap),
-		spec:   &schemas.Data{File: "data", Format: format, Label: "y", Positive: "p"},
-		memory: memory.NewGoAllocator(),
-	}
+	tab := &table{spec: &schemas.Data{File: "data", Format: format, Label: "y", Positive: "p"}}
 	if ordered {
 		tab.side, tab.single = 10, true
 	} else if tab.spec.Scale.Norm = 2; categorical {
@@ -263,6 +256,7 @@ func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bo
 	p := &Rows{}
 	err := tab.read(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))))
 	if err == nil {
+		defer tab.memory.Close()
 		p, err = tab.finish()
 	}
 	if err != nil {
@@ -280,31 +274,4 @@ func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bo
 			t.Fatalf("row %d has norm %v", i, norm(row))
 		}
 	}
-}
-
-// The loader is fast enough for a million rows.
-func BenchmarkCSV(b *testing.B) {
-	const rows = 20_000
-	var text bytes.Buffer
-	text.WriteString("c,y")
-	for j := range 20 {
-		fmt.Fprintf(&text, ",f%d", j)
-	}
-	for i := range rows {
-		fmt.Fprintf(&text, "\n%s,%s", []string{"u", "v", "w"}[i%3], []string{"p", "q"}[i%2])
-		for j := range 20 {
-			fmt.Fprintf(&text, ",%.4f", math.Sin(float64(i*j)))
-		}
-	}
-	q := overData("halfspace", 0)
-	q.Data.Categorical = []string{"c"}
-	path := testkit.WriteFile(b, "data.csv", text.String())
-	b.SetBytes(int64(text.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := read(q, path); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
 }

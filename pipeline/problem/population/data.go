@@ -11,9 +11,11 @@
 // is, and the other classes on whole numbers take all columns as they are. Labels and categories
 // are compared as text; numbers have their shortest one.
 //
-// A file is hashed, and its digest compared, before anything in it is decoded. Damaged bytes end in
-// an error: the decoders' panics are caught, and lengths found in a file are checked before memory
-// is allocated by them.
+// A file is hashed, and its digest compared, before anything in it is decoded. encoding/csv and
+// Apache Arrow decode it. Damaged bytes end in an error: the decoders' panics are caught, and the
+// numbers of rows and bytes that the libraries report are checked before memory is allocated by them.
+// The Parquet library trusts the lengths in a footer and in the headers of pages: a forged file can make it
+// allocate gigabytes before anything here can check them, which may end the process.
 //
 // Start reading at Read, then table.go, which every format fills.
 package population
@@ -27,8 +29,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/dataset"
@@ -58,8 +58,9 @@ type Rows struct {
 	// value, and were pulled back to it.
 	Pulled int
 
-	space  *shared         // of ReadShared, where X lies; nil after Seal
-	memory *dataset.Memory // of Seal, where X lies from then on
+	growing *dataset.Growing // memory of X until Seal
+	at      int              // first byte of X in it
+	memory  *dataset.Memory  // memory of X after Seal
 }
 
 // Row returns the numbers of a row of the file.
@@ -71,25 +72,21 @@ func (r *Rows) Row(i int) []float64 {
 }
 
 // Read checks what d states, reads its file, and fills in digest, format and features. class is the
-// class of the problem; its Dim does not matter. The error is a *blame.Error.
-func Read(d *schemas.Data, class concept.Spec) (*Rows, error) { return readInto(d, class, new(heap)) }
-
-// readInto reads a population, its features into a space.
-func readInto(d *schemas.Data, class concept.Spec, to space) (*Rows, error) {
+// class of the problem; its Dim does not matter. The features lie in memory that Close frees, and that
+// Seal makes a table to share with plugins. The error is a *blame.Error.
+func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 	if err := checkData(d, class); err != nil {
 		return nil, err
 	}
-	t := &table{
-		spec:   d,
-		space:  to,
-		side:   concept.Side(class),
-		single: concept.ShapeOf(class.Name) == concept.Scalar,
-		memory: memory.NewGoAllocator(),
-	}
-	if err := readFile(d, t); err != nil {
+	t := &table{spec: d, side: concept.Side(class), single: concept.ShapeOf(class.Name) == concept.Scalar}
+	if err := t.readFile(); err != nil {
 		return nil, err
 	}
-	return t.finish()
+	rows, err := t.finish()
+	if err != nil {
+		_ = t.memory.Close() // err is the cause
+	}
+	return rows, err
 }
 
 // refuse blames one key below "problem".
@@ -196,8 +193,9 @@ func checkScale(s *schemas.Scale, class string) error {
 	return nil
 }
 
-// readFile hashes a file, compares the digest, and only then decodes it into t.
-func readFile(d *schemas.Data, t *table) error {
+// readFile hashes the file, compares the digest, and only then decodes it.
+func (t *table) readFile() error {
+	d := t.spec
 	f, size, err := disk.Open(d.File)
 	if err != nil {
 		return refuse("data.file", "%v", err)
@@ -221,11 +219,18 @@ func readFile(d *schemas.Data, t *table) error {
 	return t.read(io.NewSectionReader(f, 0, size))
 }
 
-// read decodes a file. It is the only place where the decoders' panics on damaged bytes are caught.
+// read decodes a file. It is the only place where the decoders' panics on damaged bytes are caught. After
+// an error, t has no memory.
 func (t *table) read(f *io.SectionReader) (err error) {
+	if err := t.open(); err != nil {
+		return refuse("data.file", "%s: no memory: %v", t.spec.File, err)
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = t.damaged(r)
+		}
+		if err != nil {
+			_ = t.memory.Close() // err is the cause
 		}
 	}()
 	t.format = formatWith(func(f *format) bool { return f.name == t.spec.Format })

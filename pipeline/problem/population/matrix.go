@@ -3,8 +3,6 @@ package population
 import (
 	"errors"
 
-	"github.com/apache/arrow/go/v17/arrow/memory"
-
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -21,10 +19,11 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 	if err := resolveFormat(&file); err != nil {
 		return "", 0, blameFile(err)
 	}
-	t := &table{spec: &file, space: new(heap), side: 2, matrix: true, memory: memory.NewGoAllocator()}
-	if err := readFile(&file, t); err != nil {
+	t := &table{spec: &file, side: 2, matrix: true}
+	if err := t.readFile(); err != nil {
 		return "", 0, blameFile(err)
 	}
+	defer func() { _ = t.memory.Close() }() // nothing was written to a disk
 	m.Digest, m.Format = file.Digest, file.Format
 	points = len(file.Features)
 	switch {

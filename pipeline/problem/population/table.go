@@ -7,29 +7,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/arrow/go/v17/arrow/memory"
-
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// table collects the cells of a data file, column by column or row by row, as suits its format. A
-// reader calls begin with the columns; then, for each row or batch of rows, grow, and number,
-// category or label for each cell of a column that begin gave a role; and finish at the end.
+// table collects the cells of a data file. A reader calls begin with the columns; then, for each row or
+// batch of rows, grow, and number, category or label for each cell of a column that begin gave a role;
+// and finish at the end.
 type table struct {
 	spec   *schemas.Data
-	side   uint64 // cells are whole numbers below it; 0: any number
-	single bool   // a row is one number
-	matrix bool   // the file is a class matrix: every column is a feature, there are no labels
-	memory memory.Allocator
+	side   uint64  // exclusive upper bound of the cells, which are whole numbers; 0: any number
+	single bool    // a row is one number
+	matrix bool    // the file is a class matrix: every column is a feature, there are no labels
 	format *format // set by read
 	most   int64   // numbers that a file of this size may hold; set by read
 
 	roles []role // of the file's columns
 	rows  int
-	fixed bool // the number of rows of the batch being read is known
 
-	space   space              // where numbers lie
+	memory  *dataset.Growing   // memory of numbers; set by read
+	b       []byte             // its mapping
+	at      int                // first byte of numbers in it
 	numbers []float64          // rows x len(spec.Features), row-major
 	codes   [][]int32          // the code of the value, by categorical column and row
 	values  []map[string]int32 // the code of each value, by categorical column
@@ -228,6 +227,14 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
+// growBy makes room for more rows, as many as a file states.
+func (t *table) growBy(more int64) error {
+	if more < 0 || more > maxValues {
+		return t.damaged(fmt.Errorf("it states %d rows", more))
+	}
+	return t.grow(t.rows + int(more))
+}
+
 // grow makes room for a total of rows.
 func (t *table) grow(rows int) error {
 	switch features := float64(len(t.spec.Features)); {
@@ -262,68 +269,6 @@ func (t *table) maxFile() int64 {
 // extend makes a slice longer. The new elements have any value.
 func extend[T any](s []T, more int) []T {
 	return slices.Grow(s, more)[:len(s)+more]
-}
-
-// cells is a piece of one column. missing, number and text read cell i; number is nil where the
-// column holds no numbers.
-type cells struct {
-	rows    int
-	missing func(i int) bool
-	number  func(i int) float64
-	text    func(i int) string
-}
-
-// batch appends a batch of rows, column by column. read reads one column, whose first row is number
-// base, and returns its number of rows.
-func (t *table) batch(read func(i int, role role, base int) (rows int, err error)) error {
-	base := t.rows
-	t.fixed = false
-	for i, role := range t.roles {
-		if role.use == unused {
-			continue
-		}
-		rows, err := read(i, role, base)
-		if err != nil {
-			return err
-		}
-		if base+rows != t.rows {
-			return t.damaged(fmt.Errorf("column %q has fewer rows than another", role.name))
-		}
-		t.fixed = true
-	}
-	return nil
-}
-
-// setCells sets the cells of a column, from a row on. The first column of a batch makes room, a
-// piece at a time, because the number of rows that a file states may be wrong; the others have to
-// fit.
-func (t *table) setCells(role role, row int, c cells) error {
-	for i := range c.rows {
-		r, shown := row+i, row+i+1
-		if r == t.rows {
-			if t.fixed {
-				return t.damaged(fmt.Errorf("column %q has more rows than another", role.name))
-			}
-			if err := t.grow(r + min(c.rows-i, 4096)); err != nil {
-				return err
-			}
-		}
-		var err error
-		switch {
-		case c.missing(i):
-			err = t.missing(shown, role.name)
-		case role.use == asNumber:
-			err = t.number(r, shown, role.index, c.number(i))
-		case role.use == asCategory:
-			err = t.category(r, shown, role.index, c.text(i))
-		case role.use == asLabel:
-			err = t.label(r, shown, c.text(i))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // number sets a cell of the numeric column k. shown is the number of the row in messages.
@@ -413,7 +358,7 @@ func (t *table) finish() (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := &Rows{X: x, Y: slices.Clip(t.y), Dim: dim}
+	rows := &Rows{X: x, Y: slices.Clip(t.y), Dim: dim, growing: t.memory, at: t.at}
 	if t.side == 0 {
 		rows.Pulled = scaledTable{t}.scale(x, dim)
 	}

@@ -57,7 +57,7 @@ func checkShared(t *rapid.T, q schemas.Problem, path string, want *Rows, order f
 	data := *q.Data
 	data.File = path
 	var places []int32
-	got, err := ReadShared(&data, concept.Spec{Name: q.Class})
+	got, err := Read(&data, concept.Spec{Name: q.Class})
 	if err != nil {
 		t.Fatal(err)
 	}
