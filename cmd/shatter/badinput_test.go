@@ -262,7 +262,7 @@ func showKnown(t *testing.T, dir, state string, ways int) {
 		{[]string{"table", dir, "-o", "tex"}, []string{"% sweep bad, partial: 0 of 2 cells done", state}},
 		{[]string{"query", dir, "select status from cells group by all", "-o", "csv"}, []string{"status\nundecided\n"}},
 		{[]string{"report", dir}, []string{filepath.Join(dir, "report.html\n")}},
-		{[]string{"plot", dir, "--what", "curve", "--format", "vl.json"}, []string{filepath.Join(dir, "figures", "curve-")}},
+		{[]string{"plot", dir, "--what", "curve", "--format", "svg"}, []string{filepath.Join(dir, "figures", "curve-")}},
 	}[:ways] {
 		stdout, stderr, code := shatter(t, c.args...)
 		if code != 0 || !strings.HasPrefix(stderr, said) || !strings.HasSuffix(stderr, state+"\n") {

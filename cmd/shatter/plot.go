@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/report"
 )
 
-var plotFormats = []string{"svg", "pdf", "vl.json"}
+var plotFormats = []string{"svg", "pdf", "png"}
 
 type plotFlags struct {
 	out     string
@@ -28,7 +28,7 @@ func plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plot DIR", Short: "Draw the figures of a sweep for papers", Args: cobra.ExactArgs(1),
 		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column wide,
-or vl.json, the specification of Vega-Lite 6. The same result gives the same bytes.
+or PNG with 300 dots per inch. The same result gives the same bytes.
 
 Where there are more settings than a figure can show, it shows one of them, and its caption and a line on
 stderr say which. --where, --x and --group choose instead:
@@ -110,10 +110,8 @@ func (f *plotFlags) write(c *cobra.Command, figure *report.Figure) error {
 			err = figure.SVG(&b, f.width)
 		case "pdf":
 			err = figure.PDF(&b, f.width)
-		case "vl.json":
-			var spec []byte
-			spec, err = figure.VegaLite()
-			b.Write(spec)
+		case "png":
+			err = figure.PNG(&b, f.width)
 		}
 		if err != nil {
 			return err

@@ -59,7 +59,7 @@ func TestReportAndPlot(t *testing.T) {
 	if again, err := os.ReadFile(path); err != nil || !bytes.Equal(page, again) {
 		t.Errorf("another page, %v", err)
 	}
-	out, errs, code := shatter(t, "plot", dir, "--format", "svg,pdf,vl.json", "--what", "n", "--width", "4")
+	out, errs, code := shatter(t, "plot", dir, "--format", "svg,pdf,png", "--what", "n", "--width", "4")
 	files := strings.Fields(out)
 	if code != 0 || len(files) != 9 || !strings.HasPrefix(files[0], filepath.Join(dir, "figures", "n-thresholds-")) {
 		t.Fatalf("plot: exit %d, %v, %s", code, files, errs)
@@ -82,7 +82,7 @@ func TestBadReportAndPlot(t *testing.T) {
 	}{
 		{[]string{"report", empty}, "is not the output folder of a sweep"},
 		{[]string{"plot", filepath.Join(empty, "none")}, "name the output folder of a sweep"},
-		{[]string{"plot", empty, "--format", "png"}, `--format "png": one of svg, pdf, vl.json is needed`},
+		{[]string{"plot", empty, "--format", "jpg"}, `--format "jpg": one of svg, pdf, png is needed`},
 		{[]string{"plot", empty, "--width", "0"}, "--width 0: inches from 1 to 40 are needed"},
 		{[]string{"report"}, "wrong number of arguments (0)"},
 	} {

@@ -1,5 +1,5 @@
 // Package report shows the result folder of a sweep: one page for a browser (report.html)
-// and figures for papers (SVG, PDF, Vega-Lite).
+// and figures for papers (SVG, PDF, PNG).
 //
 // It promises that the page needs nothing but itself: it asks for no file and no network, and
 // forbids both to whatever stands in it; that nothing from the data can become markup or code; that
@@ -10,8 +10,5 @@
 // manifest, the sweep file) is shown where it is found, and what is missing is left out.
 //
 // Start at Load, then Sweep.WriteHTML and Sweep.Figures. A Figure is one chart as data, made in
-// figures.go from the tables; vegalite.go and plot.go are its two renderers and add no facts of
-// their own. The page is report.html, report.css and report.js, and the folder vega holds the
-// minified builds of vega 6.4.0, vega-lite 6.4.3 and vega-embed 7.3.0 from npm, with their
-// licences.
+// figures.go from the tables; plot.go draws it as SVG (in the page and for papers), PDF and PNG.
 package report

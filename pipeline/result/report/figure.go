@@ -319,13 +319,6 @@ func (f *Figure) labelPoint(s Series) *Point {
 	return &s.Points[len(s.Points)/2]
 }
 
-// labelled reports whether a point of the figure has a label.
-func (f *Figure) labelled() bool {
-	return slices.ContainsFunc(f.Series, func(s Series) bool {
-		return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Label != "" })
-	})
-}
-
 // valueLabel returns the value of a key as an axis would name it.
 func valueLabel(value string) string {
 	if v, err := strconv.ParseFloat(value, 64); err == nil && v >= 8192 && !math.IsInf(v, 0) {

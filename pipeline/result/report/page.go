@@ -36,21 +36,6 @@ var pageStyle string
 //go:embed report.js
 var pageScript string
 
-var (
-	//go:embed vega/vega.min.js
-	vega string
-	//go:embed vega/vega-lite.min.js
-	vegaLite string
-	//go:embed vega/vega-embed.min.js
-	vegaEmbed string
-	//go:embed vega/vega.LICENSE
-	vegaLicence string
-	//go:embed vega/vega-lite.LICENSE
-	vegaLiteLicence string
-	//go:embed vega/vega-embed.LICENSE
-	vegaEmbedLicence string
-)
-
 // maxRows is the largest number of rows of a table on a page: a browser lays out some thousands of them
 // in a second, and the page of 90,000 would have 60 MB.
 const maxRows = 5000
@@ -64,7 +49,6 @@ type page struct {
 	*Sweep
 	Policy          string
 	Style           template.CSS
-	Libraries       template.HTML
 	Script          template.HTML
 	Name            string
 	Partial         string // how far the sweep has come; "" where the result is whole
@@ -76,7 +60,7 @@ type page struct {
 	FiguresLeft     int
 	Metrics         []figureView
 	MetricsLeft     []string // of which the page has no figure
-	Charts          []chart
+	drawn           int      // figures on the page
 	Unknown         []unknown
 	Failures        []schemas.Failure
 	Alarms, Refuted []string
@@ -91,7 +75,7 @@ type page struct {
 
 type figureView struct {
 	Figure
-	Number int
+	SVG template.HTML
 }
 
 type snippet struct{ Name, Text string }
@@ -119,11 +103,15 @@ func (s *Sweep) write(w io.Writer) error {
 	if _, err := t.Parse(pageText); err != nil {
 		return err
 	}
+	p, err := s.page()
+	if err != nil {
+		return err
+	}
 	out := bufio.NewWriter(&wording.Printer{To: w}) // texts of manifest, sweep file and tables may be anybody's
-	return errors.Join(t.Execute(out, s.page()), out.Flush())
+	return errors.Join(t.Execute(out, p), out.Flush())
 }
 
-func (s *Sweep) page() *page {
+func (s *Sweep) page() (*page, error) {
 	p := &page{
 		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Source: s.source,
 		Partial: s.manifest.Partial,
@@ -145,20 +133,31 @@ func (s *Sweep) page() *page {
 		if figures[i].Kind == kindError && !s.listed() && len(figures) > maxOpen {
 			to = &p.Folded
 		}
-		*to, p.Charts = append(*to, figureView{figures[i], i}), append(p.Charts, figures[i].chart())
+		if err := p.show(to, figures[i]); err != nil {
+			return nil, err
+		}
 	}
-	p.addMetrics()
-	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" +
-		vegaEmbedLicence + "*/\n" + vegaEmbed
-	p.Libraries, p.Script = script(libraries), script(pageScript)
-	p.Policy = fmt.Sprintf("default-src 'none'; script-src %s %s; style-src 'unsafe-inline'; form-action 'none'; "+
-		"base-uri 'none'", hash(libraries), hash(pageScript))
-	return p
+	if err := p.addMetrics(); err != nil {
+		return nil, err
+	}
+	p.Script = template.HTML("<script>" + pageScript + "</script>") // without anything from the data
+	sum := sha256.Sum256([]byte(pageScript))
+	p.Policy = fmt.Sprintf("default-src 'none'; script-src 'sha256-%s'; style-src 'unsafe-inline'; form-action 'none'; "+
+		"base-uri 'none'", base64.StdEncoding.EncodeToString(sum[:]))
+	return p, nil
+}
+
+// show draws a figure and appends it to a list.
+func (p *page) show(to *[]figureView, f Figure) error {
+	svg, err := f.inline()
+	*to = append(*to, figureView{f, svg})
+	p.drawn++
+	return err
 }
 
 // addMetrics adds the figures of metrics, metric by metric: of each all or none.
-func (p *page) addMetrics() {
-	room := min(maxMetrics, maxFigures-len(p.Charts))
+func (p *page) addMetrics() error {
+	room := min(maxMetrics, maxFigures-p.drawn)
 	for _, name := range p.metrics() {
 		figures, _ := p.draw([]measure{p.metric(name)}, Choice{})
 		switch {
@@ -167,20 +166,13 @@ func (p *page) addMetrics() {
 			p.MetricsLeft = append(p.MetricsLeft, schemas.MetricPrefix+name)
 		default:
 			for i := range figures {
-				p.Metrics = append(p.Metrics, figureView{figures[i], len(p.Charts)})
-				p.Charts = append(p.Charts, figures[i].chart())
+				if err := p.show(&p.Metrics, figures[i]); err != nil {
+					return err
+				}
 			}
 		}
 	}
-}
-
-// script returns an element with code of this package. Nothing from the data ever stands in one.
-func script(code string) template.HTML { return template.HTML("<script>" + code + "</script>") }
-
-// hash returns the term of the page's policy that lets the browser run this code and no other.
-func hash(code string) string {
-	sum := sha256.Sum256([]byte(code))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	return nil
 }
 
 // tableView is the table for reading, as the terminal shows it.

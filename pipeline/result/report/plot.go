@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"html"
+	"html/template"
 	"image/color"
 	"io"
 	"math"
@@ -16,6 +18,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
@@ -26,18 +29,73 @@ const (
 	captionSize = vg.Length(6)
 )
 
-// SVG writes the figure as SVG; width is in inches. Its text names the font Liberation Sans, and
-// Arial and Helvetica, which are as wide, for where it is not installed.
+// palette holds colours that are readable on white and on nearly black (contrast 3:1 at least) and
+// distinct to the colour-blind. Shapes repeat the distinction.
+var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5"}
+
+var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
+	"triangle-left"}
+
+// dashes holds the dash pattern of the lines of each mark.
+var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4},
+	Declared: {9, 3}, Printed: {1.5, 3}}
+
+// colour returns colour i. No two of the first 64 have the same shape too.
+func colour(i int) string { return palette[i%len(palette)] }
+
+// shape returns the shape that goes with colour i.
+func shape(i int) string { return shapes[(i+i/len(palette))%len(shapes)] }
+
+// SVG writes the figure as SVG; width is in inches. Points have tooltips. Its text names the font
+// Liberation Sans, and Arial and Helvetica, which have the same widths, in case it is not installed.
 func (f *Figure) SVG(w io.Writer, width float64) error {
 	var b bytes.Buffer
 	c := vgsvg.New(f.size(width))
-	f.draw(draw.New(c))
+	tips := f.draw(draw.New(c))
 	if _, err := c.WriteTo(&b); err != nil {
 		return fmt.Errorf("write figure %s: %w", f.Name, err)
 	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	end := bytes.LastIndex(svg, []byte("</g>")) // of the group whose y axis points up
+	out := bytes.NewBuffer(slices.Clone(svg[:end]))
+	for _, t := range tips {
+		fmt.Fprintf(out, `<circle cx="%.2f" cy="%.2f" r="4" fill-opacity="0"><title>%s</title></circle>`+"\n",
+			t.at.X.Points(), t.at.Y.Points(), html.EscapeString(t.text))
+	}
+	out.Write(svg[end:])
+	_, err := out.WriteTo(w)
 	return err
+}
+
+// pageWidth is the width in inches for which figures on the page are drawn; the page scales them.
+const pageWidth = 5
+
+// pageColours replaces the colours of paper by those of the page, which depend on light and dark.
+var pageColours = strings.NewReplacer("#000000", "currentColor", "#FFFFFF", "var(--bg)", "#E1E1E1", "var(--line)",
+	"#5A5A5A", "var(--soft)")
+
+// inline returns the figure as an element of the page, which shows title and caption itself.
+func (f *Figure) inline() (template.HTML, error) {
+	plain := *f
+	plain.Title, plain.Caption = "", nil
+	var b strings.Builder
+	if err := plain.SVG(&b, pageWidth); err != nil {
+		return "", err
+	}
+	_, svg, _ := strings.Cut(b.String(), "<svg") // after the XML declaration
+	return template.HTML(pageColours.Replace("<svg" + svg)), nil
+}
+
+// PNG writes the figure as PNG with 300 dots per inch; width is in inches.
+func (f *Figure) PNG(w io.Writer, width float64) error {
+	x, y := f.size(width)
+	c := vgimg.NewWith(vgimg.UseWH(x, y), vgimg.UseDPI(300))
+	f.draw(draw.New(c))
+	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(w); err != nil {
+		return fmt.Errorf("write figure %s: %w", f.Name, err)
+	}
+	return nil
 }
 
 // dates matches the dates in a PDF. PDF replaces them by one of the same length, so that the same
@@ -121,7 +179,8 @@ func styleOf(size vg.Length) draw.TextStyle {
 	return s
 }
 
-func (f *Figure) draw(c draw.Canvas) {
+// draw draws the figure and returns the tooltips of its points.
+func (f *Figure) draw(c draw.Canvas) []tip {
 	p := f.plot()
 	width := c.Max.X - c.Min.X
 	title, caption := f.titleHeight(width), f.captionHeight(width)
@@ -133,7 +192,7 @@ func (f *Figure) draw(c draw.Canvas) {
 		c.FillText(styleOf(captionSize), vg.Point{X: c.Min.X + margin, Y: c.Min.Y + caption - 1.3*captionSize*vg.Length(i+1)},
 			text)
 	}
-	f.drawPlot(p, draw.Crop(c, 2, -margin, legend+2, -title-3))
+	tips := f.drawPlot(p, draw.Crop(c, 2, -margin, legend+2, -title-3))
 	columns := f.columns(width)
 	wide := (width - margin) / vg.Length(columns)
 	for i, e := range f.entries() {
@@ -142,11 +201,12 @@ func (f *Figure) draw(c draw.Canvas) {
 			Max: vg.Point{X: x + 18, Y: y + textSize}}})
 		c.FillText(style(), vg.Point{X: x + 22, Y: y + 0.15*textSize}, e.text)
 	}
+	return tips
 }
 
-// drawPlot draws the plot with the titles of its axes. The library's own would leave the more space
+// drawPlot draws the plot with the titles of its axes and returns the tooltips of its points. The library's own would leave the more space
 // free on a logarithmic axis the longer they are.
-func (f *Figure) drawPlot(p *plot.Plot, c draw.Canvas) {
+func (f *Figure) drawPlot(p *plot.Plot, c draw.Canvas) (tips []tip) {
 	inner := draw.Crop(c, lineHeight, 0, lineHeight*vg.Length(btoi(f.X.Title != "")), 0)
 	p.Draw(inner)
 	data := p.DataCanvas(inner)
@@ -156,6 +216,55 @@ func (f *Figure) drawPlot(p *plot.Plot, c draw.Canvas) {
 	c.FillText(s, vg.Point{X: middle.X, Y: c.Min.Y + 2}, f.X.Title)
 	s.Rotation = math.Pi / 2
 	c.FillText(s, vg.Point{X: c.Min.X + textSize, Y: middle.Y}, f.Y.Title)
+	x, y := p.Transforms(&data)
+	for _, s := range f.Series {
+		if !f.shown(s) || s.Level || s.Mark == Fit {
+			continue
+		}
+		for _, q := range s.Points {
+			if q.X == q.X && q.Y == q.Y {
+				tips = append(tips, tip{vg.Point{X: x(q.X), Y: y(q.Y)}, f.tooltip(s, q)})
+			}
+		}
+	}
+	return tips
+}
+
+// A tip is the tooltip of a point.
+type tip struct {
+	at   vg.Point
+	text string
+}
+
+// tooltip describes a point, one fact per line.
+func (f *Figure) tooltip(s Series, p Point) string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+	lines := []string{s.Algorithm + ", " + s.Mark}
+	for i, k := range f.Keys {
+		if s.Keys[i] != "" {
+			lines = append(lines, k.Name+": "+s.Keys[i])
+		}
+	}
+	if f.X.Title != "" {
+		lines = append(lines, f.X.Title+": "+number(p.X))
+	}
+	value := f.Y.Title + ": " + number(p.Y)
+	if p.Low == p.Low && p.High == p.High {
+		value += " (" + number(p.Low) + " to " + number(p.High) + ")"
+	}
+	lines = append(lines, value)
+	if p.Open != "" {
+		lines = append(lines, "status: "+p.Open)
+	}
+	if p.Cell != "" {
+		lines = append(lines, "cell: "+p.Cell)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// has reports whether a series has the mark.
+func (f *Figure) has(mark string) bool {
+	return slices.ContainsFunc(f.Series, func(s Series) bool { return s.Mark == mark })
 }
 
 // entries returns the items of the legend: the colours that are shown, and the marks where there

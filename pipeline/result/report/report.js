@@ -46,61 +46,6 @@
   if (status) status.addEventListener("change", filter);
 })();
 
-// The figures: drawn in the page's own colours, so that they follow dark mode and print.
-(async () => {
-  const charts = JSON.parse(document.getElementById("charts").textContent) || [];
-  const quiet = { labelColor: "currentColor", titleColor: "currentColor", labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal" };
-  const config = {
-    background: null, font: "system-ui, 'Liberation Sans', sans-serif", view: { stroke: "currentColor", strokeOpacity: 0.3 },
-    axis: { ...quiet, gridColor: "currentColor", gridOpacity: 0.12, domainColor: "currentColor", tickColor: "currentColor" },
-    legend: { ...quiet, orient: "bottom", direction: "horizontal", symbolLimit: 64,
-      symbolOpacity: 1, symbolStrokeWidth: 1.6, symbolSize: 70, symbolStrokeColor: "currentColor" },
-    text: { fill: "currentColor" }, rule: { stroke: "currentColor" },
-  };
-  const clean = o => Object.fromEntries(Object.entries(o).filter(p => p[1] != null && p[1] !== ""));
-  const values = c => c.series.flatMap((s, series) => s.points.map(([x, y, low, high, open, cell, label]) => clean({
-    colour: c.colours[s.colour], mark: s.mark, series, x, y, low, high, open, cell: cell ?? s.cell, label, level: s.level,
-    ...Object.fromEntries((s.keys || []).map((k, i) => ["k" + i, k])),
-  })));
-  const save = (name, type, content) => {
-    const a = document.createElement("a");
-    a.href = URL.createObjectURL(new Blob([content], { type }));
-    a.download = name;
-    a.click();
-    setTimeout(() => URL.revokeObjectURL(a.href), 10000);
-  };
-  const draw = async plot => {
-    const chart = charts[plot.dataset.chart], spec = { ...chart.spec, data: { values: values(chart) } }, bar = plot.parentElement.querySelector(".save");
-    try {
-      const longest = Math.max(14, ...chart.colours.map(t => t.length));
-      const legend = { ...config.legend, labelLimit: Math.max(120, plot.clientWidth - 110),
-        columns: Math.max(1, Math.floor((plot.clientWidth - 60) / (34 + 6.6 * longest))) };
-      const { view } = await vegaEmbed(plot, spec, { actions: false, renderer: "svg", ast: true, config: { ...config, legend } });
-      const kinds = {
-        svg: async () => save(chart.name + ".svg", "image/svg+xml", await view.toSVG()),
-        png: async () => (await view.toCanvas(2)).toBlob(b => save(chart.name + ".png", "image/png", b)),
-        json: async () => save(chart.name + ".vl.json", "application/json", JSON.stringify(spec, null, 1)),
-      };
-      bar.hidden = false;
-      for (const b of bar.children) {
-        b.setAttribute("aria-label", `Save figure as ${b.textContent}`);
-        b.addEventListener("click", () => kinds[b.dataset.save]());
-      }
-      plot.dataset.drawn = "yes";
-    } catch (error) {
-      plot.textContent = "This figure could not be drawn: " + error.message;
-      console.error(error);
-    }
-  };
-  for (const plot of document.querySelectorAll(".plot")) {
-    const folded = plot.closest("details"); // it has no width before it is open
-    if (folded) folded.addEventListener("toggle", () => draw(plot), { once: true });
-    else await draw(plot);
-    await new Promise(done => setTimeout(done));
-  }
-  document.documentElement.dataset.ready = "yes";
-})();
-
 // Copies of the snippets, where the browser lets a file copy.
 for (const button of document.querySelectorAll(".copy")) {
   if (!navigator.clipboard) continue;

@@ -244,3 +244,12 @@ func written(t *testing.T, s *Sweep) (path, text string) {
 	}
 	return path, b.String()
 }
+
+func pageOf(t *testing.T, s *Sweep) *page {
+	t.Helper()
+	p, err := s.page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
