@@ -7,8 +7,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Budget is what one run may spend: trials, or the time that workers report for them, summed over
-// all slots. When it is spent, nothing more is handed out, and the run ends when the jobs in work
+// Budget is what one run may spend: trials, or worker time, the
+// wall-clock time that slots work on them, summed over all slots. When it is spent, nothing more is handed out, and the run ends when the jobs in work
 // have come back. Under a budget nothing is run on a guess. Outcomes from the cache cost nothing,
 // and trials that are run again to compare plugin files are not counted. The zero Budget is no
 // limit.
@@ -20,10 +20,10 @@ type Budget struct {
 // Given reports whether there is a limit.
 func (b Budget) Given() bool { return b.Trials > 0 || b.Time > 0 }
 
-// String returns "50000 trials" or "2h of CPU time".
+// String returns "50000 trials" or "2h of worker time".
 func (b Budget) String() string {
 	if b.Trials > 0 {
 		return fmt.Sprintf("%d trials", b.Trials)
 	}
-	return fmt.Sprintf("%s of CPU time", wording.RoughDuration(b.Time))
+	return fmt.Sprintf("%s of worker time", wording.RoughDuration(b.Time))
 }

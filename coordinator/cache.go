@@ -91,7 +91,8 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	}
 	served := b.Select(rows)
 	served.Sweep, served.Worker, served.Notes = in.files.folder.ID, cacheWorker, nil
-	served.Seconds = b.Seconds * float64(len(rows)) / float64(len(b.Repetition))
+	share := float64(len(rows)) / float64(len(b.Repetition))
+	served.Seconds, served.PluginSeconds = b.Seconds*share, b.PluginSeconds*share
 	msg, err := served.Encode()
 	if err != nil {
 		return err

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
-	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // Prediction tells what a sweep will probably take.
@@ -21,10 +19,6 @@ type Prediction struct {
 	Time     forecast.Range   // seconds on the slots that were asked for
 	Ledger   forecast.Range   // bytes
 	Result   forecast.Range   // bytes
-
-	// Costs says where the CPU time of Seconds goes, as far as the trials have shown: Draw, Plugin and
-	// Score. Plan and Start are what they took here.
-	Costs schemas.Costs
 
 	Calibration int64     // number of trials that were run for this
 	Failures    []Failure // of them: the first of each kind
@@ -74,9 +68,6 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 		}
 		probes[i] = predict.probe(cell)
 	}
-	spent := &r.tally.spending
-	spent.begin(c)
-	spent.cells = map[*cell]ledger.Costs{}
 	if err = r.recover(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
@@ -94,12 +85,7 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 		p := predict.cell(cell, probes[i])
 		p.Stands = stands[i]
 		out.add(p)
-		if tried := cell.spent(); tried > 0 {
-			out.addCosts(p.Stands*p.Seconds.Likely/tried, spent.cells[cell])
-		}
 	}
-	here := spent.costs()
-	out.Costs.Plan, out.Costs.Start = here.Plan, here.Start
 	out.total(max(1, slots))
 	return out, nil
 }
@@ -259,14 +245,6 @@ func (out *Prediction) add(p CellPrediction) {
 	out.Result = out.Result.Plus(result.Times(p.Stands))
 	frames := forecast.Range{Likely: p.jobs, Low: p.jobs / 2, High: p.jobs * 2}
 	out.Ledger = out.Ledger.Plus(p.Executed.Times(p.rowWidth).Plus(frames.Times(messageBytes)).Times(p.Stands))
-}
-
-// addCosts adds the costs of a cell that takes so many times what was tried of it.
-func (out *Prediction) addCosts(times float64, tried ledger.Costs) {
-	all := tried.Times(times)
-	out.Costs.Draw += all.Draw
-	out.Costs.Plugin += all.Plugin
-	out.Costs.Score += all.Score
 }
 
 // total divides the work among the slots. A cell's rounds follow one another, however many slots

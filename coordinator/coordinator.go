@@ -31,8 +31,6 @@ type Config struct {
 	Log       *slog.Logger      // nil: silent
 	Meter     *Meter            // counts what the run does; nil: nobody watches
 	Facts     map[string]string // about this run, for the manifest
-	Own       string            // name of the workers of this process, which runs this sweep alone; "": it may run others
-	Asked     time.Duration     // CPU time of the plugins that were asked about the sweep
 	Cache     *cache.Cache      // of outcomes, across sweeps; nil: none
 	Budget    Budget            // what this run may spend; zero: all that it takes
 	Looks     float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
@@ -63,8 +61,7 @@ func Run(ctx context.Context, c Config) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.tally.spending.begin(c)
-	if err = during(&r.tally.spending.ledger, r.recover); err == nil {
+	if err = r.recover(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
 	if err != nil && !ended(ctx, err) {
@@ -250,7 +247,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if profile == "" && r.Workers != nil {
 		profile = trial.FloatProfile() // the workers of this process will bring it
 	}
-	return during(&r.tally.spending.ledger, func() error { return r.cacheUse().load(ctx, profile) })
+	return r.cacheUse().load(ctx, profile)
 }
 
 func (r *run) cacheUse() cacheUse {
@@ -262,12 +259,11 @@ func (r *run) loop(ctx context.Context) error {
 	tick := time.NewTicker(fsyncEvery)
 	defer tick.Stop()
 	healed, shown := time.Now(), time.Time{}
-	search := &r.tally.spending.search
 	for {
 		if err := r.enforce(); err != nil {
 			return err
 		}
-		search.Run(1, r.grid.sort)
+		r.grid.sort()
 		if now := time.Now(); r.Progress != nil && (r.grid.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.progress.look(now))

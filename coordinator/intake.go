@@ -100,10 +100,7 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 		return in.drop(m, wrong, reason)
 	}
 	e.took(b.Seconds)
-	in.tally.spending.add(c, b)
-	in.tally.spending.ledger.Start()
 	verdict, err := in.ledger.AddBatch(b, m.Data)
-	in.tally.spending.ledger.Stop()
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}
@@ -113,7 +110,7 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	in.bytes += len(m.Data)
 	in.unsynced = append(in.unsynced, m)
 	in.tally.profile = b.Profile
-	in.tally.spending.search.Run(1, func() { in.record(c, verdict, e) })
+	in.record(c, verdict, e)
 	if x, ok := cargoOf(e).(*check); ok {
 		in.checks.answered(x, verdict)
 	} else {
@@ -121,6 +118,7 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	}
 	in.tally.trials += int64(len(verdict.New))
 	in.tally.seconds += b.Seconds
+	in.tally.plugin += b.PluginSeconds
 	c.fresh = c.fresh || len(verdict.New) > 0
 	in.grid.queue(c)
 	if in.bytes >= fsyncBytes {
@@ -215,11 +213,9 @@ func (in *intake) flush() error {
 	if len(in.unsynced) == 0 {
 		return nil
 	}
-	in.tally.spending.ledger.Start()
 	began := time.Now()
 	err := in.ledger.Sync()
 	took := time.Since(began)
-	in.tally.spending.ledger.Stop()
 	in.meter.count(func(c *Counts) { c.Fsyncs.add(took, FsyncBounds) })
 	if err != nil {
 		return err

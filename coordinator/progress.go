@@ -101,7 +101,7 @@ func (p *progress) look(now time.Time) Progress {
 // slots. The prediction is brought up to date once a second.
 func (p *progress) left(now time.Time) *Left {
 	if p.foreseen.IsZero() || now.Sub(p.foreseen) >= time.Second {
-		p.tally.spending.search.Run(1, func() { p.outlooks.refresh(time.Now().Add(100 * time.Millisecond)) })
+		p.outlooks.refresh(time.Now().Add(100 * time.Millisecond))
 		p.total = p.outlooks.sum(p.looks.share)
 		p.smooth(now, p.expected().Times(1/float64(p.jobs.slots)/p.busy(now)))
 	}

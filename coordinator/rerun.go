@@ -188,7 +188,6 @@ func (x *rerun) useRows(e *errand, b *ledger.Batch) error {
 		return nil
 	}
 	e.took(b.Seconds)
-	x.intake.tally.spending.add(r.cell, b)
 	if b.Refusal != nil {
 		return &RefusedError{r.cell.TrialID(r.n, r.picked[0]), b.Refusal.Message}
 	}

@@ -46,7 +46,8 @@ type Summary struct {
 	Workers      []schemas.ManifestWorker
 	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
 	Left         []Undecided // cells that the budget left over
-	Costs        *schemas.Costs
+
+	Seconds, PluginSeconds float64 // time that slots worked on trials, and the part of it inside plugins
 }
 
 // finish writes the result files, unless the run was interrupted, and the manifest in any case.
@@ -62,14 +63,13 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
 	looked := r.looks.tell()
-	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
+	r.cacheUse().store()
 	s.Workers = r.checks.list()
 	// The result takes the memory of looks, and of cells, which checks hold that nobody has made.
 	r.looks.cells, r.looks.record.Equal, r.checks.waiting = nil, nil, nil
 	if !s.Interrupted {
 		s.Partial = r.partial()
-		err := during(&r.tally.spending.results, func() error { return r.writeResult(s) })
-		if err != nil {
+		if err := r.writeResult(s); err != nil {
 			return nil, err
 		}
 		if s.Partial != "" {
@@ -77,7 +77,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		}
 	}
 	s.Served, s.Cache = r.tally.served, r.journal.cache
-	s.Costs = r.tally.spending.costs()
+	s.Seconds, s.PluginSeconds = r.tally.seconds, r.tally.plugin
 	m := r.manifest(s)
 	m.Looks, s.LookNotes = looked.manifest(r.Folder.Plan.Cells), looked.Notes
 	return s, folder.WriteManifest(r.Folder.Dir, m, r.Folder.Plan.WriteResolved)
@@ -383,7 +383,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Began:  r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Counted: s.Counted, Served: t.served,
 		Looked: s.Looked, LookTime: r.looks.seconds,
-		TrialTime: min(t.seconds, math.MaxFloat64), Costs: s.Costs, Interrupted: s.Interrupted,
+		TrialTime: min(t.seconds, math.MaxFloat64), PluginTime: min(t.plugin, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),
 		Sandbox: r.crew.sandboxes(),

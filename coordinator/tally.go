@@ -15,8 +15,8 @@ type tally struct {
 	known    int64   // in the ledger when the run began
 	trials   int64   // brought by workers
 	served   int64   // from the cache
-	seconds  float64 // that workers report for their trials
-	spending spending
+	seconds  float64 // time that slots worked on these, as workers report it
+	plugin   float64 // part of it that was spent inside plugins
 	failures map[string]*Failure
 	profile  string // of the sweep's outcomes; "": there are none yet
 }

@@ -12,11 +12,11 @@ const ResultVersion = "3"
 
 // OutcomeVersion is the version of the messages in which workers send outcomes and in which the
 // ledger keeps them.
-const OutcomeVersion = "1"
+const OutcomeVersion = "2"
 
 // RefusalVersion is the same of messages that refuse a sample size. Releases that do not know them
 // refuse them as an OutcomeVersion of their own.
-const RefusalVersion = "refusal 1"
+const RefusalVersion = "refusal 2"
 
 // RetractionVersion is the version of what a ledger records where the messages of a worker cease to
 // count.

@@ -45,8 +45,8 @@ type ManifestRun struct {
 	Served      int64     `json:"trials_served,omitempty"`    // outcomes from the cache
 	Looked      int64     `json:"trials_looked_at,omitempty"` // trials that were run a second time
 	LookTime    float64   `json:"look_seconds,omitempty"`     // that workers reported for these
-	TrialTime   float64   `json:"trial_seconds,omitempty"`    // that workers reported for trials_run
-	Costs       *Costs    `json:"cpu_seconds,omitempty"`      // where the CPU time went; null: an older release
+	TrialTime   float64   `json:"trial_seconds,omitempty"`    // time that slots worked on trials_run, summed over slots
+	PluginTime  float64   `json:"plugin_seconds,omitempty"`   // part of trial_seconds that was spent inside plugins
 	Interrupted bool      `json:"interrupted,omitempty"`
 	Budget      string    `json:"budget,omitempty"`
 	Ledger      []string  `json:"ledger,omitempty"` // what opening the ledger found, in words

@@ -165,12 +165,9 @@ func (e *evaluation) askGroup(ctx context.Context) error {
 	if len(e.group) == 0 {
 		return nil
 	}
-	m := &e.slot.meter
-	m.draw.Start()
 	for i := range e.group {
 		e.arrange(i)
 	}
-	m.draw.Stop()
 	clear(e.wrong)
 	for k := range e.steps {
 		if err := e.step(ctx, k); err != nil {
@@ -180,11 +177,9 @@ func (e *evaluation) askGroup(ctx context.Context) error {
 			break
 		}
 	}
-	m.score.Start()
 	for i := range e.group {
 		e.score(i)
 	}
-	m.score.Stop()
 	return nil
 }
 
@@ -283,10 +278,6 @@ func (e *evaluation) step(ctx context.Context, k int) error {
 	if err != nil {
 		return err
 	}
-	if e.counted {
-		e.slot.meter.score.Start()
-		defer e.slot.meter.score.Stop()
-	}
 	for i, j := range e.group {
 		n := int(e.counts[j])
 		if from := e.spans[i*e.steps+k].from; e.counted {
@@ -302,13 +293,15 @@ func (e *evaluation) step(ctx context.Context, k int) error {
 
 // ask returns the answers of all trials of the group on their spans k.
 func (e *evaluation) ask(ctx context.Context, k int) ([]float64, []host.Fault, error) {
+	e.slot.inPlugin.start()
+	defer e.slot.inPlugin.stop()
 	if e.shared {
 		return e.host.StepShared(ctx, e.counts, uint64(e.spans[k].from))
 	}
 	i, left, dim := -1, 0, e.job.pop.Dim()
 	return e.host.Step(ctx, e.counts, func(to []float64) {
-		e.slot.meter.draw.Start()
-		defer e.slot.meter.draw.Stop()
+		e.slot.inPlugin.stop()
+		defer e.slot.inPlugin.start()
 		for len(to) > 0 {
 			for left == 0 {
 				i++

@@ -42,16 +42,12 @@ func (x *session) games() ([]game, error) {
 // the next round, after its answer has come. It returns the metrics of the games, and the truths of
 // the last round, which the plugin has yet to hear.
 func (x *session) playRounds(ctx context.Context) (measured map[string][]float64, truths []float64, err error) {
-	m := &x.slot.meter
-	m.draw.Start()
 	list, err := x.games()
-	m.draw.Stop()
 	if err != nil {
 		return nil, nil, err
 	}
 	counts, dim := make([]uint32, len(list)), x.job.pop.Dim()
-	for round := range x.job.rounds() {
-		weight := weightOf(round, x.job.rounds())
+	for range x.job.rounds() {
 		for j := range counts {
 			counts[j] = 1
 			if x.scores.failed(j) {
@@ -59,24 +55,21 @@ func (x *session) playRounds(ctx context.Context) (measured map[string][]float64
 			}
 		}
 		points := roundPoints{list: list, counts: counts, dim: dim}
-		fill := func(to []float64) { m.draw.Run(weight, func() { points.fill(to) }) }
-		answers, faults, err := x.host.Round(ctx, counts, truths, fill)
+		x.slot.inPlugin.start()
+		answers, faults, err := x.host.Round(ctx, counts, truths, points.fill)
+		x.slot.inPlugin.stop()
 		if err != nil {
 			return nil, nil, err
 		}
-		m.score.Run(weight, func() {
-			truths = truths[:0]
-			for j, c := range counts {
-				if c > 0 {
-					truths = append(truths, list[j].answer(answers[len(truths)]))
-				}
+		truths = truths[:0]
+		for j, c := range counts {
+			if c > 0 {
+				truths = append(truths, list[j].answer(answers[len(truths)]))
 			}
-		})
+		}
 		x.scores.fault(faults)
 	}
-	m.score.Start()
 	measured, err = x.regrets(list)
-	m.score.Stop()
 	return measured, truths, err
 }
 

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -16,7 +17,7 @@ type outcomes struct {
 	faults map[int]fault // of trials whose outcome is not ok
 	values [][]float64   // per metric that the algorithm declares
 	notes  []string      // what happened to plugin processes on the way
-	costs  ledger.Costs  // of all rows, and of what else the slot did since its last job
+	plugin time.Duration // part of the job's time that was spent in calls into the plugin
 
 	refusal *ledger.Refusal // of the job's sample size, of which no trial was run; nil: it was not refused
 }
@@ -67,8 +68,8 @@ func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 // bytesPerMessage keeps a result message below the queue's limit, with room for its header.
 const bytesPerMessage = 480 << 10
 
-// messages cuts the rows into result messages. The job's seconds and costs are shared out by rows;
-// its notes travel with the first.
+// messages cuts the rows into result messages. The job's times are shared out by rows; its notes
+// travel with the first.
 func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 	if o.refusal != nil {
 		return []*ledger.Batch{o.refused(w, seconds)}
@@ -89,7 +90,7 @@ func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 		b := o.batch(from, to)
 		b.Worker, b.Profile = w.Name, w.profile
 		share := float64(to-from) / float64(len(o.status))
-		b.Seconds, b.Costs = seconds*share, o.costs.Times(share)
+		b.Seconds, b.PluginSeconds = seconds*share, min(o.plugin.Seconds(), seconds)*share
 		out, from = append(out, b), to
 	}
 	out[0].Notes = o.notes

@@ -30,8 +30,8 @@ func (x *session) adversaries() []querying {
 // reveal writes the queries of all trials, one trial after another: for an offline adversary, which
 // needs no answers.
 func (x *session) reveal(points []float64) {
-	x.slot.meter.draw.Start()
-	defer x.slot.meter.draw.Stop()
+	x.slot.inPlugin.stop()
+	defer x.slot.inPlugin.start()
 	dim := x.job.pop.Dim()
 	for _, q := range x.adversaries() {
 		for range x.job.Cell.Queries {
@@ -45,17 +45,14 @@ func (x *session) reveal(points []float64) {
 // every trial that has not failed. Where the queries are revealed anyway, many go at once. Between
 // the queries it probes the states. It returns how the games ended.
 func (x *session) askQueries(ctx context.Context) ([]querying, error) {
-	m := &x.slot.meter
-	m.draw.Start()
 	list := x.adversaries()
 	states := x.newProber(list)
-	m.draw.Stop()
 	most := 1
 	if x.job.Cell.Adversary.Offline {
 		most = max(1, host.MaxAnswers/len(list))
 	}
 	counts := make([]uint32, len(list))
-	for asked, round := 0, 0; asked < x.job.Cell.Queries; round++ {
+	for asked := 0; asked < x.job.Cell.Queries; {
 		if err := states.probe(ctx, asked); err != nil {
 			return nil, err
 		}
@@ -68,20 +65,18 @@ func (x *session) askQueries(ctx context.Context) ([]querying, error) {
 			list[j].truths = list[j].truths[:0]
 		}
 		step := queryStep{list: list, counts: counts, dim: x.job.pop.Dim()}
-		weight := weightOf(round, round+(x.job.Cell.Queries-asked+chunk-1)/chunk)
-		fill := func(to []float64) { m.draw.Run(weight, func() { step.fill(to) }) }
-		labels, marks, faults, err := x.host.Play(ctx, counts, fill)
+		x.slot.inPlugin.start()
+		labels, marks, faults, err := x.host.Play(ctx, counts, step.fill)
+		x.slot.inPlugin.stop()
 		if err != nil {
 			return nil, err
 		}
 		x.scores.fault(faults)
-		m.score.Run(weight, func() {
-			for j := range list {
-				k := int(counts[j])
-				list[j].answer(labels[:k], marks[:k])
-				labels, marks = labels[k:], marks[k:]
-			}
-		})
+		for j := range list {
+			k := int(counts[j])
+			list[j].answer(labels[:k], marks[:k])
+			labels, marks = labels[k:], marks[k:]
+		}
 		asked += chunk
 	}
 	return list, nil

@@ -71,9 +71,6 @@ func (e *evaluation) lookAt(k int) (done bool) {
 	if e.rule.looks == nil || !e.drawn || k < chunks-1 {
 		return false
 	}
-	m := &e.slot.meter
-	m.score.Start()
-	defer m.score.Stop()
 	for i, j := range e.group {
 		if !e.scores.failed(j) {
 			e.rule.look(k-chunks+1, j, part(e.answers, i, e.places), part(e.y, i, e.scored), e.scores)

@@ -40,7 +40,10 @@ func (x *session) run(ctx context.Context, memory int64) error {
 		req.Reveal = x.reveal
 	}
 	var faults []host.Fault
-	if x.host, faults, err = p.Open(ctx, req, x.sample); err != nil {
+	x.slot.inPlugin.start()
+	x.host, faults, err = p.Open(ctx, req, x.sample)
+	x.slot.inPlugin.stop()
+	if err != nil {
 		return err
 	}
 	x.scores = newScores(x.trials())
@@ -49,7 +52,9 @@ func (x *session) run(ctx context.Context, memory int64) error {
 	if err != nil {
 		return err
 	}
+	x.slot.inPlugin.start()
 	metrics, faults, err := x.host.CloseRound(ctx, truths)
+	x.slot.inPlugin.stop()
 	if err != nil {
 		return err
 	}
@@ -87,8 +92,6 @@ func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(
 func (x *session) seeds() []uint64 {
 	x.slot.seeds = resized(x.slot.seeds, 2*x.trials())
 	words := x.slot.seeds
-	x.slot.meter.draw.Start()
-	defer x.slot.meter.draw.Stop()
 	x.fillSeeds(words, x.job.Cell.NoiseKey, trial.AlgorithmNoise, 0)
 	return words
 }
@@ -148,10 +151,10 @@ func (x *session) adversaryStream(trialIndex int, s trial.Stream) *rand.PCG {
 }
 
 // sample draws the samples of the trials, one after another: points into x, row-major, and labels
-// into y.
+// into y. The plugin is called meanwhile, but waits.
 func (x *session) sample(points, y []float64) {
-	x.slot.meter.draw.Start()
-	defer x.slot.meter.draw.Stop()
+	x.slot.inPlugin.stop()
+	defer x.slot.inPlugin.start()
 	n, dim := int(x.job.N), x.job.pop.Dim()
 	streams := []trial.Stream{trial.Target, trial.Points, trial.LabelNoise}
 	if x.job.Cell.Problem.Noise.Rate == 0 { // a label is wrong nowhere, whatever that stream is

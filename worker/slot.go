@@ -34,8 +34,23 @@ type slot struct {
 	opening   time.Duration // the part of this job's time that went into opening its problem
 	starting  time.Duration // the part of this job's time that went into starting its first process
 
-	meter      meter
+	inPlugin   stopwatch // this job's calls into the plugin
 	evaluation evaluation
+}
+
+// stopwatch adds up the durations between calls of start and stop. Its zero value is ready for use.
+type stopwatch struct {
+	total time.Duration
+	began time.Time
+}
+
+func (w *stopwatch) start() { w.began = time.Now() }
+func (w *stopwatch) stop()  { w.total += time.Since(w.began) }
+
+// process is one of the slot's plugin processes.
+type process struct {
+	key  processKey
+	host *host.Process
 }
 
 // processKey is what two jobs must share to run in one process.
@@ -62,7 +77,7 @@ func (s *slot) stop() {
 func (s *slot) stopWhere(which func(processKind) bool) {
 	s.processes = slices.DeleteFunc(s.processes, func(p process) bool {
 		if which(p.key.processKind) {
-			s.stopProcess(&p)
+			p.host.Stop()
 			return true
 		}
 		return false
@@ -99,8 +114,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		s.w.populations.watch(s)
 		s.watched = true
 	}
-	s.opening, s.starting = 0, 0
-	s.meter.begin()
+	s.opening, s.starting, s.inPlugin = 0, 0, stopwatch{}
 	if s.w.Simulate != nil {
 		return s.simulate(ctx, leased)
 	}
@@ -109,9 +123,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		return nil, err
 	}
 	began := time.Now()
-	s.meter.open.Start()
 	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, *leased.Cell.Problem)
-	s.meter.open.Stop()
 	s.opening = time.Since(began)
 	if err != nil {
 		return nil, err
@@ -136,7 +148,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		}
 	}
 	job.out.notes, s.notes = s.notes, nil
-	job.out.costs = s.costs()
+	job.out.plugin = s.inPlugin.total
 	return job.out, nil
 }
 
@@ -263,7 +275,7 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 	if s.starting == 0 { // further ones are the trials' own doing
 		s.starting = time.Since(began)
 	}
-	s.keep(process{key: key, host: p})
+	s.processes = append(s.processes, process{key: key, host: p})
 	return p, nil
 }
 
@@ -279,7 +291,7 @@ func ended(p *host.Process) bool {
 // evict stops one process: one of second looks, which are few, or the one unused for longest.
 func (s *slot) evict() {
 	i := max(0, slices.IndexFunc(s.processes, func(p process) bool { return p.key.look != "" }))
-	s.stopProcess(&s.processes[i])
+	s.processes[i].host.Stop()
 	s.processes = slices.Delete(s.processes, i, i+1)
 }
 

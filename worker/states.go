@@ -193,20 +193,19 @@ func (p *prober) askBlock(ctx context.Context, due []int, block, from, to int) (
 		group := due[:min(most, len(due))]
 		due = due[len(group):]
 		p.resize(len(group)*rows, dim)
-		p.slot.meter.draw.Start()
 		for i, j := range group {
 			at := i * rows
 			p.counts[j] = uint32(rows)
 			p.draw(j, block, p.x[at*dim:(at+rows)*dim], p.y[at:at+rows], p.w[at:at+rows])
 		}
-		p.slot.meter.draw.Stop()
 		x := p.x
+		p.slot.inPlugin.start()
 		answers, faults, err := p.host.Step(ctx, p.counts, func(to []float64) { x = x[copy(to, x):] })
+		p.slot.inPlugin.stop()
 		if err != nil {
 			return nil, err
 		}
 		p.scores.fault(faults)
-		p.slot.meter.score.Start()
 		for i, j := range group {
 			p.counts[j] = 0
 			lo, hi := i*rows, (i+1)*rows
@@ -214,7 +213,6 @@ func (p *prober) askBlock(ctx context.Context, due []int, block, from, to int) (
 				unclear = append(unclear, j)
 			}
 		}
-		p.slot.meter.score.Stop()
 	}
 	return unclear, nil
 }

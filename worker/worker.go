@@ -96,7 +96,6 @@ type worker struct {
 	profile     string // float profile of this machine
 	populations *populations
 	plugins     *plugins
-	carried     carried
 	shelf       *shelf
 	checks      checks
 	began       time.Time
@@ -238,7 +237,6 @@ func (w *worker) serve(hard context.Context) {
 		} else {
 			w.settle(ctx, hard, h, nil, err)
 		}
-		s.meter.free()
 	}
 }
 

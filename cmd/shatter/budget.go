@@ -66,7 +66,7 @@ func writePartial(w io.Writer, dir string, s *coordinator.Summary, workers int) 
 // costInWords returns a predicted number of trials with their time. It gives the time on several
 // workers too.
 func costInWords(trials int64, seconds float64, workers int) string {
-	text := roughCount(float64(trials)) + " trials, " + roughSeconds(seconds) + " of CPU time"
+	text := roughCount(float64(trials)) + " trials, " + roughSeconds(seconds) + " of worker time"
 	if workers > 1 {
 		text += fmt.Sprintf(", %s on %d workers", roughSeconds(seconds/float64(workers)), workers)
 	}

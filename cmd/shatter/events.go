@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // With --progress json, stderr has one object a line with the key "event", which is the name of one
@@ -78,7 +77,8 @@ type doneEvent struct {
 	Looked     int64                   `json:"looked"`     // trials that were looked at a second time
 	LooksLeft  int64                   `json:"looks_left"` // those that should have been
 	LookNotes  []string                `json:"look_notes"`
-	Costs      *schemas.Costs          `json:"cpu_seconds"` // where the CPU time went
+	Seconds    float64                 `json:"trial_seconds"`  // time that slots worked on trials, summed over slots
+	Plugin     float64                 `json:"plugin_seconds"` // part of trial_seconds that was spent inside plugins
 }
 
 // event writes one event.
@@ -132,7 +132,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed, append([]string{}, s.Alarms...),
 		append([]string{}, s.Contradicted...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
-		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...), s.Costs,
+		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...), s.Seconds, s.PluginSeconds,
 	})
 	return err
 }

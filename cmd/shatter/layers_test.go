@@ -23,7 +23,6 @@ var layers = [][]string{
 	// Tools that know nothing of sweeps.
 	{
 		"pipeline",
-		"pipeline/cputime",
 		"pipeline/dataset",
 		"pipeline/disk",
 		"pipeline/numeric",

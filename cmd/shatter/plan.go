@@ -150,9 +150,6 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 		write("", "%s", whyMore)
 	}
 	write("time", "%s on %s like those of this machine", between(p.Time, roughSeconds), wording.Count(workers, "worker"))
-	if text := costsOf(p); text != "" {
-		write("CPU", "%s", text)
-	}
 	write("bytes", "%s of ledger, %s of results",
 		between(p.Ledger, wording.RoughBytes), between(p.Result, wording.RoughBytes))
 	if p.Seconds.Likely > 0 {
@@ -163,7 +160,7 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 			write("dearest", "cells, with their share of the time")
 		}
 		for _, c := range dearest(p.Cells) {
-			write("", "%3.0f %%  %s  %s: %s trials, %s of CPU time", 100*c.Stands*c.Seconds.Likely/p.Seconds.Likely,
+			write("", "%3.0f %%  %s  %s: %s trials, %s of worker time", 100*c.Stands*c.Seconds.Likely/p.Seconds.Likely,
 				c.Cell, c.What, between(c.Trials, roughCount), between(c.Seconds, roughSeconds))
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
-	"github.com/shatterlab/shatter/pipeline/cputime"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -35,7 +34,7 @@ type runFlags struct {
 	budget            budgetFlag
 	looks, checkShare shareFlag
 	speculate         float64
-	yes, costs        bool
+	yes               bool
 	http              httpFlags
 	logs              logFlags
 	log               string // file; "": none
@@ -74,8 +73,8 @@ A bound of theory that is called proved, or that a plugin declares, and that the
 confidence, is named on stderr, in the table, in the report and in JSON, and the exit code is 6. Trials
 that failed count as no success.
 
-With --budget a run ends when it has executed that many trials, or when they have taken that much CPU
-time, summed over all workers. The result files are written with the cells that are left as undecided,
+With --budget a run ends when it has executed that many trials, or when workers have worked on
+them for that time, summed over all slots. The result files are written with the cells that are left as undecided,
 and what deciding them would cost is said. The same command goes on from there; in the end the result is
 the same as without a budget.`,
 		Args: cobra.ExactArgs(1),
@@ -103,7 +102,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.cache, "cache", "", cacheUsage)
 	f.progress.register(flags)
 	flags.Var(&f.budget, "budget",
-		"trials (50000) or CPU time of trials (2h) that this run may spend; the same command goes on from there")
+		"trials (50000) or worker time (2h) that this run may spend; the same command goes on from there")
 	f.looks = defaultLooks
 	flags.Var(&f.looks, "looks",
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
@@ -117,7 +116,6 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.logs.register(flags)
 	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
 	flags.StringVar(&f.pluginLog, "plugin-log", "", "folder for files of what the plugins that work here print")
-	flags.BoolVar(&f.costs, "costs", false, "say at the end where the CPU time went (manifest.json has it in any case)")
 }
 
 // check refuses flags that do not go together, and sets the default of --workers.
@@ -218,13 +216,10 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err != nil {
 		return err
 	}
-	used, shown := cputime.Process(), answersOf(s.Plan)
+	shown := answersOf(s.Plan)
 	s.Plan = nil // the cells are of no more use, and what follows needs their room
 	claimed.Forget()
 	err = f.report(c, claimed, shown, summary, display)
-	if f.costs {
-		writeCosts(display.text(), summary.Costs, cputime.Process()-used)
-	}
 	return display.done(summary, err)
 }
 
@@ -296,11 +291,8 @@ func (f *runFlags) coordinate(
 	cfg := coordinator.Config{
 		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
 		Progress: m.show, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID),
-		Facts: f.facts(s.File), Own: workerName(), Budget: f.budget.Budget,
+		Facts: f.facts(s.File), Budget: f.budget.Budget,
 		Looks: float64(f.looks), CheckShare: float64(f.checkShare),
-	}
-	if s.catalog != nil {
-		cfg.Asked = s.catalog.CPUTime()
 	}
 	if cfg.Speculate = f.speculate; f.speculate == 0 {
 		cfg.Speculate = -1
@@ -388,6 +380,9 @@ func (f *runFlags) report(
 		writePartial(stderr, out.Dir, s, f.workers)
 	}
 	reportTrouble(stderr, out, shown, s)
+	if s.Seconds > 0 {
+		fmt.Fprintf(stderr, "workers spent %.0f %% of their time on trials inside plugins\n", 100*s.PluginSeconds/s.Seconds)
+	}
 	if code := summaryStatus(s); code != exitDone {
 		return code
 	}

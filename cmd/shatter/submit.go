@@ -53,7 +53,7 @@ func addWish(c *cobra.Command, priority *int, weight *float64, budget *budgetFla
 	flags.IntVar(priority, "priority", 0, "sweeps of greater priority go first")
 	flags.Float64Var(weight, "weight", 1, "share of the workers' time, relative to other sweeps of the same priority")
 	flags.Var(budget, "budget",
-		"trials (50000) or CPU time of trials (2h) that the sweep may spend in all; it is paused then")
+		"trials (50000) or worker time (2h) that the sweep may spend in all; it is paused then")
 }
 
 // checkWeight refuses a weight that is no share.

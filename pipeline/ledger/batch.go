@@ -34,10 +34,13 @@ type Batch struct {
 	Digest  string // identity of the plugin or built-in algorithm that made it: a SHA-256 in hex
 	Profile string // float profile
 
-	Worker  string   // Worker, Seconds and Costs never reach a result file but timing.parquet
-	Seconds float64  // time that the rows took, finite, not negative
-	Costs   Costs    // where the time went, for timing.parquet and the manifest
-	Notes   []string // what happened on the way, for the manifest: each one line
+	// Worker and the two times reach no result file except timing.parquet. They are wall-clock times in
+	// seconds, finite and not negative.
+	Worker        string
+	Seconds       float64 // work of a slot on the rows
+	PluginSeconds float64 // part of Seconds that was spent in calls into the plugin
+
+	Notes []string // what happened on the way, for the manifest: each one line
 
 	Refusal *Refusal // why there are no rows; nil: there are
 
@@ -82,7 +85,7 @@ const (
 	metaProfile = "profile"
 	metaWorker  = "worker"
 	metaSeconds = "seconds"
-	metaCosts   = "costs"
+	metaPlugin  = "plugin_seconds"
 	metaNotes   = "notes"
 )
 
@@ -106,7 +109,7 @@ func (b *Batch) Encode() ([]byte, error) {
 			{Key: metaProfile, Value: b.Profile},
 			{Key: metaWorker, Value: b.Worker},
 			{Key: metaSeconds, Value: strconv.FormatFloat(b.Seconds, 'g', -1, 64)},
-			{Key: metaCosts, Value: b.Costs.String()},
+			{Key: metaPlugin, Value: strconv.FormatFloat(b.PluginSeconds, 'g', -1, 64)},
 			{Key: metaNotes, Value: strings.Join(b.Notes, "\n")},
 		},
 		Columns: []dataset.Column{
@@ -226,13 +229,11 @@ func (b *Batch) readMetadata(s dataset.Schema) error {
 	if b.N, err = strconv.ParseInt(n, 10, 64); err != nil {
 		return fmt.Errorf("n: %w", err)
 	}
-	seconds, _ := s.Get(metaSeconds)
-	if b.Seconds, err = strconv.ParseFloat(seconds, 64); err != nil {
-		return fmt.Errorf("seconds: %w", err)
-	}
-	costs, _ := s.Get(metaCosts) // messages of older releases have none
-	if b.Costs, err = parseCosts(costs); err != nil {
-		return err
+	for key, to := range map[string]*float64{metaSeconds: &b.Seconds, metaPlugin: &b.PluginSeconds} {
+		text, _ := s.Get(key)
+		if *to, err = strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
 	}
 	if notes, _ := s.Get(metaNotes); notes != "" {
 		b.Notes = strings.Split(notes, "\n")
@@ -293,11 +294,10 @@ func (b *Batch) check() error {
 		return fmt.Errorf("n is %d: must be at least 1", b.N)
 	case !(b.Seconds >= 0 && b.Seconds <= math.MaxFloat64):
 		return fmt.Errorf("seconds is %v: must be 0 or more", b.Seconds)
+	case !(b.PluginSeconds >= 0 && b.PluginSeconds <= b.Seconds):
+		return fmt.Errorf("plugin_seconds is %v: must be 0 to seconds, %v", b.PluginSeconds, b.Seconds)
 	case b.Refusal != nil:
 		return b.checkRefusal()
-	}
-	if err := b.Costs.check(); err != nil {
-		return err
 	}
 	if err := b.checkRows(); err != nil {
 		return err

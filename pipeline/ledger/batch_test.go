@@ -24,10 +24,7 @@ func drawBatch(t *rapid.T) *ledger.Batch {
 		Digest: text.Draw(t, "digest"), Profile: text.Draw(t, "profile"), Worker: text.Draw(t, "worker"),
 		Seconds: rapid.Float64Range(0, 1e9).Draw(t, "seconds"),
 	}
-	c := &b.Costs
-	for _, part := range []*float64{&c.Open, &c.Start, &c.Draw, &c.Plugin, &c.Score, &c.Carry, &c.Idle} {
-		*part = rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 1e9)).Draw(t, "cost")
-	}
+	b.PluginSeconds = rapid.Float64Range(0, b.Seconds).Draw(t, "plugin seconds")
 	copy(b.Cell[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "cell"))
 	b.Metrics = rapid.SampledFrom([][]string{nil, {"loss"}, {"a", "b", "ä"}}).Draw(t, "metrics")
 	for range b.Metrics {
@@ -86,9 +83,9 @@ func TestBatchRules(t *testing.T) {
 		{func(b *ledger.Batch) { b.Reason = []string{""} }, "1 reasons"},
 		{func(b *ledger.Batch) { b.N = 0 }, "n is 0"},
 		{func(b *ledger.Batch) { b.Seconds = math.Inf(1) }, "seconds is +Inf"},
-		{func(b *ledger.Batch) { b.Costs.Plugin = -1 }, "plugin of its costs is -1"},
-		{func(b *ledger.Batch) { b.Costs.Idle = nan }, "idle of its costs is NaN"},
-		{func(b *ledger.Batch) { b.Costs.Carry = 1e10 }, "carry of its costs is 1e+10"},
+		{func(b *ledger.Batch) { b.PluginSeconds = -1 }, "plugin_seconds is -1"},
+		{func(b *ledger.Batch) { b.PluginSeconds = nan }, "plugin_seconds is NaN"},
+		{func(b *ledger.Batch) { b.Seconds, b.PluginSeconds = 1, 2 }, "plugin_seconds is 2: must be 0 to seconds, 1"},
 		{func(b *ledger.Batch) { b.Repetition[1] = 0 }, "row 1: repetition 0 after 0"},
 		{func(b *ledger.Batch) { b.Repetition[0] = -1 }, "row 0: repetition -1"},
 		{func(b *ledger.Batch) { b.Repetition[2] = 1 << 31 }, "row 2: repetition 2147483648"},
@@ -120,31 +117,6 @@ func TestBatchRules(t *testing.T) {
 	if _, err := ledger.Decode(bytes.Replace(msg, []byte("shatter.outcome"), []byte("shatter.outcame"), 2)); err == nil ||
 		!strings.Contains(err.Error(), "same release") {
 		t.Error(err)
-	}
-}
-
-// Messages of older releases do not say where the time went, and those of newer ones may say more.
-func TestBatchCosts(t *testing.T) {
-	b := ledgertest.Batch(1, 0)
-	b.Costs = ledger.Costs{Draw: 0.25, Idle: 2}
-	msg := ledgertest.Encode(t, b)
-	for _, c := range []struct {
-		from, to string
-		want     ledger.Costs
-		mistake  string
-	}{
-		{"costs", "kosts", ledger.Costs{}, ""},
-		{"idle=2", "iron=2", ledger.Costs{Draw: 0.25}, ""},
-		{"idle=2", "idle=x", ledger.Costs{}, `costs: strconv.ParseFloat: parsing "x"`},
-		{"draw=0.25", "draw=-.25", ledger.Costs{}, "draw of its costs is -0.25"},
-	} {
-		got, err := ledger.Decode(bytes.ReplaceAll(msg, []byte(c.from), []byte(c.to)))
-		switch {
-		case c.mistake != "" && (err == nil || !strings.Contains(err.Error(), c.mistake)):
-			t.Errorf("%s for %s: got error %v, want %q", c.to, c.from, err, c.mistake)
-		case c.mistake == "" && (err != nil || got.Costs != c.want):
-			t.Errorf("%s for %s: got %v, %v, want %v", c.to, c.from, got, err, c.want)
-		}
 	}
 }
 

@@ -371,35 +371,13 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	count("n", "sample size", func(r *TimingRow) int64 { return r.N }),
 	count("first", "first repetition", func(r *TimingRow) int64 { return r.First }),
 	count("rows", "trials", func(r *TimingRow) int64 { return r.Rows }),
-	float("seconds", "time that they took", func(r *TimingRow) float64 { return r.Seconds }),
-	spent("open_seconds", "CPU time of the worker for opening problems: reading data, preparing classes",
-		func(c *ledger.Costs) float64 { return c.Open }),
-	spent("start_seconds", "CPU time of plugin processes until they were ready",
-		func(c *ledger.Costs) float64 { return c.Start }),
-	spent("draw_seconds", "CPU time of the worker for drawing samples, targets, points and queries",
-		func(c *ledger.Costs) float64 { return c.Draw }),
-	spent("plugin_seconds", "CPU time of the plugin's process after that",
-		func(c *ledger.Costs) float64 { return c.Plugin }),
-	spent("score_seconds", "CPU time of the worker for scoring answers",
-		func(c *ledger.Costs) float64 { return c.Score }),
-	spent("carry_seconds", "other CPU time of the worker's process, with that of a coordinator in it",
-		func(c *ledger.Costs) float64 { return c.Carry }),
-	spent("idle_seconds", "time by the clock that the slot had waited for the job",
-		func(c *ledger.Costs) float64 { return c.Idle }),
+	float("seconds", "wall-clock time that a slot worked on them", func(r *TimingRow) float64 { return r.Seconds }),
+	float("plugin_seconds", "part of seconds that was spent in calls into the plugin",
+		func(r *TimingRow) float64 { return r.PluginSeconds }),
 	label("worker", "the worker that ran them", func(r *TimingRow) string { return r.Worker }),
 	label("digest", "identity of the plugin or built-in algorithm, a SHA-256",
 		func(r *TimingRow) string { return r.Digest }),
 	label("profile", "float profile of the worker", func(r *TimingRow) string { return r.Profile }),
-}
-
-// spent makes a column of timing of a part of the costs; null where a message does not say them.
-func spent(name, doc string, part func(*ledger.Costs) float64) schemas.ColumnOf[TimingRow] {
-	return float(name, doc, func(r *TimingRow) float64 {
-		if r.Costs == (ledger.Costs{}) {
-			return math.NaN()
-		}
-		return part(&r.Costs)
-	})
 }
 
 // trialColumns are those of trials: one row per trial that entered the result, in the order of

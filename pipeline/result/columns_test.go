@@ -3,7 +3,6 @@ package result
 import (
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -53,7 +52,7 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 		Verdict: "v", Line: "l", Reason: "r",
 	}, FitRow{})
 	checkColumns(t, timingColumns,
-		TimingRow{Cell: c, Costs: ledger.Costs{Draw: 1}, Worker: "w", Digest: "d", Profile: "p"}, TimingRow{Cell: c})
+		TimingRow{Cell: c, Seconds: 2, PluginSeconds: 1, Worker: "w", Digest: "d", Profile: "p"}, TimingRow{Cell: c})
 }
 
 func checkColumns[R any](t *testing.T, columns []schemas.ColumnOf[R], full, empty R) {

@@ -95,7 +95,7 @@ type TimingRow struct {
 	N               int64
 	First, Rows     int64 // its first repetition, and how many
 	Seconds         float64
-	Costs           ledger.Costs // zero: the message does not say
+	PluginSeconds   float64
 	Worker          string
 	Digest, Profile string
 }

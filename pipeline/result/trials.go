@@ -156,7 +156,7 @@ func (r *Result) timings(failed *error) iter.Seq[TimingRow] {
 			*failed = r.Ledger.Each(c.Cell.Key, func(b *ledger.Batch) error {
 				rows = append(rows, TimingRow{
 					Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
-					Costs: b.Costs, Worker: once(b.Worker), Digest: once(b.Digest), Profile: once(b.Profile),
+					PluginSeconds: b.PluginSeconds, Worker: once(b.Worker), Digest: once(b.Digest), Profile: once(b.Profile),
 				})
 				return nil
 			})
