@@ -12,7 +12,7 @@ import (
 // be speculated with. What a search asks for later is given back; what it never asks for is not.
 func TestAllowance(t *testing.T) {
 	find := &trial.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}
-	c, err := newCell(&trial.Cell{Find: find, MaxTrials: 1e6, Beta: 0.1}, 0, 1, &rooms{})
+	c, err := newCell(&trial.Cell{Find: find, MaxTrials: 1e6, Beta: 0.1}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

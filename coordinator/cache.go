@@ -156,9 +156,8 @@ type Explanation struct {
 // whose plugins and built-in algorithms have these digests: see Config.
 func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache) ([]Explanation, error) {
 	var all []Explanation
-	var in rooms
 	for i, pc := range plan.Cells {
-		c, err := newCell(pc, i, len(plan.Cells), &in)
+		c, err := newCell(pc, i, len(plan.Cells))
 		if err != nil {
 			return nil, err
 		}

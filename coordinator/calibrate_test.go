@@ -124,7 +124,7 @@ func TestPlannedShortJobs(t *testing.T) {
 func planOf(
 	t *testing.T, x predictor, find trial.Cell, begin float64, outcome func(n int64) estimate.Outcome,
 ) CellPrediction {
-	c, err := newCell(&find, 0, x.grid.tests, &rooms{})
+	c, err := newCell(&find, 0, x.grid.tests)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,29 +68,21 @@ type sizing struct {
 	answered bool           // trials were run, so the algorithm does not refuse it
 }
 
-// rooms are where the cells of a grid are in memory, and their lists.
-type rooms struct {
-	cells  numeric.Slab[cell]
-	lists  numeric.Slab[list]
-	listed numeric.Slab[[1]listed]
-}
-
-func newCell(c *trial.Cell, index, cells int, rooms *rooms) (*cell, error) {
-	own := rooms.cells.Next()
-	own.Cell, own.index, own.place = c, index, -1
-	return own, own.begin(cells, rooms)
+func newCell(c *trial.Cell, index, cells int) (*cell, error) {
+	own := &cell{Cell: c, index: index, place: -1}
+	return own, own.begin(cells)
 }
 
 // begin gives the cell a decider that has been told nothing.
-func (c *cell) begin(cells int, rooms *rooms) (err error) {
-	c.decider, err = newDecider(c.Cell, cells, rooms)
+func (c *cell) begin(cells int) (err error) {
+	c.decider, err = newDecider(c.Cell, cells)
 	_, c.untold = c.decider.(*estimate.Search)
 	return err
 }
 
-func newDecider(c *trial.Cell, cells int, rooms *rooms) (decider, error) {
+func newDecider(c *trial.Cell, cells int) (decider, error) {
 	if c.Find == nil {
-		return newList(c, cells, rooms), nil
+		return newList(c, cells), nil
 	}
 	if c.Trivial() {
 		return trivial{c.WithoutData()}, nil

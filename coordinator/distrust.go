@@ -112,7 +112,7 @@ func (w *crew) distrust(x ledger.Retraction) {
 // reset forgets all outcomes. Jobs that are out stay out.
 func (g *grid) reset() error {
 	for _, c := range g.cells {
-		if err := c.begin(g.tests, &g.rooms); err != nil {
+		if err := c.begin(g.tests); err != nil {
 			return err
 		}
 		c.refusals, c.told, c.refused = nil, nil, ""

@@ -19,13 +19,12 @@ type grid struct {
 	ready   cellQueue // cells that may want trials
 	changed []*cell   // cells with outcomes that sort has not looked at yet
 	open    int       // number of cells that are not done
-	rooms   rooms
 }
 
 func newGrid(p *plan.Plan) (*grid, error) {
 	g := &grid{byKey: map[trial.Key]*cell{}, open: len(p.Cells), tests: countTests(p.Cells)}
 	for i, pc := range p.Cells {
-		c, err := newCell(pc, i, g.tests, &g.rooms)
+		c, err := newCell(pc, i, g.tests)
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", pc.Key.Short(), err)
 		}
@@ -126,11 +125,6 @@ func (g *grid) close(c *cell) {
 		c.done, c.outlook = true, nil
 		g.open--
 	}
-}
-
-// release gives up the cells, all of them done: only their rows are still to be made.
-func (g *grid) release() {
-	g.cells, g.byKey, g.ready, g.changed, g.rooms = nil, nil, cellQueue{}, nil, rooms{}
 }
 
 // wanted returns the next block that some cell needs and nobody works on: that of the cell with the

@@ -49,7 +49,7 @@ func TestCellQueue(t *testing.T) {
 // listCell makes a cell with a list of sample sizes.
 func listCell(t *testing.T, trials int, n ...int64) *cell {
 	t.Helper()
-	c, err := newCell(&trial.Cell{N: n, Trials: trials, Beta: 0.1}, 0, 1, &rooms{})
+	c, err := newCell(&trial.Cell{N: n, Trials: trials, Beta: 0.1}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestFreeCoversOnce(t *testing.T) {
 // A job of a search may run on into what will be needed, but not over what is taken or allowed.
 func TestWiden(t *testing.T) {
 	find := &trial.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}
-	c, err := newCell(&trial.Cell{Find: find, MaxTrials: 1000, Beta: 0.1}, 0, 1, &rooms{})
+	c, err := newCell(&trial.Cell{Find: find, MaxTrials: 1000, Beta: 0.1}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

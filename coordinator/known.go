@@ -62,7 +62,10 @@ func WriteKnown(c Config, dir string, running bool) (*Known, error) {
 	if k.Partial == "" {
 		m.Digest = digest
 	}
-	return k, folder.WriteManifest(dir, m, c.Folder.Plan.WriteResolved)
+	if m.Resolved, err = c.Folder.Plan.Resolved(); err != nil {
+		return nil, err
+	}
+	return k, folder.WriteManifest(dir, m)
 }
 
 // howFar says how far the sweep has come; "" where a run would find nothing to do and none is at

@@ -56,20 +56,15 @@ const listConfidence = 0.95
 // newList makes the list of a cell in a table of that many cells. The chance of a wrong table is
 // shared out among all its sample sizes: of those that the sweep file states, whatever trials it asks
 // for. Sizes or cells that are added after a look have a chance of their own.
-func newList(c *trial.Cell, cells int, rooms *rooms) *list {
-	l := rooms.lists.Next()
-	*l = list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
+func newList(c *trial.Cell, cells int) *list {
+	l := &list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
 	if c.Beta > 0 {
 		l.target = 1 - c.Beta
 	}
 	if c.Trivial() {
 		l.trivial = c
 	}
-	if len(c.N) == 1 {
-		l.sizes = rooms.listed.Next()[:]
-	} else {
-		l.sizes = make([]listed, len(c.N))
-	}
+	l.sizes = make([]listed, len(c.N))
 	for i, n := range slices.Sorted(slices.Values(c.N)) {
 		l.sizes[i].N = n
 	}

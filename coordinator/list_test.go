@@ -86,7 +86,7 @@ func TestListStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &trial.Cell{N: []int64{30, 10, 20}, Trials: trials, Beta: test.beta}
-			l := newList(c, 1, &rooms{})
+			l := newList(c, 1)
 			if got := l.Needs(); !cmp.Equal(got, []int64{10, 20, 30}) {
 				t.Errorf("needs %v", got)
 			}
@@ -121,7 +121,7 @@ func TestListShowsNoMoreWithoutLostTrials(t *testing.T) {
 	const trials = 60
 	rapid.Check(t, func(t *rapid.T) {
 		c := &trial.Cell{N: []int64{10}, Trials: trials, Beta: rapid.SampledFrom([]float64{0.1, 0.5, 0.9}).Draw(t, "beta")}
-		full, damaged := newList(c, 1, &rooms{}), newList(c, 1, &rooms{})
+		full, damaged := newList(c, 1), newList(c, 1)
 		rate := rapid.IntRange(0, 10).Draw(t, "rate")
 		for rep := range trials {
 			o := estimate.Miss
@@ -156,7 +156,7 @@ func TestListStaysValidWhenTrialsAreRaised(t *testing.T) {
 		rng := rand.New(rand.NewPCG(table, 9))
 		ever := false
 		for range cells {
-			l := newList(&trial.Cell{N: []int64{10, 20}, Beta: beta}, cells, &rooms{})
+			l := newList(&trial.Cell{N: []int64{10, 20}, Beta: beta}, cells)
 			for l.trials < most {
 				l.trials += 25
 				for rep := l.trials - 25; rep < l.trials; rep++ {
@@ -207,7 +207,7 @@ func TestListOrder(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-		l := newList(&trial.Cell{N: []int64{10, 20}, Trials: 50, Beta: 0.1}, 3, &rooms{})
+		l := newList(&trial.Cell{N: []int64{10, 20}, Trials: 50, Beta: 0.1}, 3)
 		for _, e := range events {
 			if e.lost {
 				l.Lost(e.n, e.rep, "gone")
@@ -228,7 +228,7 @@ func TestListOrder(t *testing.T) {
 
 // Only the repetitions before the first missing one are consumed.
 func TestListConsumedIsPrefix(t *testing.T) {
-	l := newList(&trial.Cell{N: []int64{10}, Trials: 20, Beta: 0.1}, 1, &rooms{})
+	l := newList(&trial.Cell{N: []int64{10}, Trials: 20, Beta: 0.1}, 1)
 	for _, rep := range []int{0, 1, 2, 5} {
 		l.Add(10, rep, estimate.Success)
 	}

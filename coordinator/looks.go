@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -467,7 +466,6 @@ func (x *lookedCell) lookTrials(n int64) int {
 // lookAgain makes the second looks that are missing, as far as the budget goes.
 func (r *run) lookAgain(ctx context.Context) error {
 	l := r.looks
-	debug.FreeOSMemory() // what trials took, before looks take some
 	if err := l.choose(); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func outlooksOfSearch(t *testing.T, star, slope float64, seed uint64) (good, all
 	perTrial := func(n int64) float64 { return 20e-6 + 0.2e-6*float64(n) }
 	c, err := newCell(&trial.Cell{
 		Find: &trial.Find{From: 16, To: 10000, Within: 1.5, Confidence: 0.95}, MaxTrials: 20000, Alpha: 0.1, Beta: 0.1,
-	}, 0, 10, &rooms{})
+	}, 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sort"
 	"time"
@@ -51,8 +50,8 @@ type Summary struct {
 }
 
 // finish writes the result files, unless the run was interrupted, and the manifest in any case.
-func (r *run) finish(interrupted bool) (*Summary, error) {
-	s := &Summary{
+func (r *run) finish(interrupted bool) (s *Summary, err error) {
+	s = &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
 		Known: r.tally.known, Failures: r.tally.listFailures(), Alarms: r.intake.listAlarms(),
 		Looked: r.looks.looked, LooksLeft: r.looks.leftOver(),
@@ -65,8 +64,6 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	looked := r.looks.tell()
 	r.cacheUse().store()
 	s.Workers = r.checks.list()
-	// The result takes the memory of looks, and of cells, which checks hold that nobody has made.
-	r.looks.cells, r.looks.record.Equal, r.checks.waiting = nil, nil, nil
 	if !s.Interrupted {
 		s.Partial = r.partial()
 		if err := r.writeResult(s); err != nil {
@@ -80,7 +77,10 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	s.Seconds, s.PluginSeconds = r.tally.seconds, r.tally.plugin
 	m := r.manifest(s)
 	m.Looks, s.LookNotes = looked.manifest(r.Folder.Plan.Cells), looked.Notes
-	return s, folder.WriteManifest(r.Folder.Dir, m, r.Folder.Plan.WriteResolved)
+	if m.Resolved, err = r.Folder.Plan.Resolved(); err != nil {
+		return nil, err
+	}
+	return s, folder.WriteManifest(r.Folder.Dir, m)
 }
 
 // writeResult writes the result files, and adds to s what they say.
@@ -115,8 +115,7 @@ func (r *run) partial() string {
 	return r.limited
 }
 
-// result gathers the rows of all files, and counts the undecided or failed cells. Where all cells are
-// done, they are given up.
+// result gathers the rows of all files, and counts the undecided or failed cells.
 func (r *run) result() (out *result.Result, unfinished int, err error) {
 	t := &tables{
 		ledger: r.intake.ledger, intake: r.intake, looks: r.looks, outlooks: r.outlooks, partial: r.partial(),
@@ -125,7 +124,7 @@ func (r *run) result() (out *result.Result, unfinished int, err error) {
 		},
 	}
 	metrics := map[string]bool{}
-	cells, done := r.grid.cells, r.grid.open == 0
+	cells := r.grid.cells
 	for _, c := range cells {
 		for _, m := range c.Metrics {
 			metrics[m] = true
@@ -134,27 +133,17 @@ func (r *run) result() (out *result.Result, unfinished int, err error) {
 			t.gameRows += len(c.N)
 		}
 	}
-	if done {
-		r.grid.release()
-		debug.FreeOSMemory() // what second looks took, before the rows take some
-	}
 	sizes := 0
 	t.out.Trials = make([]result.Consumed, 0, len(cells))
 	t.out.Table = make([]result.TableRow, 0, len(cells))
-	for i, c := range cells {
+	for _, c := range cells {
 		verdict := t.verdict(c)
 		if !c.finished(verdict.Status) {
 			unfinished++
 		}
-		if done {
-			cells[i] = nil // its rows take its memory
-		}
 		t.out.Trials = append(t.out.Trials, result.Consumed{Cell: c.Cell, Points: points(c, verdict)})
 		t.out.Table = append(t.out.Table, tableRow(c, verdict))
 		sizes += len(verdict.Points)
-	}
-	if done {
-		debug.FreeOSMemory() // what the cells took, before the files take some
 	}
 	t.out.Curve = make([]result.CurveRow, 0, sizes)
 	for i, c := range t.out.Trials {
@@ -220,7 +209,7 @@ func (t *tables) verdict(c *cell) estimate.Result {
 	}
 	if c.refused != "" {
 		if !c.Searched() { // how far the other sizes came is chance
-			res = newList(c.Cell, 1, &rooms{}).Result()
+			res = newList(c.Cell, 1).Result()
 		}
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
 	}

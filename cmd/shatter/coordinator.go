@@ -99,7 +99,6 @@ type loader struct {
 }
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
-	collectLazily()
 	src, err := l.conn.FetchPrivate(ctx, s.Owner, s.Source)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the sweep file: %w", err)

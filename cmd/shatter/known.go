@@ -38,7 +38,6 @@ func (k *knownResult) close() {
 // folder are not those of its ledger, because a run has not ended, it makes them from the ledger in
 // a temporary folder, and says on stderr how far the sweep has come.
 func openResult(c *cobra.Command, dir string) (*knownResult, error) {
-	collectLazily()
 	if folder.ResultStands(dir) {
 		return &knownResult{Dir: dir}, nil
 	}

@@ -58,7 +58,6 @@ func loadRecorded(ctx context.Context, path string, record bool) (*loadedSweep, 
 func resolve(
 	ctx context.Context, path string, src []byte, dir string, record bool,
 ) (*loadedSweep, *transcript.Recorder, error) {
-	collectLazily()
 	file := sweep.Read(path, src)
 	plugins, _ := file.PluginPaths(dir) // what is wrong with them is among the mistakes that Resolve returns
 	c, err := catalog(ctx, plugins...)

@@ -217,8 +217,6 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	shown := answersOf(s.Plan)
-	s.Plan = nil // the cells are of no more use, and what follows needs their room
-	claimed.Forget()
 	err = f.report(c, claimed, shown, summary, display)
 	return display.done(summary, err)
 }

@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,10 +130,6 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 // Close closes the ledger and gives the folder's lock back.
 func (f *Folder) Close() error { return f.Ledger.Close() }
 
-// Forget drops what the folder holds of its plan, which takes memory. Only what the ledger's report says
-// and Close are of use afterwards.
-func (f *Folder) Forget() { f.Plan, f.owner = nil, owner{} }
-
 // Resumed reports whether the folder holds outcomes of an earlier run.
 func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
 
@@ -255,75 +249,22 @@ func (f *Folder) write() error {
 	if f.owner.Seed.Secret() {
 		write = disk.WriteSecret
 	}
-	err := write(ownerPath(f.Dir), func(to io.Writer) error {
-		w := bufio.NewWriter(to)
-		if err := f.writeOwner(w); err != nil {
+	o := f.owner
+	if o.Resolved == nil {
+		var err error
+		if o.Resolved, err = f.Plan.Resolved(); err != nil {
 			return err
 		}
-		return w.Flush()
+	}
+	err := write(ownerPath(f.Dir), func(to io.Writer) error {
+		enc := json.NewEncoder(to)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(o)
 	})
 	if err != nil {
 		return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)
 	}
 	return nil
-}
-
-// writeOwner writes the owner, whose Resolved is that of the plan where it has none.
-func (f *Folder) writeOwner(w *bufio.Writer) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(f.owner); err != nil {
-		return err
-	}
-	if f.owner.Resolved != nil { // it was read, and there is no plan
-		_, err := w.Write(b.Bytes())
-		return err
-	}
-	return insertLong(w, b.Bytes(), long{`"resolved":`, func() error { return f.Plan.WriteResolved(w) }})
-}
-
-// long writes what stands in JSON after a key, in place of null.
-type long struct {
-	key   string
-	write func() error
-}
-
-// insertLong writes JSON to w, with all that is long after their keys, each of which is sought behind the one
-// before. They write to w too, so that what is long is never in memory.
-func insertLong(w *bufio.Writer, raw []byte, all ...long) error {
-	for _, x := range all {
-		before, after, found := bytes.Cut(raw, []byte(x.key+"null"))
-		if !found {
-			return fmt.Errorf("%q is not there", x.key)
-		}
-		w.Write(before) // Flush returns the first error
-		w.WriteString(x.key)
-		if err := x.write(); err != nil {
-			return err
-		}
-		raw = after
-	}
-	_, err := w.Write(raw)
-	return err
-}
-
-// writeEach writes values as JSON between brackets, each behind its name. One of them at a time is in memory
-// as that.
-func writeEach[T any](w io.Writer, brackets string, values iter.Seq2[string, T]) error {
-	between, end := brackets[:1], brackets
-	for name, v := range values {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(w, "%s%s%s", between, name, raw); err != nil {
-			return err
-		}
-		between, end = ",", brackets[1:]
-	}
-	_, err := w.Write([]byte(end)) // not WriteString, which an indenter does not see
-	return err
 }
 
 // setAside renames a folder to the first free name beside it. It fails if a run works in it.

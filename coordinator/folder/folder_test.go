@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/problem"
@@ -142,7 +141,7 @@ func TestFolderInUse(t *testing.T) {
 	}
 }
 
-// Damage that a manifest tells of is repaired, whether in fields or in the words of older releases.
+// Damage that a manifest tells of is repaired.
 func TestRepaired(t *testing.T) {
 	damaged := ledger.Damage{File: "/out/ledger/0002.log", Offset: 120, Bytes: 77, Reason: "checksum differs"}
 	other := damaged
@@ -151,13 +150,12 @@ func TestRepaired(t *testing.T) {
 	report := &ledger.Report{Torn: &torn, Damaged: []ledger.Damage{damaged}}
 	for name, run := range map[string]schemas.ManifestRun{
 		"fields": {Damage: Damage(report)},
-		"words":  {Ledger: Lines(report)},
 		"both":   {Damage: Damage(report), Ledger: Lines(report)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			runs := []schemas.ManifestRun{{}, run, {}}
-			if err := WriteManifest(dir, schemas.Manifest{Runs: runs}, disk.Bytes([]byte("{}"))); err != nil {
+			if err := WriteManifest(dir, schemas.Manifest{Runs: runs}); err != nil {
 				t.Fatal(err)
 			}
 			m := ReadManifest(dir)

@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -56,15 +55,12 @@ func FuzzLooks(f *testing.F) {
 		if f, ok := l.Equal[trial.Key{}].Fingerprint(1, 2); l.Format != looksFormat || !ok || f != 3 {
 			t.Errorf("%+v", l)
 		}
-		var again bytes.Buffer
-		if err := l.write(&again); err != nil {
+		again, err := json.Marshal(l)
+		if err != nil {
 			t.Errorf("it cannot be written again: %v", err)
 		}
-		if want, err := json.Marshal(l); err != nil || again.String() != string(want)+"\n" {
-			t.Errorf("written is %s, want %s (%v)", &again, want, err)
-		}
 		same := []cmp.Option{cmp.AllowUnexported(outcome{}), cmpopts.EquateEmpty()}
-		if diff := cmp.Diff(l.Equal, decodeLooks(again.Bytes()).Equal, same...); diff != "" {
+		if diff := cmp.Diff(l.Equal, decodeLooks(again).Equal, same...); diff != "" {
 			t.Errorf("written again it is another one: %s", diff)
 		}
 	})

@@ -1,12 +1,9 @@
 package folder
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -126,34 +123,12 @@ func decodeLooks(raw []byte) *Looks {
 
 // WriteLooks replaces the record of second looks.
 func (f *Folder) WriteLooks(l *Looks) error {
-	if err := disk.WriteFile(f.looksPath(), l.write); err != nil {
+	raw, err := json.Marshal(l)
+	if err == nil {
+		err = disk.WriteFile(f.looksPath(), disk.Bytes(append(raw, '\n')))
+	}
+	if err != nil {
 		return fmt.Errorf("write second looks: %w", err)
 	}
 	return nil
-}
-
-// write writes what json.Marshal makes of the record, and a line end. A cell at a time is in memory as that.
-func (l *Looks) write(to io.Writer) error {
-	short := *l
-	short.Equal = nil
-	raw, err := json.Marshal(short)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(to)
-	equal := long{`"equal":`, func() error { return writeEach(w, "{}", l.byKey) }}
-	if err := insertLong(w, append(raw, '\n'), equal); err != nil {
-		return err
-	}
-	return w.Flush()
-}
-
-// byKey gives the outcomes of all cells, each behind its key, in the order of the keys.
-func (l *Looks) byKey(yield func(string, Outcomes) bool) {
-	order := func(a, b trial.Key) int { return bytes.Compare(a[:], b[:]) }
-	for _, cell := range slices.SortedFunc(maps.Keys(l.Equal), order) {
-		if !yield(fmt.Sprintf("%q:", cell), l.Equal[cell]) {
-			return
-		}
-	}
 }

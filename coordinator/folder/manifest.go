@@ -1,13 +1,10 @@
 package folder
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -38,49 +35,16 @@ type skipped struct{}
 // UnmarshalJSON reads nothing.
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
-// WriteManifest replaces the manifest of a folder. Its Resolved is what resolved writes, as
-// plan.Plan.WriteResolved does.
-func WriteManifest(dir string, m schemas.Manifest, resolved func(io.Writer) error) error {
-	err := disk.WriteFile(manifestPath(dir), func(w io.Writer) error { return writeManifest(w, m, resolved) })
+// WriteManifest replaces the manifest of a folder.
+func WriteManifest(dir string, m schemas.Manifest) error {
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		err = disk.WriteFile(manifestPath(dir), disk.Bytes(append(raw, '\n')))
+	}
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
 	return nil
-}
-
-// writeManifest writes what json.MarshalIndent makes of the manifest with its Resolved, and a line end.
-func writeManifest(to io.Writer, m schemas.Manifest, resolved func(io.Writer) error) error {
-	var cells []schemas.CellLooks
-	if m.Looks != nil && len(m.Looks.Cells) > 0 {
-		looks := *m.Looks
-		cells, looks.Cells = looks.Cells, nil
-		m.Looks = &looks
-	}
-	m.Resolved = nil
-	raw, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	w := &indenter{Writer: bufio.NewWriter(to)}
-	at := func(depth int, write func(io.Writer) error) func() error {
-		return func() error { w.depth = depth; return write(w) }
-	}
-	all := []long{{"\n  \"resolved\": ", at(1, resolved)}}
-	if len(cells) > 0 {
-		all = append(all, long{"\n    \"cells\": ", at(2, func(w io.Writer) error {
-			return writeEach(w, "[]", func(yield func(string, *schemas.CellLooks) bool) {
-				for i := range cells {
-					if !yield("", &cells[i]) {
-						return
-					}
-				}
-			})
-		})})
-	}
-	if err := insertLong(w.Writer, append(raw, '\n'), all...); err != nil {
-		return err
-	}
-	return w.Flush()
 }
 
 func manifestPath(dir string) string { return filepath.Join(dir, "manifest.json") }
@@ -117,16 +81,6 @@ func damage(d ledger.Damage) schemas.Damage {
 // and so has run its trials again.
 func Repaired(m schemas.Manifest, d ledger.Damage) bool {
 	return slices.ContainsFunc(m.Runs, func(run schemas.ManifestRun) bool {
-		if len(run.Damage) == 0 {
-			return toldInWords(run.Ledger, d)
-		}
 		return slices.Contains(run.Damage, damage(d))
 	})
-}
-
-// toldInWords reports whether one of the lines that older releases left is about d.
-func toldInWords(lines []string, d ledger.Damage) bool {
-	d.File = filepath.Base(d.File)
-	words := string(filepath.Separator) + d.String() + ";"
-	return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, words) })
 }

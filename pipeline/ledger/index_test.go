@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // TestSetRandom compares verdicts with those of a map, for messages that overlap, leave gaps and come in any
@@ -68,26 +66,4 @@ func TestSetRandom(t *testing.T) {
 			}
 		}
 	})
-}
-
-// BenchmarkCells measures what the index takes for cells of two outcomes each.
-func BenchmarkCells(b *testing.B) {
-	const cells = 1000
-	b.ReportAllocs()
-	held := uint64(0)
-	for b.Loop() {
-		before := testkit.LiveHeap()
-		var set ledger.Set
-		for i := range cells {
-			x := &ledger.Batch{
-				N: 16, Digest: "d", Profile: "p", Repetition: []int64{0, 1}, Status: []uint8{ledger.OK, ledger.OK},
-				Error: []float64{0.25, 0.5}, Metrics: []string{"m"}, Values: [][]float64{{1, 2}},
-			}
-			binary.LittleEndian.PutUint32(x.Cell[:], uint32(i))
-			set.Add(x)
-		}
-		held = testkit.LiveHeap() - before
-		set.Add(&ledger.Batch{}) // it lives until here
-	}
-	b.ReportMetric(float64(held)/cells, "heap-B/cell")
 }

@@ -266,8 +266,7 @@ func (l *Ledger) inPlace(f *os.File) error {
 func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p, _ := l.index.find(cell, n, repetition)
-	return p != nil
+	return l.index.find(cell, n, repetition) != nil
 }
 
 // Sizes returns the sample sizes at which the cell has outcomes, ascending.
@@ -284,29 +283,23 @@ func (l *Ledger) Sizes(cell [32]byte) []int64 {
 }
 
 // Outcomes returns the outcomes of the cell at sample size n, in the order of repetitions, from
-// memory. Those that are added meanwhile may be among them.
+// memory. Those that are added while the sequence is read are not among them.
 func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 	return func(yield func(Outcome) bool) {
-		var some []Outcome
-		for _, p := range l.pages(cell, n) {
-			l.mu.Lock()
-			some = p.outcomes(some[:0])
-			l.mu.Unlock()
-			for _, o := range some {
-				if !yield(o) {
-					return
-				}
+		for _, r := range l.rows(cell, n) {
+			if !yield(r.outcome()) {
+				return
 			}
 		}
 	}
 }
 
-// pages returns the pages of the cell at sample size n, in the order of repetitions.
-func (l *Ledger) pages(cell [32]byte, n int64) []*page {
+// rows returns a copy of the outcomes of the cell at sample size n.
+func (l *Ledger) rows(cell [32]byte, n int64) []row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.index.cells[cell].point(n); p != nil {
-		return slices.Clone(p.pages)
+		return slices.Clone(p.rows)
 	}
 	return nil
 }

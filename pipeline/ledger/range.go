@@ -60,28 +60,13 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 // owners returns the numbers of the frames of a cell that brought outcomes of some repetitions,
 // ascending.
 func (x *index) owners(cell [32]byte, n, first, last int64) []uint32 {
-	seen := map[uint32]bool{}
 	var all []uint32
-	for rep := first; rep < last; rep = nextPage(rep) {
-		p := x.page(cell, n, rep)
-		if p == nil {
-			continue
-		}
-		for slot := slotOf(rep); slot < min(nextPage(rep), last)-p.first; slot++ {
-			if !p.has(slot) {
-				continue
-			}
-			if owner := p.ownerOf(slot); !seen[owner] {
-				seen[owner] = true
-				all = append(all, owner)
-			}
-			if !p.owned {
-				break // the others have the same
-			}
-		}
+	p := x.cells[cell].point(n)
+	for i := p.seek(0, first); p != nil && i < len(p.rows) && int64(p.rows[i].repetition) < last; i++ {
+		all = append(all, p.rows[i].owner)
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 // slice returns the rows of b from first to last-1, which share its columns.

@@ -47,7 +47,7 @@ func (l losses) add(v Verdict) {
 func (l losses) without(known *index) []Loss {
 	var all []Loss
 	for _, x := range l {
-		if p, _ := known.find(x.Cell, x.N, x.Repetition); p == nil {
+		if known.find(x.Cell, x.N, x.Repetition) == nil {
 			all = append(all, x)
 		}
 	}
@@ -70,11 +70,11 @@ func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64) {
 	hashes := hashRows(b.slice(row, row+1))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p, slot := l.index.find(b.Cell, b.N, b.Repetition[row])
-	if p == nil {
+	r := l.index.find(b.Cell, b.N, b.Repetition[row])
+	if r == nil {
 		return true, 0
 	}
-	return p.agrees(slot, b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0)), p.fingerprint(slot)
+	return r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0)), r.fingerprint()
 }
 
 // Fingerprint returns a hash of everything of a trial's outcome that two runs of the trial must have
@@ -82,15 +82,11 @@ func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64) {
 func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p, slot := l.index.find(cell, n, repetition)
-	if p == nil {
+	r := l.index.find(cell, n, repetition)
+	if r == nil {
 		return 0, false
 	}
-	return p.fingerprint(slot), true
-}
-
-func (p *page) fingerprint(slot int64) uint64 {
-	return fingerprint(p.states()[slot]-1, p.bitsOf(slot), p.hashOf(slot))
+	return r.fingerprint(), true
 }
 
 // Fingerprint returns for the second outcome what Ledger.Fingerprint returns for the first.
@@ -112,12 +108,12 @@ func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
 	l.reading.RLock()
 	defer l.reading.RUnlock()
 	l.mu.Lock()
-	p, slot := l.index.find(cell, n, repetition)
-	if p == nil {
+	r := l.index.find(cell, n, repetition)
+	if r == nil {
 		l.mu.Unlock()
 		return nil, nil
 	}
-	ref := l.index.cells[cell].frames[p.ownerOf(slot)]
+	ref := l.index.cells[cell].frames[r.owner]
 	f := l.files[ref.file].f
 	l.mu.Unlock()
 	b, err := readFrame(f, ref, make([]byte, frameSize(int(ref.length))))
@@ -138,7 +134,7 @@ func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
 	counts := map[int64]int64{}
 	if c := l.index.cells[cell]; c != nil {
 		for _, p := range c.points {
-			counts[p.n] = p.rows
+			counts[p.n] = int64(len(p.rows))
 		}
 	}
 	return counts

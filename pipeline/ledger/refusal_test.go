@@ -9,6 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // refusal returns the refusal of a sample size of the cell of ledgertest.Batch.
@@ -152,9 +153,9 @@ func TestClash(t *testing.T) {
 // A release that does not know refusals says so. Here, one of a later form.
 func TestLaterRefusal(t *testing.T) {
 	msg := ledgertest.Encode(t, refusal(100, ledger.Invalid, "no"))
-	later := strings.ReplaceAll(string(msg), "refusal 1", "refusal 2")
+	later := strings.ReplaceAll(string(msg), schemas.RefusalVersion, "refusal x")
 	_, err := ledger.Decode([]byte(later))
-	if want := `it is of version "refusal 2" of its format`; err == nil || !strings.Contains(err.Error(), want) ||
+	if want := `it is of version "refusal x" of its format`; err == nil || !strings.Contains(err.Error(), want) ||
 		errors.Is(err, ledger.ErrMessage) {
 		t.Errorf("%v, want %q", err, want)
 	}
