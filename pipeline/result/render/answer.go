@@ -38,11 +38,11 @@ func Collect(a Answer) (*sheet.Sheet, error) {
 		}
 		return nil
 	})
-	return sheet.Of("answer", AnswerColumns(a.Schema()), rows...), err
+	return sheet.Of("answer", answerColumns(a.Schema()), rows...), err
 }
 
-// AnswerColumns returns the columns of an answer.
-func AnswerColumns(s *arrow.Schema) []schemas.Column {
+// answerColumns returns the columns of an answer.
+func answerColumns(s *arrow.Schema) []schemas.Column {
 	var columns []schemas.Column
 	for _, f := range s.Fields() {
 		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})

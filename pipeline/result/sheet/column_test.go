@@ -2,7 +2,9 @@ package sheet
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,7 +49,7 @@ func TestManyLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if err := s.WriteParquet(f); err != nil {
+		if err := writeParquet(s, f); err != nil {
 			t.Fatal(err)
 		}
 		r, err := OpenParquet(path)
@@ -85,7 +87,7 @@ func TestValues(t *testing.T) {
 		}
 		s := Of("table", columns, want...)
 		var file bytes.Buffer
-		if err := s.WriteParquet(&file); err != nil {
+		if err := writeParquet(s, &file); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "table.parquet"), file.Bytes(), 0o666); err != nil {
@@ -107,4 +109,14 @@ func TestValues(t *testing.T) {
 			}
 		}
 	})
+}
+
+// writeParquet writes the sheet to a file.
+func writeParquet(s *Sheet, w io.Writer) error {
+	rec := s.Record()
+	to, err := NewParquetWriter(w, rec.Schema())
+	if err != nil {
+		return err
+	}
+	return errors.Join(to.Write(rec), to.Close())
 }

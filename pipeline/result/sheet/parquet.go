@@ -29,18 +29,18 @@ const (
 // bytes.
 type ParquetWriter struct {
 	file *pqarrow.FileWriter
-	to   *ErrorWriter
+	to   *errorWriter
 }
 
-// ErrorWriter is a writer that never fails, and keeps the first error of Writer instead: the Arrow
+// errorWriter is a writer that never fails, and keeps the first error of Writer instead: the Arrow
 // and Parquet libraries panic on some failed writes and lose the errors of others.
-type ErrorWriter struct {
+type errorWriter struct {
 	io.Writer
 	Err error
 }
 
 // Write writes b to Writer, or drops it after an error.
-func (w *ErrorWriter) Write(b []byte) (int, error) {
+func (w *errorWriter) Write(b []byte) (int, error) {
 	if w.Err == nil {
 		_, w.Err = w.Writer.Write(b)
 	}
@@ -67,7 +67,7 @@ func NewParquetWriter(w io.Writer, schema *arrow.Schema) (*ParquetWriter, error)
 			options = append(options, parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
 		}
 	}
-	to := &ErrorWriter{Writer: w}
+	to := &errorWriter{Writer: w}
 	fw, err := pqarrow.NewFileWriter(schema, to, parquet.NewWriterProperties(options...),
 		pqarrow.NewArrowWriterProperties())
 	return &ParquetWriter{fw, to}, err
@@ -81,34 +81,18 @@ func (w *ParquetWriter) Write(rec arrow.Record) error {
 // Close ends the file. It does not close the underlying writer.
 func (w *ParquetWriter) Close() error { return errors.Join(w.file.Close(), w.to.Err) }
 
-// WriteParquet writes the sheet as a file of a result.
-func (s *Sheet) WriteParquet(w io.Writer) error {
-	return writeAll(w, func(yield func(*Sheet, error) bool) { yield(s, nil) })
-}
-
-// WriteStream writes the same file as WriteParquet for the sheet of New. It keeps one row group in memory.
-func WriteStream[Row any](w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) error {
-	return writeAll(w, batches(name, columns, rows, RowGroup))
-}
-
-// writeAll writes sheets of the same columns, at least one, to the file of a result.
-func writeAll(w io.Writer, sheets iter.Seq2[*Sheet, error]) (err error) {
-	var to *ParquetWriter
-	for s, err := range sheets {
-		if err != nil {
+// WriteStream writes the file of a result that holds the sheet of New. It keeps one row group in memory.
+func WriteStream[Row any](
+	w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row],
+) (err error) {
+	to, err := NewParquetWriter(w, ArrowSchema(name, schemas.Plain(columns)))
+	for s, bad := range batches(name, columns, rows, RowGroup) {
+		if err = cmp.Or(err, bad); err != nil {
 			return err
 		}
-		rec := s.Record()
-		if to == nil {
-			if to, err = NewParquetWriter(w, rec.Schema()); err != nil {
-				return err
-			}
-		}
-		if err := to.Write(rec); err != nil {
-			return err
-		}
+		err = to.Write(s.Record())
 	}
-	return to.Close()
+	return cmp.Or(err, to.Close())
 }
 
 // ArrowSchema returns the schema of the file of a result. Further metadata are keys, each followed by its

@@ -27,7 +27,7 @@ func TestWriteStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		var whole, parted bytes.Buffer
-		if err := errors.Join(s.WriteParquet(&whole), WriteStream(&parted, "bounds", columns, all)); err != nil {
+		if err := errors.Join(writeParquet(s, &whole), WriteStream(&parted, "bounds", columns, all)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(whole.Bytes(), parted.Bytes()) {
