@@ -110,16 +110,3 @@ func TestDatasetIsNotCopied(t *testing.T) {
 		t.Errorf("opening 40 MB allocated %d bytes", allocated)
 	}
 }
-
-// BenchmarkDataset measures opening 400 MB, in the process that opens it.
-func BenchmarkDataset(b *testing.B) {
-	var took time.Duration
-	var allocated uint64
-	for b.Loop() {
-		t, a := measureDataset(b, 1_000_000)
-		took += t
-		allocated += a
-	}
-	b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "open-ns")
-	b.ReportMetric(float64(allocated)/float64(b.N), "open-B")
-}

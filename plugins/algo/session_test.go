@@ -9,9 +9,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -357,52 +355,6 @@ func TestPackageOf(t *testing.T) {
 			t.Errorf("%s: package %q, want %q", function, got, want)
 		}
 	}
-}
-
-// BenchmarkTrial measures the cost of the SDK for a trial that does nothing: n = 1, one test point.
-func BenchmarkTrial(b *testing.B) {
-	quiet := Algorithm[noise]{
-		Name: "test/quiet", Version: "1",
-		Learn: func(context.Context, *Trial[noise], *Data) (Model, error) { return constant(0), nil },
-	}
-	for _, trials := range []int{1, 100, 1000, 25_000} {
-		b.Run(fmt.Sprint(trials), func(b *testing.B) {
-			m := &memory{}
-			svc := serviceOf(b, quiet, m)
-			x, seeds, counts := make([]float64, trials), make([]uint64, 2*trials), make([]uint32, trials)
-			for j := range counts {
-				counts[j] = 1
-			}
-			open := openRequest(learnSetting("test/quiet", 1), seeds, m.table(1, x, x))
-			sample := m.b
-			step := stepRequest(counts, m.table(1, x, nil))
-			points := m.b
-			b.ReportAllocs()
-			cpu := cpuTime()
-			for b.Loop() {
-				s := newSession(context.Background(), svc)
-				for _, q := range []*pluginv1.SessionRequest{open, step, closeRequest} {
-					m.b = sample
-					if q == step {
-						m.b = points
-					}
-					if _, err := s.answer(q); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/trial")
-			b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N)/float64(trials), "cpu-ns/trial")
-		})
-	}
-}
-
-// cpuTime returns the processor time that this process has used, which other work on the machine
-// disturbs less than the time of day.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func sizeOf(t *testing.T, m proto.Message) int {

@@ -298,7 +298,7 @@ func checkHandshake(line string) string {
 	if err != nil {
 		return fmt.Sprintf("its handshake %s has no protocol version", shorten(line))
 	}
-	if reason := spokenVersions.refuse(versions{version, version}, ""); reason != "" {
+	if reason := refuseVersions(version, version, ""); reason != "" {
 		return reason
 	}
 	switch {

@@ -109,7 +109,7 @@ func (p *Process) prepare(c Command) (err error) {
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
 		},
-		VersionedPlugins: spokenVersions.plugins(),
+		Plugins:          plugin.PluginSet{pluginv1.Name: &goPlugin{}},
 		RunnerFunc:       p.runner,
 		SkipHostEnv:      true,
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
@@ -265,7 +265,7 @@ func (p *Process) describe(ctx context.Context) error {
 
 // checkDescription describes what is wrong with a description; "" if nothing is.
 func checkDescription(d *pluginv1.DescribeResponse) string {
-	if reason := spokenVersions.refuse(versions{int(d.ProtocolMin), int(d.ProtocolMax)}, d.Sdk); reason != "" {
+	if reason := refuseVersions(int(d.ProtocolMin), int(d.ProtocolMax), d.Sdk); reason != "" {
 		return reason
 	}
 	if len(d.Algorithms) == 0 {

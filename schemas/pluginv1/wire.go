@@ -9,12 +9,11 @@ import (
 // What host and plugin agree upon beside the messages. A plugin is started by hashicorp/go-plugin
 // with these; its standard output carries one handshake line and nothing else.
 const (
-	Version       = 1                // protocol version of this release
-	OldestVersion = 1                // the oldest one whose plugins still run
-	CookieKey     = "SHATTER_PLUGIN" // environment variable that tells a plugin that it was started by a host
-	CookieValue   = "5f0e8a4b1c9d4e0fa7d2"
-	AttachKey     = "SHATTER_ATTACH" // environment variable by which a person has a plugin wait for hosts
-	Name          = "shatter"        // of the service in go-plugin's set of plugins
+	Version     = 1                // protocol version of this release
+	CookieKey   = "SHATTER_PLUGIN" // environment variable that tells a plugin that it was started by a host
+	CookieValue = "5f0e8a4b1c9d4e0fa7d2"
+	AttachKey   = "SHATTER_ATTACH" // environment variable by which a person has a plugin wait for hosts
+	Name        = "shatter"        // of the service in go-plugin's set of plugins
 
 	// MaxMessage is the limit on a message's size, set on both sides; messages stay below 1 MiB by
 	// construction. It is gRPC's own default, so that a plugin in another language has it too.
