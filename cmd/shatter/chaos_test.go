@@ -11,14 +11,12 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,7 +24,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sys/unix"
 )
 
 var (
@@ -62,16 +59,13 @@ type chaos struct {
 	began    time.Time
 	undoings map[string]func() // of what is broken, by its name
 	due      map[string]time.Time
-	restored map[*machine]bool // servers that get what they have lost from the others
-
-	resubmitted atomic.Int64 // sweeps that the servers had lost
 }
 
 // machine is one node: at most one process.
 type machine struct {
 	*chaos
 	name, ip string
-	disk     string // a small file system of its own, if root may mount one
+	disk     string // folder
 	command  func(m *machine) *exec.Cmd
 	cmd      *exec.Cmd
 	ended    chan struct{} // closed when it has
@@ -102,9 +96,6 @@ func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 			c.Fatal(err)
 		}
 	}
-	if os.Getuid() == 0 && syscall.Mount("none", m.disk, "tmpfs", 0, fmt.Sprint("size=", chaosDisk)) == nil {
-		c.Cleanup(func() { _ = syscall.Unmount(m.disk, syscall.MNT_DETACH) })
-	}
 	if c.hub != "" {
 		m.ip = fmt.Sprintf("10.77.0.%d", len(c.nodes)+2)
 		c.ip("netns", "add", m.space())
@@ -125,9 +116,6 @@ func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 
 func (m *machine) space() string { return m.hub + m.name }
 func (m *machine) tmp() string   { return filepath.Join(m.dir, m.name+".tmp") }
-
-// health returns the path of the file that tellHealth makes.
-func (m *machine) health() string { return filepath.Join(m.tmp(), "healthy") }
 
 // exec returns a command on the machine.
 func (m *machine) exec(name string, args ...string) *exec.Cmd {
@@ -232,44 +220,24 @@ func TestChaosHelper(t *testing.T) {
 	}
 }
 
-// chaosDisk is the size of a machine's disk in bytes. A sweep leaves some 6 MiB on the servers for a day,
-// and servers whose store is full stand still: this is room for an hour.
-const chaosDisk = 2 << 30
-
 // serveChaos is a server of a cluster until it is killed.
 func serveChaos(t *testing.T, name, dir string, ips []string) {
 	own := ips[0]
 	s, err := newServer(dir, func(o *server.Options) {
-		o.ServerName, o.Host, o.Port, o.JetStreamMaxStore = name, own, 4222, chaosDisk*3/4
+		o.ServerName, o.Host, o.Port = name, own, 4222
 		o.Cluster = server.ClusterOpts{Name: "shatter", Host: own, Port: 6222, NoAdvertise: true}
 		var routes []string
 		for _, ip := range ips[1:] {
 			routes = append(routes, "nats://"+ip+":6222")
 		}
 		o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
-		o.NoSigs, o.NoLog, o.Logtime, o.HTTPHost, o.HTTPPort = false, false, true, own, 8222
+		o.NoSigs, o.NoLog, o.Logtime = false, false, true
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.ConfigureLogger()
-	go tellHealth(s, filepath.Join(os.TempDir(), "healthy"))
 	s.WaitForShutdown()
-}
-
-// tellHealth makes the file path while the server has all that the cluster has, and removes it otherwise.
-func tellHealth(s *server.Server, path string) {
-	for ; ; time.Sleep(300 * time.Millisecond) {
-		answer, err := http.Get("http://" + s.MonitorAddr().String() + "/healthz")
-		if err == nil {
-			err = answer.Body.Close()
-		}
-		if err == nil && answer.StatusCode == http.StatusOK {
-			_ = os.WriteFile(path, nil, 0o600)
-		} else {
-			_ = os.Remove(path)
-		}
-	}
 }
 
 // build makes the machines and starts them.
@@ -346,7 +314,7 @@ func (c *chaos) ask(patience time.Duration, args ...string) (stdout, stderr stri
 }
 
 // fetch fetches the results of a sweep that has ended. A server that has just come back may answer
-// before it has heard of the end: what is fetched then says that it is partial.
+// before it knows of the end: what is fetched then says that it is partial.
 func (c *chaos) fetch(id, dir string) {
 	c.Helper()
 	for limit := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
@@ -366,9 +334,9 @@ func (c *chaos) fetch(id, dir string) {
 }
 
 // watch closes ended when a sweep has come to its end.
-func (c *chaos) watch(ctx context.Context, id, file string, ended chan<- struct{}) {
+func (c *chaos) watch(ctx context.Context, id string, ended chan<- struct{}) {
 	for ctx.Err() == nil {
-		if s := c.status(id, file); s.State == "done" || s.State == "failed" {
+		if s := c.status(id); s.State == "done" || s.State == "failed" {
 			close(ended)
 			return
 		}
@@ -376,25 +344,15 @@ func (c *chaos) watch(ctx context.Context, id, file string, ended chan<- struct{
 	}
 }
 
-// status returns how a sweep stands; the zero value where nobody says. Where the servers do not know
-// it any more, the user submits it again: a server whose store has lost bits can lead the others back
-// to what it still has.
-func (c *chaos) status(id, file string) (s sweepStatus) {
-	var errs strings.Builder
+// status returns the state of a sweep, or the zero value if the command fails.
+func (c *chaos) status(id string) (s sweepStatus) {
 	cmd := c.user.exec(binary(c), "status", id, "-o", "json", "--server", c.urls())
-	cmd.Stderr = &errs
 	over := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	out, err := cmd.Output()
 	over.Stop()
-	switch {
-	case err == nil:
+	if err == nil {
 		if err := json.Unmarshal(out, &s); err != nil {
 			c.Errorf("status %s: %v: %s", id, err, out)
-		}
-	case strings.Contains(errs.String(), "no sweep "):
-		if c.user.exec(binary(c), "submit", file, "--server", c.urls()).Run() == nil {
-			c.say("sweep %s was lost by the servers and is submitted again", id)
-			c.resubmitted.Add(1)
 		}
 	}
 	return s
@@ -435,21 +393,12 @@ func (c *chaos) pick(prefixes string) *machine {
 func (c *chaos) breakOne() {
 	c.Helper()
 	after := time.Duration((0.3 + 2*c.rng.ExpFloat64()) * float64(time.Second))
-	kinds := []string{"kill", "kill", "stop", "stop", "term", "full", "flip", "tail", "rot", "wipe"}
+	kinds := []string{"kill", "kill", "stop", "stop", "term", "flip", "tail"}
 	if c.hub != "" {
 		kinds = append(kinds, "part", "part", "part", "leaders")
 	}
 	kind := kinds[c.rng.IntN(len(kinds))]
 	m := c.pick("scw")
-	switch kind {
-	case "full", "wipe":
-		m = c.pick("sc")
-	case "rot":
-		m = c.pick("s")
-	}
-	if !c.permits(kind, m) {
-		return
-	}
 	down := func(name string, harm func()) bool {
 		if c.undoings["process "+m.name] != nil {
 			return false
@@ -470,25 +419,9 @@ func (c *chaos) breakOne() {
 		if m.cmd != nil && c.later("process "+m.name, 2*after, func() { _ = m.cmd.Process.Signal(syscall.SIGCONT) }) {
 			done = m.cmd.Process.Signal(syscall.SIGSTOP) == nil
 		}
-	case "full":
-		if done = c.later("disk "+m.name, after, func() {
-			m.resize(chaosDisk)
-			if m.name[0] == 's' { // JetStream takes nothing after a disk was full until somebody starts it again
-				m.end(syscall.SIGKILL)
-				c.restore(m)
-				m.start()
-			}
-		}); done {
-			c.restore(m)
-			m.resize(0)
-		}
 	case "flip", "tail":
 		m = c.pick("c")
-		done = down("kill", func() { m.damage(kind, "sweeps/*/ledger/*.log") })
-	case "rot":
-		done = down("kill", func() { c.restore(m); m.damage("flip", "store/jetstream/*/streams/*/msgs/*.blk") })
-	case "wipe":
-		done = down("kill", func() { c.restore(m); m.wipe() })
+		done = down("kill", func() { m.damage(kind) })
 	case "part":
 		done = c.partition(c.rng.Uint64(), after)
 	case "leaders":
@@ -499,52 +432,6 @@ func (c *chaos) breakOne() {
 	if done {
 		c.counts[kind]++
 		c.say("%s %s for %.1f s", kind, m.name, after.Seconds())
-	}
-}
-
-// permits reports whether something may be broken now. A server that has lost a part of its store, or
-// cannot write to it, gets what it lacks from the two others, which nothing may hurt or cut off until
-// it has: two of three servers that forget what they have acknowledged are beyond what JetStream's
-// replicas can bear.
-func (c *chaos) permits(kind string, m *machine) bool {
-	c.refresh()
-	switch kind {
-	case "part", "leaders":
-		return len(c.restored) == 0
-	case "flip", "tail":
-		return true
-	case "full", "wipe", "rot":
-		return m.name[0] != 's' || len(c.restored) == 0 && len(c.undoings) == 0 && c.allHealthy()
-	}
-	return m.name[0] != 's' || len(c.restored) == 0
-}
-
-// refresh takes in which servers have all again.
-func (c *chaos) refresh() {
-	for s := range c.restored {
-		if _, err := os.Stat(s.health()); err == nil {
-			delete(c.restored, s)
-		}
-	}
-}
-
-// allHealthy reports whether all servers say now, not of some time ago, that they have all: one that was
-// stopped or cut off has yet to learn what it has missed.
-func (c *chaos) allHealthy() bool {
-	for _, s := range c.servers {
-		c.restore(s)
-	}
-	for limit := time.Now().Add(5 * time.Second); len(c.restored) > 0 && time.Now().Before(limit); c.refresh() {
-		time.Sleep(100 * time.Millisecond)
-	}
-	return len(c.restored) == 0
-}
-
-// restore notes that a server will lack something, until it says that it has all.
-func (c *chaos) restore(m *machine) {
-	if m.name[0] == 's' {
-		c.restored[m] = true
-		_ = os.Remove(m.health())
 	}
 }
 
@@ -569,26 +456,9 @@ func (c *chaos) partition(set uint64, after time.Duration) bool {
 	return true
 }
 
-// resize gives the machine's disk a size in bytes; 0: as much as is in use, so that it is full. What is
-// not in use takes no memory of this machine.
-func (m *machine) resize(size uint64) {
-	for more := uint64(0); more < 1<<24; more += 1 << 16 { // is in use meanwhile
-		var s syscall.Statfs_t
-		if err := syscall.Statfs(m.disk, &s); err != nil || s.Type != unix.TMPFS_MAGIC {
-			return // it is not a small one
-		}
-		used := max(s.Blocks-s.Bfree, 1) * uint64(s.Bsize)
-		options := fmt.Sprint("size=", cmp.Or(size, used+more))
-		if syscall.Mount("none", m.disk, "tmpfs", syscall.MS_REMOUNT, options) == nil {
-			return
-		}
-	}
-	m.say("the disk of %s keeps its size", m.name)
-}
-
-// damage flips a bit in one of the machine's files that match a pattern, or cuts off its tail.
-func (m *machine) damage(kind, pattern string) {
-	files, err := filepath.Glob(filepath.Join(m.disk, pattern))
+// damage flips a bit in one of a coordinator's logs, or cuts off its tail.
+func (m *machine) damage(kind string) {
+	files, err := filepath.Glob(filepath.Join(m.disk, "sweeps/*/ledger/*.log"))
 	if err != nil || len(files) == 0 {
 		return
 	}
@@ -603,24 +473,11 @@ func (m *machine) damage(kind, pattern string) {
 		b = b[:at]
 	}
 	if err := os.WriteFile(path, b, 0o644); err != nil {
-		m.say("%s was not damaged: %v", path, err) // its disk is full
-	}
-}
-
-// wipe removes all that is on the machine's disk.
-func (m *machine) wipe() {
-	entries, err := os.ReadDir(m.disk)
-	if err != nil {
 		m.Fatal(err)
 	}
-	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(m.disk, e.Name())); err != nil {
-			m.Fatal(err)
-		}
-	}
 }
 
-// Whatever is killed, stopped, cut off, filled, damaged and wiped, each sweep ends, with the result of
+// Whatever is killed, stopped, cut off and damaged, each sweep ends, with the result of
 // an undisturbed run here, and nothing is left behind.
 func TestChaos(t *testing.T) {
 	runtime.LockOSThread() // processes die with the thread that has started them: see machine.exec
@@ -630,7 +487,7 @@ func TestChaos(t *testing.T) {
 	}
 	c := &chaos{
 		T: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(*chaosSeed, 3)), counts: map[string]int{}, began: time.Now(),
-		undoings: map[string]func(){}, due: map[string]time.Time{}, restored: map[*machine]bool{},
+		undoings: map[string]func(){}, due: map[string]time.Time{},
 	}
 	t.Logf("seed %d; again: go test -tags long ./cmd/shatter -run TestChaos$ -v -timeout 0 -chaos.minutes %v -chaos.seed %d",
 		*chaosSeed, *chaosMinutes, *chaosSeed)
@@ -643,8 +500,8 @@ func TestChaos(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("seed %d: %d sweeps ended with the digest of an undisturbed run, %d times submitted again, in %v; faults: %v",
-		*chaosSeed, c.compared, c.resubmitted.Load(), time.Since(c.began).Round(time.Second), c.counts)
+	t.Logf("seed %d: %d sweeps ended with the digest of an undisturbed run in %v; faults: %v",
+		*chaosSeed, c.compared, time.Since(c.began).Round(time.Second), c.counts)
 }
 
 // sweep runs one sweep while things break, until end, and compares its result.
@@ -658,7 +515,7 @@ func (c *chaos) sweep(number int, end time.Time) {
 	c.say("sweep %d: %s", number, id)
 	ended, asked := make(chan struct{}), make(chan struct{})
 	over, stop := context.WithCancel(c.Context())
-	go func() { defer close(asked); c.watch(over, id, file, ended) }()
+	go func() { defer close(asked); c.watch(over, id, ended) }()
 	for working := true; working && time.Now().Before(end); {
 		const most = 3 // at a time: with more nothing would go on
 		if len(c.undoings) < most {
@@ -678,7 +535,7 @@ func (c *chaos) sweep(number int, end time.Time) {
 	c.say("sweep %d: mended", number)
 	for limit := time.Now().Add(10 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		c.restart()
-		s := c.status(id, file)
+		s := c.status(id)
 		if s.State == "failed" || s.Digest != "" && s.Digest != want {
 			c.Errorf("seed %d: sweep %d is %s (%s): digest %s, want %s", *chaosSeed, number, s.State, s.Reason, s.Digest, want)
 			return
@@ -703,7 +560,7 @@ func (c *chaos) sweep(number int, end time.Time) {
 // close stops everything in turn, and checks that nothing is left.
 func (c *chaos) close() {
 	c.mend(true)
-	// A sweep may have come back with an old store, and is then run to its end once more.
+	// Consumers leave a little after the end of a sweep.
 	for limit := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Second) {
 		out, err := c.user.helper("left nats://" + c.servers[0].ip + ":4222").CombinedOutput()
 		if err == nil && strings.Contains(string(out), "LEFT 0 consumers") || c.Failed() {
