@@ -197,7 +197,10 @@ func TestRowsOfThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[i] = opened.Row(0)
+		want[i] = slices.Clone(opened.Row(0))
+		if err := opened.Close(); err != nil {
+			t.Fatal(err)
+		}
 		planned, err := plan.Files{Kept: kept}.Open(problems[i], file)
 		if err != nil || planned.Resolved().Data.Digest != problems[i].Data.Digest {
 			t.Fatalf("the plan opens %v, %v", planned, err)

@@ -17,4 +17,7 @@ func Resolve(t testing.TB, p *schemas.Problem) {
 		t.Fatal(err)
 	}
 	*p = opened.Resolved()
+	if err := opened.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
