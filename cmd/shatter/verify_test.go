@@ -98,12 +98,12 @@ func version9(key string) func([]byte) []byte {
 	}
 }
 
-// outcome9 makes the version "1" of the ledger's first message a "9", and its checksums right
-// again.
+// outcome9 replaces the version of the ledger's first message by "9", and corrects its checksums.
 func outcome9(raw []byte) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	msg := raw[24 : 24+bits.LittleEndian.Uint32(raw[8:])]
-	copy(msg, bytes.ReplaceAll(msg, []byte("\x01\x00\x00\x001\x00"), []byte("\x01\x00\x00\x009\x00"))) // texts of length 1
+	copy(msg, bytes.ReplaceAll(msg, []byte("\x01\x00\x00\x00"+schemas.OutcomeVersion+"\x00"),
+		[]byte("\x01\x00\x00\x009\x00"))) // texts of length 1
 	bits.LittleEndian.PutUint32(raw[16:], crc32.Checksum(msg, table))
 	bits.LittleEndian.PutUint32(raw[20:], crc32.Checksum(raw[:20], table))
 	return raw
@@ -221,7 +221,7 @@ func TestVerify(t *testing.T) {
 		{"other result version", "curve.parquet", version9("shatter.result"), exitUsage,
 			[]string{`curve.parquet" is of version "9" of its format, not "` + schemas.ResultVersion + `"`, "use the release that made it"}},
 		{"other outcome version", "ledger/0001.log", outcome9, exitUsage,
-			[]string{`it is of version "9" of its format, not "1"`, "use the release (shatter ", "--fresh"}},
+			[]string{`it is of version "9" of its format, not "` + schemas.OutcomeVersion + `"`, "use the release (shatter ", "--fresh"}},
 		{"other folder version", "ledger/sweep.json", func(raw []byte) []byte {
 			return bytes.Replace(raw, []byte(`"format":1`), []byte(`"format":9`), 1)
 		}, exitUsage, []string{`version "9"`}},
