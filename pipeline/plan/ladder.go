@@ -190,10 +190,3 @@ func sameLadder(a, b *trial.Rung) bool {
 	return a.Axis == b.Axis && a.Rises == b.Rises && a.Within == b.Within &&
 		a.Confidence == b.Confidence && a.Monotone == b.Monotone && slices.Equal(a.Values, b.Values)
 }
-
-// Rises returns whether success rises with a number, by the name of its column, and whether that is
-// known.
-func Rises(column string) (rises, known bool) {
-	rises, known = rising[column]
-	return rises, known
-}
