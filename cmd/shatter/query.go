@@ -29,7 +29,8 @@ type queryFlags struct {
 }
 
 func (f *queryFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.memory, "memory", "1GB", "memory limit of DuckDB, answers included: a number with KB, MB, GB, KiB, MiB or GiB")
+	c.Flags().StringVar(&f.memory, "memory", "1GB",
+		"memory limit of DuckDB, answers included: a number with KB, MB, GB, KiB, MiB or GiB")
 	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "time limit of a query; 0: none")
 	c.Flags().IntVar(&f.threads, "threads", 0, "threads of DuckDB (default: one per core)")
 }
@@ -168,8 +169,8 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string, width i
 	if err != nil {
 		return explainQuery(err)
 	}
-	defer rows.Close()
-	return explainQuery(query.Write(harmless(c.OutOrStdout()), rows, format, width))
+	err = query.Write(harmless(c.OutOrStdout()), rows, format, width)
+	return explainQuery(errors.Join(err, rows.Close()))
 }
 
 // isTerminal reports whether w is a terminal.

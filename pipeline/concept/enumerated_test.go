@@ -249,14 +249,6 @@ func (p *errorTable) errors() (errs []int) {
 	return errs
 }
 
-// count returns the number of ones: the errors of the function -1.
-func count(y []float64) (n int) {
-	for _, label := range y {
-		n += int(label)
-	}
-	return n
-}
-
 // drawEnumerated draws a class and up to n examples, often of the same points.
 func drawEnumerated(t *rapid.T, n int) (c *enumerated, x, y []float64) {
 	k, err := New(rapid.SampledFrom(enumerateds()).Draw(t, "class"))

@@ -298,15 +298,6 @@ func worstMistakes(v VersionSpace, play learner, known map[string]int) int {
 	return worst
 }
 
-// basis returns the parities at the unit vectors: all functions on d points.
-func basis(d int) Spec {
-	var rows []string
-	for s := range uint64(1) << d {
-		rows = append(rows, fmt.Sprintf("%0*b", d, bits.Reverse64(s)>>(64-d)))
-	}
-	return matrixOf(rows)
-}
-
 func TestLabelTableRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec

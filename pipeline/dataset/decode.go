@@ -252,19 +252,25 @@ func readType(kind int, typ fields) Type {
 	return 0
 }
 
-// readBatch reads the record batch of a block, which ends within src.
-func (t *Table) readBatch(src []byte, at block) error {
+// messageAt returns the message of a block, which must lie within src.
+func messageAt(src []byte, at block) (root fields, err error) {
 	if at.at < 8 || at.at%8 != 0 || at.metadata < 8 || at.metadata%8 != 0 || at.body < 0 || at.body%8 != 0 ||
 		at.at > len(src) || at.metadata > len(src)-at.at || at.body > len(src)-at.at-at.metadata {
-		return fmt.Errorf("%d + %d bytes at %d do not fit the file", at.metadata, at.body, at.at)
+		return root, fmt.Errorf("%d + %d bytes at %d do not fit the file", at.metadata, at.body, at.at)
 	}
 	frame := src[at.at : at.at+at.metadata]
 	size := int(binary.LittleEndian.Uint32(frame[4:]))
 	if binary.LittleEndian.Uint32(frame) != continuation || size > len(frame)-8 {
-		return errors.New("message header is damaged or from before Arrow 0.15")
+		return root, errors.New("message header is damaged or from before Arrow 0.15")
 	}
-	root := rootOf(frame[8 : 8+size])
-	if err := checkVersion(root.i16(0)); err != nil {
+	root = rootOf(frame[8 : 8+size])
+	return root, checkVersion(root.i16(0))
+}
+
+// readBatch reads the record batch of a block, which must lie within src.
+func (t *Table) readBatch(src []byte, at block) error {
+	root, err := messageAt(src, at)
+	if err != nil {
 		return err
 	}
 	batch := root.child(2)

@@ -230,7 +230,7 @@ func parquetRows(path string, _ int64) iter.Seq2[[]string, error] {
 				return nil
 			})
 		}
-		if err := read(); err != nil && err != errStop {
+		if err := read(); err != nil && !errors.Is(err, errStop) {
 			yield(nil, err)
 		}
 	}

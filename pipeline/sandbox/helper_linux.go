@@ -143,7 +143,7 @@ func (s *spec) restrict(version int) error {
 		r.scoped |= unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	if err := restrict(r, version, s.grants()); err != nil {
-		return fmt.Errorf("Landlock: %w", err)
+		return fmt.Errorf("restrict by Landlock: %w", err)
 	}
 	return nil
 }

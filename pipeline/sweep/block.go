@@ -261,8 +261,15 @@ func (b *Block) checkForeign(r *Reporter) {
 			r.At(x.path, "%s", x.remedy)
 		}
 	}
-	for i, class := range problem.Class {
-		if concept.InfiniteThresholds(class) && !online {
+	if !online {
+		b.checkInfinite(r, problem.Class)
+	}
+}
+
+// checkInfinite reports classes that only task online can use.
+func (b *Block) checkInfinite(r *Reporter, classes []string) {
+	for i, class := range classes {
+		if concept.InfiniteThresholds(class) {
 			r.At(b.File.Item(b.Path("problem", "class"), i), "%s belongs to task online: no law on its infinitely many "+
 				"points is uniform, so there is nothing to draw samples from; take thresholds", class)
 		}

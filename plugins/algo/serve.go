@@ -47,7 +47,8 @@ func Serve(plugins ...Plugin) {
 		quit(err)
 	}
 	showOnQuit()
-	go s.serveSessions(context.Background(), os.NewFile(pluginv1.RequestFD, "requests"), os.NewFile(pluginv1.ResponseFD, "responses"))
+	requests, responses := os.NewFile(pluginv1.RequestFD, "requests"), os.NewFile(pluginv1.ResponseFD, "responses")
+	go s.serveSessions(context.Background(), requests, responses)
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,

@@ -122,7 +122,8 @@ func (h *child) start() error {
 	}
 	program := sandbox.Program{
 		Path: h.command.Path, Args: h.command.Args, Env: h.environment(), Digest: h.command.Digest, Folder: h.dir.path,
-		Stdout: theirs[0], Stderr: theirs[1], Files: slices.Concat(theirs[2:3], h.files, theirs[3:]), Policy: h.command.Sandbox,
+		Stdout: theirs[0], Stderr: theirs[1], Files: slices.Concat(theirs[2:3], h.files, theirs[3:]),
+		Policy: h.command.Sandbox,
 		Memory: h.command.Memory, Threads: h.command.Threads,
 	}
 	h.pipes = newPipeStream(ours[4], ours[3])

@@ -45,42 +45,6 @@ func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) 
 	return loss
 }
 
-// games returns the plans of the five algorithms against parities, tuned for 500 mistakes.
-func games(d, rounds int) []func() (string, *plan, error) {
-	problem, known := algo.Problem{Class: "parities", Dim: d}, new(sites)
-	return []func() (string, *plan, error){
-		func() (string, *plan, error) {
-			s := setting(ftplGaussian(nil), problem, rounds)
-			s.Params.Separator, s.Params.LStar = "cube", 500
-			p, err := planGaussian(known, &s)
-			return "gaussian-cube", p, err
-		},
-		func() (string, *plan, error) {
-			s := setting(ftplIID(nil), problem, rounds)
-			s.Params.Law, s.Params.LStar = exponentialNoise, 500
-			p, err := planIID(known, &s)
-			return "iid-exponential", p, err
-		},
-		func() (string, *plan, error) {
-			s := setting(ftplUniform(nil), problem, rounds)
-			p, err := planUniform(known, &s)
-			return "uniform-basis", p, err
-		},
-		func() (string, *plan, error) {
-			s := setting(ftplLaplace(nil), problem, rounds)
-			s.Params.LStar = 500
-			p, err := planLaplace(known, &s)
-			return "laplace-basis", p, err
-		},
-		func() (string, *plan, error) {
-			s := setting(ftplApproximable(nil), problem, rounds)
-			s.Params.LStar = 500
-			p, err := planApproximable(known, &s)
-			return "approximable-cube", p, err
-		},
-	}
-}
-
 // setting returns a setting of a with its default parameters. setting returns a setting of a with
 // its default parameters.
 func setting[P any](a algo.Algorithm[P], p algo.Problem, rounds int) algo.Setting[P] {

@@ -22,7 +22,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// contenders are algorithms with their parameters, and furtherContenders those of the long run.
+// contenders are algorithms with their parameters.
 // Those that end in "noise" are played with fresh noise and with noise that is drawn once.
 var (
 	contenders = spread(
@@ -31,19 +31,6 @@ var (
 		"online/ftpl-iid law=exponential noise", "online/ftpl-iid law=laplace schedule=doubling noise",
 		"online/ftpl-iid exact=true", "online/ftpl-uniform noise", "online/ftpl-laplace noise",
 		"online/ftpl-approximable noise", "online/ftpl-real loss=absolute",
-	)
-	furtherContenders = spread(
-		"online/hedge tuning=small-loss lstar=3", "online/hedge tuning=fixed rate=0.5",
-		"online/ftpl-gaussian schedule=paper noise", "online/ftpl-gaussian schedule=self-confident noise",
-		"online/ftpl-gaussian schedule=doubling noise", "online/ftpl-gaussian schedule=fixed eta=3 noise",
-		"online/ftpl-gaussian separator=cube lstar=2 noise", "online/ftpl-gaussian separator=cube exact=true",
-		"online/ftpl-gaussian separator=cube schedule=self-confident exact=true",
-		"online/ftpl-iid noise", "online/ftpl-iid lstar=3 noise", "online/ftpl-iid schedule=doubling noise",
-		"online/ftpl-iid schedule=fixed eta=2 noise", "online/ftpl-iid law=laplace noise",
-		"online/ftpl-iid law=exponential schedule=self-confident noise", "online/ftpl-iid schedule=doubling exact=true",
-		"online/ftpl-uniform schedule=fixed eta=4 noise", "online/ftpl-laplace schedule=doubling noise",
-		"online/ftpl-approximable separator=standard noise", "online/ftpl-approximable law=gaussian noise",
-		"online/ftpl-approximable schedule=doubling noise",
 	)
 )
 

@@ -36,6 +36,3 @@ func TestArrayLevels(t *testing.T) {
 		}
 	}
 }
-
-// arrayVariance bounds the variance on s^2 points of the design, beside that of independent points.
-func arrayVariance(s int) float64 { return 1 + float64(2*s-1)/(float64(s-1)*float64(s-1)) }

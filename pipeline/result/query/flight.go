@@ -172,7 +172,7 @@ func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.S
 	chunks := make(chan flight.StreamChunk)
 	go func() {
 		defer close(chunks)
-		defer rows.Close()
+		defer func() { _ = rows.Close() }() // Next returned the error that matters
 		for {
 			rec, err := rows.Next()
 			if errors.Is(err, io.EOF) {

@@ -136,9 +136,8 @@ func columnNames(db *sql.DB, view string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	columns, err := rows.Columns()
-	return columns, errors.Join(err, rows.Err())
+	return columns, errors.Join(err, rows.Err(), rows.Close())
 }
 
 // describe sets the views.

@@ -371,7 +371,8 @@ func (r *Rows) failed(err error) error {
 			return refuse("there is no SQL in it")
 		}
 		if strings.Contains(err.Error(), "multi-statement") {
-			return refuse("several statements: a query is one (a pivot that does not list its values with in (...) counts as two)")
+			return refuse("several statements: a query is one " +
+				"(a pivot that does not list its values with in (...) counts as two)")
 		}
 		return err
 	case of.Type == duckdb.ErrorTypeOutOfMemory:

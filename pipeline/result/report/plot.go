@@ -204,8 +204,8 @@ func (f *Figure) draw(c draw.Canvas) []tip {
 	return tips
 }
 
-// drawPlot draws the plot with the titles of its axes and returns the tooltips of its points. The library's own would leave the more space
-// free on a logarithmic axis the longer they are.
+// drawPlot draws the plot with the titles of its axes and returns the tooltips of its points. The
+// library would leave more space on a logarithmic axis for longer titles.
 func (f *Figure) drawPlot(p *plot.Plot, c draw.Canvas) (tips []tip) {
 	inner := draw.Crop(c, lineHeight, 0, lineHeight*vg.Length(btoi(f.X.Title != "")), 0)
 	p.Draw(inner)
