@@ -1,7 +1,7 @@
 // Package numeric holds the small numerical tools that several packages need: bisection, golden
 // section search, products of matrices and vectors, and sets of small integers. Every function has one
-// order of operations, so that equal arguments give equal bits on all machines of one float profile. It needs only the standard
-// library.
+// order of operations, so that equal arguments give equal bits on all machines of one float profile.
+// It needs only the standard library.
 //
 // Start at [Bisect], [Golden] and [BitSet].
 package numeric

@@ -46,7 +46,8 @@ import (
 //
 // P is the type of the algorithm's parameters: a struct whose exported fields are int,
 // float64, bool or string, or embedded structs of such; struct{} for none. The name of a parameter is
-// the field's `param` tag or, without one, the field's name in lower case with underscores (RoundCount is "round_count").
+// the field's `param` tag or, without one, the field's name in lower case with underscores
+// (RoundCount is "round_count").
 // The tags `doc`, `min` and `max` (inclusive limits of numbers) and `choices` (allowed strings,
 // separated by commas) describe a parameter. Values that they do not allow are refused before the
 // author's code sees them.
