@@ -50,7 +50,7 @@ func TypeOf(v any) ColumnType {
 type Column struct {
 	Name string
 	Type ColumnType
-	Doc  string // what a value means, in a line for people
+	Doc  string // meaning of a value, one line for people
 }
 
 // ColumnOf is a column together with the way its value is read from a row.

@@ -55,7 +55,7 @@ func (c *Cache[K, V]) Get(key K, build func(K) (V, error)) (V, error) {
 }
 
 // GetWithin returns the value of key, as Get does, for values that are also limited by their total
-// weight: what the cache keeps weighs at most limit, or is one value alone.
+// weight: the cached values together weigh at most limit, or there is only one.
 func (c *Cache[K, V]) GetWithin(limit int, key K, build func(K) (V, error), weigh func(V) int) (V, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

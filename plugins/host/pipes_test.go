@@ -58,7 +58,7 @@ func serveRawPipes(kind string) {
 	}
 }
 
-// The error about a plugin that misuses the pipes tells how it did.
+// The error about a plugin that misuses the pipes names the misuse.
 func TestPipesProtocol(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -100,7 +100,7 @@ func (p *Process) prepare(c Command) (err error) {
 	case c.Dataset != nil:
 		files[1] = c.Dataset.File()
 	case c.Attached:
-		files[1] = files[0] // a bridge hands over both, and nobody is told of a dataset
+		files[1] = files[0] // a bridge hands over both and reports no dataset
 	}
 	p.child = newChild(c, dir, files...)
 	p.child.tail.further = c.Output

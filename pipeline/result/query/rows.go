@@ -86,7 +86,7 @@ func within(ctx context.Context, d *DB, sql string, start func(*Rows) error) (*R
 		}
 		go func() {
 			if <-ended == nil {
-				_ = r.Close() // nobody is left to read an error
+				_ = r.Close() // no caller reads this error
 			}
 		}()
 		return nil, context.Cause(r.ctx)
