@@ -253,7 +253,7 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"bounds": 8, "timing": 8 + 7, "fits": len(result.Columns("fits"))}
+	want := map[string]int{"bounds": 8, "timing": 9, "fits": len(result.Columns("fits"))}
 	for _, name := range []string{"table", "curve"} {
 		want[name] = len(result.Columns(name)) + metricColumns[name]
 	}
