@@ -35,7 +35,7 @@ stderr say which. --where, --x and --group choose instead:
 
   shatter plot DIR --what error                            learning curves: the mean error against n
   shatter plot DIR --x noise_rate --where epsilon=1,2      n* against the noise rate, at two epsilons
-  shatter plot DIR --what curve --group epsilon            success rates, a colour for each epsilon
+  shatter plot DIR --what curve --group epsilon            success rates, a color for each epsilon
   shatter plot DIR --what m_training_error --scale linear  a metric that a plugin reports`,
 		RunE: func(c *cobra.Command, args []string) error { return f.plot(c, args[0]) },
 	}
@@ -44,7 +44,7 @@ stderr say which. --where, --x and --group choose instead:
 	f.where.add(c)
 	c.Flags().StringVar(&f.choice.X, "x", "", "the parameter along x (default each that varies; n with curve and error)")
 	c.Flags().StringSliceVar(&f.choice.Group, "group", nil,
-		"the keys whose values have a colour each (default algorithm, and more where lines would look alike)")
+		"keys with a line for each value; the others are fixed (default all keys, up to 12 lines)")
 	c.Flags().StringVar(&f.choice.Scale, "scale", "",
 		"the axes, as in fits: linear, log (of x), semilog (of y), log-log (default log-log; log with curve and error)")
 	c.Flags().StringSliceVar(&f.choice.What, "what", nil, "which: n (n* against parameters), curve (success rates), "+

@@ -164,7 +164,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}{
 		{"ten cells", learned(t, 10), 3},
 		{"2,000 cells", learned(t, 2000), 4},
-		{"games", games(t), 3},
+		{"games", games(t), 2},
 		{"undecided", undecided(t), 1},
 		{"hostile", hostile(t), 2},
 	} {
@@ -193,7 +193,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 }
 
-// looks checks the page's colours in light, dark and print, which the figures follow.
+// looks checks the page's colors in light, dark and print, which the figures follow.
 func (b *tab) looks(t *testing.T) {
 	t.Helper()
 	const ink = `getComputedStyle(document.querySelector('.plot svg text')).fill`

@@ -13,13 +13,13 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Choice says what figures show. Its fields are the flags of shatter plot, by whose names errors
-// call them; empty ones leave the choice to this package.
+// A Choice selects figures. Its fields are the flags of shatter plot, whose names stand in errors. The zero
+// value shows what the page shows.
 type Choice struct {
 	What  []string // kinds of figures, and metrics
-	X     string   // the parameter along x, or n
-	Group []string // the keys that colours tell apart; empty: the algorithms
-	Scale string   // of the axes, as fits name it
+	X     string   // parameter along x, or n
+	Group []string // keys that have a color for each value; all others are fixed
+	Scale string   // scale of the axes, with the names of fits
 }
 
 // Where returns the sweep with those rows of its table that meet all conditions, and the rows of the
@@ -77,9 +77,8 @@ func (f *frame) cells() map[string]bool {
 	return all
 }
 
-// Choose returns the figures of a choice. It reports an error where the choice names something that
-// the result has not, or where nothing is left to draw. In left it says of which quantities there is
-// no figure, if others have one.
+// Choose returns the figures of a choice. It reports an error if the choice names something that the result
+// does not have, or if nothing is left to draw. If only some quantities have no figure, left explains why.
 func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
 	wanted, err := s.wanted(c.What)
 	if err != nil {
@@ -96,7 +95,15 @@ func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
 	if c.Group, err = s.chosenGroup(c, wanted); err != nil {
 		return nil, nil, err
 	}
-	if all, left = s.draw(wanted, c); len(all) == 0 {
+	used := map[string]int{}
+	for _, m := range wanted {
+		figures := s.draw(m, c, used)
+		if len(figures) == 0 {
+			left = add(left, c.why(m))
+		}
+		all = append(all, figures...)
+	}
+	if len(all) == 0 {
 		return nil, nil, errors.New("nothing to draw: " + strings.Join(left, "; "))
 	}
 	return all, left, nil
@@ -110,26 +117,21 @@ func scaleNames() (names []string) {
 }
 
 // chosenX returns the column that c.X means, and the measures that have it.
-func (s *Sweep) chosenX(c Choice, wanted []measure) (string, []measure, error) {
-	var numbers, names []string // that vary; that are keys at all
-	column := ""
-	var fit []measure
+func (s *Sweep) chosenX(c Choice, wanted []measure) (column string, fit []measure, err error) {
+	var numbers, names []string // keys that are numbers and vary; all keys
+	isNumber := true
 	for _, m := range wanted {
-		if len(c.What) == 0 && m.curve != (c.X == curveColumn) || m.loose {
+		if len(c.What) == 0 && m.curve != (c.X == curveColumn) {
 			continue
 		}
 		f := s.frameOf(m)
 		for _, k := range f.keys() {
 			names = add(names, plain(k))
-		}
-		for _, g := range groups(f) {
-			for _, k := range f.keys() {
-				if g.varies(k) && (m.curve || k != curveColumn) {
-					numbers = add(numbers, plain(k))
-				}
-				if plain(k) == plain(c.X) {
-					column = k
-				}
+			if (m.curve || k != curveColumn) && slices.ContainsFunc(groups(f), func(g group) bool { return g.varies(k) }) {
+				numbers = add(numbers, plain(k))
+			}
+			if plain(k) == plain(c.X) {
+				column, isNumber = k, f.numeric(k)
 			}
 		}
 		fit = append(fit, m)
@@ -139,35 +141,31 @@ func (s *Sweep) chosenX(c Choice, wanted []measure) (string, []measure, error) {
 	}
 	can := "no parameter is a number that varies in these rows"
 	if len(numbers) > 0 {
-		can = "what can stand there: " + strings.Join(numbers, ", ")
+		can = "possible: " + strings.Join(numbers, ", ")
 	}
 	why := "it does not vary in these rows"
 	if nearest, ok := wording.Nearest(c.X, names); column == "" && ok {
 		why = fmt.Sprintf("no such parameter (did you mean %s?)", nearest)
 	} else if column == "" {
 		why = "no such parameter"
-	} else if !s.frameOf(fit[0]).numeric(column) {
-		why = "its values are no numbers"
+	} else if !isNumber {
+		why = "its values are not numbers"
 	}
 	return "", nil, fmt.Errorf("--x %s: %s; %s", c.X, why, can)
 }
 
 // chosenGroup returns the keys that c.Group means, without prefix.
 func (s *Sweep) chosenGroup(c Choice, wanted []measure) (keys []string, err error) {
-	var known, differ, along []string
+	var known, along []string
 	for _, m := range wanted {
-		f := s.frameOf(m)
 		along = add(along, plain(cmp.Or(c.X, m.x)))
-		for _, k := range f.keys() {
+		for _, k := range s.frameOf(m).keys() {
 			known = add(known, plain(k))
-			if len(f.distinctOf(f.all(), k)) > 1 {
-				differ = add(differ, plain(k))
-			}
 		}
 	}
 	for _, k := range c.Group {
 		if !slices.Contains(known, plain(k)) {
-			return nil, fmt.Errorf("--group %s: no such key%s", k, wording.DidYouMean(k, differ))
+			return nil, fmt.Errorf("--group %s: no such key%s", k, wording.DidYouMean(k, known))
 		}
 		if slices.Contains(along, plain(k)) {
 			return nil, fmt.Errorf("--group %s: it is along x already; --x puts another parameter there", k)

@@ -56,33 +56,32 @@ func where(t *testing.T, s *Sweep, texts ...string) *Sweep {
 	return kept
 }
 
-// A choice decides which lines there are, what colours tell apart, and how many points lines have.
+// A choice decides which lines there are, and how many points they have.
 func TestChoose(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		where   []string
 		choice  Choice
 		figures string   // names
-		colours []string // of the first
-		lines   int      // that are shown in the first
+		lines   []string // names in the first
 		points  int      // of all of these
 	}{
 		{"learning curves", []string{"noise_rate=0.1"}, Choice{What: []string{"error"}}, "error-parities",
-			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 3, 9},
+			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 9},
 		{"one n", []string{"noise_rate=0.1", "n=100"}, Choice{What: []string{"error"}, X: "epsilon"},
-			"error-parities-epsilon", []string{"baseline/erm", "acme/dp"}, 2, 4},
-		{"a colour for each epsilon", []string{"noise=random"}, Choice{What: []string{"error"}, Group: []string{"epsilon"}},
-			"error-parities", []string{"epsilon 0.5", "epsilon 2", "no epsilon"}, 2, 6},
+			"error-parities-epsilon", []string{"baseline/erm", "acme/dp"}, 4},
+		{"a color for each epsilon", []string{"noise=random"}, Choice{What: []string{"error"}, Group: []string{"epsilon"}},
+			"error-parities", []string{"epsilon 0.5", "epsilon 2"}, 6},
 		{"two keys", []string{"noise_rate=0.2"}, Choice{What: []string{"m_loss"}, Group: []string{"algorithm", "epsilon"}},
-			"metric-loss-parities", []string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 3, 9},
-		{"every line its colour", []string{"noise=random"}, Choice{What: []string{"loss"}}, "metric-loss-parities", []string{
+			"metric-loss-parities", []string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 9},
+		{"every line", []string{"noise=random"}, Choice{What: []string{"loss"}}, "metric-loss-parities", []string{
 			"baseline/erm, noise_rate 0.1", "acme/dp, noise_rate 0.1, epsilon 0.5", "acme/dp, noise_rate 0.1, epsilon 2",
 			"baseline/erm, noise_rate 0.2", "acme/dp, noise_rate 0.2, epsilon 0.5", "acme/dp, noise_rate 0.2, epsilon 2",
-		}, 6, 18},
-		{"noise at a rate, not none", nil, Choice{What: []string{"n"}, X: "noise_rate", Group: []string{"epsilon"}},
-			"n-parities-noise-rate", []string{"epsilon 0.5", "epsilon 2", "no epsilon"}, 2, 4},
+		}, 18},
+		{"noise at a rate", []string{"noise=random"}, Choice{What: []string{"n"}, X: "noise_rate", Group: []string{"epsilon"}},
+			"n-parities-noise-rate", []string{"epsilon 0.5", "epsilon 2"}, 4},
 		{"n along x is no figure of n*", []string{"noise=none"}, Choice{X: "n"}, "error-parities curve-parities",
-			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 3, 9},
+			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 9},
 	} {
 		all, left, err := where(t, sizes(t), tt.where...).Choose(tt.choice)
 		if err != nil || len(left) > 0 {
@@ -93,19 +92,15 @@ func TestChoose(t *testing.T) {
 		for _, f := range all {
 			names = append(names, f.Name)
 		}
-		lines, points := 0, 0
-		for _, s := range all[0].measured() {
-			if all[0].shown(s) {
-				lines, points = lines+1, points+len(s.Points)
-			}
+		points := 0
+		for _, l := range all[0].Lines {
+			points += len(l.Points)
 		}
-		if got := strings.Join(names, " "); got != tt.figures || lines != tt.lines || points != tt.points {
-			t.Errorf("%s: figures %s, %d lines with %d points, want %s, %d and %d", tt.name, got, lines, points, tt.figures,
-				tt.lines, tt.points)
+		if got := strings.Join(names, " "); got != tt.figures || points != tt.points {
+			t.Errorf("%s: figures %s with %d points, want %s with %d", tt.name, got, points, tt.figures, tt.points)
 		}
-		colours := slices.Sorted(slices.Values(all[0].Colours))
-		if diff := cmp.Diff(slices.Sorted(slices.Values(tt.colours)), colours); diff != "" {
-			t.Errorf("%s: colours %s", tt.name, diff)
+		if diff := cmp.Diff(tt.lines, lineNames(all[0])); diff != "" {
+			t.Errorf("%s: lines %s", tt.name, diff)
 		}
 	}
 }
@@ -135,12 +130,12 @@ func TestSearches(t *testing.T) {
 	if names := all[0].Name + " " + all[1].Name; names != "find-noise-rate-parities-find-n curve-parities-noise-rate" {
 		t.Errorf("figures %s", names)
 	}
-	points := all[0].measured()[0].Points
-	want := Point{X: 400, Y: 0.2, Low: 0.2, High: 0.3, Cell: "search2", row: 2}
+	points := all[0].Lines[0].Points
+	want := Point{X: 400, Y: 0.2, Low: 0.2, High: 0.3, Cell: "search2"}
 	if len(points) != 3 || points[2] != want {
 		t.Errorf("points %+v, the last is to be %+v", points, want)
 	}
-	if lines := all[1].measured(); len(lines) != 3 || len(lines[0].Points) != 3 {
+	if lines := all[1].Lines; len(lines) != 3 || len(lines[0].Points) != 3 {
 		t.Errorf("success rates %+v", lines)
 	}
 	if rows := len(pageOf(t, s).Table.Rows); rows != 3 {
@@ -175,17 +170,17 @@ func TestBadChoice(t *testing.T) {
 		want   string
 	}{
 		{sizes(t), Choice{X: "noise_rat"},
-			"--x noise_rat: no such parameter (did you mean noise_rate?); what can stand there: noise_rate, epsilon"},
-		{sizes(t), Choice{X: "noise"}, "--x noise: its values are no numbers; what can stand there: noise_rate, epsilon"},
+			"--x noise_rat: no such parameter (did you mean noise_rate?); possible: noise_rate, epsilon"},
+		{sizes(t), Choice{X: "noise"}, "--x noise: its values are not numbers; possible: noise_rate, epsilon"},
 		{sizes(t), Choice{X: "alpha"},
-			"--x alpha: it does not vary in these rows; what can stand there: noise_rate, epsilon"},
+			"--x alpha: it does not vary in these rows; possible: noise_rate, epsilon"},
 		{where(t, sizes(t), "epsilon=2", "noise=none"), Choice{X: "epsilon"},
 			"--x epsilon: it does not vary in these rows; no parameter is a number that varies in these rows"},
 		{sizes(t), Choice{Group: []string{"epsilom"}}, `--group epsilom: no such key, did you mean "epsilon"?`},
 		{sizes(t), Choice{X: "epsilon", Group: []string{"epsilon"}}, "--group epsilon: it is along x already"},
 		{sizes(t), Choice{What: []string{"error"}, Group: []string{"n"}}, "--group n: it is along x already"},
-		{sizes(t), Choice{What: []string{"los"}}, "--what los: did you mean loss? this result has n, " +
-			"curve, error, m_loss"},
+		{sizes(t), Choice{What: []string{"los"}}, "--what los: did you mean loss? this result has error, " +
+			"curve, n, m_loss"},
 		{sizes(t), Choice{What: []string{"regret"}}, "--what regret: a sweep that is not of the task online has no regret"},
 		{games(t), Choice{What: []string{"curve"}}, "--what curve: a sweep of the task online has no goal to reach; this result " +
 			"has regret"},
@@ -219,15 +214,14 @@ func TestCaption(t *testing.T) {
 	want := []string{
 		"Partial: 2 of 9 cells are decided.",
 		"Fixed: d 4, noise random, alpha 0.1, beta 0.1.",
-		"acme/dp: rounds 7.",
 		"Chosen: algorithm acme/dp (not baseline/erm), noise_rate 0.1 (not 0.2); others with --where algorithm=baseline/erm " +
 			"and the like.",
-		"Band: 95 % confidence interval of each mean on its own (Student). 20 trials at each point.",
+		"Faint lines: 95 % confidence interval of each mean on its own (Student). 20 trials at each point.",
 	}
 	if diff := cmp.Diff(want, figures[0].Caption); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want[3:4], figures[0].Choices); diff != "" {
+	if diff := cmp.Diff(want[2:3], figures[0].Choices); diff != "" {
 		t.Error(diff)
 	}
 	figures, _, err = where(t, sizes(t), "noise_rate=0.1,0.2").Choose(Choice{What: []string{"curve"}})
@@ -237,7 +231,7 @@ func TestCaption(t *testing.T) {
 	}
 }
 
-// A band holds the interval of each mean, cut to what a share can be, and the axes are those of the
+// The interval of each mean is cut to what a share can be, and the axes are those of the
 // scale.
 func TestLearningCurve(t *testing.T) {
 	s := sizes(t)
@@ -255,59 +249,37 @@ func TestLearningCurve(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := figures[0]
-		if f.X.Log != logs[0] || f.Y.Log != logs[1] || !f.Band {
+		if f.X.Log != logs[0] || f.Y.Log != logs[1] || !f.Faint {
 			t.Errorf("%q: axes %+v, %+v", scale, f.X, f.Y)
 		}
-		p := f.measured()[0].Points[0]
+		p := f.Lines[0].Points[0]
 		if low := max(0, f.Y.Low); p.X != 10 || math.Abs(p.Y-0.1) > 1e-9 || p.Low != low || math.Abs(p.High-0.2) > 1e-9 {
 			t.Errorf("%q: point %+v", scale, p)
 		}
 	}
 }
 
-// The learning curves of a search are folded where a page has many figures, and those of a list
-// come first.
+// The learning curves of a search and the metrics are folded; those of a list come first. Metrics have their
+// unit and meaning. Figures for which the page has no room are counted.
 func TestFoldedFigures(t *testing.T) {
-	p := pageOf(t, sizes(t))
-	if len(p.Folded) > 0 || len(p.Figures) == 0 || p.Figures[0].Kind != kindError {
-		t.Errorf("a list: %d folded of %d", len(p.Folded), len(p.Figures))
-	}
-	s := sizes(t)
-	s.table.set("fixed", func(int) any { return false })
-	s.table.set("class", func(row int) any { return string(rune('a' + row)) })
-	s.curve.set("class", func(row int) any { return string(rune('a' + row/3)) })
-	if p := pageOf(t, s); len(p.Folded) != 9 || p.Figures[0].Kind != kindSize {
-		t.Errorf("a search: %d folded of %d", len(p.Folded), len(p.Figures))
-	}
-}
-
-// The figures of metrics are folded on the page, each with its unit and meaning; those for which there
-// is no room are named.
-func TestMetricFigures(t *testing.T) {
 	s := sizes(t)
 	s.manifest.Metrics = []schemas.Metric{{Name: "loss", Doc: "mean of the squares", Unit: "bits"}}
 	p := pageOf(t, s)
-	if len(p.Metrics) != 1 || len(p.MetricsLeft) > 0 || p.drawn != len(p.Figures)+1 {
-		t.Fatalf("%d figures of metrics, %q left, %d drawn", len(p.Metrics), p.MetricsLeft, p.drawn)
+	if len(p.Folded) != 1 || !strings.HasPrefix(p.Figures[0].Name, "error") {
+		t.Fatalf("a list: %d folded of %d", len(p.Folded), len(p.Figures))
 	}
-	f := p.Metrics[0]
-	if f.Y.Title != "mean loss (bits)" || !strings.Contains(string(f.SVG), "mean loss (bits)") {
-		t.Errorf("the axis %q", f.Y.Title)
+	f := p.Folded[0]
+	if f.Y.Title != "mean loss (bits)" || !strings.Contains(string(f.SVG), "mean loss (bits)") ||
+		!strings.Contains(strings.Join(f.Caption, " "), "loss: mean of the squares. Means over the trials") {
+		t.Errorf("axis %q, caption %q", f.Y.Title, f.Caption)
 	}
-	caption := strings.Join(f.Caption, " ")
-	if !strings.Contains(caption, "loss: mean of the squares. Means over the trials") {
-		t.Errorf("caption %q", caption)
+	s.table.set("fixed", func(int) any { return false })
+	if p := pageOf(t, s); len(p.Folded) != 2 || !strings.HasPrefix(p.Figures[0].Name, "n-") {
+		t.Errorf("a search: %d folded of %d", len(p.Folded), len(p.Figures))
 	}
-	few := sizes(t)
-	var rows [][]any
-	for i := range maxMetrics + 1 {
-		for row := range few.curve.Rows() {
-			row[few.curve.index["class"]] = fmt.Sprint("class ", i)
-			rows = append(rows, row)
-		}
-	}
-	*few.curve.Sheet = *sheet.Of("curve", few.curve.Columns, rows...)
-	if p := pageOf(t, few); len(p.Metrics) > 0 || !slices.Equal(p.MetricsLeft, []string{"m_loss"}) {
-		t.Errorf("%d figures of metrics, left %q", len(p.Metrics), p.MetricsLeft)
+	s.curve.set("class", func(row int) any { return fmt.Sprint("class ", row/3) })
+	s.table.set("class", func(row int) any { return fmt.Sprint("class ", row) })
+	if p := pageOf(t, s); len(p.Figures)+len(p.Folded)+p.FiguresLeft != 36 {
+		t.Errorf("%d figures, %d folded, %d left", len(p.Figures), len(p.Folded), p.FiguresLeft)
 	}
 }

@@ -2,341 +2,379 @@ package report
 
 import (
 	"cmp"
+	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"gonum.org/v1/plot"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Figure is one chart as data. It holds everything that the chart shows; a renderer only draws.
+// A Figure is one chart as data: everything that it shows.
 type Figure struct {
-	Name    string // for a file: small letters, digits and hyphens; no two figures of a sweep share one
-	Kind    string // n, curve, error, regret or metric
-	Title   string
-	Text    string   // what is to be seen, in words, for those who cannot see it
-	Caption []string // the settings that it shows and what its intervals are, one sentence each
-	Notes   []string // what the figure leaves out or joins, one sentence each
-	Choices []string // what was chosen because nobody else did, one sentence each; part of Caption
+	Name    string   // name of its files: small letters, digits and hyphens; unique in a sweep
+	Title   string   // subject
+	Caption []string // settings, intervals and omissions, one sentence each
+	Choices []string // the sentences of Caption about settings that were chosen out of several
 	X, Y    Axis
-	By      string   // what colours and shapes tell apart: the algorithm, or keys
-	Colours []string // what has a colour and shape of its own, in their order
-	Keys    []Key
-	Series  []Series
-	Loose   bool    // the points of a series are not joined
-	Band    bool    // intervals are a band along the line, not a stroke at each point
-	Target  float64 // the rate that is asked for; 0: none
+	Lines   []Line
+	Faint   bool    // intervals are drawn faintly, because there are many points
+	Loose   bool    // points are not joined
+	Target  float64 // required success rate; 0: none
 }
 
-// Key is a column in which series of one colour differ. At first the series with the value Chosen are
-// shown, or all of them where it is empty.
-type Key struct {
-	Name   string
-	Values []string
-	Chosen string
-}
-
-// The marks of series.
+// The marks of bounds.
 const (
-	Measured = "measured"       // brackets, rates or regrets with their intervals
-	Model    = "model estimate" // n* read off a fitted curve of success rates
-	Fit      = "fitted line"
 	Proved   = "proved bound"
-	Declared = "declared bound" // a plugin's author says that it is proved
+	Declared = "declared bound" // proved according to a plugin's author
 	Printed  = "printed bound"
 )
 
 // marks lists the marks in the order of a legend.
-var marks = []string{Measured, Model, Fit, Proved, Declared, Printed}
+var marks = []string{Proved, Declared, Printed}
 
-// boundMarks lists the marks of bounds.
-var boundMarks = []string{Proved, Declared, Printed}
-
-// Series holds points of one algorithm in one setting, ascending in X.
-type Series struct {
-	Mark      string
-	Colour    int // in Figure.Colours
-	Algorithm string
-	Keys      []string // the value of each of Figure.Keys; empty where it does not apply
-	Level     bool     // two points: the algorithm does not know the parameter along X
-	Points    []Point
+// A Line holds the measured points of one setting, and its bounds by mark, ascending in X.
+type Line struct {
+	Name   string
+	Level  bool // the algorithm has no value of the parameter along X
+	Points []Point
+	Bounds map[string][]Point
+	rows   []int // of the group
 }
 
-// Point is a value with its interval. Low and High are NaN where it has none.
+// A Point is a value with its interval. Low and High are NaN without one, and infinite where a bracket is open.
 type Point struct {
 	X, Y, Low, High float64
-	Open            string // empty, or why it is no decided value: the cell's status
+	Open            string // status of an undecided cell; empty: decided
 	Cell            string
-	Label           string // what stands beside it: the setting of its series
-	row             int    // of the table
 }
 
-// shown reports whether a series is shown at first.
-func (f *Figure) shown(s Series) bool {
-	for i, k := range f.Keys {
-		if k.Chosen != "" && s.Keys[i] != "" && s.Keys[i] != k.Chosen {
-			return false
+// draw returns the figures of a measure. used counts the names of figures.
+func (s *Sweep) draw(m measure, c Choice, used map[string]int) (all []Figure) {
+	f := s.frameOf(m)
+	if m.kind == kindMetric { // an algorithm that does not report it has no line
+		f = newFrame(f.Filter(func(row int) bool { return f.value(row, m.value) != nil }))
+	}
+	for _, g := range groups(f) {
+		all = append(all, g.draw(s, m, c)...)
+	}
+	for i := range all {
+		if s.manifest.Partial != "" {
+			all[i].Title += " (partial)"
 		}
-	}
-	return true
-}
-
-// faint reports whether a series is drawn faintly, as another setting than those that are shown.
-func (f *Figure) faint(s Series) bool {
-	return s.Mark == Measured && !f.Band && !f.Loose && !f.shown(s)
-}
-
-func (f *Figure) hasFaint() bool { return slices.ContainsFunc(f.Series, f.faint) }
-
-// The largest numbers of series that a figure shows all at first: maxSeveral where several keys
-// tell them apart, else maxStrong.
-const (
-	maxStrong  = 12
-	maxSeveral = 8
-)
-
-// tell makes the lines that are shown distinguishable. Colours tell the keys by apart, and the
-// algorithms where by is empty; labels say in what else lines of one colour differ, and where there
-// is no room for them, each line has its own colour.
-func (f *Figure) tell(by []string) {
-	f.choose(by)
-	if len(by) > 0 {
-		f.colourBy(by)
-	} else {
-		by = []string{algorithmKey}
-	}
-	if f.Loose {
-		f.tellPoints(by)
-		return
-	}
-	if !f.label(by) {
-		for i := range f.Series {
-			for j := range f.Series[i].Points {
-				f.Series[i].Points[j].Label = ""
-			}
-		}
-		f.colourBy(f.withDiffering(by))
-	}
-}
-
-// tellPoints gives the points of each setting their own colour where these are few.
-func (f *Figure) tellPoints(by []string) {
-	all := f.withDiffering(by)
-	if len(f.X.Ticks) > 0 && f.X.Title == "" { // the algorithms stand along the axis
-		all = slices.DeleteFunc(all, func(k string) bool { return k == algorithmKey })
-	}
-	names := map[string]bool{}
-	for _, s := range f.measured() {
-		names[f.nameOf(s, all)] = true
-	}
-	if len(names) > 1 && len(names) <= maxStrong {
-		f.colourBy(all)
-	} else if more := all[min(len(by), len(all)):]; len(more) > 0 {
-		f.Caption = append(f.Caption, "Points of one colour differ in "+strings.Join(more, ", ")+".")
-	}
-}
-
-// choose selects what is shown at first: everything, or one value of each key, namely that with the
-// most points among the series that are still shown. Where colours tell keys apart that somebody has
-// named, they alone have several values.
-func (f *Figure) choose(by []string) {
-	all := f.measured()
-	most := maxStrong
-	switch {
-	case len(by) > 0:
-		most = 0
-	case len(f.Keys) > 1:
-		most = maxSeveral
-	}
-	if f.Loose && (len(by) > 0 || len(all) <= 20*maxStrong) || len(all) <= most {
-		return
-	}
-	for i, k := range f.Keys {
-		if slices.Contains(by, k.Name) {
-			continue
-		}
-		count := map[string]int{}
-		for _, s := range all {
-			if v := s.Keys[i]; v != "" && f.shown(s) {
-				count[v]++ // for level lines
-				if !s.Level {
-					count[v] += len(all) * len(s.Points)
-				}
-			}
-		}
-		for _, v := range k.Values {
-			if len(count) > 1 && count[v] > count[f.Keys[i].Chosen] {
-				f.Keys[i].Chosen = v
-			}
-		}
-	}
-}
-
-// algorithmKey is the key that colours tell apart where nobody has named another.
-const algorithmKey = "algorithm"
-
-// colourBy gives each combination of the keys' values its own colour, those that are shown first.
-func (f *Figure) colourBy(by []string) {
-	f.By, f.Colours = strings.Join(by, ", "), nil
-	index := map[string]int{}
-	for _, shown := range []bool{true, false} {
-		for i := range f.Series {
-			s := &f.Series[i]
-			if f.shown(*s) != shown {
-				continue
-			}
-			name := f.nameOf(*s, by)
-			if _, ok := index[name]; !ok {
-				index[name] = len(f.Colours)
-				f.Colours = append(f.Colours, name)
-			}
-			s.Colour = index[name]
-		}
-	}
-}
-
-// nameOf names a series by the values of some keys.
-func (f *Figure) nameOf(s Series, by []string) string {
-	var parts []string
-	for _, name := range by {
-		i := slices.IndexFunc(f.Keys, func(k Key) bool { return k.Name == name })
-		switch {
-		case name == algorithmKey:
-			parts = append(parts, s.Algorithm)
-		case i >= 0 && s.Keys[i] != "":
-			parts = append(parts, name+" "+valueLabel(s.Keys[i]))
-		}
-	}
-	if len(parts) == 0 {
-		return "no " + strings.Join(by, ", ")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// withDiffering returns the keys by, and those in which series that are shown differ.
-func (f *Figure) withDiffering(by []string) []string {
-	all := slices.Clone(by)
-	for i, differs := range f.differing() {
-		if name := f.Keys[i].Name; differs && !slices.Contains(all, name) {
-			all = append(all, name)
+		if used[all[i].Name]++; used[all[i].Name] > 1 {
+			all[i].Name += fmt.Sprintf("-%d", used[all[i].Name])
 		}
 	}
 	return all
 }
 
-// maxLabel is the largest number of characters in a label of a series.
-const maxLabel = 24
-
-// nameTag is a label of a line and the point at which it may stand.
-type nameTag struct {
-	*Point
-	text   string
-	colour int
-}
-
-// near reports whether two labels would stand in one place.
-func (f *Figure) near(a, b nameTag) bool {
-	return math.Abs(f.X.at(a.X)-f.X.at(b.X)) < 0.15 && math.Abs(f.Y.at(a.Y)-f.Y.at(b.Y)) < 0.045
-}
-
-// label names the settings of the lines that are shown, where they differ in more than the keys by:
-// at the end of a line, and in the middle of a curve of rates. Where several names would stand in
-// one place, it leaves one if they are equal and none otherwise. It reports whether the labels and
-// colours tell all lines apart.
-func (f *Figure) label(by []string) (clear bool) {
-	var tags []nameTag
-	differ := f.differing()
-	for _, s := range f.measured() {
-		if !f.shown(s) {
+// draw returns the figures of a measure for the group.
+func (g group) draw(s *Sweep, m measure, c Choice) (all []Figure) {
+	least := 2 // points of the longest line
+	if m.kind == kindCurve {
+		least = 1
+	}
+	if x := cmp.Or(c.X, m.x); x != "" {
+		if f, longest := g.figure(s, m, c, x); longest >= least && (c.X == "" || g.varies(x)) {
+			return []Figure{f}
+		}
+		if m.kind != kindFound || c.X != "" {
+			return nil
+		}
+	}
+	needed, _, _ := g.settings(algorithmKey, m, nil)
+	for _, x := range g.keys() {
+		if !g.varies(x) || x == "replica" || trial.IsParam(x) && !slices.Contains(needed, x) ||
+			slices.Contains(c.Group, plain(x)) {
 			continue
 		}
-		var parts []string
-		for i, k := range f.Keys {
-			if differ[i] && s.Keys[i] != "" && !slices.Contains(by, k.Name) {
-				parts = append(parts, k.Name+" "+valueLabel(s.Keys[i]))
-			}
+		if f, longest := g.figure(s, m, c, x); longest >= least {
+			all = append(all, f)
 		}
-		tag := nameTag{f.labelPoint(s), strings.Join(parts, ", "), s.Colour}
-		free := tag.text != "" && utf8.RuneCountInString(tag.text) <= maxLabel && !s.Level
-		for _, other := range tags {
-			if f.near(tag, other) {
-				if free = false; other.text != tag.text {
-					other.Label = ""
-				}
-			}
-		}
-		if free {
-			tag.Label = tag.text
-		}
-		tags = append(tags, tag)
 	}
-	return f.areTold(tags)
+	if len(all) == 0 {
+		if f, longest := g.figure(s, m, c, algorithmKey); longest > 0 {
+			all = []Figure{f}
+		}
+	}
+	return all
 }
 
-// areTold reports whether lines of one colour differ in the labels beside them. A line may share the
-// label of another that ends where it does.
-func (f *Figure) areTold(tags []nameTag) bool {
-	lines := map[int]int{} // of each colour
-	for _, tag := range tags {
-		lines[tag.colour]++
+// why explains why there is no figure of a measure.
+func (c Choice) why(m measure) string {
+	x := plain(cmp.Or(c.X, m.x))
+	if x == "" {
+		return fmt.Sprintf("no row has a value of %s", m.title)
 	}
-	seen := map[nameTag]bool{}
-	for _, tag := range tags {
-		beside := slices.ContainsFunc(tags, func(o nameTag) bool { return o.Label == tag.text && f.near(tag, o) })
-		id := nameTag{text: tag.text, colour: tag.colour}
-		if seen[id] || lines[tag.colour] > 1 && tag.text != "" && !beside {
-			return false
-		}
-		seen[id] = true
+	why := fmt.Sprintf("no two rows that differ in %s alone have a value of %s", x, m.title)
+	if m.curve && x != curveColumn {
+		why += fmt.Sprintf(" at the same n, which a list of sizes has (n: [100, 1000]); --x %s draws against n", curveColumn)
 	}
-	return true
+	return why
 }
 
-// differing reports for each key whether the measured series that are shown differ in it.
-func (f *Figure) differing() []bool {
-	differ := make([]bool, len(f.Keys))
-	for i := range f.Keys {
-		values := map[string]bool{}
-		for _, s := range f.measured() {
-			if s.Keys[i] != "" && f.shown(s) {
-				values[s.Keys[i]] = true
+// figure returns the figure of a measure along a column, which may be the algorithm. longest is the number of
+// points of the longest line.
+func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longest int) {
+	keys, along, lines := g.settings(x, m, c.Group)
+	shown, fixed := choose(g.settingsOf(lines, keys, x), keys, c.Group)
+	name, unit := m.along(x)
+	f = Figure{
+		Name: slug(m.slug + " " + g.name + " " + x), Title: fmt.Sprintf("%s: %s against %s", g.name, m.title, name),
+		Faint: m.curve, Loose: x == algorithmKey, X: Axis{Title: withUnit(name, unit)},
+	}
+	switch {
+	case m.curve && x == curveColumn:
+		f.Name = slug(m.slug + " " + g.name)
+	case x == algorithmKey:
+		f.Title, f.X.Title = fmt.Sprintf("%s: %s by algorithm", g.name, m.title), ""
+	}
+	names, missing := nameSettings(shown, keys, c.Group), 0
+	var rows []int
+	for i, setting := range shown {
+		l, without := g.line(setting, m, x)
+		l.Name, missing = names[i], missing+without
+		if len(l.Points) > 0 || len(l.Bounds) > 0 {
+			f.Lines, rows = append(f.Lines, l), append(rows, l.rows...)
+		}
+		longest = max(longest, len(l.Points))
+	}
+	if longest == 0 {
+		return f, 0
+	}
+	slices.Sort(rows)
+	f.caption(s, g, rows, append(slices.Collect(maps.Keys(fixed)), x))
+	f.Choices = g.choices(keys, fixed)
+	f.Caption = append(f.Caption, f.Choices...)
+	f.Caption = append(f.Caption, m.intervals(g, rows))
+	if len(along) > 0 {
+		f.Caption = append(f.Caption, "Along a line also changes: "+strings.Join(along, ", ")+".")
+	}
+	if missing > 0 {
+		f.Caption = append(f.Caption, fmt.Sprintf("%d of %d rows have no value to draw.", missing, len(rows)))
+	}
+	if betas := g.distinctOf(rows, "beta"); m.kind == kindCurve && len(betas) == 1 {
+		f.Target = 1 - g.number(rows[0], "beta")
+		f.Caption = append(f.Caption,
+			fmt.Sprintf("%s suffices where the rate is at least %s, the dashed line.", plain(m.x), text(f.Target)))
+	}
+	f.leaveFarBounds()
+	scale := estimate.Scale{LogX: true, LogY: !m.curve}
+	if c.Scale != "" {
+		scale, _ = estimate.ScaleNamed(c.Scale)
+	}
+	if f.Loose {
+		f.spread(g.distinctOf(g.all(), algorithmKey))
+	}
+	f.makeAxes(withUnit(m.title, m.unit), scale, m.kind == kindCurve)
+	return f, longest
+}
+
+// caption begins the caption with what is the same in all rows that are shown.
+func (f *Figure) caption(s *Sweep, g group, rows []int, told []string) {
+	if partial := s.manifest.Partial; partial != "" {
+		f.Caption = append(f.Caption, "Partial: "+partial+".")
+	}
+	if fixed := g.fixedKeys(rows, told...); len(fixed) > 0 {
+		f.Caption = append(f.Caption, "Fixed: "+strings.Join(fixed, ", ")+".")
+	}
+	if where := s.conditions(g.keys()); where != "" {
+		f.Caption = append(f.Caption, where)
+	}
+}
+
+// conditions describes the conditions that the rows meet; empty: none. It leaves out those that fix one of
+// the told keys.
+func (s *Sweep) conditions(told []string) string {
+	var all []string
+	for _, c := range s.where {
+		isKey := slices.ContainsFunc(told, func(k string) bool { return plain(k) == plain(c.Column) })
+		if !isKey || len(c.Values) > 1 {
+			all = append(all, plain(c.Column)+"="+strings.Join(c.Values, ","))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "Only rows with " + wording.And(all) + "."
+}
+
+// choices describes which of several settings are shown, and how to see another; nil: all are.
+func (g group) choices(keys []string, fixed map[string]string) []string {
+	var shown []string
+	see := ""
+	for _, k := range keys {
+		value, ok := fixed[k]
+		if !ok {
+			continue
+		}
+		rest := slices.DeleteFunc(g.distinctOf(g.all(), k), func(v string) bool { return v == value })
+		shown = append(shown, fmt.Sprintf("%s %s (not %s)", plain(k), value, wording.Few(rest, 6)))
+		if see == "" && len(rest) > 0 {
+			see = wording.ShellWord(plain(k) + "=" + rest[len(rest)-1])
+		}
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	return []string{"Chosen: " + strings.Join(shown, ", ") + "; others with --where " + see + " and the like."}
+}
+
+// intervals describes the intervals, and over how many trials they are.
+func (m measure) intervals(g group, rows []int) string {
+	if m.low != "" && len(g.distinctOf(rows, m.low))+len(g.distinctOf(rows, m.high)) == 0 {
+		return "No interval is known: the result has no values of " + m.low + "."
+	}
+	var counts []float64
+	for _, row := range rows {
+		counts = append(counts, g.number(row, "ok"))
+	}
+	low, high, n := span(counts)
+	switch {
+	case m.kind != kindError || n == 0:
+		return m.interval
+	case low == high:
+		return fmt.Sprintf("%s %s at each point.", m.interval, wording.Count(int(low), "trial"))
+	}
+	return fmt.Sprintf("%s %.0f to %.0f trials at each point.", m.interval, low, high)
+}
+
+// far is the ratio to all measured values beyond which a bound is not drawn.
+const far = 1e4
+
+// leaveFarBounds removes the bounds that would press everything else together, and notes them.
+func (f *Figure) leaveFarBounds() {
+	low, high := math.Inf(1), 0.0
+	for _, l := range f.Lines {
+		for _, p := range l.Points {
+			if p.Y > 0 {
+				low, high = min(low, p.Y), max(high, p.Y)
 			}
 		}
-		differ[i] = len(values) > 1
 	}
-	return differ
+	for _, mark := range marks {
+		most := 0.0
+		for _, l := range f.Lines {
+			bounds := l.Bounds[mark]
+			if high > 0 && slices.ContainsFunc(bounds, func(p Point) bool { return p.Y > far*high || p.Y < low/far }) {
+				most = max(most, bounds[len(bounds)-1].Y)
+				delete(l.Bounds, mark)
+			}
+		}
+		if most > 0 {
+			f.Caption = append(f.Caption,
+				fmt.Sprintf("Not drawn, because it is too far from the measured values: %s, up to %.4g.", mark, most))
+		}
+	}
 }
 
-// labelPoint returns the point of a series at which its label stands: the last, or in a curve of
-// rates the first whose rate is at least 1/2, if there is one, and otherwise the middle one.
-func (f *Figure) labelPoint(s Series) *Point {
-	if f.Kind != "curve" {
-		return &s.Points[len(s.Points)-1]
+// spread gives the lines of a figure by algorithm their places next to each other.
+func (f *Figure) spread(algorithms []string) {
+	for i, l := range f.Lines {
+		shift := 0.7 * ((float64(i)+0.5)/float64(len(f.Lines)) - 0.5)
+		for _, points := range append([][]Point{l.Points}, slices.Collect(maps.Values(l.Bounds))...) {
+			for j := range points {
+				points[j].X += shift
+			}
+		}
 	}
-	if i := slices.IndexFunc(s.Points, func(p Point) bool { return p.Y >= 0.5 }); i >= 0 {
-		return &s.Points[i]
+	f.X.Low, f.X.High = -0.5, float64(len(algorithms))-0.5
+	for i, name := range algorithms {
+		f.X.Ticks = append(f.X.Ticks, plot.Tick{Value: float64(i), Label: name})
 	}
-	return &s.Points[len(s.Points)/2]
+}
+
+// makeAxes makes the axes, moves values beyond them to their ends, and draws level lines from end to end.
+func (f *Figure) makeAxes(title string, scale estimate.Scale, isRate bool) {
+	var xs, ys []float64
+	below := false // some value has no place on a logarithmic axis
+	for _, l := range f.Lines {
+		for points := range l.all() {
+			for _, p := range points {
+				xs, ys = append(xs, p.X), append(ys, p.Y, p.Low, p.High)
+				below = below || p.Y <= 0
+			}
+		}
+	}
+	if f.X.Ticks == nil {
+		f.X = newAxis(f.X.Title, xs, scale.LogX, true)
+	}
+	if isRate && !scale.LogY {
+		ys = []float64{0, 1}
+	}
+	positive := slices.DeleteFunc(slices.Clone(ys), func(v float64) bool { return !(v > 0) })
+	if scale.LogY && len(positive) > 0 {
+		if ys = positive; below {
+			f.Caption = append(f.Caption, "The axis is logarithmic: values that are not above 0 stand at its lower edge.")
+		}
+	}
+	f.Y = newAxis(title, ys, scale.LogY, false)
+	for i := range f.Lines {
+		l := &f.Lines[i]
+		for points := range l.all() {
+			for j := range points {
+				p := &points[j]
+				p.Y, p.Low, p.High = f.Y.clamp(p.Y), f.Y.clamp(p.Low), f.Y.clamp(p.High)
+			}
+		}
+		if l.Level {
+			l.Points = f.level(l.Points)
+			for mark, points := range l.Bounds {
+				l.Bounds[mark] = f.level(points)
+			}
+		}
+	}
+}
+
+// all yields the measured points and those of each bound.
+func (l Line) all() iter.Seq[[]Point] {
+	return func(yield func([]Point) bool) {
+		if !yield(l.Points) {
+			return
+		}
+		for _, mark := range marks {
+			if !yield(l.Bounds[mark]) {
+				return
+			}
+		}
+	}
+}
+
+// level returns a level line from one end of the figure to the other.
+func (f *Figure) level(points []Point) []Point {
+	if len(points) == 0 {
+		return nil
+	}
+	p, q := points[0], points[0]
+	p.X, q.X = f.X.Low, f.X.High
+	return []Point{p, q}
 }
 
 // valueLabel returns the value of a key as an axis would name it.
 func valueLabel(value string) string {
 	if v, err := strconv.ParseFloat(value, 64); err == nil && v >= 8192 && !math.IsInf(v, 0) {
-		return tickLabel(v, 1e4)
+		return tickLabel(v)
 	}
 	return value
-}
-
-func (f *Figure) measured() (all []Series) {
-	for _, s := range f.Series {
-		if s.Mark == Measured {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // byX sorts points by X, and keeps the order of those that agree in it.
 func byX(points []Point) {
 	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
+}
+
+// slug returns a name for files: small letters, digits and single hyphens.
+func slug(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.Join(words, "-")
 }

@@ -21,10 +21,20 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
+// figuresOf returns the figures of the page without metrics.
+func figuresOf(t testing.TB, s *Sweep) []Figure {
+	t.Helper()
+	all, _, err := s.Choose(Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func named(t *testing.T, s *Sweep, name string) Figure {
 	t.Helper()
 	var names []string
-	for _, f := range s.Figures() {
+	for _, f := range figuresOf(t, s) {
 		if f.Name == name {
 			return f
 		}
@@ -34,136 +44,65 @@ func named(t *testing.T, s *Sweep, name string) Figure {
 	return Figure{}
 }
 
-func keyNames(f Figure) (names []string) {
-	for _, k := range f.Keys {
-		names = append(names, k.Name)
+func lineNames(f Figure) (names []string) {
+	for _, l := range f.Lines {
+		names = append(names, l.Name)
 	}
 	return names
 }
 
 // There is one figure per parameter that varies, and none for a parameter that follows from it
-// (p_rounds is the square of d). A series that does not know the parameter is level.
+// (p_rounds is the square of d). An algorithm that does not know the parameter is a level line.
 func TestFigureOfEachParameter(t *testing.T) {
 	var names []string
-	for _, f := range learned(t, 40).Figures() {
+	for _, f := range figuresOf(t, learned(t, 40)) {
 		names = append(names, f.Name)
 	}
 	if want := []string{"n-parities-d", "n-parities-epsilon", "curve-parities"}; !slices.Equal(names, want) {
 		t.Fatalf("figures %v, want %v", names, want)
 	}
 	f := named(t, learned(t, 40), "n-parities-epsilon")
-	if got := keyNames(f); !slices.Equal(got, []string{"d"}) {
-		t.Errorf("settings %v", got)
-	}
-	for _, s := range f.measured() {
-		if erm := s.Algorithm == "baseline/erm"; s.Level != erm || len(s.Points) != 2 {
-			t.Errorf("%s: level %v, %d points", s.Algorithm, s.Level, len(s.Points))
+	for _, l := range f.Lines {
+		if erm := strings.HasPrefix(l.Name, "baseline/erm"); l.Level != erm || len(l.Points) != 2 {
+			t.Errorf("%s: level %v, %d points", l.Name, l.Level, len(l.Points))
 		}
 	}
-	p := f.measured()[0].Points[1]
-	if p.X != 1 || p.Y != 801 || p.Low != 534 || p.High != 801 || p.Open != "" || p.Cell != "0000000005" {
-		t.Errorf("point %+v", p)
+	p := f.Lines[0].Points[1]
+	if f.Lines[0].Name != "acme/one" || p != (Point{X: 1, Y: 801, Low: 534, High: 801, Cell: "0000000005"}) {
+		t.Errorf("line %s, point %+v", f.Lines[0].Name, p)
 	}
 }
 
-// A parameter that zip pairs with another is no setting of its own, and the figure says so.
+// Without a parameter that varies along a line, the cells stand next to each other, by algorithm.
+func TestFigureByAlgorithm(t *testing.T) {
+	f := named(t, where(t, learned(t, 40), "d=4", "epsilon=1"), "n-parities-algorithm")
+	if !f.Loose || len(f.X.Ticks) != 2 || len(f.Lines) != 1 || f.Lines[0].Points[1].X != 1 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A parameter that zip pairs with another tells no lines apart, and the figure names it.
 func TestPairedParameter(t *testing.T) {
 	s := learned(t, 10)
 	s.table.set("margin", func(row int) any { return 1 / s.table.number(row, "d") })
 	f := named(t, s, "n-parities-d")
-	if got := keyNames(f); !slices.Equal(got, []string{"epsilon"}) || f.Notes[0] != "Along a line also changes: margin." {
-		t.Errorf("settings %v, notes %q", got, f.Notes)
+	want := []string{"acme/one, epsilon 0.5", "acme/one, epsilon 1", "acme/two, epsilon 0.5", "acme/two, epsilon 1",
+		"baseline/erm"}
+	if got := lineNames(f); !slices.Equal(got, want) || !slices.Contains(f.Caption, "Along a line also changes: margin.") {
+		t.Errorf("lines %q, caption %q", got, f.Caption)
 	}
 }
 
-// Where many settings compete, the figure first shows one of them that has all algorithms.
+// If there are too many settings, the figure shows one of them that has all algorithms.
 func TestChosenSetting(t *testing.T) {
-	for _, f := range learned(t, 2000).Figures() {
-		shown := 0
-		for _, s := range f.measured() {
-			shown += btoi(f.shown(s))
-		}
-		if all := len(f.measured()); shown != 10 || all < 100 {
-			t.Errorf("%s: %d of %d series are shown", f.Name, shown, all)
+	for _, f := range figuresOf(t, learned(t, 2000)) {
+		if len(f.Lines) < 10 || len(f.Lines) > maxLines || len(f.Choices) != 1 {
+			t.Errorf("%s: lines %q, %q", f.Name, lineNames(f), f.Choices)
 		}
 	}
 }
 
-// A fitted line lies beside the cells that it is fitted to and no others.
-func TestFittedLine(t *testing.T) {
-	f := named(t, learned(t, 40), "n-parities-d")
-	lines := 0
-	for _, s := range f.Series {
-		if s.Mark != Fit {
-			continue
-		}
-		lines++
-		if s.Algorithm != "acme/one" || s.Keys[0] != "0.5" {
-			t.Errorf("a line for %s, epsilon %s", s.Algorithm, s.Keys[0])
-		}
-		for _, p := range s.Points {
-			if want := 400 * p.X; math.Abs(p.Y-want) > 1e-9*want {
-				t.Errorf("%v at %v, want %v", p.Y, p.X, want)
-			}
-		}
-	}
-	if lines != 1 {
-		t.Errorf("%d fitted lines", lines)
-	}
-	want := "Fitted slopes: acme/one, epsilon 0.5, alpha 0.1: exponent 1 of d (0.9 to 1.1; claimed 0.5, rejected at 95 %)."
-	if !slices.Contains(f.Notes, want) {
-		t.Errorf("notes %q, want %q", f.Notes, want)
-	}
-	bent := frameOf("fits", []row{{"algorithm": "a/b", "x": "d", "scale": "semilog", "slope": 0.25, "line": "not linear"}})
-	if got, want := slopeText(bent, 0), "a/b: factor e^0.25 per d (not linear)"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	for scale, want := range map[string]float64{"linear": 10 + 2*8, "log": 10 + 2*math.Log(8),
-		"semilog": math.Exp(10 + 16), "log-log": math.Exp(10) * 64} {
-		if p := fittedLine(scale, 2, 10, 1, 8); math.Abs(p[len(p)-1].Y-want) > 1e-9*want {
-			t.Errorf("%s: %v, want %v", scale, p[len(p)-1].Y, want)
-		}
-	}
-}
-
-// Words of a group choose rows by every column that they name, also by columns that a figure has no
-// control for.
-func TestFittedRows(t *testing.T) {
-	g := groups(learned(t, 40).table)[0]
-	for words, want := range map[string]int{
-		"": 10, "epsilon 0.5": 5, "epsilon 0.5, d 8": 1, "epsilon 0.5, class halfspace": 0,
-		"epsilon 0.5, distribution , mass 0": 5, "epsilon 3": 0, "data a.csv label": 0,
-		"epsilon 1, test 1000": 5,
-	} {
-		if got := len(g.fitted("acme/one", words)); got != want {
-			t.Errorf("%q: %d rows, want %d", words, got, want)
-		}
-	}
-	if len(g.fitted("acme/none", "")) > 0 {
-		t.Error("rows of another algorithm")
-	}
-}
-
-// The settings that are shown together are named beside their lines, each once in a place.
-func TestLabels(t *testing.T) {
-	f := named(t, learned(t, 40), "n-parities-d")
-	var labels []string
-	for _, s := range f.Series {
-		for i, p := range s.Points {
-			if p.Label == "" {
-				continue
-			}
-			if labels = append(labels, p.Label); s.Mark != Measured || i != len(s.Points)-1 || p.Label != "epsilon "+s.Keys[0] {
-				t.Errorf("%q at point %d of a series of %s, %q", p.Label, i, s.Mark, s.Keys)
-			}
-		}
-	}
-	if len(labels) < 2 || !slices.Contains(labels, "epsilon 0.5") || !slices.Contains(labels, "epsilon 1") {
-		t.Errorf("labels %q", labels)
-	}
-}
-
-// On the page the answer stands beside its setting, and the cell's name last.
+// On the page the answer stands next to its setting, and the cell's name last.
 func TestColumnsOfThePage(t *testing.T) {
 	p := pageOf(t, learned(t, 10))
 	var names []string
@@ -185,52 +124,30 @@ func TestColumnsOfThePage(t *testing.T) {
 	}
 }
 
-// A folder written before n_model and fits existed still has its page and figures.
-func TestOldTable(t *testing.T) {
-	s := learned(t, 10)
-	for _, name := range []string{"n_model", "n_model_low", "n_model_high", "sample", "fixed"} {
-		var others []int
-		for i, c := range s.table.Columns {
-			if c.Name != name {
-				others = append(others, i)
-			}
-		}
-		s.whole.table = newFrame(s.table.Select(others))
-		s.split()
-	}
-	s.fits = newFrame(nil)
-	if f := named(t, s, "n-parities-d"); f.has(Model) || f.has(Fit) || !f.has(Measured) || !f.has(Proved) {
-		t.Errorf("notes %q", f.Notes)
-	}
-	if _, text := written(t, s); !strings.Contains(text, "10 of 10 cells are decided") ||
-		strings.Contains(text, `id="slopes"`) || strings.Contains(text, "pale bar") {
-		t.Error("the page of an old table")
-	}
-}
-
-// A bound far from what is measured is named and not drawn. A regret that is not above 0 stands at
-// the lower edge.
+// A bound far from the measured values is named and not drawn. A regret that is not above 0 stands at the
+// lower edge, and so does the unknown end of a bracket.
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)
 	s.table.set("paper_n", func(int) any { return 4e12 })
 	f := named(t, s, "n-parities-d")
-	if f.has(Printed) || !f.has(Proved) ||
-		!slices.Contains(f.Notes, "Not drawn, as it is too far from what is measured: printed bound, up to 4e+12.") ||
-		slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "Printed bounds") }) {
-		t.Errorf("notes %q", f.Notes)
+	if len(f.Lines[0].Bounds[Printed]) > 0 || len(f.Lines[0].Bounds[Proved]) == 0 || !slices.Contains(f.Caption,
+		"Not drawn, because it is too far from the measured values: printed bound, up to 4e+12.") {
+		t.Errorf("caption %q", f.Caption)
 	}
 	f = named(t, games(t), "regret-points-rounds")
-	if p := f.measured()[0].Points[0]; p.Y != f.Y.Low || !f.Y.Log || !strings.Contains(strings.Join(f.Notes, ""),
-		"lower edge") {
-		t.Errorf("%+v on %+v, notes %q", p, f.Y, f.Notes)
+	if p := f.Lines[0].Points[0]; p.Y != f.Y.Low || !f.Y.Log ||
+		!strings.Contains(strings.Join(f.Caption, ""), "lower edge") {
+		t.Errorf("%+v on %+v, caption %q", p, f.Y, f.Caption)
 	}
 	f = named(t, undecided(t), "n-halfspace-d")
-	var open []string
-	for _, p := range f.measured()[0].Points {
-		open = append(open, p.Open)
+	points := f.Lines[0].Points
+	want := []Point{
+		{X: 5, Y: 4096, Low: 4096, High: f.Y.High, Open: "above_range", Cell: "1"},
+		{X: 10, Y: points[1].Y, Low: 10, High: 10000, Open: "undecided", Cell: "2"},
+		{X: 20, Y: 16, Low: f.Y.Low, High: 16, Open: "below_range", Cell: "3"},
 	}
-	if want := []string{"above_range", "undecided", "below_range"}; !slices.Equal(open, want) {
-		t.Errorf("open points %v, want %v", open, want)
+	if !slices.Equal(points, want) || math.Abs(points[1].Y-math.Sqrt(10*10000)) > 1e-9 {
+		t.Errorf("points %+v", points)
 	}
 }
 
@@ -239,60 +156,44 @@ func TestTicks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := rapid.Float64Range(1e-6, 1e6).Draw(t, "low")
 		high := low * rapid.Float64Range(1.01, 1e12).Draw(t, "ratio")
-		a := axis("x", []float64{low, high}, rapid.Bool().Draw(t, "log"), rapid.Bool().Draw(t, "exact"))
+		a := newAxis("x", []float64{low, high}, rapid.Bool().Draw(t, "log"), rapid.Bool().Draw(t, "exact"))
 		if len(a.Ticks) < 2 || len(a.Ticks) > 12 {
 			t.Fatalf("%d ticks on %+v", len(a.Ticks), a)
 		}
 		for i, tick := range a.Ticks {
-			if tick.At < a.Low || tick.At > a.High || i > 0 && (tick.At <= a.Ticks[i-1].At || tick.Label == a.Ticks[i-1].Label) {
+			if tick.Value < a.Low || tick.Value > a.High ||
+				i > 0 && (tick.Value <= a.Ticks[i-1].Value || tick.Label == a.Ticks[i-1].Label) {
 				t.Fatalf("tick %d of %+v", i, a)
 			}
 		}
 	})
 	for v, want := range map[float64]string{0: "0", 0.05: "0.05", 1500: "1500", 8192: "2^13", 65536: "2^16", 20000: "20k",
 		3e6: "3M", 1e16: "1e+16"} {
-		if got := tickLabel(v, 1e4); got != want {
-			t.Errorf("%v is labelled %s, want %s", v, got, want)
-		}
-	}
-	for want, values := range map[string][]float64{
-		"2^8 2^16 2^32": {1 << 8, 1 << 16, 1 << 32}, "500 5k 50k": {500, 5e3, 5e4}, "500 5000": {500, 5000},
-		"64 128": {64, 128}, "0.5 1 2^13": {0.5, 1, 8192},
-	} {
-		var ticks []Tick
-		for _, v := range values {
-			ticks = append(ticks, Tick{At: v})
-		}
-		nameTicks(ticks)
-		var got []string
-		for _, tick := range ticks {
-			got = append(got, tick.Label)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%v are named %q, want %s", values, got, want)
+		if got := tickLabel(v); got != want {
+			t.Errorf("%v is labeled %s, want %s", v, got, want)
 		}
 	}
 }
 
-// A figure has the same bytes each time, also on another day, and SVG stays XML whatever the names
-// are.
+// A figure has the same bytes each time, also on another day, and SVG stays XML whatever the names are.
 func TestFiguresSameBytes(t *testing.T) {
 	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t), sizes(t)} {
-		first, second := s.Figures(), s.Figures()
+		first, second := figuresOf(t, s), figuresOf(t, s)
 		for i := range first {
-			for name, write := range map[string]func(*Figure, io.Writer) error{
-				"svg": func(f *Figure, w io.Writer) error { return f.SVG(w, 3.25) },
-				"pdf": func(f *Figure, w io.Writer) error { return f.PDF(w, 3.25) },
-				"png": func(f *Figure, w io.Writer) error { return f.PNG(w, 3.25) },
+			for format, write := range map[string]func(*Figure, io.Writer, float64) error{
+				"svg": (*Figure).SVG, "pdf": (*Figure).PDF, "png": (*Figure).PNG,
 			} {
+				if format == "png" && (i > 0 || !s.online()) { // slow
+					continue
+				}
 				var a, b bytes.Buffer
-				if err := errors.Join(write(&first[i], &a), write(&second[i], &b)); err != nil {
+				if err := errors.Join(write(&first[i], &a, 1.5), write(&second[i], &b, 1.5)); err != nil {
 					t.Fatal(err)
 				}
 				if !bytes.Equal(a.Bytes(), b.Bytes()) || a.Len() < 1000 {
-					t.Errorf("%s.%s: %d bytes and %d bytes differ", first[i].Name, name, a.Len(), b.Len())
+					t.Errorf("%s.%s: %d bytes and %d bytes differ", first[i].Name, format, a.Len(), b.Len())
 				}
-				switch name {
+				switch format {
 				case "svg":
 					d := xml.NewDecoder(&a)
 					for err := error(nil); !errors.Is(err, io.EOF); _, err = d.Token() {
@@ -404,7 +305,6 @@ func TestProblemsOnThePage(t *testing.T) {
 			"regret_mean": 1.0}}, []string{
 			"thresholds uniform: the labels are said by the adversary tree: there is no target.",
 		}},
-		{"an earlier release", []row{{"class": "thresholds", "distribution": "uniform"}}, nil},
 	} {
 		if diff := cmp.Diff(tt.want, sweepOf(t, tt.table, nil, nil).problems()); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)

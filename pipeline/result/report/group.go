@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,18 +10,15 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// group holds the rows of one concept class, or of one file of data or class.
+// A group holds the rows of one concept class, or of one file of data or class.
 type group struct {
 	*frame
-	name       string
-	rows       []int
-	algorithms []string
-	codes      map[string][]int // of each key that varies: a small number for each row's value
+	name string
 }
 
-func groups(f *frame) []*group {
-	var all []*group
-	by := map[string]*group{}
+func groups(f *frame) (all []group) {
+	rows := map[string][]int{}
+	var names []string
 	for row := range f.Len() {
 		var parts []string
 		for _, column := range []string{"class", "file", "data"} {
@@ -29,94 +27,177 @@ func groups(f *frame) []*group {
 			}
 		}
 		name := strings.Join(parts, ", ")
-		if by[name] == nil {
-			by[name] = &group{frame: f, name: name}
-			all = append(all, by[name])
-		}
-		by[name].rows = append(by[name].rows, row)
+		names = add(names, name)
+		rows[name] = append(rows[name], row)
 	}
-	for _, g := range all {
-		g.code()
+	for _, name := range names {
+		all = append(all, group{newFrame(f.Take(rows[name])), name})
 	}
 	return all
 }
 
-// code finds the algorithms and the keys that vary.
-func (g *group) code() {
-	g.algorithms, g.codes = g.distinct("algorithm"), map[string][]int{}
-	for _, column := range g.frame.keys() {
-		if values := append([]string{""}, g.distinct(column)...); len(values) > 2 || g.gaps(column) {
-			index := map[string]int{}
-			for i, v := range values {
-				index[v] = i
-			}
-			for _, row := range g.rows {
-				g.codes[column] = append(g.codes[column], index[g.text(row, column)])
-			}
-		}
-	}
-}
-
-// cells returns the group with the first row of each cell.
-func (g *group) cells() *group {
-	out := &group{frame: g.frame, name: g.name}
-	seen := map[string]bool{}
-	for _, row := range g.rows {
-		if cell := g.text(row, "cell"); !seen[cell] {
-			seen[cell] = true
-			out.rows = append(out.rows, row)
-		}
-	}
-	out.code()
-	delete(out.codes, curveColumn) // that of a cell's first row
-	return out
-}
-
-// with returns the group with the rows that have a value in a column.
-func (g *group) with(column string) *group {
-	out := &group{frame: g.frame, name: g.name}
-	for _, row := range g.rows {
-		if g.value(row, column) != nil {
-			out.rows = append(out.rows, row)
-		}
-	}
-	out.code()
-	return out
-}
-
 // varies reports whether a column has several numbers.
-func (g *group) varies(column string) bool {
-	return g.codes[column] != nil && g.numeric(column) && len(g.distinct(column)) > 1
+func (g group) varies(column string) bool {
+	return g.numeric(column) && len(g.distinctOf(g.all(), column)) > 1
 }
 
-// keysFor returns the keys that tell the rows apart that are a line along x, those that somebody has
-// chosen among them; and the numbers that change along with x.
-func (g *group) keysFor(x string, m measure, chosen []string) (keys, along []string) {
-	switch {
-	case m.curve && x == curveColumn:
-		keys, _ = g.cells().settings()
-	case x == "" || m.loose:
-		keys, along = g.settings()
-	default:
-		keys, along = g.settings(x)
+// A partition numbers sets of rows: rows with the same number belong to the same set.
+type partition struct {
+	of   []int // by row
+	sets int
+}
+
+// refine splits the sets of a partition by the values of a column.
+func (g group) refine(p partition, column string) partition {
+	type part struct {
+		set   int
+		value any
 	}
-	for _, column := range g.keys() {
-		if slices.Contains(chosen, plain(column)) && column != algorithmKey {
-			keys = add(keys, column)
-			along = slices.DeleteFunc(along, func(k string) bool { return k == column })
+	numbers, of := map[part]int{}, make([]int, g.Len())
+	for row := range of {
+		key := part{p.of[row], g.value(row, column)}
+		if _, known := numbers[key]; !known {
+			numbers[key] = len(numbers)
+		}
+		of[row] = numbers[key]
+	}
+	return partition{of, len(numbers)}
+}
+
+// settings returns the keys that tell the lines of a measure along the column x apart, and the rows of each
+// line: the algorithm, the chosen keys, and the other keys that are needed, parameters last. The numbers in
+// along change along a line together with x.
+func (g group) settings(x string, m measure, chosen []string) (keys, along []string, lines partition) {
+	lines = partition{make([]int, g.Len()), 1}
+	points := lines
+	if !m.curve || x != curveColumn { // the cells of a curve may have any sizes
+		points = g.refine(points, x)
+	}
+	candidates := slices.DeleteFunc(g.keys(), func(k string) bool { return k == x })
+	rank := func(k string) int {
+		switch {
+		case k == algorithmKey:
+			return 0
+		case trial.IsParam(k):
+			return 3
+		case strings.HasPrefix(k, "privacy"):
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(candidates, func(a, b string) int { return rank(a) - rank(b) })
+	for _, k := range candidates {
+		finer := g.refine(points, k)
+		if finer.sets > points.sets || k == algorithmKey || slices.Contains(chosen, plain(k)) {
+			keys, points, lines = append(keys, k), finer, g.refine(lines, k)
 		}
 	}
-	if len(chosen) > 0 && !slices.Contains(chosen, algorithmKey) && len(g.algorithms) > 1 {
-		keys = append([]string{algorithmKey}, keys...)
+	for _, k := range candidates {
+		if !slices.Contains(keys, k) && g.numeric(k) && !trial.IsParam(k) && g.refine(lines, k).sets > lines.sets {
+			along = append(along, k)
+		}
 	}
-	return keys, along
+	return keys, along, lines
 }
 
-// distinct returns the values of a column in the order of the rows, without the empty one.
-func (g *group) distinct(column string) (values []string) {
+// algorithmKey is the key that always tells lines apart.
+const algorithmKey = "algorithm"
+
+// maxLines is the number of lines up to which a figure shows all of them.
+const maxLines = 12
+
+// A setting is a line before its figure is known: its values of the keys, and its rows.
+type setting struct {
+	keys  []string
+	level bool // without a value along x
+	rows  []int
+}
+
+// settingsOf returns the lines of a partition in the order of their first rows.
+func (g group) settingsOf(lines partition, keys []string, x string) (all []*setting) {
+	type id struct {
+		line  int
+		level bool
+	}
+	by := map[id]*setting{}
+	for row, line := range lines.of {
+		i := id{line, x != algorithmKey && g.value(row, x) == nil}
+		if by[i] == nil {
+			by[i] = &setting{level: i.level}
+			for _, k := range keys {
+				by[i].keys = append(by[i].keys, g.text(row, k))
+			}
+			all = append(all, by[i])
+		}
+		by[i].rows = append(by[i].rows, row)
+	}
+	return all
+}
+
+// choose returns the lines that a figure shows. If there are more than maxLines, it fixes one key after the
+// other to its value with the most points; the algorithm and the keys by keep all values. If by is not empty,
+// it fixes all others. fixed has the chosen value of each key that was fixed.
+func choose(all []*setting, keys, by []string) (shown []*setting, fixed map[string]string) {
+	fixed = map[string]string{}
+	for i, k := range keys {
+		if slices.Contains(by, plain(k)) || len(by) == 0 && (k == algorithmKey || len(all) <= maxLines) {
+			continue
+		}
+		count, best := map[string]int{}, ""
+		for _, s := range all {
+			if v := s.keys[i]; v != "" && !s.level {
+				count[v] += len(s.rows)
+			}
+		}
+		for _, s := range all {
+			if count[s.keys[i]] > count[best] {
+				best = s.keys[i]
+			}
+		}
+		if len(count) > 1 {
+			fixed[k] = best
+			all = slices.DeleteFunc(slices.Clone(all), func(s *setting) bool { return s.keys[i] != "" && s.keys[i] != best })
+		}
+	}
+	return all, fixed
+}
+
+// nameSettings returns the name of each line: its values of the keys in which the lines differ, or of the keys
+// by.
+func nameSettings(all []*setting, keys, by []string) (names []string) {
+	differ := make([]bool, len(keys))
+	for i, k := range keys {
+		differ[i] = len(by) > 0 && slices.Contains(by, plain(k))
+		for _, s := range all {
+			differ[i] = differ[i] || len(by) == 0 && s.keys[i] != all[0].keys[i]
+		}
+	}
+	for _, s := range all {
+		var parts []string
+		for i, k := range keys {
+			switch {
+			case !differ[i] || s.keys[i] == "":
+			case k == algorithmKey:
+				parts = append(parts, s.keys[i])
+			default:
+				parts = append(parts, plain(k)+" "+valueLabel(s.keys[i]))
+			}
+		}
+		if len(parts) == 0 && len(by) > 0 {
+			parts = []string{"no " + strings.Join(by, ", ")}
+		} else if len(parts) == 0 && len(keys) > 0 {
+			parts = s.keys[:1]
+		}
+		names = append(names, strings.Join(parts, ", "))
+	}
+	return names
+}
+
+// distinctOf returns the values that a column has in some rows, without the empty one.
+func (f *frame) distinctOf(rows []int, column string) (values []string) {
 	seen := map[string]bool{"": true}
-	for _, row := range g.rows {
-		if v := g.text(row, column); !seen[v] {
+	for _, row := range rows {
+		if v := f.text(row, column); !seen[v] {
 			seen[v] = true
 			values = append(values, v)
 		}
@@ -124,68 +205,69 @@ func (g *group) distinct(column string) (values []string) {
 	return values
 }
 
-// gaps reports whether some rows have a value in the column and others none.
-func (g *group) gaps(column string) bool {
-	empty := 0
-	for _, row := range g.rows {
-		if g.value(row, column) == nil {
-			empty++
-		}
+// all returns the rows of a frame.
+func (f *frame) all() []int {
+	rows := make([]int, f.Len())
+	for row := range rows {
+		rows[row] = row
 	}
-	return empty > 0 && empty < len(g.rows)
-}
-
-// settings returns the fewest keys that, with the algorithm and the columns x, tell the rows apart.
-// It drops parameters that follow from other keys first, then numbers that change along with x,
-// which it returns in along.
-func (g *group) settings(x ...string) (keys, along []string) {
-	for _, column := range g.keys() {
-		if g.codes[column] != nil && column != "algorithm" && !slices.Contains(x, column) {
-			keys = append(keys, column)
-		}
-	}
-	fixed := append([]string{"algorithm"}, x...)
-	candidates := slices.Clone(keys)
-	slices.Reverse(candidates)
-	slices.SortStableFunc(candidates, func(a, b string) int { return btoi(trial.IsParam(b)) - btoi(trial.IsParam(a)) })
-	for _, c := range candidates {
-		others := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == c })
-		if (trial.IsParam(c) || g.numeric(c) || strings.HasPrefix(c, "privacy")) && g.unique(append(fixed, others...)) {
-			if keys = others; !trial.IsParam(c) && g.numeric(c) && len(g.distinct(c)) > 1 {
-				along = append(along, c)
-			}
-		}
-	}
-	slices.Reverse(along)
-	return keys, along
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return rows
 }
 
 func (f *frame) numeric(column string) bool {
-	t := f.Columns[f.index[column]].Type
-	return t == schemas.IntColumn || t == schemas.FloatColumn
+	i, ok := f.index[column]
+	return ok && (f.Columns[i].Type == schemas.IntColumn || f.Columns[i].Type == schemas.FloatColumn)
 }
 
-// unique reports whether no two rows agree in all columns.
-func (g *group) unique(columns []string) bool {
-	seen := make(map[string]bool, len(g.rows))
-	for i := range g.rows {
-		var id []byte
-		for _, c := range columns {
-			if codes := g.codes[c]; codes != nil {
-				id = fmt.Appendf(id, "%d ", codes[i])
+// theory returns the mark of the bound of a row: Proved or Declared.
+func (f *frame) theory(row int) string {
+	if f.text(row, "theory_standing") == trial.Declared {
+		return Declared
+	}
+	return Proved
+}
+
+// line returns the line of a setting. missing is the number of its rows without a value.
+func (g group) line(s *setting, m measure, x string) (l Line, missing int) {
+	l = Line{Level: s.level, Bounds: map[string][]Point{}, rows: s.rows}
+	algorithms := g.distinctOf(g.all(), algorithmKey)
+	for _, row := range s.rows {
+		at := g.number(row, x)
+		if x == algorithmKey {
+			at = float64(slices.Index(algorithms, g.text(row, x)))
+		}
+		if p, ok := m.point(g.frame, row); ok {
+			p.X = at
+			l.Points = append(l.Points, p)
+		} else {
+			missing++
+		}
+		for mark, column := range map[string]string{g.theory(row): m.proved, Printed: m.printed} {
+			if y := g.number(row, column); !math.IsNaN(y) {
+				l.Bounds[mark] = append(l.Bounds[mark], Point{X: at, Y: y, Low: math.NaN(), High: math.NaN(),
+					Cell: g.text(row, "cell")})
 			}
 		}
-		if seen[string(id)] {
-			return false
-		}
-		seen[string(id)] = true
 	}
-	return true
+	byX(l.Points)
+	for _, mark := range marks {
+		byX(l.Bounds[mark])
+	}
+	return l, missing
+}
+
+// fixedKeys returns the names and values of the keys that have one value in the rows: "alpha 0.1". The title
+// names the class and its data, and the keys in told are told elsewhere.
+func (g group) fixedKeys(rows []int, told ...string) (all []string) {
+	told = append(told, "task", algorithmKey, "class", "file", "data", "privacy_standing")
+	for _, k := range g.keys() {
+		if trial.IsParam(k) || slices.Contains(told, k) {
+			continue
+		}
+		values := g.distinctOf(rows, k)
+		if len(values) == 1 && !(k == "replica" && values[0] == "0") {
+			all = append(all, fmt.Sprint(k, " ", values[0]))
+		}
+	}
+	return all
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,87 +11,80 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// measure names a measured quantity of the table or the curve: the columns of its value, its
-// interval and its bounds.
+// A measure is a measured quantity: the columns of its value, its interval and its bounds.
 type measure struct {
-	kind, slug, title       string
-	value, low, high        string
-	proved, printed         string
-	model, modelLo, modelHi string
+	kind, slug, title string
+	value, low, high  string
+	proved, printed   string // columns of bounds
 
-	unit     string // of the value
-	interval string // what low and high are, in a sentence
-	curve    bool   // its rows are those of the curve: a cell at a sample size
-	rounds   bool   // the sizes of its curve are rounds
-	x        string // the column along x, unless another is chosen; empty: each parameter that varies
-	loose    bool   // points are not joined
-	over     *frame // the rows that have it; nil: those about sample sizes
+	unit     string // unit of the value
+	interval string // a sentence about low and high
+	bracket  bool   // low and high are a bracket, whose missing end is infinite
+	curve    bool   // the rows are those of the curve: a cell at a sample size
+	rounds   bool   // the sizes of the curve are rounds
+	x        string // default column along x; empty: each parameter that varies
+	over     *frame // rows of a search over another number; nil: the rows about sample sizes
 }
 
-// The kinds of figures, but for those of metrics.
+// The kinds of figures.
 const (
 	kindSize    = "n"
 	kindCurve   = "curve"
 	kindError   = "error"
 	kindRegret  = "regret"
 	kindMetric  = "metric"
-	kindFound   = "find" // of searches over another number than n
-	curveColumn = "n"    // along x in figures of the curve
+	kindFound   = "find" // a search over another number than n
+	curveColumn = "n"    // the column along x of figures of the curve
 )
 
 var (
 	sampleSize = measure{
 		kind: kindSize, slug: "n", title: "sample size n*", unit: "examples", value: "n_star", low: "n_low", high: "n_high",
-		proved: "theory_n", printed: "paper_n", model: "n_model", modelLo: "n_model_low", modelHi: "n_model_high",
-		interval: "A vertical line is the bracket from n_low, which is insufficient, to n_high, which suffices.",
+		proved: "theory_n", printed: "paper_n", bracket: true,
+		interval: "A vertical line is the bracket from n_low, which is insufficient, to n_high, which suffices; it ends at " +
+			"the edge if one of them is not known.",
 	}
 	rate = measure{
 		kind: kindCurve, slug: "curve", title: "success rate", value: "rate", low: "rate_low", high: "rate_high",
 		curve: true, x: curveColumn,
-		interval: "Band: 95 % confidence interval of each rate on its own (Clopper and Pearson).",
+		interval: "Faint lines: 95 % confidence interval of each rate on its own (Clopper and Pearson).",
 	}
 	meanError = measure{
 		kind: kindError, slug: "error", title: "mean error", unit: "share of points", value: "error_mean",
 		low: "error_low", high: "error_high", curve: true, x: curveColumn,
-		interval: "Band: 95 % confidence interval of each mean on its own (Student).",
+		interval: "Faint lines: 95 % confidence interval of each mean on its own (Student).",
 	}
 	regret = measure{
 		kind: kindRegret, slug: "regret", title: "regret", unit: "mistakes", value: "regret_mean", low: "regret_low",
 		high: "regret_high", proved: "theory_regret", printed: "paper_regret",
 		interval: "A vertical line is a 95 % confidence interval over sequences (Student).",
 	}
-	regretByLoss = regret.against("best_loss")
-	mistakes     = measure{
+	mistakes = measure{
 		kind: kindRegret, slug: "mistakes", title: "mistakes", unit: "rounds", value: "mistakes_mean",
 		low: "mistakes_mean", high: "mistakes_max", interval: "A vertical line goes up to the most of any sequence.",
 	}
 )
 
-// against returns the measure with its points against a measured column, which are not joined.
-func (m measure) against(column string) measure {
-	m.x, m.loose = column, true
+// metric returns the mean of a metric that algorithms report.
+func (s *Sweep) metric(name string) measure {
+	m := measure{
+		rounds: s.online(), kind: kindMetric, slug: "metric " + name, title: "mean " + name,
+		value: schemas.MetricPrefix + name, curve: true, x: curveColumn,
+		interval: "Means over the trials that report it; no interval is known.",
+	}
+	for _, known := range s.manifest.Metrics {
+		if known.Name == name {
+			m.unit, m.interval = known.Unit, name+": "+strings.TrimSuffix(known.Doc, ".")+". "+m.interval
+		}
+	}
 	return m
 }
 
-// metric returns the mean of a metric that algorithms report.
-func (s *Sweep) metric(name string) measure {
-	var about string
-	known := s.metricOf(name)
-	if known.Doc != "" {
-		about = name + ": " + strings.TrimSuffix(known.Doc, ".") + ". "
-	}
-	return measure{
-		unit: known.Unit, rounds: s.online(),
-		kind: kindMetric, slug: "metric " + name, title: "mean " + name, value: schemas.MetricPrefix + name, curve: true,
-		x: curveColumn, interval: about + "Means over the trials that report it; no interval is known.",
-	}
-}
-
-// found returns what the searches over another number than n have found.
+// found returns the results of a search over another number than n.
 func found(x search) measure {
 	return measure{
 		kind: kindFound, slug: "find " + x.axis, title: title(x.axis) + " that suffices", value: "find_sufficient",
-		low: "find_insufficient", high: "find_sufficient", proved: "find_theory", over: x.found, x: "find_n",
+		low: "find_insufficient", high: "find_sufficient", proved: "find_theory", bracket: true, over: x.found, x: "find_n",
 		interval: "A vertical line is the bracket between find_insufficient and find_sufficient.",
 	}
 }
@@ -105,73 +99,66 @@ func rateAlong(x search) measure {
 	return m
 }
 
-// wanted returns the measures of the named kinds and metrics, or, where there is no name, those that
-// the page shows. A sweep of a list of sizes shows its learning curves first.
+// wanted returns the measures of the named kinds and metrics, or, without names, all except metrics. A sweep
+// of a list of sizes has its learning curves first.
 func (s *Sweep) wanted(what []string) ([]measure, error) {
-	kinds := map[string][]measure{kindSize: {sampleSize}, kindCurve: {rate}, kindError: {meanError}}
 	all := []measure{sampleSize, rate, meanError}
 	switch {
 	case s.online():
-		kinds = map[string][]measure{kindRegret: {regret, regretByLoss, mistakes}}
-		all = kinds[kindRegret]
+		all = []measure{regret, mistakes}
+	case s.onlySearches():
+		all = nil
 	case s.listed():
 		all = []measure{meanError, rate, sampleSize}
 	}
-	if s.onlySearches() {
-		kinds, all = map[string][]measure{}, nil
-	}
 	for _, x := range s.searches {
 		all = append(all, found(x), rateAlong(x))
-		kinds[kindFound] = append(kinds[kindFound], found(x))
-		kinds[kindCurve] = append(kinds[kindCurve], rateAlong(x))
 	}
 	if len(what) == 0 {
 		return all, nil
 	}
-	all = nil
+	var chosen []measure
 	for _, name := range what {
-		m, ok := kinds[name]
-		if plain := strings.TrimPrefix(name, schemas.MetricPrefix); !ok && slices.Contains(s.metrics(), plain) {
-			m, ok = []measure{s.metric(plain)}, true
+		before := len(chosen)
+		for _, m := range all {
+			if m.kind == name {
+				chosen = append(chosen, m)
+			}
 		}
-		if !ok {
-			return nil, s.unknownKind(name)
+		if plain := strings.TrimPrefix(name, schemas.MetricPrefix); len(chosen) == before {
+			if !slices.Contains(s.metrics(), plain) {
+				return nil, s.unknownKind(name, all)
+			}
+			chosen = append(chosen, s.metric(plain))
 		}
-		all = append(all, m...)
 	}
-	return all, nil
+	return chosen, nil
 }
 
 // unknownKind returns the error for a name of which this result has no figure.
-func (s *Sweep) unknownKind(name string) error {
-	known, why := []string{kindSize, kindCurve, kindError}, "a sweep that is not of the task online has no regret; "
-	switch {
-	case s.online():
-		known, why = []string{kindRegret}, "a sweep of the task online has no goal to reach; "
-	case s.onlySearches():
-		known, why = []string{kindFound, kindCurve}, "the sweep searches for other numbers than n; "
-	case len(s.searches) > 0:
-		known = append(known, kindFound)
+func (s *Sweep) unknownKind(name string, all []measure) error {
+	var known []string
+	for _, m := range all {
+		known = add(known, m.kind)
 	}
 	for _, m := range s.metrics() {
 		known = append(known, schemas.MetricPrefix+m)
 	}
-	if !slices.Contains([]string{kindSize, kindCurve, kindError, kindRegret, kindFound}, name) {
-		why = "no such figure or metric; "
-		if nearest, ok := wording.Nearest(name, slices.Concat(known, s.metrics())); ok {
-			why = fmt.Sprintf("did you mean %s? ", nearest)
+	why := "no such figure or metric; "
+	if slices.Contains([]string{kindSize, kindCurve, kindError, kindRegret, kindFound}, name) {
+		why = "a sweep that is not of the task online has no regret; "
+		switch {
+		case s.online():
+			why = "a sweep of the task online has no goal to reach; "
+		case s.onlySearches():
+			why = "the sweep searches for other numbers than n; "
+		case name == kindFound:
+			why = "the sweep searches for no other number than n; "
 		}
+	} else if nearest, ok := wording.Nearest(name, slices.Concat(known, s.metrics())); ok {
+		why = fmt.Sprintf("did you mean %s? ", nearest)
 	}
 	return fmt.Errorf("--what %s: %sthis result has %s", name, why, strings.Join(known, ", "))
-}
-
-// metricOf returns what the manifest says of a metric, which is nothing in that of an older release.
-func (s *Sweep) metricOf(name string) schemas.Metric {
-	i := slices.IndexFunc(s.manifest.Metrics, func(m schemas.Metric) bool { return m.Name == name })
-	if i < 0 {
-		return schemas.Metric{Name: name}
-	}
-	return s.manifest.Metrics[i]
 }
 
 // metrics returns the metrics of which the curve has a value.
@@ -193,4 +180,75 @@ func (s *Sweep) listed() bool {
 		}
 	}
 	return s.sized.Len() > 0
+}
+
+// point returns the measured value of a row with its interval. A row without a value stands between the ends
+// of its interval.
+func (m measure) point(f *frame, row int) (Point, bool) {
+	p := Point{
+		Y: f.number(row, m.value), Low: f.number(row, m.low), High: f.number(row, m.high), Cell: f.text(row, "cell"),
+	}
+	if status := f.text(row, "status"); status != "decided" {
+		p.Open = status
+	}
+	if m.kind == kindFound {
+		if f.text(row, "find_success") == schemas.SuccessFalls {
+			p.Low, p.High = p.High, p.Low
+		}
+		if math.IsNaN(p.Y) {
+			p.Open = "none suffices"
+		}
+	}
+	if m.kind == kindError { // an error is a share
+		p.Low, p.High = max(p.Low, 0), min(p.High, 1)
+	}
+	low, high := !math.IsNaN(p.Low), !math.IsNaN(p.High)
+	switch {
+	case !math.IsNaN(p.Y):
+	case low && high:
+		p.Y = math.Sqrt(p.Low) * math.Sqrt(p.High)
+	case low:
+		p.Y = p.Low
+	case high:
+		p.Y = p.High
+	default:
+		return p, false
+	}
+	if m.bracket && !low {
+		p.Low = math.Inf(-1)
+	}
+	if m.bracket && !high {
+		p.High = math.Inf(1)
+	}
+	return p, true
+}
+
+// title returns a column's name as an axis shows it.
+func title(column string) string {
+	if t, ok := map[string]string{
+		"d": "dimension d", "domain": "domain size X", "noise_rate": "noise rate", curveColumn: "sample size n",
+		"find_n": "sample size n",
+	}[column]; ok {
+		return t
+	}
+	return plain(column)
+}
+
+// along returns the title of a column along x, and its unit.
+func (m measure) along(x string) (name, unit string) {
+	switch {
+	case m.rounds && x == curveColumn:
+		return "rounds", ""
+	case x == curveColumn, x == "find_n":
+		return title(x), "examples"
+	}
+	return title(x), ""
+}
+
+// withUnit returns the title of an axis with a unit, if there is one.
+func withUnit(title, unit string) string {
+	if unit == "" {
+		return title
+	}
+	return title + " (" + unit + ")"
 }

@@ -40,11 +40,10 @@ var pageScript string
 // in a second, and the page of 90,000 would have 60 MB.
 const maxRows = 5000
 
-// maxFigures is the largest number of charts on a page, maxOpen that of charts among which the learning
-// curves of a search are not folded, and maxMetrics that of charts of metrics, which are always folded.
-const maxFigures, maxOpen, maxMetrics = 40, 8, 12
+// maxFigures is the largest number of figures on a page.
+const maxFigures = 40
 
-// page holds what report.html shows.
+// A page holds the content of report.html.
 type page struct {
 	*Sweep
 	Policy          string
@@ -57,10 +56,7 @@ type page struct {
 	Problems        []string
 	Table, Slopes   tableView
 	Figures, Folded []figureView
-	FiguresLeft     int
-	Metrics         []figureView
-	MetricsLeft     []string // of which the page has no figure
-	drawn           int      // figures on the page
+	FiguresLeft     int // figures for which the page has no room
 	Unknown         []unknown
 	Failures        []schemas.Failure
 	Alarms, Refuted []string
@@ -70,15 +66,12 @@ type page struct {
 	Plugins         []schemas.ManifestPlugin
 	Source          string
 	Files           [][2]string
-	Snippets        []snippet
 }
 
 type figureView struct {
 	Figure
 	SVG template.HTML
 }
-
-type snippet struct{ Name, Text string }
 
 // WriteHTML writes the page.
 func (s *Sweep) WriteHTML(w io.Writer) error {
@@ -118,26 +111,12 @@ func (s *Sweep) page() (*page, error) {
 		Table:   view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
 		Slopes:  view(s.fits, docs(result.Columns("fits")), slopeOrder),
 	}
-	p.Problems, p.Only = s.problems(), s.rowsInWords(nil)
+	p.Problems, p.Only = s.problems(), s.conditions(nil)
 	p.Unknown, p.Failures, p.RunNotes = s.unknown(), s.failures(), s.runNotes()
 	p.Alarms, p.Refuted = s.alarms(), s.refuted()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
-	p.Files, p.Snippets = s.files(), s.snippets()
-	figures := s.Figures()
-	if len(figures) > maxFigures {
-		p.FiguresLeft = len(figures) - maxFigures
-		figures = figures[:maxFigures]
-	}
-	for i := range figures {
-		to := &p.Figures
-		if figures[i].Kind == kindError && !s.listed() && len(figures) > maxOpen {
-			to = &p.Folded
-		}
-		if err := p.show(to, figures[i]); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.addMetrics(); err != nil {
+	p.Files = s.files()
+	if err := p.addFigures(); err != nil {
 		return nil, err
 	}
 	p.Script = template.HTML("<script>" + pageScript + "</script>") // without anything from the data
@@ -147,29 +126,31 @@ func (s *Sweep) page() (*page, error) {
 	return p, nil
 }
 
-// show draws a figure and appends it to a list.
-func (p *page) show(to *[]figureView, f Figure) error {
-	svg, err := f.inline()
-	*to = append(*to, figureView{f, svg})
-	p.drawn++
-	return err
-}
-
-// addMetrics adds the figures of metrics, metric by metric: of each all or none.
-func (p *page) addMetrics() error {
-	room := min(maxMetrics, maxFigures-p.drawn)
+// addFigures draws the figures. The learning curves of a search and the metrics are folded.
+func (p *page) addFigures() error {
+	measures, err := p.wanted(nil)
+	if err != nil {
+		return err
+	}
 	for _, name := range p.metrics() {
-		figures, _ := p.draw([]measure{p.metric(name)}, Choice{})
-		switch {
-		case len(figures) == 0:
-		case len(p.Metrics)+len(figures) > room:
-			p.MetricsLeft = append(p.MetricsLeft, schemas.MetricPrefix+name)
-		default:
-			for i := range figures {
-				if err := p.show(&p.Metrics, figures[i]); err != nil {
-					return err
-				}
+		measures = append(measures, p.metric(name))
+	}
+	used := map[string]int{}
+	for _, m := range measures {
+		to := &p.Figures
+		if m.kind == kindMetric || m.kind == kindError && !p.listed() {
+			to = &p.Folded
+		}
+		for _, f := range p.draw(m, Choice{}, used) {
+			if len(p.Figures)+len(p.Folded) == maxFigures {
+				p.FiguresLeft++
+				continue
 			}
+			svg, err := f.inline()
+			if err != nil {
+				return err
+			}
+			*to = append(*to, figureView{f, svg})
 		}
 	}
 	return nil
@@ -273,7 +254,7 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 	return v
 }
 
-// symbol returns a sign for a status, so that it is not shown by colour alone.
+// symbol returns a sign for a status, so that it is not shown by color alone.
 func symbol(status string) string {
 	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
 		"trivial": "=", "failed": "✗", "not_monotone": "⌇"}[status]; ok {
@@ -307,28 +288,7 @@ func (s *Sweep) facts() (all [][2]string) {
 	for _, name := range []string{"version", "file", "host", "cores", "workers", "queue"} {
 		add(name, m.Facts[name])
 	}
-	add("time", s.overhead())
 	return all
-}
-
-// overhead compares the time of trials with the time of the machine, in words.
-func (s *Sweep) overhead() string {
-	busy, wall := 0.0, 0.0
-	for row := range s.timing.Len() {
-		busy += s.timing.number(row, "seconds")
-	}
-	for _, r := range s.manifest.Runs {
-		wall += r.Seconds
-	}
-	if s.timing.Len() == 0 || wall == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("trials took %s of plugins' time; the runs took %s", seconds(busy), seconds(wall))
-	if workers, err := strconv.Atoi(s.manifest.Facts["workers"]); err == nil && workers > 0 &&
-		s.manifest.Facts["queue"] == "embedded" {
-		text += fmt.Sprintf(" with %d workers, of which trials were %.0f %%", workers, 100*busy/(wall*float64(workers)))
-	}
-	return text
 }
 
 // fileDocs describes the files that a result folder may hold.
@@ -362,31 +322,7 @@ func (s *Sweep) files() (all [][2]string) {
 	return all
 }
 
-func (s *Sweep) snippets() []snippet {
-	columns, order := "algorithm, n_low, n_high, n_star, status, theory_n, ratio_low, ratio_high", "n_star"
-	if s.online() {
-		columns, order = "algorithm, rounds, mistakes_mean, regret_mean, regret_low, regret_high, theory_regret",
-			"regret_mean"
-	}
-	quoted := `"` + strings.ReplaceAll(columns, ", ", `", "`) + `"`
-	sql := fmt.Sprintf("SELECT %s\nFROM 'table.parquet'\nORDER BY %s;", columns, order)
-	all := []snippet{
-		{"shatter", fmt.Sprintf("shatter query DIR \"SELECT %s FROM \\\"table\\\" ORDER BY %s\"", columns, order)},
-		{"DuckDB", "-- duckdb, in this folder\n" + sql},
-		{"Python (polars)", fmt.Sprintf("import polars as pl\ntable = "+
-			"pl.read_parquet(\"table.parquet\")\nprint(table.select(%s).sort(\"%s\"))", quoted, order)},
-		{"Python (pandas)", fmt.Sprintf("import pandas as pd\ntable = "+
-			"pd.read_parquet(\"table.parquet\")\nprint(table[[%s]].sort_values(\"%s\"))", quoted, order)},
-		{"R", fmt.Sprintf("library(arrow)\ntable <- read_parquet(\"table.parquet\")\ntable[order(table$%s), c(%s)]", order,
-			quoted)},
-	}
-	if s.unwritten() {
-		return all[:1]
-	}
-	return all
-}
-
-func percent(p float64) string { return strconv.FormatFloat(round(100*p), 'g', -1, 64) + " %" }
+func percent(p float64) string { return strconv.FormatFloat(100*p, 'g', 4, 64) + " %" }
 
 // span returns the least and the largest of the numbers that are not NaN, and how many these are.
 func span(values []float64) (low, high float64, n int) {

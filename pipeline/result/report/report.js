@@ -45,13 +45,3 @@
   words.addEventListener("input", filter);
   if (status) status.addEventListener("change", filter);
 })();
-
-// Copies of the snippets, where the browser lets a file copy.
-for (const button of document.querySelectorAll(".copy")) {
-  if (!navigator.clipboard) continue;
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.nextElementSibling.textContent);
-    button.textContent = "Copied";
-  });
-}

@@ -26,8 +26,7 @@ type Sweep struct {
 	table        *frame   // with one row for each search over another number than n
 	sized, curve *frame   // the rows about sample sizes, in task online all, and those of the curve
 	searches     []search // over other numbers than n
-	fits, timing *frame   // without rows where the folder has none
-	failed       *frame   // without rows where nothing failed
+	fits, failed *frame   // without rows if the folder has none
 	manifest     schemas.Manifest
 	measures     []resolvedMeasure // of the manifest
 	where        []sheet.Condition // that the rows of table and curve meet
@@ -52,7 +51,7 @@ func Load(dir string) (*Sweep, error) {
 		to     **frame
 		needed bool
 	}{{"table", &s.whole.table, true}, {"curve", &s.whole.curve, true},
-		{"fits", &s.fits, false}, {"timing", &s.timing, false}, {"failures", &s.failed, false}} {
+		{"fits", &s.fits, false}, {"failures", &s.failed, false}} {
 		sheet, err := sheet.ReadTable(dir, t.name)
 		if err != nil && (t.needed || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err

@@ -74,7 +74,7 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	}
 	s.whole = rows{frameOf("table", table, columns...), frameOf("curve", curve, result.Columns("curve")...)}
 	s.split()
-	s.fits, s.timing = frameOf("fits", fits), newFrame(nil)
+	s.fits = frameOf("fits", fits)
 	s.failed = newFrame(nil)
 	s.manifest.Name = "synthetic"
 	return s

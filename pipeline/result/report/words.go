@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,116 +15,126 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// answer says in sentences what the sweep found.
-func (s *Sweep) answer() []string {
+// answer summarizes the findings of the sweep.
+func (s *Sweep) answer() (all []string) {
 	if s.table.Len() == 0 {
 		return []string{"The sweep has no cells."}
 	}
-	if s.online() {
-		return s.gamesAnswer()
+	algorithms := wording.Count(len(s.table.distinctOf(s.table.all(), algorithmKey)), "algorithm")
+	what := "what is shown insufficient"
+	switch {
+	case s.online():
+		sequences := 0.0
+		for row := range s.sized.Len() {
+			sequences += s.sized.number(row, "trials")
+		}
+		what = "the mean regret"
+		all = append(all, fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
+			algorithms, sequences, wording.Count(s.sized.Len(), "setting")))
+	case s.onlySearches():
+		all = append(all, fmt.Sprintf("What suffices at a given n? Measured for %s in %s.", algorithms,
+			wording.CountOf(s.table.Len(), "search", "searches")))
+	default:
+		all = append(all, fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.", algorithms,
+			wording.Count(s.table.Len(), "cell"),
+			wording.CountOf(len(groups(s.table)), "concept class or population", "concept classes or populations")))
 	}
-	algorithms, problems := map[string]bool{}, map[string]bool{}
-	count := map[string]int{}
-	held, bounded := 0, 0
+	if decided := s.decided(); decided != "" {
+		all = append(all, decided)
+	}
+	if s.online() {
+		all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
+			"intervals do not hold all at once, and a search that chose the number of sequences is not accounted for.")
+	}
+	return append(append(all, s.ratios()...), s.verdicts(what)...)
+}
+
+// ratios compares the brackets with their bounds.
+func (s *Sweep) ratios() []string {
 	var least, most []float64
 	for row := range s.table.Len() {
-		algorithms[s.table.text(row, "algorithm")] = true
-		class, file, data := s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")
-		problems[class+" "+file+" "+data] = true
-		count[s.table.text(row, "status")]++
-		if s.table.value(row, "theory_n") != nil || s.table.value(row, "find_theory") != nil {
-			bounded++
-			held += btoi(s.table.value(row, "contradicts") == nil)
-		}
-		if high := s.table.number(row, "ratio_high"); !math.IsNaN(high) {
+		if high := s.table.number(row, "ratio_high"); !s.online() && !math.IsNaN(high) {
 			least, most = append(least, s.table.number(row, "ratio_low")), append(most, high)
 		}
 	}
-	question, cells := "How many examples suffice?", [2]string{"cell", "cells"}
-	if s.onlySearches() {
-		question, cells = "What suffices at a given n?", [2]string{"search", "searches"}
-	}
-	what := fmt.Sprintf("%s Measured for %s in %s on %s.", question,
-		wording.Count(len(algorithms), "algorithm"), wording.CountOf(s.table.Len(), cells[0], cells[1]),
-		wording.CountOf(len(problems), "concept class or population", "concept classes or populations"))
-	all := []string{what, s.decided(count)}
 	low, _, _ := span(least)
-	if _, high, ratioed := span(most); ratioed > 0 {
-		all = append(all, fmt.Sprintf("Where a bound stands beside a bracket (%s), n* is between %s and %s times the bound.",
-			wording.Count(ratioed, "cell"), text(round(low)), text(round(high))))
+	_, high, n := span(most)
+	if n == 0 {
+		return nil
 	}
-	return append(all, s.verdict(held, bounded, "what is shown insufficient")...)
+	return []string{fmt.Sprintf("Where a bound stands next to a bracket (%s), n* is between %.4g and %.4g times the bound.",
+		wording.Count(n, "cell"), low, high)}
 }
 
-// verdict says how many rows are consistent with their bounds: held of bounded.
-func (s *Sweep) verdict(held, bounded int, what string) (lines []string) {
+// verdicts counts the rows that are consistent with their bounds, and those that refute them.
+func (s *Sweep) verdicts(what string) (lines []string) {
+	held := 0
+	var refuted []string // the standing of each refuted bound
+	for row := range s.table.Len() {
+		switch {
+		case s.table.value(row, "contradicts") != nil:
+			refuted = append(refuted, s.table.text(row, "theory_standing"))
+		case s.online() && s.table.value(row, "find") != nil: // not compared
+		case s.table.value(row, "theory_n") != nil, s.table.value(row, "find_theory") != nil,
+			s.table.value(row, "theory_regret") != nil:
+			held++
+		}
+	}
 	if held > 0 {
 		lines = append(lines, fmt.Sprintf("%s consistent with the bounds that hold there.",
 			wording.CountOf(held, "row is", "rows are")))
 	}
-	if bounded > held {
+	if len(refuted) > 0 {
 		lines = append(lines, fmt.Sprintf("%s contradicted: %s is more than is allowed by %s. The bound, its premises "+
-			"or the algorithm is wrong; the column contradicts says which bounds.",
-			wording.CountOf(bounded-held, "row has a bound", "rows have bounds"), what,
-			trial.RefutedBounds(s.refutedStandings())))
+			"or the algorithm is wrong; the column contradicts lists the bounds.",
+			wording.CountOf(len(refuted), "row has a bound", "rows have bounds"), what, trial.RefutedBounds(refuted)))
 	}
 	return lines
 }
 
-// refutedStandings returns the standings of the bounds that rows of the table refute.
-func (s *Sweep) refutedStandings() (standings []string) {
+// decided counts the cells or searches by status, and states the confidence of the brackets. It is empty if
+// the sweep searched for nothing.
+func (s *Sweep) decided() string {
+	count, total := map[string]int{}, 0
 	for row := range s.table.Len() {
-		if s.table.value(row, "contradicts") != nil {
-			standings = append(standings, s.table.text(row, "theory_standing"))
+		if !s.online() || s.table.value(row, "find") != nil {
+			count[s.table.text(row, "status")]++
+			total++
 		}
 	}
-	return standings
-}
-
-// decided says in a sentence how many cells are decided, and how sure the brackets are.
-func (s *Sweep) decided(count map[string]int) string {
-	var parts []string
-	for status, n := range count {
+	if total == 0 {
+		return ""
+	}
+	var others []string
+	for _, status := range slices.Sorted(maps.Keys(count)) {
 		if status != "decided" && status != "" {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(status, "_", " ")))
+			others = append(others, fmt.Sprintf("%d %s", count[status], strings.ReplaceAll(status, "_", " ")))
 		}
 	}
-	slices.Sort(parts)
 	cells := "cells"
 	if s.onlySearches() || s.online() {
 		cells = "searches"
 	}
-	total := 0
-	for _, n := range count {
-		total += n
-	}
 	text := fmt.Sprintf("%d of %d %s are decided", count["decided"], total, cells)
-	if len(parts) > 0 {
-		text += " (others: " + strings.Join(parts, ", ") + ")"
+	if len(others) > 0 {
+		text += " (others: " + strings.Join(others, ", ") + ")"
 	}
-	if count["decided"] == 0 {
-		return text + "."
+	if text += ". "; count["decided"] == 0 {
+		return strings.TrimSpace(text)
 	}
-	brackets := "n_low examples were shown insufficient and n_high = n* sufficient. "
+	if cells == "cells" {
+		text += "n_low examples were shown insufficient and n_high = n* sufficient. "
+	}
 	if len(s.searches) > 0 {
-		other := "find_insufficient was shown insufficient at find_n examples and find_sufficient sufficient. "
-		if s.online() {
-			other = "find_insufficient was shown insufficient and find_sufficient sufficient: a game is a success where its " +
-				"regret per round is at most alpha. "
-		}
-		if s.onlySearches() || s.online() {
-			brackets = other
-		} else {
-			brackets += "Where another number was searched for, " + other
-		}
+		text += "find_insufficient was shown insufficient at find_n and find_sufficient sufficient. "
 	}
-	return text + ": " + brackets + s.confidence()
+	return text + s.confidence()
 }
 
-// onlySearches reports whether all that was searched for are other numbers than n.
+// onlySearches reports whether the sweep searches for other numbers than n alone.
 func (s *Sweep) onlySearches() bool { return len(s.searches) > 0 && s.sized.Len() == 0 }
 
-// confidence says how sure all brackets of the table are together.
+// confidence states the joint confidence of all brackets of the table.
 func (s *Sweep) confidence() string {
 	var all []float64
 	for _, m := range s.measures {
@@ -134,48 +145,16 @@ func (s *Sweep) confidence() string {
 		if m.Over != nil {
 			c = m.Over.Confidence
 		}
-		if !slices.Contains(all, c) {
-			all = append(all, c)
-		}
+		all = append(all, c)
 	}
-	switch len(all) {
-	case 0:
+	switch low, high, n := span(all); {
+	case n == 0:
 		return "The brackets hold all at once, with the confidence that the sweep file asks for."
-	case 1:
-		return fmt.Sprintf("With confidence %s all brackets of the table hold at once.", percent(all[0]))
+	case low == high:
+		return fmt.Sprintf("With confidence %s all brackets of the table hold at once.", percent(low))
+	default:
+		return fmt.Sprintf("With confidence at least %s each grid's brackets hold at once.", percent(low))
 	}
-	return fmt.Sprintf("With confidence at least %s each grid's brackets hold at once.", percent(slices.Min(all)))
-}
-
-func (s *Sweep) gamesAnswer() []string {
-	algorithms, count := map[string]bool{}, map[string]int{}
-	sequences, held, bounded := 0.0, 0, 0
-	for row := range s.sized.Len() {
-		algorithms[s.sized.text(row, "algorithm")] = true
-		sequences += s.sized.number(row, "trials")
-		if s.sized.value(row, "theory_regret") != nil && s.sized.value(row, "find") == nil { // the others are not compared
-			bounded++
-			held += btoi(s.sized.value(row, "contradicts") == nil)
-		}
-	}
-	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
-		wording.Count(len(algorithms), "algorithm"), sequences,
-		wording.Count(s.sized.Len(), "setting"))}
-	for row := range s.table.Len() {
-		if s.table.value(row, "find") != nil {
-			count[s.table.text(row, "status")]++
-		}
-	}
-	if len(count) > 0 {
-		all = append(all, s.decided(count))
-	}
-	intervals := "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the intervals " +
-		"do not hold all at once"
-	if len(count) > 0 {
-		intervals += ", nor count that a search has chosen the number of sequences after it looked at some"
-	}
-	all = append(all, intervals+".")
-	return append(all, s.verdict(held, bounded, "the mean regret")...)
 }
 
 // problems says of each problem who labels its points, and what its data are like.
@@ -189,8 +168,6 @@ func (s *Sweep) problems() (all []string) {
 		rounds, data := "", s.table.text(row, "data")
 		if s.online() {
 			rounds, _, _ = strings.Cut(s.table.text(row, "adversary"), " ")
-		} else if p.Target == "" && data == "" {
-			continue // an earlier release, whose table did not say
 		}
 		words, target := problem.Labels(&p, rounds)
 		who := "the labels are "
@@ -294,8 +271,7 @@ func (s *Sweep) why(row int, status string) string {
 // mostFailures is the number of rows up to which the page lists failures.
 const mostFailures = 50
 
-// failures returns what failed in each cell, and why. Results of earlier versions have only the
-// failures of the last run, the first of each kind.
+// failures returns the failures of each cell with their reasons.
 func (s *Sweep) failures() (all []schemas.Failure) {
 	names := map[string]string{}
 	for row := range s.table.Len() {
@@ -313,13 +289,7 @@ func (s *Sweep) failures() (all []schemas.Failure) {
 			What: fmt.Sprintf("%s at n = %.0f", names[f.text(row, "cell")], f.number(row, "n")),
 		})
 	}
-	if len(all) > 0 {
-		return all
-	}
-	if n := len(s.manifest.Runs); n > 0 {
-		return s.manifest.Runs[n-1].Failures
-	}
-	return nil
+	return all
 }
 
 func (s *Sweep) alarms() (all []string) {
