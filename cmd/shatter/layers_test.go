@@ -52,9 +52,8 @@ var layers = [][]string{
 	{"pipeline/result/compare", "pipeline/result/query", "pipeline/result/report", "pipeline/reference"},
 
 	// Algorithms, and the host of their plugins.
-	{"plugins/python", "plugins/record"},
+	{"plugins/python"},
 	{"plugins/algo"},
-	{"plugins/algo/algotest"},
 	{"plugins/finite"},
 	{
 		"plugins/baseline", "plugins/boosting", "plugins/expmech", "plugins/halfspace", "plugins/online",
@@ -74,7 +73,7 @@ var layers = [][]string{
 // testPackages lists the packages for tests, which only each other import.
 var testPackages = []string{
 	"pipeline/testkit", "pipeline/bus/bustest", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest",
-	"pipeline/problem/problemtest", "plugins/finite/finitetest", "plugins/record/recordtest",
+	"pipeline/problem/problemtest", "plugins/finite/finitetest",
 }
 
 // forbidden lists imports that the layers would allow. Names stand for the packages below them too.

@@ -150,16 +150,6 @@ func TestHangs(t *testing.T) {
 	if got := table(t, dir)[0]; got["status"] != "undecided" || !strings.Contains(fmt.Sprint(got["reason"]), "lost") {
 		t.Errorf("table says %v", got)
 	}
-	// A lost trial is not exported: it has no whole record.
-	id, export := regexp.MustCompile(`[0-9a-f]{10}/5/\d+`).FindString(errs), filepath.Join(t.TempDir(), "trial.arrow")
-	_, errs, code = shatter(t, "trial", dir, id, "--export", export)
-	if code == 0 || !strings.Contains(errs, "export trial "+id+": it was lost here") ||
-		!strings.Contains(errs, "more time and memory") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if _, err := os.Stat(export); !os.IsNotExist(err) {
-		t.Errorf("a lost trial was exported: %v", err)
-	}
 }
 
 // A hostile algorithm in a sweep fails its own trials: every other one, of its plugin too, has the outcome

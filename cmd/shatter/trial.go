@@ -3,13 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,8 +19,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/dataset"
-	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -115,10 +111,6 @@ beside the recorded one. ID is cell/n/repetition, as messages and the columns of
 a trial that was never run will do. Nothing in DIR changes, and a run may be at work there. Exit codes:
 0 equal to the last bit, or nothing is recorded; 3 different; 1 lost here.
 
---export FILE writes what the plugin was told and what it answered: the public setting, the seeds, the sample, every
-point and query with its answer, the truths, and the metrics. FILE is an Arrow IPC file; plugins/README.md tells its
-columns. A unit test runs the trial again with algotest.Replay (Go) or shatter.replay (Python).
-
 --debug waits before the plugin's process learns, and says how to attach a debugger to it. The limits of time and memory
 are suspended, and the process is in no sandbox.`,
 		Args: cobra.ExactArgs(2),
@@ -132,22 +124,17 @@ are suspended, and the process is in no sandbox.`,
 	addOutput(c, &o.format, listFormats, "")
 	addBase(c, &o.base)
 	c.Flags().BoolVar(&o.debug, "debug", false, "wait for a debugger, without limits and without the sandbox")
-	c.Flags().StringVar(&o.export, "export", "", "Arrow file for what the plugin is told and answers")
 	return c
 }
 
 // trialOptions are the flags of the command trial.
 type trialOptions struct {
 	base, format string
-	export       string // file for the record of the trial; "": none
-	debug        bool   // wait for a debugger
+	debug        bool // wait for a debugger
 }
 
 // runTrial runs one trial again and prints what came of it.
 func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
-	if err := checkExport(o.export); err != nil {
-		return err
-	}
 	r, err := openFinished(c.Context(), dir, o.base)
 	if err != nil {
 		return err
@@ -156,10 +143,6 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 	t, err := coordinator.FindTrial(r.Plan, id)
 	if err != nil {
 		return usageError{err}
-	}
-	recorder := new(host.Recorder)
-	if o.export != "" {
-		r.eachCommand(func(cmd *host.Command) { cmd.Recorder = recorder })
 	}
 	if o.debug {
 		r.eachCommand(func(cmd *host.Command) {
@@ -181,12 +164,6 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 	if err := writeTrial(c.OutOrStdout(), got, o.format); err != nil {
 		return err
 	}
-	if o.export != "" {
-		if err := exportTrial(o.export, recorder, got); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.ErrOrStderr(), "shatter: what the plugin was told and answered is in %s\n", printable(o.export))
-	}
 	switch {
 	case got.Equal != nil && !*got.Equal:
 		return statusError(exitIntegrity)
@@ -202,44 +179,6 @@ func (r *finishedSweep) eachCommand(f func(*host.Command)) {
 		f(&cmd)
 		r.commands[digest] = cmd
 	}
-}
-
-// checkExport refuses to write over a file that is no Arrow file, which nobody means.
-func checkExport(path string) error {
-	const magic = "ARROW1"
-	if info, err := os.Stat(path); path == "" || err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil //nolint:nilerr // a new file, or one of which writing says what is wrong
-	}
-	f, _, err := disk.Open(path)
-	if err != nil {
-		return usageError{fmt.Errorf("--export: %w", err)}
-	}
-	defer f.Close()
-	b := make([]byte, len(magic))
-	if _, err := io.ReadFull(f, b); err != nil || string(b) != magic {
-		return usageError{fmt.Errorf("--export: %q is there, and is no Arrow file; choose another one", path)}
-	}
-	return nil
-}
-
-// exportTrial writes the record of a trial to a file.
-func exportTrial(path string, recorder *host.Recorder, t *coordinator.Comparison) error {
-	if t.Outcome.Status == "lost" {
-		return fmt.Errorf("export trial %s: it was lost here, so there is no whole record, and %s is not written: %s\n"+
-			"export it where it has more time and memory", t.Trial, path, t.Outcome.Reason)
-	}
-	record, err := recorder.Record()
-	if err != nil {
-		return fmt.Errorf("export trial %s: %w", t.Trial, err)
-	}
-	outcome, err := json.Marshal(t.Outcome)
-	if err != nil {
-		return err
-	}
-	record.More = []dataset.KeyValue{
-		{Key: "trial", Value: t.Trial}, {Key: "what", Value: t.What}, {Key: "outcome", Value: string(outcome)},
-	}
-	return record.WriteFile(path)
 }
 
 // writeTrial writes a trial's outcome beside the recorded one.

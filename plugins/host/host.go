@@ -61,9 +61,6 @@ type Command struct {
 	// Attached says that the process is a Bridge to one that a person has started. The limits of time and
 	// memory do not hold, and there is no sandbox.
 	Attached bool
-
-	// Recorder keeps what sessions of one trial say. nil: nothing is kept.
-	Recorder *Recorder
 }
 
 // Limits of a process that is debugged: none that a person would reach.

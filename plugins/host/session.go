@@ -102,8 +102,6 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 		}
 	}
 	open := &pluginv1.Open{Setting: r.Setting, Seeds: r.Seeds, Sample: sample, Revealed: revealed}
-	recorder := p.child.command.Recorder
-	recorder.open(p, open)
 	a, err := s.exchange(ctx, where, s.trials, &pluginv1.SessionRequest{
 		Request: &pluginv1.SessionRequest_Open{Open: open},
 	})
@@ -117,7 +115,6 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	if err != nil {
 		return nil, nil, s.broken(where, err)
 	}
-	recorder.fault(faults)
 	return s, faults, nil
 }
 
@@ -159,8 +156,6 @@ func (s *Session) CloseRound(ctx context.Context, truths []float64) (
 		return nil, nil, errors.New("close session: it is closed already")
 	}
 	const where = "closing a session"
-	recorder := s.p.child.command.Recorder
-	recorder.truths(truths)
 	r, err := s.exchange(ctx, where, max(1, len(truths)), &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Close{
 		Close: &pluginv1.Close{Truths: packed(truths)},
 	}})
@@ -185,8 +180,6 @@ func (s *Session) CloseRound(ctx context.Context, truths []float64) (
 		}
 	}
 	s.release()
-	recorder.fault(faults)
-	recorder.close(metrics)
 	return metrics, faults, nil
 }
 

@@ -117,8 +117,6 @@ func (s *Session) step(
 // ask sends one piece of a step and appends its answers.
 func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault, error) {
 	const where = "answering"
-	recorder := s.p.child.command.Recorder
-	recorder.step(s, q, c.rows)
 	r, err := s.exchange(ctx, where, c.trials, s.request)
 	if err != nil {
 		return nil, err
@@ -135,12 +133,7 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 	if err != nil {
 		return nil, s.broken(where, err)
 	}
-	faults = append(faults, s.check(s.answers[from:], c, queries)...)
-	if recorder != nil {
-		recorder.answers(s.answers[from:], s.marks[min(from, len(s.marks)):])
-		recorder.fault(faults)
-	}
-	return faults, nil
+	return append(faults, s.check(s.answers[from:], c, queries)...), nil
 }
 
 // take appends the answers to that many points, and their marks if they are to queries.

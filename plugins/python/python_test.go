@@ -16,7 +16,6 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 	"github.com/shatterlab/shatter/plugins/python"
-	"github.com/shatterlab/shatter/plugins/record/recordtest"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -64,53 +63,6 @@ func TestAccepted(t *testing.T) {
 		}
 		if len(results) < 13*len(settings) {
 			t.Errorf("%s: %d checks were done", file, len(results))
-		}
-	}
-}
-
-// TestReplay replays trials of a plugin in a unit test, bit for bit, and finds what differs.
-func TestReplay(t *testing.T) {
-	const script = `
-import sys
-sys.path[:0] = [".", "testdata"]
-import shatter, tasks
-for path in sys.argv[1:]:
-    try:
-        shatter.replay(tasks.Threshold, path)
-        print("equal")
-    except AssertionError as error:
-        print(" ".join(str(error).splitlines()))
-`
-	interpreter := testkit.Python(t, needed)
-	plugin := build(t, interpreter, "testdata/tasks.py")
-	args, want := []string{"-c", script}, []string(nil)
-	for _, s := range recordtest.Settings() {
-		s.Algorithm = "python/threshold"
-		r, file := recordtest.Make(t, host.Command{Path: plugin}, s)
-		args, want = append(args, file), append(want, "equal")
-		for _, says := range []string{"the answer is ", "metric 'cut' is "} { // the second beside the first
-			if says == "the answer is " {
-				r.Rows[len(r.Rows)-1].Answer *= -1
-			} else {
-				r.Metrics["cut"] = 1e9
-			}
-			changed := filepath.Join(t.TempDir(), "changed.arrow")
-			if err := r.WriteFile(changed); err != nil {
-				t.Fatal(err)
-			}
-			args, want = append(args, changed), append(want, says)
-		}
-	}
-	c := exec.Command(interpreter, args...)
-	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
-	out, err := c.CombinedOutput()
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")[1:] // tasks.py prints one
-	if err != nil || len(lines) != len(want) {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for i, line := range lines {
-		if !strings.Contains(line, want[i]) {
-			t.Errorf("%s: got %q, and %q is wanted", args[2+i], line, want[i])
 		}
 	}
 }

@@ -74,7 +74,7 @@ __all__ = [
     "BEST_REFERENCE", "CLEAN_LABELS", "EXACT_ERROR", "EXAMPLES", "FIXED_BEFOREHAND", "INDEPENDENT_NOISE", "MISTAKES",
     "PRINTED_REGRET", "PROPER", "PROVED_REGRET", "REGRET", "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm",
     "Answerer", "Bound", "Failure", "Guarantee", "Infeasible", "Invalid", "Learner", "Model", "Problem", "Setting",
-    "Trial", "algorithm", "param", "replay", "serve",
+    "Trial", "algorithm", "param", "serve",
 ]
 
 
@@ -86,17 +86,3 @@ def serve(*algorithms: Algorithm) -> None:
     flag by which shatter run, trial and plugin test attach to the process, and serves them until an interrupt.
     """
     _process.serve(algorithms, __version__)
-
-
-def replay(algorithm: Algorithm, path: str) -> None:
-    """Run the trial in a file that `shatter trial DIR ID --export FILE` wrote, for a unit test.
-
-    The algorithm gets the same setting, seeds, sample, queries and truths in the same requests, whatever the
-    task. An AssertionError says where an answer, a mark or a metric differs from the recorded one by a bit, or
-    that the trial fails: so the replay of a trial that failed in its sweep fails until the algorithm is mended.
-
-    What an adversary would have asked after another answer is not replayed: the questions are those of the
-    record. Nor are limits of time and memory, the sandbox, and other trials in the same process.
-    """
-    from ._record import play
-    play(algorithm, path)
