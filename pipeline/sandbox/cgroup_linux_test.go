@@ -34,11 +34,6 @@ var roles = map[string]func(){
 		}
 		forever()
 	},
-	"files in memory": func() {
-		for i := range 40 {
-			_ = os.WriteFile(filepath.Join(os.Getenv("FOLDER"), strconv.Itoa(i)), make([]byte, 8<<20), 0o600)
-		}
-	},
 	"tasks": func() {
 		told()
 		for range 100 {
@@ -47,13 +42,6 @@ var roles = map[string]func(){
 				return
 			}
 		}
-	},
-	"cores": func() {
-		for range 8 {
-			go burn()
-		}
-		fmt.Println("burning")
-		forever()
 	},
 	"limits": func() {
 		dir := told()
@@ -72,8 +60,8 @@ var roles = map[string]func(){
 	"leave": func() { _ = again("idle"); fmt.Println("left"); forever() },
 	"idle":  func() { forever() },
 	"host": func() {
-		withoutSpaces()
-		_, _, _ = run("leave", nil, func(l *Launch) bool { fmt.Println(l.group.dir); forever(); return false })
+		m, _ := probe(0)
+		_, _, _ = run(m, "leave", nil, func(l *Process) bool { fmt.Println(l.group.dir); forever(); return false })
 	},
 }
 
@@ -107,12 +95,6 @@ func forever() {
 	}
 }
 
-func burn() {
-	for i := 0; ; i++ {
-		_ = i
-	}
-}
-
 // again starts this binary in another role, in a session of its own.
 func again(role string) error {
 	cmd := exec.Command(ownFile)
@@ -124,18 +106,9 @@ func again(role string) error {
 // refused reports whether an error is that of a right that is missing.
 func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
-// withoutSpaces has programs start without namespaces.
-func withoutSpaces() (restore func()) {
-	spacesMutex.Lock()
-	defer spacesMutex.Unlock()
-	kept := spacesRefused
-	spacesRefused = map[uintptr]error{spaces: unix.EPERM, spaces | unix.CLONE_NEWUSER: unix.EPERM}
-	return func() { spacesRefused = kept }
-}
-
 // run starts this binary in a role, with 100 MiB, and returns what it prints. After each line, enough
 // says whether it is to be ended; nil: it ends by itself.
-func run(role string, stdin *os.File, enough func(*Launch) bool) (out string, l *Launch, err error) {
+func run(m *machine, role string, stdin *os.File, enough func(*Process) bool) (out string, l *Process, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	folder, err := os.MkdirTemp("", "shatter-group")
@@ -148,68 +121,63 @@ func run(role string, stdin *os.File, enough func(*Launch) bool) (out string, l 
 		return "", nil, err
 	}
 	defer r.Close()
-	l, err = Program{
+	l, err = m.start(Program{
 		Path: ownFile, Env: []string{roleVariable + "=" + role, "FOLDER=" + folder}, Folder: folder, Stdin: stdin, Stdout: w,
 		Memory: 100 << 20, Threads: 1,
-	}.Start()
+	}, &image{own: true})
 	w.Close()
 	if err != nil {
 		return "", nil, err
 	}
-	_, err = l.Layers()
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		out += lines.Text() + "\n"
 		if enough != nil && enough(l) {
-			Kill(l.Cmd.Process.Pid)
+			l.Kill()
 			break
 		}
 	}
-	return out, l, errors.Join(err, l.Cmd.Wait())
+	return out, l, l.Cmd.Wait()
 }
 
-// withGroups skips a test where cgroups are not delegated.
-func withGroups(t *testing.T) *estate {
+// withGroups returns this machine, and skips a test where cgroups are not delegated.
+func withGroups(t *testing.T) *machine {
 	t.Helper()
-	e, err := ourEstate()
+	m, err := thisMachine()
 	if err != nil {
-		t.Skip("NOT RUN: ", err)
+		t.Fatal(err)
 	}
-	return e
+	if m.estate == nil {
+		t.Skip("NOT RUN: ", Words(m.layers))
+	}
+	return m
 }
 
-// forget forgets a program, and reports what its cgroup leaves.
-func forget(t *testing.T, l *Launch) {
+// release releases a program, and reports what its cgroup leaves.
+func release(t *testing.T, l *Process) {
 	t.Helper()
-	Forget(l.Cmd.Process.Pid)
+	l.Release()
 	if _, err := os.Stat(l.group.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cgroup %s is left: %v", l.group.dir, err)
 	}
 }
 
-// What a program takes by itself, by others that it starts, and by files in memory, is counted
-// together, and all of it ends at once.
+// The kernel counts the memory of all processes of a program together, and ends all of them at once.
 func TestGroupMemory(t *testing.T) {
-	withGroups(t)
-	for _, role := range []string{"memory in children", "shared memory", "files in memory"} {
-		t.Run(role, func(t *testing.T) {
-			var fs unix.Statfs_t
-			if err := unix.Statfs(os.TempDir(), &fs); role == "files in memory" && (err != nil || fs.Type != unix.TMPFS_MAGIC) {
-				t.Skip("NOT RUN: the temporary folder is on a disk")
-			}
-			_, l, err := run(role, nil, nil)
-			if l == nil {
-				t.Fatal(err)
-			}
-			if !OutOfMemory(l.Cmd.Process.Pid) || err == nil || !strings.Contains(err.Error(), "signal: killed") {
-				t.Error(words(l.group.dir, "memory.events"), err)
-			}
-			forget(t, l)
-		})
+	m := withGroups(t)
+	for _, role := range []string{"memory in children", "shared memory"} {
+		_, l, err := run(m, role, nil, nil)
+		if l == nil {
+			t.Fatal(err)
+		}
+		if !l.OutOfMemory() || err == nil || !strings.Contains(err.Error(), "signal: killed") {
+			t.Error(role, words(l.group.dir, "memory.events"), err)
+		}
+		release(t, l)
 	}
 }
 
-// telling has what a role is told come from tell, once it is ready.
-func telling(t *testing.T, role string, tell func(*Launch) string) (out string, l *Launch) {
+// telling sends a role the text of tell once it is ready.
+func telling(t *testing.T, m *machine, role string, tell func(*Process) string) (out string, l *Process) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -218,7 +186,7 @@ func telling(t *testing.T, role string, tell func(*Launch) string) (out string, 
 	defer r.Close()
 	defer w.Close()
 	ready := false
-	out, l, err = run(role, r, func(l *Launch) bool {
+	out, l, err = run(m, role, r, func(l *Process) bool {
 		if !ready {
 			fmt.Fprintln(w, tell(l))
 		}
@@ -231,10 +199,10 @@ func telling(t *testing.T, role string, tell func(*Launch) string) (out string, 
 	return out, l
 }
 
-// Tasks are bounded, and cores.
+// The kernel bounds the tasks of a program, which can neither change its limits nor leave its cgroup.
 func TestGroupTasks(t *testing.T) {
-	withGroups(t)
-	out, l := telling(t, "tasks", func(l *Launch) string {
+	m := withGroups(t)
+	out, l := telling(t, m, "tasks", func(l *Process) string {
 		if most := words(l.group.dir, "pids.max"); !slices.Equal(most, []string{strconv.Itoa(maxTasks)}) {
 			t.Errorf("%s tasks are the most, want %d", most, maxTasks)
 		}
@@ -246,51 +214,32 @@ func TestGroupTasks(t *testing.T) {
 	if !strings.HasPrefix(out, "ready\nrefused: ") || !strings.Contains(out, unix.EAGAIN.Error()) {
 		t.Errorf("%q", out)
 	}
-	forget(t, l)
-	if runtime.NumCPU() < 3 {
-		t.Skip("NOT RUN: a program may use two cores, and there are no more")
-	}
-	throttled := func(l *Launch) bool {
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			stat := words(l.group.dir, "cpu.stat")
-			if i := slices.Index(stat, "nr_throttled"); i >= 0 && stat[i+1] != "0" {
-				return true
-			}
-		}
-		t.Error("eight busy threads are not held to two cores: ", words(l.group.dir, "cpu.stat"))
-		return true
-	}
-	if _, l, _ = run("cores", nil, throttled); l != nil {
-		forget(t, l)
-	}
-}
-
-// A program cannot change its limits, nor leave its cgroup.
-func TestGroupLocked(t *testing.T) {
-	withGroups(t)
-	out, l := telling(t, "limits", func(l *Launch) string { return l.group.dir })
+	release(t, l)
+	out, l = telling(t, m, "limits", func(l *Process) string { return l.group.dir })
 	if out != "ready\ntried\n" {
 		t.Errorf("%q", out)
 	}
-	forget(t, l)
+	release(t, l)
 }
 
-// What a program leaves behind ends with it, without a pid namespace too, and what a host leaves that
-// was killed, with the next one; the programs of one that lives are spared.
+// What a program leaves behind ends with it, without a pid namespace too. What a host that was killed leaves
+// ends with the next one, but not what a living host has started.
 func TestGroupLeft(t *testing.T) {
-	e := withGroups(t)
-	restore := withoutSpaces()
-	out, l, _ := run("leave", nil, func(l *Launch) bool {
+	m := withGroups(t)
+	without, err := probe(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, l, _ := run(without, "leave", nil, func(l *Process) bool {
 		if n := len(words(l.group.dir, "cgroup.procs")); n != 2 {
 			t.Errorf("%d processes are in the cgroup, want 2", n)
 		}
 		return true
 	})
-	restore()
-	if out != "left\n" || OutOfMemory(l.Cmd.Process.Pid) {
+	if out != "left\n" || l.OutOfMemory() {
 		t.Fatal(out)
 	}
-	forget(t, l)
+	release(t, l)
 
 	host := exec.Command(ownFile)
 	host.Env = append(os.Environ(), roleVariable+"=host")
@@ -306,41 +255,19 @@ func TestGroupLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir = strings.TrimSpace(dir)
-	e.clear()
+	m.estate.clear()
 	if n := len(words(dir, "cgroup.procs")); n != 2 {
 		t.Errorf("%d processes of a host that lives are left, want 2", n)
 	}
 	_ = host.Process.Kill()
 	_ = host.Wait()
-	e.clear()
+	m.estate.clear()
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cgroup %s of a host that was killed is left: %v", dir, err)
 	}
 }
 
-func TestOwnGroup(t *testing.T) {
-	const proc = "25 30 0:23 / /proc rw - proc proc rw\n"
-	for _, tt := range []struct{ own, root, at, dir, reason string }{
-		{"0::/user.slice/a.scope\n", "/", "/sys/fs/cgroup", "/sys/fs/cgroup/user.slice/a.scope", ""},
-		{"4:memory:/x\n0::/\n", "/", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/unified", ""},
-		{"0::/pod/c\n", "/pod", "/sys/fs/cgroup", "/sys/fs/cgroup/c", ""},
-		{"0::/../other\n", "/", "/sys/fs/cgroup", "", "the cgroup /../other of this process is not below"},
-		{"0::/other\n", "/pod", "/sys/fs/cgroup", "", "the cgroup /other of this process is not below"},
-		{"4:memory:/x\n", "/", "/sys/fs/cgroup", "", "the kernel has no cgroup v2"},
-		{"0::/\n", "", "", "", "no cgroup2 file system is mounted"},
-	} {
-		mounts := proc
-		if tt.at != "" {
-			mounts += fmt.Sprintf("34 25 0:30 %s %s rw shared:4 - cgroup2 cgroup2 rw\n", tt.root, tt.at)
-		}
-		dir, err := ownGroup(tt.own, mounts)
-		if dir != tt.dir || (err == nil) != (tt.reason == "") || err != nil && !strings.Contains(err.Error(), tt.reason) {
-			t.Errorf("%q: %q, %v", tt.own, dir, err)
-		}
-	}
-}
-
-// What a folder of a cgroup lacks is named.
+// The error about a folder that cannot be used names the cause.
 func TestEstateLacks(t *testing.T) {
 	for _, tt := range []struct{ own, controllers, reason string }{
 		{"4:memory:/x\n0::/\n", "", "this machine has the controller memory in cgroup v1, and not in "},
@@ -349,7 +276,7 @@ func TestEstateLacks(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "cgroup.controllers"), tt.controllers+"\n")
-		_, err := openEstate(dir, tt.own)
+		_, err := newEstate(dir, tt.own)
 		if want := strings.ReplaceAll(tt.reason, "DIR", dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

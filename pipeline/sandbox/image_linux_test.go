@@ -17,9 +17,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// output starts the content of a program's file and returns what it prints, with the layer that tells
-// of its bytes.
-func output(t *testing.T, p Program, img *image) (text string, bytes Layer) {
+// output starts the content of a program's file on a machine and returns what it prints.
+func output(t *testing.T, m *machine, p Program, img *image) string {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -29,27 +28,18 @@ func output(t *testing.T, p Program, img *image) (text string, bytes Layer) {
 	}
 	defer r.Close()
 	p.Folder, p.Stdout, p.Stderr = t.TempDir(), w, w
-	l, err := p.startImage(img)
+	l, err := m.start(p, img)
 	w.Close()
 	if err != nil {
 		t.Fatal(err)
-	}
-	layers, err := l.Layers()
-	if err != nil {
-		t.Error(err)
 	}
 	printed, err := io.ReadAll(r)
 	if err != nil {
 		t.Error(err)
 	}
 	_ = l.Cmd.Wait()
-	Forget(l.Cmd.Process.Pid)
-	for _, layer := range layers {
-		if layer.Name == Bytes {
-			bytes = layer
-		}
-	}
-	return string(printed), bytes
+	l.Release()
+	return string(printed)
 }
 
 func write(t *testing.T, path, text string) {
@@ -60,24 +50,34 @@ func write(t *testing.T, path, text string) {
 }
 
 // A script that is replaced after its digest was checked is not what runs, and is refused at the next
-// start.
+// start. Its interpreter opens the copy, and a module beside the script is not found.
 func TestReplacedScript(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plugin")
-	const script = "#!/bin/sh\necho checked \"$0\" \"$@\"\n"
-	write(t, path, script)
-	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
-	img, err := openImage(path, digest)
+	m, err := thisMachine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, path, "#!/bin/sh\necho replaced\n")
-	text, layer := output(t, Program{Path: path, Args: []string{"a"}}, img)
-	if !strings.HasPrefix(text, "checked /proc/self/fd/") || !strings.HasSuffix(text, " a\n") || !layer.Held {
-		t.Errorf("%q, %+v", text, layer)
-	}
-	var changed *ChangedError
-	if _, err := openImage(path, digest); !errors.As(err, &changed) {
-		t.Error(err)
+	path := filepath.Join(t.TempDir(), "plugin")
+	for _, c := range []struct{ script, prints string }{
+		{"#!/bin/sh\necho checked \"$0\" \"$@\"\n", "checked /proc/self/fd/"},
+		{"#!/usr/bin/awk -f\nBEGIN { print \"checked\" }\n", "checked\n"},
+		{"#!" + testkit.Python(t, "zipfile") + "\nprint('checked')\nimport beside\n", "checked\n"},
+	} {
+		write(t, path, c.script)
+		write(t, filepath.Join(filepath.Dir(path), "beside.py"), "print('a module that was not hashed')")
+		digest := fmt.Sprintf("%x", sha256.Sum256([]byte(c.script)))
+		img, err := openImage(path, digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, "#!/bin/sh\necho replaced\n")
+		text := output(t, m, Program{Path: path, Args: []string{"a"}}, img)
+		if !strings.HasPrefix(text, c.prints) || strings.Contains(text, "not hashed") {
+			t.Errorf("%q", text)
+		}
+		var changed *ChangedError
+		if _, err := openImage(path, digest); !errors.As(err, &changed) {
+			t.Error(err)
+		}
 	}
 }
 
@@ -95,49 +95,32 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// Modules beside a script in Python are found, but they are no part of what was checked; what an
-// unknown interpreter opens by name is not either.
-func TestScriptsBytes(t *testing.T) {
-	python := testkit.Python(t, "zipfile")
-	dir := t.TempDir()
-	lone, main := filepath.Join(dir, "lone"), filepath.Join(dir, "many", "main.py")
-	write(t, lone, "#!"+python+"\nprint('hello')\n")
-	if err := os.Mkdir(filepath.Dir(main), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	write(t, main, "#!"+python+"\nimport beside\nprint(beside.hello)\n")
-	write(t, filepath.Join(filepath.Dir(main), "beside.py"), "hello = 'hello'\n")
-	other := filepath.Join(dir, "other")
-	write(t, other, "#!/usr/bin/awk -f\nBEGIN { print \"hello\" }\n")
-	for _, tt := range []struct{ path, missing string }{
-		{lone, ""},
-		{main, "modules beside the script, such as beside.py, are no part of its digest"},
-		{other, "awk opens a script by name"},
-	} {
-		img, err := openImage(tt.path, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, layer := output(t, Program{Path: tt.path}, img)
-		if text != "hello\n" || layer.Held != (tt.missing == "") || !strings.Contains(layer.How, tt.missing) {
-			t.Errorf("%s: %q, %+v", tt.path, text, layer)
-		}
-	}
-}
-
 // A file that a program may read and not write cannot be cut either, not even where Landlock does not ask.
 func TestCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "read")
 	write(t, path, "text")
-	restore := withoutSpaces() // its mounts are read-only
-	defer restore()
-	img, err := openImage(ownFile, "")
+	m, err := probe(0) // in a namespace, all mounts are read-only
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := Program{Path: ownFile, Env: []string{roleVariable + "=cut", "CUT=" + path}, Read: []string{path}}
-	text, _ := output(t, p, img)
+	text := output(t, m, p, &image{own: true})
 	if kept, err := os.ReadFile(path); text != "true true\n" || err != nil || string(kept) != "text" {
 		t.Errorf("%q, %q, %v", text, kept, err)
+	}
+}
+
+// A layer that holds on this machine and fails at a start is an error: the program does not run.
+func TestWeakerStart(t *testing.T) {
+	m, err := probe(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	m.layers = append(m.layers, Layer{Name: Processes, Held: true})
+	_, err = m.start(Program{Path: ownFile}, &image{own: true})
+	if err == nil || !strings.HasPrefix(err.Error(), "enter the sandbox: processes: the kernel refuses a pid namespace") {
+		t.Error(err)
 	}
 }

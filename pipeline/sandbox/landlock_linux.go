@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -22,81 +23,73 @@ const (
 
 	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 
-	// fileRights are those that a rule about something else than a folder may give.
+	// fileRights are those that a rule about anything else than a folder may give.
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// handledRights returns the rights to files that a kernel of a version of Landlock can take away.
-func handledRights(version int) uint64 {
-	rights := uint64(unix.LANDLOCK_ACCESS_FS_REFER - 1) // those of version 1 are the lowest bits
-	for since, more := range map[int]uint64{
-		2: unix.LANDLOCK_ACCESS_FS_REFER, 3: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
+// A ruleset is the kernel's landlock_ruleset_attr: the rights that it takes away. An older kernel accepts the
+// longer structure if the fields that it does not know are zero.
+type ruleset struct{ files, network, scoped uint64 }
+
+// rulesetOf returns all rights that a kernel of a version of Landlock can take away.
+func rulesetOf(version int) ruleset {
+	r := ruleset{files: unix.LANDLOCK_ACCESS_FS_REFER - 1} // those of version 1 are the lowest bits
+	for since, rights := range map[int]uint64{
+		2: unix.LANDLOCK_ACCESS_FS_REFER, truncateSince: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
 		5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, 9: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
 	} {
 		if version >= since {
-			rights |= more
+			r.files |= rights
 		}
 	}
-	return rights
+	if version >= 4 {
+		r.network = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	if version >= 6 {
+		r.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	return r
 }
 
-// cutsHandled reports whether a kernel of a version of Landlock asks it before files are cut.
-func cutsHandled(version int) bool {
-	return handledRights(version)&unix.LANDLOCK_ACCESS_FS_TRUNCATE != 0
-}
+// truncateSince is the first version of Landlock that controls truncation.
+const truncateSince = 3
 
-// ruleset is the kernel's landlock_ruleset_attr.
-type ruleset struct{ files, network, scoped uint64 }
-
-// size returns the part of the structure that a kernel of a version knows.
-func (r ruleset) size(version int) uintptr {
-	switch {
-	case version < 4:
-		return unsafe.Sizeof(r.files)
-	case version < 6:
-		return unsafe.Sizeof(r.files) + unsafe.Sizeof(r.network)
+// restrictFiles takes all rights from this thread, and from all that it executes and starts, except those to
+// the paths of the entry. The ruleset also denies TCP, abstract sockets and signals, if the kernel can.
+func (e *entry) restrictFiles() (how string, err error) {
+	version := landlockVersion()
+	if version == 0 {
+		return "", errors.New("the kernel has no Landlock")
 	}
-	return unsafe.Sizeof(r)
-}
-
-// grant is a path with the rights to it and to all below it.
-type grant struct {
-	path   string
-	rights uint64
-}
-
-// restrict takes all rights from this thread, and from all that it executes and starts, but the
-// granted ones. Paths that do not exist are left out.
-func restrict(r ruleset, version int, grants []grant) error {
-	r.files &= handledRights(version)
-	if version < 4 {
-		r.network = 0
-	}
-	if version < 6 {
-		r.scoped = 0
-	}
-	if r == (ruleset{}) {
-		return nil
-	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&r)), r.size(version), 0)
+	r := rulesetOf(version)
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&r)), unsafe.Sizeof(r), 0)
 	if errno != 0 {
-		return fmt.Errorf("make rules: %w", errno)
+		return "", fmt.Errorf("make rules of Landlock: %w", errno)
 	}
 	defer func() { _ = unix.Close(int(fd)) }()
-	for _, g := range grants {
-		if err := addRule(fd, g, r.files); err != nil && r.files != 0 {
-			return fmt.Errorf("make a rule about %q: %w", g.path, err)
+	for _, grant := range []struct {
+		paths  []string
+		rights uint64
+	}{{[]string{e.Folder}, folderRights}, {e.Read, readRights}, {devices, deviceRights}} {
+		for _, path := range grant.paths {
+			if err := addRule(fd, path, grant.rights&r.files); err != nil {
+				return "", fmt.Errorf("make a rule of Landlock about %q: %w", path, err)
+			}
 		}
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("restrict: %w", errno)
+		return "", fmt.Errorf("restrict by Landlock: %w", errno)
 	}
-	return nil
+	if version < truncateSince {
+		err = denyCuts().install()
+	}
+	return fmt.Sprintf("Landlock %d", version), err
 }
 
-func addRule(fd uintptr, g grant, handled uint64) error {
-	at, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+// addRule grants rights to a path and all below it. A path that does not exist is left out.
+func addRule(fd uintptr, path string, rights uint64) error {
+	at, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
@@ -105,12 +98,9 @@ func addRule(fd uintptr, g grant, handled uint64) error {
 	if err := unix.Fstat(at, &st); err != nil {
 		return err
 	}
-	rule := unix.LandlockPathBeneathAttr{Parent_fd: int32(at), Allowed_access: g.rights & handled}
+	rule := unix.LandlockPathBeneathAttr{Parent_fd: int32(at), Allowed_access: rights}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rule.Allowed_access &= fileRights
-	}
-	if rule.Allowed_access == 0 {
-		return nil
 	}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)

@@ -24,23 +24,11 @@ var system = []string{
 // devices lists what every program may read and write.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 
-// readable returns the paths that a program with this content may read, and the folders of which it
-// may read the names.
-func (p Program) readable(m *image) (read, list []string) {
-	read = slices.Concat(system, p.Policy.Read, p.Read, []string{p.Path}, prefix(p.Path), m.modules)
-	read = append(read, belowInterpreters(m.script)...)
-	if len(m.modules) > 0 {
-		list = append(list, filepath.Dir(p.Path))
-	}
-	for _, script := range p.Args {
-		if !filepath.IsAbs(script) || !isFile(script) {
-			continue
-		}
-		words := FirstLine(script)
-		read = append(append(read, script), belowInterpreters(words)...)
-		if filepath.Ext(script) == ".py" || isPython(words) {
-			read, list = append(read, modulesBeside(script)...), append(list, filepath.Dir(script))
-		}
+// readable returns the paths that a program with this content may read.
+func (p Program) readable(m *image) []string {
+	read := slices.Concat(system, p.Policy.Read, p.Read, []string{p.Path}, prefix(p.Path))
+	for _, program := range interpreters(m.script) {
+		read = append(append(read, program), prefix(program)...)
 	}
 	for _, v := range p.Env {
 		name, value, _ := strings.Cut(v, "=")
@@ -52,12 +40,7 @@ func (p Program) readable(m *image) (read, list []string) {
 			}
 		}
 	}
-	return read, list
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+	return read
 }
 
 // interpreters returns the programs that the first line of a script names: for one that env finds,
@@ -88,22 +71,6 @@ func interpreter(words []string) string {
 		return word
 	}
 	return "env"
-}
-
-// belowInterpreters returns the programs that the first line of a script names, with what belongs to
-// them.
-func belowInterpreters(words []string) (paths []string) {
-	for _, program := range interpreters(words) {
-		paths = append(append(paths, program), prefix(program)...)
-	}
-	return paths
-}
-
-// takesDescriptor reports whether what interprets a script reads it from /proc/self/fd as well as by
-// its name. Others may look for the file behind the descriptor, which has no name.
-func takesDescriptor(words []string) bool {
-	return isPython(words) ||
-		slices.Contains([]string{"sh", "bash", "dash", "perl", "Rscript"}, filepath.Base(interpreter(words)))
 }
 
 // isPython reports whether a script with such a first line is one of Python.
@@ -139,26 +106,6 @@ func prefix(program string) (paths []string) {
 	}
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(filepath.Base(program), "python") {
 		paths = append(paths, filepath.Join(home, ".local", "lib"))
-	}
-	return paths
-}
-
-// modulesBeside returns the other modules and packages of Python in the folder of a script.
-func modulesBeside(script string) (paths []string) {
-	dir := filepath.Dir(script)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		ext := filepath.Ext(path)
-		if path != script && (ext == ".py" || ext == ".so") || e.IsDir() && isFile(filepath.Join(path, "__init__.py")) {
-			paths = append(paths, path)
-		}
-	}
-	if len(paths) > 0 {
-		paths = append(paths, filepath.Join(dir, "__pycache__"))
 	}
 	return paths
 }

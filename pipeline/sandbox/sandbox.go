@@ -1,16 +1,16 @@
 // Package sandbox starts programs that are not trusted, so that they can do little but compute.
 //
-// It promises that a program that [Program.Start] has started is described by the layers that
-// [Launch.Layers] returns: a layer is said to hold if the kernel has accepted it in the program's own
-// process just before it was executed. Programs may read themselves, their
-// interpreter and the system's libraries, may write to one folder at most, reach no network and no other
-// process, cannot gain privileges, and are gone with the process that started them.
+// Programs may read themselves, their interpreter and the system's libraries, may write to one folder at
+// most, reach no network and no other process, cannot gain privileges, and end with the process that started
+// them. The layers that enforce this are listed in one table (layers_linux.go). The first start tries all of
+// them in a process without a program. Later starts apply the same layers, and a layer that held in that trial
+// and fails at a start is an error: a program never runs with less than [Probe] reports.
 //
-// It needs Linux on amd64 or arm64, no privileges and no other program: the binary that this package
-// is linked into executes itself again under the name of [helper], restricts itself, and then
-// executes the program. Elsewhere programs run as they are, and the layers say so. Where a cgroup v2 is
-// delegated to this process, each program starts in one of its own; this process moves once into one
-// beside those, because the kernel wants it. What a host that was killed leaves there, the next one ends.
+// It needs Linux on amd64 or arm64, no privileges and no other program: the binary that this package is
+// linked into executes itself again under the name of [helper], restricts itself, and then executes the
+// program. On other systems programs run unrestricted, and the layers report that. Where a cgroup v2 is
+// delegated to this process, each program starts in one of its own; this process moves once into another
+// cgroup below the delegated one, because the kernel allows no processes in a cgroup that limits others.
 // Start reading at [Program].
 package sandbox
 
@@ -31,26 +31,24 @@ const (
 	Off     Mode = "off"     // run programs as they are
 )
 
-// Policy is what a person decides about the sandbox. The zero value works.
+// A Policy holds a user's choices about the sandbox. The zero value works.
 type Policy struct {
 	Mode Mode
-	Read []string // absolute paths of files and folders that programs may read besides
-
-	without []string // layers to leave out, for tests
+	Read []string // absolute paths of further files and folders that programs may read
 }
 
 // The layers.
 const (
-	Files      = "files"      // nothing is read or written but what was named
-	Mounts     = "mounts"     // all file systems are read-only, but for its folder
-	Network    = "network"    // there are no sockets but those of the Unix kind, and none of them connects
-	Syscalls   = "syscalls"   // no namespaces, no mounts, no looking into other processes, ...
+	Files      = "files"      // programs read and write named files only
+	Mounts     = "mounts"     // all file systems are read-only, except the program's folder
+	Network    = "network"    // no sockets except Unix sockets, and no connections
+	Syscalls   = "syscalls"   // no namespaces, no mounts, no access to other processes, ...
 	Privileges = "privileges" // no capabilities, and no way to gain any
-	Signals    = "signals"    // none reaches a process outside
-	Processes  = "processes"  // all that the program starts ends with it, and with the host
-	Bytes      = "bytes"      // what is executed cannot change after it was looked at
-	Limits     = "limits"     // the kernel bounds files, and those of size and number
-	Group      = "cgroup"     // the kernel bounds memory, processes and CPU of all that it starts together
+	Signals    = "signals"    // no signals to processes outside
+	Processes  = "processes"  // everything that the program starts ends with it, and with the host
+	Bytes      = "bytes"      // the executed bytes are those that were hashed
+	Limits     = "limits"     // the kernel bounds files by size and number
+	Group      = "cgroup"     // the kernel bounds memory, processes and CPU of the program's whole tree
 )
 
 // required lists the layers without which Require starts nothing.
@@ -59,11 +57,11 @@ var required = []string{Files, Network, Syscalls, Privileges, Signals, Processes
 // Required returns the layers without which Require starts nothing.
 func Required() []string { return slices.Clone(required) }
 
-// Layer is one layer of the sandbox, as it was found.
+// A Layer describes one layer of the sandbox on this machine.
 type Layer struct {
 	Name string `json:"name"`
 	Held bool   `json:"held"`
-	How  string `json:"how"` // what holds it, or why nothing does
+	How  string `json:"how"` // mechanism that enforces it, or the reason why none does
 }
 
 // Words returns the layers in one line: those that hold, and those that do not with the reason.
@@ -120,25 +118,31 @@ func (p Policy) missing(layers []Layer) error {
 	return &MissingError{lacking}
 }
 
-// Program is a program to be started. Its path is absolute.
+// A Program describes a program to start. Its path is absolute.
 type Program struct {
 	Path   string
 	Args   []string // without the program's name
 	Env    []string
 	Digest string     // SHA-256 of the file in hex digits; "": any
-	Dir    string     // that it starts in; "": that of this process
-	Folder string     // that it may write to; "": none
-	Read   []string   // absolute paths of what it may read, beside what the policy says
-	Files  []*os.File // its descriptors from 3 on; nil: closed
+	Dir    string     // working directory; "": that of this process
+	Folder string     // folder that it may write to; "": none
+	Read   []string   // absolute paths that it may read, in addition to the policy's
+	Files  []*os.File // descriptors from 3 on; nil: closed
 	Stdin  *os.File   // nil: empty
 	Stdout *os.File
 	Stderr *os.File
 	Policy Policy
 
-	// Memory is the number of bytes that it and all that it starts may take, and Threads that of the cores
-	// that it is to use. The layer Group holds them, with some room, and nothing else does. 0: any.
+	// Memory is the limit in bytes on the memory of the program's whole tree, and Threads the number of cores
+	// that it is to use. Only the layer Group enforces them, with some room. 0: any.
 	Memory  int64
 	Threads int
+}
+
+// Usage counts what a program and all that it has started hold.
+type Usage struct {
+	Processes int
+	Memory    int64 // bytes, in memory or swapped out
 }
 
 // ChangedError reports that a file is not the one that was named.

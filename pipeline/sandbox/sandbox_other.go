@@ -15,20 +15,19 @@ const (
 	MaxFolder    = 1 << 30
 )
 
-// Launch is a program that is being started.
-type Launch struct {
-	Cmd *exec.Cmd // started
-
-	layers []Layer
+// A Process is a program that was started. Call Release after waiting for Cmd.
+type Process struct {
+	Cmd    *exec.Cmd
+	Layers []Layer
 }
 
 // Start starts a program as it is, in a process group of its own.
-func (p Program) Start() (*Launch, error) {
+func (p Program) Start() (*Process, error) {
 	layers, err := Probe(p.Policy)
 	if err != nil {
 		return nil, err
 	}
-	l := &Launch{layers: layers, Cmd: &exec.Cmd{
+	l := &Process{Layers: layers, Cmd: &exec.Cmd{
 		Dir:  p.Dir,
 		Path: p.Path, Args: append([]string{p.Path}, p.Args...), Env: p.Env, Stdout: p.Stdout, Stderr: p.Stderr,
 		ExtraFiles: p.Files, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
@@ -50,26 +49,23 @@ func Probe(p Policy) (layers []Layer, err error) {
 	return layers, p.missing(layers)
 }
 
-// Layers returns that none holds.
-func (l *Launch) Layers() ([]Layer, error) { return l.layers, nil }
-
-// Usage is what a program and all that it has started hold.
-type Usage struct {
-	Processes int
-	Memory    int64
-}
-
-// Measure knows nothing here.
-func Measure(int, int64, int64) (u Usage, ok bool) { return u, false }
+// Measure is not supported here.
+func (l *Process) Measure(int64, int64) (u Usage, ok bool) { return u, false }
 
 // Kill sends SIGKILL to the group of a program.
-func Kill(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+func (l *Process) Kill() { _ = syscall.Kill(-l.Cmd.Process.Pid, syscall.SIGKILL) }
 
-// OutOfMemory knows nothing here.
-func OutOfMemory(int) bool { return false }
+// End ends a process that is not needed, and waits for it.
+func (l *Process) End() {
+	l.Kill()
+	_ = l.Cmd.Wait()
+}
 
-// Forget does nothing here.
-func Forget(int) {}
+// OutOfMemory returns false here.
+func (l *Process) OutOfMemory() bool { return false }
 
-// FolderSize knows nothing here.
+// Release does nothing here.
+func (l *Process) Release() {}
+
+// FolderSize is not supported here.
 func FolderSize(string) int64 { return 0 }

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -58,8 +59,8 @@ const setFileAttributes = 0x401c5820
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// filter is a program that the kernel runs before each system call. Each of its parts ends with the
-// number of the system call loaded, as it begins.
+// A filter is a program that the kernel runs before each system call. Each of its parts begins and ends with
+// the number of the system call loaded.
 type filter []unix.SockFilter
 
 const (
@@ -70,10 +71,22 @@ const (
 // offArgument returns the offset of the lower half of an argument.
 func offArgument(i uint32) uint32 { return 16 + 8*i }
 
+// newFilter returns a filter that refuses the system calls of other architectures.
+func newFilter() (f filter) {
+	f.load(offArch)
+	f.ifEqual(auditArch, 1, 0)
+	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_KILL_PROCESS, 0, 0)
+	f.load(offNumber)
+	if x32 != 0 {
+		f.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, x32, 0, 1)
+		f.refuse(unix.ENOSYS)
+	}
+	return f
+}
+
 func (f *filter) load(offset uint32) { f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0, 0) }
 
-// ifEqual goes on after skipping so many instructions if the loaded value is k or, respectively, is
-// not.
+// ifEqual skips yes instructions if the loaded value is k, and otherwise no instructions.
 func (f *filter) ifEqual(k uint32, yes, no uint8) {
 	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, k, yes, no)
 }
@@ -92,31 +105,19 @@ func (f *filter) deny(number uintptr, errno unix.Errno) {
 	f.refuse(errno)
 }
 
-// newFilter returns the filter, with the parts of three layers or without.
-func newFilter(syscalls, network, cuts bool) filter {
-	var f filter
-	f.load(offArch)
-	f.ifEqual(auditArch, 1, 0)
-	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_KILL_PROCESS, 0, 0)
-	f.load(offNumber)
-	if x32 != 0 {
-		f.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, x32, 0, 1)
-		f.refuse(unix.ENOSYS)
-	}
-	if syscalls {
-		f.denySyscalls()
-	}
-	if network {
-		f.denyNetwork()
-	}
-	if cuts {
-		f.denyCuts()
-	}
+// install applies the filter to this thread and to all that it executes and starts.
+func (f filter) install() error {
 	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW, 0, 0)
-	return f
+	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
+	}
+	return nil
 }
 
-func (f *filter) denySyscalls() {
+func (e *entry) denySyscalls() (how string, err error) {
+	f := newFilter()
 	for _, list := range [][]uintptr{denied, deniedHere} {
 		for _, number := range list {
 			f.deny(number, unix.EPERM)
@@ -147,10 +148,12 @@ func (f *filter) denySyscalls() {
 	f.ifEqual(setFileAttributes, 0, 1)
 	f.refuse(unix.EPERM)
 	f.load(offNumber)
+	return "seccomp", f.install()
 }
 
-// denyNetwork leaves sockets of the Unix kind that can listen, and none that could reach a stranger.
-func (f *filter) denyNetwork() {
+// denyNetwork leaves Unix sockets that can listen, and no sockets that could reach a stranger.
+func (e *entry) denyNetwork() (how string, err error) {
+	f := newFilter()
 	f.deny(unix.SYS_CONNECT, unix.EACCES)
 	for _, number := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
 		const kinds = 0xf // the rest of a type are flags
@@ -164,10 +167,15 @@ func (f *filter) denyNetwork() {
 		f.refuse(unix.EACCES)
 		f.load(offNumber)
 	}
+	if how = "seccomp"; e.NoSpaces == "" {
+		how += ", network namespace"
+	}
+	return how, f.install()
 }
 
-// denyCuts refuses to cut files that are not open for writing, which Landlock does from version 3 on.
-func (f *filter) denyCuts() {
+// denyCuts refuses to truncate files that are not open for writing, for kernels whose Landlock does not.
+func denyCuts() filter {
+	f := newFilter()
 	f.deny(unix.SYS_TRUNCATE, unix.EACCES)
 	f.deny(unix.SYS_OPENAT2, unix.ENOSYS) // its flags cannot be seen here
 	for number, flags := range opens {
@@ -178,14 +186,5 @@ func (f *filter) denyCuts() {
 		f.refuse(unix.EACCES)
 		f.load(offNumber)
 	}
-}
-
-// install makes the filter that of this thread and of all that it executes and starts.
-func (f filter) install() error {
-	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
+	return f
 }

@@ -15,57 +15,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what a program and all that it has started hold.
-type Usage struct {
-	Processes int
-	Memory    int64 // bytes, in memory or swapped out
-}
-
 // Measure measures the processes of a program. Of the memory that they share with others, shared
 // bytes are its host's. If more than limit may be in use, it looks more closely: memory that
 // processes of the program share is then counted once. ok is false if the program is gone.
-func Measure(pid int, shared, limit int64) (u Usage, ok bool) {
-	pids := tree(pid)
-	sum := func(of func(pid int) (own, common int64, ok bool)) (total int64, ok bool) {
-		all := int64(0)
-		for _, p := range pids {
-			own, common, found := of(p)
-			ok = ok || found
-			total, all = total+own, all+common
-		}
-		return total + max(0, all-shared), ok
-	}
+func (l *Process) Measure(shared, limit int64) (u Usage, ok bool) {
+	pids := tree(l.Cmd.Process.Pid)
 	u.Processes = len(pids)
-	if u.Memory, ok = sum(statusMemory); !ok || u.Memory <= limit {
-		return u, ok
-	}
-	if exact, ok := sum(proportionalMemory); ok {
+	if u.Memory, ok = held(pids, shared, "status"); ok && u.Memory > limit {
+		exact, _ := held(pids, shared, "smaps_rollup", "status")
 		u.Memory = min(u.Memory, exact)
 	}
-	return u, true
+	return u, ok
 }
 
-// statusMemory returns the memory that a process has for itself, and what it shares through memory
-// files and the like.
-func statusMemory(pid int) (own, common int64, ok bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, 0, false
-	}
-	f := kilobytes(b)
-	return f["RssAnon"] + f["VmSwap"], f["RssShmem"], true
+// memoryFields lists, for a file of a process, the fields of the memory that it has for itself, of that which
+// is swapped out, and of memory files and the like that it shares. smaps_rollup divides what processes share
+// between them, and takes as long as the process is large.
+var memoryFields = map[string][3]string{
+	"status": {"RssAnon", "VmSwap", "RssShmem"}, "smaps_rollup": {"Pss_Anon", "SwapPss", "Pss_Shmem"},
 }
 
-// proportionalMemory does what statusMemory does, with the part of what processes share that is the
-// process's own: it takes as long as the process is large. It says nothing of processes that do not
-// let us look.
-func proportionalMemory(pid int) (own, common int64, ok bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	if err != nil {
-		return statusMemory(pid)
+// held adds the memory of processes up, by the first of the files that each of them lets us read. ok is false if
+// there is none.
+func held(pids []int, shared int64, files ...string) (total int64, ok bool) {
+	common := int64(0)
+	for _, pid := range pids {
+		for _, file := range files {
+			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+			if err != nil {
+				continue
+			}
+			f, names := kilobytes(b), memoryFields[file]
+			total, common, ok = total+f[names[0]]+f[names[1]], common+f[names[2]], true
+			break
+		}
 	}
-	f := kilobytes(b)
-	return f["Pss_Anon"] + f["SwapPss"], f["Pss_Shmem"], true
+	return total + max(0, common-shared), ok
 }
 
 // kilobytes reads lines of the form "Name: 12 kB", in bytes.
@@ -109,50 +94,47 @@ func children(pid int) (pids []int) {
 
 // Kill sends SIGKILL to a program and to all that descend from it. The program must not have been
 // waited for.
-func Kill(pid int) {
+func (l *Process) Kill() {
+	pid := l.Cmd.Process.Pid
 	_ = unix.Kill(-pid, unix.SIGKILL)
-	forks.Lock()
-	programs[pid].kill()
-	forks.Unlock()
+	l.group.kill()
 	pids := tree(pid)
-	for i := range pids { // the program last: until then it takes in those whose parents end
+	for i := range pids { // the program last: until then orphans become its children
 		_ = unix.Kill(pids[len(pids)-1-i], unix.SIGKILL)
 	}
 }
 
-// Forget ends what a program left behind that has ended and was waited for.
-func Forget(pid int) {
-	forks.Lock()
-	g := programs[pid]
-	g.kill()
-	delete(programs, pid)
-	endStrays()
-	forks.Unlock()
-	g.remove()
-}
+// OutOfMemory reports whether the kernel ended processes of a program because they took more than
+// [Program.Memory] together. It must not be called after Release.
+func (l *Process) OutOfMemory() bool { return l.group.outOfMemory() }
 
-// endStrays ends what programs have left to this process. forks is held.
-func endStrays() {
-	for takesIn {
+// Release ends what a program left behind that has ended and was waited for.
+func (l *Process) Release() {
+	l.group.kill()
+	forks.Lock()
+	delete(running, l.Cmd.Process.Pid)
+	for reaper {
 		left := strays()
 		for _, p := range left {
 			_ = unix.Kill(p, unix.SIGKILL)
 		}
 		for _, p := range left {
-			_, _ = unix.Wait4(p, nil, 0, nil) // those that it has left come to us now
+			_, _ = unix.Wait4(p, nil, 0, nil) // its own children become ours now
 		}
 		if len(left) == 0 {
-			return
+			break
 		}
 	}
+	forks.Unlock()
+	l.group.remove()
 }
 
-// strays returns the children of this process that programs have left to it: they have filters that
-// this process has not, and the limit of programs, and are no programs themselves. forks is held.
+// strays returns the children of this process that programs left to it: they have more filters than this
+// process, and the limit of programs, and are no programs themselves. forks is held.
 func strays() (pids []int) {
 	ours := filters(os.Getpid())
 	for _, p := range children(os.Getpid()) {
-		if _, known := programs[p]; known || filters(p) <= ours {
+		if running[p] || filters(p) <= ours {
 			continue
 		}
 		var size unix.Rlimit

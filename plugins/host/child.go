@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Deadlines of the ways to end a process.
@@ -31,8 +31,8 @@ const (
 	pipeWait = time.Second            // for the rest of the output, should a stranger hold the pipe open
 )
 
-// child is the process itself: it is started with everything that it needs, read from, and ended.
-// go-plugin sees it as a runner.Runner.
+// A child is the process itself: it is started with everything that it needs, read from, and ended.
+// go-plugin attaches to it.
 type child struct {
 	command Command
 	dir     *socketDir
@@ -40,12 +40,10 @@ type child struct {
 	pipes   *pipeStream
 	tail    tail
 
-	goPlugin []string // what go-plugin adds to the environment
-	cmd      *exec.Cmd
+	process  *sandbox.Process // nil: not started yet
 	lifeline *os.File
-	layers   []sandbox.Layer
-	hello    lineReader // the handshake line, for go-plugin
-	atEnd    func()     // called when the process has ended
+	hello    chan string // gets the address of a valid handshake, and is closed if there is none
+	atEnd    func()      // called when the process has ended
 
 	done chan struct{} // closed when the process has ended and its output is read
 
@@ -64,9 +62,7 @@ type ending struct {
 }
 
 func newChild(c Command, dir *socketDir, files ...*os.File) *child {
-	return &child{
-		command: c, dir: dir, files: files, done: make(chan struct{}), hello: lineReader{ready: make(chan struct{})},
-	}
+	return &child{command: c, dir: dir, files: files, done: make(chan struct{}), hello: make(chan string, 1)}
 }
 
 // allowed lists the variables of our environment that a plugin gets: what an interpreter needs to
@@ -91,23 +87,26 @@ func (h *child) environment() []string {
 	if h.command.Sandbox.Mode != sandbox.Off {
 		env = append(env, "TMPDIR="+h.dir.path)
 	}
-	return slices.Concat(env, h.command.Env, h.goPlugin, []string{plugin.EnvUnixSocketDir + "=" + h.dir.path})
+	return slices.Concat(env, h.command.Env, []string{
+		pluginv1.CookieKey + "=" + pluginv1.CookieValue, fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", pluginv1.Version),
+		plugin.EnvUnixSocketDir + "=" + h.dir.path,
+	})
 }
 
-// Start starts the process, for go-plugin.
-func (h *child) Start(context.Context) error {
+// start starts the process.
+func (h *child) start() error {
 	// A file that was just written is "busy" for as long as another process that is being started
 	// holds a copy of the descriptor that wrote it.
 	const busyWait, pause = 2 * time.Second, 5 * time.Millisecond
 	for deadline := time.Now().Add(busyWait); ; time.Sleep(pause) {
-		err := h.start()
+		err := h.startOnce()
 		if !errors.Is(err, syscall.ETXTBSY) || time.Now().After(deadline) {
 			return err
 		}
 	}
 }
 
-func (h *child) start() error {
+func (h *child) startOnce() error {
 	var ours, theirs [5]*os.File // standard output, standard error, life-line, requests, responses
 	for i := range ours {
 		r, w, err := os.Pipe()
@@ -149,23 +148,17 @@ func (h *child) launch(program sandbox.Program, lifeline *os.File) error {
 	if h.ended() != "" {
 		return errStopped
 	}
-	l, err := program.Start()
+	process, err := program.Start()
 	if err != nil {
 		return err
 	}
-	layers, err := l.Layers()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err == nil && h.why.cause != "" {
-		err = errStopped
+	if h.why.cause != "" {
+		process.End()
+		return errStopped
 	}
-	if err != nil {
-		sandbox.Kill(l.Cmd.Process.Pid)
-		_ = l.Cmd.Wait()
-		sandbox.Forget(l.Cmd.Process.Pid)
-		return err
-	}
-	h.cmd, h.lifeline, h.layers = l.Cmd, lifeline, layers
+	h.process, h.lifeline = process, lifeline
 	return nil
 }
 
@@ -176,7 +169,7 @@ var errStopped = errors.New("stopped before it started")
 func (h *child) started() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.cmd != nil
+	return h.process != nil
 }
 
 func closeAll(lists ...[]*os.File) {
@@ -209,22 +202,23 @@ func (h *child) attend(stdout, stderr *os.File) {
 
 // reap waits for the process, and kills what is left of its group and of what descends from it.
 func (h *child) reap() {
-	defer sandbox.Forget(h.cmd.Process.Pid)
-	if awaitEnd(h.cmd.Process.Pid) {
+	defer h.process.Release()
+	cmd := h.process.Cmd
+	if awaitEnd(cmd.Process.Pid) {
 		h.kill()
 		h.mu.Lock()
-		_ = h.cmd.Wait() // returns at once; the state tells more than the error
+		_ = cmd.Wait() // returns at once; the state tells more than the error
 	} else {
-		_ = h.cmd.Wait()
+		_ = cmd.Wait()
 		h.mu.Lock()
 	}
 	defer h.mu.Unlock()
-	if h.why.cause == "" && sandbox.OutOfMemory(h.cmd.Process.Pid) {
+	if h.why.cause == "" && h.process.OutOfMemory() {
 		h.why = ending{cause: Memory, detail: fmt.Sprintf("it took so much memory at once that the kernel ended it, and the "+
 			"limit is %s (limits.memory)", wording.Bytes(h.command.Memory))}
 	}
 	h.reaped = true
-	h.state = h.cmd.ProcessState.String()
+	h.state = cmd.ProcessState.String()
 }
 
 // kill kills the process and all that descends from it.
@@ -232,16 +226,20 @@ func (h *child) kill() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.reaped {
-		sandbox.Kill(h.cmd.Process.Pid)
+		h.process.Kill()
 	}
 }
 
-// signal sends a signal to the process's group.
-func (h *child) signal(s syscall.Signal) {
+// signal sends a signal to the process, or to its group.
+func (h *child) signal(s syscall.Signal, group bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	pid := h.process.Cmd.Process.Pid
+	if group {
+		pid = -pid
+	}
 	if !h.reaped {
-		_ = syscall.Kill(-h.cmd.Process.Pid, s)
+		_ = syscall.Kill(pid, s)
 	}
 }
 
@@ -254,64 +252,49 @@ func (h *child) readStdout(stdout io.Reader) {
 	var further io.Writer = &h.tail
 	r := bufio.NewReaderSize(stdout, longestHandshake)
 	if line, _ := r.ReadSlice('\n'); len(line) > 0 {
-		if reason := checkHandshake(strings.TrimSpace(string(line))); reason == "" {
-			h.hello.line = strings.NewReader(string(line))
+		address, reason := checkHandshake(strings.TrimSpace(string(line)))
+		if reason == "" {
+			h.hello <- address
 		} else {
 			h.reject(reason)
 			further = io.Discard
 		}
 	}
-	close(h.hello.ready)
+	close(h.hello)
 	_, _ = io.Copy(further, r)
 }
 
-// lineReader blocks until the handshake line arrives and then reads it.
-type lineReader struct {
-	ready chan struct{}   // closed when the line has arrived, or will not
-	line  *strings.Reader // nil: it will not
-}
-
-func (l *lineReader) Read(b []byte) (int, error) {
-	<-l.ready
-	if l.line == nil {
-		return 0, io.EOF
-	}
-	return l.line.Read(b)
-}
-
-func (l *lineReader) Close() error { return nil }
-
-// checkHandshake describes what is wrong with a handshake line; "" if nothing is. The line has the
-// form core version | protocol version | network | address | protocol.
-func checkHandshake(line string) string {
+// checkHandshake returns the address in a handshake line, or what is wrong with the line. It has the form
+// core version | protocol version | network | address | protocol.
+func checkHandshake(line string) (address, reason string) {
 	parts := strings.Split(line, "|")
 	core, err := strconv.Atoi(parts[0])
 	if err != nil || len(parts) < 4 {
-		return fmt.Sprintf("it printed %s on standard output before the handshake. "+
+		return "", fmt.Sprintf("it printed %s on standard output before the handshake. "+
 			"If it is a plugin of Shatter, nothing may be printed there before algo.Serve: print to standard error. "+
 			"If it is not, name another file", shorten(line))
 	}
 	if core != plugin.CoreProtocolVersion {
-		return fmt.Sprintf("it speaks version %d of go-plugin's own protocol, and this program version %d: "+
+		return "", fmt.Sprintf("it speaks version %d of go-plugin's own protocol, and this program version %d: "+
 			"rebuild the plugin", core, plugin.CoreProtocolVersion)
 	}
 	version, err := strconv.Atoi(parts[1])
 	if err != nil {
-		return fmt.Sprintf("its handshake %s has no protocol version", shorten(line))
+		return "", fmt.Sprintf("its handshake %s has no protocol version", shorten(line))
 	}
 	if reason := refuseVersions(version, version, ""); reason != "" {
-		return reason
+		return "", reason
 	}
 	switch {
 	case parts[2] != "unix":
-		return fmt.Sprintf("it listens on %s %s: a plugin listens on a unix socket in the directory %s",
+		return "", fmt.Sprintf("it listens on %s %s: a plugin listens on a unix socket in the directory %s",
 			parts[2], parts[3], plugin.EnvUnixSocketDir)
 	case len(parts) < 5 || parts[4] != string(plugin.ProtocolGRPC):
-		return fmt.Sprintf("its handshake %s does not end in |grpc: a plugin of Shatter speaks gRPC", shorten(line))
+		return "", fmt.Sprintf("its handshake %s does not end in |grpc: a plugin of Shatter speaks gRPC", shorten(line))
 	case len(parts) > 5 && parts[5] != "":
-		return "it asks for TLS, which is not used on a private socket"
+		return "", "it asks for TLS, which is not used on a private socket"
 	}
-	return ""
+	return parts[3], ""
 }
 
 // shorten quotes a line that a plugin has printed, cut to 200 bytes.
@@ -340,7 +323,7 @@ func (h *child) end(cause Cause, detail string, err error) {
 	if first {
 		h.why = ending{cause, detail, err}
 	}
-	started := h.cmd != nil
+	started := h.process != nil
 	h.mu.Unlock()
 	switch {
 	case !first || !started:
@@ -359,7 +342,7 @@ func (h *child) askThenKill() {
 	if h.endsWithin(endWait) {
 		return
 	}
-	h.signal(syscall.SIGTERM)
+	h.signal(syscall.SIGTERM, true)
 	if !h.endsWithin(termWait) {
 		h.kill()
 	}
@@ -367,13 +350,9 @@ func (h *child) askThenKill() {
 
 // showThenKill has the process print where it is, as the SDKs do at SIGQUIT, and then kills it.
 func (h *child) showThenKill() {
-	h.mu.Lock()
-	if !h.reaped {
-		_ = syscall.Kill(h.cmd.Process.Pid, syscall.SIGQUIT)
-	}
-	h.mu.Unlock()
+	h.signal(syscall.SIGQUIT, false)
 	h.endsWithin(showWait)
-	h.signal(syscall.SIGKILL)
+	h.signal(syscall.SIGKILL, true)
 }
 
 // endsWithin waits for the end no longer than d and reports whether it came.
@@ -415,7 +394,7 @@ func (h *child) gone(where string) *ExitError {
 	return e
 }
 
-// The methods that follow make child a runner.Runner, with Start.
+// The methods that follow let go-plugin attach to the process.
 
 // Wait waits for the end of the process.
 func (h *child) Wait(context.Context) error {
@@ -423,28 +402,11 @@ func (h *child) Wait(context.Context) error {
 	return nil
 }
 
-// Kill does nothing: we end the process ourselves, after finding out why it did not start.
+// Kill does nothing: the process has ended before go-plugin is asked to end it.
 func (h *child) Kill(context.Context) error { return nil }
 
-// Stdout returns a reader of the handshake line only.
-func (h *child) Stdout() io.ReadCloser { return &h.hello }
-
-// Stderr returns an empty reader: standard error is read here, where a flood costs nothing.
-func (h *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
-
-// Name returns the plugin's file.
-func (h *child) Name() string { return h.command.Path }
-
-// ID returns the process's number; "" if it could not be started.
-func (h *child) ID() string {
-	if !h.started() {
-		return ""
-	}
-	return strconv.Itoa(h.cmd.Process.Pid)
-}
-
-// Diagnose adds nothing to our own messages.
-func (h *child) Diagnose(context.Context) string { return "" }
+// ID returns the process's number.
+func (h *child) ID() string { return strconv.Itoa(h.process.Cmd.Process.Pid) }
 
 // PluginToHost returns the address as it is.
 func (h *child) PluginToHost(network, address string) (string, string, error) {

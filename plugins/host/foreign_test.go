@@ -79,13 +79,20 @@ func TestThirdParty(t *testing.T) {
 func TestPython(t *testing.T) {
 	python := testkit.Python(t, "grpc, numpy, google.protobuf")
 	dir := t.TempDir() // Python leaves compiled files beside its sources
-	for _, path := range []string{"testdata/python/plugin.py", "../python/shatter/plugin_pb2.py"} {
-		copyFile(t, path, filepath.Join(dir, filepath.Base(path)))
+	copyFile(t, "../python/shatter/plugin_pb2.py", filepath.Join(dir, "plugin_pb2.py"))
+	source, err := os.ReadFile("testdata/python/plugin.py")
+	if err != nil {
+		t.Fatal(err)
 	}
-	accept(t, host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}})
+	script := filepath.Join(t.TempDir(), "plugin.py")
+	_, rest, _ := strings.Cut(string(source), "\n")
+	if err := os.WriteFile(script, []byte("#!"+python+"\n"+rest), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	accept(t, host.Command{Path: script, Env: []string{"PYTHONPATH=" + dir}})
 
-	const script = "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
-	describe := exec.Command(python, "-c", script)
+	const print = "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
+	describe := exec.Command(python, "-c", print)
 	describe.Dir = dir
 	out, err := describe.Output()
 	if err != nil {

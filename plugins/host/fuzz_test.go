@@ -19,7 +19,7 @@ func FuzzHandshake(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		reason := checkHandshake(line)
+		_, reason := checkHandshake(line)
 		parts := strings.Split(line, "|")
 		good := len(parts) >= 5 && parts[2] == "unix" && parts[4] == "grpc" && (len(parts) == 5 || parts[5] == "")
 		if reason == "" && !good || len(reason) > 2000+2*len(line) {

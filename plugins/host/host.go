@@ -198,15 +198,15 @@ func (p *Process) end(cause Cause, detail string, err error) {
 func (p *Process) Done() <-chan struct{} { return p.child.done }
 
 // Sandbox returns the layers of the sandbox, as they were found when the process started.
-func (p *Process) Sandbox() []sandbox.Layer { return p.child.layers }
+func (p *Process) Sandbox() []sandbox.Layer { return p.child.process.Layers }
 
 // Pid returns the process's number.
-func (p *Process) Pid() int { return p.child.cmd.Process.Pid }
+func (p *Process) Pid() int { return p.child.process.Cmd.Process.Pid }
 
 // Memory returns the memory in bytes that the process and all that it started hold for themselves.
 // ok is false where that cannot be told.
 func (p *Process) Memory() (n int64, ok bool) {
-	u, ok := sandbox.Measure(p.Pid(), p.child.shared(), math.MaxInt64)
+	u, ok := p.child.process.Measure(p.child.shared(), math.MaxInt64)
 	return u.Memory, ok
 }
 
@@ -222,7 +222,9 @@ func (p *Process) Stop() {
 			p.child.dir.remove()
 		}
 		// Kill asks first, and would wait forever for the answer of a stopped process: so only now.
-		within(killWait, p.client.Kill)
+		if p.client != nil {
+			within(killWait, p.client.Kill)
+		}
 		within(killWait, func() {
 			p.memUse.Lock()
 			defer p.memUse.Unlock()

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -105,54 +105,18 @@ func (p *Process) prepare(c Command) (err error) {
 	p.child = newChild(c, dir, files...)
 	p.child.tail.further = c.Output
 	p.child.atEnd = p.cancel // its connection may live on in a process that it started
-	p.client = plugin.NewClient(&plugin.ClientConfig{
-		HandshakeConfig: plugin.HandshakeConfig{
-			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
-		},
-		Plugins:          plugin.PluginSet{pluginv1.Name: &goPlugin{}},
-		RunnerFunc:       p.runner,
-		SkipHostEnv:      true,
-		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		StartTimeout:     startWait,
-		Logger:           hclog.NewNullLogger(), // every error reaches the caller in our words
-		SyncStdout:       &p.child.tail,
-		SyncStderr:       &p.child.tail,
-		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir.path},
-		GRPCDialOptions: []grpc.DialOption{
-			grpc.WithDefaultCallOptions(
-				grpc.MaxCallRecvMsgSize(pluginv1.MaxMessage), grpc.MaxCallSendMsgSize(pluginv1.MaxMessage),
-			),
-			grpc.WithInitialWindowSize(1 << 20), grpc.WithInitialConnWindowSize(1 << 20),
-		},
-	})
 	return nil
-}
-
-// runner returns the process that go-plugin is to start. cmd carries the environment that go-plugin
-// wants; dir is a directory that is not needed.
-func (p *Process) runner(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
-	_ = os.Remove(dir)
-	p.child.goPlugin = cmd.Env
-	return p.child, nil
 }
 
 // connect starts the process and waits for the connection.
 func (p *Process) connect(ctx context.Context) error {
 	connected := make(chan error, 1)
-	go func() {
-		protocol, err := p.client.Client()
-		if err == nil {
-			var raw any
-			if raw, err = protocol.Dispense(pluginv1.Name); err == nil {
-				p.rpc = raw.(pluginv1.PluginClient)
-			}
-		}
-		connected <- err
-	}()
+	go func() { connected <- p.dial() }()
 	timeout := time.NewTimer(startWait)
 	defer timeout.Stop()
+	var err error
 	select {
-	case err := <-connected:
+	case err = <-connected:
 		if err == nil {
 			return nil
 		}
@@ -162,7 +126,46 @@ func (p *Process) connect(ctx context.Context) error {
 	case <-timeout.C:
 		p.child.end(Time, fmt.Sprintf("it was not ready within %v", startWait), nil)
 	}
+	<-connected
 	return p.startError(errors.New("no answer"))
+}
+
+// dial starts the process and attaches go-plugin's client to the address of its handshake.
+func (p *Process) dial() error {
+	if err := p.child.start(); err != nil {
+		return err
+	}
+	address, ok := <-p.child.hello
+	if !ok {
+		return errors.New("no handshake")
+	}
+	p.client = plugin.NewClient(&plugin.ClientConfig{
+		Plugins: plugin.PluginSet{pluginv1.Name: &goPlugin{}},
+		Reattach: &plugin.ReattachConfig{
+			Protocol: plugin.ProtocolGRPC, ProtocolVersion: pluginv1.Version,
+			Addr:         &net.UnixAddr{Net: "unix", Name: address},
+			ReattachFunc: func() (runner.AttachedRunner, error) { return p.child, nil },
+		},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		Logger:           hclog.NewNullLogger(), // every error reaches the caller in our words
+		SyncStdout:       &p.child.tail,
+		SyncStderr:       &p.child.tail,
+		GRPCDialOptions: []grpc.DialOption{
+			grpc.WithDefaultCallOptions(
+				grpc.MaxCallRecvMsgSize(pluginv1.MaxMessage), grpc.MaxCallSendMsgSize(pluginv1.MaxMessage),
+			),
+			grpc.WithInitialWindowSize(1 << 20), grpc.WithInitialConnWindowSize(1 << 20),
+		},
+	})
+	protocol, err := p.client.Client()
+	if err != nil {
+		return err
+	}
+	raw, err := protocol.Dispense(pluginv1.Name)
+	if err == nil {
+		p.rpc = raw.(pluginv1.PluginClient)
+	}
+	return err
 }
 
 // startError returns why a plugin is not ready, after an error of go-plugin.
@@ -206,6 +209,9 @@ var refusedPath = regexp.MustCompile(`(?im)^.*permission denied.*$`)
 func (h *child) unreadable(stderr string) string {
 	if h.command.Sandbox.Mode == sandbox.Off {
 		return ""
+	}
+	if strings.Contains(stderr, "ModuleNotFoundError") {
+		return "\nA script in Python imports no modules beside it: shatter plugin build packs them into one program"
 	}
 	lines := refusedPath.FindAllString(stderr, -1)
 	if len(lines) == 0 {

@@ -104,7 +104,7 @@ func (w *watch) checkMemory() {
 // greed returns why the process and all that it started hold too much; "" if they do not.
 func (h *child) greed() (cause Cause, detail string) {
 	limit := h.command.Memory
-	u, ok := sandbox.Measure(h.cmd.Process.Pid, h.shared(), limit)
+	u, ok := h.process.Measure(h.shared(), limit)
 	switch {
 	case !ok:
 	case u.Memory > limit:

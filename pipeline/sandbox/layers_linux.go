@@ -1,0 +1,198 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// layers lists the layers that a program's process applies to itself, in this order, before it executes the
+// program: Mounts needs a capability that Privileges drops, Files, Network and Syscalls need no_new_privs,
+// which Privileges sets, and Syscalls refuses what the others do. apply returns the mechanism that enforces
+// the layer, or the reason why none does. The host adds Bytes and Group.
+var layers = []struct {
+	name  string
+	apply func(*entry) (how string, err error)
+}{
+	{Limits, (*entry).limitResources},
+	{Mounts, (*entry).remount},
+	{Privileges, (*entry).dropPrivileges},
+	{Files, (*entry).restrictFiles},
+	{Network, (*entry).denyNetwork},
+	{Syscalls, (*entry).denySyscalls},
+	{Signals, (*entry).checkSignals},
+	{Processes, (*entry).checkProcesses},
+}
+
+// layerOf describes a layer: how it is enforced, or that it is not because of err.
+func layerOf(name, how string, err error) Layer {
+	if err != nil {
+		return Layer{Name: name, How: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	}
+	return Layer{Name: name, Held: true, How: how}
+}
+
+// helper is the name under which this binary restricts itself and executes a program.
+const helper = "shatter-sandbox"
+
+// An entry is the only argument of the helper: what to restrict and what to execute.
+type entry struct {
+	Executable string   `json:"executable"` // path of the file to execute; "": only report the layers
+	Script     bool     `json:"script"`     // an interpreter opens that path
+	Argv       []string `json:"argv"`
+	Read       []string `json:"read"` // readable paths
+	Folder     string   `json:"folder"`
+	Report     int      `json:"report"`     // descriptor; the program inherits none from here on, but its script
+	Host       int      `json:"host"`       // process
+	NoSpaces   string   `json:"nospaces"`   // reason why there are no namespaces; "": there are
+	HostMounts string   `json:"hostmounts"` // the host's mount namespace
+	Held       []string `json:"held"`       // layers that must hold
+}
+
+// A report tells the host about an entry that executed no program.
+type report struct {
+	Layers []Layer       `json:"layers"`
+	Failed string        `json:"failed"` // layer that does not hold, and why
+	Errno  syscall.Errno `json:"errno"`  // of the execution
+}
+
+func init() {
+	if len(os.Args) == 2 && os.Args[0] == helper {
+		enter(os.Args[1])
+	}
+}
+
+// enter restricts this process and executes the program. It does not return.
+func enter(text string) {
+	runtime.LockOSThread()
+	var e entry
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		unix.Exit(2)
+	}
+	// The host's death comes as a signal from here on. If it came before, the report has no reader.
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	_ = unix.CloseRange(uint(e.Report), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	if e.Script {
+		_, _ = unix.FcntlInt(uintptr(e.Report+1), unix.F_SETFD, 0)
+	}
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	var r report
+	for _, l := range layers {
+		how, err := l.apply(&e)
+		if err != nil && slices.Contains(e.Held, l.name) {
+			r.Failed = l.name + ": " + err.Error()
+		}
+		r.Layers = append(r.Layers, layerOf(l.name, how, err))
+	}
+	if e.Executable != "" && r.Failed == "" {
+		errors.As(unix.Exec(e.Executable, e.Argv, os.Environ()), &r.Errno)
+	}
+	if json.NewEncoder(os.NewFile(uintptr(e.Report), "report")).Encode(r) != nil {
+		unix.Exit(1)
+	}
+	unix.Exit(0)
+}
+
+// limitResources bounds the resources that the kernel counts for each process.
+func (e *entry) limitResources() (how string, err error) {
+	for resource, most := range map[int]uint64{
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFile, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MSGQUEUE: 0,
+		unix.RLIMIT_MEMLOCK: 8 << 20,
+	} {
+		err = errors.Join(err, setLimit(resource, most))
+	}
+	if os.Getpid() == 1 && os.Getuid() != 0 { // counted in the user namespace, not for the user
+		err = errors.Join(err, setLimit(unix.RLIMIT_NPROC, maxTasks))
+	}
+	return "rlimits; memory, processes and files of the whole tree are counted", err
+}
+
+// setLimit lowers a limit.
+func setLimit(resource int, most uint64) error {
+	var now unix.Rlimit
+	err := unix.Prlimit(0, resource, nil, &now)
+	if err == nil {
+		now.Cur, now.Max = min(now.Cur, most), min(now.Max, most)
+		err = unix.Prlimit(0, resource, &now, nil)
+	}
+	return os.NewSyscallError("prlimit", err)
+}
+
+// mountSpace returns a name of the mount namespace of this process; "" if the system does not tell.
+func mountSpace() string {
+	name, _ := os.Readlink("/proc/self/ns/mnt")
+	return name
+}
+
+// remount makes all file systems read-only, except the program's folder. It changes nothing unless this
+// process has a mount namespace of its own: in that of the host it would do so for the whole machine.
+func (e *entry) remount() (how string, err error) {
+	if e.NoSpaces != "" {
+		return "", errors.New(e.NoSpaces)
+	}
+	if own := mountSpace(); own == "" || e.HostMounts == "" || own == e.HostMounts {
+		return "", errors.New("the process is in the mount namespace of its host")
+	}
+	// Nothing passes from here to the host from now on.
+	if err := unix.MountSetattr(-1, "/", unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE}); err != nil {
+		return "", fmt.Errorf("the kernel refuses to make mounts private (%w)", err)
+	}
+	if e.Folder != "" {
+		if err := unix.Mount(e.Folder, e.Folder, "", unix.MS_BIND, ""); err != nil {
+			return "", fmt.Errorf("the kernel refuses a mount for the folder (%w)", err)
+		}
+	}
+	const readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID
+	if err := unix.MountSetattr(-1, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnly}); err != nil {
+		return "", fmt.Errorf("the kernel refuses to make mounts read-only (%w)", err)
+	}
+	if e.Folder != "" {
+		if err := unix.MountSetattr(-1, e.Folder, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return "", fmt.Errorf("the kernel refuses to make the folder writable again (%w)", err)
+		}
+	}
+	return "mount namespace", nil
+}
+
+// dropPrivileges gives up all capabilities, also those that the user root would get at an exec, and sets
+// no_new_privs.
+func (e *entry) dropPrivileges() (how string, err error) {
+	const noRoot = 1<<0 | 1<<1 // SECBIT_NOROOT, locked
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_SECUREBITS, noRoot, 0, 0, 0)
+	for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	err = os.NewSyscallError("capset", unix.Capset(&header, &none[0]))
+	return "no_new_privs, no capabilities", errors.Join(err, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+}
+
+// checkSignals tries to reach the host: kernels with Landlock 6 exist that do not scope signals.
+func (e *entry) checkSignals() (how string, err error) {
+	if os.Getpid() == 1 {
+		return "pid namespace", nil
+	}
+	if err := unix.Kill(e.Host, 0); err == nil {
+		return "", errors.New("the host can be sent signals: the kernel has neither Landlock 6 nor a pid namespace for us")
+	}
+	return fmt.Sprintf("Landlock %d", landlockVersion()), nil
+}
+
+// checkProcesses returns an error unless the process is the first of a namespace, with which all others end.
+func (e *entry) checkProcesses() (how string, err error) {
+	if os.Getpid() == 1 {
+		return "pid namespace", nil
+	}
+	return "", errors.New(e.NoSpaces + "; what it starts is found and ended by the host, while that lives")
+}
