@@ -2,12 +2,12 @@ package plugintest
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -21,7 +21,7 @@ type boundCase struct {
 }
 
 // plugin returns an algorithm that states the bound.
-func (c boundCase) plugin() algo.Plugin {
+func (c boundCase) plugin() algo.Algorithm[params] {
 	a := algo.Algorithm[params]{
 		Name: "test/bounded", Version: "1", Defaults: params{Mode: "mean"},
 		Bound: func(s *algo.Setting[params]) ([]algo.Bound, error) { return []algo.Bound{c.bound(s)}, nil },
@@ -206,29 +206,36 @@ var boundCases = []boundCase{
 		}},
 }
 
+// bounded returns the algorithms that state the bounds of the cases, the i-th under the name bound/i.
+func bounded() (plugins []algo.Plugin) {
+	for i, c := range boundCases {
+		a := c.plugin()
+		a.Name = fmt.Sprintf("bound/%d", i)
+		plugins = append(plugins, a)
+	}
+	return plugins
+}
+
 // Bounds that do not state what they take for granted are found, and no others.
 func TestBounds(t *testing.T) {
-	testkit.Serial(t)
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range boundCases {
-		t.Run(c.name, func(t *testing.T) {
-			command := host.Command{Path: path, Env: []string{roleVariable + "=" + c.name}}
-			p, err := host.Start(t.Context(), command)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := &suite{ctx: t.Context(), command: command, algorithm: p.Describe().Algorithms[0], process: p}
-			defer s.stop()
-			if err := s.adopt(Setting{Problem: problems[0], Task: c.task}); err != nil {
-				t.Fatal(err)
-			}
-			err = checks{s}.checkBounds()
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-		})
+	command := host.Command{Path: path, Env: []string{roleVariable + "=bounds"}}
+	p, err := host.Start(t.Context(), command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	for i, c := range boundCases {
+		s := &suite{ctx: t.Context(), command: command, algorithm: p.Describe().Algorithms[i], process: p}
+		if err := s.adopt(Setting{Problem: problems[0], Task: c.task}); err != nil {
+			t.Fatal(c.name, err)
+		}
+		err = checks{s}.checkBounds()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
 	}
 }

@@ -2,9 +2,11 @@ package plugintest
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -25,14 +27,34 @@ var allChecks = []struct {
 	plays bool // it needs an algorithm that answers
 	run   func(checks) (found string, err error)
 }{
-	{"answers", true, quiet(checks.checkAnswers)},
-	{"same-seed-same-answers", true, quiet(checks.checkSeeds)},
-	{"trials-are-alone", true, quiet(checks.checkAlone)},
-	{"twice-and-in-pieces", true, quiet(checks.checkPieces)},
-	{"order-of-points", true, quiet(checks.checkOrder)},
+	{"answers", true, same()},
+	{"same-seed-same-answers", true, same(
+		variation{usual, false, "the same seed a second time, in the same process" + randomness},
+		variation{usual, true, "the same seed a second time, in another process" + randomness},
+	)},
+	{"trials-are-alone", true, same(
+		variation{script{trials: []uint64{3, 2, 1, 0}}, false, "in another order" + company},
+		variation{script{trials: []uint64{0}}, false, "alone" + company},
+		variation{script{trials: []uint64{1}}, false, "alone" + company},
+		variation{script{trials: []uint64{2}}, false, "alone" + company},
+		variation{script{trials: []uint64{3}}, false, "alone" + company},
+	)},
+	{"twice-and-in-pieces", true, same(
+		variation{script{trials: usual.trials, twice: true}, false, "in another session"},
+		variation{script{trials: usual.trials, pieces: []int{1, 2, 0, 7}}, false, "in pieces of [1 2 0 7]"},
+		variation{script{trials: usual.trials, pieces: []int{1, 1, 1}, twice: true}, false, "in pieces of [1 1 1]"},
+	)},
+	{"order-of-points", true, same(variation{
+		script{trials: usual.trials, reversed: true}, false,
+		"its points in another order (does an answer depend on other points?)",
+	})},
 	{"queries", true, quiet(checks.checkQueries)},
 	{"states", true, quiet(checks.checkStates)},
-	{"borrowed-memory", true, quiet(checks.checkMemory)},
+	// That the algorithm does not write to its sample shows in every check: the trial would fail.
+	{"borrowed-memory", true, same(variation{
+		script{trials: usual.trials, distort: true}, false,
+		"after its sample's memory was used again (the sample is borrowed: a model must copy what it keeps)",
+	})},
 	{"small-and-large", false, quiet(checks.checkSizes)},
 	{"parameters", false, quiet(checks.checkParameters)},
 	{"guarantee", false, quiet(checks.checkGuarantee)},
@@ -41,7 +63,46 @@ var allChecks = []struct {
 	{"cancellation", true, quiet(checks.checkCancellation)},
 	{"resources", true, checks.checkResources},
 	{"goroutines", true, quiet(checks.checkGoroutines)},
-	{"data-races", true, quiet(checks.checkRaces)}, // the last: it looks at what all others made the plugin do
+	{"data-races", true, quiet(checks.checkRaces)},
+}
+
+// Hints at the cause of answers that differ.
+const (
+	randomness = " (is there randomness beside Trial.Rand, or the order of a map?)"
+	company    = " (is something kept from trial to trial?)"
+)
+
+// A variation is a script whose trials have to give the same bits as those of the usual one with the same keys.
+type variation struct {
+	script script
+	other  bool   // in another process
+	when   string // description, which may hint at the cause of a difference
+}
+
+// same makes the check that all trials of the usual script answer every point, and give the same bits in
+// variations of it.
+func same(variations ...variation) func(checks) (string, error) {
+	return quiet(func(s checks) error {
+		want, err := s.clean(usual)
+		if err != nil {
+			return err
+		}
+		for _, v := range variations {
+			p, err := s.running()
+			if err == nil && v.other {
+				if p, err = host.Start(s.ctx, s.command); err == nil {
+					defer p.Stop()
+				}
+			}
+			if err == nil {
+				err = s.repeat(p, want, v.script, v.when)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // quiet makes a check of one that has nothing to tell but its error.
@@ -49,115 +110,14 @@ func quiet(check func(checks) error) func(checks) (string, error) {
 	return func(s checks) (string, error) { return "", check(s) }
 }
 
-// repeat plays a script and reports an error if its trials do not give the same bits as those of
-// want with the same keys. when says when that was, and may hint at the cause.
-func (s checks) repeat(want *transcript, sc script, when string) error {
-	p, err := s.running()
-	if err != nil {
-		return err
-	}
-	return s.repeatIn(p, want, sc, when)
-}
-
-// repeatIn does what repeat does, in a given process.
-func (s checks) repeatIn(p *host.Process, want *transcript, sc script, when string) error {
+// repeat plays a script in a process and reports an error if its trials do not give the same bits as those
+// of want with the same keys.
+func (s checks) repeat(p *host.Process, want *transcript, sc script, when string) error {
 	got, err := s.playIn(p, sc)
 	if err == nil {
 		err = matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
 	}
 	return why(err, "%s", when)
-}
-
-// checkAnswers checks that every trial answers every point: within [-1, 1], and with a label where
-// the algorithm is private.
-func (s checks) checkAnswers() error {
-	_, err := s.clean(usual)
-	return err
-}
-
-// checkSeeds checks that the same seeds give the same bits again, in this process and in another.
-func (s checks) checkSeeds() error {
-	first, err := s.clean(usual)
-	if err != nil {
-		return err
-	}
-	const when = "the same seed a second time, in %s process " +
-		"(is there randomness beside Trial.Rand, or the order of a map?)"
-	if err := s.repeat(first, usual, fmt.Sprintf(when, "the same")); err != nil {
-		return err
-	}
-	other, err := host.Start(s.ctx, s.command)
-	if err != nil {
-		return err
-	}
-	defer other.Stop()
-	return s.repeatIn(other, first, usual, fmt.Sprintf(when, "another"))
-}
-
-// checkAlone checks that a trial gives the same bits whatever trials come before it and beside it.
-func (s checks) checkAlone() error {
-	together, err := s.clean(usual)
-	if err != nil {
-		return err
-	}
-	const hint = " (is something kept from trial to trial?)"
-	reversed := script{trials: slices.Clone(usual.trials)}
-	slices.Reverse(reversed.trials)
-	if err := s.repeat(together, reversed, "in another order"+hint); err != nil {
-		return err
-	}
-	for _, key := range usual.trials {
-		if err := s.repeat(together, script{trials: []uint64{key}}, "alone"+hint); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkPieces checks that a model answers the same when it is asked again, or in pieces.
-func (s checks) checkPieces() error {
-	whole, err := s.clean(usual)
-	if err != nil {
-		return err
-	}
-	for _, sc := range []script{
-		{trials: usual.trials, twice: true},
-		{trials: usual.trials, pieces: []int{1, 2, 0, 7}},
-		{trials: usual.trials, pieces: []int{1, 1, 1}, twice: true},
-	} {
-		got, err := s.clean(sc)
-		if err != nil {
-			return err
-		}
-		err = matching(whole, got, func(j, k int) error {
-			first, second := got.answers[k], []float64(nil)
-			if sc.twice {
-				first, second = first[:len(first)/2], first[len(first)/2:]
-			}
-			how := fmt.Sprintf("in pieces of %v", sc.pieces)
-			if sc.pieces == nil {
-				how = "in another session"
-			}
-			if err := sameAnswers(whole.answers[j], first); err != nil || !sc.twice {
-				return why(err, "%s", how)
-			}
-			return why(sameAnswers(whole.answers[j], second), "asked a second time (Predict must change nothing)")
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkOrder checks that points get the same answers in another order.
-func (s checks) checkOrder() error {
-	first, err := s.clean(usual)
-	if err != nil {
-		return err
-	}
-	return s.repeat(first, script{trials: usual.trials, reversed: true},
-		"its points in another order (does an answer depend on other points?)")
 }
 
 // checkQueries checks that queries get the same answers one by one and many at a time, and that no
@@ -166,15 +126,16 @@ func (s checks) checkQueries() error {
 	if s.setting.Queries+s.setting.Rounds == 0 {
 		return skipped("the task learn has neither queries nor rounds")
 	}
-	first, err := s.clean(usual)
-	if err != nil {
-		return err
-	}
-	if err := s.repeat(first, script{trials: usual.trials, chunk: 7}, "several queries at a time"); err != nil {
+	several := variation{script{trials: usual.trials, chunk: 7}, false, "several queries at a time"}
+	if _, err := same(several)(s); err != nil {
 		return err
 	}
 	if s.setting.Offline { // revealed queries may change every answer
 		return nil
+	}
+	first, err := s.clean(usual)
+	if err != nil {
+		return err
 	}
 	half := int(s.setting.Queries+s.setting.Rounds) / 2
 	other, err := s.clean(script{trials: usual.trials, common: half})
@@ -215,17 +176,6 @@ func (s checks) checkStates() error {
 			apart, queries, s.setting.Alpha)
 	}
 	return nil
-}
-
-// checkMemory checks that answers do not change when the memory of the sample is overwritten after
-// learning. That the algorithm does not write to it shows in every check: the trial would fail.
-func (s checks) checkMemory() error {
-	before, err := s.clean(usual)
-	if err != nil {
-		return err
-	}
-	return s.repeat(before, script{trials: usual.trials, distort: true},
-		"after its sample's memory was used again (the sample is borrowed: a model must copy what it keeps)")
 }
 
 // checkSizes checks the smallest and a large sample, one point and many, and none. A game has no
@@ -370,7 +320,10 @@ func (s checks) checkCancellation() error {
 	if took := time.Since(start); took > 20*time.Second {
 		return fmt.Errorf("a cancelled session took %v to end (does it look at its context?)", took)
 	}
-	return s.repeat(before, usual, "after a cancelled session")
+	if p, err = s.running(); err != nil {
+		return err
+	}
+	return s.repeat(p, before, usual, "after a cancelled session")
 }
 
 // checkGoroutines checks that as many goroutines run after a session as before it, which the SDK in Go tells.
@@ -424,4 +377,28 @@ func (s checks) goroutines(p *host.Process, enough uint32) (least uint32, err er
 		}
 	}
 	return least, nil
+}
+
+// checkRaces plays in a process that the race detector ends at its first report, if the plugin was built with it.
+func (s checks) checkRaces() error {
+	info, err := buildinfo.ReadFile(s.command.Path)
+	switch {
+	case s.command.Attached:
+		return skipped("the process is that of a debugger")
+	case err != nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}):
+		return skipped("only a program in Go that was built with -race tells")
+	}
+	c := s.command
+	c.Env = append(slices.Clip(c.Env), "GORACE=halt_on_error=1")
+	p, err := host.Start(s.ctx, c)
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	for _, sc := range []script{usual, {trials: usual.trials, pieces: []int{7}, twice: true, chunk: 7}, {trials: usual.trials, states: true}} {
+		if _, err := s.playIn(p, sc); err != nil {
+			return err
+		}
+	}
+	return nil
 }

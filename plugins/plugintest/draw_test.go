@@ -8,24 +8,6 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// TestDrawEveryClass: each class of the registry has a problem, samples of which have both labels.
-func TestDrawEveryClass(t *testing.T) {
-	all := slices.Concat(problems, endless)
-	for _, name := range concept.Names() {
-		i := slices.IndexFunc(all, func(p algo.Problem) bool { return p.Class == name })
-		if i < 0 {
-			t.Errorf("%s: no problem", name)
-			continue
-		}
-		const n = 500
-		x, y := make([]float64, n*all[i].Dim), make([]float64, n)
-		draw(all[i], 7, x, y)
-		if !slices.Contains(y, -1) || !slices.Contains(y, 1) {
-			t.Errorf("%s: one label only", name)
-		}
-	}
-}
-
 // A class that only a plugin knows is drawn like the thresholds or the halfspaces.
 func TestDrawUnknownClass(t *testing.T) {
 	for _, c := range []struct {

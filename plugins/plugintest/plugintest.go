@@ -173,8 +173,7 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 		group.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			s := &suite{ctx: ctx, algorithm: a, options: o, report: report}
-			s.command, s.races = watched(c)
+			s := &suite{ctx: ctx, command: c, algorithm: a, options: o, report: report}
 			defer s.stop()
 			results[i] = s.run()
 		})

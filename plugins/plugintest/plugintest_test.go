@@ -2,10 +2,13 @@ package plugintest
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -23,24 +26,33 @@ import (
 const roleVariable = "PLUGINTEST_ROLE"
 
 func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVariable); role != "" {
-		for _, c := range boundCases {
-			if c.name == role {
-				algo.Serve(c.plugin())
-				return
-			}
-		}
-		for _, f := range faults {
-			if f.bug == role {
-				if role == printsFirst {
-					fmt.Println("hello")
-				}
-				algo.Serve(f.plugin)
-			}
-		}
-		return
+	switch role := os.Getenv(roleVariable); role {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "faults":
+		algo.Serve(planted()...)
+	case "bounds":
+		algo.Serve(bounded()...)
+	case printsFirst:
+		fmt.Println("hello")
+		algo.Serve(majority())
+	default:
+		a := majority()
+		a.Name = role
+		algo.Serve(a)
 	}
-	goleak.VerifyTestMain(m)
+}
+
+// planted returns the algorithms with faults that a process can serve, the i-th under the name test/i.
+func planted() (plugins []algo.Plugin) {
+	for i, f := range faults {
+		if f.plugin != nil {
+			a := f.plugin.(algo.Algorithm[params])
+			a.Name = fmt.Sprintf("test/%d", i)
+			plugins = append(plugins, a)
+		}
+	}
+	return plugins
 }
 
 type params struct {
@@ -174,9 +186,9 @@ func (ofFirst) Predict(_ context.Context, x *algo.Data, out []float64) error {
 
 // fault is a bug that an author may make.
 type fault struct {
-	check  string // that has to find it
-	bug    string // what the algorithm does, for people; no two are alike
-	plugin algo.Plugin
+	check  string      // that has to find it
+	bug    string      // what the algorithm does, for people; no two are alike
+	plugin algo.Plugin // nil: it cannot be served
 }
 
 // printsFirst is the bug of a program that prints before Serve.
@@ -184,12 +196,8 @@ const printsFirst = "prints before Serve"
 
 // faults lists planted bugs in the order of the checks.
 var faults = []fault{
-	{"start", "has a name without a family", func() algo.Plugin {
-		a := majority()
-		a.Name = "majority"
-		return a
-	}()},
-	{"start", printsFirst, majority()},
+	{"start", "has a name without a family", nil},
+	{"start", printsFirst, nil},
 	{"description", "has a metric that is taken for a regret", func() algo.Plugin {
 		a := majority()
 		a.Metrics = map[string]string{"mean": "", "proved_regret": ""}
@@ -353,42 +361,49 @@ var faults = []fault{
 	})},
 }
 
-// TestFindsFaults checks that each faulty algorithm fails its check, and that the page of authors lists all.
+// TestFindsFaults checks that each faulty algorithm fails its check, and no program that cannot be started is tested.
 func TestFindsFaults(t *testing.T) {
+	testkit.Serial(t)
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range faults {
-		t.Run(f.check+"/"+f.bug, func(t *testing.T) {
-			if f.check != "data-races" {
-				testkit.Serial(t)
-			}
-			if _, races := watched(host.Command{Path: path}); f.check == "data-races" && races == nil {
-				t.Skip("NOT RUN: the test was not built with -race")
-			}
-			var settings []Setting
-			if f.check != "setting" {
-				settings = []Setting{{Problem: problems[0]}}
-			}
-			var failed []string
-			command := host.Command{Path: path, Env: []string{roleVariable + "=" + f.bug}}
-			for _, r := range Test(t.Context(), command, settings...) {
-				if r.Algorithm != "test/majority" && r.Algorithm != "test/playing" && r.Check != "start" {
-					t.Errorf("%+v", r)
-				}
-				if r.Err != nil {
-					failed = append(failed, r.Check)
-					if r.Check == f.check {
-						t.Log(r.Err)
-					}
-				}
-			}
-			if !slices.Contains(failed, f.check) {
-				t.Errorf("%T fails %q", f.plugin, failed)
-			}
-		})
+	for _, role := range []string{"majority", printsFirst} {
+		results := Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=" + role}})
+		if len(results) != 1 || results[0].Check != "start" || results[0].Err == nil {
+			t.Errorf("%s: %+v", role, results)
+		}
 	}
+	var own, line []string
+	for i, f := range faults {
+		check := fmt.Sprintf("test/%d/%s", i, f.check)
+		if f.check == "setting" {
+			own = append(own, check)
+		} else {
+			line = append(line, check)
+		}
+	}
+	failed := map[string]bool{}
+	command := host.Command{Path: path, Env: []string{roleVariable + "=faults"}}
+	for _, o := range []Options{{Only: anyOf(own)}, {Only: anyOf(line), Settings: []Setting{{Problem: problems[0]}}}} {
+		for _, r := range o.Test(t.Context(), command) {
+			if r.Err != nil {
+				failed[r.Algorithm+"/"+r.Check] = true
+			}
+		}
+	}
+	info, err := buildinfo.ReadFile(path)
+	raced := err == nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	for i, f := range faults {
+		if f.plugin != nil && (f.check != "data-races" || raced) && !failed[fmt.Sprintf("test/%d/%s", i, f.check)] {
+			t.Errorf("%s: the check %s does not fail", f.bug, f.check)
+		}
+	}
+}
+
+// anyOf returns the pattern of some names of checks.
+func anyOf(names []string) *regexp.Regexp {
+	return regexp.MustCompile("^(" + strings.Join(names, "|") + ")$")
 }
 
 // TestPlantedBugs compares the list of planted bugs with the one that the page of authors shows.
@@ -464,26 +479,6 @@ func TestDraw(t *testing.T) {
 			if p.Class == "halfspace" && norm > 1+1e-12 {
 				t.Errorf("%s: a point of norm %v", p.Class, norm)
 			}
-		}
-	}
-}
-
-// Reports of the race detector are found in what a process prints, however it is cut.
-func TestRaceReports(t *testing.T) {
-	const text = "hello\n" +
-		"==================\nWARNING: DATA RACE\nWrite at 0x00c0001\n  main.learn()\n==================\n" +
-		"between\n==================\nWARNING: DATA RACE\nRead at 0x00c0002\n==================\n"
-	for size := 1; size <= len(text); size++ {
-		r := new(raceReports)
-		for part := range slices.Chunk([]byte(text), size) {
-			_, _ = r.Write(part) // never fails
-		}
-		count, first := r.take()
-		if count != 2 || first != "WARNING: DATA RACE\nWrite at 0x00c0001\n  main.learn()" {
-			t.Fatalf("in parts of %d bytes: %d reports, the first %q", size, count, first)
-		}
-		if count, _ := r.take(); count != 0 {
-			t.Errorf("%d reports are left", count)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ type script struct {
 	n        int64    // sample size; 0: that of the setting
 	points   int      // to predict, per trial; 0: testPoints
 	pieces   []int    // points per step, for each trial, the last step takes the others; nil: one step
-	twice    bool     // ask everything a second time
+	twice    bool     // ask everything a second time, which must change no answer
 	reversed bool     // ask about the points from the last to the first; the transcript has their usual order
 	distort  bool     // first ask about so many other points that they overwrite the sample's memory
 
@@ -48,9 +49,10 @@ type transcript struct {
 	labels  [][]float64 // by trial: of its queries, or the answers of its rounds
 	marks   [][]float64 // by trial: of its queries
 	states  [][]float64 // by trial: what the state before each of its queries says of it, if that was asked
-	answers [][]float64 // by trial: to its points; asked twice, the second answers follow the first
+	answers [][]float64 // by trial: to its points
 	metrics map[string][]float64
 	faults  []host.Fault
+	changed error // an answer that was another one when it was asked for again; nil: none
 }
 
 // newTranscript returns a transcript without answers.
@@ -246,19 +248,29 @@ func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error
 			}
 		}()
 	}
-	times := 1
-	if sc.twice {
-		times = 2
+	if err := s.askPieces(session, sc, lists, t); err != nil || !sc.twice {
+		return err
 	}
-	for range times {
-		first := 0
-		for _, rows := range slices.Concat(sc.pieces, []int{sc.points}) {
-			rows = min(rows, sc.points-first)
-			if err := s.askStep(session, lists, first, rows, t); err != nil {
-				return err
-			}
-			first += rows
+	again := newTranscript(sc.trials)
+	if err := s.askPieces(session, sc, lists, again); err != nil {
+		return err
+	}
+	for j := range t.answers {
+		err := sameAnswers(t.answers[j], again.answers[j])
+		t.changed = cmp.Or(t.changed, why(err, "trial %d: asked a second time (Predict must change nothing)", sc.trials[j]))
+	}
+	return nil
+}
+
+// askPieces asks all trials to predict at the points of lists, in the pieces of the script.
+func (s *suite) askPieces(session *host.Session, sc script, lists [][]float64, t *transcript) error {
+	first := 0
+	for _, rows := range slices.Concat(sc.pieces, []int{sc.points}) {
+		rows = min(rows, sc.points-first)
+		if err := s.askStep(session, lists, first, rows, t); err != nil {
+			return err
 		}
+		first += rows
 	}
 	return nil
 }
@@ -291,7 +303,7 @@ func (s *suite) playIn(p *host.Process, sc script) (*transcript, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, faultsError(t.faults)
+	return t, cmp.Or(faultsError(t.faults), t.changed)
 }
 
 // clean plays a script, in which no trial may fail, in the process that checks share.

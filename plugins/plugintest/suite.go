@@ -21,7 +21,6 @@ type suite struct {
 	ctx       context.Context
 	command   host.Command
 	algorithm *pluginv1.Algorithm
-	races     *raceReports // of its processes; nil: it was not built with -race
 	options   Options
 	report    func(Result)
 	results   []Result
