@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 // told returns what the test has to tell.
 func told() string {
 	fmt.Println("ready")
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+	line, _ := bufio.NewReader(os.NewFile(3, "told")).ReadString('\n')
 	return strings.TrimSpace(line)
 }
 
@@ -108,7 +108,7 @@ func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(e
 
 // run starts this binary in a role, with 100 MiB, and returns what it prints. After each line, enough
 // says whether it is to be ended; nil: it ends by itself.
-func run(m *machine, role string, stdin *os.File, enough func(*Process) bool) (out string, l *Process, err error) {
+func run(m *machine, role string, told *os.File, enough func(*Process) bool) (out string, l *Process, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	folder, err := os.MkdirTemp("", "shatter-group")
@@ -122,7 +122,7 @@ func run(m *machine, role string, stdin *os.File, enough func(*Process) bool) (o
 	}
 	defer r.Close()
 	l, err = m.start(Program{
-		Path: ownFile, Env: []string{roleVariable + "=" + role, "FOLDER=" + folder}, Folder: folder, Stdin: stdin, Stdout: w,
+		Path: ownFile, Env: []string{roleVariable + "=" + role, "FOLDER=" + folder}, Folder: folder, Files: []*os.File{told}, Stdout: w,
 		Memory: 100 << 20, Threads: 1,
 	}, &image{own: true})
 	w.Close()

@@ -103,7 +103,8 @@ func TestCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Program{Path: ownFile, Env: []string{roleVariable + "=cut", "CUT=" + path}, Read: []string{path}}
+	p := Program{Path: ownFile, Env: []string{roleVariable + "=cut", "CUT=" + path}}
+	p.Policy.Read = []string{path}
 	text := output(t, m, p, &image{own: true})
 	if kept, err := os.ReadFile(path); text != "true true\n" || err != nil || string(kept) != "text" {
 		t.Errorf("%q, %q, %v", text, kept, err)

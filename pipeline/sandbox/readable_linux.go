@@ -26,7 +26,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 
 // readable returns the paths that a program with this content may read.
 func (p Program) readable(m *image) []string {
-	read := slices.Concat(system, p.Policy.Read, p.Read, []string{p.Path}, prefix(p.Path))
+	read := slices.Concat(system, p.Policy.Read, []string{p.Path}, prefix(p.Path))
 	for _, program := range interpreters(m.script) {
 		read = append(append(read, program), prefix(program)...)
 	}

@@ -124,11 +124,8 @@ type Program struct {
 	Args   []string // without the program's name
 	Env    []string
 	Digest string     // SHA-256 of the file in hex digits; "": any
-	Dir    string     // working directory; "": that of this process
 	Folder string     // folder that it may write to; "": none
-	Read   []string   // absolute paths that it may read, in addition to the policy's
 	Files  []*os.File // descriptors from 3 on; nil: closed
-	Stdin  *os.File   // nil: empty
 	Stdout *os.File
 	Stderr *os.File
 	Policy Policy

@@ -28,13 +28,9 @@ func (p Program) Start() (*Process, error) {
 		return nil, err
 	}
 	l := &Process{Layers: layers, Cmd: &exec.Cmd{
-		Dir:  p.Dir,
 		Path: p.Path, Args: append([]string{p.Path}, p.Args...), Env: p.Env, Stdout: p.Stdout, Stderr: p.Stderr,
 		ExtraFiles: p.Files, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}}
-	if p.Stdin != nil {
-		l.Cmd.Stdin = p.Stdin
-	}
 	return l, l.Cmd.Start()
 }
 

@@ -61,14 +61,10 @@ func (p Program) Start() (*Process, error) {
 // command returns the command that executes a file, without any restriction except that it ends with this
 // thread.
 func (p Program) command(path string, args []string, files []*os.File) *exec.Cmd {
-	cmd := &exec.Cmd{
-		Path: path, Args: args, Env: p.Env, Dir: p.Dir, Stdout: p.Stdout, Stderr: p.Stderr, ExtraFiles: files,
+	return &exec.Cmd{
+		Path: path, Args: args, Env: p.Env, Stdout: p.Stdout, Stderr: p.Stderr, ExtraFiles: files,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if p.Stdin != nil {
-		cmd.Stdin = p.Stdin
-	}
-	return cmd
 }
 
 var (

@@ -257,20 +257,6 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestSharedStep checks that all trials answer the same rows of a shared table.
-func TestSharedStep(t *testing.T) {
-	m := &memory{}
-	s := newSession(context.Background(), serviceOf(t, noisy, m))
-	sample := m.table(1, []float64{0, 0}, []float64{1, 1})
-	respond(t, s, openRequest(learnSetting("test/noisy", 1), []uint64{1, 2, 3, 4}, sample))
-	points := m.table(1, []float64{0, 1, -1, 0}, nil)
-	r := respond(t, s, sharedRequest([]uint32{2, 1}, points, true, 1))
-	got := unpack(r.GetAnswers().Values)
-	if len(got) != 3 || got[0] <= 0 || got[1] != -got[0] || got[2] <= 0 || got[2] == got[0] {
-		t.Error(got)
-	}
-}
-
 // longError is an error with a long text that is not valid UTF-8 and that no other number has.
 type longError int
 
@@ -343,17 +329,6 @@ func TestPanicsShowTheAuthorsStack(t *testing.T) {
 		`strings\.Map\(\.\.\.\)\n\t\S+/strings\.go:\d+$`)
 	if !inOrder.MatchString(stack) {
 		t.Errorf("stack:\n%s", stack)
-	}
-}
-
-func TestPackageOf(t *testing.T) {
-	for function, want := range map[string]string{
-		"main.main": "main", "runtime.gopanic": "runtime", "a.b/c/d.(*T).f": "a.b/c/d",
-		"a.b/c.f[...]": "a.b/c", "a.b/c.(*T[...]).f.func1": "a.b/c",
-	} {
-		if got := packageOf(function); got != want {
-			t.Errorf("%s: package %q, want %q", function, got, want)
-		}
 	}
 }
 

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,8 +28,10 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 		return p.askEach(ctx, settings)
 	}
 	answers := make([]*pluginv1.Answer, 0, len(settings))
+	// The first message asks about one setting and the next ones about more and more, so that an algorithm that
+	// hangs is found out in the time for one.
 	for len(answers) < len(settings) {
-		q := askRequest(settings[len(answers):], 1+p.answered.of(settings[len(answers)].GetAlgorithm()))
+		q := askRequest(settings[len(answers):], len(answers)+1)
 		err := p.call(ctx, "checking settings", p.questionTime(len(q.Settings)), func(ctx context.Context) error {
 			r, err := p.rpc.Ask(ctx, q)
 			if err != nil {
@@ -40,7 +41,6 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 				return fmt.Errorf("it gave %d answers about %d settings", got, len(q.GetSettings()))
 			}
 			answers = append(answers, r.GetAnswers()...)
-			p.answered.add(q.Settings[0].GetAlgorithm(), len(r.GetAnswers()))
 			return nil
 		})
 		if err != nil {
@@ -48,29 +48,6 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 		}
 	}
 	return answers, nil
-}
-
-// answered counts the answers about each algorithm. The first message about one asks about one setting,
-// and the next about few, so that an algorithm that hangs is found out in the time for one. The zero
-// value has none.
-type answered struct {
-	mu    sync.Mutex
-	count map[string]int
-}
-
-func (a *answered) of(algorithm string) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.count[algorithm]
-}
-
-func (a *answered) add(algorithm string, answers int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.count == nil {
-		a.count = map[string]int{}
-	}
-	a.count[algorithm] += answers
 }
 
 // questionTime returns the time that a plugin has to answer about so many settings: for each that of

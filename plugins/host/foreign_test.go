@@ -21,50 +21,9 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// accept runs the acceptance test of a plugin file.
-func accept(t *testing.T, c host.Command) {
-	t.Helper()
-	settings := []plugintest.Setting{
-		{Problem: algo.Problem{Class: "halfspace", Dim: 5, Margin: 0.1}},
-		{Problem: algo.Problem{Class: "halfspace", Dim: 2, Margin: 0.1}, Parameters: map[string]any{"noise": 0.5}},
-	}
-	results := plugintest.Test(t.Context(), c, settings...)
-	for _, r := range results {
-		if r.Err != nil {
-			t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
-		}
-	}
-	if len(results) != 35 {
-		t.Errorf("%d checks were done", len(results))
-	}
-}
-
-// TestThirdParty builds a plugin in a module of its own and accepts it.
-func TestThirdParty(t *testing.T) {
-	dir := t.TempDir()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	copyFile(t, "testdata/third/main.go", filepath.Join(dir, "main.go"))
-	copyFile(t, filepath.Join(root, "go.sum"), filepath.Join(dir, "go.sum"))
-	module := "module example.com/third\n\ngo 1.26.0\n\nrequire github.com/shatterlab/shatter v0.0.0\n\n" +
-		"replace github.com/shatterlab/shatter => " + root + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(dir, "third")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = dir
-	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	accept(t, host.Command{Path: binary})
-
-	list := exec.Command("go", "list", "-deps", ".")
-	list.Dir, list.Env = dir, build.Env
-	deps, err := list.Output()
+// A plugin links neither the queue nor the libraries of data files.
+func TestDependencies(t *testing.T) {
+	deps, err := exec.Command("go", "list", "-deps", "./testdata/third").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +34,7 @@ func TestThirdParty(t *testing.T) {
 	}
 }
 
-// TestPython accepts a plugin in Python.
+// TestPython accepts a plugin in Python that uses no SDK.
 func TestPython(t *testing.T) {
 	python := testkit.Python(t, "grpc, numpy, google.protobuf")
 	dir := t.TempDir() // Python leaves compiled files beside its sources
@@ -89,7 +48,18 @@ func TestPython(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!"+python+"\n"+rest), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	accept(t, host.Command{Path: script, Env: []string{"PYTHONPATH=" + dir}})
+	c := host.Command{Path: script, Env: []string{"PYTHONPATH=" + dir}}
+	results := plugintest.Test(t.Context(), c, plugintest.Setting{
+		Problem: algo.Problem{Class: "halfspace", Dim: 5, Margin: 0.1}, Parameters: map[string]any{"noise": 0.5},
+	})
+	for _, r := range results {
+		if r.Err != nil {
+			t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
+		}
+	}
+	if len(results) != 18 {
+		t.Errorf("%d checks were done", len(results))
+	}
 
 	const print = "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
 	describe := exec.Command(python, "-c", print)

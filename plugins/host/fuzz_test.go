@@ -68,7 +68,7 @@ func FuzzResponse(f *testing.F) {
 			return
 		}
 		const trials = 3
-		s := &Session{trials: trials, lists: lists{ended: make([]bool, trials)}, metrics: []*pluginv1.Metric{{Name: "m"}}}
+		s := &Session{trials: trials, ended: make([]bool, trials), metrics: []*pluginv1.Metric{{Name: "m"}}}
 		faults, err := s.faults(m.Faults)
 		if err == nil && len(faults) > trials {
 			t.Errorf("%d faults of %d trials", len(faults), trials)

@@ -99,11 +99,8 @@ type Process struct {
 	rpc         pluginv1.PluginClient
 	description *pluginv1.DescribeResponse
 	memory      *dataset.Memory
-	shapes      map[shape]*filled
 	last        *filled         // table in memory; nil: none
-	lists       lists           // of the last session
 	points      *pluginv1.Table // the shared dataset; nil: none
-	answered    answered
 
 	life    context.Context // of all calls; not the caller's, whose end has to be explained first
 	cancel  context.CancelFunc

@@ -43,25 +43,11 @@ type Session struct {
 	messages int  // sent and received so far
 	closed   bool
 
-	lists
-	request *pluginv1.SessionRequest // with a Step, the same for all
-}
-
-// lists are the parts of a session whose memory the next one of the process uses again.
-type lists struct {
-	ended   []bool // trials that failed
-	rows    []int  // points that each trial has answered
-	queries []int  // queries that each trial has answered
+	ended   []bool // by trial: it failed
+	rows    []int  // by trial: points that it has answered
+	queries []int  // by trial: queries that it has answered
 	answers []float64
-	marks   []byte // of the answers, where they are to queries
-	piece   piece  // of the present step
-}
-
-// begin makes the lists those of a session of so many trials.
-func (l *lists) begin(trials int) {
-	l.ended = append(l.ended[:0], make([]bool, trials)...)
-	l.rows = append(l.rows[:0], make([]int, trials)...)
-	l.queries = append(l.queries[:0], make([]int, trials)...)
+	marks   []byte // of the answers to queries
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,
@@ -80,10 +66,9 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	}
 	s := &Session{
 		p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim),
-		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE, means: r.Setting.Means, lists: p.lists,
+		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE, means: r.Setting.Means,
 	}
-	s.begin(s.trials)
-	s.request = &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{}}}
+	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
 	for _, a := range p.description.Algorithms {
 		if a.Name == r.Setting.Algorithm {
 			s.metrics = a.Metrics
@@ -278,7 +263,6 @@ func (s *Session) broken(where string, err error) error {
 func (s *Session) release() {
 	if !s.closed {
 		s.closed = true
-		s.p.lists = s.lists
 		<-s.p.session
 	}
 }

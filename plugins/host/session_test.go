@@ -73,7 +73,7 @@ func TestCut(t *testing.T) {
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
 		given := make([]uint32, len(counts))
 		last := 0
-		for c := new(piece).cut(counts, limit); c.next(); {
+		for c := newPiece(counts, limit); c.next(); {
 			rows, trials := 0, 0
 			for j, n := range c.counts {
 				if n == 0 {
@@ -101,22 +101,6 @@ func TestCut(t *testing.T) {
 			t.Fatal(d)
 		}
 	})
-}
-
-// The quick check of a whole message agrees with the one of each answer.
-func TestInRange(t *testing.T) {
-	edge := math.Nextafter(1, 2)
-	for _, a := range []float64{-1, 1, 0, math.Copysign(0, -1), 0.5, -0.5, math.SmallestNonzeroFloat64,
-		math.Nextafter(1, 0), edge, -edge, 2, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(), math.MaxFloat64,
-		math.Float64frombits(1<<63 | 0x7FF<<52 | 1)} {
-		v := []float64{1, -1, a, 1}
-		if got, want := inRange(v, true), a == 1 || a == -1; got != want {
-			t.Errorf("%v: labels %v", a, got)
-		}
-		if got, want := inRange(v, false), a >= -1 && a <= 1; got != want {
-			t.Errorf("%v: means %v", a, got)
-		}
-	}
 }
 
 // points numbers the points of a step.

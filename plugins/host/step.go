@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
-	"unsafe"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -98,10 +94,8 @@ func (s *Session) step(
 	}
 	var faults []Fault
 	s.answers, s.marks = s.answers[:0], s.marks[:0]
-	for c := s.piece.cut(counts, limit); c.next(); {
-		q := s.request.GetStep()
-		proto.Reset(q)
-		q.Counts = c.counts
+	for c := newPiece(counts, limit); c.next(); {
+		q := &pluginv1.Step{Counts: c.counts}
 		if err := request(c, q); err != nil {
 			return nil, nil, err
 		}
@@ -117,7 +111,7 @@ func (s *Session) step(
 // ask sends one piece of a step and appends its answers.
 func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault, error) {
 	const where = "answering"
-	r, err := s.exchange(ctx, where, c.trials, s.request)
+	r, err := s.exchange(ctx, where, c.trials, &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: q}})
 	if err != nil {
 		return nil, err
 	}
@@ -154,30 +148,24 @@ func (s *Session) take(a *pluginv1.Answers, rows int, queries bool) error {
 // check finds the trials of a piece that gave an answer out of range. play is set for queries, whose
 // answers are labels whatever the setting asks for.
 func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault) {
-	next, done := 0, s.rows
+	next, done, labels := 0, s.rows, play || !s.online && !s.means
 	if play {
 		done = s.queries
 	}
-	if inRange(answers, play || !s.online && !s.means) {
-		c.count(done)
-		return nil
-	}
 	for j := c.from; j < c.to; j++ {
 		for i, a := range answers[next : next+int(c.counts[j])] {
-			if s.ended[j] {
+			if s.ended[j] || a == -1 || a == 1 || !labels && a >= -1 && a <= 1 {
 				continue
 			}
 			var message string
 			switch {
 			case !(a >= -1 && a <= 1):
 				message = badAnswer(a, done[j]+i)
-			case play && a != -1 && a != 1:
+			case play:
 				message = fmt.Sprintf("the answer to query %d is %v, neither -1 nor +1", done[j]+i, a)
-			case !s.online && !s.means && a != -1 && a != 1:
+			default:
 				message = fmt.Sprintf("answer %v to point %d is not a label: the goal asks for labels; "+
 					"set goal.answers: mean, or answer the sign", a, done[j]+i)
-			default:
-				continue
 			}
 			s.ended[j] = true
 			faults = append(faults, Fault{Trial: j, Kind: Answer, Message: message})
@@ -186,25 +174,6 @@ func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault)
 		done[j] += int(c.counts[j])
 	}
 	return faults
-}
-
-// inRange reports whether all numbers are -1 or +1, or, if they need not be labels, lie in [-1, 1].
-func inRange(v []float64, labels bool) bool {
-	// Without their signs, the bits of numbers are in the order of the numbers, with infinity and NaN
-	// above them.
-	const sign, one = 1 << 63, 0x3FF << 52
-	bits := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
-	var notOne, above uint64
-	if labels {
-		for _, b := range bits {
-			notOne |= b&^sign ^ one
-		}
-	} else {
-		for _, b := range bits {
-			above |= one - b&^sign // below 0: the sign bit
-		}
-	}
-	return notOne == 0 && above&sign == 0
 }
 
 // badAnswer describes an answer that is not in [-1, 1].
@@ -230,18 +199,9 @@ type piece struct {
 	offset   int // rows of the single trial that earlier pieces had
 }
 
-// cut begins to cut a step into pieces of at most limit rows: call next before each.
-func (c *piece) cut(counts []uint32, limit int) *piece {
-	*c = piece{all: counts, limit: limit, counts: slices.Grow(c.counts[:0], len(counts))[:len(counts)]}
-	clear(c.counts)
-	return c
-}
-
-// count adds the counts of the piece to those of all trials.
-func (c *piece) count(done []int) {
-	for j := c.from; j < c.to; j++ {
-		done[j] += int(c.counts[j])
-	}
+// newPiece cuts a step into pieces of at most limit rows: call next before each.
+func newPiece(counts []uint32, limit int) *piece {
+	return &piece{all: counts, limit: limit, counts: make([]uint32, len(counts))}
 }
 
 // next goes to the next piece and reports whether there is one.

@@ -56,8 +56,8 @@ func layOut(rows, dim int, labelled bool) (*dataset.Layout, error) {
 	return l, nil
 }
 
-// filled describes a table that fill has laid out, so that the next one of its shape costs little
-// more than its values.
+// A filled describes the table that lies in the session's memory. The next one with the same shape needs no
+// other layout.
 type filled struct {
 	shape
 	layout *dataset.Layout
@@ -68,33 +68,6 @@ type shape struct {
 	offset    uint64
 	rows, dim int
 	labelled  bool
-}
-
-// mostShapes is the number of shapes that a process remembers: sessions alike have a few of them.
-const mostShapes = 64
-
-// shaped returns the table of a shape, as one before it or anew.
-func (p *Process) shaped(want shape) (*filled, error) {
-	if f := p.shapes[want]; f != nil {
-		return f, nil
-	}
-	l, err := layOut(want.rows, want.dim, want.labelled)
-	if err != nil {
-		return nil, err
-	}
-	t := &pluginv1.Table{
-		Place: pluginv1.Table_PLACE_SESSION, Offset: want.offset, Length: uint64(l.Size()),
-		Rows: uint64(want.rows), Dim: uint32(want.dim), XAt: l.At(0),
-	}
-	if want.labelled {
-		t.YAt = l.At(1)
-	}
-	if p.shapes == nil || len(p.shapes) >= mostShapes {
-		p.shapes = map[shape]*filled{}
-	}
-	f := &filled{want, l, t}
-	p.shapes[want] = f
-	return f, nil
 }
 
 // fill lays a table out in the session's memory, from an offset on, and lets the caller fill it.
@@ -108,15 +81,22 @@ func (p *Process) fill(
 		return nil, p.child.gone("idle")
 	}
 	if want := (shape{offset, rows, dim, labelled}); p.last == nil || p.last.shape != want {
-		f, err := p.shaped(want)
+		l, err := layOut(rows, dim, labelled)
 		if err != nil {
 			return nil, err
 		}
-		if need := int64(offset) + int64(f.layout.Size()); need > int64(len(b)) {
+		if need := int64(offset) + int64(l.Size()); need > int64(len(b)) {
 			return nil, &SizeError{Need: need, Have: int64(len(b))}
 		}
-		f.layout.Init(b[offset:])
-		p.last = f
+		l.Init(b[offset:])
+		t := &pluginv1.Table{
+			Place: pluginv1.Table_PLACE_SESSION, Offset: offset, Length: uint64(l.Size()),
+			Rows: uint64(rows), Dim: uint32(dim), XAt: l.At(0),
+		}
+		if labelled {
+			t.YAt = l.At(1)
+		}
+		p.last = &filled{want, l, t}
 	}
 	l := p.last.layout
 	x, y := l.List(b[offset:], 0), []float64(nil)

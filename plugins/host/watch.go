@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// watchEvery is the time between two looks at the context, memory and time while a call is under way.
+// watchEvery is the time between two looks at the memory of a process, and at the context and the time of a call.
 const watchEvery = 50 * time.Millisecond
 
 // silence is the time beyond the limit of a trial for which a plugin that promised progress may say
@@ -68,10 +68,9 @@ func (w *watch) place() string {
 	return fmt.Sprintf("%s (trial %d of %d)", w.where, w.begun, w.total)
 }
 
-// look looks once at the context and at limits, and arranges for the next look.
+// look looks once at the context and the time, and arranges for the next look.
 func (w *watch) look() {
 	w.checkContext()
-	w.checkMemory()
 	w.checkTime()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,12 +91,6 @@ func (w *watch) end(cause Cause, detail string, err error) {
 	defer w.mu.Unlock()
 	if !w.closed {
 		w.p.end(cause, detail, err)
-	}
-}
-
-func (w *watch) checkMemory() {
-	if cause, detail := w.p.child.greed(); cause != "" {
-		w.end(cause, detail, nil)
 	}
 }
 
@@ -129,21 +122,19 @@ func (h *child) shared() (sum int64) {
 	return sum
 }
 
-// guard ends the process if it holds too much while nobody calls it, or fills its folder.
+// guard ends the process if it holds too much or fills its folder.
 func (h *child) guard() {
-	const every = 250 * time.Millisecond
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	for {
+	for i := 0; ; i++ {
 		select {
 		case <-h.done:
 			return
 		case <-ticker.C:
 		}
 		cause, detail := h.greed()
-		if size := sandbox.FolderSize(h.dir.path); cause == "" && size > sandbox.MaxFolder {
-			cause = Greed
-			detail = fmt.Sprintf("it filled its folder with more than %s", wording.Bytes(sandbox.MaxFolder))
+		if i%5 == 0 && cause == "" && sandbox.FolderSize(h.dir.path) > sandbox.MaxFolder {
+			cause, detail = Greed, fmt.Sprintf("it filled its folder with more than %s", wording.Bytes(sandbox.MaxFolder))
 		}
 		if cause != "" {
 			h.end(cause, detail, nil)
