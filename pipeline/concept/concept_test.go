@@ -4,38 +4,43 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func TestNew(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		domain     uint64
-		dim        int
-		noConstant bool
-		size       string // "" for infinitely many
-		vc         int
+		Spec
+		size string // "" for infinitely many
+		vc   int
 	}{
-		{"thresholds", 2, 0, false, "3", 1},
-		{"thresholds", 2, 1, true, "2", 1},
-		{"thresholds", MaxDomain, 0, false, "1099511627777", 1},
-		{"thresholds", MaxDomain, 0, true, "1099511627776", 1},
-		{"points", 1, 0, false, "1", 0},
-		{"points", 2, 1, false, "2", 1},
-		{"points", MaxDomain, 0, false, "1099511627776", 1},
-		{"intervals", 2, 0, false, "4", 2},
-		{"intervals", MaxDomain, 0, false, "604462909807864343166977", 2},
-		{"halfspace", 0, 7, false, "", 7},
+		{Spec{Name: Thresholds, Domain: 2}, "3", 1},
+		{Spec{Name: Thresholds, Domain: 2, Dim: 1, NoConstant: true}, "2", 1},
+		{Spec{Name: Thresholds, Domain: MaxDomain}, "1099511627777", 1},
+		{Spec{Name: Thresholds, Domain: MaxDomain, NoConstant: true}, "1099511627776", 1},
+		{Spec{Name: Points, Domain: 1}, "1", 0},
+		{Spec{Name: Points, Domain: MaxDomain}, "1099511627776", 1},
+		{Spec{Name: Intervals, Domain: MaxDomain}, "604462909807864343166977", 2},
+		{Spec{Name: Halfspace, Dim: 7}, "", 7},
+		{Spec{Name: Parities, Dim: 64}, "18446744073709551616", 64},
+		{Spec{Name: MonotoneConjunctions, Dim: 25}, "33554432", 25},
+		{Spec{Name: Conjunctions, Dim: 1}, "4", 2},
+		{Spec{Name: Conjunctions, Dim: 64}, "3433683820292512484657849089282", 64},
+		{Spec{Name: Matrix, Domain: 3, Matrix: "011"}, "1", 0},
+		{Spec{Name: Matrix, Domain: 2, Dim: 1, Matrix: "00100111"}, "4", 2},
+		{Spec{Name: Stumps, Domain: 1 << 32, Dim: 300}, "2576980377002", 11},
+		{Spec{Name: Stumps, Domain: MaxDomain, Dim: maxDim}, "144115188075724802", 19},
+		{Spec{Name: Rectangles, Domain: 2, Dim: 7}, "2188", 7},
+		{Spec{Name: Rectangles, Domain: 50, Dim: 2}, "1625626", 4},
+		{Spec{Name: Rectangles, Domain: MaxDomain, Dim: 2}, "365375409333390343548813968346977562101416984577", 4},
 	} {
-		k, err := New(Spec{Name: c.name, Domain: c.domain, Dim: c.dim, NoConstant: c.noConstant})
+		k, err := New(c.Spec)
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
-		if k.Name() != c.name || k.VC() != c.vc || k.Dim() != max(1, c.dim) {
+		if k.Name() != c.Name || k.VC() != c.vc || k.Dim() != max(1, c.Dim) {
 			t.Errorf("%+v: name %q, VC %d, dimension %d", c, k.Name(), k.VC(), k.Dim())
 		}
 		if c.size == "" {
@@ -45,91 +50,54 @@ func TestNew(t *testing.T) {
 			continue
 		}
 		f, _ := k.Size().Float64()
-		if k.Size().String() != c.size || math.Abs(k.LogSize()-math.Log(f)) > 1e-12 {
-			t.Errorf("%+v: size %v, logarithm %v", c, k.Size(), k.LogSize())
+		near(t, "logarithm", k.LogSize(), math.Log(f), 1e-12*max(1, math.Log(f)))
+		k.Size().Add(k.Size(), big.NewInt(1))
+		if k.Size().String() != c.size {
+			t.Errorf("%+v: size %v, or it can be changed from outside", c, k.Size())
 		}
 	}
+	// beyond the range of a float64
+	k := newFinite(t, Spec{Name: Rectangles, Domain: MaxDomain, Dim: 1000})
+	near(t, "logarithm", k.LogSize(), 1000*(math.Log(MaxDomain)+math.Log(MaxDomain+1)-math.Ln2), 1e-8)
 }
 
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		domain     uint64
-		dim        int
-		noConstant bool
-		want       string
+		Spec
+		want string
 	}{
-		{"stump", 4, 0, false, `unknown class "stump": use one of thresholds, points, intervals`},
-		{"thresholds", 1, 0, false, `domain 1 of class "thresholds": use 2 to 2^40`},
-		{"thresholds", 0, 0, false, `domain 0 of class "thresholds"`},
-		{"points", 0, 0, false, `domain 0 of class "points": use 1 to 2^40`},
-		{"intervals", MaxDomain + 1, 0, false, `domain 1099511627777 of class "intervals"`},
-		{"points", 4, 2, false, `dimension 2 of class "points"`},
-		{"points", 4, 0, true, `class "points" cannot leave out the constant`},
-		{"halfspace", 4, 3, false, `domain 4 of class "halfspace"`},
-		{"halfspace", 0, 0, false, `dimension 0 of class "halfspace": use 1 or more`},
-		{"halfspace", 0, 2, true, `cannot leave out the constant`},
+		{Spec{Name: "stump", Domain: 4}, `unknown class "stump": use one of thresholds, points, intervals`},
+		{Spec{Name: Thresholds, Domain: 1}, `domain 1 of class "thresholds": use 2 to 2^40`},
+		{Spec{Name: Points}, `domain 0 of class "points": use 1 to 2^40`},
+		{Spec{Name: Intervals, Domain: MaxDomain + 1}, `domain 1099511627777 of class "intervals"`},
+		{Spec{Name: Points, Domain: 4, Dim: 2}, `dimension 2 of class "points"`},
+		{Spec{Name: Points, Domain: 4, NoConstant: true}, `class "points" cannot leave out the constant`},
+		{Spec{Name: Halfspace, Domain: 4, Dim: 3}, `domain 4 of class "halfspace"`},
+		{Spec{Name: Halfspace}, `dimension 0 of class "halfspace": use 1 or more`},
+		{Spec{Name: Parities}, `dimension 0 of class "parities": use 1 to 64`},
+		{Spec{Name: MonotoneConjunctions, Dim: 65}, `dimension 65 of class "monotone-conjunctions": use 1 to 64`},
+		{Spec{Name: Conjunctions, Dim: -1}, `dimension -1 of class "conjunctions"`},
+		{Spec{Name: Conjunctions, Dim: 3, Domain: 2}, `domain 2 of class "conjunctions": its points are vectors of bits`},
+		{Spec{Name: Parities, Dim: 3, Matrix: "01"}, `class "parities" takes no matrix`},
+		{Spec{Name: Matrix, Matrix: "01"}, `domain 0 of class "matrix"`},
+		{Spec{Name: Matrix, Domain: 2, Dim: 2, Matrix: "01"}, `dimension 2 of class "matrix"`},
+		{Spec{Name: Matrix, Domain: 2}, `matrix without rows: use 2 characters`},
+		{Spec{Name: Matrix, Domain: 3, Matrix: "0110"},
+			`row 1 of the matrix (the first is 0) has 1 characters: use one for each of the 3 points`},
+		{Spec{Name: Matrix, Domain: 1 << 63, Matrix: "01"}, `row 0 of the matrix (the first is 0) has 2 characters`},
+		{Spec{Name: Matrix, Domain: 3, Matrix: "0110a0"},
+			`row 1 of the matrix (the first is 0) has 'a' at point 1: use '0' or '1'`},
+		{Spec{Name: Matrix, Domain: 2, Matrix: "00011000"}, `rows 0 and 3 of the matrix (the first is 0) are equal`},
+		{Spec{Name: Matrix, Domain: 1 << 19, Matrix: strings.Repeat("0", 1<<20)},
+			`matrix of 1048576 labels: use at most 524288`},
+		{Spec{Name: Stumps, Domain: 1, Dim: 3}, `domain 1 of class "stumps": use 2 to 2^40`},
+		{Spec{Name: Stumps, Domain: 4, Dim: maxDim + 1}, `dimension 65537 of class "stumps": use 1 to 65536`},
+		{Spec{Name: Rectangles, Domain: 4, Dim: -2}, `dimension -2 of class "rectangles"`},
 	} {
-		_, err := New(Spec{Name: c.name, Domain: c.domain, Dim: c.dim, NoConstant: c.noConstant})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v", c, err)
+		if _, err := New(c.Spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.60s: error %v, want %s", fmt.Sprintf("%+v", c.Spec), err, c.want)
 		}
 	}
-}
-
-// small is a class small enough to list.
-type small struct {
-	name       string
-	domain     uint64
-	noConstant bool
-}
-
-func (s small) String() string {
-	return fmt.Sprintf("%s of %d, no constant %v", s.name, s.domain, s.noConstant)
-}
-
-func (s small) class() Class {
-	c, err := New(Spec{Name: s.name, Domain: s.domain, NoConstant: s.noConstant})
-	if err != nil {
-		panic(err)
-	}
-	return c
-}
-
-// list returns all hypotheses.
-func (s small) list() (all []Range) {
-	switch s.name {
-	case "thresholds":
-		last := s.domain
-		if s.noConstant {
-			last--
-		}
-		for t := uint64(0); t <= last; t++ {
-			all = append(all, Threshold(float64(t)))
-		}
-	case "points":
-		for a := range s.domain {
-			all = append(all, Point(float64(a)))
-		}
-	case "intervals":
-		all = append(all, Empty())
-		for a := range s.domain {
-			for b := a; b < s.domain; b++ {
-				all = append(all, Interval(float64(a), float64(b)))
-			}
-		}
-	}
-	return all
-}
-
-func smalls(domains ...uint64) (all []small) {
-	for _, x := range domains {
-		all = append(all, small{"points", x, false})
-		if x > 1 {
-			all = append(all, small{"thresholds", x, false}, small{"thresholds", x, true}, small{"intervals", x, false})
-		}
-	}
-	return all
 }
 
 // errs returns the number of errors of h.
@@ -142,123 +110,6 @@ func errs(h Hypothesis, x, y []float64) (n int) {
 		}
 	}
 	return n
-}
-
-// drawSample draws up to n examples of 0..domain-1, often the same points.
-func drawSample(t *rapid.T, domain uint64, n int) (x, y []float64) {
-	for range rapid.IntRange(0, n).Draw(t, "n") {
-		x = append(x, float64(rapid.Uint64Range(0, domain-1).Draw(t, "x")))
-		y = append(y, rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y"))
-	}
-	return x, y
-}
-
-// Size and VC agree with the list of functions.
-func TestSizeAndVCByEnumeration(t *testing.T) {
-	for _, s := range smalls(1, 2, 3, 5) {
-		functions := map[uint64]bool{} // bit v: label of point v
-		for _, h := range s.list() {
-			f := uint64(0)
-			for v := range s.domain {
-				if h.Label(float64(v)) > 0 {
-					f |= 1 << v
-				}
-			}
-			functions[f] = true
-		}
-		c := s.class()
-		if got := c.Size().Uint64(); got != uint64(len(functions)) {
-			t.Errorf("%v: size %d, want %d", s, got, len(functions))
-		}
-		if got, want := c.VC(), vc(functions, s.domain); got != want {
-			t.Errorf("%v: VC %d, want %d", s, got, want)
-		}
-	}
-}
-
-// vc returns the size of the largest shattered set of points, over all sets.
-func vc(functions map[uint64]bool, domain uint64) (best int) {
-	for set := range uint64(1) << domain {
-		size, traces := 0, map[uint64]bool{}
-		for v := range domain {
-			size += int(set >> v & 1)
-		}
-		for f := range functions {
-			traces[f&set] = true
-		}
-		if len(traces) == 1<<size {
-			best = max(best, size)
-		}
-	}
-	return best
-}
-
-// The least error, weighted and not, agrees with the list of hypotheses.
-func TestBestByEnumeration(t *testing.T) {
-	all := smalls(1, 2, 3, 7)
-	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.SampledFrom(all).Draw(t, "class")
-		x, y := drawSample(t, s.domain, 12)
-		w := rapid.SliceOfN(rapid.Float64Range(0, 1), len(x), len(x)).Draw(t, "w")
-		least, leastWeighted := math.MaxInt, math.Inf(1)
-		for _, h := range s.list() {
-			sum := 0.0
-			for i := range x {
-				if h.Label(x[i]) != y[i] {
-					sum += w[i]
-				}
-			}
-			least, leastWeighted = min(least, errs(h, x, y)), min(leastWeighted, sum)
-		}
-		got, err := s.class().Best(x, y, nil)
-		if want := float64(least) / math.Max(1, float64(len(x))); err != nil || got != want {
-			t.Fatalf("best %v, %v, want %v", got, err, want)
-		}
-		got, err = s.class().Best(x, y, w)
-		if err != nil || math.Abs(got-leastWeighted) > 1e-12 {
-			t.Fatalf("weighted best %v, %v, want %v", got, err, leastWeighted)
-		}
-		if least == 0 && got != 0 {
-			t.Fatalf("weighted best %v where a hypothesis has no error", got)
-		}
-		p, err := s.class().NewProfile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Reset(x, y); err != nil || p.Min() != least {
-			t.Fatalf("least count %d, %v, want %d", p.Min(), err, least)
-		}
-	})
-}
-
-func TestBadSamples(t *testing.T) {
-	for _, c := range []struct {
-		x, y, w []float64
-		want    string
-	}{
-		{[]float64{0, 4}, []float64{1, 1}, nil, "point 4 of example 1: not in the domain"},
-		{[]float64{-1}, []float64{1}, nil, "point -1 of example 0"},
-		{[]float64{1.5}, []float64{1}, nil, "point 1.5 of example 0"},
-		{[]float64{math.NaN()}, []float64{1}, nil, "point NaN"},
-		{[]float64{math.Inf(1)}, []float64{1}, nil, "point +Inf"},
-		{[]float64{1}, []float64{0}, nil, "label 0 of example 0: neither -1 nor +1"},
-		{[]float64{1}, []float64{math.NaN()}, nil, "label NaN"},
-		{[]float64{1}, []float64{1}, []float64{-1}, "weight -1 of example 0"},
-		{[]float64{1}, []float64{1}, []float64{math.NaN()}, "weight NaN"},
-	} {
-		for _, s := range smalls(4) {
-			if _, err := s.class().Best(c.x, c.y, c.w); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v: best of %v %v %v: error %v", s, c.x, c.y, c.w, err)
-			}
-			p, err := s.class().NewProfile()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Reset(c.x, c.y); c.w == nil && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%v: profile of %v %v: error %v", s, c.x, c.y, err)
-			}
-		}
-	}
 }
 
 func TestHalfspace(t *testing.T) {

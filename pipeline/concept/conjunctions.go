@@ -27,7 +27,6 @@ var conjunctionsDefinition = Definition{
 var conjunctionTargets = Targets{
 	Random:    func(s Spec, literals int) Target { return literalsBox(s.Dim, literals, true) },
 	RandomDoc: "it has `literals` literals (default 2), of uniform bits, each negated with probability 1/2",
-	Prior:     conjunctionPrior(true),
 	Literals:  true,
 	Weight: func(s Spec, literals int, i uint64) float64 {
 		h := conjunctionAt(s.Dim, i)

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/integrate/quad"
-	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
@@ -74,69 +72,6 @@ func enumerateds() []Spec {
 	}
 }
 
-func TestNewEnumerated(t *testing.T) {
-	for _, c := range []struct {
-		Spec
-		size string
-		log  float64
-		vc   int
-	}{
-		{Spec{Name: "parities", Dim: 1}, "2", math.Ln2, 1},
-		{Spec{Name: "parities", Dim: 64}, "18446744073709551616", 64 * math.Ln2, 64},
-		{Spec{Name: "monotone-conjunctions", Dim: 1}, "2", math.Ln2, 1},
-		{Spec{Name: "monotone-conjunctions", Dim: 25}, "33554432", 25 * math.Ln2, 25},
-		{Spec{Name: "conjunctions", Dim: 1}, "4", 2 * math.Ln2, 2},
-		{Spec{Name: "conjunctions", Dim: 2}, "10", math.Log(10), 2},
-		{Spec{Name: "conjunctions", Dim: 64}, "3433683820292512484657849089282", 64 * math.Log(3), 64},
-		{Spec{Name: "matrix", Domain: 3, Matrix: "011"}, "1", 0, 0},
-		{Spec{Name: "matrix", Domain: 2, Dim: 1, Matrix: "00100111"}, "4", 2 * math.Ln2, 2},
-	} {
-		k, err := New(c.Spec)
-		if err != nil {
-			t.Errorf("%+v: %v", c.Spec, err)
-			continue
-		}
-		if k.Name() != c.Name || k.Dim() != max(1, c.Dim) || k.VC() != c.vc || k.Size().String() != c.size ||
-			math.Abs(k.LogSize()-c.log) > 1e-12 {
-			t.Errorf("%+v: name %q, dimension %d, VC %d, size %v, logarithm %v",
-				c.Spec, k.Name(), k.Dim(), k.VC(), k.Size(), k.LogSize())
-		}
-		k.Size().Add(k.Size(), big.NewInt(1))
-		if _, ok := k.(Finite); !ok || k.Size().String() != c.size {
-			t.Errorf("%+v: not Finite, or its size can be changed from outside", c.Spec)
-		}
-	}
-}
-
-func TestNewRefusesEnumerated(t *testing.T) {
-	for _, c := range []struct {
-		Spec
-		want string
-	}{
-		{Spec{Name: "parities"}, `dimension 0 of class "parities": use 1 to 64`},
-		{Spec{Name: "monotone-conjunctions", Dim: 65}, `dimension 65 of class "monotone-conjunctions": use 1 to 64`},
-		{Spec{Name: "conjunctions", Dim: -1}, `dimension -1 of class "conjunctions"`},
-		{Spec{Name: "conjunctions", Dim: 3, Domain: 2}, `domain 2 of class "conjunctions": its points are vectors of bits`},
-		{Spec{Name: "parities", Dim: 3, NoConstant: true}, `cannot leave out the constant`},
-		{Spec{Name: "parities", Dim: 3, Matrix: "01"}, `class "parities" takes no matrix`},
-		{Spec{Name: "matrix", Matrix: "01"}, `domain 0 of class "matrix"`},
-		{Spec{Name: "matrix", Domain: 2, Dim: 2, Matrix: "01"}, `dimension 2 of class "matrix"`},
-		{Spec{Name: "matrix", Domain: 2}, `matrix without rows: use 2 characters`},
-		{Spec{Name: "matrix", Domain: 3, Matrix: "0110"},
-			`row 1 of the matrix (the first is 0) has 1 characters: use one for each of the 3 points`},
-		{Spec{Name: "matrix", Domain: 1 << 63, Matrix: "01"}, `row 0 of the matrix (the first is 0) has 2 characters`},
-		{Spec{Name: "matrix", Domain: 3, Matrix: "0110a0"},
-			`row 1 of the matrix (the first is 0) has 'a' at point 1: use '0' or '1'`},
-		{Spec{Name: "matrix", Domain: 2, Matrix: "00011000"}, `rows 0 and 3 of the matrix (the first is 0) are equal`},
-		{Spec{Name: "matrix", Domain: 1 << 19, Matrix: strings.Repeat("0", 1<<20)},
-			`matrix of 1048576 labels: use at most 524288`},
-	} {
-		if _, err := New(c.Spec); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.60s: error %v, want %s", fmt.Sprintf("%+v", c.Spec), err, c.want)
-		}
-	}
-}
-
 // Beyond the exact methods a class still knows its size and its members.
 func TestBeyondExactMethods(t *testing.T) {
 	x := make([]float64, 64)
@@ -176,32 +111,6 @@ func TestBeyondExactMethods(t *testing.T) {
 				c.limit)) {
 				t.Errorf("%s of dimension %d: error %v", c.Name, c.limit+1, err)
 			}
-		}
-	}
-}
-
-// Members are distinct functions, as many as Size says, and shatter no more points than VC says.
-func TestEnumeratedSizeAndVC(t *testing.T) {
-	for _, s := range enumerateds() {
-		c := enumeratedOf(t, s)
-		functions := map[uint64]bool{} // bit v: label of point v
-		for _, h := range members(c) {
-			f := uint64(0)
-			for v := range c.points {
-				out := []float64{0}
-				if h.Labels(at(c, v), out); out[0] == 1 {
-					f |= 1 << v
-				} else if out[0] != -1 {
-					t.Fatalf("%+v: %v labels point %d %v", s, h, v, out[0])
-				}
-			}
-			functions[f] = true
-		}
-		if c.Size().Uint64() != uint64(len(functions)) || c.hypotheses != len(functions) {
-			t.Errorf("%+v: size %v, tables of %d, %d functions", s, c.Size(), c.hypotheses, len(functions))
-		}
-		if want := vc(functions, uint64(c.points)); c.VC() != want {
-			t.Errorf("%+v: VC %d, want %d", s, c.VC(), want)
 		}
 	}
 }
@@ -249,153 +158,6 @@ func (p *errorTable) errors() (errs []int) {
 	return errs
 }
 
-// drawEnumerated draws a class and up to n examples, often of the same points.
-func drawEnumerated(t *rapid.T, n int) (c *enumerated, x, y []float64) {
-	k, err := New(rapid.SampledFrom(enumerateds()).Draw(t, "class"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c = k.(*enumerated)
-	for range rapid.IntRange(0, n).Draw(t, "n") {
-		x = append(x, at(c, rapid.IntRange(0, c.points-1).Draw(t, "x"))...)
-		y = append(y, rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y"))
-	}
-	return c, x, y
-}
-
-// One profile gives the right errors sample after sample, its levels are these errors by number,
-// and draws at the limits have the fewest.
-func TestErrorTableByEnumeration(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c, x, y := drawEnumerated(t, 12)
-		p, err := c.NewProfile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		table := p.(*errorTable)
-		for _, n := range []int{len(y), len(y) / 2, 0, len(y)} {
-			if err := p.Reset(x[:n*c.dim], y[:n]); err != nil {
-				t.Fatal(err)
-			}
-			var want []int
-			counts := map[int]uint64{}
-			least := math.MaxInt
-			for _, h := range members(c) {
-				e := errs(h, x[:n*c.dim], y[:n])
-				want, least = append(want, e), min(least, e)
-				counts[e]++
-			}
-			if diff := cmp.Diff(want, table.errors()); diff != "" || p.Min() != least {
-				t.Fatalf("least %d, want %d; errors (-want +got):\n%s", p.Min(), least, diff)
-			}
-			for i, level := range table.list {
-				if counts[level.err] != level.count || (i > 0 && table.list[i-1].err >= level.err) {
-					t.Fatalf("levels %v, want %v", table.list, counts)
-				}
-				delete(counts, level.err)
-			}
-			if len(counts) > 0 {
-				t.Fatalf("levels %v lack %v", table.list, counts)
-			}
-		}
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		for _, h := range []Hypothesis{
-			p.Exponential(math.Inf(1), r), p.PermuteAndFlip(1e6, r), table.Normal(0, r), table.Normal(1e-9, r),
-		} {
-			if e := errs(h, x, y); e != p.Min() {
-				t.Fatalf("%+v makes %d errors, the fewest are %d", h, e, p.Min())
-			}
-		}
-	})
-}
-
-// Minimize finds the least objective over all members and, where sums are exact, the first member
-// that has it.
-func TestMinimizerByEnumeration(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		k, x, y := drawEnumerated(t, 8)
-		whole := rapid.Bool().Draw(t, "whole")
-		weights := func(name string, n int) []float64 {
-			w := rapid.SliceOfN(rapid.Float64Range(-3, 3), n, n).Draw(t, name)
-			for i := range w {
-				if whole {
-					w[i] = math.Round(w[i])
-				}
-			}
-			return w
-		}
-		zs := rapid.SliceOfN(rapid.IntRange(0, k.points-1), 0, 6).Draw(t, "z")
-		z := at(k, zs...)
-		m, err := k.NewMinimizer(z)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 { // the second time with the scratch memory of the first
-			w, c := weights("w", len(y)), weights("c", len(zs))
-			if rapid.Bool().Draw(t, "plain") {
-				w, c = nil, nil
-			}
-			h, least, err := m.Minimize(x, y, w, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, first := math.Inf(1), Hypothesis(nil)
-			for _, g := range members(k) {
-				if v := objectiveOf(g, x, y, w, z, c); v < want {
-					want, first = v, g
-				}
-			}
-			if math.Abs(least-want) > 1e-12 || math.Abs(objectiveOf(h, x, y, w, z, c)-want) > 1e-12 {
-				t.Fatalf("%+v with %v, want %+v with %v", h, least, first, want)
-			}
-			if (whole || w == nil) && (h != first || least != want) {
-				t.Fatalf("%+v with %v, the first with the least is %+v with %v", h, least, first, want)
-			}
-		}
-	})
-}
-
-func objectiveOf(h Hypothesis, x, y, w, z, c []float64) (sum float64) {
-	out := make([]float64, len(y))
-	h.Labels(x, out)
-	for i := range y {
-		switch {
-		case out[i] == y[i]:
-		case w == nil:
-			sum++
-		default:
-			sum += w[i]
-		}
-	}
-	out = make([]float64, len(c))
-	h.Labels(z, out)
-	for j := range c {
-		sum += c[j] * out[j]
-	}
-	return sum
-}
-
-func TestEnumeratedBestByEnumeration(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		k, x, y := drawEnumerated(t, 12)
-		w := rapid.SliceOfN(rapid.Float64Range(0, 1), len(y), len(y)).Draw(t, "w")
-		least, leastWeighted := math.MaxInt, math.Inf(1)
-		for _, h := range members(k) {
-			least, leastWeighted = min(least, errs(h, x, y)), min(leastWeighted, objectiveOf(h, x, y, w, nil, nil))
-		}
-		got, err := k.Best(x, y, nil)
-		if want := float64(least) / math.Max(1, float64(len(y))); err != nil || got != want {
-			t.Fatalf("best %v, %v, want %v", got, err, want)
-		}
-		if got, err = k.Best(x, y, w); err != nil || math.Abs(got-leastWeighted) > 1e-12 {
-			t.Fatalf("weighted best %v, %v, want %v", got, err, leastWeighted)
-		}
-		if least == 0 && got > 1e-15 {
-			t.Fatalf("weighted best %v where a hypothesis has no error", got)
-		}
-	})
-}
-
 // On a sample that a hypothesis fits, the weighted error is 0, although the transform rounds.
 func TestBestOfFittedSample(t *testing.T) {
 	for _, s := range []Spec{
@@ -413,76 +175,6 @@ func TestBestOfFittedSample(t *testing.T) {
 				t.Errorf("%+v: best %v, %v", s, got, err)
 			}
 		}
-	}
-}
-
-func TestBadEnumeratedSamples(t *testing.T) {
-	bits, rows := Spec{Name: "conjunctions", Dim: 2}, Spec{Name: "matrix", Domain: 4, Matrix: "01011100"}
-	for _, c := range []struct {
-		Spec
-		x, y, w []float64
-		want    string
-	}{
-		{bits, []float64{0, 1, 1, 2}, []float64{1, 1}, nil,
-			`coordinate 1 of example 1: 2 is not in the domain of class "conjunctions", the numbers 0 and 1`},
-		{bits, []float64{-1, 0}, []float64{1}, nil, "coordinate 0 of example 0: -1 is not"},
-		{bits, []float64{0.5, 0}, []float64{1}, nil, "coordinate 0 of example 0: 0.5 is not"},
-		{bits, []float64{0, math.NaN()}, []float64{1}, nil, "coordinate 1 of example 0: NaN is not"},
-		{bits, []float64{0, 1}, []float64{0}, nil, "label 0 of example 0: neither -1 nor +1"},
-		{bits, []float64{0, 1}, []float64{1}, []float64{-1}, "weight -1 of example 0"},
-		{bits, []float64{0, 1}, []float64{1}, []float64{math.NaN()}, "weight NaN of example 0"},
-		{bits, []float64{0, 1}, []float64{1}, []float64{math.Inf(1)}, "weight +Inf of example 0"},
-		{rows, []float64{0, 4}, []float64{1, 1}, nil,
-			`coordinate 0 of example 1: 4 is not in the domain of class "matrix", the integers 0 to 3`},
-		{rows, []float64{-1}, []float64{1}, nil, "coordinate 0 of example 0: -1 is not"},
-		{rows, []float64{1.5}, []float64{1}, nil, "coordinate 0 of example 0: 1.5 is not"},
-		{rows, []float64{math.NaN()}, []float64{1}, nil, "coordinate 0 of example 0: NaN is not"},
-		{rows, []float64{math.Inf(1)}, []float64{1}, nil, "coordinate 0 of example 0: +Inf is not"},
-		{rows, []float64{1}, []float64{math.NaN()}, nil, "label NaN of example 0"},
-	} {
-		k := enumeratedOf(t, c.Spec)
-		p, err := k.NewProfile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := k.NewMinimizer(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, bestErr := k.Best(c.x, c.y, c.w)
-		_, _, minimizeErr := m.Minimize(c.x, c.y, c.w, nil)
-		said := []error{bestErr}
-		if c.w == nil {
-			said = append(said, p.Reset(c.x, c.y))
-		}
-		if c.w == nil || !(c.w[0] < 0) {
-			said = append(said, minimizeErr)
-		}
-		for _, err := range said {
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v of %v %v %v: error %v, want %s", c.Name, c.x, c.y, c.w, err, c.want)
-			}
-		}
-	}
-	k := enumeratedOf(t, bits)
-	for _, c := range []struct {
-		z    []float64
-		want string
-	}{
-		{[]float64{0, 1, 1, 3}, "coordinate 1 of point 1 of the linear term: 3 is not in the domain"},
-		{[]float64{0, 1, 1}, "linear term of 3 numbers: not a multiple of the dimension 2"},
-	} {
-		if _, err := k.NewMinimizer(c.z); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("linear term at %v: error %v, want %s", c.z, err, c.want)
-		}
-	}
-	m, err := k.NewMinimizer([]float64{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = m.Minimize(nil, nil, nil, []float64{math.Inf(-1)})
-	if err == nil || !strings.Contains(err.Error(), "weight -Inf of point 0 of the linear term") {
-		t.Errorf("infinite linear term: error %v", err)
 	}
 }
 
@@ -570,56 +262,34 @@ func TestLowestByQuadrature(t *testing.T) {
 	}
 }
 
-// The draws have the laws of the mechanisms, hypothesis by hypothesis.
-func TestEnumeratedSamplersByEnumeration(t *testing.T) {
+// The draws of Normal have its law, hypothesis by hypothesis.
+func TestNormalByEnumeration(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 10000
-	specs := []Spec{
-		{Name: "parities", Dim: 3}, {Name: "monotone-conjunctions", Dim: 3}, {Name: "conjunctions", Dim: 2},
-		{Name: "matrix", Domain: 4, Matrix: "0000" + "1101" + "0111" + "1010" + "1111"},
-	}
-	samples := []struct {
-		points []int
-		y      []float64
-	}{
-		{nil, nil},
-		{[]int{1, 1, 2, 3, 0}, []float64{-1, 1, 1, 1, -1}},
-		{[]int{3, 0, 1, 3}, []float64{-1, -1, -1, -1}},
-		{[]int{3, 2, 2, 1, 0, 0, 3}, []float64{1, 1, -1, 1, 1, 1, 1}},
-	}
-	for _, s := range specs {
+	for _, s := range []Spec{{Name: Parities, Dim: 3}, {Name: Conjunctions, Dim: 2}} {
 		c := enumeratedOf(t, s)
 		all, index := members(c), map[Hypothesis]int{}
 		for i, h := range all {
 			index[h] = i
 		}
-		for k, sample := range samples {
-			x := at(c, sample.points...)
-			p := tableOf(t, c, x, sample.y)
-			levels, wrong := make([]concepttest.Level, len(all)), make([]float64, len(all))
-			for i, h := range all {
-				levels[i], wrong[i] = concepttest.Level{Err: errs(h, x, sample.y), Count: 1}, float64(errs(h, x, sample.y))
+		x, y := at(c, 1, 1, 2, 3, 0), []float64{-1, 1, 1, 1, -1}
+		p := tableOf(t, c, x, y)
+		levels, wrong := make([]concepttest.Level, len(all)), make([]float64, len(all))
+		for i, h := range all {
+			levels[i], wrong[i] = concepttest.Level{Err: errs(h, x, y), Count: 1}, float64(errs(h, x, y))
+		}
+		for _, n := range []struct {
+			sigma float64
+			law   []float64
+		}{
+			{0.6, normalLaw(wrong, 0.6)}, {3, normalLaw(wrong, 3)},
+			{0, concepttest.ExponentialLaw(levels, math.Inf(1))}, {math.Inf(1), concepttest.ExponentialLaw(levels, 0)},
+		} {
+			r, counts := rand.New(rand.NewPCG(1, 7)), make([]int, len(all))
+			for range draws {
+				counts[index[p.Normal(n.sigma, r)]]++
 			}
-			check := func(what string, law []float64, draw func(*rand.Rand) Hypothesis) {
-				r, counts := rand.New(rand.NewPCG(uint64(k), 7)), make([]int, len(all))
-				for range draws {
-					counts[index[draw(r)]]++
-				}
-				fits(t, fmt.Sprintf("%+v, sample %d, %s", s, k, what), counts, law)
-			}
-			for _, eps := range []float64{0, 0.8, math.Inf(1)} {
-				for _, m := range mechanisms() {
-					check(fmt.Sprint(m.name, eps), m.law(levels, eps), func(r *rand.Rand) Hypothesis { return m.draw(p, eps, r) })
-				}
-			}
-			for _, sigma := range []float64{0.6, 3} {
-				check(fmt.Sprint("normal", sigma), normalLaw(wrong, sigma),
-					func(r *rand.Rand) Hypothesis { return p.Normal(sigma, r) })
-			}
-			check("normal 0", concepttest.ExponentialLaw(levels, math.Inf(1)),
-				func(r *rand.Rand) Hypothesis { return p.Normal(0, r) })
-			check("normal +Inf", concepttest.ExponentialLaw(levels, 0),
-				func(r *rand.Rand) Hypothesis { return p.Normal(math.Inf(1), r) })
+			fits(t, fmt.Sprintf("%+v, normal %v", s, n.sigma), counts, n.law)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func list(t testing.TB, s Spec) lister {
 	for range c.Dim() {
 		var longer [][]float64
 		for _, p := range l.points {
-			for v := range s.Domain {
+			for v := range Side(s) {
 				longer = append(longer, append(slices.Clone(p), float64(v)))
 			}
 		}
@@ -53,14 +53,22 @@ func smallLattices() []Spec {
 	}
 }
 
+// smallOrders returns the classes of ordered domains of these sizes.
+func smallOrders(domains ...uint64) (all []Spec) {
+	for _, x := range domains {
+		all = append(all, Spec{Name: Points, Domain: x})
+		if x > 1 {
+			all = append(all, Spec{Name: Thresholds, Domain: x}, Spec{Name: Thresholds, Domain: x, NoConstant: true},
+				Spec{Name: Intervals, Domain: x})
+		}
+	}
+	return all
+}
+
 // smallFinites returns the small classes with exact methods.
 func smallFinites(t testing.TB) (all []lister) {
 	t.Helper()
-	specs := smallLattices()
-	for _, s := range smalls(1, 2, 3, 6) {
-		specs = append(specs, Spec{Name: s.name, Domain: s.domain, NoConstant: s.noConstant})
-	}
-	for _, s := range specs {
+	for _, s := range slices.Concat(smallLattices(), smallOrders(1, 2, 3, 6), enumerateds()) {
 		all = append(all, list(t, s))
 	}
 	return all
@@ -88,21 +96,6 @@ func (l lister) sample(t *rapid.T, n int) (x, y []float64) {
 		y = append(y, rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y"))
 	}
 	return x, y
-}
-
-// Members are distinct functions, as many as Size says.
-func TestMembersAreDistinct(t *testing.T) {
-	outside := []lister{list(t, Spec{Name: "rectangles", Domain: 2, Dim: 3}),
-		list(t, Spec{Name: "rectangles", Domain: 3, Dim: 1})}
-	for _, l := range append(smallFinites(t), outside...) {
-		seen := map[string]int{}
-		for i, h := range l.members {
-			if j, ok := seen[l.row(h)]; ok {
-				t.Errorf("%v: members %d and %d are the same function", l, j, i)
-			}
-			seen[l.row(h)] = i
-		}
-	}
 }
 
 // The order of the members is what perturbed learners' ties depend on.
@@ -186,8 +179,7 @@ func TestMemberNumbersOfLargeClasses(t *testing.T) {
 	}
 }
 
-func newFinite(t testing.TB, s Spec) Finite {
-	t.Helper()
+func newFinite(t interface{ Fatal(...any) }, s Spec) Finite {
 	c, err := New(s)
 	if err != nil {
 		t.Fatal(err)
@@ -382,6 +374,14 @@ func TestBadRows(t *testing.T) {
 		{Spec{Name: "rectangles", Domain: 4}, []float64{0, 0}, []float64{nan}, nil, "label NaN of example 0"},
 		{Spec{Name: "rectangles", Domain: 4}, nil, nil, []float64{0, 4},
 			"coordinate 1 of point 0 of the linear term: 4 is not"},
+		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, 1, 1, 2}, []float64{1, 1}, nil,
+			`coordinate 1 of example 1: 2 is not in the domain of class "conjunctions", the numbers 0 and 1`},
+		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, nan}, []float64{1}, nil, "coordinate 1 of example 0: NaN is not"},
+		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, 1}, []float64{0}, nil, "label 0 of example 0: neither -1 nor +1"},
+		{Spec{Name: Matrix, Domain: 4, Matrix: "01011100"}, []float64{0, 4}, []float64{1, 1}, nil,
+			`coordinate 0 of example 1: 4 is not in the domain of class "matrix", the integers 0 to 3`},
+		{Spec{Name: Matrix, Domain: 4, Matrix: "01011100"}, []float64{1.5}, []float64{1}, nil,
+			"coordinate 0 of example 0: 1.5 is not"},
 	} {
 		k := newFinite(t, c.spec)
 		refused := func(what string, err error) {
@@ -404,11 +404,12 @@ func TestBadRows(t *testing.T) {
 		}
 		refused("profile", p.Reset(c.x, c.y))
 	}
-	for _, s := range smallLattices() {
-		k := newFinite(t, s)
-		if _, err := k.Best(make([]float64, k.Dim()), []float64{1}, []float64{-1}); err == nil ||
-			!strings.Contains(err.Error(), "weight -1 of example 0") {
-			t.Errorf("%+v: weight below 0: error %v", s, err)
+	for _, k := range smallFinites(t) {
+		for _, weight := range []float64{-1, nan} {
+			if _, err := k.Best(make([]float64, k.Dim()), []float64{1}, []float64{weight}); err == nil ||
+				!strings.Contains(err.Error(), fmt.Sprintf("weight %v of example 0", weight)) {
+				t.Errorf("%v: weight %v: error %v", k, weight, err)
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package concept
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 )
 
@@ -61,47 +60,8 @@ func (t *LabelTable) Len() int { return len(t.columns) }
 // Point returns point number v.
 func (t *LabelTable) Point(v int) []float64 { return t.points[v*t.dim : (v+1)*t.dim] }
 
-// VC returns the Vapnik-Chervonenkis dimension, and as many points as its lower bound that are
-// shattered: all patterns of labels occur on them. The search is exact, but ends after about a
-// second.
-func (t *LabelTable) VC() (Dimension, []int) { return vcOf(t.columns, t.functions, maxReads) }
-
-// Shatters checks that all patterns of labels occur on some points. The error names the first that
-// does not.
-func (t *LabelTable) Shatters(points []int) error {
-	return t.follow(everything(t.functions), 0, len(points), nil, func(_, depth int) int { return points[depth] })
-}
-
-// follow walks down all paths of a complete binary tree of the given depth and checks that some
-// function in set agrees with each path. at names the point at a node, numbered as in MistakeTree,
-// and at a depth; path holds the steps that lead to the node.
-func (t *LabelTable) follow(set []uint64, node, depth int, path []step, at func(node, depth int) int) error {
-	if sizeOf(set) == 0 {
-		return fmt.Errorf("no function labels the points of the path %v", path)
-	}
-	if depth == len(path) {
-		return nil
-	}
-	v := at(node, len(path))
-	if v < 0 || v >= t.Len() {
-		return fmt.Errorf("point %d at node %d: use 0 to %d", v, node, t.Len()-1)
-	}
-	minus, plus := make([]uint64, len(set)), make([]uint64, len(set))
-	divide(set, t.columns[v], minus, plus)
-	if err := t.follow(minus, 2*node+1, depth, append(path, step{v, '-'}), at); err != nil {
-		return err
-	}
-	return t.follow(plus, 2*node+2, depth, append(path, step{v, '+'}), at)
-}
-
-// step is a point and its label.
-type step struct {
-	point int
-	label byte
-}
-
-// String writes a step as in "+12".
-func (s step) String() string { return fmt.Sprintf("%c%d", s.label, s.point) }
+// VC returns the Vapnik-Chervonenkis dimension. The search is exact, but ends after about a second.
+func (t *LabelTable) VC() Dimension { return vcOf(t.columns, t.functions, maxReads) }
 
 // different returns the numbers of the columns that are not constant; of those that are equal or
 // complementary only the first.

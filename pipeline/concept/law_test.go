@@ -1,7 +1,6 @@
 package concept
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 type mechanism struct {
@@ -24,15 +22,6 @@ func mechanisms() []mechanism {
 		{"exponential", concepttest.ExponentialLaw, Profile.Exponential},
 		{"permute-and-flip", concepttest.PermuteAndFlipLaw, Profile.PermuteAndFlip},
 	}
-}
-
-// exact returns the law over the listed hypotheses, each its own level.
-func (m mechanism) exact(all []Range, x, y []float64, eps float64) []float64 {
-	levels := make([]concepttest.Level, len(all))
-	for i, h := range all {
-		levels[i] = concepttest.Level{Err: errs(h, x, y), Count: 1}
-	}
-	return m.law(levels, eps)
 }
 
 // fits fails where counts of total draws are implausible (1e-6) under law, which sums to 1.
@@ -63,41 +52,6 @@ func fits(t *testing.T, what string, counts []int, law []float64) {
 	}
 	if p := (distuv.ChiSquared{K: float64(cells - 1)}).Survival(chi); p < 1e-6 {
 		t.Errorf("%s: chi-square %v on %d cells, p = %v", what, chi, cells, p)
-	}
-}
-
-// The samplers have the laws of the mechanisms, hypothesis by hypothesis, on every class and at
-// every epsilon.
-func TestSamplersByEnumeration(t *testing.T) {
-	testkit.Serial(t)
-	const draws = 40000
-	samples := [][2][]float64{
-		{nil, nil},
-		{{2, 2, 2, 3, 0}, {-1, 1, 1, 1, -1}},
-		{{0, 5, 5, 4, 1, 1, 3}, {1, -1, -1, 1, 1, -1, 1}},
-		{{0, 0, 1, 5}, {-1, -1, -1, -1}},
-		{{3, 4, 4, 2, 2, 2, 5, 0}, {1, 1, 1, -1, -1, -1, 1, 1}},
-	}
-	for _, s := range smalls(6) {
-		all := s.list()
-		index := map[Range]int{}
-		for i, h := range all {
-			index[h] = i
-		}
-		for k, sample := range samples {
-			for _, eps := range []float64{0, 0.8, 4, math.Inf(1)} {
-				for _, m := range mechanisms() {
-					p := profileOf(t, s.name, s.domain, s.noConstant, sample[0], sample[1])
-					r := rand.New(rand.NewPCG(uint64(k), 7))
-					counts := make([]int, len(all))
-					for range draws {
-						counts[index[m.draw(p, eps, r).(Range)]]++
-					}
-					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s",
-						s, k, eps, m.name), counts, m.exact(all, sample[0], sample[1], eps))
-				}
-			}
-		}
 	}
 }
 
@@ -180,9 +134,8 @@ func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 // close to it.
 func TestPrivacyByComputation(t *testing.T) {
 	const n = 3
-	for _, s := range smalls(3) {
-		all := s.list()
-		kinds := int(2 * s.domain)
+	for _, s := range smallOrders(3) {
+		l, kinds := list(t, s), int(2*s.Domain)
 		size := kinds * kinds * kinds
 		for _, eps := range []float64{0.5, 2} {
 			for _, m := range mechanisms() {
@@ -193,7 +146,7 @@ func TestPrivacyByComputation(t *testing.T) {
 						x = append(x, float64(rest%kinds/2))
 						y = append(y, float64(rest%2*2-1))
 					}
-					laws[d] = m.exact(all, x, y, eps)
+					laws[d] = m.law(l.levels(x, y), eps)
 				}
 				worst := 0.0
 				for d := range laws {
@@ -204,7 +157,7 @@ func TestPrivacyByComputation(t *testing.T) {
 					}
 				}
 				if worst > eps*(1+1e-9) || worst < eps/3 {
-					t.Errorf("%v, %s: worst log-ratio %v at eps %v", s, m.name, worst, eps)
+					t.Errorf("%v, %s: worst log-ratio %v at eps %v", l, m.name, worst, eps)
 				}
 			}
 		}
@@ -216,47 +169,6 @@ func ratio(p, q []float64) (worst float64) {
 		worst = max(worst, math.Log(p[i]/q[i]))
 	}
 	return worst
-}
-
-// Draws are members of the class, and the profile knows their errors; at infinite eps they have the
-// fewest.
-func TestDrawsAreMembers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals"}).Draw(t, "class")
-		domain := rapid.SampledFrom([]uint64{2, 9, 1000, MaxDomain}).Draw(t, "domain")
-		x, y := drawSample(t, domain, 40)
-		c, err := New(Spec{Name: name, Domain: domain, NoConstant: name == "thresholds"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := c.NewProfile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Reset(x, y); err != nil {
-			t.Fatal(err)
-		}
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		for _, eps := range []float64{0, 1e-3, 1, 50, 1e6, math.Inf(1)} {
-			for _, m := range mechanisms() {
-				h := m.draw(p, eps, r).(Range)
-				e := errs(h, x, y)
-				if e < p.Min() || (eps >= 1e6 && e > p.Min()) {
-					t.Fatalf("%s at eps %v: %v makes %d errors, the fewest are %d", m.name, eps, h, e, p.Min())
-				}
-				last := float64(domain - 1)
-				if h != Empty() && (h.Lo < 0 || h.Lo > last || (name != "thresholds" && h.Hi > last) || h.Lo > h.Hi) {
-					t.Fatalf("%s at eps %v: %v is not in the class", m.name, eps, h)
-				}
-			}
-			if p, ok := p.(*intervalProfile); ok {
-				p.weigh(eps)
-				if h, excess := p.draw(r); errs(h, x, y) != p.Min()+excess {
-					t.Fatalf("draw %v: excess %d of %d errors", h, excess, errs(h, x, y))
-				}
-			}
-		}
-	})
 }
 
 func TestMissing(t *testing.T) {

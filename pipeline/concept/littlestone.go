@@ -41,8 +41,7 @@ func searched(c Class, s Spec, vc, ldim Dimension) (Dimension, Dimension) {
 		return vc, ldim
 	}
 	if !vc.Exact() {
-		found, _ := t.VC()
-		vc = vc.and(found)
+		vc = vc.and(t.VC())
 	}
 	if !ldim.Exact() {
 		ldim = ldim.and(t.Versions().Ldim())

@@ -100,7 +100,7 @@ func newMatrix(s Spec) (Class, error) {
 		name: s.Name, dim: 1, size: big.NewInt(int64(rows)), domain: fmt.Sprintf("the integers 0 to %d", m.points-1),
 		kind: m, points: m.points, hypotheses: rows,
 		search: sync.OnceValues(func() (low, high int) {
-			vc, _ := vcOf(m.columns(rows), rows, maxReads)
+			vc := vcOf(m.columns(rows), rows, maxReads)
 			return vc.Low, vc.High
 		}),
 	}, nil

@@ -26,14 +26,15 @@ type Prior struct {
 // The limits of NewPrior where it compares all hypotheses with each other.
 const (
 	maxCompared      = 4096    // hypotheses
-	maxComparedCells = 1 << 24 // hypotheses times points
+	maxComparedCells = 1 << 20 // hypotheses times points
 )
 
 // NewPrior returns the best answer without data among the hypotheses of a class and the two
 // constants, where points are uniform (uniform on the sphere for halfspaces) and targets are drawn.
-// It reports false where there is no formula and the class has more than 4,096 hypotheses. Functions
-// outside of the class may do better: where two targets differ by up to 2 alpha, some function is
-// within alpha of both.
+// It is exact where the class has a formula or few hypotheses; of larger classes of boxes it is an
+// estimate, see estimatePrior. It reports false for all other classes. Functions outside of the
+// class may do better: where two targets differ by up to 2 alpha, some function is within alpha of
+// both.
 func NewPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	d, known := Lookup(s.Name)
 	if !known || d.Random == nil {
@@ -45,19 +46,19 @@ func NewPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 		}
 	}
 	made, err := New(s)
-	if err != nil || made.Size() == nil || made.Size().Cmp(big.NewInt(maxCompared)) > 0 {
+	if err != nil {
 		return Prior{}, false
 	}
 	c, finite := made.(Finite)
 	points := Cardinality(s)
-	if !finite || points*float64(made.Size().Int64()) > maxComparedCells {
-		return Prior{}, false
+	if !finite || c.Size().Cmp(big.NewInt(maxCompared)) > 0 || points*float64(c.Size().Int64()) > maxComparedCells {
+		return estimatePrior(s, law, ok)
 	}
 	x, err := allPoints(c.Dim(), Side(s), uint64(points))
 	if err != nil {
 		return Prior{}, false
 	}
-	return comparePrior(c, x, targetWeights(s, d, law, made.Size().Uint64()), ok), true
+	return comparePrior(c, x, targetWeights(s, d, law, c.Size().Uint64()), ok), true
 }
 
 // targetWeights returns the probabilities of the hypotheses of a class of that size as targets.

@@ -30,7 +30,6 @@ var rectanglesDefinition = Definition{
 var rectangleTargets = Targets{
 	Random:    func(s Spec, _ int) Target { return halfBox(s.Dim, s.Domain) },
 	RandomDoc: "each side holds X 2^(-1/d) of the numbers, rounded up, and starts at an independent uniform one",
-	Prior:     rectanglePrior,
 	Weight: func(s Spec, _ int, i uint64) float64 {
 		weight, side := 1.0, halfSide(s.Dim, s.Domain)
 		for _, r := range rectangleAt(make(Rectangle, s.Dim), s.Domain, i) {

@@ -4,33 +4,29 @@ import "math/bits"
 
 // vcOf returns the Vapnik-Chervonenkis dimension of the given number of distinct functions (rows),
 // from their labels by point: bit i%64 of word i/64 of columns[v] is that of function i at point v.
-// The search is exact, unless it reads more than limit words. shattered is a shattered set of as
-// many points as the lower bound.
-func vcOf(columns [][]uint64, rows, limit int) (vc Dimension, shattered []int) {
+// The search is exact, unless it reads more than limit words.
+func vcOf(columns [][]uint64, rows, limit int) Dimension {
 	s := newShatter(columns, rows, limit)
 	most := bits.Len(uint(rows)) - 1 // 2^vc patterns need as many functions
 	for d := range most {
 		if s.exists(d + 1) {
-			shattered = s.points()
 			continue
 		}
 		if s.reads > s.limit {
-			return Dimension{d, most}, shattered
+			return Dimension{d, most}
 		}
-		return exactly(d), shattered
+		return exactly(d)
 	}
-	return exactly(most), shattered
+	return exactly(most)
 }
 
 // shatter searches for a shattered set of size points, depth first: the k points taken so far cut
 // the functions into 2^k parts, and the next point has to cut every part.
 type shatter struct {
 	columns [][]uint64
-	numbers []int      // of the columns among those given
 	all     []int      // every column
 	parts   [][]uint64 // parts[k]: the 2^k parts at depth k, one bitset after the other
 	next    [][]int    // next[k]: scratch, the columns that can follow at depth k
-	taken   []int      // the columns of the set, valid once it is found
 	size    int
 	reads   int // words read
 	limit   int // to how many that may grow
@@ -39,20 +35,11 @@ type shatter struct {
 // newShatter leaves out constant columns, and all but one of those that are equal or complementary:
 // no shattered set has them.
 func newShatter(columns [][]uint64, rows, limit int) *shatter {
-	s := &shatter{parts: [][]uint64{everything(rows)}, numbers: different(columns, rows), limit: limit}
-	for i, v := range s.numbers {
+	s := &shatter{parts: [][]uint64{everything(rows)}, limit: limit}
+	for i, v := range different(columns, rows) {
 		s.all, s.columns = append(s.all, i), append(s.columns, columns[v])
 	}
 	return s
-}
-
-// points returns the numbers of the columns of the set found.
-func (s *shatter) points() []int {
-	numbers := make([]int, s.size)
-	for k, c := range s.taken[:s.size] {
-		numbers[k] = s.numbers[c]
-	}
-	return numbers
 }
 
 // exists reports whether some set of that size is shattered; it reports false as well where the
@@ -63,7 +50,7 @@ func (s *shatter) exists(size int) bool {
 		s.parts = append(s.parts, make([]uint64, len(s.parts[0])<<k))
 	}
 	for len(s.next) < size {
-		s.next, s.taken = append(s.next, make([]int, 0, len(s.all))), append(s.taken, 0)
+		s.next = append(s.next, make([]int, 0, len(s.all)))
 	}
 	return s.grow(0, s.all)
 }
@@ -77,13 +64,11 @@ func (s *shatter) grow(k int, candidates []int) bool {
 		if s.cuts(k, s.columns[c]) {
 			next = append(next, c)
 			if k+1 == s.size {
-				s.taken[k] = c
 				return true
 			}
 		}
 	}
 	for i := 0; k+len(next)-i >= s.size && s.reads <= s.limit; i++ {
-		s.taken[k] = next[i]
 		s.cut(k, s.columns[next[i]])
 		if s.grow(k+1, next[i+1:]) {
 			return true

@@ -103,7 +103,7 @@ func TestVCOfLargeMatrices(t *testing.T) {
 		{"parities", 512, 512, func(i, v int) bool { return bits.OnesCount(uint(i&v))%2 == 1 }, 9},
 		{"monotone conjunctions", 512, 512, func(i, v int) bool { return i&v == i }, 9},
 	} {
-		if got, _ := vcOf(columnsOf(c.rows, c.points, c.label), c.rows, 1<<30); got != exactly(c.want) {
+		if got := vcOf(columnsOf(c.rows, c.points, c.label), c.rows, 1<<30); got != exactly(c.want) {
 			t.Errorf("%s: VC %v, want %d", c.name, got, c.want)
 		}
 	}
@@ -130,7 +130,7 @@ func columnsOf(rows, points int, label func(i, v int) bool) [][]uint64 {
 func TestUndecidedVC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	columns := columnsOf(1024, 256, func(int, int) bool { return r.IntN(2) == 0 })
-	if vc, set := vcOf(columns, 1024, 1<<20); vc != (Dimension{8, 10}) || len(set) != 8 {
-		t.Errorf("VC %v with a set of %d, want between 8 and 10, and 8", vc, len(set))
+	if vc := vcOf(columns, 1024, 1<<20); vc != (Dimension{8, 10}) {
+		t.Errorf("VC %v, want between 8 and 10", vc)
 	}
 }

@@ -45,7 +45,6 @@ var stumpTargets = Targets{
 		})
 	},
 	RandomDoc: "it is +1 where a uniform one of the numbers is at least t, uniform on 0..X",
-	Prior:     stumpPrior,
 	Weight: func(s Spec, _ int, i uint64) float64 {
 		h := stumpAt(s.Dim, s.Domain, i)
 		switch {

@@ -347,38 +347,6 @@ func TestWrongTargets(t *testing.T) {
 	}
 }
 
-// A uniform target is the hypothesis with a uniform number, drawn from one number of the stream.
-func TestUniformTargetsAreMembers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := anySpec(t)
-		class, err := New(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := definitionOf(class)
-		if d.Uniform == nil || !class.Size().IsUint64() {
-			return // Random is uniform, or hypotheses have no numbers
-		}
-		size, seed := class.Size().Uint64(), rapid.Uint64().Draw(t, "seed")
-		target, r := d.Uniform(s, size), rand.New(rand.NewPCG(seed, 0))
-		for range 3 {
-			number := *rand.New(rand.NewPCG(seed, 0))
-			target.Begin(rand.New(rand.NewPCG(seed, 0)))
-			h := class.(Finite).Member(number.Uint64N(size))
-			x, y := make([]float64, class.Dim()), make([]float64, 1)
-			for range 20 {
-				for j := range x {
-					x[j] = float64(r.Uint64N(Side(s)))
-				}
-				if h.Labels(x, y); target.Label(x) != y[0] {
-					t.Fatalf("%+v: labels %v %v, the hypothesis %v", s, x, target.Label(x), y[0])
-				}
-			}
-			seed++
-		}
-	})
-}
-
 // The hypotheses of each are all of the class, and too many are refused with their number.
 func TestHypotheses(t *testing.T) {
 	for _, c := range []struct {

@@ -2,7 +2,6 @@ package concept
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -57,34 +56,6 @@ func (v VersionSpace) Restrict(point int, label float64) VersionSpace {
 // it can take |H|^O(log |H|) steps.
 func (v VersionSpace) Ldim() Dimension { return v.search.dimension(v.set) }
 
-// Tree returns a mistake tree as deep as the lower bound of Ldim.
-func (v VersionSpace) Tree() MistakeTree {
-	depth := max(0, v.Ldim().Low)
-	tree := make(MistakeTree, 1<<depth-1)
-	v.search.fill(tree, 0, v.set, depth)
-	return tree
-}
-
-// MistakeTree is a complete binary tree of the numbers of points, such that some function agrees
-// with the labels on each path from the root down. An adversary who walks down it, always with the
-// label that was not predicted, forces a mistake at every node. Node 0 is the root; 2i+1 follows
-// node i where its point is labelled -1, and 2i+2 where it is labelled +1: 2^d - 1 nodes for depth
-// d.
-type MistakeTree []int
-
-// Depth returns the number of mistakes that the tree forces.
-func (t MistakeTree) Depth() int { return bits.Len(uint(len(t))) }
-
-// Realizes checks that a tree is complete and that some function of the table agrees with the
-// labels on each of its paths. The error names the first path that none agrees with.
-func (t *LabelTable) Realizes(tree MistakeTree) error {
-	depth := tree.Depth()
-	if len(tree) != 1<<depth-1 {
-		return fmt.Errorf("tree of %d nodes: a complete one has 2^d - 1", len(tree))
-	}
-	return t.follow(everything(t.functions), 0, depth, nil, func(node, _ int) int { return tree[node] })
-}
-
 // splitSearch finds Littlestone dimensions. A set of functions has dimension k or more where some
 // point splits it into two parts of dimension k-1 or more; hence into parts of at least 2^(k-1)
 // functions.
@@ -99,11 +70,8 @@ type splitSearch struct {
 	key    []byte             // scratch
 }
 
-// verdict holds what is known of one set.
-type verdict struct {
-	low, high int8  // bounds of its dimension
-	point     int32 // splits it into two parts of dimension low-1 or more
-}
+// verdict holds the bounds of the dimension of one set.
+type verdict struct{ low, high int8 }
 
 // level is the scratch memory of one search for a point.
 type level struct {
@@ -129,7 +97,7 @@ func (s *splitSearch) dimension(set []uint64) Dimension {
 	if low == most || !s.cut() {
 		return exactly(low)
 	}
-	s.reads = 0 // the memo stays: Tree needs it
+	s.reads = 0
 	for high := most; ; high-- {
 		switch deep := s.atLeast(set, n, high); {
 		case deep:
@@ -169,8 +137,8 @@ func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
 	if int(known.high) < k {
 		return false
 	}
-	if v := s.root(set, n, k); v >= 0 {
-		known.low, known.point = int8(k), int32(v)
+	if s.splits(set, n, k) {
+		known.low = int8(k)
 	} else if s.cut() {
 		return false
 	} else {
@@ -183,10 +151,10 @@ func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
 	return int(known.low) >= k
 }
 
-// root returns a point that splits a set of n functions into two parts of dimension k-1 or more, or
-// -1. It tries even splits first. Points that split the set alike cost little: the memo knows their
+// splits reports whether a point splits a set of n functions into two parts of dimension k-1 or more.
+// It tries even splits first. Points that split the set alike cost little: the memo knows their
 // parts.
-func (s *splitSearch) root(set []uint64, n, k int) int {
+func (s *splitSearch) splits(set []uint64, n, k int) bool {
 	l := s.level(k)
 	s.split(l, set, n, 1<<(k-1))
 	for _, c := range l.splits {
@@ -196,13 +164,13 @@ func (s *splitSearch) root(set []uint64, n, k int) int {
 			small, large = large, small
 		}
 		if s.atLeast(small, c.small, k-1) && s.atLeast(large, n-c.small, k-1) {
-			return c.point
+			return true
 		}
 		if s.cut() {
 			break
 		}
 	}
-	return -1
+	return false
 }
 
 // split lists the points that cut off at least so many functions of a set of n.
@@ -243,27 +211,4 @@ func (s *splitSearch) keyOf(set []uint64) []byte {
 		s.key = binary.LittleEndian.AppendUint64(s.key, w)
 	}
 	return s.key
-}
-
-// fill writes the tree of depth k, which a search has found, below a node.
-func (s *splitSearch) fill(tree MistakeTree, node int, set []uint64, k int) {
-	if k == 0 {
-		return
-	}
-	tree[node] = s.found(set, k)
-	minus, plus := make([]uint64, len(set)), make([]uint64, len(set))
-	divide(set, s.table.columns[tree[node]], minus, plus)
-	s.fill(tree, 2*node+1, minus, k-1)
-	s.fill(tree, 2*node+2, plus, k-1)
-}
-
-// found returns the point that a search has found for a set of dimension k or more. For k = 1 any
-// point that splits the set will do; it takes the most even split.
-func (s *splitSearch) found(set []uint64, k int) int {
-	if k > 1 {
-		return int(s.memo[string(s.keyOf(set))].point)
-	}
-	l := s.level(k)
-	s.split(l, set, sizeOf(set), 1)
-	return l.splits[0].point
 }

@@ -72,7 +72,7 @@ func randomRows(r *rand.Rand, functions, points int, share float64) (rows []stri
 	return rows
 }
 
-// Both dimensions equal brute force, and their witnesses hold; SOA attains the one that is its
+// Both dimensions equal brute force; SOA attains the one that is its
 // bound, and halving its own bound.
 func TestDimensionsByRecursion(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
@@ -84,7 +84,6 @@ func TestDimensionsByRecursion(t *testing.T) {
 		if want := plainLdim(rows); ldim != exactly(want) {
 			t.Errorf("%v: Ldim %v, want %d", rows, ldim, want)
 		}
-		checkTree(t, table, ldim.Low)
 		if got := worstMistakes(table.Versions(), soa, map[string]int{}); got != ldim.Low {
 			t.Errorf("%v: SOA errs %d times, Ldim %v", rows, got, ldim)
 		}
@@ -92,57 +91,13 @@ func TestDimensionsByRecursion(t *testing.T) {
 		if got := worstMistakes(table.Versions(), halving, map[string]int{}); got < ldim.Low || got > most {
 			t.Errorf("%v: halving errs %d times, Ldim %v", rows, got, ldim)
 		}
-		got, shattered := table.VC()
-		if got != exactly(vc) || len(shattered) != vc {
-			t.Errorf("%v: VC %v, shattered %v, want %d", rows, got, shattered, vc)
-		}
-		if err := table.Shatters(shattered); err != nil {
-			t.Errorf("%v: %v", rows, err)
+		if got := table.VC(); got != exactly(vc) {
+			t.Errorf("%v: VC %v, want %d", rows, got, vc)
 		}
 		found[ldim.Low-vc]++
 	}
 	if found[0] == 0 || found[1] == 0 {
 		t.Errorf("Ldim - VC: %v, want some 0 and some 1", found)
-	}
-}
-
-// checkTree checks the witness of a Littlestone dimension.
-func checkTree(t *testing.T, table *LabelTable, depth int) {
-	t.Helper()
-	tree := table.Versions().Tree()
-	if tree.Depth() != depth {
-		t.Errorf("tree of depth %d, want %d", tree.Depth(), depth)
-	}
-	if err := table.Realizes(tree); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRealizesRefuses(t *testing.T) {
-	table := tabulate(t, Spec{Name: "thresholds", Domain: 3}) // 111, 011, 001, 000
-	for _, c := range []struct {
-		tree MistakeTree
-		want string
-	}{
-		{MistakeTree{1, 2, 0}, ""},
-		{MistakeTree{2}, ""},
-		{nil, ""},
-		{MistakeTree{1, 0, 2}, "path [-1 +0]"},
-		{MistakeTree{1, 2, 2}, "path [+1 -2]"},
-		{MistakeTree{1, 2}, "tree of 2 nodes"},
-		{MistakeTree{1, 2, 3}, "point 3 at node 2: use 0 to 2"},
-		{MistakeTree{-1}, "point -1 at node 0"},
-	} {
-		if err := table.Realizes(c.tree); c.want == "" && err != nil || c.want != "" &&
-			(err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%v: %v, want %q", c.tree, err, c.want)
-		}
-	}
-	if err := table.Shatters([]int{1}); err != nil {
-		t.Error(err)
-	}
-	if err := table.Shatters([]int{0, 1}); err == nil || !strings.Contains(err.Error(), "path [+0 -1]") {
-		t.Errorf("thresholds shatter two points: %v", err)
 	}
 }
 
@@ -171,16 +126,14 @@ func TestDegenerateLdim(t *testing.T) {
 		if got := table.Versions().Ldim(); got != exactly(c.want) {
 			t.Errorf("%s: Ldim %v, want %d", c.name, got, c.want)
 		}
-		checkTree(t, table, c.want)
 	}
 	empty := tabulate(t, matrixOf([]string{"01"})).Versions().Restrict(0, 1)
-	if got := empty.Ldim(); got != exactly(-1) || empty.Size() != 0 || len(empty.Tree()) != 0 {
+	if got := empty.Ldim(); got != exactly(-1) || empty.Size() != 0 {
 		t.Errorf("empty version space: Ldim %v, %d functions", got, empty.Size())
 	}
 }
 
-// Where the search ends at its limit, of words or of memory, the bounds still hold, and the tree is
-// one of the lower bound.
+// Where the search ends at its limit, of words or of memory, the bounds still hold.
 func TestUndecidedLdim(t *testing.T) {
 	rows := randomRows(rand.New(rand.NewPCG(1, 1)), 200, 40, 0.2)
 	table := tabulate(t, matrixOf(rows))
@@ -192,16 +145,12 @@ func TestUndecidedLdim(t *testing.T) {
 	for _, c := range []struct{ limit, memory int }{
 		{0, maxMemo}, {1 << 10, maxMemo}, {1 << 14, maxMemo}, {maxSplits, 0}, {maxSplits, 1 << 13},
 	} {
-		v := table.versions(c.limit, c.memory)
-		got, tree := v.Ldim(), v.Tree()
+		got := table.versions(c.limit, c.memory).Ldim()
 		if got.Low > exact.Low || got.High < exact.High {
 			t.Errorf("%+v: Ldim %v, want %v", c, got, exact)
 		}
 		if !got.Exact() {
 			undecided++
-		}
-		if err := table.Realizes(tree); err != nil || tree.Depth() < got.Low {
-			t.Errorf("%+v: tree of depth %d, Ldim %v: %v", c, tree.Depth(), got, err)
 		}
 	}
 	if undecided != 3 {
@@ -227,7 +176,6 @@ func TestLdimOfProduct(t *testing.T) {
 	if got := table.versions(1<<22, maxMemo).Ldim(); got != exactly(8) {
 		t.Errorf("Ldim %v, want 8", got)
 	}
-	checkTree(t, table, 8)
 }
 
 // What was asked before does not change what is found, also where the memo had to forget.

@@ -2,7 +2,6 @@ package problem
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,96 +9,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
-
-// Laws on several numbers: all points, uniformly, with the labels of the documented target, in the
-// sample and in the evaluation.
-func TestUniformOnWholeNumbers(t *testing.T) {
-	for _, c := range []struct {
-		p    schemas.Problem
-		side int
-		want func(x []float64) bool
-	}{
-		{schemas.Problem{Class: "stumps", Domain: 5, Dim: 3}, 5, func(x []float64) bool { return x[0] >= 2 }},
-		{schemas.Problem{Class: "rectangles", Domain: 8}, 8,
-			func(x []float64) bool { return x[0] >= 2 && x[0] <= 5 && x[1] >= 2 && x[1] <= 5 }},
-		{schemas.Problem{Class: "conjunctions", Dim: 4}, 2, func(x []float64) bool { return x[0] == 1 && x[1] == 0 }},
-		{schemas.Problem{Class: "conjunctions", Dim: 1}, 2, func(x []float64) bool { return x[0] == 1 }},
-		{schemas.Problem{Class: "monotone-conjunctions", Dim: 5}, 2,
-			func(x []float64) bool { return x[0] == 1 && x[1] == 1 }},
-	} {
-		c.p.Distribution, c.p.Target = "uniform", "middle"
-		p := open(t, c.p)
-		if !p.Exact() {
-			t.Fatalf("%+v: not exact", c.p)
-		}
-		d, x, y := sample(p, 1, 2, 20_000)
-		all, labels, w := evaluation(d)
-		dim := p.Dim()
-		if want := int(math.Pow(float64(c.side), float64(dim))); len(labels) != want {
-			t.Fatalf("%+v: %d points, want %d", c.p, len(labels), want)
-		}
-		number := func(x []float64) (k int) {
-			for _, v := range x {
-				k = k*c.side + int(v)
-			}
-			return k
-		}
-		counts := make([]float64, len(labels))
-		for i := range y {
-			at := x[i*dim : (i+1)*dim]
-			counts[number(at)]++
-			if (y[i] > 0) != c.want(at) {
-				t.Fatalf("%+v: drew %v labelled %v", c.p, at, y[i])
-			}
-		}
-		testkit.CheckCounts(t, counts, w)
-		for i := range labels {
-			if at := all[i*dim : (i+1)*dim]; number(at) != i || (labels[i] > 0) != c.want(at) {
-				t.Fatalf("%+v: point %d is %v labelled %v", c.p, i, at, labels[i])
-			}
-		}
-	}
-}
-
-// A parity is drawn anew in each trial, every one equally likely, and the evaluation is labelled by
-// it, also in pieces.
-func TestParitiesAreDrawn(t *testing.T) {
-	p := open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 3})
-	counts := make([]float64, 8)
-	d := p.Drawer(p.Test(0, 0))
-	for rep := range uint64(4000) {
-		d.Begin(new(seeded).trial(1, rep))
-		x, y := make([]float64, 12), make([]float64, 4)
-		d.Sample(4, x, y)
-		all, labels, w := make([]float64, 24), make([]float64, 8), make([]float64, 8)
-		d.Test(all[:9], labels[:3], w[:3])
-		d.Test(all[9:], labels[3:], w[3:])
-		s := 0 // the labels at 100, 010 and 001 name the parity; points are counted with the first number leading
-		for j, at := range []int{4, 2, 1} {
-			if labels[at] > 0 {
-				s |= 1 << j
-			}
-		}
-		counts[s]++
-		odd := func(at []float64) (sum float64) {
-			for j, v := range at {
-				sum += v * float64(s>>j&1)
-			}
-			return 2*math.Mod(sum, 2) - 1
-		}
-		for i := range labels {
-			if labels[i] != odd(all[i*3:i*3+3]) || w[i] != 1./8 {
-				t.Fatalf("trial %d: point %v labelled %v, weight %v", rep, all[i*3:i*3+3], labels[i], w[i])
-			}
-		}
-		for i := range y {
-			if y[i] != odd(x[i*3:i*3+3]) {
-				t.Fatalf("trial %d: the sample follows another target", rep)
-			}
-		}
-	}
-	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / 8}, 8))
-}
 
 func TestLargeCubesAreSampled(t *testing.T) {
 	for _, c := range []struct {

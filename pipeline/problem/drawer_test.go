@@ -5,12 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
@@ -95,74 +92,6 @@ func TestUnusedStreams(t *testing.T) {
 	}
 }
 
-func TestRandomNoiseHasItsRate(t *testing.T) {
-	for _, rate := range []float64{0, 0.01, 0.2, 0.49} {
-		clean := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000}
-		noisy := clean
-		noisy.Noise = schemas.Noise{Kind: "random", Rate: rate}
-		const n = 20_000
-		_, _, y := sample(open(t, clean), 1, 2, n)
-		_, _, z := sample(open(t, noisy), 1, 2, n)
-		flipped := 0.0
-		for i := range y {
-			flipped += math.Abs(y[i]-z[i]) / 2
-		}
-		if rate == 0 && flipped != 0 {
-			t.Errorf("rate 0: %v flips", flipped)
-		} else if rate > 0 {
-			testkit.CheckCounts(t, []float64{flipped, n - flipped}, []float64{rate, 1 - rate})
-		}
-	}
-}
-
-// The adversary flips exactly floor(rate n) labels, on halfspaces none that pulls the average less
-// towards the direction it draws than one it leaves.
-func TestAdversaryTakesTheLargestPulls(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := anyLaw(t)
-		n, rate := rapid.IntRange(1, 60).Draw(t, "n"), rapid.Float64Range(0, 0.49).Draw(t, "rate")
-		p.Noise = schemas.Noise{}
-		clean, err := Open(p, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Noise = schemas.Noise{Kind: "adversarial", Rate: rate}
-		noisy, err := Open(p, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, x, y := sample(clean, 1, 2, n)
-		_, noisyX, noisyY := sample(noisy, 1, 2, n)
-		if !slices.Equal(x, noisyX) {
-			t.Fatal("noise moves points")
-		}
-		dim := clean.Dim()
-		r, toward := rand.New(new(seeded).trial(1, 2).LabelNoise), make([]float64, dim)
-		for range y {
-			r.Uint64() // breaks ties
-		}
-		for j := range toward {
-			toward[j] = r.NormFloat64()
-		}
-		flipped, least, most := 0, math.Inf(1), math.Inf(-1)
-		for i := range y {
-			pull := -y[i] * dot(toward, x[i*dim:(i+1)*dim])
-			if noisyY[i] != y[i] {
-				flipped++
-				least = min(least, pull)
-			} else {
-				most = max(most, pull)
-			}
-		}
-		if flipped != int(rate*float64(n)+1e-9) {
-			t.Fatalf("%d of %d labels flipped at the rate %v", flipped, n, rate)
-		}
-		if p.Class == "halfspace" && least < most-1e-9 {
-			t.Fatalf("flipped a pull of %v, left one of %v", least, most)
-		}
-	})
-}
-
 // The evaluation comes in any pieces, and again in the next trial.
 func TestEvaluationInPieces(t *testing.T) {
 	for _, q := range everyLaw() {
@@ -244,33 +173,6 @@ func TestDrawersKeepNothing(t *testing.T) {
 						t.Errorf("%+v: the evaluation of trial %d depends on those before", q, rep)
 					}
 				}
-			}
-		}
-	}
-}
-
-func TestDrawingAllocatesNothing(t *testing.T) {
-	for _, q := range everyLaw() {
-		for _, noise := range []string{"none", "random", "adversarial"} {
-			if q.Noise.Kind = noise; noise != "none" {
-				q.Noise.Rate = 0.2
-			}
-			p := open(t, q)
-			d, streams := p.Drawer(p.Test(0, 0)), new(seeded)
-			n := max(100, d.TestLen())
-			x, y, w := make([]float64, n*p.Dim()), make([]float64, n), make([]float64, n)
-			decoys := make([]float64, d.DecoyLen()*p.Dim())
-			rep := uint64(0)
-			trial := func() {
-				d.Begin(streams.trial(1, rep))
-				d.Sample(100, x, y)
-				d.Test(x[:d.TestLen()*p.Dim()], y[:d.TestLen()], w)
-				d.Decoys(&streams[3], decoys)
-				rep++
-			}
-			trial()
-			if allocs := testing.AllocsPerRun(20, trial); allocs != 0 {
-				t.Errorf("%+v: %v allocations a trial", q, allocs)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -238,26 +237,6 @@ func TestNeedleHasOneTarget(t *testing.T) {
 			if y[i] != want.Label(v) {
 				t.Errorf("%s: point %v is labelled %v", class, v, y[i])
 			}
-		}
-	}
-}
-
-// Drawing a target allocates nothing, in any class.
-func TestDrawingTargetsAllocatesNothing(t *testing.T) {
-	for _, q := range targetProblems(t, "random", "uniform") {
-		p, err := Open(q, matrixFile(q))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, streams, rep := p.Drawer(p.Test(0, 0)), new(seeded), uint64(0)
-		x, y := make([]float64, 8*p.Dim()), make([]float64, 8)
-		allocs := testing.AllocsPerRun(50, func() {
-			d.Begin(streams.trial(1, rep))
-			d.Sample(8, x, y)
-			rep++
-		})
-		if allocs != 0 || math.IsNaN(y[0]) {
-			t.Errorf("%+v: %v allocations a trial", q, allocs)
 		}
 	}
 }

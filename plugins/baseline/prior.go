@@ -10,14 +10,15 @@ import (
 )
 
 // Prior returns baseline/prior, which never looks at its sample: it answers the hypothesis of the
-// class, or the constant, that most targets are near to, for uniform points. A fixed target is taken
+// class, or the constant, that most targets are near to, for uniform points, as far as
+// concept.NewPrior finds it. A fixed target is taken
 // for one of the class's law of targets, because nobody tells which one it is. Where points are
 // uniform and targets are drawn it succeeds with the probability prior_success of the table, so that
 // what another algorithm reaches beyond it comes from the sample.
 func Prior() algo.Algorithm[struct{}] {
 	var answers priorAnswers
 	return algo.Algorithm[struct{}]{
-		Name: "baseline/prior", Version: "1.0.0",
+		Name: "baseline/prior", Version: "1.1.0",
 		Doc: "Answers the best hypothesis without data and never looks at its sample: what others reach beyond it, they " +
 			"have learned; not private.",
 		Learn: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Model, error) {
@@ -62,8 +63,8 @@ func (a *priorAnswers) of(s *algo.Setting[struct{}]) (concept.Hypothesis, error)
 		within := func(err float64) bool { return numeric.Within(err, k.above, k.alpha) }
 		best, found := concept.NewPrior(k.class, k.law, within)
 		if !found {
-			return nil, algo.Invalid("baseline/prior: class %q: no formula gives its best hypothesis without data, and it "+
-				"is too large to compare all of them: take a smaller one, or target: random", k.class.Name)
+			return nil, algo.Invalid("baseline/prior: class %q: nothing finds its best hypothesis without data: it "+
+				"is too large to compare all of them; take a smaller one", k.class.Name)
 		}
 		return best.Answer, nil
 	})

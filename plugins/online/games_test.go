@@ -97,15 +97,20 @@ func tableOf(t testing.TB, p algo.Problem) *concept.LabelTable {
 	return table
 }
 
-// treeMistakes walks down a mistake tree, each time with the label that was not predicted, and
+// treeMistakes asks, as long as there is one, a point that splits the functions left into two parts
+// of at least their Littlestone dimension less one. It labels the point against the prediction, and
 // returns the number of mistakes. Against a mean the label is the less likely one, and +1 against
 // 0.
 func treeMistakes(t testing.TB, l algo.Learner, p algo.Problem) (mistakes int) {
 	t.Helper()
 	table := tableOf(t, p)
-	tree := table.Versions().Tree()
-	for node := 0; node < len(tree); {
-		x := table.Point(tree[node])
+	left := table.Versions()
+	for depth := left.Ldim().Low; depth > 0; depth-- {
+		v := 0
+		for min(left.Restrict(v, -1).Ldim().Low, left.Restrict(v, 1).Ldim().Low) < depth-1 {
+			v++
+		}
+		x := table.Point(v)
 		a, y := answer(t, l, x), 1.0
 		if a > 0 {
 			y = -1
@@ -114,10 +119,7 @@ func treeMistakes(t testing.TB, l algo.Learner, p algo.Problem) (mistakes int) {
 			mistakes++
 		}
 		tell(t, l, x, y)
-		node = 2*node + 1
-		if y > 0 {
-			node++
-		}
+		left = left.Restrict(v, y)
 	}
 	return mistakes
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
@@ -217,62 +215,6 @@ type solved struct {
 
 func (s solved) String() string {
 	return fmt.Sprintf("%s under %s, X = %d, d = %d", s.spec.Class, s.spec.Distribution, s.spec.Domain, s.Dim())
-}
-
-// Whatever is answered, points stay inside the domain, truths are labels, and the same seed and
-// answers give the same game, whatever was played before.
-func TestRoundsStayInside(t *testing.T) {
-	var list []*opened
-	for _, p := range games(t) {
-		list = append(list, open(t, p))
-	}
-	list = append(
-		list,
-		openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)),
-		openCSV(t, testkit.CSV(300), overData("halfspace", 0)),
-	)
-	rapid.Check(t, func(t *rapid.T) {
-		p := rapid.SampledFrom(list).Draw(t, "problem")
-		a := schemas.Adversary{Kind: rapid.SampledFrom(Fitting(schemas.TaskOnline, &p.spec)).Draw(t, "kind")}
-		switch a.Kind {
-		case tree.Name, smoothed.Name, greedy.Name:
-			a.Sees = rapid.SampledFrom([]string{"", "answers", "past"}).Draw(t, "sees")
-		}
-		if a.Kind == planted.Name || a.Kind == smoothed.Name {
-			a.Rate = rapid.Float64Range(0, 0.5).Draw(t, "rate")
-		}
-		seed := rapid.Uint64().Draw(t, "seed")
-		answers := rapid.SliceOfN(rapid.Float64Range(-1, 1), 40, 40).Draw(t, "answers")
-		play := func(p *opened) (points, truths []float64) {
-			o, err := p.view.Rounds(a, p.trial(seed, 3), 40, rand.NewPCG(seed, 9))
-			if err != nil {
-				t.Fatal(err)
-			}
-			x := make([]float64, p.Dim())
-			for _, answer := range answers {
-				o.Next(x)
-				points, truths = append(points, x...), append(truths, o.Truth(answer))
-				o.Observe(math.Copysign(1, answer))
-			}
-			return points, truths
-		}
-		points, truths := play(p)
-		again, truthsAgain := play(p.anew())
-		if !slices.Equal(points, again) || !slices.Equal(truths, truthsAgain) {
-			t.Fatal("two games of one seed differ")
-		}
-		for i, y := range truths {
-			x := points[i*p.Dim() : (i+1)*p.Dim()]
-			for _, v := range x {
-				if s := p.side(); s > 0 && !(v >= 0 && v < float64(s) && v == math.Trunc(v)) {
-					t.Fatalf("%s %+v: point %d is %v", p.spec.Class, a, i, x)
-				}
-			}
-			if y != -1 && y != 1 || p.side() == 0 && dotOf(x, nil) > 1+1e-9 {
-				t.Fatalf("%s %+v: point %d is %v, with the truth %v", p.spec.Class, a, i, x, y)
-			}
-		}
-	})
 }
 
 // The adversaries that force mistakes force as many as the Littlestone dimension on an optimal

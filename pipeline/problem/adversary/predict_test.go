@@ -1,14 +1,11 @@
 package adversary
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
@@ -39,54 +36,6 @@ func games(t testing.TB) []schemas.Problem {
 		list[i] = open(t, list[i]).spec
 	}
 	return list
-}
-
-// Whatever is answered, queries stay inside the domain, truths are those of the target, and the
-// same seed and answers give the same game.
-func TestAdversariesStayInside(t *testing.T) {
-	list := games(t)
-	opened := map[string]*opened{}
-	for _, spec := range list {
-		opened[fmt.Sprint(spec)] = open(t, spec)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		spec := rapid.SampledFrom(list).Draw(t, "problem")
-		a := schemas.Adversary{Kind: rapid.SampledFrom(Fitting(schemas.TaskPredict, &spec)).Draw(t, "kind")}
-		if a.Kind == adaptive.Name {
-			a.Sees = rapid.SampledFrom([]string{"", "labels", "marks"}).Draw(t, "sees")
-		}
-		if err := Resolve(schemas.TaskPredict, &spec, &a); err != nil {
-			t.Fatal(err)
-		}
-		p := opened[fmt.Sprint(spec)]
-		seed, n := rapid.Uint64().Draw(t, "seed"), rapid.Int64Range(1, 100_000).Draw(t, "n")
-		answers := rapid.SliceOfN(rapid.IntRange(0, 3), 40, 40).Draw(t, "answers")
-		play := func() (points, truths []float64) {
-			g := p.view.Queries(a, p.trial(seed, 3), n, rand.NewPCG(seed, 9))
-			x := make([]float64, p.Dim())
-			for _, answer := range answers {
-				truths = append(truths, g.Next(x))
-				points = append(points, x...)
-				g.Observe(float64(2*(answer&1)-1), answer > 1)
-			}
-			return points, truths
-		}
-		points, truths := play()
-		again, truthsAgain := play()
-		if !slices.Equal(points, again) || !slices.Equal(truths, truthsAgain) {
-			t.Fatal("two games of one seed differ")
-		}
-		for i, v := range points {
-			if s := p.side(); s > 0 && !(v >= 0 && v < float64(s) && v == math.Trunc(v)) {
-				t.Fatalf("%s %+v: query %d holds %v", spec.Class, a, i/p.Dim(), v)
-			}
-		}
-		for i, y := range truths {
-			if norm := dotOf(points[i*p.Dim():(i+1)*p.Dim()], nil); y != -1 && y != 1 || p.side() == 0 && norm > 1+1e-9 {
-				t.Fatalf("%s %+v: query %d has the truth %v and norm %v", spec.Class, a, i, y, norm)
-			}
-		}
-	})
 }
 
 // dotOf returns the inner product of x and y, or that of x with itself if y is nil.

@@ -302,36 +302,6 @@ func TestIsoIsUniformAroundTheTarget(t *testing.T) {
 	}
 }
 
-// In R^4 a hyperplane at the angle a to the target errs under iso with the mean of (1-s)/2, s being
-// cot(a) m/sqrt(1-m^2) and at most 1; in R^2 with the probability that s is below 1, halved.
-func TestErrorsUnderIso(t *testing.T) {
-	const tau, n, fine = 0.1, 100_000, 100_000
-	for _, angle := range []float64{0.05, 0.2, 0.7, 1.5} {
-		want := map[int]float64{}
-		for i := range fine {
-			m := tau / (tau + (1-tau)*(float64(i)+0.5)/fine)
-			s := math.Min(1, m/math.Tan(angle)/cosine(m))
-			want[4] += (1 - s) / 2 / fine
-			if s < 1 {
-				want[2] += 0.5 / fine
-			}
-		}
-		for dim, share := range want {
-			p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: dim, Margin: tau})
-			d, x, y := sample(t, p, 17, 18, n)
-			u := normal(d)
-			v, wrong := orthogonalTo(u), 0.0
-			for i := range y {
-				row := x[i*dim : (i+1)*dim]
-				if y[i]*(math.Cos(angle)*dot(u, row)+math.Sin(angle)*dot(v, row)) < 0 {
-					wrong++
-				}
-			}
-			testkit.CheckCounts(t, []float64{wrong, n - wrong}, []float64{share, 1 - share})
-		}
-	}
-}
-
 // In R^3 the orthogonal part of skew has the direction of q = s e + (cos a e + sin a f)/2 with a
 // uniform: within 30 degrees of s e.
 func TestSkewIsItsDefinition(t *testing.T) {

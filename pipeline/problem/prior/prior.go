@@ -3,7 +3,8 @@
 //
 // What it computes is a property of the problem and the goal alone: no algorithm enters it. Errors
 // are those under the law of points, not on an evaluation sample. It needs resolved problems. The
-// hypothesis is one of the class, or a constant: see concept.NewPrior.
+// hypothesis is one of the class, or a constant, and of some large classes the probability is an
+// estimate: see concept.NewPrior.
 //
 // Start at Success.
 package prior
@@ -30,8 +31,7 @@ func Drawn(p *schemas.Problem) bool {
 // 1 where the target is the same in all trials, because it can be known. matrix is the class matrix,
 // "" for other classes. It reports false where that is not known: where a file or an adversary says
 // the labels, where the target lies outside of the class, under laws of points that are neither uniform
-// nor even around the target, and for
-// classes that are too large to compare all hypotheses and have no formula.
+// nor even around the target, and for large classes that have neither a formula nor an estimate.
 func Success(p *schemas.Problem, matrix string, g Goal) (share float64, known bool) {
 	l := law.Lookup(p.Distribution)
 	switch {

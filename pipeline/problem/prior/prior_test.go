@@ -133,7 +133,6 @@ func TestSuccess(t *testing.T) {
 		{with(func(p *schemas.Problem) { p.Distribution, p.Mass, p.Target = "needle", 0.1, "middle" }),
 			Goal{Alpha: 0.1}, 1, true},
 		{with(func(p *schemas.Problem) { p.Target, p.Distribution = "", "" }), Goal{Alpha: 0.1}, 0, false},
-		{with(func(p *schemas.Problem) { p.Class, p.Target = "intervals", "uniform" }), Goal{Alpha: 0.1}, 0, false},
 		{schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 3, Margin: 0.1, Target: "random"},
 			Goal{Alpha: 0.1}, 0, false},
 		{schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: 10, Target: "random", Literals: 3},

@@ -1,0 +1,158 @@
+package concept
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+)
+
+// The sizes of an estimate of the Prior. Its standard error is at most one percentage point.
+const (
+	priorTargets    = 2500    // drawn targets
+	priorAnswers    = 32      // other drawn targets that are tried as answers
+	priorShrunk     = 8       // answers around the mean of all targets, of different sizes
+	maxPriorNumbers = 1 << 22 // coordinates of all drawn targets
+)
+
+// estimatePrior estimates the Prior of a class whose targets are boxes, by targets drawn from a fixed
+// stream. The answers that it compares are the constants, some drawn targets, and boxes around the
+// mean of the targets; another hypothesis may do better. It reports false for other classes, and where
+// the boxes have too many coordinates.
+func estimatePrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
+	sample := boxesOf(priorCase{s, law})
+	if sample == nil {
+		return Prior{}, false
+	}
+	best := Prior{Success: -1}
+	try := func(a region, answer func() Hypothesis) {
+		near := 0
+		for i := range sample.targets {
+			if ok(a.differ(&sample.targets[i], sample.side)) {
+				near++
+			}
+		}
+		if share := float64(near) / float64(len(sample.targets)); share > best.Success {
+			best = Prior{share, answer()}
+		}
+	}
+	try(region{}, func() Hypothesis { return Constant{len(sample.answers[0].Low), -1} })
+	try(region{share: 1}, func() Hypothesis { return Constant{len(sample.answers[0].Low), 1} })
+	for _, b := range sample.answers {
+		try(regionOf(b), func() Hypothesis { return b })
+	}
+	return best, true
+}
+
+// priorCase is what the drawn targets of an estimate depend on.
+type priorCase struct {
+	Spec
+	Drawn
+}
+
+// boxSample holds the drawn targets of a class, and the boxes that may be answers.
+type boxSample struct {
+	side    float64 // values of a coordinate
+	targets []region
+	answers []*Box
+}
+
+// boxesOf draws targets; nil where they are no boxes, or have too many coordinates.
+var boxesOf = numeric.Remember(func(c priorCase) *boxSample {
+	d, _ := Lookup(c.Name)
+	if Width(c.Spec) > maxPriorNumbers/priorTargets {
+		return nil
+	}
+	target := d.Random(c.Spec, c.Literals)
+	if c.Uniform {
+		makeTarget, err := uniformTargets(d, c.Spec)
+		if err != nil {
+			return nil
+		}
+		target = makeTarget()
+	}
+	b, isBox := target.(*Box)
+	if !isBox {
+		return nil
+	}
+	sample := &boxSample{side: float64(Side(c.Spec))}
+	r, mean := rand.New(rand.NewPCG(1, 1)), wholeBox(len(b.Low), Side(c.Spec))
+	clear(mean.High)
+	for i := range priorTargets + priorAnswers {
+		b.Begin(r)
+		if i >= priorTargets { // no answer is compared with itself
+			sample.answers = append(sample.answers, b.resized(0))
+			continue
+		}
+		sample.targets = append(sample.targets, regionOf(b))
+		for j := range mean.Low {
+			mean.Low[j] += b.Low[j] / priorTargets
+			mean.High[j] += b.High[j] / priorTargets
+		}
+	}
+	for i := range priorShrunk {
+		sample.answers = append(sample.answers, mean.resized(float64(i)/(2*priorShrunk)))
+	}
+	return sample
+})
+
+// resized returns a box that lacks a part of each side of b at both ends, in whole numbers.
+func (b *Box) resized(part float64) *Box {
+	to := &Box{Low: make([]float64, len(b.Low)), High: make([]float64, len(b.High)), top: b.top}
+	for j, low := range b.Low {
+		cut := float64(part * (b.High[j] - low))
+		to.Low[j], to.High[j] = math.Round(low+cut), math.Round(b.High[j]-cut)
+	}
+	return to
+}
+
+// region is a box as a list of the coordinates that it limits. The zero value is the empty region.
+type region struct {
+	share  float64 // of all points
+	limits []bounds
+}
+
+// bounds are the ends of a region in one coordinate.
+type bounds struct {
+	axis int
+	Range
+}
+
+// regionOf returns the box as a region.
+func regionOf(b *Box) region {
+	a := region{share: 1}
+	for j, low := range b.Low {
+		if r := (Range{low, b.High[j]}); r.Lo > 0 || r.Hi < b.top {
+			a.limits = append(a.limits, bounds{j, r})
+			a.share *= max(0, r.Hi-r.Lo+1) / (b.top + 1)
+		}
+	}
+	return a
+}
+
+// differ returns the share of the points, of which each coordinate has side values, that lie in one of
+// the two regions alone.
+func (a region) differ(b *region, side float64) float64 {
+	if a.share == 0 || b.share == 0 {
+		return a.share + b.share
+	}
+	common := 1.0
+	for i, j := 0, 0; i < len(a.limits) || j < len(b.limits); {
+		r := Range{0, side - 1}
+		axis := func(list []bounds, k int) int {
+			if k < len(list) {
+				return list[k].axis
+			}
+			return 1 << 60
+		}
+		first := min(axis(a.limits, i), axis(b.limits, j))
+		if axis(a.limits, i) == first {
+			r, i = a.limits[i].Range, i+1
+		}
+		if axis(b.limits, j) == first {
+			r.Lo, r.Hi, j = max(r.Lo, b.limits[j].Lo), min(r.Hi, b.limits[j].Hi), j+1
+		}
+		common *= max(0, r.Hi-r.Lo+1) / side
+	}
+	return a.share + b.share - 2*common
+}
