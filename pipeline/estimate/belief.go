@@ -9,7 +9,6 @@ type growth struct {
 	floor           float64 // success rate of guessing
 	offset          float64
 	weight          float64 // the weights of all growths add up to 1
-	part            uint32  // the weight before that, as a part of the largest one, which has wholePart
 }
 
 // rates returns the probabilities of success and of a miss at ln n = x. Success is at least as
@@ -23,15 +22,10 @@ func (g *growth) rates(x float64) (success, miss float64) {
 
 // A belief is what a search takes for likely: growths, weighed by the trials read so far. It
 // chooses sizes and stakes. That a bracket holds does not depend on it.
-//
-// It takes kilobytes, and a coordinator has many searches that wait for trials, so a belief is
-// packed from one use to the next.
 type belief struct {
-	growths        []growth // nil while the belief is packed
-	parts          []uint32 // of the growths, while the belief is packed and will be unpacked again
-	low, step      float64  // n* of growths lies in the middles of growthPlaces steps from low on, in ln n
-	center, spread float64  // mean and standard deviation of ln n*
-	likeliest      int      // index of the likeliest growth; it saves time and changes nothing
+	growths        []growth
+	center, spread float64 // mean and standard deviation of ln n*
+	likeliest      int     // index of the likeliest growth; it saves time and changes nothing
 }
 
 const (
@@ -70,26 +64,26 @@ func (b *belief) learn(points []*point, target, low, high float64) {
 // tells all whole numbers up to maxSize apart.
 func coarse(x float64) float64 { return math.Round(x*(1<<44)) / (1 << 44) }
 
-// lay lays out the growths with n* in the middles of growthPlaces steps from low on, without their
+// layOut returns growths with n* in the middles of growthPlaces steps from low on, without their
 // weights.
-func (b *belief) lay(target, low, step float64) {
-	b.low, b.step = low, step
-	b.growths = make([]growth, 0, growthFloors*growthSlopes*growthPlaces)
+func layOut(target, low, step float64) (growths []growth) {
+	growths = make([]growth, 0, growthFloors*growthSlopes*growthPlaces)
 	for _, floor := range [growthFloors]float64{0, floorShare * target} {
 		offset := math.Log((target - floor) / (1 - target))
 		for i := range growthSlopes {
 			for j := range growthPlaces {
 				g := growth{slope: math.Ldexp(leastSlope, i), floor: floor, offset: offset}
 				g.crossing = low + float64(step*(float64(j)+0.5))
-				b.growths = append(b.growths, g)
+				growths = append(growths, g)
 			}
 		}
 	}
+	return growths
 }
 
 // weigh weighs growths by points, with n* in the middles of growthPlaces steps from low on.
 func (b *belief) weigh(points []*point, target, low, step float64) {
-	b.lay(target, low, step)
+	b.growths = layOut(target, low, step)
 	most, likeliest := math.Inf(-1), b.likeliest
 	for i := range b.growths { // from the likeliest one on, which shows early that others are hopeless
 		i = (i + likeliest) % len(b.growths)
@@ -113,21 +107,21 @@ func (b *belief) weigh(points []*point, target, low, step float64) {
 	}
 	for i := range b.growths { // rounded, so that last bits decide nothing
 		g := &b.growths[i]
-		g.part = uint32(math.Round(wholePart * math.Exp(g.weight-most)))
+		g.weight = math.Round(wholePart * math.Exp(g.weight-most))
 	}
 	b.normalise()
 }
 
-// normalise turns parts into weights, and computes center and spread.
+// normalise makes the weights add up to 1, and computes center and spread.
 func (b *belief) normalise() {
 	total := 0.0
 	for i := range b.growths {
-		total += float64(b.growths[i].part)
+		total += b.growths[i].weight
 	}
 	mean, square := 0.0, 0.0
 	for i := range b.growths {
 		g := &b.growths[i]
-		g.weight = float64(g.part) / total
+		g.weight /= total
 		mean += float64(g.weight * g.crossing)
 	}
 	for i := range b.growths {
@@ -136,27 +130,6 @@ func (b *belief) normalise() {
 		g.weight = float64((1-sharedWeight)*g.weight) + sharedWeight/float64(len(b.growths))
 	}
 	b.center, b.spread = coarse(mean), coarse(math.Sqrt(square))
-}
-
-// pack lets go of the growths. Unless they are kept, only center and spread are left.
-func (b *belief) pack(keep bool) {
-	b.parts = nil
-	if keep {
-		b.parts = make([]uint32, len(b.growths))
-		for i := range b.growths {
-			b.parts[i] = b.growths[i].part
-		}
-	}
-	b.growths = nil
-}
-
-// unpack makes the growths again that pack has kept.
-func (b *belief) unpack(target float64) {
-	b.lay(target, b.low, b.step)
-	for i := range b.growths {
-		b.growths[i].part = b.parts[i]
-	}
-	b.normalise()
 }
 
 // gain returns the expected growth per trial of the evidence that the size e^x lies on side s.

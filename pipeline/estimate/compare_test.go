@@ -3,14 +3,11 @@ package estimate
 import (
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // choose returns the binomial coefficient.
@@ -214,149 +211,4 @@ func TestCompare(t *testing.T) {
 	if diff := cmp.Diff([]string{Differ, NotToldApart}, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// twins gives the success bits of two cells: in a share of the trials one draw decides for both.
-type twins struct {
-	seed   uint64
-	shared float64
-	rates  [2]func(n int64) float64
-}
-
-func (w twins) success(side int, n int64, rep int) bool {
-	var r rand.PCG
-	r.Seed(w.seed, uint64(n)<<24^uint64(rep))
-	draw := func() float64 { return float64(r.Uint64()>>11) / (1 << 53) }
-	one, own, both := draw(), draw(), draw()
-	if side == 1 && both >= w.shared {
-		one = own
-	}
-	return one < w.rates[side](n)
-}
-
-// search runs the search of one side to its end.
-func (w twins) search(t *testing.T, side int, find Find) Result {
-	t.Helper()
-	s, err := NewSearch(find)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for !s.Done() {
-		for _, b := range s.Want() {
-			for rep := b.First; rep < b.First+b.Count; rep++ {
-				outcome := Miss
-				if w.success(side, b.N, rep) {
-					outcome = Success
-				}
-				s.Add(b.N, rep, outcome)
-			}
-		}
-	}
-	return s.Result()
-}
-
-// discordant counts the pairs in which only a succeeded and in which only b succeeded, among those
-// that both searches read.
-func (w twins) discordant(a, b Result) (onlyA, onlyB int) {
-	read := map[int64]int{}
-	for _, p := range a.Points {
-		read[p.N] = p.Consumed
-	}
-	for _, p := range b.Points {
-		for rep := range min(p.Consumed, read[p.N]) {
-			switch x, y := w.success(0, p.N, rep), w.success(1, p.N, rep); {
-			case x && !y:
-				onlyA++
-			case y && !x:
-				onlyB++
-			}
-		}
-	}
-	return onlyA, onlyB
-}
-
-// TestReplicasAreTheSame checks that two replicas are told apart no more often than is stated,
-// however alike their trials are: by brackets and tests together, and by the tests alone. It logs
-// the exact test, which takes the numbers of trials as fixed, for comparison.
-func TestReplicasAreTheSame(t *testing.T) {
-	const pairs, level = 2, 0.05
-	runs := 120
-	if !testkit.LongRun {
-		runs /= 10
-	}
-	find := Find{From: 16, To: 100_000, Within: 2, Confidence: 0.9, Target: 0.9, Cells: 2 * pairs, MaxTrials: 2000}
-	rate := func(n int64) float64 { return 1 / (1 + math.Pow(300/float64(n), 3)) }
-	for _, c := range []struct {
-		name   string
-		shared float64
-	}{{"data of their own", 0}, {"data half shared", 0.5}, {"data almost all shared", 0.95}} {
-		t.Run(c.name, func(t *testing.T) {
-			wrong, byTests, byExact := 0, 0, 0
-			for run := range uint64(runs) {
-				var family, exact []Pair
-				for k := range uint64(pairs) {
-					w := twins{seed: run*pairs + k, shared: c.shared, rates: [2]func(int64) float64{rate, rate}}
-					a, b := w.search(t, 0, find), w.search(t, 1, find)
-					x, y := w.discordant(a, b)
-					family = append(family, sequential(a, b, x, y))
-					exact = append(exact, Pair{Tests: []Test{{"successes", SignTest(x, y), 0}}})
-				}
-				any, tests := false, false
-				for _, j := range Compare(family, level) {
-					any = any || j.Verdict == Differ
-					tests = tests || slices.Contains(j.By, "successes")
-				}
-				wrong, byTests = wrong+bit(any), byTests+bit(tests)
-				byExact += bit(slices.ContainsFunc(Compare(exact, level), func(j Judgement) bool { return j.Verdict == Differ }))
-			}
-			t.Logf("%d of %d told apart, %d by tests; the exact test: %d", wrong, runs, byTests, byExact)
-			all := 1 - find.Confidence + level
-			if limit := mostMisses(runs, all); wrong > limit {
-				t.Errorf("%d of %d told apart, at most %d are compatible with level %v", wrong, runs, limit, all)
-			}
-			if limit := mostMisses(runs, level); byTests > limit {
-				t.Errorf("%d of %d told apart by tests, at most %d are compatible with level %v", byTests, runs, limit, level)
-			}
-		})
-	}
-}
-
-// TestOthersDiffer checks that cells whose n* differ by a factor are told apart by their brackets,
-// and mostly by the few trials that both read as well.
-func TestOthersDiffer(t *testing.T) {
-	find := Find{From: 16, To: 100_000, Within: 1.5, Confidence: 0.95, Target: 0.9, Cells: 2, MaxTrials: 20_000}
-	at := func(middle float64) func(int64) float64 {
-		return func(n int64) float64 { return 1 / (1 + math.Pow(middle/float64(n), 2)) }
-	}
-	byTests := 0
-	for seed := range uint64(20) {
-		w := twins{seed: seed, shared: 0.5, rates: [2]func(int64) float64{at(100), at(300)}}
-		a, b := w.search(t, 0, find), w.search(t, 1, find)
-		x, y := w.discordant(a, b)
-		got := Compare([]Pair{sequential(a, b, x, y)}, 0.05)
-		if !slices.Contains(got[0].By, "brackets") {
-			t.Errorf("seed %d: %+v of %+v and %+v, %d to %d", seed, got[0], a, b, x, y)
-		}
-		byTests += bit(slices.Contains(got[0].By, "successes"))
-	}
-	if byTests < 15 {
-		t.Errorf("%d of 20 told apart by tests", byTests)
-	}
-}
-
-// sequential returns the pair of two searches, of which onlyA and onlyB pairs of trials succeeded
-// on one side alone.
-func sequential(a, b Result, onlyA, onlyB int) Pair {
-	return Pair{
-		A:     Side{Status: a.Status, Low: a.Low, High: a.High},
-		B:     Side{Status: b.Status, Low: b.Low, High: b.High},
-		Tests: []Test{{Of: "successes", P: SequentialSignTest(onlyA, onlyB)}},
-	}
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -308,44 +308,6 @@ func TestEvidenceIsFair(t *testing.T) {
 	}
 }
 
-// TestPackedBelief checks that a belief is the same to the last bit once it was packed.
-func TestPackedBelief(t *testing.T) {
-	const target = 0.9
-	points := []*point{
-		{Point: Point{N: 500, Consumed: 400, Successes: 200}, x: math.Log(500)},
-		{Point: Point{N: 2000, Consumed: 40, Successes: 39}, x: math.Log(2000)},
-	}
-	for used := range points {
-		var b belief
-		b.learn(points[:used+1], target, 4, 9)
-		want := b
-		want.growths = slices.Clone(b.growths)
-		b.pack(true)
-		b.unpack(target)
-		if !slices.Equal(b.growths, want.growths) || b.center != want.center || b.spread != want.spread {
-			t.Errorf("after %d points %+v, want %+v", used+1, b, want)
-		}
-	}
-}
-
-// TestLevelOfOneDecision checks that a single size tested at the worst truth, the target itself,
-// errs no more often than its level, whenever one looks.
-func TestLevelOfOneDecision(t *testing.T) {
-	const runs = 400
-	find := usual()
-	find.To, find.Confidence, find.MaxTrials = find.From, 0.8, 2000
-	misses := 0
-	for seed := range uint64(runs) {
-		if r := (world{rate: constant(find.Target), seed: seed}).solve(t, find); r.Status == StatusAboveRange {
-			misses++
-		}
-	}
-	t.Logf("%d of %d wrong at level %v", misses, runs, find.Level())
-	if limit := mostMisses(runs, find.Level()); misses > limit {
-		t.Errorf("%d of %d wrong, at most %d are compatible with level %v", misses, runs, limit, find.Level())
-	}
-}
-
 // oracle returns the number of trials that would do if the success rates at both ends of an ideal
 // bracket were known beforehand: ends at n*/sqrt(within) and n* sqrt(within), each tested at half
 // the error probability by the likelihood ratio.

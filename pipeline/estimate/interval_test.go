@@ -86,21 +86,6 @@ func TestNothingToReadOff(t *testing.T) {
 	if low, high := Bracket(at(30, 35), 0.65, 0.05); low != 0 || high != 0 {
 		t.Errorf("Bracket of rates near the target: %d, %d", low, high)
 	}
-	for what, points := range map[string][]Point{
-		"no point": nil, "one point": at(20), "all or nothing": at(0, 0, 50),
-		"one mixed point": at(0, 20, 50), "falling": at(50, 0), "no miss": at(50, 50),
-	} {
-		if f, err := fitLogistic(points); err == nil {
-			t.Errorf("%s: fitted %+v", what, f)
-		}
-	}
-	f, err := fitLogistic(at(24, 25, 26))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, _, err := f.crossing(0.9, 0.05); err == nil {
-		t.Errorf("Fieller limits for an insignificant slope: %+v", f)
-	}
 }
 
 func TestMeanInterval(t *testing.T) {

@@ -104,63 +104,9 @@ func TestModelCoverage(t *testing.T) {
 	}
 }
 
-// TestModelLeavesGuessingOut shows what must not be done: guessing at small n bends a logistic
-// curve through all sizes.
-func TestModelLeavesGuessingOut(t *testing.T) {
-	l := chance(0.5, exponentialCurve(20, 0.01))
-	var points []Point
-	for _, n := range []int64{16, 32, 64, 128, 256, 400, 500, 600, 1024} {
-		points = append(points, exactly(l, n, 1000))
-	}
-	truth := l.reaches(0.9)
-	all, err := fitLogistic(points)
-	if err != nil {
-		t.Fatal(err)
-	}
-	naive, _, _, err := all.crossing(0.9, 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := FitModel(points, 0.9, 0.05)
-	t.Logf("n* = %.1f: model %.1f, from %.1f to %.1f; logistic curve through all sizes: %.1f",
-		truth, m.N, m.Low, m.High, naive)
-	if math.Abs(math.Log(m.N/truth)) > 0.02 || !(m.Low < truth && truth < m.High) {
-		t.Errorf("n* = %v, model %+v", truth, m)
-	}
-	if math.Abs(math.Log(naive/truth)) < 0.03 {
-		t.Errorf("this law is no trap: the naive estimate is %v", naive)
-	}
-}
-
 // exactly returns a point with the expected number of successes.
 func exactly(l rateCurve, n int64, trials int) Point {
 	return Point{N: n, Consumed: trials, Successes: int(math.Round(float64(trials) * l(float64(n))))}
-}
-
-func TestModelAgreesWithFieller(t *testing.T) {
-	l := logisticCurve(1000, 4, 0.9)
-	points := []Point{exactly(l, 800, 40000), exactly(l, 1000, 40000), exactly(l, 1250, 40000)}
-	f, err := fitLogistic(points)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, low, high, err := f.crossing(0.9, 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, reason := fitBoth(points, 0.9)
-	if reason != "" {
-		t.Fatal(reason)
-	}
-	c := b.curves[0]
-	const zz = 1.959963984540054 * 1.959963984540054
-	for what, v := range map[string][2]float64{
-		"n": {c.crossing, n}, "low": {c.limit(b.near, -1, zz), low}, "high": {c.limit(b.near, 1, zz), high},
-	} {
-		if got := math.Exp(b.origin + v[0]); math.Abs(math.Log(got/v[1])) > 1e-4 {
-			t.Errorf("%s: %v, Fieller has %v", what, got, v[1])
-		}
-	}
 }
 
 func TestNoModel(t *testing.T) {

@@ -24,7 +24,9 @@ func (s *Search) startRound() {
 	default:
 		s.learn()
 		s.plan()
-		s.belief.pack(!s.doubling && !s.Done())
+		if s.doubling || s.Done() {
+			s.belief.growths = nil // which nothing asks for in such a round
+		}
 	}
 }
 
@@ -174,10 +176,6 @@ func (s *Search) skipRefused() bool {
 
 // readRound reads the open sizes up to their checkpoints.
 func (s *Search) readRound() {
-	if !s.doubling {
-		s.belief.unpack(s.find.Target)
-		defer func() { s.belief.growths = nil }()
-	}
 	for _, p := range s.open {
 		count := p.until - p.Consumed
 		if p.Consumed == 0 {

@@ -233,40 +233,6 @@ func TestResampleShares(t *testing.T) {
 	}
 }
 
-func TestMultiset(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		count := rapid.IntRange(1, 300).Draw(t, "count")
-		seed := rapid.Uint64().Draw(t, "seed")
-		var m multiset
-		m.draw(count+200, rand.New(rand.NewPCG(0, 0))) // what is left from a draw before does not count
-		m.draw(count, rand.New(rand.NewPCG(seed, 0)))
-		r := rand.New(rand.NewPCG(seed, 0))
-		times := make([]int, count)
-		for range count {
-			times[r.IntN(count)]++
-		}
-		set := make([]uint64, (count+63)/64)
-		values := make([]float64, count)
-		members, total, sum := 0, 0, 0.0
-		end := rapid.IntRange(0, count).Draw(t, "end")
-		for i, k := range times {
-			values[i] = float64(i * i % 7)
-			sum += float64(k) * values[i]
-			if i%3 == 0 {
-				set[i/64] |= 1 << (i % 64)
-				members += k
-			}
-			if i < end {
-				total += k
-			}
-		}
-		if m.count(set) != members || m.total(end) != total || m.mean(values) != sum/float64(count) {
-			t.Fatalf("%d, %d, %v; want %d, %d, %v",
-				m.count(set), m.total(end), m.mean(values), members, total, sum/float64(count))
-		}
-	})
-}
-
 func TestTrendsThatAreNone(t *testing.T) {
 	nan := math.NaN()
 	fit := func(x, y []float64, scale Scale, again ...[]float64) Trend {

@@ -315,25 +315,6 @@ func TestSimplexByBlandsRule(t *testing.T) {
 	})
 }
 
-// From the worst corner of the box all gains have the wrong sign, and the primal steps have all to
-// do.
-func TestSimplexFromTheWorstCorner(t *testing.T) {
-	var s, other Simplex
-	rapid.Check(t, func(t *rapid.T) {
-		p := drawProgram(t, 6, 20)
-		other.start(&p)
-		for j := range other.gain {
-			other.at[j] = 1 - other.at[j]
-		}
-		other.refresh()
-		got, gotErr := other.run()
-		want, wantErr := s.Maximize(&p)
-		if errors.Is(gotErr, ErrInfeasible) != errors.Is(wantErr, ErrInfeasible) || math.Abs(got.Value-want.Value) > 1e-9 {
-			t.Fatalf("%+v: %+v, error %v, want %+v, error %v", p, got, gotErr, want, wantErr)
-		}
-	})
-}
-
 // Numbers of all sizes: a verified answer or a typed error.
 func TestSimplexWildNumbers(t *testing.T) {
 	var s Simplex
@@ -451,24 +432,4 @@ func nearlyParallel(r *rand.Rand, angle float64) *Program {
 		p.Low[dim] = angle
 	}
 	return p
-}
-
-func TestSimplexRepeatsItself(t *testing.T) {
-	p := coneProgram(rand.New(rand.NewPCG(1, 2)), 40, 6, 0)
-	var fresh, used Simplex
-	first, err := fresh.Maximize(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := used.Maximize(coneProgram(rand.New(rand.NewPCG(3, 4)), 90, 9, 0.2)); err != nil {
-		t.Fatal(err)
-	}
-	second, err := used.Maximize(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(first.X, second.X) || !slices.Equal(first.Multipliers, second.Multipliers) ||
-		first.Value != second.Value {
-		t.Errorf("%+v, then %+v", first, second)
-	}
 }
