@@ -80,7 +80,7 @@ func wholeOf(a Answer, shortened bool) (*brief, error) {
 // the indices of the columns that stay, what stands above and below them, and the text of a row in one
 // of these columns.
 func Summary(s *sheet.Sheet) (above, below []string, shown []int, text func(row, column int) string) {
-	b := briefOf(s, nil)
+	b := newBrief(s, nil)
 	for _, c := range b.columns {
 		shown = append(shown, c.from)
 	}

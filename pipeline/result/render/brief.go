@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -17,16 +16,15 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// brief is a sheet made short for people.
+// A brief is a short form of a sheet for people.
 type brief struct {
-	sheet    *sheet.Sheet
-	facts    []fact // above: what is the same in all rows, and the parameters of each algorithm
-	below    []note // how sure the table is, where the theory's values come from, what was left out
-	columns  []briefColumn
-	sections []*brief // if one table for all rows would be too wide: a table for each class
+	sheet   *sheet.Sheet
+	facts   []fact // lines above the table: values that all rows share, parameters of each algorithm
+	below   []note // lines below: confidence, sources of the theory's values
+	columns []briefColumn
 
-	width    int             // of a line in characters; 0: any
-	chosen   bool            // the columns are somebody's choice
+	width    int             // width of a line in characters; 0: any
+	chosen   bool            // the user chose the columns
 	isCut    bool            // some text ends in an ellipsis for want of width
 	unproved bool            // the privacy of some row is not proved, and the column privacy says so
 	needed   map[string]bool // columns of parameters without which some rows could not be told apart
@@ -73,13 +71,14 @@ type note struct {
 	about []string
 }
 
-// briefOf drops empty columns, and says above what is the same in all rows, in all rows of an
+// newBrief drops empty columns, and says above what is the same in all rows, in all rows of an
 // algorithm (its parameters), or in all rows of a class or law (what describes its problem), unless
 // it is a measured number. It keeps exactly the chosen columns if there are any.
-func briefOf(s *sheet.Sheet, chosen []int) *brief {
+func newBrief(s *sheet.Sheet, chosen []int) *brief {
 	b := &brief{sheet: s, chosen: len(chosen) > 0, unproved: hasUnproved(s), needed: neededParams(s)}
 	if !slices.ContainsFunc(chosen, func(i int) bool { return s.Columns[i].Name == "privacy_standing" }) {
 		s = withStanding(s)
+		b.sheet = s
 	}
 	shown := b.tell(s, chosen)
 	if b.chosen {
@@ -168,7 +167,7 @@ func (b *brief) aboveLines() (lines []string) {
 // columns are left out.
 func (b *brief) belowLines() (lines []string) {
 	for _, n := range b.below {
-		if len(n.about) == 0 || slices.ContainsFunc(n.about, b.shows) {
+		if len(n.about) == 0 || slices.ContainsFunc(n.about, func(name string) bool { return b.index(name) >= 0 }) {
 			lines = append(lines, n.text)
 		}
 	}
@@ -182,11 +181,6 @@ func (b *brief) belowLines() (lines []string) {
 	return lines
 }
 
-// shows reports whether the table, or some section of it, has a column.
-func (b *brief) shows(name string) bool {
-	return b.index(name) >= 0 || slices.ContainsFunc(b.sections, func(part *brief) bool { return part.shows(name) })
-}
-
 // leaveOut removes column i.
 func (b *brief) leaveOut(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 
@@ -194,6 +188,17 @@ func (b *brief) leaveOut(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 var rarely = []string{
 	"rho", "mu", "evaluation", "evaluation_error", "n_model_low", "n_model_high", "ratio_model", "mean_error",
 	"positive_share", "pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
+}
+
+// briefOf returns the brief of a sheet with the chosen columns, or with those that people ask for often, as
+// wide as the view demands.
+func (v View) briefOf(s *sheet.Sheet, chosen []int) *brief {
+	b := newBrief(s, chosen)
+	if !b.chosen {
+		b.leaveRare()
+	}
+	b.fit(v.Width)
+	return b
 }
 
 // leaveRare leaves out the columns that are rarely asked for, and numbers among the parameters that
@@ -212,42 +217,35 @@ func (b *brief) leaveRare() {
 	}
 }
 
-// neededParams returns the columns of parameters without which some rows could not be told apart by
-// their keys and the other needed parameters.
+// neededParams returns the columns of parameters without which some rows could not be told apart by their keys
+// and the other needed parameters.
 func neededParams(s *sheet.Sheet) map[string]bool {
-	var keys, params [][]uint64 // columns by row, with a number for each value
-	var names []string
+	type part struct {
+		set   int
+		value any
+	}
+	sets, count := make([]int, s.Len()), 1 // the set of each row: rows in one set agree in the columns so far
+	refine := func(i int) (grown bool) {
+		numbers := map[part]int{}
+		for row, set := range sets {
+			p := part{set, s.At(row, i)}
+			if _, known := numbers[p]; !known {
+				numbers[p] = len(numbers)
+			}
+			sets[row] = numbers[p]
+		}
+		grown, count = len(numbers) > count, len(numbers)
+		return grown
+	}
+	needed := map[string]bool{}
 	for i, c := range s.Columns {
-		numbers, column := map[any]uint64{}, make([]uint64, s.Len())
-		for row := range column {
-			v := s.At(row, i)
-			if _, known := numbers[v]; !known {
-				numbers[v] = uint64(len(numbers))
-			}
-			column[row] = numbers[v]
-		}
-		if trial.IsParam(c.Name) {
-			names, params = append(names, c.Name), append(params, column)
-		} else if isKey(c.Name) {
-			keys = append(keys, column)
+		if isKey(c.Name) && !trial.IsParam(c.Name) {
+			refine(i)
 		}
 	}
-	count := func(columns [][]uint64) int {
-		different := map[string]bool{}
-		for row := range s.Len() {
-			var id []byte
-			for _, column := range columns {
-				id = binary.AppendUvarint(id, column[row])
-			}
-			different[string(id)] = true
-		}
-		return len(different)
-	}
-	needed, kept := map[string]bool{}, keys
-	want := count(slices.Concat(keys, params))
-	for i, name := range names {
-		if count(slices.Concat(kept, params[i+1:])) < want {
-			needed[name], kept = true, append(kept, params[i])
+	for i, c := range slices.Backward(s.Columns) {
+		if trial.IsParam(c.Name) && refine(i) {
+			needed[c.Name] = true
 		}
 	}
 	return needed
@@ -379,14 +377,6 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 		}
 		return fmt.Sprintf("%v: %v", standing, from)
 	})
-}
-
-// len returns the number of rows.
-func (b *brief) len() int {
-	if len(b.sections) > 0 {
-		return 0 // all stand there
-	}
-	return b.sheet.Len()
 }
 
 // onePopulation says what n* means where the population is a file.

@@ -16,7 +16,7 @@ var markdownFormat = Format{
 }
 
 func writeMarkdown(w *bufio.Writer, b *brief) error {
-	if b.len() == 0 {
+	if b.sheet.Len() == 0 {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
@@ -36,7 +36,7 @@ func writeMarkdown(w *bufio.Writer, b *brief) error {
 		}
 	}
 	fmt.Fprint(w, "\n")
-	for row := range b.len() {
+	for row := range b.sheet.Len() {
 		w.WriteString("|")
 		for _, c := range b.columns {
 			fmt.Fprintf(w, " %s |", escape(c.texts[row]))

@@ -18,7 +18,7 @@ var tableFormat = Format{
 }
 
 func writeTable(w *bufio.Writer, b *brief) error {
-	if b.len() == 0 && len(b.sections) == 0 {
+	if b.sheet.Len() == 0 {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
@@ -26,16 +26,7 @@ func writeTable(w *bufio.Writer, b *brief) error {
 		b.writeLines(w, above)
 		fmt.Fprintln(w)
 	}
-	for i, part := range b.sections {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		b.writeLines(w, part.aboveLines())
-		part.writeRows(w)
-	}
-	if len(b.sections) == 0 {
-		b.writeRows(w)
-	}
+	b.writeRows(w)
 	if below := b.belowLines(); len(below) > 0 {
 		fmt.Fprintln(w)
 		b.writeLines(w, below)
@@ -71,7 +62,7 @@ func (b *brief) writeRows(w *bufio.Writer) {
 		w.Write(append(bytes.TrimRight(line, " "), '\n'))
 	}
 	write(func(c briefColumn) string { return c.Name })
-	for row := range b.len() {
+	for row := range b.sheet.Len() {
 		write(func(c briefColumn) string { return c.texts[row] })
 	}
 }

@@ -3,14 +3,11 @@ package render
 import (
 	"bufio"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -32,7 +29,7 @@ func writeTex(w *bufio.Writer, b *brief) error {
 	for _, line := range notes {
 		fmt.Fprintf(w, "%% %s\n", line)
 	}
-	if b.len() == 0 || len(columns) == 0 {
+	if b.sheet.Len() == 0 || len(columns) == 0 {
 		fmt.Fprint(w, "% no rows\n")
 		return nil
 	}
@@ -42,7 +39,7 @@ func writeTex(w *bufio.Writer, b *brief) error {
 		header[i] = c.heading
 	}
 	fmt.Fprintf(w, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", align, strings.Join(header, " & "))
-	for row := range b.len() {
+	for row := range b.sheet.Len() {
 		line := make([]string, len(columns))
 		for i, c := range columns {
 			line[i] = c.values[row]
@@ -83,7 +80,7 @@ func texColumns(b *brief) (columns []texColumn) {
 			columns = append(columns, b.interval(i, j))
 			continue
 		}
-		values := texValues(b, i)[0]
+		values := texValues(c)
 		if c.Type == schemas.IntColumn || c.Type == schemas.FloatColumn {
 			columns = append(columns, texColumn{"r", heading(c.Name), values})
 		} else {
@@ -136,9 +133,8 @@ func (b *brief) upperEnd(i int) int {
 func (b *brief) interval(low, high int) texColumn {
 	p := pairs[b.pairAt(low)]
 	c := texColumn{align: "r@{" + p.comma + "}l", heading: `\multicolumn{2}{c}{` + p.heading + `}`}
-	ends := texValues(b, low, high)
-	from, to := ends[0], ends[1]
-	for row := range b.len() {
+	from, to := texValues(b.columns[low]), texValues(b.columns[high])
+	for row := range b.sheet.Len() {
 		switch lower, upper := b.columns[low].texts[row] != "-", b.columns[high].texts[row] != "-"; {
 		case !lower && !upper, !upper && p.none == "":
 			c.values = append(c.values, `\multicolumn{2}{c}{--}`)
@@ -153,58 +149,12 @@ func (b *brief) interval(low, high int) texColumn {
 	return c
 }
 
-// texValues returns the values of some columns in TeX. The numbers of columns that hold no keys have
-// the same decimals as far as they have few.
-func texValues(b *brief, columns ...int) [][]string {
-	var all []any
-	for _, i := range columns {
-		for row := range b.sheet.Len() {
-			all = append(all, b.sheet.At(row, b.columns[i].from))
-		}
-	}
-	first := b.columns[columns[0]]
-	decimals, aligned := 0, false
-	if first.Type == schemas.FloatColumn && !isKey(first.Name) && !trial.IsParam(first.Name) {
-		decimals, aligned = commonDecimals(all)
-	}
-	values := make([][]string, len(columns))
-	for k, i := range columns {
-		for row := range b.len() {
-			v := b.columns[i].texts[row]
-			if x, ok := b.sheet.At(row, b.columns[i].from).(float64); ok && aligned {
-				v = strconv.FormatFloat(x, 'f', decimals, 64)
-			}
-			values[k] = append(values[k], texValue(v, b.columns[i].Type))
-		}
+// texValues returns the values of a column in TeX.
+func texValues(c briefColumn) (values []string) {
+	for _, text := range c.texts {
+		values = append(values, texValue(text, c.Type))
 	}
 	return values
-}
-
-// Numbers are aligned where their decimals are at most maxDecimals, and all digits at most maxDigits.
-const (
-	maxDecimals = 4
-	maxDigits   = 6
-)
-
-// commonDecimals returns the number of decimals that lets the points of some numbers stand one below
-// the other: as many as the number with the most needs for three digits. It is not ok where some
-// number is too large for these, or so small that less than two of its digits would be left.
-func commonDecimals(values []any) (decimals int, ok bool) {
-	largest := 0
-	for _, v := range values {
-		x, ok := v.(float64)
-		if !ok || x == 0 {
-			continue
-		}
-		if x = math.Abs(x); !(x >= math.Pow10(1-maxDecimals)) || x >= 1e9 {
-			return 0, false
-		}
-		magnitude := int(math.Floor(math.Log10(x)))
-		_, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
-		decimals = max(decimals, min(len(fraction), 2-magnitude, maxDecimals))
-		largest = max(largest, magnitude)
-	}
-	return decimals, decimals == 0 || largest+1+decimals <= maxDigits
 }
 
 var scientific = regexp.MustCompile(`^(-?[0-9.]+)e([+-])0*([0-9]+)$`)

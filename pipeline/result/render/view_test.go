@@ -137,29 +137,7 @@ func TestHeading(t *testing.T) {
 	}
 }
 
-// Numbers of a column have one number of decimals where that loses and invents no digits to speak of.
-func TestCommonDecimals(t *testing.T) {
-	for _, c := range []struct {
-		values []any
-		want   int
-		ok     bool
-	}{
-		{[]any{425.0, 237.0, nil}, 0, true},
-		{[]any{0.5, 1.25, 0.0}, 2, true},
-		{[]any{0.71529, 1.0731}, 3, true},
-		{[]any{0.003789, 1.0731}, 4, true},
-		{[]any{0.0003789, 1.0731}, 0, false},
-		{[]any{0.71529, 9375.5}, 3, false},
-		{[]any{1e300}, 0, false},
-		{[]any{nil}, 0, true},
-	} {
-		if got, ok := commonDecimals(c.values); ok != c.ok || ok && got != c.want {
-			t.Errorf("%v: %d, %v", c.values, got, ok)
-		}
-	}
-}
-
-// twoProblems returns a table that is too wide for 80 characters unless it is split.
+// twoProblems returns a table that is too wide for 80 characters.
 func twoProblems() *sheet.Sheet {
 	text := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }
 	number := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.FloatColumn} }
