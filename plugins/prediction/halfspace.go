@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // halfspaces is G_halfspace (Algorithm 4), repaired at the origin. An example (x, y) is the vector
@@ -20,7 +20,7 @@ import (
 type halfspaces struct {
 	affine bool
 	blocks [][]float64 // each: unit vectors, row-major
-	v      []float64   // hypotheses, column-major
+	v      []float64   // hypotheses, row-major
 	w      complement
 	find   *finder
 	u      []float64      // scratch for a lift
@@ -116,9 +116,7 @@ func (g *halfspaces) choose() error {
 		if err != nil {
 			return fmt.Errorf("choose hypothesis of block %d after %d hard queries: %w", i, g.w.codim(), err)
 		}
-		for j, v := range found.v {
-			g.v[j*len(g.blocks)+i] = v
-		}
+		copy(g.v[i*d:], found.v)
 		g.searched++
 		if found.value < len(rows)/d {
 			g.partial++
@@ -161,15 +159,12 @@ func (g *halfspaces) votes(x []float64) int {
 // count returns how many hypotheses have a product of at least 0 with g.u, which is finite. It counts
 // sign bits because branches would be unpredictable; a sum that begins at +0 is never -0.
 func (g *halfspaces) count() int {
-	k, negative := len(g.blocks), 0
-	clear(g.along)
-	for j, u := range g.u {
-		floats.AddScaled(g.along, u, g.v[j*k:(j+1)*k])
-	}
+	numeric.RowProducts(g.along, g.v, g.u)
+	negative := uint64(0)
 	for _, product := range g.along {
-		negative += int(math.Float64bits(product) >> 63)
+		negative += math.Float64bits(product) >> 63
 	}
-	return k - negative
+	return len(g.along) - int(negative)
 }
 
 // hard implements generator: W shrinks to the points that have x on the boundary. The coin does not

@@ -419,12 +419,7 @@ func TestHalfspaceGeneratorRefuses(t *testing.T) {
 }
 
 // hypothesis returns the hypothesis of a block.
-func (g *halfspaces) hypothesis(i int) (v []float64) {
-	for j := range g.u {
-		v = append(v, g.v[j*len(g.blocks)+i])
-	}
-	return v
-}
+func (g *halfspaces) hypothesis(i int) []float64 { return g.v[i*len(g.u) : (i+1)*len(g.u)] }
 
 // Votes are those of the present hypotheses whatever was asked before: points come again, and come
 // after a hard query. No hypothesis labels a point that is not finite +1.
