@@ -9,6 +9,9 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -58,21 +61,28 @@ func (a Algorithm[P]) describeNamed() (*pluginv1.Algorithm, error) {
 	}, nil
 }
 
-// CheckDescription reports an error if what a plugin says of an algorithm breaks a rule that Serve keeps
-// for algorithms in Go: for plugins in other languages.
+// maxName bounds the names of algorithms and of versions, in bytes.
+const maxName = 100
+
+// CheckDescription reports an error if the description of an algorithm breaks a rule that Serve keeps
+// for algorithms in Go: a plugin may be written in another language. Names become columns, and people read them.
 func CheckDescription(d *pluginv1.Algorithm) error {
+	unprintable := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 	switch {
-	case !algorithmName.MatchString(d.Name):
-		return fmt.Errorf("the name %q must be family/name, of lower case letters, digits and hyphens", d.Name)
-	case d.Version == "" || d.Doc == "":
-		return fmt.Errorf("the version %q or the doc %q is empty: users need both", d.Version, d.Doc)
+	case !algorithmName.MatchString(d.Name) || len(d.Name) > maxName:
+		return fmt.Errorf("the name %.100q must be family/name, of at most %d lower case letters, digits and hyphens",
+			d.Name, maxName)
+	case d.Version == "" || len(d.Version) > maxName || strings.ContainsFunc(d.Version, unprintable):
+		return fmt.Errorf("the version %.100q must have 1 to %d bytes, all printable", d.Version, maxName)
+	case len(d.Tasks) == 0:
+		return errors.New("it has no task")
 	case len(d.Metrics) > pluginv1.MaxMetrics:
 		return fmt.Errorf("%d metrics: at most %d are possible", len(d.Metrics), pluginv1.MaxMetrics)
 	}
 	seen := map[string]bool{}
 	for _, p := range d.Parameters {
 		if err := checkParameter(p); err != nil {
-			return fmt.Errorf("parameter %q: %w", p.Name, err)
+			return fmt.Errorf("parameter %.100q: %w", p.Name, err)
 		}
 		if seen[p.Name] {
 			return fmt.Errorf("parameter %q is described twice", p.Name)
@@ -83,7 +93,7 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 	for _, m := range d.Metrics {
 		switch {
 		case !parameterName.MatchString(m.Name):
-			return fmt.Errorf("metric %q: use lower case letters, digits and underscores", m.Name)
+			return fmt.Errorf("metric %.100q: %s", m.Name, nameRule)
 		case seen[m.Name]:
 			return fmt.Errorf("metric %q is described twice", m.Name)
 		}
@@ -92,12 +102,15 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 	return nil
 }
 
+// nameRule describes the names of parameters and metrics.
+const nameRule = "use at most 100 lower case letters, digits and underscores"
+
 // checkParameter reports an error if the name of a parameter cannot stand in a sweep file, or if its
 // default lies outside its own limits.
 func checkParameter(d *pluginv1.Parameter) error {
 	switch {
 	case !parameterName.MatchString(d.Name):
-		return errors.New("use lower case letters, digits and underscores")
+		return errors.New(nameRule)
 	case slices.Contains(reservedNames, d.Name):
 		return errors.New("it is a word of the sweep file")
 	}

@@ -28,7 +28,7 @@ type parameter struct {
 }
 
 var (
-	parameterName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	parameterName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,99}$`)
 	// reservedNames are keys that stand beside parameters in a sweep file.
 	reservedNames = []string{"use", "as", "replica"}
 )

@@ -123,6 +123,38 @@ func TestInvalidAlgorithms(t *testing.T) {
 	}
 }
 
+// Names in descriptions are short and printable, whatever a plugin in another language says.
+func TestCheckDescription(t *testing.T) {
+	described := func() *pluginv1.Algorithm {
+		return &pluginv1.Algorithm{
+			Name: "a/b", Version: "1", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}, Metrics: []*pluginv1.Metric{{Name: "m"}},
+			Parameters: []*pluginv1.Parameter{{Name: "x", Default: intValue(1)}},
+		}
+	}
+	if err := CheckDescription(described()); err != nil {
+		t.Error(err)
+	}
+	changes := map[string]func(*pluginv1.Algorithm){
+		"no task":      func(d *pluginv1.Algorithm) { d.Tasks = nil },
+		"17 metrics":   func(d *pluginv1.Algorithm) { d.Metrics = make([]*pluginv1.Metric, 17) },
+		"metric twice": func(d *pluginv1.Algorithm) { d.Metrics = append(d.Metrics, d.Metrics[0]) },
+		"no default":   func(d *pluginv1.Algorithm) { d.Parameters[0].Default = nil },
+	}
+	for _, bad := range []string{"", "a\x1b[2Jb", "a\u202eb", "a\xff", "a\nb", strings.Repeat("a", 101)} {
+		changes["name "+bad] = func(d *pluginv1.Algorithm) { d.Name = bad }
+		changes["version "+bad] = func(d *pluginv1.Algorithm) { d.Version = bad }
+		changes["parameter "+bad] = func(d *pluginv1.Algorithm) { d.Parameters[0].Name = bad }
+		changes["metric "+bad] = func(d *pluginv1.Algorithm) { d.Metrics[0].Name = bad }
+	}
+	for name, change := range changes {
+		d := described()
+		change(d)
+		if err := CheckDescription(d); err == nil || len(err.Error()) > 500 || strings.ContainsAny(err.Error(), "\x1b\u202e\n") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 // The parameters of an embedded struct are those of the struct that embeds it.
 func TestEmbeddedParameters(t *testing.T) {
 	type outer struct {

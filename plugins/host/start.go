@@ -21,7 +21,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
-	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -279,51 +279,13 @@ func checkDescription(d *pluginv1.DescribeResponse) string {
 	}
 	seen := make(map[string]bool)
 	for _, a := range d.Algorithms {
-		if !isName(a.Name) || !isName(a.Version) || len(a.Tasks) == 0 || seen[a.Name] {
-			return fmt.Sprintf("algorithm %s is served twice, or without a name, version or task: a name %s",
-				shorten(a.Name), ofNames)
+		if err := algo.CheckDescription(a); err != nil {
+			return fmt.Sprintf("algorithm %s: %v", shorten(a.Name), err)
+		}
+		if seen[a.Name] {
+			return fmt.Sprintf("algorithm %q is served twice", a.Name)
 		}
 		seen[a.Name] = true
-		if reason := checkMetrics(a); reason != "" {
-			return reason
-		}
-		for _, q := range a.Parameters {
-			if !isName(q.Name) || q.GetDefault().GetKind() == nil {
-				return fmt.Sprintf("algorithm %q: parameter %s has no name or no default: a name %s",
-					a.Name, shorten(q.Name), ofNames)
-			}
-		}
-	}
-	return ""
-}
-
-// longestName bounds a name that a plugin gives, in bytes. Those of parameters and metrics become columns.
-const longestName = 100
-
-// ofNames says what isName reports.
-var ofNames = fmt.Sprintf("needs 1 to %d bytes, all printable", longestName)
-
-// isName reports whether a plugin may give a name.
-func isName(name string) bool {
-	return name != "" && len(name) <= longestName && wording.Printable(name, "") == name
-}
-
-// checkMetrics describes what is wrong with the metrics that an algorithm declares; "" if nothing is.
-// They become columns, whose names SQL does not tell apart by case.
-func checkMetrics(a *pluginv1.Algorithm) string {
-	if n := len(a.Metrics); n > pluginv1.MaxMetrics {
-		return fmt.Sprintf("algorithm %q: %d metrics: at most %d are possible", a.Name, n, pluginv1.MaxMetrics)
-	}
-	seen := make(map[string]bool)
-	for _, m := range a.Metrics {
-		name := strings.ToLower(m.Name)
-		switch {
-		case !isName(m.Name):
-			return fmt.Sprintf("algorithm %q: %s is no name of a metric: it %s", a.Name, shorten(m.Name), ofNames)
-		case seen[name]:
-			return fmt.Sprintf("algorithm %q: metric %q is declared twice", a.Name, m.Name)
-		}
-		seen[name] = true
 	}
 	return ""
 }
