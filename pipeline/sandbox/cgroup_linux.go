@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // Names of cgroups that this package makes in the one that was delegated.
 const (
 	hostsGroup    = "shatter-hosts"    // processes that start programs: those in its parent would forbid limits
-	programsGroup = "shatter-program-" // and digits: a program
+	programsGroup = "shatter-program-" // and two numbers: a host's process and its program
 )
 
 // memorySlack is what a cgroup may take beyond its program's limit, which the host looks at: the
@@ -44,8 +45,7 @@ func (e *estate) how() string {
 	return "cgroup v2: memory, processes"
 }
 
-// A group is the cgroup of one program. The host holds the lock of its folder as long as it lives. A nil group
-// stands for none.
+// A group is the cgroup of one program. A nil group stands for none.
 type group struct {
 	dir string
 	at  *os.File
@@ -160,19 +160,28 @@ func (e *estate) refused(err error) error {
 	return fmt.Errorf("%s is not delegated to this user (%w)", e.dir, err)
 }
 
-// clear ends what hosts that were killed have left in the cgroups of their programs.
+// clear ends what hosts that were killed have left in the cgroups of their programs. This process has none yet.
 func (e *estate) clear() {
 	left, _ := filepath.Glob(filepath.Join(e.dir, programsGroup+"*"))
 	for _, dir := range left {
-		if g, err := lockGroup(dir); err == nil {
-			g.remove()
+		host, program := 0, 0
+		_, err := fmt.Sscanf(filepath.Base(dir), programsGroup+"%d-%d", &host, &program)
+		if err == nil && (host == os.Getpid() || errors.Is(unix.Kill(host, 0), unix.ESRCH)) {
+			(&group{dir: dir}).remove()
 		}
 	}
 }
 
+// groups counts the cgroups that this process has made.
+var groups atomic.Int64
+
 // newGroup makes the cgroup of a program, with its limits.
 func (e *estate) newGroup(p Program) (*group, error) {
-	g, err := e.lockedGroup()
+	g := &group{dir: filepath.Join(e.dir, fmt.Sprintf("%s%d-%d", programsGroup, os.Getpid(), groups.Add(1)))}
+	err := os.Mkdir(g.dir, 0o755)
+	if err == nil {
+		g.at, err = os.Open(g.dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no cgroup with limits can be made in %s (%w)", e.dir, err)
 	}
@@ -196,33 +205,6 @@ func (e *estate) newGroup(p Program) (*group, error) {
 		return nil, err
 	}
 	return g, nil
-}
-
-// lockedGroup makes a cgroup that no other host takes for one that was left.
-func (e *estate) lockedGroup() (g *group, err error) {
-	for range 5 { // a host that looks for such may take it in the moment before it is locked
-		var dir string
-		if dir, err = os.MkdirTemp(e.dir, programsGroup); err != nil {
-			return nil, err
-		}
-		if g, err = lockGroup(dir); err == nil {
-			return g, nil
-		}
-	}
-	return nil, err
-}
-
-// lockGroup opens a cgroup whose host has ended, or that has none yet.
-func lockGroup(dir string) (*group, error) {
-	at, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(at.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		at.Close()
-		return nil, err
-	}
-	return &group{dir: dir, at: at}, nil
 }
 
 // apply has a process start in the cgroup. There is no moment in which it is elsewhere.
