@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bufio"
 	"io"
 	"net"
 	"os"
@@ -12,24 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// endless sends the same bytes for ever, and counts them.
-type endless struct{ read int }
-
-func (e *endless) Read(b []byte) (int, error) {
-	e.read += len(b)
-	return copy(b, strings.Repeat("\x1b[2Jx", len(b)/5+1)), nil
-}
-
-// What floods whoever attaches to it is read no further than a handshake can reach.
-func TestAttachedFlood(t *testing.T) {
-	peer := &endless{}
-	err := passHandshake(bufio.NewReaderSize(peer, longestHandshake), io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "no plugin") || strings.Contains(err.Error(), "\x1b") ||
-		len(err.Error()) > 2000 || peer.read > longestHandshake {
-		t.Errorf("%d bytes read: %v", peer.read, err)
-	}
-}
 
 // A socket that is this user's file is refused where another user's process listens at it: it would be
 // handed the memory files of sessions.

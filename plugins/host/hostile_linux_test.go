@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -469,7 +468,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 // startsSoon waits for a process with an argument.
 func startsSoon(argument string) bool {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if running(argument) {
 			return true
 		}

@@ -199,7 +199,7 @@ func misbehave(t *algo.Trial[behaviour], d *algo.Data) error {
 		_, _ = syscall.Write(1, []byte(strings.Repeat("y", 1<<20)))
 	case "flood":
 		line := []byte(strings.Repeat("z", 99) + "\n")
-		for range 1 << 19 {
+		for range 1 << 16 {
 			os.Stderr.Write(line)
 		}
 		os.Exit(4)

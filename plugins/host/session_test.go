@@ -7,18 +7,15 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
-	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -252,27 +249,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A message of the largest size reaches the plugin, one that is a byte larger
-// does not.
-func TestMessageLimit(t *testing.T) {
-	p := start(t, self("plugin"))
-	setting := request("test/behaving", 1, 1, 1, nil).Setting
-	ofSize := func(size int) {
-		setting.Parameters = map[string]*pluginv1.Value{
-			"do": {Kind: &pluginv1.Value_String_{String_: strings.Repeat("x", size-100)}},
-		}
-		setting.Algorithm += strings.Repeat("x", size-proto.Size(setting))
-	}
-	ofSize(pluginv1.MaxMessage)
-	if _, err := p.Check(t.Context(), setting); err != nil {
-		t.Error(err)
-	}
-	setting.Algorithm += "x"
-	if _, err := p.Check(t.Context(), setting); err == nil || !strings.Contains(err.Error(), "larger than max") {
-		t.Error(err)
-	}
-}
-
 func TestTail(t *testing.T) {
 	var lines strings.Builder
 	for i := range 100 {
@@ -300,43 +276,6 @@ func TestTail(t *testing.T) {
 		if !strings.HasPrefix(got, tt.start) || !strings.HasSuffix(got, tt.end) || got != bytewise.String() {
 			t.Errorf("%s: %.200q, bytewise %.200q", tt.name, got, bytewise.String())
 		}
-	}
-}
-
-// Of a set, the file for this machine answers, and the set's digest stands for it.
-func TestCatalogOfSets(t *testing.T) {
-	t.Parallel()
-	script := "#!/bin/sh\nexec env " + roleVariable + "=raw " + testBinary() + "\n"
-	set, foreign := filepath.Join(t.TempDir(), "acme"), filepath.Join(t.TempDir(), "none")
-	mine := "acme_" + runtime.GOOS + "_" + runtime.GOARCH
-	other := "acme_" + runtime.GOOS + map[string]string{"amd64": "_arm64", "arm64": "_amd64"}[runtime.GOARCH]
-	if err := errors.Join(
-		os.Mkdir(set, 0o700), os.WriteFile(filepath.Join(set, mine), []byte(script), 0o700),
-		os.WriteFile(filepath.Join(set, other), []byte("#!/bin/false\n"), 0o700),
-		os.Mkdir(foreign, 0o700), os.WriteFile(filepath.Join(foreign, other), []byte("#!/bin/false\n"), 0o700),
-	); err != nil {
-		t.Fatal(err)
-	}
-	c := NewCatalog(readingItself(), set, foreign)
-	defer c.Close()
-	if command, err := c.Command(set); err != nil || command.Path != filepath.Join(set, mine) {
-		t.Errorf("%+v, %v", command, err)
-	}
-	p, err := c.process(t.Context(), set)
-	if err != nil || p.Describe().Algorithms[0].Name != "test/raw" {
-		t.Error(err)
-	}
-	read, err := pluginfile.Read(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := c.File(set); err != nil || got.Digest != read.Digest || len(got.Files) != 2 {
-		t.Errorf("%+v, %v, want digest %s", got, err, read.Digest)
-	}
-	var start *StartError
-	want := "and this machine is " + pluginfile.Here
-	if _, err := c.List(t.Context()); !errors.As(err, &start) || !strings.Contains(start.Reason, want) {
-		t.Errorf("error %v", err)
 	}
 }
 

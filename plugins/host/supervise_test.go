@@ -172,7 +172,7 @@ func TestEnds(t *testing.T) {
 
 // endsSoon waits for the end of a process that is not our child.
 func endsSoon(pid int) bool {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if gone(pid) {
 			return true
 		}
@@ -368,7 +368,7 @@ func TestSharedMemoryIsFree(t *testing.T) {
 	c := self("plugin")
 	c.Memory = 64 << 20
 	p := start(t, c)
-	reading := request("test/behaving", 1, 12<<20, 1, nil) // 96 MiB of labels
+	reading := request("test/behaving", 1, 9<<20, 1, nil) // 72 MiB of labels
 	s, faults, err := p.Open(t.Context(), reading, numbered(1))
 	if err != nil || len(faults) > 0 {
 		t.Fatal(faults, err)

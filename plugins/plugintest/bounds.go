@@ -29,10 +29,19 @@ func (s checks) checkBounds() error {
 			return err
 		}
 	}
-	for _, check := range []func(checks) error{
-		checks.checkTargetInClass, checks.checkNoise, checks.checkExactError, checks.checkSight,
-	} {
-		if err := check(s); err != nil {
+	for _, u := range s.uses() {
+		if !u.applies {
+			continue
+		}
+		if err := s.checkUse(u); err != nil {
+			return err
+		}
+	}
+	for _, d := range s.difficulties() {
+		if !d.applies {
+			continue
+		}
+		if err := s.checkIgnored(d); err != nil {
 			return err
 		}
 	}
@@ -100,97 +109,89 @@ func sameBound(b *pluginv1.Bound, list []*pluginv1.Bound) *pluginv1.Bound {
 	return nil
 }
 
-// checkTargetInClass checks that bounds that are others where the target is in the class state that
-// it is.
-func (s checks) checkTargetInClass() error {
-	realizable := func(v bool) *pluginv1.Setting {
-		return s.with(func(w *pluginv1.Setting) { w.Problem.Realizable = v })
-	}
-	return s.checkUse(realizable(true), realizable(false), "where problem.realizable is set", "where it is not",
-		theory.TargetInClass)
+// A usedFact is a fact that bounds may depend on: a bound that has another value without it must have one of the
+// premises that state the fact.
+type usedFact struct {
+	applies   bool
+	with      func(w *pluginv1.Setting) // makes a setting one with the fact
+	without   func(w *pluginv1.Setting)
+	here      string // description of the setting with the fact
+	elsewhere string
+	premises  []string
 }
 
-// checkSight checks that bounds that depend on what the adversary sees state a premise about that.
-func (s checks) checkSight() error {
-	sights := []string{theory.SeesNothing, theory.SeesPast}
-	switch {
-	case s.setting.Rounds > 0:
-		sights = append(sights, theory.SeesAnswers)
-	case s.setting.Queries == 0:
-		return nil
+func (s checks) uses() []usedFact {
+	target := func(in bool) func(*pluginv1.Setting) {
+		return func(w *pluginv1.Setting) { w.Problem.Realizable = in }
 	}
-	seeing := func(what string) *pluginv1.Setting {
-		return s.with(func(w *pluginv1.Setting) { w.Sees = what })
-	}
-	for i, more := range sights[1:] {
-		less := sights[i]
-		err := s.checkUse(seeing(less), seeing(more), fmt.Sprintf("where Setting.sees is %q", less),
-			fmt.Sprintf("where it is %q", more), theory.FixedBeforehand, theory.UnseenAnswer)
-		if err != nil {
-			return err
+	sees := func(what string) func(*pluginv1.Setting) { return func(w *pluginv1.Setting) { w.Sees = what } }
+	sight := func(applies bool, less, more string) usedFact {
+		return usedFact{
+			applies, sees(less), sees(more), fmt.Sprintf("where Setting.sees is %q", less), fmt.Sprintf("where it is %q", more),
+			[]string{theory.FixedBeforehand, theory.UnseenAnswer},
 		}
 	}
-	return nil
+	return []usedFact{
+		{
+			true, target(true), target(false), "where problem.realizable is set", "where it is not",
+			[]string{theory.TargetInClass},
+		},
+		sight(s.setting.Queries+s.setting.Rounds > 0, theory.SeesNothing, theory.SeesPast),
+		sight(s.setting.Rounds > 0, theory.SeesPast, theory.SeesAnswers),
+	}
 }
 
-// checkUse checks that the bounds of a setting that are others in a second one, which lacks a fact,
-// have one of the premises that stand for the fact. here and there name the settings.
-func (s checks) checkUse(first, second *pluginv1.Setting, here, there string, premises ...string) error {
-	using, err := s.bounds(first)
+// checkUse checks that the bounds that depend on a fact state it.
+func (s checks) checkUse(u usedFact) error {
+	using, err := s.bounds(s.with(u.with))
 	if err != nil {
 		return err
 	}
-	lacking, err := s.bounds(second)
+	lacking, err := s.bounds(s.with(u.without))
 	if err != nil {
 		return err
 	}
 	for _, b := range using {
 		other := sameBound(b, lacking)
-		if b.Fails == "" && other != nil && other.Value != b.Value && !states(b, premises...) {
-			return fmt.Errorf("bound %q is %v %s and %v %s: state the premise %s", b.Name, b.Value, here, other.Value, there,
-				strings.Join(premises, " or "))
+		if b.Fails == "" && other != nil && other.Value != b.Value && !states(b, u.premises...) {
+			return fmt.Errorf("bound %q is %v %s and %v %s: state the premise %s", b.Name, b.Value, u.here, other.Value,
+				u.elsewhere, strings.Join(u.premises, " or "))
 		}
 	}
 	return nil
 }
 
-// Label noise and evaluation samples that bounds are asked about.
-const (
-	randomRate, adversarialRate = 0.1, 0.05
-	evaluationPoints            = 200
-)
-
-// checkNoise checks that proved sample sizes for clean labels state that labels are clean, or grow
-// with the noise.
-func (s checks) checkNoise() error {
-	if s.setting.Problem.NoiseRate > 0 {
-		return nil
-	}
-	noisy := func(kind string, rate float64) func(w *pluginv1.Setting) {
-		return func(w *pluginv1.Setting) { w.Problem.Noise, w.Problem.NoiseRate = kind, rate }
-	}
-	const whether, remedy = "labels are clean or have %s noise at rate %v", "compute it from the noise"
-	err := s.checkIgnored(noisy("random", randomRate), fmt.Sprintf(whether, "random", randomRate), remedy,
-		theory.CleanLabels)
-	for _, kind := range []string{"adversarial", "malicious"} {
-		if err != nil {
-			return err
-		}
-		err = s.checkIgnored(noisy(kind, adversarialRate), fmt.Sprintf(whether, kind, adversarialRate), remedy,
-			theory.CleanLabels, theory.IndependentNoise)
-	}
-	return err
+// A difficulty is a change that makes a goal harder to reach: proved sample sizes must grow with it, or have one of the
+// premises that rule it out.
+type difficulty struct {
+	applies  bool
+	change   func(w *pluginv1.Setting)
+	whether  string // description of the settings without it and with it
+	remedy   string // what to do instead of stating a premise
+	premises []string
 }
 
-// checkExactError checks that proved sample sizes for true errors state that these are what is
-// measured, or allow for an evaluation sample.
-func (s checks) checkExactError() error {
-	sampled := func(w *pluginv1.Setting) { w.Test = evaluationPoints }
-	if _, _, ok := theory.GoalOf(s.finer(sampled)).Safe(); !ok || s.setting.Test > 0 {
-		return nil // no bound can allow for so few points
+func (s checks) difficulties() []difficulty {
+	const randomRate, adversarialRate, points = 0.1, 0.05, 200
+	noisy := func(kind string, rate float64, premises ...string) difficulty {
+		return difficulty{
+			s.setting.Rounds == 0 && s.setting.Problem.NoiseRate == 0,
+			func(w *pluginv1.Setting) { w.Problem.Noise, w.Problem.NoiseRate = kind, rate },
+			fmt.Sprintf("labels are clean or have %s noise at rate %v", kind, rate), "compute it from the noise", premises,
+		}
 	}
-	return s.checkIgnored(sampled, fmt.Sprintf("errors are computed exactly or measured on %d points", evaluationPoints),
-		"compute it at Setting.Proof", theory.ExactError)
+	sampled := func(w *pluginv1.Setting) { w.Test = points }
+	_, _, safe := theory.GoalOf(s.finer(sampled)).Safe() // otherwise no bound can allow for so few points
+	return []difficulty{
+		noisy("random", randomRate, theory.CleanLabels),
+		noisy("adversarial", adversarialRate, theory.CleanLabels, theory.IndependentNoise),
+		noisy("malicious", adversarialRate, theory.CleanLabels, theory.IndependentNoise),
+		{
+			s.setting.Rounds == 0 && s.setting.Test == 0 && safe, sampled,
+			fmt.Sprintf("errors are computed exactly or measured on %d points", points), "compute it at Setting.Proof",
+			[]string{theory.ExactError},
+		},
+	}
 }
 
 // finer returns the present setting with a change, and with a fourth of alpha.
@@ -201,16 +202,12 @@ func (s checks) finer(change func(w *pluginv1.Setting)) *pluginv1.Setting {
 	})
 }
 
-// checkIgnored checks that the proved sample sizes that a change leaves as they are have one of the
-// premises that rule it out. whether names both cases, and remedy another way out.
+// checkIgnored checks that the proved sample sizes that a difficulty leaves as they are have one of its premises.
 //
 // Where a bound is the largest of several numbers, a change may leave it as it is for good reason.
 // So the change is made at a fourth of alpha, and only bounds that alpha has changed count: what
 // rules them there depends on the error to be reached, which noise and measuring make harder.
-func (s checks) checkIgnored(change func(w *pluginv1.Setting), whether, remedy string, premises ...string) error {
-	if s.setting.Rounds > 0 {
-		return nil
-	}
+func (s checks) checkIgnored(d difficulty) error {
 	coarse, err := s.bounds(s.setting)
 	if err != nil {
 		return err
@@ -219,18 +216,18 @@ func (s checks) checkIgnored(change func(w *pluginv1.Setting), whether, remedy s
 	if err != nil {
 		return err
 	}
-	changed, err := s.bounds(s.finer(change))
+	changed, err := s.bounds(s.finer(d.change))
 	if err != nil {
 		return err
 	}
 	for _, b := range changed {
 		before, start := sameBound(b, fine), sameBound(b, coarse)
 		if !b.Proved || b.Fails != "" || math.IsInf(b.Value, 1) || before == nil || before.Value != b.Value ||
-			start == nil || start.Value >= b.Value || states(b, premises...) {
+			start == nil || start.Value >= b.Value || states(b, d.premises...) {
 			continue
 		}
 		return fmt.Errorf("bound %q is %v at alpha = %v whether %s: %s, or state the premise %s", b.Name, b.Value,
-			s.setting.Alpha/4, whether, remedy, strings.Join(premises, " or "))
+			s.setting.Alpha/4, d.whether, d.remedy, strings.Join(d.premises, " or "))
 	}
 	return nil
 }

@@ -42,28 +42,24 @@ func build(t testing.TB, interpreter, path string) string {
 	return out
 }
 
-// TestAccepted runs the acceptance suite on plugins that use the SDK, in all tasks.
+// TestAccepted runs the acceptance suite on a plugin that uses the SDK, in all tasks.
 func TestAccepted(t *testing.T) {
-	interpreter := testkit.Python(t, needed)
 	line := algo.Problem{Class: "thresholds", Domain: 256, Dim: 1, Noise: "none", Realizable: true}
-	for file, settings := range map[string][]plugintest.Setting{
-		"../_gallery/histogram/histogram.py": {{Problem: line}},
-		"testdata/tasks.py": {
-			{Problem: line},
-			{Problem: line, Task: algo.Predict, Epsilon: 8},
-			{Problem: line, Task: algo.Predict, Epsilon: 8, Offline: true},
-			{Problem: line, Task: algo.Online},
-		},
-	} {
-		results := plugintest.Test(t.Context(), host.Command{Path: build(t, interpreter, file)}, settings...)
-		for _, r := range results {
-			if r.Err != nil {
-				t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
-			}
+	settings := []plugintest.Setting{
+		{Problem: line},
+		{Problem: line, Task: algo.Predict, Epsilon: 8},
+		{Problem: line, Task: algo.Predict, Epsilon: 8, Offline: true},
+		{Problem: line, Task: algo.Online},
+	}
+	plugin := build(t, testkit.Python(t, needed), "testdata/tasks.py")
+	results := plugintest.Test(t.Context(), host.Command{Path: plugin}, settings...)
+	for _, r := range results {
+		if r.Err != nil {
+			t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
 		}
-		if len(results) < 13*len(settings) {
-			t.Errorf("%s: %d checks were done", file, len(results))
-		}
+	}
+	if len(results) < 13*len(settings) {
+		t.Errorf("%d checks were done", len(results))
 	}
 }
 

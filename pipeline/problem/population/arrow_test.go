@@ -2,7 +2,6 @@ package population
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -108,29 +107,17 @@ func plain() []typed {
 	}
 }
 
-// files returns one table in every format, layout and compression.
+// files returns one table in both formats, in several layouts and compressions.
 func files(t testing.TB, columns []typed) map[string][]byte {
 	t.Helper()
-	out := map[string][]byte{
-		"arrow":           arrowFile(t, columns, []int{5}),
+	return map[string][]byte{
 		"arrow, batches":  arrowFile(t, columns, []int{2, 0, 3}),
-		"arrow, lz4":      arrowFile(t, columns, []int{3, 2}, ipc.WithLZ4()),
 		"arrow, zstd":     arrowFile(t, columns, []int{3, 2}, ipc.WithZstd()),
-		"parquet":         parquetFile(t, columns, 5),
 		"parquet, groups": parquetFile(t, columns, 2),
-		"parquet, no dictionary": parquetFile(
-			t,
-			columns,
-			3,
-			parquet.WithDictionaryDefault(false),
-			parquet.WithDataPageVersion(parquet.DataPageV2),
-		),
+		"parquet, snappy": parquetFile(t, columns, 5, parquet.WithCompression(compress.Codecs.Snappy)),
+		"parquet, no dictionary": parquetFile(t, columns, 3, parquet.WithDictionaryDefault(false),
+			parquet.WithDataPageVersion(parquet.DataPageV2)),
 	}
-	for _, codec := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd,
-		compress.Codecs.Brotli} {
-		out["parquet, "+codec.String()] = parquetFile(t, columns, 5, parquet.WithCompression(codec))
-	}
-	return out
 }
 
 // formatOf returns the first word of a key of files.
@@ -285,15 +272,11 @@ func TestDamagedFiles(t *testing.T) {
 	for name, data := range files(t, plain()) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for i := 0; i < len(data); i += 11 {
+			for i := 0; i < len(data); i += 37 {
 				fuzzTable(t, formatOf(name), data[:i], true, false)
 				damaged := bytes.Clone(data)
 				damaged[i] ^= 1 << (i % 8)
 				fuzzTable(t, formatOf(name), damaged, i%2 == 0, false)
-				if i = i &^ 3; formatOf(name) == "arrow" && i+4 <= len(data) { // a length far beyond the file
-					binary.LittleEndian.PutUint32(damaged[i:], 0x7ffffff0)
-					fuzzTable(t, formatOf(name), damaged, true, false)
-				}
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func TestStatedSizes(t *testing.T) {
 func TestStatedRows(t *testing.T) {
 	testkit.Serial(t)
 	const most = 64 << 20
-	data := files(t, plain())["parquet"]
+	data := parquetFile(t, plain(), 5)
 	footer := len(data) - 8 - int(binary.LittleEndian.Uint32(data[len(data)-8:]))
 	// Fields of 64 and 32 bits that follow one another, in Thrift's compact protocol, and 5, their value.
 	rows, values := []byte{0x16, 10}, []byte{0x15, 10}
