@@ -81,47 +81,6 @@ func TestERMTies(t *testing.T) {
 	}
 }
 
-func TestERMHasFewestErrors(t *testing.T) {
-	a := ERM()
-	rapid.Check(t, func(t *rapid.T) {
-		s := algo.Setting[struct{}]{Problem: algo.Problem{Class: "intervals", Domain: 6, Dim: 1}}
-		x := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 5), func(v int) float64 { return float64(v) }), 1, 12).Draw(t, "x")
-		y := make([]float64, len(x))
-		for i := range y {
-			y[i] = rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
-		}
-		trial := &algo.Trial[struct{}]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}
-		m, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := make([]float64, len(x))
-		if err := m.Predict(context.Background(), algo.NewData(x, 1, nil), out); err != nil {
-			t.Fatal(err)
-		}
-		got, least := 0, len(x)
-		for i := range x {
-			if out[i] != y[i] {
-				got++
-			}
-		}
-		for lo := range 6 {
-			for hi := lo - 1; hi < 6; hi++ {
-				n := 0
-				for i := range x {
-					if (x[i] >= float64(lo) && x[i] <= float64(hi)) != (y[i] > 0) {
-						n++
-					}
-				}
-				least = min(least, n)
-			}
-		}
-		if got != least {
-			t.Fatalf("%d errors, the fewest are %d", got, least)
-		}
-	})
-}
-
 func TestERMBounds(t *testing.T) {
 	s := algo.Setting[struct{}]{
 		Problem: algo.Problem{Class: "thresholds", Domain: 256, Dim: 1, Noise: "none", Realizable: true},

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/plugins/algo"
-	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
 // The answer is the best one without data, whatever the sample says.
@@ -52,5 +51,3 @@ func TestPriorRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestPriorIsAccepted(t *testing.T) { plugintest.Run(t, Prior()) }

@@ -1,8 +1,6 @@
 package boosting
 
 import (
-	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -29,20 +26,6 @@ func TestSensitivity(t *testing.T) {
 	if worst > 1+1e-12 || worst < 0.999 {
 		t.Errorf("largest movement is %v times 2/(kappa n), want 1", worst)
 	}
-}
-
-// TestEagerProjectionIsMoreSensitive checks that eager projection has another sensitivity: one of
-// six examples reverses the whole vector in two rounds, which is 3 times 2/(kappa n).
-func TestEagerProjectionIsMoreSensitive(t *testing.T) {
-	var z [2]float64
-	for i, replaced := range []float64{-1, 1} {
-		sample := algo.NewData([]float64{-1, replaced, -1, -1, 1, 1}, 1, []float64{1, 1, 1, 1, 1, 1})
-		b := newBooster(Params{Rounds: 1, Lambda: 2, Kappa: 0.5, Weak: Raw, Loss: Linear}, sample)
-		b.eager = true
-		z[i] = weakAfter(b, [][]float64{{-17}, {7}})[0]
-	}
-	near(t, "before", z[0], -1, 1e-4)
-	near(t, "after", z[1], 1, 1e-4)
 }
 
 // weakLearner returns the vector of the round after the released vectors of history, and how far a
@@ -149,122 +132,6 @@ func TestCertificateHolds(t *testing.T) {
 // quantileOf returns the largest margin that fewer than kappa n of the margins stay below.
 func quantileOf(b *booster, margins []float64) float64 {
 	return slices.Sorted(slices.Values(margins))[int(math.Ceil(b.mass))-1]
-}
-
-// seededLearner learns from a sample in a trial with the given seed.
-type seededLearner func(seed uint64, sample *algo.Data) (algo.Model, error)
-
-// successes runs seeded trials and returns how many of them reach error 0.1.
-func successes(t *testing.T, trials, n, d int, skew bool, learner seededLearner) int {
-	t.Helper()
-	reached := 0
-	for seed := range uint64(trials) {
-		l := newLaw(rand.New(rand.NewPCG(seed, 7)), d, 0.1, skew)
-		model, err := learner(seed, l.draw(n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if test := l.draw(4000); float64(wrongAnswers(t, model, test)) <= 0.1*float64(test.Len()) {
-			reached++
-		}
-	}
-	return reached
-}
-
-// wrongAnswers returns the number of labels of a sample that a model does not predict.
-func wrongAnswers(t *testing.T, model algo.Model, sample *algo.Data) int {
-	t.Helper()
-	answers := make([]float64, sample.Len())
-	if err := model.Predict(t.Context(), sample, answers); err != nil {
-		t.Fatal(err)
-	}
-	wrong := 0
-	for i, a := range answers {
-		if a != sample.Y(i) {
-			wrong++
-		}
-	}
-	return wrong
-}
-
-// hsStLTrials returns a learner that runs boosting/hs-stl with parameters p on n examples.
-func hsStLTrials(t *testing.T, n int, p Params) seededLearner {
-	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
-		return learn(t.Context(), trialOf(t, setting(p), n, seed), sample)
-	}
-}
-
-// centeringTrials returns a learner that runs boosting/centering.
-func centeringTrials(t *testing.T) seededLearner {
-	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
-		s := unbudgeted(CenteringParams{})
-		s.Epsilon, s.Delta = 1, 1e-6
-		return learnCentering(t.Context(), bareTrial(s, seed), sample)
-	}
-}
-
-func TestKnownLaws(t *testing.T) {
-	testkit.Long(t)
-	centered, rivals := centeringTrials(t), rivalTrials(t, 0.1)
-	tuned := Params{Preset: Calibrated, Rounds: 50, Lambda: 8, Kappa: 0.3, Weak: Raw, Loss: Linear}
-	for _, c := range []struct {
-		name     string
-		n        int
-		skew     bool
-		low, top int // successes of 20
-		learner  seededLearner
-	}{
-		{"boosting on skew", 2000, true, 18, 20, hsStLTrials(t, 2000, tuned)},
-		{"boosting on skew, too few", 250, true, 0, 10, hsStLTrials(t, 250, tuned)},
-		{"boosting on iso", 2000, false, 18, 20, hsStLTrials(t, 2000, tuned)},
-		{"centering on skew", 2000, true, 0, 0, centered},
-		{"centering on skew, plenty", 20000, true, 0, 0, centered},
-		{"centering on iso", 4000, false, 18, 20, centered},
-		{"lazy projection, unit", 125, true, 18, 20, rivals("lazy unit")},
-		{"lazy projection, raw", 125, true, 18, 20, rivals("lazy raw")},
-		{"eager projection, unit", 125, true, 18, 20, rivals("eager unit")},
-		{"eager projection, raw", 125, true, 18, 20, rivals("eager raw")},
-		{"SmoothBoost", 125, true, 18, 20, rivals("smooth")},
-		{"SmoothBoost, too few", 10, true, 0, 10, rivals("smooth")},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := successes(t, 20, c.n, 10, c.skew, c.learner); got < c.low || got > c.top {
-				t.Errorf("%d of 20 trials reach error 0.1, want %d to %d", got, c.low, c.top)
-			}
-		})
-	}
-}
-
-func TestLearnBorrowsTheSampleAndObeysTheContext(t *testing.T) {
-	sample := benchSample(100, 4)
-	x, y := slices.Clone(sample.Xs()), slices.Clone(sample.Ys())
-	s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
-	trial := trialOf(t, s, 100, 1)
-	first, err := learn(t.Context(), trial, sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(x, sample.Xs()) || !slices.Equal(y, sample.Ys()) {
-		t.Error("the sample was changed")
-	}
-
-	// Without a session's Check, learn resolves the same parameters.
-	second, err := learn(t.Context(), bareTrial(s, 1), sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(first.(halfspace), second.(halfspace)) {
-		t.Errorf("models differ: %v and %v", first, second)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := learn(ctx, trial, sample); !errors.Is(err, context.Canceled) {
-		t.Errorf("learn after cancel: %v", err)
-	}
-	if err := first.Predict(ctx, sample, make([]float64, 100)); !errors.Is(err, context.Canceled) {
-		t.Errorf("predict after cancel: %v", err)
-	}
 }
 
 func TestPredict(t *testing.T) {

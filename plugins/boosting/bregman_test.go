@@ -2,8 +2,6 @@ package boosting
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,67 +18,6 @@ import (
 func unbudgeted[P any](p P) algo.Setting[P] {
 	s := setting(Params{})
 	return algo.Setting[P]{Params: p, Task: s.Task, Problem: s.Problem, Alpha: s.Alpha, Beta: s.Beta}
-}
-
-// TestEagerProjectionByDefinition compares eager projection with its definition: mu times
-// e^(-lambda loss), capped at the level that bisection finds.
-func TestEagerProjectionByDefinition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		n := rapid.IntRange(2, 40).Draw(t, "n")
-		p := Params{
-			Rounds: 12, Lambda: rapid.SampledFrom([]float64{0.1, 1, 6}).Draw(t, "lambda"),
-			Kappa: rapid.Float64Range(0.05, 0.95).Draw(t, "kappa"),
-			Weak:  rapid.SampledFrom([]string{Raw, Unit}).Draw(t, "weak"), Loss: Linear,
-		}
-		sample := newLaw(r, 3, 0.2, true).draw(n)
-		eager, lazy := newBooster(p, sample), newBooster(p, sample)
-		eager.eager = true
-		mu, capped := slices.Repeat([]float64{p.Kappa}, n), false
-		for round := range p.Rounds {
-			eager.round(noiseless)
-			lazy.center(lazy.weights.project(lazy.s, lazy.mass), lazy.mass)
-			copy(lazy.released, eager.released)
-			lazy.reweight()
-			weak := make([]float64, 3)
-			for i, m := range mu {
-				capped = capped || m > 1-1e-9
-				for j, x := range sample.X(i) {
-					weak[j] += m * sample.Y(i) * x / (p.Kappa * float64(n))
-				}
-			}
-			if !closeTo(eager.weak, weak, 1e-9) {
-				t.Fatalf("round %d: weak learner %v, want %v", round, eager.weak, weak)
-			}
-			if !capped && !closeTo(eager.weak, lazy.weak, 1e-9) {
-				t.Fatalf("round %d: eager %v and lazy %v differ though nothing was capped", round, eager.weak, lazy.weak)
-			}
-			for i := range mu {
-				mu[i] *= math.Exp(-p.Lambda * (1 + sample.Y(i)*numeric.Dot(eager.released, sample.X(i))) / 2)
-			}
-			cap1(mu, p.Kappa*float64(n))
-		}
-	})
-}
-
-// cap1 scales mu and caps it at 1 so that it sums to mass.
-func cap1(mu []float64, mass float64) {
-	low, high := -300.0, 300.0 // of ln c
-	for range 70 {
-		mid := (low + high) / 2
-		sum := 0.0
-		for _, m := range mu {
-			sum += min(1, math.Exp(mid)*m)
-		}
-		if sum < mass {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	for i, m := range mu {
-		mu[i] = min(1, math.Exp(high)*m)
-	}
 }
 
 // TestMarginsOfBregmanBoosting checks that without noise, rounds and lambda by the margin leave
@@ -230,99 +167,6 @@ func TestRivalsRefuse(t *testing.T) {
 		if !algo.IsInvalid(c.err) || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("error %v, want %q", c.err, c.want)
 		}
-	}
-}
-
-// rivalTrials returns the rivals with their defaults by name, as learners that ignore the seed, for
-// a sample of margin tau.
-func rivalTrials(t *testing.T, tau float64) func(name string) seededLearner {
-	rivals := learners(t, tau)
-	return func(name string) seededLearner {
-		return func(_ uint64, sample *algo.Data) (algo.Model, error) { return rivals[name](t.Context(), sample) }
-	}
-}
-
-// learners returns the rivals with their defaults by name, for a sample of margin tau.
-func learners(t *testing.T, tau float64) map[string]func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
-	t.Helper()
-	bregmans := func(a algo.Algorithm[BregmanParams], weak string) func(context.Context, *algo.Data) (algo.Model, error) {
-		return func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
-			s := unbudgeted(BregmanParams{Weak: weak, Tau: tau})
-			return a.Learn(ctx, bareTrial(s, 1), sample)
-		}
-	}
-	return map[string]func(context.Context, *algo.Data) (algo.Model, error){
-		"lazy unit": bregmans(lazyBregman(), Unit), "lazy raw": bregmans(lazyBregman(), Raw),
-		"eager unit": bregmans(bregman(), Unit), "eager raw": bregmans(bregman(), Raw),
-		"smooth": func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
-			return learnSmooth(ctx, bareTrial(unbudgeted(SmoothParams{Tau: tau}), 1), sample)
-		},
-		"drv": func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
-			p := drv().Defaults
-			p.Tau = tau
-			return learnDRV(ctx, bareTrial(drvSetting(p, sample.Len()), 1), sample)
-		},
-	}
-}
-
-func TestRivalsOnDegenerateSamples(t *testing.T) {
-	for name, c := range map[string]struct {
-		x, y []float64
-		sure bool // the sample determines the answer on itself, but for noise
-	}{
-		"one example":        {[]float64{0.6, 0.8}, []float64{-1}, true},
-		"all equal":          {slices.Repeat([]float64{0.6, -0.8}, 50), slices.Repeat([]float64{1}, 50), true},
-		"one label":          {[]float64{1, 0, 0.6, 0.8, 0.8, 0.6}, []float64{-1, -1, -1}, true},
-		"nothing but zeros":  {make([]float64, 20), slices.Repeat([]float64{1}, 10), false},
-		"equal and opposite": {[]float64{1, 0, 1, 0}, []float64{1, -1}, false},
-	} {
-		for learner, learn := range learners(t, 0.5) {
-			t.Run(name+"/"+learner, func(t *testing.T) {
-				sample := algo.NewData(c.x, 2, c.y)
-				model, err := learn(t.Context(), sample)
-				if learner == "smooth" && !c.sure { // no distribution has an edge
-					if err == nil || !strings.Contains(err.Error(), "boost for the margin 0.5: no end after") {
-						t.Errorf("error %v", err)
-					}
-					return
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				answers := make([]float64, sample.Len())
-				if err := model.Predict(t.Context(), sample, answers); err != nil {
-					t.Fatal(err)
-				}
-				for i, a := range answers {
-					if math.Abs(a) != 1 || c.sure && learner != "drv" && a != sample.Y(i) {
-						t.Errorf("example %d of label %v is answered with %v", i, sample.Y(i), a)
-					}
-				}
-			})
-		}
-	}
-}
-
-func TestRivalsObeyTheContextAndTheBall(t *testing.T) {
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	sample := benchSample(100, 4)
-	x := slices.Clone(sample.Xs())
-	x[0] = 3
-	for name, learn := range learners(t, 0.5) {
-		t.Run(name, func(t *testing.T) {
-			if _, err := learn(cancelled, sample); !errors.Is(err, context.Canceled) {
-				t.Errorf("after cancel: %v", err)
-			}
-			what := "round bound"
-			if name == "drv" {
-				what = "privacy"
-			}
-			_, err := learn(t.Context(), algo.NewData(x, 4, sample.Ys()))
-			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the %s of boosting needs at most 1", what)) {
-				t.Errorf("norm above 1: %v", err)
-			}
-		})
 	}
 }
 

@@ -3,21 +3,10 @@ package boosting
 import (
 	"math"
 	"math/rand/v2"
-	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
-
-// trialOf returns a trial whose parameters are resolved for n, as a session does it.
-func trialOf(t testing.TB, s algo.Setting[Params], n int, seed uint64) *algo.Trial[Params] {
-	t.Helper()
-	s.N = n
-	if err := resolve(&s); err != nil {
-		t.Fatal(err)
-	}
-	return bareTrial(s, seed)
-}
 
 // bareTrial returns a trial whose parameters are not resolved.
 func bareTrial[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {

@@ -43,39 +43,6 @@ func nearAll(t *testing.T, what string, got, want []float64, tolerance float64) 
 	}
 }
 
-func TestProjectionVectors(t *testing.T) {
-	var file struct {
-		Cases []struct {
-			N      int
-			Kappa  float64
-			Logw   []float64
-			Logc   float64
-			Capped int
-			Mu     []float64
-		}
-	}
-	readVectors(t, "projection.json", &file)
-	for i, c := range file.Cases {
-		mass := c.Kappa * float64(c.N)
-		t.Run(fmt.Sprintf("%d/sorted", i), func(t *testing.T) {
-			top, logtop, capped := sortedScale(slices.Clone(c.Logw), mass)
-			near(t, "logc", logtop-top, c.Logc, 1e-12)
-			if capped != c.Capped {
-				t.Errorf("capped = %d, want %d", capped, c.Capped)
-			}
-		})
-		top := slices.Max(c.Logw)
-		for _, start := range []float64{0, math.Log(c.Kappa), -top, c.Logc, c.Logc + 3, c.Logc - 3, 1e4, -1e4} {
-			t.Run(fmt.Sprintf("%d/newton from %.3g", i, start), func(t *testing.T) {
-				m := measure{u: make([]float64, c.N), logc: start}
-				factor := m.project(c.Logw, mass)
-				near(t, "logc", m.logc, c.Logc, 1e-12)
-				nearAll(t, "mu", m.mu(factor), c.Mu, 1e-12)
-			})
-		}
-	}
-}
-
 // mu returns the weights for the factor that project returned.
 func (m *measure) mu(factor float64) []float64 {
 	mu := make([]float64, len(m.u))
@@ -145,28 +112,6 @@ func TestBoostingVectors(t *testing.T) {
 	if covered != 7 {
 		t.Errorf("%d runs covered, want 7", covered)
 	}
-}
-
-func TestSmoothBoostVectors(t *testing.T) {
-	var file struct {
-		X           [][]float64
-		Y           []float64
-		Smoothboost struct {
-			Kappa, Gamma float64
-			T            int
-			Z            []float64
-		}
-	}
-	readVectors(t, "boosting.json", &file)
-	want := file.Smoothboost
-	f := newFading(want.Gamma, want.Kappa, algo.NewData(slices.Concat(file.X...), len(file.X[0]), file.Y))
-	if err := f.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if f.Rounds != want.T {
-		t.Fatalf("%d rounds, want %d", f.Rounds, want.T)
-	}
-	nearAll(t, "Z", f.model().(halfspace), want.Z, 1e-11)
 }
 
 func TestTheoryVectors(t *testing.T) {

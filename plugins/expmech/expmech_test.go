@@ -2,7 +2,6 @@ package expmech
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -277,34 +276,6 @@ func learn(
 		t.Fatal(err)
 	}
 	return out
-}
-
-// One algorithm value serves trials of different problems, and a trial depends on its seed alone.
-func TestLearn(t *testing.T) {
-	x, y := []float64{1, 5, 5, 2, 0}, []float64{-1, 1, 1, 1, -1}
-	for _, a := range []algo.Algorithm[struct{}]{EM(), PF()} {
-		for _, class := range []string{"thresholds", "points", "intervals"} {
-			for _, domain := range []uint64{6, 8} {
-				s := setting(algo.Problem{Class: class, Domain: domain}, 1)
-				first := learn(t, a, s, 4, x, y, 6)
-				if again := learn(t, a, s, 4, x, y, 6); fmt.Sprint(first) != fmt.Sprint(again) {
-					t.Errorf("%s, %s: %v, then %v", a.Name, class, first, again)
-				}
-				for _, v := range first {
-					if v != 1 && v != -1 {
-						t.Errorf("%s, %s: answers %v", a.Name, class, first)
-					}
-				}
-			}
-		}
-		trial := &algo.Trial[struct{}]{
-			Setting: setting(algo.Problem{Class: "points", Domain: 4}, 1), Rand: rand.New(rand.NewPCG(1, 1)),
-		}
-		_, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y))
-		if err == nil || !strings.Contains(err.Error(), "point 5 of example 1") {
-			t.Errorf("%s: point outside the domain: %v", a.Name, err)
-		}
-	}
 }
 
 func TestCheck(t *testing.T) {

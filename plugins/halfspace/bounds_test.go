@@ -3,7 +3,6 @@ package halfspace
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -125,20 +124,6 @@ func TestCharges(t *testing.T) {
 	})
 }
 
-// The proved size is enough on a law, and a twentieth of it is not.
-func TestGridBoundSuffices(t *testing.T) {
-	s := exponentialSetting(2, ExponentialParams{Net: Auto})
-	list, err := exponentialBounds(&s)
-	_, all := named(t, list, err)
-	n := int(all["grid"].Value)
-	if got := countUpTo(trialErrors(t, 60, n, 2, false, exponentialLearner(s)), s.Alpha); got < 54 {
-		t.Errorf("n = %d: %d of 60 trials succeed", n, got)
-	}
-	if got := countUpTo(trialErrors(t, 60, n/20, 2, false, exponentialLearner(s)), s.Alpha); got >= 54 {
-		t.Errorf("n = %d: %d of 60 trials succeed", n/20, got)
-	}
-}
-
 func TestGradientBounds(t *testing.T) {
 	type setting = algo.Setting[GradientParams]
 	plan := func(gamma float64, steps int, rate float64) func(*setting) {
@@ -239,25 +224,6 @@ func TestGradientBoundInParts(t *testing.T) {
 		}
 		if total := excess + 20/math.Sqrt(n) + deviation + flipped*12; total > 0.1+1e-12 || total < 0.09999 {
 			t.Errorf("%s: the error is bounded by %v", c.noise, total)
-		}
-	}
-}
-
-// excess bounds the loss that the descent ends with, for all of some runs (it fails in fewer than
-// one of fifteen).
-func TestExcessHolds(t *testing.T) {
-	const n, d, margin = 300, 4, 0.3
-	g := goal{alpha: 0.1, beta: 0.1, margin: margin, noise: "none", dim: d, mu: 3}
-	p := plan{gamma: margin, steps: 300, rate: 0.01}
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		run := newDescent(tableOf(t, newLaw(r, d, margin, true).draw(n)), margin, p.rate, p.sigma(n, g))
-		for range int(p.steps) {
-			run.step(r.NormFloat64)
-		}
-		loss := hingeAt(run.examples, run.mean(int(p.steps)), margin)
-		if bound := p.excess(n, g); loss > bound || loss < bound/50 {
-			t.Errorf("seed %d: hinge loss %v, bounded by %v", seed, loss, bound)
 		}
 	}
 }

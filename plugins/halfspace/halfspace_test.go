@@ -2,7 +2,6 @@ package halfspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,28 +15,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
-	"github.com/shatterlab/shatter/plugins/plugintest"
 )
-
-func TestExponentialAsPlugin(t *testing.T) {
-	problem := func(d int, margin float64) algo.Problem {
-		p := halfspaceOf(d)
-		p.Margin = margin
-		return p
-	}
-	plugintest.Run(t, exponential(),
-		plugintest.Setting{Problem: problem(1, 0.1)},
-		plugintest.Setting{Problem: problem(3, 0.5)},
-		plugintest.Setting{Problem: problem(6, 0.1), Parameters: map[string]any{"points": 100, "project": 3, "net": Random}},
-	)
-}
-
-func TestGradientAsPlugin(t *testing.T) {
-	plugintest.Run(t, noisyGradient(),
-		plugintest.Setting{Problem: halfspaceOf(5), Parameters: map[string]any{"steps": 20}},
-		plugintest.Setting{Problem: halfspaceOf(6), Parameters: map[string]any{"steps": 5, "project": 2}},
-	)
-}
 
 // randomSample returns n random points of the unit ball with random labels.
 func randomSample(r *rand.Rand, n, d int) *algo.Data {
@@ -196,41 +174,6 @@ func TestDegenerateSamples(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestLearnBorrowsTheSampleAndObeysTheContext(t *testing.T) {
-	sample := benchSample(100, 4)
-	x, y := slices.Clone(sample.Xs()), slices.Clone(sample.Ys())
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	e := exponentialSetting(4, ExponentialParams{Net: Random, Points: 50, Project: 2})
-	g := gradientSetting(4, GradientParams{Steps: 20, Rate: 0.1, Project: 3})
-	for name, learn := range map[string]func(ctx context.Context) (algo.Model, error){
-		"exponential": func(ctx context.Context) (algo.Model, error) {
-			return learnExponential(ctx, trialOf(e, 1), sample)
-		},
-		"noisy-gradient": func(ctx context.Context) (algo.Model, error) {
-			return learnGradient(ctx, trialOf(g, 1), sample)
-		},
-	} {
-		first, err := learn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := learn(t.Context())
-		if err != nil || !slices.Equal(first.(model).W, second.(model).W) {
-			t.Errorf("%s: models %v and %v, %v", name, first, second, err)
-		}
-		if !slices.Equal(x, sample.Xs()) || !slices.Equal(y, sample.Ys()) {
-			t.Errorf("%s: the sample was changed", name)
-		}
-		if _, err := learn(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: after cancel: %v", name, err)
-		}
-		if err := first.Predict(ctx, sample, make([]float64, 100)); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: predict after cancel: %v", name, err)
-		}
 	}
 }
 

@@ -79,30 +79,6 @@ func unitVectors(t *testing.T, net []float64, dim int) {
 	}
 }
 
-// The corner of a cell of the rings is where the bound on the distance is nearly attained: it may
-// not be beyond the radius.
-func TestRingsAtTheirCorners(t *testing.T) {
-	for radius := 0.02; radius <= 1; radius += 0.0031 {
-		rings := newRings(radius)
-		h := math.Pi / float64(len(rings))
-		worst := 0.0
-		for i, ring := range rings {
-			for _, angle := range []float64{h * float64(i), h * float64(i+1), math.Pi / 2} {
-				if angle < h*float64(i) || angle > h*float64(i+1) {
-					continue
-				}
-				s, c := math.Sincos(angle)
-				s2, c2 := math.Sincos(math.Pi / float64(ring.points))
-				across := []float64{s*c2 - ring.width, s * s2, c - ring.height}
-				worst = max(worst, math.Sqrt(squaredNorm(across)))
-			}
-		}
-		if worst > radius || worst < 0.8*radius {
-			t.Errorf("radius %v: the farthest corner is %v away", radius, worst)
-		}
-	}
-}
-
 func TestRandomNetIsUniform(t *testing.T) {
 	const dim, points = 4, 20000
 	net := randomNet(rand.New(rand.NewPCG(1, 1)), points, dim)

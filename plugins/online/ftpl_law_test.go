@@ -210,37 +210,6 @@ func TestShifts(t *testing.T) {
 	})
 }
 
-// With Gumbel noise the perturbed leader plays like Hedge with the rate 1/eta.
-func TestGumbelIsHedge(t *testing.T) {
-	testkit.Serial(t)
-	for _, scale := range []float64{0.5, 3} {
-		p, total := chances("gumbel", someLevels, scale), 0.0
-		for _, v := range someLevels {
-			total += float64(v.count) * math.Exp(-v.behind/scale)
-		}
-		for i, v := range someLevels {
-			if want := float64(v.count) * math.Exp(-v.behind/scale) / total; math.Abs(p[i]-want) > 1e-5 {
-				t.Errorf("eta %g: level %d has probability %v, weight %v", scale, i, p[i], want)
-			}
-		}
-	}
-}
-
-// The exact probabilities under normal noise are those of the midpoint rule. The exact
-// probabilities under normal noise are those of the midpoint rule.
-func TestSharesAreChances(t *testing.T) {
-	testkit.Serial(t)
-	for _, scale := range []float64{0.5, 3} {
-		want, p := chances(gaussianNoise, someLevels, scale), make([]float64, len(someLevels))
-		shares(someLevels, scale, p)
-		for i, v := range someLevels {
-			if math.Abs(p[i]*float64(v.count)-want[i]) > 1e-5 {
-				t.Errorf("eta %g: level %d has %v, want %v", scale, i, p[i]*float64(v.count), want[i])
-			}
-		}
-	}
-}
-
 // No two numbers of a law differ by its reach, below bounds its lower tail, and lnAbove inverts the
 // upper tail.
 func TestLawLimits(t *testing.T) {

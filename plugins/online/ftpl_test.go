@@ -239,29 +239,6 @@ func TestDegenerate(t *testing.T) {
 	}
 }
 
-func TestReports(t *testing.T) {
-	p, err := gaussianPlan(algo.Problem{Class: "points", Domain: 3}, 2, func(p *ftplGaussianParams) { p.LStar = 0 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	l, err := p.start(rand.New(rand.NewPCG(1, 1)), func(name string, v float64) { got[name] = v })
-	if err != nil {
-		t.Fatal(err)
-	}
-	play(t, l, 1, []float64{0}, []float64{1})
-	if len(got) != 0 {
-		t.Errorf("before the last round: %v", got)
-	}
-	play(t, l, 1, []float64{1}, []float64{-1})
-	if len(got) != 7 || got["proved_regret"] != 2 || got["eta"] != p.schedule().scale() ||
-		got["printed_regret"] != printedRegret(math.Sqrt(2./3), math.Log(3), 0, 2) ||
-		got["proved_stability"] != 1 || got["oracle_calls"] != 1 || got["oracle_inputs"] != 3.5 ||
-		got["stability"] < 0 || got["stability"] > 1 {
-		t.Errorf("after the last round: %v", got)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	points := algo.Problem{Class: "points", Domain: 200}
 	for _, c := range []struct {
@@ -323,32 +300,6 @@ func TestBadRounds(t *testing.T) {
 				t.Errorf("%s: %v, want %q", problem.Class, err, c.want)
 			}
 		}
-	}
-}
-
-// Check, Online and Bound of an algorithm work together.
-func TestPlugins(t *testing.T) {
-	if n := len(ftplPlugins()); n != 6 {
-		t.Errorf("%d algorithms", n)
-	}
-	a := ftplGaussian(new(sites))
-	s := setting(a, algo.Problem{Class: "thresholds", Domain: 5}, 4)
-	if err := a.Check(&s); err != nil {
-		t.Fatal(err)
-	}
-	trial := &algo.Trial[ftplGaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}
-	l, err := a.Online(context.Background(), trial)
-	if err != nil {
-		t.Fatal(err)
-	}
-	play(t, l, 1, []float64{0, 4, 2, 3}, []float64{-1, 1, 1, 1})
-	bounds, err := a.Bound(&s)
-	if err != nil || len(bounds) != 2 || !bounds[0].Proved || bounds[1].Proved {
-		t.Errorf("bounds %+v, %v", bounds, err)
-	}
-	s.Params.Schedule = paperSchedule
-	if bounds, err := a.Bound(&s); err != nil || len(bounds) != 3 || bounds[2].Value < bounds[1].Value {
-		t.Errorf("bounds %+v, %v", bounds, err)
 	}
 }
 

@@ -294,38 +294,6 @@ func agreeing(rows []string, v int, label byte) (agree []string) {
 	return agree
 }
 
-// On random small classes soa errs Ldim times at worst and halving at most floor(log2 |H|) times,
-// and no game has more mistakes.
-func TestEliminationOnRandomClasses(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		rows := randomRows(r)
-		p, d := matrixProblem(rows), plainLdim(rows)
-		if got := worstOf(t, p, largerDimension); got != d {
-			r.Fatalf("%v: soa errs %d times at worst, want %d", rows, got, d)
-		}
-		if got := worstOf(t, p, majority); got < d || got > bits.Len(uint(len(rows)))-1 {
-			r.Fatalf("%v: halving errs %d times at worst, Ldim %d", rows, got, d)
-		}
-		target := rapid.SampledFrom(rows).Draw(r, "target")
-		points := rapid.SliceOfN(rapid.IntRange(0, len(target)-1), 1, 20).Draw(r, "sequence")
-		for name, l := range learners(t, p, len(points)) {
-			mistakes := 0.0
-			for _, v := range points {
-				x, y := []float64{float64(v)}, 2*float64(target[v]-'0')-1
-				mistakes += (1 - y*answer(t, l, x)) / 2
-				tell(t, l, x, y)
-			}
-			most := map[string]float64{
-				"soa": float64(d), "halving": float64(bits.Len(uint(len(rows))) - 1), "follow-the-leader": float64(len(rows) - 1),
-				"hedge": math.Inf(1), "agnostic-experts": math.Inf(1),
-			}[name]
-			if mistakes > most {
-				r.Fatalf("%s: %v mistakes on %v, at most %v are proved", name, mistakes, points, most)
-			}
-		}
-	})
-}
-
 // Bisection forces floor(log2 |H|) mistakes on thresholds, and soa makes no more, up to domains of
 // 2^40.
 func TestThresholdsOfAnyDomain(t *testing.T) {
@@ -369,40 +337,6 @@ func bisect(t testing.TB, l algo.Learner, functions uint64) (mistakes int) {
 		}
 	}
 	return mistakes
-}
-
-// Against random targets and points soa keeps its bound on large domains.
-func TestThresholdsAgainstTargets(t *testing.T) {
-	known := new(boards)
-	rapid.Check(t, func(r *rapid.T) {
-		domain := rapid.Uint64Range(2, concept.MaxDomain).Draw(r, "domain")
-		target := rapid.Uint64Range(0, domain).Draw(r, "target")
-		p := algo.Problem{Class: "thresholds", Domain: domain}
-		l := begin(t, soa(known), p, 0, struct{}{})
-		mistakes, lo, end := 0, uint64(0), domain+1
-		for range 60 {
-			if end-lo < 2 {
-				break
-			}
-			v := rapid.Uint64Range(lo, end-2).Draw(r, "point")
-			x, y := []float64{float64(v)}, concept.Threshold(float64(target)).Label(float64(v))
-			if answer(t, l, x) != y {
-				mistakes++
-			}
-			tell(t, l, x, y)
-			if y > 0 {
-				end = v + 1
-			} else {
-				lo = v + 1
-			}
-			if now := l.(*elimination).now.(span); now.lo != lo || now.end != end {
-				r.Fatalf("version space %v, want %d to %d", now, lo, end)
-			}
-		}
-		if d := bits.Len64(domain+1) - 1; mistakes > d {
-			r.Fatalf("domain %d, target %d: %d mistakes, Ldim %d", domain, target, mistakes, d)
-		}
-	})
 }
 
 // A span of thresholds has the size and the dimension of a list of them.
@@ -485,46 +419,6 @@ func TestBoards(t *testing.T) {
 		if c := b.column(table.Point(0)); len(b.columns) != 0 || len(c) == 0 {
 			t.Errorf("%s: a column is kept without room", p.Class)
 		}
-	}
-}
-
-// transcript returns all answers of a game that every learner plays with random truths.
-func transcript(t *testing.T, known *boards, p algo.Problem, seed uint64) (answers []float64) {
-	const rounds = 12
-	table, r := tableOf(t, p), rand.New(rand.NewPCG(seed, 1))
-	all := []algo.Learner{
-		begin(t, soa(known), p, rounds, struct{}{}), begin(t, halving(known), p, rounds, struct{}{}),
-		begin(t, followTheLeader(known), p, rounds, struct{}{}),
-		begin(t, hedge(known), p, rounds, hedgeParams{Tuning: smallTuning, LStar: 2}),
-		begin(t, agnosticExperts(known), p, rounds, agnosticParams{}),
-	}
-	for range rounds {
-		x, y := table.Point(r.IntN(table.Len())), 2*float64(r.IntN(2))-1
-		for _, l := range all {
-			answers = append(answers, answer(t, l, x))
-			tell(t, l, x, y)
-		}
-	}
-	return answers
-}
-
-// Games do not influence each other: the answers on boards that other games used before, and use at
-// the same time, are bit for bit those on new boards.
-func TestGamesAreIndependent(t *testing.T) {
-	problems := []algo.Problem{
-		{Class: "intervals", Domain: 6}, {Class: "thresholds", Domain: 40}, {Class: "parities", Dim: 3},
-		{Class: "points", Domain: 9},
-		{Class: "stumps", Domain: 3, Dim: 2}, {Class: "conjunctions", Dim: 3},
-	}
-	used := new(boards)
-	for seed := range uint64(18) {
-		p := problems[seed%uint64(len(problems))]
-		t.Run(fmt.Sprint(p.Class, seed), func(t *testing.T) {
-			t.Parallel()
-			if fresh, later := transcript(t, new(boards), p, seed), transcript(t, used, p, seed); !slices.Equal(fresh, later) {
-				t.Errorf("%v, after other games %v", fresh, later)
-			}
-		})
 	}
 }
 

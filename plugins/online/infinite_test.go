@@ -11,23 +11,10 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
-	"github.com/shatterlab/shatter/plugins/finite/finitetest"
-	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
 func infiniteProblem(class string) algo.Problem {
 	return algo.Problem{Class: class, Dim: 1, Realizable: true, Noise: "none"}
-}
-
-// Games on infinite orders pass the acceptance suite.
-func TestAcceptance(t *testing.T) {
-	known := new(boards)
-	t.Run("soa", func(t *testing.T) {
-		plugintest.Run(t, soa(known), plugintest.Setting{Problem: infiniteProblem(concept.Naturals), Rounds: 10})
-	})
-	t.Run("leader", func(t *testing.T) {
-		plugintest.Run(t, followTheLeader(known), plugintest.Setting{Problem: infiniteProblem(concept.Dyadics), Rounds: 10})
-	})
 }
 
 // promised returns 1 + floor(log2(x - lo + 1)) for the first point x labelled +1, lo-1 being the
@@ -41,43 +28,6 @@ func promised(x, y []float64) float64 {
 		lo = max(lo, v+1)
 	}
 	return 0
-}
-
-// On the natural numbers the first point labelled +1 decides how many mistakes bisection forces on
-// soa, and soa makes no more.
-func TestNaturalsVectors(t *testing.T) {
-	var v struct {
-		Naturals []struct {
-			Root     uint64
-			Mistakes int
-		} `json:"thresholds_N"`
-	}
-	finitetest.ReadJSON(t, "testdata/naturals.json", &v)
-	if len(v.Naturals) != 9 {
-		t.Fatalf("%d vectors", len(v.Naturals))
-	}
-	for _, c := range v.Naturals {
-		e := begin(t, soa(new(boards)), infiniteProblem(concept.Naturals), 60, struct{}{}).(*elimination)
-		x := []float64{float64(c.Root)}
-		if got := answer(t, e, x); got != -1 {
-			t.Errorf("first point %d: soa says %v", c.Root, got)
-		}
-		tell(t, e, x, 1)
-		got := 1
-		for lo, end := uint64(1), c.Root+1; end-lo > 1; got++ { // the same bisection, of the thresholds 1..x
-			x[0] = float64(lo + (end-lo)/2 - 1)
-			if answer(t, e, x) > 0 {
-				tell(t, e, x, -1)
-				lo = uint64(x[0]) + 1
-			} else {
-				tell(t, e, x, 1)
-				end = uint64(x[0]) + 1
-			}
-		}
-		if got != c.Mistakes || e.proved != float64(c.Mistakes) || e.contradictions > 0 || !math.IsNaN(e.printed) {
-			t.Errorf("first point %d: %d mistakes and the bound %v, want %d", c.Root, got, e.proved, c.Mistakes)
-		}
-	}
 }
 
 // Whatever the target and the points, soa makes no more mistakes than its bound for the sequence,
@@ -150,21 +100,6 @@ func TestLeaderOnInfiniteOrders(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The leader errs in every round on points that halve towards 0, and on growing natural numbers.
-func TestLeaderErrsForEver(t *testing.T) {
-	const rounds = 1000
-	dense := begin(t, followTheLeader(new(boards)), infiniteProblem(concept.Dyadics), rounds, struct{}{})
-	whole := begin(t, followTheLeader(new(boards)), infiniteProblem(concept.Naturals), rounds, struct{}{})
-	for i := range rounds {
-		x, v := []float64{math.Ldexp(1, -i-1)}, []float64{float64(uint64(i+1) << 43)}
-		if answer(t, dense, x) != -1 || answer(t, whole, v) != 1 {
-			t.Fatalf("round %d: the leader is right", i)
-		}
-		tell(t, dense, x, 1)
-		tell(t, whole, v, -1)
-	}
 }
 
 // An algorithm that needs finitely many functions, or a part of larger dimension, refuses infinite

@@ -116,24 +116,6 @@ func TestRunVectors(t *testing.T) {
 	}
 }
 
-// At L* = 0 the closed form sqrt(2 L* ln N) + ln N is no bound for the rate, which is tuned as for
-// L* = 1: this game costs more.
-func TestClosedFormAtZero(t *testing.T) {
-	const n, rounds = 16, 2000
-	known, p := new(boards), algo.Problem{Class: "points", Domain: n}
-	l := begin(t, hedge(known), p, rounds, hedgeParams{Tuning: smallTuning})
-	loss := 0.0
-	for i := range rounds { // the truth -1 at the point a costs the function a alone; the last one never errs
-		x := []float64{float64(i % (n - 1))}
-		loss += (1 + answer(t, l, x)) / 2
-		tell(t, l, x, -1)
-	}
-	proved := valueOf(t, hedge(known), settingOf(p, rounds, hedgeParams{Tuning: smallTuning}), "small-loss").Value
-	if lnN := math.Log(n); !(loss > lnN*1.05 && loss <= proved) || l.(*hedger).losses.least() != 0 {
-		t.Errorf("loss %v, want it between ln N = %v and the bound %v", loss, lnN, proved)
-	}
-}
-
 // Exponential weights, with every tuning, and the leader keep their bounds.
 func TestRegretIsBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
@@ -228,52 +210,6 @@ func minOf(values []int) int {
 	return least
 }
 
-// Hedge and the leader play thresholds on the largest domain.
-func TestHedgeOnTheLargestDomain(t *testing.T) {
-	const rounds = 400
-	known, p := new(boards), algo.Problem{Class: "thresholds", Domain: concept.MaxDomain}
-	h := begin(t, hedge(known), p, rounds, hedgeParams{Tuning: worstTuning}).(*hedger)
-	f := begin(t, followTheLeader(known), p, rounds, struct{}{}).(*leaderGame)
-	r := rand.New(rand.NewPCG(5, 5))
-	target, regret, mistakes := concept.Threshold(0x9e3779b97f), 0.0, 0.0
-	for range rounds {
-		x := []float64{float64(r.Uint64N(concept.MaxDomain))}
-		y := target.Label(x[0])
-		regret += (1 - y*answer(t, h, x)) / 2
-		mistakes += (1 - y*answer(t, f, x)) / 2
-		tell(t, h, x, y)
-		tell(t, f, x, y)
-	}
-	if h.losses.least() != 0 || regret <= 0 || regret > h.proved() {
-		t.Errorf("regret %v, proved %v, least loss %d", regret, h.proved(), h.losses.least())
-	}
-	if f.losses.least() != 0 || mistakes <= 0 || mistakes > 60 {
-		t.Errorf("the leader errs %v times", mistakes)
-	}
-}
-
-// A round-robin of points makes the leader err in every round.
-func TestLeaderOnRoundRobin(t *testing.T) {
-	for _, c := range []struct {
-		n, rounds int
-		regret    float64
-	}{{16, 10000, 9375}, {128, 10000, 9922}, {4, 7, 6}} {
-		known, p := new(boards), algo.Problem{Class: "points", Domain: uint64(c.n)}
-		f := begin(t, followTheLeader(known), p, c.rounds, struct{}{}).(*leaderGame)
-		mistakes := 0.0
-		for i := range c.rounds {
-			x := []float64{float64(i % c.n)}
-			mistakes += (1 + answer(t, f, x)) / 2
-			tell(t, f, x, -1)
-		}
-		regret := mistakes - float64(f.losses.least())
-		bound := valueOf(t, followTheLeader(known), settingOf(p, c.rounds, struct{}{}), "turns")
-		if regret != c.regret || f.proved() < regret || bound.Value < regret || bound.Value > regret+1 {
-			t.Errorf("%d points: regret %v, want %v; proved %v and %v", c.n, regret, c.regret, f.proved(), bound.Value)
-		}
-	}
-}
-
 // expert is one of the agnostic experts.
 type expert struct {
 	set    int      // bit t: it errs on purpose in round t
@@ -329,49 +265,6 @@ func TestAgnosticByExperts(t *testing.T) {
 			r.Fatalf("ln of the number of experts %v, want that of %d", n, len(all))
 		}
 	})
-}
-
-func TestAgnosticVectors(t *testing.T) {
-	var v struct {
-		TolAbs float64 `json:"tol_abs"`
-		Cases  []struct {
-			Cls    string
-			K, D   int
-			Xs, Ys []float64
-			Eta    float64
-			P1     []float64
-			States int
-			LnN    float64 `json:"log_experts"`
-			Bound  float64
-		}
-	}
-	finitetest.ReadJSON(t, "testdata/agnostic.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no vectors")
-	}
-	for _, c := range v.Cases {
-		known, p := new(boards), named(c.Cls, c.K)
-		l := begin(t, agnosticExperts(known), p, len(c.Xs), agnosticParams{Rate: c.Eta}).(*experts)
-		for i, v1 := range c.Xs {
-			if got := answer(t, l, []float64{v1}); math.Abs((1+got)/2-c.P1[i]) > v.TolAbs {
-				t.Errorf("%s, round %d: %v, want %v", c.Cls, i+1, (1+got)/2, c.P1[i])
-			}
-			tell(t, l, []float64{v1}, 2*c.Ys[i]-1)
-		}
-		states := 0
-		for _, g := range l.groups {
-			for _, w := range g.weight {
-				if w > 0 {
-					states++
-				}
-			}
-		}
-		b := valueOf(t, agnosticExperts(known), settingOf(p, len(c.Xs), agnosticParams{}), "agnostic")
-		if states != c.States || math.Abs(l.lnN-c.LnN) > v.TolAbs || math.Abs(b.Value-c.Bound) > v.TolAbs ||
-			b.With["ldim"] != float64(c.D) {
-			t.Errorf("%s: %d states, ln N %v, %+v; want %d, %v and %v", c.Cls, states, l.lnN, b, c.States, c.LnN, c.Bound)
-		}
-	}
 }
 
 // Against any labels the experts' regret keeps its bound, and their weights sum to 1.

@@ -15,7 +15,6 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
-	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
 func setting[P any](a algo.Algorithm[P], p algo.Problem) algo.Setting[P] {
@@ -35,21 +34,6 @@ var (
 
 // at returns the parameters of a separator without a seed.
 func at(kind string) finite.SeparatorParams { return finite.SeparatorParams{Separator: kind} }
-
-func TestAcceptance(t *testing.T) {
-	settings := func(parameter, value string) []plugintest.Setting {
-		return []plugintest.Setting{
-			{Problem: algo.Problem{Class: "thresholds", Domain: 40, Dim: 1, Noise: "none"}},
-			{
-				Problem:    algo.Problem{Class: "points", Domain: 20, Dim: 1, Noise: "none"},
-				Parameters: map[string]any{parameter: value},
-			},
-		}
-	}
-	t.Run("gaussian", func(t *testing.T) { plugintest.Run(t, gaussian(), settings("margin", "hull")...) })
-	t.Run("rspm", func(t *testing.T) { plugintest.Run(t, rspm(), settings("noise", "gaussian")...) })
-	t.Run("public-data", func(t *testing.T) { plugintest.Run(t, publicData(), settings("preset", "trace")...) })
-}
 
 // resolved checks that Check resolves the parameters give to want, and those again to themselves.
 // It returns the guarantee of the resolved setting.
@@ -406,41 +390,6 @@ func share[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], n, trial
 		}
 	}
 	return float64(good) / float64(trials)
-}
-
-// The proved sample sizes are enough, and public data is enough where the sample is large.
-func TestProvedSizesSuffice(t *testing.T) {
-	p := algo.Problem{Class: "parities", Dim: 3, Noise: "random", NoiseRate: 0.1}
-	a, r, u := gaussian(), rspm(), publicData()
-	s, q, w := setting(a, p), setting(r, p), setting(u, p)
-	list, err := a.Bound(&s)
-	if got := share(t, a, s, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
-		t.Errorf("gaussian: %v", got)
-	}
-	for _, kind := range []string{"drawn", "drawn-printed"} {
-		z := setting(a, p)
-		z.Params.Separator, z.Params.CodeSeed = kind, 1
-		list, err = a.Bound(&z)
-		b := finitetest.BoundNamed(t, list, err, "explicit")
-		if got := share(t, a, z, int(b.Value), 100); got < 0.95 {
-			t.Errorf("gaussian, %s: %v with m = %v, h = %v", kind, got, b.With["m"], b.With["h"])
-		}
-	}
-	list, err = r.Bound(&q)
-	if got := share(t, r, q, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
-		t.Errorf("rspm: %v", got)
-	}
-	w.Params.Preset, w.Params.Public = tracePreset, 20
-	if got := share(t, u, w, 5000, 50); got < 0.95 {
-		t.Errorf("public data, trace: %v", got)
-	}
-	w.Params.Preset, w.Params.Eta, w.Params.Sigma = twoStagePreset, 5, 0.5
-	if got := share(t, u, w, 1000, 50); got < 0.95 {
-		t.Errorf("public data, two stages: %v", got)
-	}
-	if got := share(t, u, w, 1, 50); got > 0.5 {
-		t.Errorf("public data, one example: %v", got)
-	}
 }
 
 // The cube of the parities carries Gaussian noise also where its points are too many to be listed,

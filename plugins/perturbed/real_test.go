@@ -1,9 +1,7 @@
 package perturbed
 
 import (
-	"context"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -49,56 +47,6 @@ func TestRealPrivacy(t *testing.T) {
 			if delta := worst(eta/100, budget.eps); delta <= budget.delta {
 				t.Errorf("%+v: delta %v at %+v with a hundredth of the noise", real, delta, budget)
 			}
-		}
-	}
-}
-
-// A trial answers the best of all functions under its noise, as an enumeration with the same random
-// numbers finds it; with means its values, and otherwise its labels.
-func TestRealLearns(t *testing.T) {
-	a := realValued()
-	for seed := range uint64(40) {
-		s := setting(a, algo.Problem{Class: "thresholds", Domain: 6, Dim: 1})
-		s.Params.Levels, s.Means = 3, seed%2 == 0
-		s.Epsilon = 20
-		if err := a.Check(&s); err != nil {
-			t.Fatal(err)
-		}
-		st := makeSite(t, finite.PlaceOf(s.Problem, s.Params.Separator, 0))
-		d := sample(st.class, st.Spec, seed%7, 100, 0.2, rand.New(rand.NewPCG(seed, 5)))
-		m, err := a.Learn(context.Background(), &algo.Trial[realParams]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 6))}, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, c := rand.New(rand.NewPCG(seed, 6)), make([]float64, st.points)
-		for j := range c {
-			c[j] = s.Params.Eta / math.Sqrt(float64(st.points)) * r.NormFloat64()
-		}
-		tilt, best, bottom := s.Params.Eta*r.NormFloat64(), realModel{}, math.Inf(1)
-		labels, at := make([]float64, d.Len()), make([]float64, st.points)
-		for i := range st.class.Size().Uint64() {
-			h := st.class.Member(i)
-			h.Labels(d.Xs(), labels)
-			h.Labels(st.separator.Points, at)
-			for k := 1; k <= 3; k++ {
-				level := float64(k) / 3
-				v := tilt * math.Sqrt(1-level*level)
-				for i, label := range labels {
-					v += s.Params.real().Of(level*label, d.Y(i))
-				}
-				for j, label := range at {
-					v += level * label * c[j]
-				}
-				if v < bottom-1e-9 {
-					best, bottom = realModel{h, level}, v
-				}
-			}
-		}
-		if !s.Means {
-			best.c = 1
-		}
-		if m != best {
-			t.Errorf("seed %d: answer %+v, want %+v", seed, m, best)
 		}
 	}
 }

@@ -177,24 +177,6 @@ func (t *halfspaceTrial) adaptive(test testing.TB) (next func(int) []float64, he
 	return next, heard
 }
 
-// Without noise, and for queries on the target's hyperplane, each block takes one linear program at
-// first and one for each hard query. An ordinary query takes none, nor does a public answer.
-func TestLinearPrograms(t *testing.T) {
-	const k, d = 50, 3
-	trial := newHalfspaceTrial(d, k, 40, 0, 11)
-	g := newHalfspaces(t, trial.blocks, d, true)
-	heard := func(x []float64, label float64) {
-		g.released(x, label)
-		g.public(x)
-		if want := k * (1 + g.w.codim()); g.find.programs != want {
-			t.Fatalf("%d programs after %d hard queries, want %d", g.find.programs, g.w.codim(), want)
-		}
-	}
-	if hards := trial.play(t, g, 200, func(int) []float64 { return trial.onto(trial.target) }, heard); hards != d {
-		t.Errorf("%d hard queries", hards)
-	}
-}
-
 // A block's hypothesis depends on this block and the hard queries alone, though all scratch is
 // shared. Privacy rests on it.
 func TestBlocksDoNotTouch(t *testing.T) {

@@ -770,54 +770,6 @@ func errorOnBlock(row []float64, b block) float64 {
 	return wrong / float64(len(b.y))
 }
 
-// At the n of the bound every state of a trial errs at most alpha.
-func TestCompositionBoundSuffices(t *testing.T) {
-	a, p := composition(), problems()[0]
-	for _, noise := range []string{Gaussian, Laplace} {
-		s := setting(a, p, 20)
-		s.Params.Noise, s.Alpha, s.Epsilon = noise, 0.3, 4
-		b := checked(t, a, s)["composition"]
-		if s.N = int(b.Value); b.Fails != "" || b.Value > 1e6 {
-			t.Fatalf("%+v", b)
-		}
-		if err := a.Check(&s); err != nil {
-			t.Fatal(err)
-		}
-		points := make([]float64, p.Domain)
-		for i := range points {
-			points[i] = float64(i)
-		}
-		all := algo.NewData(points, 1, nil)
-		for seed := range uint64(3) {
-			r := rand.New(rand.NewPCG(seed, 5))
-			answers, err := a.Predict(context.Background(), &algo.Trial[Majority]{Setting: s, Rand: r}, draw(p, s.N, r))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := make([]float64, len(points))
-			for state := range s.Queries + 1 {
-				if err := answers.Predict(context.Background(), all, out); err != nil {
-					t.Fatal(err)
-				}
-				wrong := 0.0
-				for i := range points {
-					if out[i] != target(p, points[i:i+1]) {
-						wrong++
-					}
-				}
-				if e := wrong / float64(len(points)); e > s.Alpha {
-					t.Errorf("%s, seed %d, n = %d: state %d errs %v", noise, seed, s.N, state, e)
-				}
-				if state < s.Queries {
-					if _, _, err := answers.Answer(context.Background(), []float64{5}); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-		}
-	}
-}
-
 // Noise within the limits of accurateBlocks labels a point wrongly only where a quarter of the
 // votes are wrong.
 func TestNoiseWithinLimits(t *testing.T) {

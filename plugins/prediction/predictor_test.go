@@ -1,18 +1,12 @@
 package prediction
 
 import (
-	"context"
-	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // wild draws noise that is not Laplace noise.
@@ -158,99 +152,6 @@ func TestHalving(t *testing.T) {
 	}
 	if most < 4 {
 		t.Errorf("no run has more than %d hard queries: nothing is tested here", most)
-	}
-}
-
-// For a finite class the halving argument holds adaptively. Here the hypotheses disagree as much as
-// they can, each point splits the rows that are left in halves, and one row is left after log2 of
-// the number of rows hard queries.
-func TestHalvingOfTheClass(t *testing.T) {
-	const bits, rows = 6, 1 << 6
-	var text strings.Builder
-	blocks := make([]block, rows)
-	for h := range rows {
-		for b := range bits {
-			text.WriteByte("01"[h>>b&1])
-			blocks[h].x, blocks[h].y = append(blocks[h].x, float64(b)), append(blocks[h].y, float64(2*(h>>b&1)-1))
-		}
-	}
-	if v := hardQueries(big.NewInt(rows), 0.05); v < bits {
-		t.Fatalf("v = %d", v)
-	}
-	for seed := range uint64(20) {
-		noise, _ := exactly(seed)
-		g, err := newMatrix(blocks, text.String(), bits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := newPredictor(g, noise, rows, rows, 1e6, unreported)
-		hards := 0
-		for i := range 3 * bits {
-			if _, verdict, _ := p.next([]float64{float64(i % bits)}); verdict == hard {
-				hards++
-			}
-		}
-		if hards != bits || len(g.alive) != 1 {
-			t.Fatalf("%d hard queries, %d rows left", hards, len(g.alive))
-		}
-	}
-}
-
-// targetBlocks draws k blocks of m uniform examples, labelled by a threshold.
-func targetBlocks(seed uint64, domain, k, m, target int) []block {
-	r := rand.New(rand.NewPCG(seed, 9))
-	blocks := make([]block, k)
-	for i := range blocks {
-		for range m {
-			x := r.IntN(domain)
-			y := -1.0
-			if x >= target {
-				y = 1
-			}
-			blocks[i].x, blocks[i].y = append(blocks[i].x, float64(x)), append(blocks[i].y, y)
-		}
-	}
-	return blocks
-}
-
-// Predict gives the answers of the last query's noise, and changes nothing.
-func TestPredictIsTheFinalState(t *testing.T) {
-	blocks := targetBlocks(1, 100, 40, 5, 50)
-	points := make([]float64, 100)
-	for i := range points {
-		points[i] = float64(i)
-	}
-	x := algo.NewData(points, 1, nil)
-	for _, budget := range []int{1, 30} {
-		noise, _ := exactly(2)
-		p := newPredictor(newThresholds(blocks, 100, false), noise, 40, budget, 1, unreported)
-		out, again := make([]float64, 100), make([]float64, 100)
-		for j := range 50 {
-			before := fmt.Sprint(p.started, p.open, p.instance, p.nu, p.gen)
-			if p.Predict(context.Background(), x, out) != nil || p.Predict(context.Background(), x, again) != nil ||
-				!slices.Equal(out, again) {
-				t.Fatal("asked twice, it answers differently")
-			}
-			if fmt.Sprint(p.started, p.open, p.instance, p.nu, p.gen) != before {
-				t.Fatal("Predict changed the predictor")
-			}
-			if j == 0 && (out[0] != -1 || out[99] != 1) {
-				t.Errorf("before any query: %v", out)
-			}
-			if _, _, err := p.next(points[48:49]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		wrong := 0.0
-		for i, v := range out {
-			if i >= 50 {
-				v = -v
-			}
-			wrong += (1 + v) / 2
-		}
-		if wrong > 30 {
-			t.Errorf("budget %d: %v of 100 points wrong", budget, wrong)
-		}
 	}
 }
 
