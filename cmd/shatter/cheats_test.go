@@ -17,6 +17,7 @@ type attack struct {
 	code      int    // of run
 	status    string // of all rows of the table; "": the sweep is refused, and there is no table
 	says      string // on stderr
+	long      bool   // left to the long run
 }
 
 const (
@@ -36,96 +37,96 @@ grids:
   - problem: {class: [thresholds, intervals], domain: 1024, distribution: uniform}
   - problem: {class: [stumps, rectangles], domain: 32, d: 2, distribution: uniform}
   - problem: {class: [conjunctions, monotone-conjunctions], d: 8, distribution: uniform}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", true},
 	{"cheat/blind", search + tenth + `
 problem: {class: points, domain: 1024, distribution: uniform}
-`, 0, "trivial", ""},
+`, 0, "trivial", "", false},
 	{"cheat/order", search + `
 goal: {alpha: 0.05, beta: 0.05}
 problem: {class: thresholds, domain: 1024, distribution: needle, mass: 0.1}
-`, exitIntegrity, "failed", "answers depend on other points"},
+`, exitIntegrity, "failed", "answers depend on other points", false},
 	{"cheat/pca", search + private + tenth + `
 problem: {class: halfspace, d: [10, 50], margin: 0.1, distribution: iso, test: 2000}
-`, exitIntegrity, "failed", "answers depend on other points"},
+`, exitIntegrity, "failed", "answers depend on other points", true},
 	{"cheat/sleeper", queries + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: [boundary, repeat, stochastic]}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", false},
 	{"cheat/edge", queries + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: [boundary, repeat, stochastic]}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", true},
 	{"cheat/edge", queries + `
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 500}
 adversary: {kind: [boundary, stochastic]}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", true},
 	{"cheat/memory", search + tenth + `
 problem: {class: [thresholds, intervals], domain: 1024, distribution: uniform, target: middle}
-`, exitIntegrity, "failed", "on earlier trials"},
+`, exitIntegrity, "failed", "on earlier trials", false},
 	{"cheat/memory", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
-`, exitIntegrity, "failed", "on earlier trials"},
+`, exitIntegrity, "failed", "on earlier trials", true},
 	{"cheat/mean", search + private + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
-`, exitUnfinished, "failed", "label"},
+`, exitUnfinished, "failed", "label", false},
 	{"cheat/solve", tenth + `
 n: {find: true, from: 4, to: 16, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew], test: 2000}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", true},
 	{"cheat/blocks", private + tenth + `
 n: {find: true, from: 4, to: 1024, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew], test: 2000}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", true},
 	{"cheat/undo", search + `
 goal: {alpha: 0.08, beta: 0.1}
 problem: {class: thresholds, domain: 1024, distribution: uniform, noise: {kind: adversarial, rate: 0.1}}
-`, exitUsage, "", "rate"},
+`, exitUsage, "", "rate", true},
 	{"cheat/undo", search + `
 goal: {alpha: 0.12, beta: 0.1}
 problem: {class: thresholds, domain: 1024, distribution: uniform, noise: {kind: adversarial, rate: 0.1}}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", true},
 	{"cheat/row-order", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/noise.csv, label: label, positive: yes, scale: 1}}
-`, exitIntegrity, "failed", "answers depend on other points"},
+`, exitIntegrity, "failed", "answers depend on other points", true},
 	{"cheat/pretrained", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}, disguise: true}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", true},
 	{"cheat/oracle", "seed: secret\n" + search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
-`, 0, "above_range", ""},
+`, 0, "above_range", "", false},
 }
 
 // Each of these reaches its goal, because what the attacker uses is there to be had.
 var openDoors = []attack{
 	{"cheat/blind", search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform, target: middle}
-`, 0, "below_range", ""},
+`, 0, "below_range", "", true},
 	{"cheat/sleeper", finalState.Replace(queries) + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: boundary}
-`, 0, "below_range", ""},
+`, 0, "below_range", "", true},
 	{"cheat/edge", finalState.Replace(queries) + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: repeat}
-`, 0, "below_range", ""},
+`, 0, "below_range", "", true},
 	{"cheat/solve", tenth + `
 n: {find: true, from: 4, to: 16, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
-`, 0, "decided", ""},
+`, 0, "decided", "", true},
 	{"cheat/blocks", private + tenth + `
 n: {find: true, from: 4, to: 1024, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
-`, 0, "decided", ""},
+`, 0, "decided", "", true},
 	{"cheat/pretrained", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
-`, 0, "below_range", ""},
+`, 0, "below_range", "", true},
 	{"cheat/oracle", "seed: 3\n" + search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
-`, 0, "below_range", ""},
+`, 0, "below_range", "", false},
 }
 
 // No attacker reaches a goal by anything else than the sample without an alarm, unless the sweep
@@ -138,6 +139,9 @@ func TestOnlyTheSampleTeaches(t *testing.T) {
 	sortedFile(t, filepath.Join(data, "noise.csv"), 0)
 	for name, list := range map[string][]attack{"closed": attacks, "open": openDoors} {
 		for i, a := range list {
+			if a.long && !testkit.LongRun {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%s-%d", name, strings.TrimPrefix(a.algorithm, "cheat/"), i), func(t *testing.T) {
 				t.Parallel()
 				a.check(t, data)

@@ -22,7 +22,7 @@ algorithms: [expmech/em, expmech/pf, baseline/erm]
 privacy: {epsilon: [0.5, 1]}
 goal: {alpha: 0.05, beta: 0.05}
 n: [50, 200]
-trials: 60
+trials: 24
 seed: 7
 grids:
   - problem: {class: thresholds, domain: 2^20, distribution: needle, mass: 0.1}
@@ -54,7 +54,7 @@ task: predict
 privacy: {epsilon: 2, delta: 1e-4}
 goal: {alpha: 0.1, beta: 0.1}
 n: [3000]
-trials: 6
+trials: 3
 queries: [1, 40]
 seed: 5
 grids:
@@ -102,7 +102,7 @@ func TestSameBytes(t *testing.T) {
 func TestKilled(t *testing.T) {
 	shatter := binary(t)
 	tmp := t.TempDir()
-	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), strings.Replace(smallSweep, "1000", "40000", 1))
+	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), strings.Replace(smallSweep, "1000", "24000", 1))
 	run := func(dir string) *exec.Cmd {
 		cmd := exec.Command(shatter, "run", file, "--out", dir, "--workers", "2")
 		cmd.Env = append(os.Environ(), "TMPDIR="+tmp)

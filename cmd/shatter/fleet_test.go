@@ -62,7 +62,7 @@ name: long
 task: learn
 problem: {class: thresholds, domain: 4, distribution: uniform}
 plugins: [%s]
-algorithms: [{use: third/spin, loops: 1000000000}]
+algorithms: [{use: third/spin, loops: 400000000}]
 goal: {alpha: 0.45, beta: 0.5}
 n: [1]
 trials: 2

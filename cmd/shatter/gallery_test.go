@@ -77,11 +77,7 @@ func galleryPlugin(t *testing.T, source, dir string) {
 		compile(t, dir)
 		return
 	}
-	path, err := buildPlugin(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+	if err := buildModule(source, filepath.Join(dir, "module"), filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "breast_cancer.csv"), testkit.ReadFile(t, "examples/breast_cancer.csv"))

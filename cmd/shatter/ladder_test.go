@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -33,10 +32,9 @@ grids:
 seed: 3
 `
 
-// A search over epsilon brackets the exact least epsilon among its values, and its result verifies. A
-// stated direction that is wrong is reported.
+// A search over epsilon brackets the exact least epsilon among its values, and its result verifies.
 func TestLadder(t *testing.T) {
-	testkit.Serial(t)
+	testkit.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "ladder.yaml"), ladderSweep)
@@ -80,30 +78,5 @@ func TestLadder(t *testing.T) {
 	}
 	if _, errs, code := shatter(t, "verify", dir); code != 0 {
 		t.Errorf("verify: exit %d: %s", code, errs)
-	}
-
-	wrong := strings.Replace(ladderSweep, "find: epsilon", "find: {axis: epsilon, success: falls}", 1)
-	file = write(t, filepath.Join(t.TempDir(), "wrong.yaml"), wrong)
-	dir = filepath.Join(t.TempDir(), "wrong")
-	_, errs, code = shatter(t, "run", file, "--out", dir, "--workers", "2", "--cache", "off")
-	if code != 1 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	if told := strings.Count(errs, "shatter: find: expmech/em at n = "); told < 7 || told > 8 {
-		t.Errorf("%d of 8 searches along a wrong direction are told of:\n%s", told, errs)
-	}
-	said := []string{}
-	for _, r := range table(t, dir) {
-		id, _ := r["find_id"].(string)
-		reason, _ := r["reason"].(string)
-		fall := strings.HasPrefix(reason, "success does not fall as epsilon grows: ") &&
-			strings.HasSuffix(reason, "write find: {axis: epsilon, success: rises}; if it does neither, list the values "+
-				"without find")
-		if r["find"] == "epsilon" && fall && strings.Contains(reason, "epsilon = ") && !slices.Contains(said, id) {
-			said = append(said, id)
-		}
-	}
-	if len(said) < 7 {
-		t.Errorf("%d of 8 searches along a wrong direction say so", len(said))
 	}
 }

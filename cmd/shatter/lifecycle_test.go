@@ -44,7 +44,7 @@ func TestCodeIdentity(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
 	dir, plugin := filepath.Join(tmp, "out"), filepath.Join(tmp, "plugin")
-	text := strings.Replace(fmt.Sprintf(thirdSweep, plugin, "third/plus", 200, 1), "n: [5]", "n: [5, 6]", 1)
+	text := strings.Replace(fmt.Sprintf(thirdSweep, plugin, "third/plus", 40, 1), "n: [5]", "n: [5, 6]", 1)
 	file := write(t, filepath.Join(tmp, "third.yaml"), text)
 	install := func(suffix string) {
 		raw, err := os.ReadFile(thirdparty(t))

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -69,46 +70,50 @@ func shatter(t testing.TB, args ...string) (stdout, stderr string, code int) {
 var sharedDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "shatter-test") })
 
 // thirdparty returns the path of the plugin of testdata/thirdparty.
-func thirdparty(t testing.TB) string { return built(t, thirdpartyPlugin) }
+func thirdparty(t testing.TB) string { return pluginNamed(t, "thirdparty") }
 
-// dependent returns the path of the plugin of testdata/dependent.
-func dependent(t testing.TB) string { return built(t, dependentPlugin) }
+// dependent returns the path of a plugin with the algorithms of testdata/dependent.
+func dependent(t testing.TB) string { return pluginNamed(t, "dependent") }
 
-// cheats returns the path of the plugin of testdata/cheats.
-func cheats(t testing.TB) string { return built(t, cheatsPlugin) }
+// cheats returns the path of a plugin with the algorithms of testdata/cheats.
+func cheats(t testing.TB) string { return pluginNamed(t, "cheats") }
 
-var (
-	thirdpartyPlugin = sync.OnceValues(func() (string, error) { return buildPlugin("testdata/thirdparty") })
-	dependentPlugin  = sync.OnceValues(func() (string, error) { return buildPlugin("testdata/dependent") })
-	cheatsPlugin     = sync.OnceValues(func() (string, error) { return buildPlugin("testdata/cheats") })
-)
-
-func built(t testing.TB, build func() (string, error)) string {
+func pluginNamed(t testing.TB, name string) string {
 	t.Helper()
-	path, err := build()
+	dir, err := testPlugins()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return filepath.Join(dir, name)
 }
 
-// buildPlugin builds a folder as a module of its own, as an author would.
-func buildPlugin(source string) (string, error) {
-	shared, err := sharedDir()
+// testPlugins builds the plugins of the tests once, and returns their folder. All of them are one file, whose
+// algorithms depend on its name, because a build takes seconds.
+var testPlugins = sync.OnceValues(func() (string, error) {
+	dir, err := sharedDir()
 	if err != nil {
 		return "", err
 	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		return "", err
+	module := filepath.Join(dir, "module")
+	for _, name := range []string{"cheats", "dependent"} {
+		if err := os.CopyFS(filepath.Join(module, name), os.DirFS(filepath.Join("testdata", name))); err != nil {
+			return "", err
+		}
 	}
-	path := filepath.Join(shared, filepath.Base(source))
-	return path, buildWith(root, source, filepath.Join(shared, "module-"+filepath.Base(source)), path)
-}
+	path := filepath.Join(dir, "thirdparty")
+	err = buildModule("testdata/thirdparty", module, path)
+	for _, name := range []string{"cheats", "dependent"} {
+		err = errors.Join(err, os.Link(path, filepath.Join(dir, name)))
+	}
+	return dir, err
+})
 
-// buildWith builds the folder source as a module in the new folder dir, with the SDK of the checkout sdk, to
-// path.
-func buildWith(sdk, source, dir, path string) error {
+// buildModule builds the folder source as a module in the folder dir, with the SDK of this checkout, to path.
+func buildModule(source, dir, path string) error {
+	sdk, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
 	mod, sum, err := goModule("example.com/"+filepath.Base(source), sdkSource{Checkout: sdk})
 	if err != nil {
 		return err
@@ -122,7 +127,7 @@ func buildWith(sdk, source, dir, path string) error {
 	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666); err != nil {
 		return err
 	}
-	build := exec.Command("go", "build", "-mod=mod", "-o", path, ".")
+	build := exec.Command("go", "build", "-mod=mod", "-ldflags=-s -w", "-o", path, ".")
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

@@ -2,59 +2,12 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
-
-const priorSweep = `
-name: prior
-task: learn
-goal: {alpha: 0.1, beta: 0.1}
-n: [1]
-trials: 250
-seed: 3
-algorithms: [baseline/prior]
-grids:
-  - problem: {class: [thresholds, intervals], domain: [10, 200], distribution: uniform}
-  - problem: {class: points, domain: 5, distribution: uniform}
-  - problem: {class: stumps, domain: [9, 60], d: [1, 2], distribution: uniform, target: [random, uniform]}
-  - problem: {class: rectangles, domain: [12, 60], d: 2, distribution: uniform}
-  - problem: {class: [conjunctions, monotone-conjunctions], d: 4, literals: [2, 3], distribution: uniform}
-  - problem: {class: conjunctions, d: 3, target: uniform, distribution: uniform}
-  - problem: {class: parities, d: 3, distribution: uniform}
-  - problem: {class: matrix, file: %s, distribution: uniform}
-  - problem: {class: halfspace, d: [2, 3, 5], margin: 0.01, distribution: [ball-margin, iso], test: 2000}
-`
-
-// baseline/prior succeeds with the probability that the table states.
-func TestPriorReachesWhatTheTableStates(t *testing.T) {
-	testkit.Serial(t)
-	t.Parallel()
-	tmp := t.TempDir()
-	dir := filepath.Join(tmp, "out")
-	file := write(t, filepath.Join(tmp, "prior.yaml"), fmt.Sprintf(priorSweep, matrixFile(t, tmp)))
-	if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	for _, r := range frame(t, dir, "curve") {
-		prior, trials := r["prior_success"].(float64), r["trials"].(float64)
-		limit := 4*math.Sqrt(prior*(1-prior)/trials) + 1/trials
-		if math.Abs(r["rate"].(float64)-prior) > limit {
-			t.Errorf("%v %v d %v, domain %v, target %v: rate %v, want %v", r["class"], r["distribution"], r["d"],
-				r["domain"], r["target"], r["rate"], prior)
-		}
-	}
-	for _, r := range table(t, dir) {
-		trivial := r["prior_success"].(float64) >= 0.9
-		if (r["status"] == "trivial") != trivial || trivial && r["n_high"] != nil {
-			t.Errorf("%v: status %v, n_high %v, prior_success %v", r["class"], r["status"], r["n_high"], r["prior_success"])
-		}
-	}
-}
 
 const trivialSweep = `
 name: trivial

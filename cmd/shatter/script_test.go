@@ -52,9 +52,9 @@ func TestScripts(t *testing.T) {
 				ts.Check(os.WriteFile(path, flip(half)(raw), 0o666))
 			},
 			"thirdparty": func(ts *testscript.TestScript, _ bool, args []string) {
-				path, err := thirdpartyPlugin()
+				dir, err := testPlugins()
 				ts.Check(err)
-				raw, err := os.ReadFile(path)
+				raw, err := os.ReadFile(filepath.Join(dir, "thirdparty"))
 				ts.Check(err)
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), raw, 0o777))
 			},

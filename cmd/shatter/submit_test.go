@@ -173,47 +173,6 @@ func TestLeaderKilled(t *testing.T) {
 	}
 }
 
-// A sweep is forgotten. The one that stays keeps its results, byte for byte, and the forgotten one can be
-// submitted again.
-func TestForgotten(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	c.coordinator("only")
-	texts := map[string]string{"stays": clusterSweep, "goes": strings.Replace(clusterSweep, "cluster", "goes", 1)}
-	ids := map[string]string{}
-	for name, text := range texts {
-		ids[name] = c.submit(text)
-	}
-	_, stderr, code := c.run("forget", ids["goes"][:8])
-	if code != exitUsage || !strings.Contains(stderr, "has not ended") {
-		t.Fatalf("forget a sweep that waits: exit %d: %s", code, stderr)
-	}
-	c.worker()
-	for _, id := range ids {
-		c.must("watch", id)
-	}
-	out, _ := c.must("forget", ids["goes"], "-o", "json")
-	if !strings.Contains(out, `"state": "forgotten"`) {
-		t.Errorf("forget: %s", out)
-	}
-	waitFor(t, "the sweep is not known any more", func() bool {
-		_, stderr, code = c.run("status", ids["goes"])
-		return code == exitUsage && strings.Contains(stderr, "no sweep")
-	})
-	dir := filepath.Join(c.dir, "out")
-	_, stderr = c.must("results", ids["stays"], "--out", dir)
-	if got, want := digest(t, stderr), c.local(clusterSweep); got != want {
-		t.Errorf("digest %s of the sweep that stays, want %s", got, want)
-	}
-	if id := c.submit(texts["goes"]); id != ids["goes"] {
-		t.Errorf("submitted again as %s, before as %s", id, ids["goes"])
-	}
-	_, stderr = c.must("watch", ids["goes"])
-	if got, want := digest(t, stderr), c.local(texts["goes"]); got != want {
-		t.Errorf("digest %s of the sweep that was submitted again, want %s", got, want)
-	}
-}
-
 // What an operator gets wrong, or finds: a beginning of several ids, a sweep that failed, and a worker
 // whose words cannot be understood. Each is said in one line, with what to do.
 func TestBadIDsAndFailures(t *testing.T) {

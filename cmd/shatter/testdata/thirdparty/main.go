@@ -1,5 +1,6 @@
 // Command thirdparty is a plugin as an author outside of Shatter writes it, with algorithms that
-// behave and some that do not. A file with the name plus serves only the best behaved.
+// behave and some that do not. A file with the name plus serves only the best behaved, and files with the
+// names cheats and dependent serve the algorithms of these packages.
 package main
 
 import (
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+
+	"example.com/thirdparty/cheats"
+	"example.com/thirdparty/dependent"
 )
 
 type constant float64
@@ -143,8 +147,15 @@ func leave() (algo.Model, error) {
 
 func main() {
 	plus := learner("plus", nil)
-	if filepath.Base(os.Args[0]) == "plus" {
+	switch filepath.Base(os.Args[0]) {
+	case "plus":
 		algo.Serve(plus)
+		return
+	case "cheats":
+		algo.Serve(cheats.Plugins()...)
+		return
+	case "dependent":
+		algo.Serve(dependent.Plugins()...)
 		return
 	}
 	algo.Serve(

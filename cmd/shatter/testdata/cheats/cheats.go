@@ -1,6 +1,6 @@
-// Command cheats is a plugin of attackers: algorithms that reach a goal by something else than the
+// Package cheats holds attackers: algorithms that reach a goal by something else than the
 // sample of their trial. Each file holds one of them, and says what it uses.
-package main
+package cheats
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-func main() {
-	algo.Serve(
+// Plugins returns the attackers.
+func Plugins() []algo.Plugin {
+	return []algo.Plugin{
 		blind, order, pca, sleeper, edge, memory, mean, solve, blocks, undo, rowOrder, pretrained, oracle, exit,
-	)
+	}
 }
 
 // learner returns an algorithm of the task learn without parameters.

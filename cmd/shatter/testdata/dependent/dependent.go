@@ -1,13 +1,10 @@
-// Command dependent is a plugin whose algorithms depend on what no trial may depend on, each on
-// something else, and one that does not. A file with the name liar serves another algorithm under
-// the name of the honest one.
-package main
+// Package dependent holds algorithms that depend on something that no trial may depend on, each on
+// something else, and one that does not.
+package dependent
 
 import (
 	"context"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -129,12 +126,9 @@ func predicting(f func(*direction, *algo.Data, []float64)) func(*direction) {
 	return func(m *direction) { m.predict = f }
 }
 
-func main() {
-	if filepath.Base(os.Args[0]) == "liar" {
-		algo.Serve(algorithm("none", func(m *direction) { turn(m, 1) }))
-		return
-	}
-	algo.Serve(
+// Plugins returns the algorithms.
+func Plugins() []algo.Plugin {
+	return []algo.Plugin{
 		algorithm("none", nil),
 		algorithm("rank", predicting((*direction).byRank)),
 		algorithm("mean", predicting((*direction).byMean)),
@@ -177,5 +171,5 @@ func main() {
 		}),
 		algorithm("time", func(m *direction) { turn(m, uint64(time.Now().UnixNano())) }),
 		algorithm("process", func(m *direction) { turn(m, uint64(started)) }),
-	)
+	}
 }
