@@ -4,19 +4,19 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // ftplGaussianParams holds the parameters of online/ftpl-gaussian.
 type ftplGaussianParams struct {
-	Schedule  string  `doc:"where eta comes from: proved has the least proved bound at lstar, paper is the printed choice at lstar (many times more noise), self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,paper,self-confident,doubling,fixed"`
-	LStar     float64 `param:"lstar" doc:"schedules proved and paper: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta       float64 `doc:"schedule fixed: argmin of losses + eta <xi, s_f>, for unit vectors s_f of -1/+1 labels; 0 follows the leader" min:"0"`
-	EtaMin    float64 `doc:"schedule self-confident: the least eta" min:"0"`
-	Factor    float64 `doc:"schedule self-confident: eta is this times sqrt(least loss so far + ln|F|)" min:"0"`
-	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
-	Exact     bool    `doc:"answer the mean over the noise, computed, instead of drawing it: for independent noise (parities with separator cube) and at most 128 hypotheses"`
+	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, paper is the printed choice at lstar (many times more noise), self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,paper,self-confident,doubling,fixed"`
+	LStar    float64 `param:"lstar" doc:"schedules proved and paper: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + eta <xi, s_f>, for unit vectors s_f of -1/+1 labels; 0 follows the leader" min:"0"`
+	EtaMin   float64 `doc:"schedule self-confident: the least eta" min:"0"`
+	Factor   float64 `doc:"schedule self-confident: eta is this times sqrt(least loss so far + ln|F|)" min:"0"`
+	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
+	finite.SeparatorParams
+	Exact bool `doc:"answer the mean over the noise, computed, instead of drawing it: for independent noise (parities with separator cube) and at most 128 hypotheses"`
 }
 
 // ftplGaussian returns Algorithm 1 of Block and Shetty 2025, with unit vectors.
@@ -26,7 +26,8 @@ func ftplGaussian(known *sites) algo.Algorithm[ftplGaussianParams] {
 		Doc: "Follow the perturbed leader with a Gaussian process that is linear in the labels at separating points " +
 			"(Block and Shetty 2025, Algorithm 1).",
 		Defaults: ftplGaussianParams{
-			Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Noise: freshNoise, Separator: "standard",
+			Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Noise: freshNoise,
+			SeparatorParams: finite.SeparatorParams{Separator: "standard"},
 		},
 		Metrics: ftplMetrics("Theorem 1 as printed, (2), at the least loss of a hypothesis in hindsight; not proved"),
 	}, known, planGaussian)

@@ -31,8 +31,7 @@ type ftplRealParams struct {
 	Schedule     string  `doc:"where eta comes from: proved has the least proved bound at lstar (lifted only), paper is the printed choice at lstar, fixed is the parameter eta" choices:"proved,paper,fixed"`
 	LStar        float64 `param:"lstar" doc:"schedules proved and paper: the least loss of a function that is expected; -1: the number of rounds, which is always enough" min:"-1"`
 	Eta          float64 `doc:"schedule fixed: argmin of losses + eta times the perturbation of unit vectors; 0 follows the leader" min:"0"`
-	Separator    string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	CodeSeed     int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
+	finite.SeparatorParams
 }
 
 // Metrics of online/ftpl-real about its own class and loss.
@@ -52,7 +51,8 @@ func ftplReal(known *sites) algo.Algorithm[ftplRealParams] {
 			"absolute loss (Block and Shetty 2025, Algorithm 1).",
 		Defaults: ftplRealParams{
 			Loss: finite.SquaredLoss, Levels: 2, Perturbation: liftedPerturbation,
-			Schedule: provedSchedule, LStar: -1, Separator: "standard",
+			Schedule: provedSchedule, LStar: -1,
+			SeparatorParams: finite.SeparatorParams{Separator: "standard"},
 		},
 		Metrics: map[string]string{
 			"eta":              "scale of the noise [loss]",
@@ -111,7 +111,7 @@ func planReal(known *sites, s *algo.Setting[ftplRealParams]) (*realPlan, error) 
 			"take schedule %s or %s, or perturbation %s", plainPerturbation, paperSchedule, fixedSchedule, liftedPerturbation)
 	}
 	var err error
-	if g.site, err = known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed)); err != nil {
+	if g.site, err = known.at(p.PlaceOf(s.Problem)); err != nil {
 		return nil, err
 	}
 	z := g.site.separator

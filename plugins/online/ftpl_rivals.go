@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // ftplIIDParams holds the parameters of online/ftpl-iid.
@@ -64,11 +65,10 @@ func planIID(known *sites, s *algo.Setting[ftplIIDParams]) (*plan, error) {
 
 // ftplUniformParams holds the parameters of online/ftpl-uniform.
 type ftplUniformParams struct {
-	Schedule  string  `doc:"where eta comes from: proved is sqrt(T), fixed is the parameter eta" choices:"proved,fixed"`
-	Eta       float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j uniform on [-eta, eta]; 0 follows the leader" min:"0"`
-	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, as in the paper, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
+	Schedule string  `doc:"where eta comes from: proved is sqrt(T), fixed is the parameter eta" choices:"proved,fixed"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j uniform on [-eta, eta]; 0 follows the leader" min:"0"`
+	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, as in the paper, for sequences that were fixed beforehand alone" choices:"fresh,once"`
+	finite.SeparatorParams
 }
 
 // ftplUniform returns the generalised follow-the-perturbed-leader of Dudik et al. 2020, whose
@@ -78,8 +78,11 @@ func ftplUniform(known *sites) algo.Algorithm[ftplUniformParams] {
 		Name: "online/ftpl-uniform",
 		Doc: "Generalised follow the perturbed leader: uniform noise on the labels at separating points " +
 			"(Dudik et al. 2020).",
-		Defaults: ftplUniformParams{Schedule: provedSchedule, Noise: freshNoise, Separator: "standard"},
-		Metrics:  ftplMetrics("m sqrt(T), the paper's rate with its open constants set to 1; not proved"),
+		Defaults: ftplUniformParams{
+			Schedule: provedSchedule, Noise: freshNoise,
+			SeparatorParams: finite.SeparatorParams{Separator: "standard"},
+		},
+		Metrics: ftplMetrics("m sqrt(T), the paper's rate with its open constants set to 1; not proved"),
 	}, known, planUniform)
 }
 
@@ -108,12 +111,11 @@ func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error
 
 // ftplLaplaceParams holds the parameters of online/ftpl-laplace.
 type ftplLaplaceParams struct {
-	Schedule  string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
-	LStar     float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta       float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j Laplace of scale eta; 0 follows the leader" min:"0"`
-	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
+	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
+	LStar    float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j Laplace of scale eta; 0 follows the leader" min:"0"`
+	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
+	finite.SeparatorParams
 }
 
 // ftplLaplace returns the algorithm of Syrgkanis, Krishnamurthy and Schapire 2016.
@@ -122,7 +124,10 @@ func ftplLaplace(known *sites) algo.Algorithm[ftplLaplaceParams] {
 		Name: "online/ftpl-laplace",
 		Doc: "Follow the perturbed leader with Laplace noise on the labels at separating points " +
 			"(Syrgkanis, Krishnamurthy and Schapire 2016).",
-		Defaults: ftplLaplaceParams{Schedule: provedSchedule, LStar: -1, Noise: freshNoise, Separator: "standard"},
+		Defaults: ftplLaplaceParams{
+			Schedule: provedSchedule, LStar: -1, Noise: freshNoise,
+			SeparatorParams: finite.SeparatorParams{Separator: "standard"},
+		},
 		Metrics: ftplMetrics("m^(3/4) sqrt(T ln|F|), the paper's rate with its open constants and logarithms of T " +
 			"set to 1; not proved"),
 	}, known, planLaplace)
