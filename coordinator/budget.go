@@ -9,7 +9,7 @@ import (
 
 // A Budget limits what one run spends: trials, or worker time, which is the wall-clock time that slots
 // work on them, summed over all slots. When it is spent, no more jobs are sent, and the run ends when
-// the jobs in work have come back. Under a budget nothing is run on a guess. Outcomes from the cache cost nothing,
+// the jobs in work have come back. Outcomes from the cache cost nothing,
 // and trials that are run again to compare plugin files are not counted. The zero Budget is no
 // limit.
 type Budget struct {

@@ -11,14 +11,13 @@ import (
 
 // Prediction tells what a sweep will probably take.
 type Prediction struct {
-	Cells    []CellPrediction // that were tried, or are trivial, in the order of the plan
-	All      int              // number of cells of the sweep
-	Trials   forecast.Range   // that enter the table
-	Executed forecast.Range   // that are run: jobs run on into what may be needed next, see forecast.Jobs
-	Seconds  forecast.Range   // of all slots together
-	Time     forecast.Range   // seconds on the slots that were asked for
-	Ledger   forecast.Range   // bytes
-	Result   forecast.Range   // bytes
+	Cells   []CellPrediction // that were tried, or are trivial, in the order of the plan
+	All     int              // number of cells of the sweep
+	Trials  forecast.Range   // that enter the table
+	Seconds forecast.Range   // of all slots together
+	Time    forecast.Range   // seconds on the slots that were asked for
+	Ledger  forecast.Range   // bytes
+	Result  forecast.Range   // bytes
 
 	Calibration int64     // number of trials that were run for this
 	Failures    []Failure // of them: the first of each kind
@@ -27,13 +26,12 @@ type Prediction struct {
 
 // CellPrediction is a cell's part of a Prediction.
 type CellPrediction struct {
-	Cell     string         // first digits of its key
-	What     string         // algorithm and problem, in words
-	Trivial  bool           // nothing is run, because a learner without data succeeds
-	Stands   float64        // number of cells that it stands for, itself among them
-	Trials   forecast.Range // that enter the table
-	Executed forecast.Range // that are run
-	Seconds  forecast.Range // of one slot
+	Cell    string         // first digits of its key
+	What    string         // algorithm and problem, in words
+	Trivial bool           // nothing is run, because a learner without data succeeds
+	Stands  float64        // number of cells that it stands for, itself among them
+	Trials  forecast.Range // that enter the table
+	Seconds forecast.Range // of one slot
 
 	path     float64 // seconds however many slots there are
 	rowWidth float64 // bytes of an outcome in the ledger
@@ -139,20 +137,19 @@ func (x predictor) cell(c *cell, p *probe) CellPrediction {
 
 // predictSearch predicts a search by courses that it may take.
 func (x predictor) predictSearch(out *CellPrediction, p *probe) {
-	cost, short := p.costs(), p.shortCosts()
-	work, executed := map[*forecast.Course]forecast.Work{}, map[*forecast.Course]float64{}
+	cost := p.costs()
+	work := map[*forecast.Course]forecast.Work{}
 	find, least := searchOf(p.plan, x.grid.tests), p.doubled()
 	weights := forecast.Beliefs(p.plan, p.scenarios, p.points(), least)
-	usual, own := p.cell.jobRule(cost.at), p.cell.jobRule(short.at) // a search knows its own, short jobs
+	jobs := p.cell.jobRule(cost.at)
 	courses := x.forecasts.Courses(find, weights, least, plannedCourses)
 	for _, c := range courses {
-		work[c], executed[c] = c.Work(usual), c.Work(own).Executed
+		work[c] = c.Work(jobs)
 	}
 	spread := func(quantity func(*forecast.Course) float64) forecast.Range {
 		return forecast.Spread(courses, quantity)
 	}
 	out.Trials = spread(func(c *forecast.Course) float64 { return work[c].Counted })
-	out.Executed = spread(func(c *forecast.Course) float64 { return executed[c] })
 	out.Seconds = spread(func(c *forecast.Course) float64 { return work[c].Seconds })
 	out.path = spread(func(c *forecast.Course) float64 { return c.Path(cost.at) }).Likely
 	out.jobs = spread(func(c *forecast.Course) float64 { return work[c].Jobs }).Likely
@@ -172,7 +169,7 @@ func (x predictor) predictRung(out *CellPrediction, p *probe) {
 	out.Trials = forecast.Spread(x.forecasts.Courses(find, weights, 1, plannedCourses), (*forecast.Course).Trials)
 	out.Trials = out.Trials.Times(1 / float64(len(p.plan.Rung.Values)))
 	n := p.plan.N[0]
-	out.Executed, out.Seconds = out.Trials, out.Trials.Times(p.seconds(n))
+	out.Seconds = out.Trials.Times(p.seconds(n))
 	out.path, out.jobs, out.sizes = p.seconds(n), 1+out.Seconds.Likely/aimJob, 1
 }
 
@@ -185,7 +182,6 @@ func (out *CellPrediction) predictList(p *probe) {
 		}
 		trials := float64(p.plan.Trials)
 		out.Trials = out.Trials.Plus(exactly(trials))
-		out.Executed = out.Trials
 		cost := trials * p.seconds(n)
 		out.Seconds = out.Seconds.Plus(exactly(cost))
 		out.path = max(out.path, p.seconds(n))
@@ -239,16 +235,16 @@ func exactly(x float64) forecast.Range { return forecast.Range{Likely: x, Low: x
 
 func (out *Prediction) add(p CellPrediction) {
 	out.Cells = append(out.Cells, p)
-	out.Trials, out.Executed = out.Trials.Plus(p.Trials.Times(p.Stands)), out.Executed.Plus(p.Executed.Times(p.Stands))
+	out.Trials = out.Trials.Plus(p.Trials.Times(p.Stands))
 	out.Seconds = out.Seconds.Plus(p.Seconds.Times(p.Stands))
 	result := p.Trials.Times(p.rowBytes).Plus(exactly(cellBytes + pointBytes*p.sizes))
 	out.Result = out.Result.Plus(result.Times(p.Stands))
 	frames := forecast.Range{Likely: p.jobs, Low: p.jobs / 2, High: p.jobs * 2}
-	out.Ledger = out.Ledger.Plus(p.Executed.Times(p.rowWidth).Plus(frames.Times(messageBytes)).Times(p.Stands))
+	out.Ledger = out.Ledger.Plus(p.Trials.Times(p.rowWidth).Plus(frames.Times(messageBytes)).Times(p.Stands))
 }
 
 // total divides the work among the slots. A cell's rounds follow one another, however many slots
-// there are; slots that would be idle meanwhile run trials that will probably be needed.
+// there are.
 func (out *Prediction) total(slots int) {
 	lanes := busyShare * float64(slots)
 	out.Time = out.Seconds.Times(1 / lanes)
@@ -259,9 +255,5 @@ func (out *Prediction) total(slots int) {
 		}
 	}
 	out.Time.Likely, out.Time.High = max(out.Time.Likely, longest.path), max(out.Time.High, longest.path)
-	if idle := longest.path*lanes - out.Seconds.Likely; idle > 0 && longest.Seconds.Likely > 0 {
-		guesses := min(idle/longest.Seconds.Likely, 1) * longest.Executed.Likely
-		out.Executed = out.Executed.Plus(forecast.Range{Likely: guesses / 2, High: guesses})
-	}
 	out.Result = out.Result.Plus(exactly(resultBytes))
 }

@@ -74,7 +74,7 @@ func (p *planned) add(t *testing.T, x predictor, find trial.Cell, rate testkit.R
 			}
 			return estimate.Miss
 		}
-		plan := planOf(t, x, find, 0, outcome)
+		plan := planOf(t, x, find, outcome)
 		s, err := estimate.NewSearch(searchOf(&find, x.grid.tests))
 		if err != nil {
 			t.Fatal(err)
@@ -94,36 +94,8 @@ func (p *planned) add(t *testing.T, x predictor, find trial.Cell, rate testkit.R
 	}
 }
 
-// A search fills its jobs by what trials take in short ones. So fewer are run that nobody asked for where
-// each job takes a while besides, which does not make the trials of large jobs dearer.
-func TestPlannedShortJobs(t *testing.T) {
-	x := predictor{grid: &grid{tests: 10}, forecasts: &forecast.Forecaster{}}
-	find := trial.Cell{
-		Find:    &trial.Find{From: 16, To: 100_000, Within: 1.5, Confidence: 0.95},
-		Problem: &schemas.Problem{}, MaxTrials: 100_000, Beta: 0.1,
-	}
-	plan := func(begin float64) CellPrediction {
-		return planOf(t, x, find, begin, func(n int64) estimate.Outcome {
-			if n < 500 {
-				return estimate.Miss
-			}
-			return estimate.Success
-		})
-	}
-	without, with := plan(0), plan(0.0006)
-	if with.Trials != without.Trials || with.Executed.Likely > 0.8*without.Executed.Likely {
-		t.Errorf("%+v are run where jobs take a while besides their trials, and else %+v", with.Executed, without.Executed)
-	}
-	if ratio := with.Seconds.Likely / without.Seconds.Likely; ratio < 0.9 || ratio > 1.2 {
-		t.Errorf("they take %v times as long", ratio)
-	}
-}
-
-// planOf predicts a search after its calibration, by trials that take 20 microseconds, and jobs that take
-// some seconds besides.
-func planOf(
-	t *testing.T, x predictor, find trial.Cell, begin float64, outcome func(n int64) estimate.Outcome,
-) CellPrediction {
+// planOf predicts a search after its calibration, by trials that take 20 microseconds.
+func planOf(t *testing.T, x predictor, find trial.Cell, outcome func(n int64) estimate.Outcome) CellPrediction {
 	c, err := newCell(&find, 0, x.grid.tests)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +104,7 @@ func planOf(
 	for !p.Done() {
 		b := p.Want()[0]
 		size := c.size(b.N)
-		size.seconds += begin + 20e-6*float64(int64(b.Count)-size.trials)
+		size.seconds += 20e-6 * float64(int64(b.Count)-size.trials)
 		size.trials = int64(b.Count)
 		for rep := p.open.Consumed; rep < b.Count; rep++ {
 			p.Add(b.N, rep, outcome(b.N))

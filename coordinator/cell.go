@@ -20,10 +20,8 @@ type decider interface {
 	// Needs returns the sample sizes of which trials are needed now and none was read: what an
 	// algorithm refuses counts for these.
 	Needs() []int64
-	// Want returns the blocks that are needed now, Guess up to k further ones that will probably
-	// follow.
+	// Want returns the blocks that are needed now.
 	Want() []estimate.Block
-	Guess(k int) []estimate.Block
 	// Left returns the blocks that will probably still be read, from repetition 0 on: how many, not
 	// which.
 	Left() []estimate.Block

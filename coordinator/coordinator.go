@@ -18,22 +18,21 @@ import (
 
 // Config is what the run of a sweep needs. Folder, Conn and Digests have no default.
 type Config struct {
-	Folder    *folder.Folder
-	Conn      *bus.Conn
-	Epoch     uint64            // of this leadership of the sweep; 0: 1
-	Priority  int               // workers run jobs of higher priorities first
-	Weight    float64           // share of the workers' time beside other sweeps of the same priority; 0: 1
-	Speculate float64           // seconds of guesses for each second of trials on a cluster; 0: 0.15, negative: none
-	Slots     int               // that will work at the same time, as far as is known; 0: 1
-	Digests   map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
-	Workers   <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
-	Progress  func(Progress)    // called about five times a second; nil: never
-	Log       *slog.Logger      // nil: silent
-	Meter     *Meter            // counts what the run does; nil: nobody watches
-	Facts     map[string]string // about this run, for the manifest
-	Cache     *cache.Cache      // of outcomes, across sweeps; nil: none
-	Budget    Budget            // what this run may spend; zero: all that it takes
-	Looks     float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
+	Folder   *folder.Folder
+	Conn     *bus.Conn
+	Epoch    uint64            // of this leadership of the sweep; 0: 1
+	Priority int               // workers run jobs of higher priorities first
+	Weight   float64           // share of the workers' time beside other sweeps of the same priority; 0: 1
+	Slots    int               // that will work at the same time, as far as is known; 0: 1
+	Digests  map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
+	Workers  <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
+	Progress func(Progress)    // called about five times a second; nil: never
+	Log      *slog.Logger      // nil: silent
+	Meter    *Meter            // counts what the run does; nil: nobody watches
+	Facts    map[string]string // about this run, for the manifest
+	Cache    *cache.Cache      // of outcomes, across sweeps; nil: none
+	Budget   Budget            // what this run may spend; zero: all that it takes
+	Looks    float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
 	CheckShare float64 // share of each worker's results that another one makes again, see checks; 0: none
 
@@ -46,9 +45,6 @@ type Config struct {
 
 	Forecasts *forecast.Forecaster // which other runs may share; nil: the run's own
 }
-
-// DefaultSpeculate is the default of Config.Speculate.
-const DefaultSpeculate = 0.15
 
 // fsyncEvery is the longest time that a result waits for the disk.
 const fsyncEvery = 100 * time.Millisecond
@@ -98,7 +94,6 @@ func newRun(c Config) (*run, error) {
 	if c.Meter == nil {
 		c.Meter = &Meter{}
 	}
-	c.Speculate = cmp.Or(c.Speculate, DefaultSpeculate)
 	c.Healing, c.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Epoch, 1)
 	grid, err := newGrid(c.Folder.Plan)
 	if err != nil {
@@ -113,7 +108,7 @@ func newRun(c Config) (*run, error) {
 	}
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,
-		budget: c.Budget, speculate: c.Speculate, sizes: c.JobSizes,
+		budget: c.Budget, sizes: c.JobSizes,
 		jobs: map[*job]bool{}, doubts: map[doubt]*job{}, parked: map[string]*parked{}, slots: max(1, c.Slots),
 	}
 	r.intake = &intake{

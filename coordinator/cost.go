@@ -88,5 +88,8 @@ func (c *cell) spent() (seconds float64) {
 
 // jobRule says how the cell's trials are handed out if they cost what seconds says.
 func (c *cell) jobRule(seconds func(n int64) float64) forecast.Jobs {
-	return forecast.Jobs{Seconds: seconds, Aims: c.aims, Most: c.SessionTrials}
+	return forecast.Jobs{Seconds: seconds, Best: func(n int64) float64 {
+		_, best := c.aims(n)
+		return best
+	}}
 }

@@ -76,13 +76,12 @@ func cargoOf(e *errand) cargo {
 // member is a worker that was heard of.
 type member struct {
 	*fleet.Worker
-	heard  time.Time
-	others int  // jobs of other sweeps that it holds
-	stuck  bool // all of its slots run jobs that are late
-	out    map[string]*errand
-	load   float64              // seconds that these will take, as far as is known
-	usual  float64              // seconds that one of its jobs takes, the last ones counting most
-	aside  map[string]*setAside // by what it could not do
+	heard time.Time
+	stuck bool // all of its slots run jobs that are late
+	out   map[string]*errand
+	load  float64              // seconds that these will take, as far as is known
+	usual float64              // seconds that one of its jobs takes, the last ones counting most
+	aside map[string]*setAside // by what it could not do
 }
 
 // setAside keeps jobs of a kind from a worker that could not run them.
@@ -190,12 +189,9 @@ func (w *crew) hear(said bus.Announcement, now time.Time) {
 	m := w.members[i]
 	m.Worker, m.heard = a, now
 	listed := map[string]float64{}
-	m.others = 0
 	for _, h := range a.Held {
 		if h.Sweep == w.lead.Sweep && h.Epoch == w.lead.Epoch {
 			listed[h.ID] = h.Running
-		} else if h.Sweep != w.lead.Sweep {
-			m.others++
 		}
 	}
 	for id, e := range m.out {
@@ -517,13 +513,6 @@ func (e *errand) took(seconds float64) {
 func (w *crew) allowed(way *way) bool {
 	return slices.ContainsFunc(w.members, func(m *member) bool {
 		return !m.stuck && !m.Leaving && way.allows(m.Name)
-	})
-}
-
-// idle reports whether a worker has a slot that nobody uses.
-func (w *crew) idle() bool {
-	return slices.ContainsFunc(w.members, func(m *member) bool {
-		return m.room() && len(m.out)+m.others < m.Slots
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -28,7 +27,6 @@ type job struct {
 	cell    *cell
 	block   estimate.Block
 	missing int     // repetitions that are out
-	guess   bool    // nobody needs it yet
 	seconds float64 // that it will take, as far as is known
 	road    way
 }
@@ -44,7 +42,7 @@ func (j *job) left() *trial.Job {
 	}
 	t := &trial.Job{
 		Cell: j.cell.Cell, N: j.block.N, First: int64(j.block.First), Count: int64(j.block.Count),
-		Profile: j.from.tally.profile, Guess: j.guess, Seconds: j.seconds,
+		Profile: j.from.tally.profile, Seconds: j.seconds,
 	}
 	if j.missing == j.block.Count {
 		return t
@@ -60,21 +58,18 @@ func (j *job) left() *trial.Job {
 
 // dispatcher hands out jobs and keeps account of those that have not come back whole.
 type dispatcher struct {
-	grid      *grid
-	crew      *crew
-	tally     *tally
-	checks    *checks
-	budget    Budget
-	speculate float64    // seconds of guesses for each second of trials, where others could use the workers
-	sizes     *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
+	grid   *grid
+	crew   *crew
+	tally  *tally
+	checks *checks
+	budget Budget
+	sizes  *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
 
 	jobs    map[*job]bool
 	doubts  map[doubt]*job     // what runs a trial that was lost once again
 	parked  map[string]*parked // cells whose next job no worker takes, by what it needs
 	slots   int                // that work, as far as is known
 	handed  int64              // trials that were handed out
-	guessed float64            // seconds of guesses that were handed out, as predicted
-	ahead   ahead              // the same of jobs that run on
 	spent   bool               // the budget is spent
 	waits   time.Time          // since when there are workers, while there is no float profile
 	working string             // the cell that was handed out last, in words
@@ -110,8 +105,8 @@ type doubt struct {
 	n, rep int64
 }
 
-// dispatch keeps as many jobs out as slots will take soon: first those that came back, then wanted
-// work, cells with the least progress first, and guesses only where a slot would idle.
+// dispatch keeps as many jobs out as slots will take soon: first the jobs that came back, then the trials that
+// cells want, cells with the least progress first.
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	d.spent = false
 	d.slots = max(1, d.crew.slots())
@@ -126,14 +121,6 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	}
 	if err := d.sendWanted(ctx); err != nil || d.spent {
 		return err
-	}
-	for _, c := range d.grid.cells {
-		if !d.mayGuess() {
-			break
-		}
-		if err := d.guess(ctx, c); err != nil {
-			return err
-		}
 	}
 	if len(d.jobs)+len(d.parked) == 0 && d.grid.open > 0 && d.grid.ready.Len() == 0 && d.crew.room() {
 		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
@@ -186,46 +173,14 @@ func (d *dispatcher) sendWanted(ctx context.Context) error {
 		if b, d.spent = d.afford(c, b); d.spent {
 			return nil
 		}
-		d.ahead.reach(c, b)
-		wide := d.widen(c, b)
-		sent, err := d.submit(ctx, c, wide, false)
+		sent, err := d.submit(ctx, c, b)
 		if err != nil {
 			return err
 		}
-		if sent {
-			d.ahead.add(c, wide, wide.Count-b.Count)
-		} else {
+		if !sent {
 			d.park(c, d.crew.needOf(&trial.Job{
 				Cell: c.Cell, Profile: d.tally.profile, Seconds: believable(c.secondsPerTrial(b.N) * float64(b.Count)),
 			}))
-		}
-	}
-	return nil
-}
-
-// mayGuess reports whether a slot would idle that may run what will probably be needed.
-func (d *dispatcher) mayGuess() bool {
-	if d.budget.Given() || !d.crew.idle() {
-		return false
-	}
-	return d.crew.alone || d.speculate > 0 && d.allowance() >= 0
-}
-
-// allowance returns the seconds of trials that nobody needs yet that may still be handed out where
-// others could use the workers.
-func (d *dispatcher) allowance() float64 {
-	return d.speculate*d.tally.seconds - d.guessed - d.ahead.seconds
-}
-
-// guess hands out one block that a cell will probably want later, if there is one.
-func (d *dispatcher) guess(ctx context.Context, c *cell) error {
-	if c.done {
-		return nil
-	}
-	for _, b := range c.Guess(8) {
-		if free, ok := c.free(b); ok {
-			_, err := d.submit(ctx, c, d.cut(c, free), true)
-			return err
 		}
 	}
 	return nil
@@ -259,25 +214,6 @@ func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	return b
 }
 
-// widen lets a job that would be too short to be worth its carriage run on into repetitions that
-// will probably be needed next; where others could use the workers, as far as the allowance goes.
-func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
-	t := c.secondsPerTrial(b.N)
-	if !c.Searched() || t == 0 || d.sizes != nil || d.budget.Given() {
-		return b
-	}
-	least, _ := c.aims(b.N)
-	want := forecast.Fill(least, t, c.SessionTrials(b.N))
-	if !d.crew.alone {
-		want = min(want, b.Count+int(max(0, d.allowance())/t))
-	}
-	end := min(int64(b.First+want), c.MaxTrials)
-	if end > int64(b.First+b.Count) {
-		b.Count = int(c.size(b.N).taken.FirstSet(int64(b.First), end)) - b.First
-	}
-	return b
-}
-
 // afford cuts a block to what the budget still allows, or reports that it is spent.
 func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent bool) {
 	switch {
@@ -304,17 +240,14 @@ func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent 
 func believable(seconds float64) float64 { return min(seconds, 1e6) }
 
 // submit hands out a block as a job. It reports false where no worker takes it now.
-func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block, guess bool) (bool, error) {
-	j := &job{from: d, cell: c, block: b, missing: b.Count, guess: guess}
+func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block) (bool, error) {
+	j := &job{from: d, cell: c, block: b, missing: b.Count}
 	j.seconds = believable(c.secondsPerTrial(b.N) * float64(b.Count))
 	if ok, err := d.crew.send(ctx, j); err != nil || !ok {
 		return false, err
 	}
 	d.add(j)
 	d.handed += int64(b.Count)
-	if guess {
-		d.guessed += j.seconds
-	}
 	d.working = j.words()
 	if c.place >= 0 {
 		d.grid.ready.push(c)
@@ -395,6 +328,5 @@ func (d *dispatcher) heal(ctx context.Context, now time.Time, unsynced int) erro
 			d.forget(j)
 		}
 	}
-	d.ahead.settle()
 	return nil
 }

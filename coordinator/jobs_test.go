@@ -123,29 +123,6 @@ func TestFreeCoversOnce(t *testing.T) {
 	}
 }
 
-// A job of a search may run on into what will be needed, but not over what is taken or allowed.
-func TestWiden(t *testing.T) {
-	find := &trial.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}
-	c, err := newCell(&trial.Cell{Find: find, MaxTrials: 1000, Beta: 0.1}, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := c.size(10)
-	s.seconds, s.trials = 1e-6, 1
-	d := &dispatcher{slots: 1, crew: &crew{alone: true}}
-	if got := d.widen(c, estimate.Block{N: 10, First: 0, Count: 16}); got.Count != 1000 {
-		t.Errorf("widened to %d, want all that is allowed", got.Count)
-	}
-	s.taken.Set(40)
-	if got := d.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 32 {
-		t.Errorf("widened to %d, want 32, up to the taken one", got.Count)
-	}
-	s.seconds = 1
-	if got := d.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 16 {
-		t.Errorf("widened to %d, want 16", got.Count)
-	}
-}
-
 // A message has to be about trials that its cell can have.
 func TestCellHas(t *testing.T) {
 	list := listCell(t, 100, 10, 20)

@@ -127,9 +127,8 @@ func (r rung) Needs() []int64 {
 	return nil
 }
 
-func (r rung) Want() []estimate.Block       { return r.own(r.ladder.search.Want()) }
-func (r rung) Guess(k int) []estimate.Block { return r.own(r.ladder.search.Guess(k)) }
-func (r rung) Left() []estimate.Block       { return r.own(r.ladder.search.Left()) }
+func (r rung) Want() []estimate.Block { return r.own(r.ladder.search.Want()) }
+func (r rung) Left() []estimate.Block { return r.own(r.ladder.search.Left()) }
 
 // own returns the blocks that are of the rung.
 func (r rung) own(blocks []estimate.Block) (own []estimate.Block) {

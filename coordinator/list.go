@@ -118,8 +118,6 @@ func (l *list) Want() []estimate.Block {
 	return out
 }
 
-func (l *list) Guess(int) []estimate.Block { return nil }
-
 func (l *list) Add(n int64, rep int, o estimate.Outcome) {
 	s := l.find(n)
 	if !l.lacks(s, rep) {

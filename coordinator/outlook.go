@@ -16,7 +16,6 @@ type outlook struct {
 	measured bool           // the cell's own trials tell what one costs
 	seconds  forecast.Range // of one slot
 	counted  float64        // trials that will be read
-	executed float64        // trials that will be run, most of them to be read later and some never
 }
 
 // foreseen returns what was predicted of the cell, the zero value if nothing was.
@@ -89,7 +88,6 @@ func (o *outlooks) predict(c *cell) outlook {
 			one := forecast.Range{Likely: cost.at(b.N), Low: low(b.N), High: high(b.N)}
 			out.seconds = out.seconds.Plus(one.Times(float64(b.Count)))
 		}
-		out.executed = out.counted
 		return out
 	}
 	left := func(seconds func(n int64) float64, ownError float64) (work []forecast.Work) {
@@ -107,7 +105,6 @@ func (o *outlooks) predict(c *cell) outlook {
 	for _, w := range middle {
 		part := 1 / float64(len(middle))
 		out.counted += w.Counted * part
-		out.executed += w.Executed * part
 		out.seconds.Likely += w.Seconds * part
 	}
 	return out
@@ -186,9 +183,8 @@ func remaining(s *estimate.Search, course *forecast.Course, jobs forecast.Jobs, 
 
 // total is what all cells will probably still take.
 type total struct {
-	seconds  forecast.Range // of one slot
-	counted  float64        // trials, see outlook
-	executed float64
+	seconds forecast.Range // of one slot
+	counted float64        // trials, see outlook
 }
 
 // sum adds the predictions up. Cells of which no trial has come back are taken to cost about what the
@@ -222,7 +218,6 @@ func (o *outlooks) sum(share float64) (t total) {
 			})
 		}
 		t.counted += c.foreseen().counted
-		t.executed += c.foreseen().executed
 	}
 	looks = min(looks, max(slowLooks, slowShare*(all+t.seconds.Likely)))
 	t.seconds = t.seconds.Plus(exactly(looks))

@@ -50,8 +50,6 @@ type probed struct {
 	stage  int
 	before float64 // seconds that earlier stages took
 	cost   float64 // seconds of one trial: the least that a stage tells
-	short  float64 // seconds of one trial in the job that took about forecast.LeastJob
-	near   float64 // how far that job was from it: the ratio's logarithm, without its sign
 }
 
 // shared returns the seconds of a trial with an adversary that it shares with the others of a usual
@@ -109,9 +107,8 @@ func (p *probe) Left() []estimate.Block {
 	return []estimate.Block{{N: p.open.N, Count: max(0, p.until()-p.open.Consumed-p.open.lost)}}
 }
 
-func (p *probe) Guess(int) []estimate.Block { return nil }
-func (p *probe) Done() bool                 { return p.open == nil }
-func (p *probe) Result() estimate.Result    { return estimate.Result{Status: estimate.StatusUndecided} }
+func (p *probe) Done() bool              { return p.open == nil }
+func (p *probe) Result() estimate.Result { return estimate.Result{Status: estimate.StatusUndecided} }
 
 func (p *probe) Add(n int64, _ int, o estimate.Outcome) {
 	if p.open == nil || p.open.N != n {
@@ -153,9 +150,6 @@ func (p *probe) settle() {
 	s.before += took
 	if cost := took/float64(known-before) - p.shared(s.N, known-before); s.stage == 0 || cost < s.cost {
 		s.cost = max(cost, took/float64(known-before)/usualTrials)
-	}
-	if near := math.Abs(math.Log(took / forecast.LeastJob)); s.stage == 0 || near < s.near {
-		s.near, s.short = near, took/float64(known-before)
 	}
 	enough := p.stages[s.stage].seconds
 	if s.stage++; took < enough && s.stage < len(p.stages) && p.until() > known && s.lost == 0 {
@@ -264,18 +258,6 @@ func (p *probe) points() (points []estimate.Point) {
 func (p *probe) costs() (out costs) {
 	for _, n := range slices.Sorted(maps.Keys(p.shown)) {
 		out = append(out, sizeCost{n, p.shown[n].cost})
-	}
-	return out
-}
-
-// shortCosts returns what trials took in jobs that are as short as those of a search may be: cheap
-// ones take longer there than in many at once.
-func (p *probe) shortCosts() (out costs) {
-	for _, c := range p.costs() {
-		if c.seconds < forecast.LeastJob {
-			c.seconds = max(c.seconds, p.shown[c.n].short)
-		}
-		out = append(out, c)
 	}
 	return out
 }

@@ -28,7 +28,6 @@ type Progress struct {
 	NoWorkers      bool             // nobody is there who would work
 	Stuck          string           // why nobody can run what comes next; "" where somebody can
 	Checks         Checks           // of workers, by other workers
-	Speculated     float64          // seconds of trials that were handed out and that no search has asked for yet
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
@@ -49,9 +48,8 @@ func (p *Progress) Stands() string {
 
 // Left predicts what a run still takes.
 type Left struct {
-	Seconds  forecast.Range // until its end
-	Counted  int64          // trials that will probably enter the table
-	Executed int64          // trials that will probably be run, the others included that slots or short jobs take up
+	Seconds forecast.Range // until its end
+	Counted int64          // trials that will probably enter the table
 }
 
 // mostSpread is the ratio of the limits of a prediction from which on it is not worth telling.
@@ -85,8 +83,7 @@ func (p *progress) look(now time.Time) Progress {
 		Working: p.jobs.working, Late: p.jobs.crew.late(),
 		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
 		Unread: p.jobs.crew.unread, Checks: p.checks.sum(),
-		Speculated: p.jobs.guessed + p.jobs.ahead.seconds,
-		Looks:      p.looks.pending, Looked: p.looks.looked,
+		Looks: p.looks.pending, Looked: p.looks.looked,
 	}
 	out.NoWorkers, out.Stuck = p.jobs.crew.nobody(now)
 	for kind, f := range p.tally.failures {
@@ -108,7 +105,7 @@ func (p *progress) left(now time.Time) *Left {
 	past := now.Sub(p.foreseen).Seconds()
 	left := &Left{
 		Seconds: p.seconds.Map(func(s float64) float64 { return max(1, s-past) }),
-		Counted: int64(p.total.counted), Executed: int64(p.total.executed),
+		Counted: int64(p.total.counted),
 	}
 	if p.seconds.Likely == 0 || left.Seconds.High > mostSpread*left.Seconds.Low {
 		return nil

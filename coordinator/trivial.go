@@ -8,7 +8,6 @@ type trivial struct{ reason string }
 
 func (trivial) Needs() []int64                    { return nil }
 func (trivial) Want() []estimate.Block            { return nil }
-func (trivial) Guess(int) []estimate.Block        { return nil }
 func (trivial) Left() []estimate.Block            { return nil }
 func (trivial) Add(int64, int, estimate.Outcome)  {}
 func (trivial) Lost(int64, int, string)           {}

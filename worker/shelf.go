@@ -31,12 +31,11 @@ type account struct {
 	ended   bool      // the leader of this epoch wants nothing more
 	used    float64   // seconds over weight, of jobs that ran and, as predicted, of those that run
 	waiting []*held   // in the order of their arrival
-	guesses []*held   // the same
 	running int
 }
 
 // busy reports whether the worker has a job of the sweep.
-func (a *account) busy() bool { return a.running+len(a.waiting)+len(a.guesses) > 0 }
+func (a *account) busy() bool { return a.running+len(a.waiting) > 0 }
 
 // shelf holds the jobs of a worker and says which of them is next.
 type shelf struct {
@@ -83,11 +82,7 @@ func (s *shelf) add(message bus.Job, job *trial.Job) bool {
 		a.used = max(a.used, s.leastUsed())
 	}
 	h := &held{Job: message, trial: job, sweep: a}
-	if job.Guess {
-		a.guesses = append(a.guesses, h)
-	} else {
-		a.waiting = append(a.waiting, h)
-	}
+	a.waiting = append(a.waiting, h)
 	s.filled.Signal()
 	return true
 }
@@ -112,7 +107,7 @@ func (s *shelf) account(sweep string) *account {
 // has reports whether a job of a sweep's present epoch is held.
 func (s *shelf) has(a *account, id string) bool {
 	same := func(h *held) bool { return h.ID == id }
-	if slices.ContainsFunc(a.waiting, same) || slices.ContainsFunc(a.guesses, same) {
+	if slices.ContainsFunc(a.waiting, same) {
 		return true
 	}
 	for h := range s.running {
@@ -163,7 +158,7 @@ func (s *shelf) waits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.sweeps {
-		if len(a.waiting)+len(a.guesses) > 0 {
+		if len(a.waiting) > 0 {
 			return true
 		}
 	}
@@ -171,37 +166,20 @@ func (s *shelf) waits() bool {
 }
 
 // take returns the job that is next: the first of the sweep of the highest priority and, among
-// equals, of the least use. Guesses come only where nothing else waits.
+// equals, of the least use.
 func (s *shelf) take() *held {
 	var best *account
-	guess := true
 	for _, a := range s.sweeps {
-		switch {
-		case len(a.waiting) > 0 && guess:
-			best, guess = a, false
-		case len(a.waiting) == 0 && (!guess || len(a.guesses) == 0):
-		case best == nil || before(a.first(guess), best.first(guess)):
+		if len(a.waiting) > 0 && (best == nil || before(a.waiting[0], best.waiting[0])) {
 			best = a
 		}
 	}
 	if best == nil {
 		return nil
 	}
-	h := best.first(guess)
-	if guess {
-		best.guesses = slices.Delete(best.guesses, 0, 1)
-	} else {
-		best.waiting = slices.Delete(best.waiting, 0, 1)
-	}
+	h := best.waiting[0]
+	best.waiting = slices.Delete(best.waiting, 0, 1)
 	return h
-}
-
-// first returns the sweep's next job, or its next guess.
-func (a *account) first(guess bool) *held {
-	if guess {
-		return a.guesses[0]
-	}
-	return a.waiting[0]
 }
 
 // before reports whether x, the first job of a sweep, comes before y, that of another.
@@ -280,7 +258,7 @@ func (s *shelf) drop(a *account, epoch uint64, ids []string) {
 		}
 		return h.Epoch == epoch && slices.Contains(ids, h.ID)
 	}
-	a.waiting, a.guesses = slices.DeleteFunc(a.waiting, goes), slices.DeleteFunc(a.guesses, goes)
+	a.waiting = slices.DeleteFunc(a.waiting, goes)
 	for h := range s.running {
 		if h.sweep == a && goes(h) {
 			h.end()
@@ -293,8 +271,8 @@ func (s *shelf) close() (waiting []*held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.sweeps {
-		waiting = slices.Concat(waiting, a.waiting, a.guesses)
-		a.waiting, a.guesses = nil, nil
+		waiting = append(waiting, a.waiting...)
+		a.waiting = nil
 	}
 	s.closed = true
 	s.filled.Broadcast()
@@ -316,7 +294,7 @@ func (s *shelf) list(now time.Time) (jobs []fleet.Held, seconds float64) {
 		say(h)
 	}
 	for _, a := range s.sweeps {
-		for _, h := range slices.Concat(a.waiting, a.guesses) {
+		for _, h := range a.waiting {
 			say(h)
 		}
 	}

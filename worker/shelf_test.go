@@ -46,7 +46,7 @@ func run(t *testing.T, s *shelf, jobs int, seconds float64) (ids []string) {
 	return ids
 }
 
-// Sweeps share a worker's time by weight, those of a higher priority come first, and guesses last.
+// Sweeps share a worker's time by weight, and those of a higher priority come first.
 func TestShelfOrder(t *testing.T) {
 	s := newShelf()
 	numbered := func(prefix string, n int) (ids []string) {
@@ -55,7 +55,6 @@ func TestShelfOrder(t *testing.T) {
 		}
 		return ids
 	}
-	shelve(t, s, "g", 1, trial.Job{Guess: true, Priority: 9}, "g0")
 	shelve(t, s, "a", 1, trial.Job{}, numbered("a", 40)...)
 	shelve(t, s, "b", 1, trial.Job{Weight: 3}, numbered("b", 40)...)
 	shelve(t, s, "c", 1, trial.Job{Priority: 1}, "c0", "c1")
@@ -68,10 +67,6 @@ func TestShelfOrder(t *testing.T) {
 	}
 	if count['a'] != 10 || count['b'] != 30 {
 		t.Errorf("of 40 jobs %v are of sweeps with weights 1 and 3", count)
-	}
-	rest := run(t, s, 41, 1)
-	if rest[40] != "g0" {
-		t.Errorf("the guess is not the last: %v", rest)
 	}
 }
 

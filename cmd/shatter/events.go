@@ -34,20 +34,18 @@ type progressEvent struct {
 	LeftSeconds *float64         `json:"left_seconds"` // expected; null, like the others of its kind: not known yet
 	LeftLow     *float64         `json:"left_low"`     // limits of left_seconds
 	LeftHigh    *float64         `json:"left_high"`
-	LeftTrials  *int64           `json:"left_trials"`   // that will enter the table
-	LeftRun     *int64           `json:"left_executed"` // that will be run
-	Failed      map[string]int64 `json:"failed"`        // by kind
+	LeftTrials  *int64           `json:"left_trials"` // that will enter the table
+	Failed      map[string]int64 `json:"failed"`      // by kind
 	Working     string           `json:"working"`
 	Late        string           `json:"late"` // the job that has run far longer than expected; empty: none
 	NoWorkers   bool             `json:"no_workers"`
-	Stuck       string           `json:"stuck"`      // why no worker can run what comes next; empty: one can, or there is none
-	Checked     int64            `json:"checked"`    // results that another worker has made again
-	Differing   int64            `json:"differing"`  // those of them that came out differently
-	Refused     int64            `json:"refused"`    // results that nobody had asked for, or that were unfit
-	SetAside    []string         `json:"set_aside"`  // workers whose outcomes were dropped
-	Speculated  float64          `json:"speculated"` // seconds of trials that were handed out before anybody needed them
-	Looks       int64            `json:"looks"`      // trials to be looked at a second time; 0 until that begins
-	Looked      int64            `json:"looked"`     // those that were
+	Stuck       string           `json:"stuck"`     // why no worker can run what comes next; empty: one can, or there is none
+	Checked     int64            `json:"checked"`   // results that another worker has made again
+	Differing   int64            `json:"differing"` // those of them that came out differently
+	Refused     int64            `json:"refused"`   // results that nobody had asked for, or that were unfit
+	SetAside    []string         `json:"set_aside"` // workers whose outcomes were dropped
+	Looks       int64            `json:"looks"`     // trials to be looked at a second time; 0 until that begins
+	Looked      int64            `json:"looked"`    // those that were
 }
 
 type failureEvent struct {
@@ -98,12 +96,12 @@ func newProgressEvent(p coordinator.Progress) progressEvent {
 		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, Late: p.Late,
 		NoWorkers: p.NoWorkers, Stuck: p.Stuck,
 		Checked: p.Checks.Checked, Differing: p.Checks.Differing, Refused: p.Checks.Refused,
-		SetAside:   append([]string{}, p.Checks.SetAside...),
-		Speculated: tenths(p.Speculated), Looks: p.Looks, Looked: p.Looked,
+		SetAside: append([]string{}, p.Checks.SetAside...),
+		Looks:    p.Looks, Looked: p.Looked,
 	}
 	if l := p.Left; l != nil {
 		low, likely, high := tenths(l.Seconds.Low), tenths(l.Seconds.Likely), tenths(l.Seconds.High)
-		e.LeftSeconds, e.LeftLow, e.LeftHigh, e.LeftTrials, e.LeftRun = &likely, &low, &high, &l.Counted, &l.Executed
+		e.LeftSeconds, e.LeftLow, e.LeftHigh, e.LeftTrials = &likely, &low, &high, &l.Counted
 	}
 	return e
 }

@@ -121,9 +121,6 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 	return p, err
 }
 
-// whyMore says why more trials are run than count.
-const whyMore = "short jobs and idle slots run on into what may be needed next"
-
 const maxDearestListed = 5
 
 // writePrediction writes what a person wants to know about a sweep beforehand.
@@ -144,11 +141,7 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	if refused > 0 {
 		write("", "%d of them cannot run a trial: the algorithm refuses their sample sizes, see `shatter run`", refused)
 	}
-	write("trials", "%s count in the table", between(p.Trials, roughCount))
-	if roughCount(p.Executed.Likely) != roughCount(p.Trials.Likely) {
-		write("", "%s are run:", between(p.Executed, roughCount))
-		write("", "%s", whyMore)
-	}
+	write("trials", "%s", between(p.Trials, roughCount))
 	write("time", "%s on %s like those of this machine", between(p.Time, roughSeconds), wording.Count(workers, "worker"))
 	write("bytes", "%s of ledger, %s of results",
 		between(p.Ledger, wording.RoughBytes), between(p.Result, wording.RoughBytes))

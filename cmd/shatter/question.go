@@ -56,8 +56,8 @@ func (q *question) consider(d *display, p coordinator.Progress) {
 	}
 	q.asked = true
 	d.end()
-	text := fmt.Sprintf("%s takes about %s on %s (%s); %s", q.what, timeInWords(p.Left.Seconds),
-		wording.Count(p.Slots, "worker"), trialsInWords(p.Left.Executed, p.Left.Counted), q.hint)
+	text := fmt.Sprintf("%s takes about %s on %s (%s trials); %s", q.what, timeInWords(p.Left.Seconds),
+		wording.Count(p.Slots, "worker"), roughCount(float64(p.Left.Counted)), q.hint)
 	if q.in == nil || d.mode == "json" {
 		fmt.Fprintf(d.w, "shatter: warning: %s\n", text)
 		return
@@ -67,15 +67,6 @@ func (q *question) consider(d *display, p coordinator.Progress) {
 		fmt.Fprintln(d.w)
 		q.stop()
 	}
-}
-
-// trialsInWords returns predicted numbers of trials.
-func trialsInWords(executed, counted int64) string {
-	run, count := roughCount(float64(executed)), roughCount(float64(counted))
-	if run == count {
-		return run + " trials"
-	}
-	return fmt.Sprintf("%s trials, of which %s will count", run, count)
 }
 
 // answer waits for a line, or for an interrupt, and reports whether the line says yes.

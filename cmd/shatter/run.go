@@ -33,7 +33,6 @@ type runFlags struct {
 	progress          progressMode
 	budget            budgetFlag
 	looks, checkShare shareFlag
-	speculate         float64
 	yes               bool
 	http              httpFlags
 	logs              logFlags
@@ -108,9 +107,6 @@ func (f *runFlags) register(c *cobra.Command) {
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
 	f.checkShare = defaultCheckShare
 	flags.Var(&f.checkShare, "check-share", "with --server: "+checkShareUsage)
-	flags.Float64Var(&f.speculate, "speculate", coordinator.DefaultSpeculate,
-		"with --server: CPU time for trials that nobody needs yet, for each second of trials, where slots would idle or "+
-			"jobs be too short")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	f.http.register(flags)
 	f.logs.register(flags)
@@ -125,8 +121,6 @@ func (f *runFlags) check() error {
 		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
 	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
 		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, do not go with it")}
-	case !(f.speculate >= 0 && f.speculate <= 1e6):
-		return usageError{fmt.Errorf("--speculate %v: a share of at least 0 is needed, 0.15 is usual", f.speculate)}
 	case f.replicas != 0 && f.url == "":
 		return usageError{errors.New("--replicas is for --server, which is not given")}
 	case f.attached != "" && f.url != "":
@@ -292,9 +286,6 @@ func (f *runFlags) coordinate(
 		Facts: f.facts(s.File), Budget: f.budget.Budget,
 		Looks: float64(f.looks), CheckShare: float64(f.checkShare),
 	}
-	if cfg.Speculate = f.speculate; f.speculate == 0 {
-		cfg.Speculate = -1
-	}
 	if f.url != "" {
 		cfg.Epoch = uint64(time.Now().UnixMilli())
 	}
@@ -370,8 +361,8 @@ func (f *runFlags) report(
 	writeReport(stderr, out.Dir)
 	if s.Partial == "" {
 		if recorded > s.Counted {
-			fmt.Fprintf(stderr, "%s of %s trials count: %s\n", wording.Thousands(float64(s.Counted)),
-				wording.Thousands(float64(recorded)), whyMore)
+			fmt.Fprintf(stderr, "%s of %s trials count: the others came from the cache, from an earlier run or too late\n",
+				wording.Thousands(float64(s.Counted)), wording.Thousands(float64(recorded)))
 		}
 		fmt.Fprintf(stderr, "results in %s, digest %s\n", out.Dir, s.Digest)
 	} else {

@@ -27,7 +27,7 @@ const statesHelp = `A sweep is
   forgotten  somebody has forgotten it; it vanishes as soon as a coordinator serves
 
 None of these is stored: they follow from what was submitted and is wished, and from what the sweep's
-leader answers at the moment. Trials are the outcomes in its ledger, guesses that will not count among them:
+leader answers at the moment. Trials are the outcomes in its ledger:
 as its leader says, or else as it was shipped last.`
 
 func sweepsCommand() *cobra.Command {

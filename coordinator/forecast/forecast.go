@@ -46,59 +46,33 @@ type Course struct {
 // Jobs says how trials are handed out: the rule of the dispatcher, for predictions.
 type Jobs struct {
 	Seconds func(n int64) float64 // that a trial takes
-	Most    func(n int64) int     // trials that a job may have
-
-	// Aims returns the least and the best length of a job in seconds. A shorter one runs on into later
-	// repetitions.
-	Aims func(n int64) (least, best float64)
+	Best    func(n int64) float64 // best length of a job in seconds
 }
-
-// Fill returns the number of trials, at most most, that take the given time where one takes seconds.
-func Fill(time, seconds float64, most int) int { return int(min(time/seconds, float64(most))) }
 
 // Work is what a search takes.
 type Work struct {
-	Counted  float64 // trials that it reads
-	Executed float64 // trials that are run for it: jobs run on, see Jobs
-	Seconds  float64 // of one slot, for the executed ones
-	Jobs     float64 // that carry them
+	Counted float64 // trials that it reads
+	Seconds float64 // of one slot
+	Jobs    float64 // that carry them
 }
 
 // Plus adds two pieces of work.
 func (w Work) Plus(v Work) Work {
-	return Work{w.Counted + v.Counted, w.Executed + v.Executed, w.Seconds + v.Seconds, w.Jobs + v.Jobs}
+	return Work{w.Counted + v.Counted, w.Seconds + v.Seconds, w.Jobs + v.Jobs}
 }
 
 // Times multiplies a piece of work.
 func (w Work) Times(f float64) Work {
-	return Work{w.Counted * f, w.Executed * f, w.Seconds * f, w.Jobs * f}
+	return Work{w.Counted * f, w.Seconds * f, w.Jobs * f}
 }
 
-// Take returns the work of blocks of trials, one after the other. A block takes one job at least, and
-// none if earlier jobs ran on over it.
+// Take returns the work of blocks of trials, one after the other. A block takes one job at least.
 func (j Jobs) Take(blocks []estimate.Block) (w Work) {
-	var room [64]estimate.Block
-	ran := room[:0] // of each size, the repetitions up to First
 	for _, b := range blocks {
+		seconds := float64(b.Count) * j.Seconds(b.N)
 		w.Counted += float64(b.Count)
-		end := b.First + b.Count
-		size := slices.IndexFunc(ran, func(r estimate.Block) bool { return r.N == b.N })
-		if size < 0 {
-			size, ran = len(ran), append(ran, estimate.Block{N: b.N})
-		}
-		first := max(b.First, ran[size].First)
-		if first >= end {
-			continue
-		}
-		count, seconds := end-first, j.Seconds(b.N)
-		least, best := j.Aims(b.N)
-		if seconds > 0 {
-			count = max(count, Fill(least, seconds, j.Most(b.N)))
-		}
-		ran[size].First = first + count
-		w.Executed += float64(count)
-		w.Seconds += float64(count) * seconds
-		w.Jobs += max(1, float64(count)*seconds/best)
+		w.Seconds += seconds
+		w.Jobs += max(1, seconds/j.Best(b.N))
 	}
 	return w
 }

@@ -39,34 +39,12 @@ func TestBeliefs(t *testing.T) {
 	}
 }
 
-// Jobs of cheap trials run on into what comes next; blocks that they have run over take none.
+// A block takes one job at least, and more where its trials take longer than the best job.
 func TestTake(t *testing.T) {
-	aims := func(int64) (least, best float64) { return 0.010, 0.250 }
-	wanted := []estimate.Block{{N: 8, Count: 8}, {N: 8, First: 8, Count: 8}, {N: 64, Count: 16}}
-	for _, tt := range []struct {
-		seconds float64
-		most    int
-		want    Work
-	}{
-		{0.1, 1000, Work{Counted: 32, Executed: 32, Seconds: 3.2, Jobs: 12.8}},
-		{0.001, 1000, Work{Counted: 32, Executed: 10 + 10 + 16, Seconds: 0.036, Jobs: 3}},
-		{0.0001, 1000, Work{Counted: 32, Executed: 200, Seconds: 0.02, Jobs: 2}},
-		{0.0001, 50, Work{Counted: 32, Executed: 100, Seconds: 0.01, Jobs: 2}},
-		{0, 1000, Work{Counted: 32, Executed: 32, Jobs: 3}}, // the cost is unknown
-	} {
-		jobs := Jobs{
-			Seconds: func(int64) float64 { return tt.seconds }, Aims: aims, Most: func(int64) int { return tt.most },
-		}
-		got := jobs.Take(wanted)
-		for _, x := range [][2]float64{
-			{got.Counted, tt.want.Counted}, {got.Executed, tt.want.Executed},
-			{got.Seconds, tt.want.Seconds}, {got.Jobs, tt.want.Jobs},
-		} {
-			if math.Abs(x[0]-x[1]) > 1e-9 {
-				t.Errorf("trials of %v s: %+v, want %+v", tt.seconds, got, tt.want)
-				break
-			}
-		}
+	jobs := Jobs{Seconds: func(n int64) float64 { return 0.1 * float64(n) }, Best: func(int64) float64 { return 10 }}
+	got := jobs.Take([]estimate.Block{{N: 8, Count: 8}, {N: 8, First: 8, Count: 8}, {N: 64, Count: 16}})
+	if math.Abs(got.Counted-32) > 1e-9 || math.Abs(got.Seconds-115.2) > 1e-9 || math.Abs(got.Jobs-12.24) > 1e-9 {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -77,8 +55,7 @@ func TestCourses(t *testing.T) {
 		From: 4, To: 100_000, Within: 2, Confidence: 0.9, Target: 0.8, Cells: 6, MaxTrials: 5000,
 	}
 	jobs := Jobs{
-		Seconds: func(int64) float64 { return 0.1 }, Most: func(int64) int { return 1000 },
-		Aims: func(int64) (least, best float64) { return LeastJob, 1 },
+		Seconds: func(int64) float64 { return 0.1 }, Best: func(int64) float64 { return 1 },
 	}
 	f := &Forecaster{}
 	all := f.Scenarios(find)

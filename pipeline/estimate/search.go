@@ -277,8 +277,7 @@ func (s *Search) Want() []Block {
 }
 
 // Needs returns the open sample sizes of which nothing has been read. The caller asks the algorithm
-// whether it refuses them, and calls Infeasible if so, before it runs their trials. The same holds
-// for the sizes that Guess names.
+// whether it refuses them, and calls Infeasible if so, before it runs their trials.
 func (s *Search) Needs() []int64 {
 	var sizes []int64
 	for _, p := range s.open {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -197,7 +196,6 @@ func TestSearchesEnd(t *testing.T) {
 			if len(want) == 0 {
 				t.Fatalf("nothing is wanted: %+v", s.Result())
 			}
-			s.Guess(8)
 			s.Left()
 			for _, b := range want {
 				w.run(s, b)
@@ -353,10 +351,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			w.refuse(s)
 			var trials []trial
 			blocks := s.Want()
-			switch r.IntN(3) {
-			case 0:
-				blocks = append(blocks, s.Guess(1+r.IntN(4))...)
-			case 1:
+			if r.IntN(2) == 0 { // outcomes that nobody asked for, of an earlier run or the cache
 				n := find.From + r.Int64N(find.To-find.From+1)
 				blocks = append(blocks, Block{n, r.IntN(40), 1 + r.IntN(40)})
 			}
@@ -397,9 +392,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// TestBlocksAreNewTrials checks that Want and Guess name trials that are not known, inside the
-// bracket until that is narrow enough and outside of it from then on, without overlap, and that
-// what is wanted is enough to go on.
+// TestBlocksAreNewTrials checks that Want names trials that are not known, inside the bracket until that is
+// narrow enough and outside of it from then on, without overlap, and that these are enough to go on.
 func TestBlocksAreNewTrials(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := drawFind(t)
@@ -419,13 +413,8 @@ func TestBlocksAreNewTrials(t *testing.T) {
 			if len(want) == 0 {
 				t.Fatalf("nothing is wanted, but the search runs: %+v", s.Result())
 			}
-			k := r.IntN(6)
-			guess := s.Guess(k)
-			if len(guess) > k {
-				t.Fatalf("asked for %d guesses, got %d", k, len(guess))
-			}
 			seen := map[[2]int64]bool{}
-			for i, b := range slices.Concat(want, guess) {
+			for i, b := range want {
 				for j := range b.Count {
 					id := [2]int64{b.N, int64(b.First + j)}
 					if known[id] || seen[id] {
@@ -438,16 +427,13 @@ func TestBlocksAreNewTrials(t *testing.T) {
 				}
 			}
 			b := want[r.IntN(len(want))]
-			if len(guess) > 0 && r.IntN(2) == 0 {
-				b = guess[0]
-			}
 			b.Count = min(b.Count, 1+r.IntN(100))
 			w.run(s, b)
 			for j := range b.Count {
 				known[[2]int64{b.N, int64(b.First + j)}] = true
 			}
 		}
-		if s.Want() != nil || s.Guess(3) != nil || s.Needs() != nil {
+		if s.Want() != nil || s.Needs() != nil {
 			t.Fatal("a search that is done wants more")
 		}
 	})

@@ -18,10 +18,9 @@ type Job struct {
 	Look   Look    `json:"look,omitempty"`   // how trials are looked at a second time; empty: they are run as ever
 
 	// What follows orders the jobs that a worker holds: higher priorities first, then the sweep whose
-	// trials have taken the least time for its weight, and guesses after all others.
+	// trials have taken the least time for its weight.
 	Priority int     `json:"priority,omitempty"`
 	Weight   float64 `json:"weight,omitempty"`  // 0: 1
-	Guess    bool    `json:"guess,omitempty"`   // nobody has asked for it yet
 	Seconds  float64 `json:"seconds,omitempty"` // that it will take, as far as is known
 }
 

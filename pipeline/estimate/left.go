@@ -2,43 +2,6 @@ package estimate
 
 import "math"
 
-// Guess returns up to k further blocks that will probably follow those of Want, most likely first,
-// for slots that would be idle otherwise. A guess that turns out wrong changes no result.
-func (s *Search) Guess(k int) []Block {
-	var blocks []Block
-	if s.Done() || s.spots != nil {
-		return nil
-	}
-	if s.doubling {
-		n := s.open[len(s.open)-1].N
-		for i := 0; i < 4 && n < s.find.To; i++ {
-			n = s.find.doubled(n)
-			blocks = s.appendUnknown(blocks, n, 0, checkpoint(0))
-		}
-		return blocks[:min(k, len(blocks))]
-	}
-	// The open sizes go on in equal steps, as long as trials are expected to be missing.
-	for step := 1; len(blocks) < k && step <= 8; step++ {
-		for i, p := range s.open {
-			size := p.until - p.Consumed
-			first := p.until + (step-1)*size
-			if i >= len(s.claims) || float64(first-p.Consumed) < s.claims[i].trials {
-				blocks = s.appendUnknown(blocks, p.N, first, int(min(int64(first+size), s.find.MaxTrials)))
-			}
-		}
-	}
-	return blocks[:min(k, len(blocks))]
-}
-
-// appendUnknown appends the blocks of repetitions first..end-1 of a size whose outcomes are not
-// known.
-func (s *Search) appendUnknown(blocks []Block, n int64, first, end int) []Block {
-	if p := s.points[n]; p != nil {
-		return p.unread.missing(blocks, n, first, end)
-	}
-	return append(blocks, Block{N: n, First: first, Count: end - first})
-}
-
 // Checking reports whether the bracket is narrow enough, and spot checks outside of it are what is
 // left.
 func (s *Search) Checking() bool { return s.spots != nil }
