@@ -10,8 +10,8 @@
 // booleans); other SQL types are cast to the nearest of them.
 //
 // DuckDB's limits do not cover everything: a single function call that works for minutes cannot be
-// interrupted, and a single value of a gigabyte is not counted. A server for untrusted clients
-// therefore also needs a memory limit of the system (see "shatter serve --help").
+// interrupted, so its caller waits, and a single value of a gigabyte is not counted. A server for
+// untrusted clients therefore also needs a memory limit of the system (see "shatter serve --help").
 //
 // The package needs cgo; without it Open returns ErrNoEngine. Open is the entry point; Write renders
 // an answer, Serve offers the same to clients of Flight SQL.

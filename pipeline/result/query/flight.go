@@ -11,6 +11,7 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -338,26 +339,24 @@ func parameter(a arrow.Array) (t typed, err error) {
 	if a.IsNull(0) {
 		return t, nil
 	}
-	switch a := a.(type) {
-	case *array.Int64:
-		t.Int = new(a.Value(0))
-	case *array.Int32:
-		t.Int = new(int64(a.Value(0)))
-	case *array.Int16:
-		t.Int = new(int64(a.Value(0)))
-	case *array.Int8:
-		t.Int = new(int64(a.Value(0)))
-	case *array.Float64:
-		t.Float = new(a.Value(0))
-	case *array.Float32:
-		t.Float = new(float64(a.Value(0)))
-	case *array.Boolean:
-		t.Bool = new(a.Value(0))
-	case *array.String:
-		t.Text = new(strings.Clone(a.Value(0)))
+	switch id, text := a.DataType().ID(), strings.Clone(a.ValueStr(0)); {
+	case arrow.IsInteger(id):
+		var v int64
+		v, err = strconv.ParseInt(text, 10, 64)
+		t.Int = &v
+	case arrow.IsFloating(id):
+		var v float64
+		v, err = strconv.ParseFloat(text, 64)
+		t.Float = &v
+	case id == arrow.BOOL:
+		t.Bool = new(a.(*array.Boolean).Value(0))
+	case id == arrow.STRING:
+		t.Text = &text
 	default:
-		return t, status.Errorf(codes.InvalidArgument, "a parameter is %v: text, integers, floats and booleans are known",
-			a.DataType())
+		err = fmt.Errorf("of type %v: text, integers, floats and booleans are known", a.DataType())
+	}
+	if err != nil {
+		return t, status.Errorf(codes.InvalidArgument, "a parameter is not valid: %v", err)
 	}
 	return t, nil
 }

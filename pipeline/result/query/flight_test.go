@@ -95,7 +95,7 @@ func fetch(
 }
 
 func TestFlight(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
 
@@ -150,7 +150,7 @@ func TestFlight(t *testing.T) {
 }
 
 func TestFlightPrepared(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
 	p, err := c.Prepare(ctx, "select count(*) from trials where n = ? and repetition < ?")
@@ -183,7 +183,7 @@ func TestFlightPrepared(t *testing.T) {
 }
 
 func TestFlightCatalog(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	c, _ := served(t, d, ServeOptions{Version: "v1"})
 	ctx := context.Background()
 	column := func(i int, info *flight.FlightInfo, err error) (all []string) {
@@ -253,7 +253,7 @@ func TestFlightCatalog(t *testing.T) {
 }
 
 func TestFlightToken(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	c, _ := served(t, d, ServeOptions{Token: "correct horse"})
 	for header, want := range map[string]codes.Code{
 		"":                     codes.Unauthenticated,
@@ -316,22 +316,19 @@ func TestFlightCancel(t *testing.T) {
 }
 
 func TestFlightLimits(t *testing.T) {
-	d, _ := opened(t, Options{Timeout: 5 * time.Second, Memory: 64e6})
+	d, _ := opened(t, Options{Memory: 64e6})
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
-	for _, sql := range []string{"select repeat('x', 1000000) || i from range(200) r(i)",
-		"with recursive t(i) as (select 1 union all select i from t) select count(*) from t"} {
-		info, err := c.Execute(ctx, sql)
-		if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted ||
-			!strings.Contains(err.Error(), "--") {
-			t.Errorf("%s: %v", sql, err)
-		}
+	info, err := c.Execute(ctx, "select repeat('x', 1000000) || i from range(200) r(i)")
+	if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted ||
+		!strings.Contains(err.Error(), "--memory") {
+		t.Error(err)
 	}
 }
 
 // An answer that has begun may end after the server stops accepting others.
 func TestFlightDrain(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	c, stop := served(t, d, ServeOptions{})
 	ctx := context.Background()
 	info, err := c.Execute(ctx, "from range(300000)")
@@ -398,7 +395,7 @@ func lyingSchema(t *testing.T) []byte {
 
 // A malformed request is answered with an error, and the server goes on.
 func TestFlightMalformed(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
 	put, err := c.Client.DoPut(ctx)
@@ -431,7 +428,7 @@ func TestFlightMalformed(t *testing.T) {
 
 // A small compressed request that unpacks to a large one is refused.
 func TestFlightUnpacks(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
 	p, err := c.Prepare(ctx, "select length(?::text)")
@@ -471,7 +468,7 @@ func TestFlightUnpacks(t *testing.T) {
 
 // A server whose context has ended before it starts returns no error.
 func TestServeEndsAtOnce(t *testing.T) {
-	d, _ := opened(t, Options{})
+	d := shared(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 20 {

@@ -21,34 +21,37 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-const (
-	maxWait  = 10 * time.Second // for other queries to end
-	maxStuck = 2 * time.Second  // until an interrupted query that does not return is abandoned
-)
+// maxWait is the time that a query waits for other queries to end.
+const maxWait = 10 * time.Second
 
 // Query runs one select or explain statement, with values (int64, float64, bool, string or nil) for
 // its parameters. Its errors wrap ErrSQL if the SQL is at fault, and ErrLimit if it exceeds a limit.
 // The time limit includes reading the rows. The caller closes the rows.
 func (d *DB) Query(ctx context.Context, sql string, values ...any) (*Rows, error) {
-	return within(ctx, d, sql, func(r *Rows) error { return r.run(sql, values) })
+	r, err := d.begin(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.run(sql, values); err != nil {
+		return nil, errors.Join(r.failed(err), r.Close())
+	}
+	return r, nil
 }
 
 // Shape returns the columns of the answer to a query and of its parameters, without running it.
 func (d *DB) Shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
-	r, err := within(ctx, d, sql, func(r *Rows) (err error) {
-		answer, parameters, err = r.shape(sql)
-		return err
-	})
+	r, err := d.begin(ctx, sql)
 	if err != nil {
 		return nil, nil, err
 	}
-	return answer, parameters, r.Close()
+	if answer, parameters, err = r.shape(sql); err != nil {
+		err = r.failed(err)
+	}
+	return answer, parameters, errors.Join(err, r.Close())
 }
 
-// within calls start with a connection for one query. If the context or the time limit ends and DuckDB
-// does not react to the interrupt, it returns without waiting for DuckDB; the query then counts as
-// running until DuckDB returns.
-func within(ctx context.Context, d *DB, sql string, start func(*Rows) error) (*Rows, error) {
+// begin returns the connection of one query, and starts its time limit.
+func (d *DB) begin(ctx context.Context, sql string) (*Rows, error) {
 	if err := readable(sql); err != nil {
 		return nil, err
 	}
@@ -63,34 +66,11 @@ func within(ctx context.Context, d *DB, sql string, start func(*Rows) error) (*R
 		r.ctx, r.stop = context.WithTimeoutCause(ctx, t, &blame{fmt.Sprintf(
 			"the query took longer than %v; raise it with --timeout, or ask for less", t), ErrLimit})
 	}
-	ended := make(chan error, 1)
-	go func() {
-		err := r.open(start)
-		if err != nil {
-			err = errors.Join(r.failed(err), r.Close())
-		}
-		ended <- err
-	}()
-	var stuck <-chan time.Time
-	for done := r.ctx.Done(); ; {
-		select {
-		case err := <-ended:
-			if err != nil {
-				return nil, err
-			}
-			return r, nil
-		case <-done:
-			done, stuck = nil, time.After(maxStuck)
-			continue
-		case <-stuck:
-		}
-		go func() {
-			if <-ended == nil {
-				_ = r.Close() // no caller reads this error
-			}
-		}()
-		return nil, context.Cause(r.ctx)
+	var err error
+	if r.conn, err = d.db.Conn(r.ctx); err != nil {
+		return nil, errors.Join(r.failed(err), r.Close())
 	}
+	return r, nil
 }
 
 // Rows is an answer that is read batch by batch.
@@ -102,13 +82,6 @@ type Rows struct {
 	rows   *sql.Rows
 	schema *arrow.Schema
 	plan   bool
-}
-
-func (r *Rows) open(start func(*Rows) error) (err error) {
-	if r.conn, err = r.db.db.Conn(r.ctx); err != nil {
-		return err
-	}
-	return start(r)
 }
 
 // answerTable is the temporary table that holds an answer.
