@@ -21,19 +21,6 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// A plugin links neither the queue nor the libraries of data files.
-func TestDependencies(t *testing.T) {
-	deps, err := exec.Command("go", "list", "-deps", "./testdata/third").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dep := range strings.SplitSeq(string(deps), "\n") {
-		if strings.Contains(dep, "nats") || strings.Contains(dep, "parquet") || strings.Contains(dep, "apache/arrow") {
-			t.Errorf("an author's binary links %s", dep)
-		}
-	}
-}
-
 // TestPython accepts a plugin in Python that uses no SDK.
 func TestPython(t *testing.T) {
 	python := testkit.Python(t, "grpc, numpy, google.protobuf")

@@ -374,22 +374,18 @@ func TestFindsFaults(t *testing.T) {
 			t.Errorf("%s: %+v", role, results)
 		}
 	}
-	var own, line []string
+	var names []string
 	for i, f := range faults {
-		check := fmt.Sprintf("test/%d/%s", i, f.check)
-		if f.check == "setting" {
-			own = append(own, check)
-		} else {
-			line = append(line, check)
-		}
+		names = append(names, fmt.Sprintf("test/%d/%s", i, f.check))
 	}
 	failed := map[string]bool{}
-	command := host.Command{Path: path, Env: []string{roleVariable + "=faults"}}
-	for _, o := range []Options{{Only: anyOf(own)}, {Only: anyOf(line), Settings: []Setting{{Problem: problems[0]}}}} {
-		for _, r := range o.Test(t.Context(), command) {
-			if r.Err != nil {
-				failed[r.Algorithm+"/"+r.Check] = true
-			}
+	o := Options{
+		Only:     regexp.MustCompile("^(" + strings.Join(names, "|") + ")$"),
+		Settings: []Setting{{Problem: problems[0]}},
+	}
+	for _, r := range o.Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=faults"}}) {
+		if r.Err != nil {
+			failed[r.Algorithm+"/"+r.Check] = true
 		}
 	}
 	info, err := buildinfo.ReadFile(path)
@@ -399,11 +395,6 @@ func TestFindsFaults(t *testing.T) {
 			t.Errorf("%s: the check %s does not fail", f.bug, f.check)
 		}
 	}
-}
-
-// anyOf returns the pattern of some names of checks.
-func anyOf(names []string) *regexp.Regexp {
-	return regexp.MustCompile("^(" + strings.Join(names, "|") + ")$")
 }
 
 // TestPlantedBugs compares the list of planted bugs with the one that the page of authors shows.
