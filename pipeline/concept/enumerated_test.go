@@ -220,48 +220,6 @@ func TestLeastNormal(t *testing.T) {
 	}
 }
 
-// Two levels: the probability that the first has the least, as an integral over its uniform number,
-// agrees with the law by hypothesis.
-func TestLowestByQuadrature(t *testing.T) {
-	for _, c := range []struct {
-		first, second uint64
-		gap           int
-		sigma         float64
-	}{{1, 1, 1, 1}, {1, 5, 1, 0.7}, {3, 4, 2, 2}, {2, 9, 3, 1}, {6, 1, 0, 1}} {
-		list := []segment{{err: 4, count: c.first}, {err: 4 + c.gap, count: c.second}}
-		got := quad.Fixed(func(u float64) float64 {
-			// The second level has the least where its uniform number is above some u', to be found by
-			// bisection.
-			lo, hi := 0.0, 1.0
-			for hi-lo > 1e-9 {
-				if mid := (lo + hi) / 2; lowest(list, 4, c.sigma, []float64{u, mid}) == 0 {
-					lo = mid
-				} else {
-					hi = mid
-				}
-			}
-			return lo
-		}, 0, 1, 300, quad.Legendre{}, 0)
-		var errs []float64
-		for _, s := range list {
-			for range s.count {
-				errs = append(errs, float64(s.err))
-			}
-		}
-		near(t, fmt.Sprintf("%+v", c), got, float64(c.first)*normalLaw(errs, c.sigma)[0], 1e-5)
-	}
-	if low, high := leastNormal(0x1p-53, 1), leastNormal(1-0x1p-53, math.MaxUint64); high < -12.5 || low > 8.3 {
-		t.Errorf("normals between %v and %v: further apart than hopelessNormal says", high, low)
-	}
-	list := []segment{{err: 2, count: 1}, {err: 3, count: 50}}
-	if got := lowest(list, 2, 0, []float64{0x1p-53, 1 - 0x1p-53}); got != 0 {
-		t.Errorf("sigma 0 picks segment %d, not that of the least error", got)
-	}
-	if got := lowest(list, 2, math.Inf(1), []float64{0.5, 0.5}); got != 1 {
-		t.Errorf("sigma +Inf picks segment %d, not the one with the lower normal", got)
-	}
-}
-
 // The draws of Normal have its law, hypothesis by hypothesis.
 func TestNormalByEnumeration(t *testing.T) {
 	testkit.Serial(t)
@@ -292,33 +250,6 @@ func TestNormalByEnumeration(t *testing.T) {
 			fits(t, fmt.Sprintf("%+v, normal %v", s, n.sigma), counts, n.law)
 		}
 	}
-}
-
-// For parities, Normal has the law of the minimizer with Gaussian noise on the whole cube.
-func TestNormalIsPerturbedLeader(t *testing.T) {
-	const draws, sigma = 10000, 1.5
-	k := enumeratedOf(t, Spec{Name: "parities", Dim: 3})
-	x, y := at(k, 1, 2, 4, 6, 6), []float64{1, -1, 1, 1, -1}
-	var wrong []float64
-	for _, h := range members(k) {
-		wrong = append(wrong, float64(errs(h, x, y)))
-	}
-	m, err := k.NewMinimizer(at(k, 0, 1, 2, 3, 4, 5, 6, 7))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, counts, c := rand.New(rand.NewPCG(2, 2)), make([]int, 8), make([]float64, 8)
-	for range draws {
-		for j := range c {
-			c[j] = sigma * r.NormFloat64() / math.Sqrt(8)
-		}
-		h, _, err := m.Minimize(x, y, nil, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		counts[h.(Parity).Set]++
-	}
-	fits(t, "perturbed leader", counts, normalLaw(wrong, sigma))
 }
 
 // The transforms agree with each other and the definition also on tables beyond one cache and of

@@ -8,24 +8,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// Everything that is known of a class before any data.
-func ExampleDescribe() {
-	d, err := concept.Describe(concept.Spec{Name: concept.Parities, Dim: 4})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("hypotheses:", d.Size)
-	fmt.Println("VC dimension:", d.VC)
-	fmt.Println("Littlestone dimension:", d.Ldim)
-	fmt.Println("separator:", d.Separator.Len(), "points,", d.Separator.Hamming, "of which tell any two apart")
-	// Output:
-	// hypotheses: 16
-	// VC dimension: 4
-	// Littlestone dimension: 4
-	// separator: 4 points, 1 of which tell any two apart
-}
-
 // A hypothesis with the fewest errors on a sample, drawn from the 500,501 intervals of 1000 points.
 func ExampleProfile() {
 	class, err := concept.New(concept.Spec{Name: concept.Intervals, Domain: 1000})

@@ -1,7 +1,6 @@
 package concept
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -17,41 +16,6 @@ func infiniteClass(t testing.TB, name string) Class {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// Infinitely many points and hypotheses, Vapnik-Chervonenkis dimension 1, and no bound on mistakes.
-func TestInfiniteThresholds(t *testing.T) {
-	for _, name := range []string{Naturals, Dyadics} {
-		if !InfiniteThresholds(name) || InfiniteThresholds("thresholds") || !slices.Contains(Names(), name) {
-			t.Errorf("%s is not known as thresholds on an infinite order", name)
-		}
-		d, err := Describe(Spec{Name: name, Dim: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d.Name != name || d.Dim != 1 || d.Points != nil || d.Size != nil || !math.IsInf(d.LogSize, 1) ||
-			d.VC != exactly(1) || !d.Ldim.Infinite() {
-			t.Errorf("%+v", d)
-		}
-		if d.Separator != nil || d.NoSeparator == nil ||
-			!strings.Contains(d.NoSeparator.Error(), "infinitely many hypotheses") {
-			t.Errorf("%s: separator %v, %v", name, d.Separator, d.NoSeparator)
-		}
-		c := infiniteClass(t, name)
-		if _, finite := c.(Finite); finite {
-			t.Errorf("%s can be listed", name)
-		}
-		if _, err := c.NewProfile(); !errors.Is(err, ErrNoExactMethod) {
-			t.Errorf("%s: profile: %v", name, err)
-		}
-		for _, s := range []Spec{
-			{Name: name, Domain: 5}, {Name: name, Dim: 2}, {Name: name, NoConstant: true}, {Name: name, Matrix: "01"},
-		} {
-			if _, err := New(s); err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%+v: %v", s, err)
-			}
-		}
-	}
 }
 
 // Ranks have the order of the points, and what is no point is refused.

@@ -129,48 +129,6 @@ func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 	return law, group
 }
 
-// Both mechanisms are eps-differentially private: over all samples of 3 examples and all ways to
-// replace one, no probability changes by more than a factor e^eps. The exponential mechanism comes
-// close to it.
-func TestPrivacyByComputation(t *testing.T) {
-	const n = 3
-	for _, s := range smallOrders(3) {
-		l, kinds := list(t, s), int(2*s.Domain)
-		size := kinds * kinds * kinds
-		for _, eps := range []float64{0.5, 2} {
-			for _, m := range mechanisms() {
-				laws := make([][]float64, size)
-				for d := range laws {
-					var x, y []float64
-					for k, rest := 0, d; k < n; k, rest = k+1, rest/kinds {
-						x = append(x, float64(rest%kinds/2))
-						y = append(y, float64(rest%2*2-1))
-					}
-					laws[d] = m.law(l.levels(x, y), eps)
-				}
-				worst := 0.0
-				for d := range laws {
-					for k, unit := 0, 1; k < n; k, unit = k+1, unit*kinds {
-						for e := range kinds {
-							worst = max(worst, ratio(laws[d], laws[d+(e-d/unit%kinds)*unit]))
-						}
-					}
-				}
-				if worst > eps*(1+1e-9) || worst < eps/3 {
-					t.Errorf("%v, %s: worst log-ratio %v at eps %v", l, m.name, worst, eps)
-				}
-			}
-		}
-	}
-}
-
-func ratio(p, q []float64) (worst float64) {
-	for i := range p {
-		worst = max(worst, math.Log(p[i]/q[i]))
-	}
-	return worst
-}
-
 func TestMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := rapid.MapOfN(rapid.Uint64Range(0, 60), rapid.Just(true), 0, 40).Draw(t, "set")

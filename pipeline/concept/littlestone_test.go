@@ -8,57 +8,6 @@ import (
 	"testing"
 )
 
-// searchable returns classes small enough to be searched, of all names.
-func searchable() (all []Spec) {
-	for x := uint64(1); x <= 20; x++ {
-		all = append(all, Spec{Name: "points", Domain: x}, Spec{Name: "rectangles", Domain: x, Dim: 1})
-		if x > 1 {
-			all = append(all, Spec{Name: "thresholds", Domain: x}, Spec{Name: "thresholds", Domain: x, NoConstant: true},
-				Spec{Name: "intervals", Domain: x}, Spec{Name: "stumps", Domain: x})
-		}
-	}
-	for x := uint64(1); x <= 5; x++ {
-		all = append(all, Spec{Name: "rectangles", Domain: x, Dim: 2})
-	}
-	for x := uint64(2); x <= 4; x++ {
-		for d := range 4 {
-			all = append(all, Spec{Name: "stumps", Domain: x, Dim: d + 1})
-		}
-	}
-	all = append(all, Spec{Name: "rectangles", Domain: 3, Dim: 3}, Spec{Name: "rectangles", Domain: 2, Dim: 4})
-	for d := 1; d <= 6; d++ {
-		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d},
-			Spec{Name: "conjunctions", Dim: d})
-	}
-	return append(all, matrixOf([]string{"010"}), matrixOf([]string{"00", "01", "10"}))
-}
-
-// What is proved holds for what a search finds; and after the search, all is known.
-func TestProvedDimensions(t *testing.T) {
-	for _, s := range searchable() {
-		k, err := New(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		table := tabulate(t, s)
-		vc := table.VC()
-		ldim := table.Versions().Ldim()
-		log := k.Size().BitLen() - 1
-		if !vc.Exact() || !ldim.Exact() {
-			t.Fatalf("%+v: VC %v, Ldim %v", s, vc, ldim)
-		}
-		if gotVC, got := definitionOf(k).proved(k, s); gotVC.and(vc) != vc || got.and(ldim) != ldim {
-			t.Errorf("%+v: VC %v, Ldim %v, proved %v, %v", s, vc, ldim, gotVC, got)
-		}
-		if gotVC, got := Dimensions(k, s); gotVC != vc || got != ldim {
-			t.Errorf("%+v: VC %v, Ldim %v, want %v, %v", s, gotVC, got, vc, ldim)
-		}
-		if vc.Low > ldim.Low || ldim.Low > log {
-			t.Errorf("%+v: VC %v, Ldim %v, |H| %v", s, vc, ldim, k.Size())
-		}
-	}
-}
-
 // Of classes too large to be listed what is proved is given, without a search.
 func TestLargeDimensions(t *testing.T) {
 	for _, c := range []struct {

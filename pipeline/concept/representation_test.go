@@ -90,19 +90,3 @@ func TestRepresentationBalls(t *testing.T) {
 		}
 	}
 }
-
-// On every example of every class the bounds are in order.
-func TestRepresentationBrackets(t *testing.T) {
-	for _, d := range definitions {
-		for _, s := range d.Examples {
-			c, err := New(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			vc, ldim := Dimensions(c, s)
-			if r := represent(c, s, vc, ldim); !(r.Low >= 0 && r.Low <= r.High) {
-				t.Errorf("%+v: %v to %v", s, r.Low, r.High)
-			}
-		}
-	}
-}

@@ -145,21 +145,6 @@ func TestSeparatorLen(t *testing.T) {
 	}
 }
 
-// On the standard basis the parities have rho = 1/sqrt(d) and not, as on the cube, 1/sqrt(2): two
-// that differ in one bit differ on one point of the basis.
-func TestBasisIsNoCube(t *testing.T) {
-	for d := 3; d <= 8; d++ {
-		s := Spec{Name: "parities", Dim: d}
-		c, basis := separatorOf(t, s, "standard", 0)
-		if h, _ := apart(c, basis); h != 1 || basis.Hamming != 1 || basis.Rho01() > 0.99/math.Sqrt2 {
-			t.Errorf("d=%d: h %d and %d, rho %v", d, basis.Hamming, h, basis.Rho01())
-		}
-		near(t, "rho on the basis", basis.Rho01(), 1/math.Sqrt(float64(d)), 1e-15)
-		_, cube := separatorOf(t, s, "cube", 0)
-		near(t, "rho on the cube", cube.Rho01(), 1/math.Sqrt2, 1e-15)
-	}
-}
-
 // Codes keep their distance where the basis loses it.
 func TestCode(t *testing.T) {
 	for d := 1; d <= 7; d++ {

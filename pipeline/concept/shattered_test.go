@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // plainVC returns the Vapnik-Chervonenkis dimension by recursion on the functions that agree with
@@ -42,42 +40,6 @@ func shatteredFrom(parts [][]string, v int) int {
 		best = max(best, 1+shatteredFrom(halves, next))
 	}
 	return best
-}
-
-// drawRows draws distinct rows, sparse or dense.
-func drawRows(t *rapid.T) []string {
-	points := rapid.IntRange(1, 8).Draw(t, "points")
-	most := min(1<<points, rapid.SampledFrom([]int{1, 5, 20, 150}).Draw(t, "most"))
-	share := rapid.IntRange(1, 5).Draw(t, "share")
-	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-	var rows []string
-	seen := map[string]bool{}
-	for range most {
-		row := make([]byte, points)
-		for v := range row {
-			row[v] = '0'
-			if r.IntN(10) < share {
-				row[v] = '1'
-			}
-		}
-		if !seen[string(row)] {
-			seen[string(row)], rows = true, append(rows, string(row))
-		}
-	}
-	return rows
-}
-
-func TestVCByRecursion(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rows := drawRows(t)
-		k, err := New(Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := plainVC(rows); k.VC() != want {
-			t.Fatalf("VC %d, want %d", k.VC(), want)
-		}
-	})
 }
 
 // Of equal and complementary columns one is left: many copies of a class take no longer than one.

@@ -1,145 +1,15 @@
 package concept
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
-
-// outcomeOf is a function that a law gives with a probability.
-type outcomeOf struct {
-	plus func(x []float64) bool
-	p    float64
-}
-
-// lawsWant writes the laws of targets out by hand, on small classes.
-var lawsWant = []struct {
-	s        Spec
-	literals int
-	law      []outcomeOf
-}{
-	{Spec{Name: Thresholds, Domain: 5}, 0, lawOf(6, func(t int) func([]float64) bool {
-		return func(x []float64) bool { return x[0] >= float64(t) }
-	})},
-	{Spec{Name: Thresholds, Domain: 5, NoConstant: true}, 0, lawOf(5, func(t int) func([]float64) bool {
-		return func(x []float64) bool { return x[0] >= float64(t) }
-	})},
-	{Spec{Name: Points, Domain: 7}, 0, lawOf(7, func(a int) func([]float64) bool {
-		return func(x []float64) bool { return x[0] == float64(a) }
-	})},
-	{Spec{Name: Intervals, Domain: 6}, 0, lawOf(4, func(a int) func([]float64) bool { // [a, a+3)
-		return func(x []float64) bool { return x[0] >= float64(a) && x[0] < float64(a+3) }
-	})},
-	{Spec{Name: Intervals, Domain: 7}, 0, lawOf(4, func(a int) func([]float64) bool { // [a, a+4)
-		return func(x []float64) bool { return x[0] >= float64(a) && x[0] < float64(a+4) }
-	})},
-	{Spec{Name: Stumps, Domain: 3, Dim: 2}, 0, lawOf(8, func(i int) func([]float64) bool {
-		return func(x []float64) bool { return x[i/4] >= float64(i%4) }
-	})},
-	{Spec{Name: Rectangles, Domain: 5, Dim: 2}, 0, lawOf(4, func(i int) func([]float64) bool { // 5/sqrt(2) = 3.53...: 4
-		return func(x []float64) bool {
-			a, b := float64(i/2), float64(i%2)
-			return x[0] >= a && x[0] < a+4 && x[1] >= b && x[1] < b+4
-		}
-	})},
-	{Spec{Name: Conjunctions, Dim: 3}, 2, lawOf(12, func(i int) func([]float64) bool {
-		pair := [][2]int{{0, 1}, {0, 2}, {1, 2}}[i/4]
-		return func(x []float64) bool { return x[pair[0]] == float64(i&1) && x[pair[1]] == float64(i>>1&1) }
-	})},
-	{Spec{Name: Conjunctions, Dim: 3}, 3, lawOf(8, func(i int) func([]float64) bool {
-		return func(x []float64) bool {
-			return x[0] == float64(i&1) && x[1] == float64(i>>1&1) && x[2] == float64(i>>2)
-		}
-	})},
-	{Spec{Name: MonotoneConjunctions, Dim: 4}, 3, lawOf(4, func(i int) func([]float64) bool { // all but one
-		return func(x []float64) bool { return x[0]+x[1]+x[2]+x[3]-x[i] == 3 }
-	})},
-	{Spec{Name: MonotoneConjunctions, Dim: 4}, 1, lawOf(4, func(i int) func([]float64) bool {
-		return func(x []float64) bool { return x[i] == 1 }
-	})},
-	{Spec{Name: Parities, Dim: 3}, 0, lawOf(8, func(i int) func([]float64) bool {
-		return func(x []float64) bool {
-			odd := 0.0
-			for j, v := range x {
-				odd += v * float64(i>>j&1)
-			}
-			return math.Mod(odd, 2) == 1
-		}
-	})},
-	{Spec{Name: Matrix, Domain: 2, Matrix: "001101"}, 0, lawOf(3, func(i int) func([]float64) bool {
-		return func(x []float64) bool { return "001101"[2*i+int(x[0])] == '1' }
-	})},
-}
-
-// lawOf returns the law of n equally likely functions, of which some may be equal.
-func lawOf(n int, function func(i int) func([]float64) bool) (all []outcomeOf) {
-	for i := range n {
-		all = append(all, outcomeOf{function(i), 1 / float64(n)})
-	}
-	return all
-}
-
-// The law of each class is that of its definition, and so are the weights of its hypotheses.
-func TestLawsOfTargets(t *testing.T) {
-	for _, c := range lawsWant {
-		t.Run(fmt.Sprintf("%s/%d/%d/%d", c.s.Name, c.s.Domain, c.s.Dim, c.literals), func(t *testing.T) {
-			class, err := New(c.s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := definitionOf(class)
-			b := &brute{points: slices.Collect(domainOf(d, class, c.s))}
-			want := map[string]float64{}
-			for _, o := range c.law {
-				row := make([]float64, len(b.points))
-				for i, x := range b.points {
-					if row[i] = -1; o.plus(x) {
-						row[i] = 1
-					}
-				}
-				want[signs(row)] += o.p
-			}
-			for i := range class.Size().Uint64() {
-				row := signs(b.labels(class.(Finite).Member(i)))
-				if got := d.Weight(c.s, c.literals, i); math.Abs(got-want[row]) > 1e-12 {
-					t.Errorf("Weight %v of %s, want %v", got, row, want[row])
-				}
-			}
-			rows := make([]string, 0, len(want))
-			for row := range want {
-				rows = append(rows, row)
-			}
-			slices.Sort(rows)
-			counts, expected := make([]float64, len(rows)), make([]float64, len(rows))
-			for i, row := range rows {
-				expected[i] = want[row]
-			}
-			target, r := d.Random(c.s, c.literals), rand.New(rand.NewPCG(7, 8))
-			for range 20_000 {
-				target.Begin(r)
-				row := make([]float64, len(b.points))
-				for i, x := range b.points {
-					row[i] = target.Label(x)
-				}
-				i, ok := slices.BinarySearch(rows, signs(row))
-				if !ok {
-					t.Fatalf("drew %s", signs(row))
-				}
-				counts[i]++
-			}
-			testkit.CheckCounts(t, counts, expected)
-		})
-	}
-}
 
 // The sides of a random box are the least that give the box half of the points.
 func TestHalfSide(t *testing.T) {
@@ -162,66 +32,6 @@ func TestHalfSide(t *testing.T) {
 	for dim, want := range map[int]uint64{1: MaxDomain / 2, 2: 777472127994, 1 << 20: 1099510900959} {
 		if got := halfSide(dim, MaxDomain); got != want {
 			t.Errorf("d = %d, X = 2^40: %d, want %d", dim, got, want)
-		}
-	}
-}
-
-// oldMiddle returns the low and high ends of the canonical targets as they have always been.
-func oldMiddle(s Spec) (low, high []float64) {
-	low, high = make([]float64, s.Dim), make([]float64, s.Dim)
-	for j := range high {
-		high[j] = float64(Side(s) - 1)
-	}
-	switch x := s.Domain; s.Name {
-	case Thresholds, Stumps:
-		low[0] = float64(x / 2)
-	case Points:
-		low[0], high[0] = float64(x/2), float64(x/2)
-	case Intervals, Rectangles:
-		for j := range low {
-			low[j], high[j] = float64(x/4), float64(3*x/4-1)
-		}
-	case Conjunctions:
-		low[0] = 1
-		if s.Dim > 1 {
-			high[1] = 0
-		}
-	case MonotoneConjunctions:
-		for j := range min(2, s.Dim) {
-			low[j] = 1
-		}
-	}
-	return low, high
-}
-
-// Exact sample sizes and all numbers that were published stand on the canonical targets.
-func TestMiddleTargetsStay(t *testing.T) {
-	for _, name := range Names() {
-		d, _ := Lookup(name)
-		if d.Middle == nil {
-			if _, _, err := ParseTarget(d.Examples[0], MiddleTarget, 1); err == nil {
-				t.Errorf("%s has a middle", name)
-			}
-			continue
-		}
-		for _, domain := range []uint64{2, 3, 4, 5, 1000, 1 << 16, 3 << 30, MaxDomain} {
-			for _, dim := range []int{1, 2, 5} {
-				s := Spec{Name: name, Domain: domain, Dim: dim}
-				if d.Shape == Bits {
-					s.Domain = 0
-				}
-				if s.Dim = dim; !d.Shape.HasDim() {
-					s.Dim = 1
-				}
-				_, make1, err := ParseTarget(s, MiddleTarget, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				low, high := oldMiddle(s)
-				if b := make1().(*Box); !slices.Equal(b.Low, low) || !slices.Equal(b.High, high) {
-					t.Errorf("%+v: %v to %v, want %v to %v", s, b.Low, b.High, low, high)
-				}
-			}
 		}
 	}
 }

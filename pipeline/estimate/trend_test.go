@@ -102,7 +102,7 @@ func TestTrendOnEachScale(t *testing.T) {
 // TestBootstrapOfIndependentCells checks that the standard error of cells that share nothing is
 // that of weighted least squares.
 func TestBootstrapOfIndependentCells(t *testing.T) {
-	const repetitions, times = 400, 2000
+	const repetitions, times = 400, 1000
 	r := rand.New(rand.NewPCG(1, 2))
 	x, scatter := []float64{1, 2, 3, 4, 6}, []float64{1, 3, 2, 5, 4}
 	values := make([][]float64, len(x))
@@ -160,7 +160,7 @@ func TestBootstrapOfSharedData(t *testing.T) {
 // TestBootstrapOfSampleSizes checks that the bootstrap of n* agrees with the scatter of n* over
 // independent searches.
 func TestBootstrapOfSampleSizes(t *testing.T) {
-	const searches, times = 200, 100
+	const searches, times = 80, 100
 	l := exponentialCurve(20, 0.005)
 	var estimates, errors []float64
 	for seed := range uint64(searches) {

@@ -221,23 +221,6 @@ func floats(t *rapid.T, n int) []float64 {
 		n).Draw(t, "numbers")
 }
 
-// Whatever the direction, below is no more than the exact inner product, and hardly less.
-func TestBelowAgainstExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := rapid.IntRange(1, 40).Draw(t, "m")
-		h, p := &hull{n: 2, m: m, rows: floats(t, 2*m)}, floats(t, m)
-		want := new(big.Rat)
-		for k, u := range p {
-			d := new(big.Rat).Sub(rational(h.rows[m+k]), rational(h.rows[k]))
-			want.Add(want, d.Mul(d, rational(u)))
-		}
-		got := h.below(0, 1, p)
-		if near, _ := want.Float64(); rational(got).Cmp(want) > 0 || got < near-1e-13*float64(m) {
-			t.Fatalf("%v, want just below %s", got, want.FloatString(20))
-		}
-	})
-}
-
 // Whatever the convex combination, also one that all but meets the row, its distance is no more
 // than Upper.
 func TestCertifyAgainstExact(t *testing.T) {
@@ -272,13 +255,4 @@ func TestCertifyAgainstExact(t *testing.T) {
 			t.Fatalf("%v, want at least the root of %s", r, squared.FloatString(40))
 		}
 	})
-}
-
-// What underflows before the division by the sum of the weights is allowed for.
-func TestCertifyUnderflow(t *testing.T) {
-	h := &hull{n: 2, m: 1, rows: []float64{3.39519326554e-313, 3.400169122e-313}}
-	distance := h.rows[1] - h.rows[0] // exact
-	if r := h.certify(0, []int{1}, []float64{0.3125}); r.Upper < distance {
-		t.Errorf("%v, want at least %v", r, distance)
-	}
 }

@@ -71,13 +71,12 @@ func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 		Queries: c.Queries, Adversary: c.Adversary}
 	out := map[string]string{}
 	for _, k := range trial.KeyColumns() {
-		if v := k.Value(cell); v != nil {
+		if v := k.Value(cell); v != nil && !k.Has(trial.Derived) {
 			out[k.Name] = show(plainValue(k, cell))
 		}
 	}
-	for _, name := range []string{"cell", "task", "privacy", "privacy_standing", "sample", "data", "file"} {
-		delete(out, name) // a key, what follows from others, or the name of a file that is not known here
-	}
+	delete(out, "data") // the names of files are not known here
+	delete(out, "file")
 	if c.Evaluation != "" {
 		out["evaluation"] = c.Evaluation
 	}

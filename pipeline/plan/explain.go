@@ -34,36 +34,18 @@ func (p *Plan) Explain(w io.Writer) error {
 	return err
 }
 
-// outcome is what became of an entry: its cells after exclusion and merging.
-type outcome struct {
-	cells      int
-	sample     *trial.Cell // one of them; nil where there is none
-	prior      priorWords
-	evaluation map[string]bool
-	steps      map[int64]bool // of searches
-	problems   problemWords
-}
-
 // explain describes every grid in words.
 func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
-	outcomes := map[*entry]*outcome{}
-	for _, e := range l.entries {
-		outcomes[e] = &outcome{evaluation: map[string]bool{}, steps: map[int64]bool{}, problems: problemWords{}}
-	}
+	cellsOf := map[*entry][]*trial.Cell{} // after exclusion and merging
 	for i, c := range cells {
-		o := outcomes[origins[i].entry]
-		o.cells++
-		o.sample = c
-		o.prior.add(c)
-		o.evaluation[c.Evaluation.Words] = true
-		if c.Find != nil && c.Find.Step > 0 {
-			o.steps[c.Find.Step] = true
-		}
-		o.problems.addCell(c)
+		cellsOf[origins[i].entry] = append(cellsOf[origins[i].entry], c)
 	}
 	var lines []string
 	for entries := range byGrid(l.entries) {
-		w := gridWords{Block: entries[0].grid, entries: entries, outcomes: outcomes}
+		w := gridWords{Block: entries[0].grid, entries: entries, cellsOf: cellsOf}
+		for _, e := range entries {
+			w.cells = append(w.cells, cellsOf[e]...)
+		}
 		lines = append(lines, w.lines()...)
 	}
 	return lines
@@ -72,9 +54,19 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 // gridWords describes one grid.
 type gridWords struct {
 	*sweep.Block
-	entries  []*entry
-	outcomes map[*entry]*outcome
-	out      []string
+	entries []*entry
+	cells   []*trial.Cell // of all entries
+	cellsOf map[*entry][]*trial.Cell
+	out     []string
+}
+
+// distinct returns what a function has of the cells, each value once, in ascending order.
+func distinct[T cmp.Ordered](cells []*trial.Cell, of func(*trial.Cell) T) []T {
+	all := map[T]bool{}
+	for _, c := range cells {
+		all[of(c)] = true
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // line adds a line with a label.
@@ -90,7 +82,7 @@ func (w *gridWords) lines() []string {
 	w.about()
 	label := "algorithms"
 	for _, e := range w.entries {
-		w.line(label, "%s", e.words(w.outcomes[e]))
+		w.line(label, "%s", e.words(w.cellsOf[e]))
 		label = ""
 	}
 	w.game()
@@ -123,10 +115,8 @@ func (w *gridWords) lines() []string {
 // about describes the data of the grid's problems, and who labels their points.
 func (w *gridWords) about() {
 	all := problemWords{}
-	for _, e := range w.entries {
-		for line, stated := range w.outcomes[e].problems {
-			all.add(line, stated...)
-		}
+	for _, c := range w.cells {
+		all.addCell(c)
 	}
 	drawn := false
 	for _, line := range slices.SortedFunc(maps.Keys(all), problemLine.compare) {
@@ -157,13 +147,12 @@ func (l problemLine) compare(m problemLine) int {
 type problemWords map[problemLine][]string
 
 func (w problemWords) add(line problemLine, stated ...string) {
-	all := w[line]
 	for _, target := range stated {
-		if !slices.Contains(all, target) {
-			all = append(all, target)
+		if slices.Contains(w[line], target) {
+			return
 		}
 	}
-	w[line] = all
+	w[line] = append(w[line], stated...)
 }
 
 // addCell adds the problem of a cell.
@@ -229,18 +218,10 @@ func (w *gridWords) measure(setting []axis) {
 	if states := named(setting, "states"); len(states) > 0 {
 		w.line("", "%s: %s", axesInWords(states), statesInWords)
 	}
-	evaluation := map[string]bool{}
-	for _, e := range w.entries {
-		maps.Copy(evaluation, w.outcomes[e].evaluation)
-	}
-	for _, how := range slices.Sorted(maps.Keys(evaluation)) {
+	for _, how := range distinct(w.cells, func(c *trial.Cell) string { return c.Evaluation.Words }) {
 		w.line("error", "%s, against clean labels", problem.HowMeasured(how))
 	}
-	var without priorWords
-	for _, e := range w.entries {
-		without.join(w.outcomes[e].prior)
-	}
-	for _, line := range without.lines() {
+	for _, line := range withoutData(w.cells) {
 		w.line("no data", "%s", line)
 	}
 	if w.Find != nil {
@@ -250,7 +231,10 @@ func (w *gridWords) measure(setting []axis) {
 	if f := searchOf(w.Block); f != nil {
 		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
 			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
-		for _, step := range w.steps() {
+		for _, step := range distinct(w.cells, func(c *trial.Cell) int64 { return c.Find.Step }) {
+			if step == 0 {
+				continue
+			}
 			w.line("", "n is a multiple of %d where adversarial or malicious noise then has its rate exactly: the share "+
 				"floor(rate n)/n rises and falls in between, and success with it", step)
 		}
@@ -295,15 +279,6 @@ func (w *gridWords) search(size string) {
 		"goes the other way")
 }
 
-// steps returns the steps of the grid's searches.
-func (w *gridWords) steps() []int64 {
-	all := map[int64]bool{}
-	for _, e := range w.entries {
-		maps.Copy(all, w.outcomes[e].steps)
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
 // statesInWords says what the values of goal.states mean.
 const statesInWords = "the error is that of the worst state that is asked, or of the final one; " +
 	"where it is the worst one's, answers have to agree with the state that gave them, but for a share alpha"
@@ -313,8 +288,8 @@ func (w *gridWords) sizeList() string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Sizes), " ", ", "), "[]")
 }
 
-// words describes one algorithm and what became of it.
-func (e *entry) words(o *outcome) string {
+// words describes one algorithm and its cells.
+func (e *entry) words(cells []*trial.Cell) string {
 	out := e.label()
 	if e.use.As != "" && e.use.As != e.use.Use {
 		out += " is " + e.use.Use
@@ -328,22 +303,23 @@ func (e *entry) words(o *outcome) string {
 	if len(set) > 0 {
 		out += " with " + axesInWords(set)
 	}
-	switch {
-	case o.cells == 0:
+	if len(cells) == 0 {
 		return out + "; all its cells are excluded, or are those of another grid"
-	case !o.sample.Private:
+	}
+	switch c := cells[0]; {
+	case !c.Private:
 		out += "; not private: it runs once, without a budget"
-	case o.sample.Guarantee.GetUncertified():
+	case c.Guarantee.GetUncertified():
 		out += "; aims at (epsilon, delta) differential privacy, which is not certified"
-	case o.sample.Pure:
+	case c.Pure:
 		out += "; pure differential privacy: delta does not apply"
 	default:
 		out += "; (epsilon, delta) differential privacy"
 	}
-	if o.sample.PrivacyStanding() == trial.Declared {
+	if cells[0].PrivacyStanding() == trial.Declared {
 		out += ", which is its author's word: nobody here has proved it"
 	}
-	return out + "; " + wording.Count(o.cells, "cell")
+	return out + "; " + wording.Count(len(cells), "cell")
 }
 
 // axesInWords returns the axes with their values: "d 10 or 50, margin 0.1".

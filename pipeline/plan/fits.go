@@ -302,9 +302,11 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 		}
 	}
 	for _, k := range trial.KeyColumns() {
+		if k.Has(trial.Derived) {
+			continue
+		}
 		switch k.Name {
-		// Keys, what follows from others, or what stands below.
-		case "cell", "task", "algorithm", "file", "privacy", "privacy_standing", "sample":
+		case "algorithm", "file": // they stand below
 		case "data":
 			if data := c.Problem.Data; data != nil && !varies["data"] {
 				fixed.put("data", data, filepath.Base(data.File)+" "+data.Label)

@@ -73,25 +73,6 @@ func TestStreamsAreIndependent(t *testing.T) {
 	}
 }
 
-// A stream that the problem does not use may be nil.
-func TestUnusedStreams(t *testing.T) {
-	for _, q := range everyLaw() {
-		p := open(t, q)
-		all := new(seeded).trial(1, 2)
-		few := Streams{Points: all.Points}
-		if q.Distribution != "needle" { // whose target is the same in all trials
-			few.Target = all.Target
-		}
-		if !p.Exact() {
-			few.TestPoints = all.TestPoints
-		}
-		d := p.Drawer(p.Test(0, 0))
-		d.Begin(few)
-		d.Sample(5, make([]float64, 5*p.Dim()), make([]float64, 5))
-		evaluation(d)
-	}
-}
-
 // The evaluation comes in any pieces, and again in the next trial.
 func TestEvaluationInPieces(t *testing.T) {
 	for _, q := range everyLaw() {

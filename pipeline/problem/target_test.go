@@ -66,7 +66,7 @@ func TestDrawersDrawTargets(t *testing.T) {
 				want[i] = definition.Weight(p.class, p.spec.Literals, i)
 			}
 		}
-		for rep := range uint64(6000) {
+		for rep := range uint64(2000) {
 			d.Begin(new(seeded).trial(1, rep))
 			n := 1 + int(rep%5)
 			sampleX, sampleY := make([]float64, n*p.Dim()), make([]float64, n)

@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -245,25 +244,20 @@ func magnitude(near *big.Rat, reaches func(*big.Rat) bool) int {
 // roundTo returns the multiple of unit that is nearest to a number, of which near is an
 // approximation, and which the numbers that reaches accepts do not exceed.
 func roundTo(unit, near *big.Rat, reaches func(*big.Rat) bool) *big.Rat {
-	at := func(m *big.Int, shift int64) *big.Rat { // m + shift/2 units
-		x := new(big.Rat).SetInt(m)
-		return x.Mul(x.Add(x, big.NewRat(shift, 2)), unit)
-	}
 	quotient := new(big.Rat).Quo(near, unit)
-	first := new(big.Int).Div(quotient.Num(), quotient.Denom()) // rounds down, because the denominator is positive
-	first.Sub(first, big.NewInt(farthest))
-	item := func(i int) *big.Int { return new(big.Int).Add(first, big.NewInt(int64(i))) }
-	exceeds := func(i int) bool { return !reaches(at(item(i), -1)) }
-	for i := farthest; i <= farthest+1; i++ { // most approximations are right
-		if !exceeds(i) && exceeds(i+1) {
-			return at(item(i), 0)
-		}
+	m, one := new(big.Int).Div(quotient.Num(), quotient.Denom()), big.NewInt(1)
+	at := func(halves int64) *big.Rat { // m + halves/2 units
+		x := new(big.Rat).SetInt(m)
+		return x.Mul(x.Add(x, big.NewRat(halves, 2)), unit)
 	}
-	return at(item(sort.Search(2*farthest, exceeds)-1), 0)
+	for reaches(at(1)) {
+		m.Add(m, one)
+	}
+	for !reaches(at(-1)) {
+		m.Sub(m, one)
+	}
+	return at(0)
 }
-
-// farthest is the number of units by which an approximation by float64 may be wrong.
-const farthest = 1 << 20
 
 // ten returns a power of ten.
 func ten(exponent int) *big.Rat {

@@ -20,6 +20,8 @@ const (
 	// FromZero marks a Quantity for which null means 0, a value like any other. For other quantities
 	// null means that they do not apply.
 	FromZero
+	// Derived marks columns that follow from other columns, or are the same in all cells of a sweep.
+	Derived
 )
 
 // KeyColumn is a column that says what a cell is, and how its value is read from the cell.
@@ -59,9 +61,9 @@ func IsParam(name string) bool { return strings.HasPrefix(name, schemas.ParamPre
 func TellsCell(name string) bool { return IsKeyColumn(name) || IsParam(name) }
 
 var keyColumns = []KeyColumn{
-	text(0, "cell", "first 10 hex digits of the cell's key; joins the files of a result",
+	text(Derived, "cell", "first 10 hex digits of the cell's key; joins the files of a result",
 		func(c *Cell) string { return c.Key.Short() }),
-	text(0, "task", "learn, predict or online", func(c *Cell) string { return c.Task }),
+	text(Derived, "task", "learn, predict or online", func(c *Cell) string { return c.Task }),
 	text(0, "algorithm", "the algorithm's name in the sweep file", func(c *Cell) string { return c.As }),
 	text(0, "class", "concept class", func(c *Cell) string { return c.Problem.Class }),
 	text(0, "file", "the file of the class matrix", (*Cell).matrixName),
@@ -94,8 +96,8 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) float64 { return c.Epsilon }),
 	float(Describes|Quantity, "delta", "the same; null also where the guarantee is pure",
 		func(c *Cell) float64 { return c.Delta }),
-	text(0, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon", (*Cell).privacy),
-	text(0, "privacy_standing", "proved: by an algorithm that is built in, and privacy_source is the theorem; declared: "+
+	text(Derived, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon", (*Cell).privacy),
+	text(Derived, "privacy_standing", "proved: by an algorithm that is built in, and privacy_source is the theorem; declared: "+
 		"a third party's plugin says so, and nobody has looked at the proof; not certified: aimed at, without a proof; "+
 		"null as for epsilon",
 		(*Cell).PrivacyStanding),
@@ -111,7 +113,7 @@ var keyColumns = []KeyColumn{
 		"states before every query, or of the final state", func(c *Cell) string { return c.States }),
 	key(0, schemas.IntColumn, "replica", "copies of one setting with independent noise: 0, 1, ...",
 		func(c *Cell) any { return int64(c.Replica) }),
-	text(0, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+
+	text(Derived, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+
 		"in trials of equal n and repetition", (*Cell).sampleID),
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -83,38 +81,6 @@ func TestBisectingNaturalsUpwards(t *testing.T) {
 			t.Errorf("from %d: %d mistakes, want %d; a threshold agrees: %v", c.from, n, c.wrong, consistent(list))
 		}
 	}
-}
-
-// Whatever is answered, the points of a bisection are exact and inside, its truths agree with a
-// threshold, and a label is wrong where both were left.
-func TestBisectingInfiniteOrders(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		p, a, rounds := dyadics(t), schemas.Adversary{Kind: bisecting.Name}, maxHalvings
-		if rapid.Bool().Draw(r, "naturals") {
-			p, a, rounds = naturals(t), bisectFrom(rapid.Uint64Range(1, concept.MaxNatural).Draw(r, "from")), 100
-		}
-		answers := rapid.SliceOfN(rapid.SampledFrom([]float64{-1, -0.5, 0, 0.5, 1}), rounds, rounds).Draw(r, "answers")
-		next := 0
-		list := played(
-			t,
-			p,
-			a,
-			rounds,
-			rapid.Uint64().Draw(r, "seed"),
-			stubborn(func([]float64) float64 { next++; return answers[next-1] }),
-		)
-		if !consistent(list) {
-			r.Fatalf("no threshold agrees with all truths: %+v", list)
-		}
-		for i, now := range list {
-			if _, err := concept.Rank(p.spec.Class, now.x[0]); err != nil || now.y != -1 && now.y != 1 {
-				r.Fatalf("round %d: %+v: %v", i, now, err)
-			}
-			if p.spec.Class == concept.Dyadics && now.y*now.answer > 0 {
-				r.Fatalf("round %d of a dense order is no mistake: %+v", i, now)
-			}
-		}
-	})
 }
 
 // Halving is exact, wherever it leads, as often as is allowed; not more often.

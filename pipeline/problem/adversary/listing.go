@@ -13,8 +13,8 @@ const maxPaths = 1 << 24
 // listing is a class that is listed, with the best points of the version spaces that any game on it
 // has come to. It serves any number of goroutines.
 type listing struct {
-	table *concept.LabelTable
-	side  int
+	table  *concept.LabelTable
+	domain concept.Domain
 
 	mu    sync.Mutex
 	known map[string]int // by path
@@ -36,7 +36,7 @@ func (v *View) list() (*listing, error) {
 			"smaller class, or choose %s",
 			t.Functions(), d, leaderKiller.Name)
 	}
-	return &listing{table: t, side: int(concept.Side(v.class)), known: map[string]int{}, room: maxPaths}, nil
+	return &listing{table: t, domain: concept.DomainOf(c, v.class), known: map[string]int{}, room: maxPaths}, nil
 }
 
 // finite returns the class of the problem. The error is a *blame.Error.
@@ -50,14 +50,6 @@ func (v *View) finite() (concept.Finite, error) {
 		return nil, refuse("kind", "the class %s has infinitely many hypotheses", c.Name())
 	}
 	return f, nil
-}
-
-// number returns the number of a point in the table.
-func (l *listing) number(x []float64) (n int) {
-	for j := len(x) - 1; j >= 0; j-- {
-		n = n*l.side + int(x[j])
-	}
-	return n
 }
 
 // best returns the number of the point to ask after a path that leaves two hypotheses or more.

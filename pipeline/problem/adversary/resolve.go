@@ -22,20 +22,15 @@ func Resolve(task string, p *schemas.Problem, a *schemas.Adversary) error {
 	if err != nil {
 		return err
 	}
-	checks := []check{k.resolveSees, k.checkOffline, k.checkWidth, k.resolveRate, k.checkFrom}
-	if task == schemas.TaskOnline {
-		checks = []check{k.checkOffline, k.checkWidth, k.resolveSees, k.checkFrom, k.resolveRate}
-	}
-	for _, c := range checks { // in the order in which messages have always come
-		if err := c(p, a); err != nil {
+	for _, check := range []func(*schemas.Problem, *schemas.Adversary) error{
+		k.resolveSees, k.checkOffline, k.checkWidth, k.resolveRate, k.checkFrom,
+	} {
+		if err := check(p, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// check checks one key of the adversary a on the problem p.
-type check func(p *schemas.Problem, a *schemas.Adversary) error
 
 // resolveKind returns the adversary of a kind, unless it cannot act on the problem.
 func resolveKind(task string, p *schemas.Problem, kind string) (*Adversary, error) {

@@ -115,12 +115,12 @@ func (s *listedVersions) split(x []float64) bool {
 }
 
 func (s *listedVersions) labels(x []float64) (minus, plus bool) {
-	i := s.all.number(x)
+	i := s.all.domain.Number(x)
 	return s.space.Restrict(i, -1).Size() > 0, s.space.Restrict(i, 1).Size() > 0
 }
 
 func (s *listedVersions) restrict(x []float64, y float64) {
-	i := s.all.number(x)
+	i := s.all.domain.Number(x)
 	next := s.space.Restrict(i, y)
 	if next.Size() < s.space.Size() {
 		s.path = appendStep(s.path, i, y)
