@@ -271,12 +271,24 @@ func (c *chaos) sweep(number int, left time.Duration) (took time.Duration) {
 		id = strings.TrimSpace(out)
 		return code == exitDone
 	})
-	began := time.Now()
-	for c.status(id).State != "done" && time.Since(began) < left {
+	began, ended := time.Now(), make(chan struct{})
+	ctx, stop := context.WithTimeout(c.Context(), left)
+	defer stop()
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil && c.status(id).State != "done" {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	for going := true; going; {
 		if c.repair(false) < maxFaults {
 			c.inject()
 		}
-		time.Sleep(time.Duration((0.3 + c.rng.ExpFloat64()) * float64(time.Second)))
+		select {
+		case <-ended:
+			going = false
+		case <-time.After(time.Duration((0.3 + c.rng.ExpFloat64()) * float64(time.Second))):
+		}
 	}
 	took = time.Since(began)
 	c.repair(true)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // A secured is a cluster with a server as `shatter cluster init` has configured it.
@@ -114,6 +115,7 @@ func contents(t *testing.T, path string) string {
 // The worker goes on with renewed credentials when those that it began with have expired. Another one,
 // whose file is that of somebody else by then, ends and says so.
 func TestSecureCluster(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := newSecured(t, "127.0.0.1")
 	c.issue("worker", "other")

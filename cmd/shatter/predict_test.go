@@ -24,7 +24,7 @@ adversary: [{kind: boundary, width: 1000}, {kind: repeat}, {kind: stochastic}]
 // An algorithm that answers one thing and knows another fails where all states count, and so does
 // one that learns from the queries alone. The table says what they give away.
 func TestStates(t *testing.T) {
-	testkit.Serial(t)
+	testkit.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "s.yaml"), fmt.Sprintf(statesSweep, thirdparty(t)))

@@ -116,7 +116,7 @@ func TestQueryMistakes(t *testing.T) {
 			"more memory than 100 MB; raise it with --memory",
 		},
 	} {
-		out, errs, code := runQuery(t, "", test.args...)
+		out, errs, code := shatter(t, append([]string{"query"}, test.args...)...)
 		if code != test.code || out != "" || !strings.Contains(errs, test.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit %d, %q, %s\nwant %d with %q", test.args, code, out, errs, test.code, test.want)
 		}

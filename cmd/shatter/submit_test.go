@@ -14,6 +14,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // clusterSweep takes some hundred trials.
@@ -117,6 +118,7 @@ func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatu
 // The leader is killed in the middle and its disk is lost. Another coordinator goes on from what was
 // shipped, and the result is that of an undisturbed run here, byte for byte.
 func TestLeaderKilled(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := newCluster(t)
 	want := c.local(clusterSweep)
