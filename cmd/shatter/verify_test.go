@@ -179,14 +179,14 @@ func TestVerify(t *testing.T) {
 			"sweep.yaml",
 			func(raw []byte) []byte { return append(raw, "# mine\n"...) },
 			exitIntegrity,
-			[]string{"DIFFERENT: sweep.yaml: line 11 is too many"},
+			[]string{"DIFFERENT: sweep.yaml: row 11 is too many"},
 		},
 		{
 			"text",
 			"table.md",
 			func(raw []byte) []byte { return append(raw, "mine\n"...) },
 			exitIntegrity,
-			[]string{"DIFFERENT: table.md: line "},
+			[]string{"DIFFERENT: table.md: row "},
 		},
 		{"digest", "manifest.json", func(raw []byte) []byte {
 			return bytes.Replace(raw, []byte(`"digest": "`), []byte(`"digest": "0`), 1)

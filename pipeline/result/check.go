@@ -92,11 +92,8 @@ func compareFiles(path, recomputed string) (difference string, err error) {
 		return "", err
 	}
 	rows := textRows
-	switch filepath.Ext(path) {
-	case ".parquet":
+	if filepath.Ext(path) == ".parquet" {
 		rows = parquetRows
-	case ".csv":
-		rows = csvRows
 	}
 	const more = 1 << 10 // of the file, which may have any size, this many bytes more than recomputed are read
 	where, err := firstRow(rows(path, size+more), rows(recomputed, size))
@@ -129,15 +126,13 @@ func firstByte(was, is io.Reader) (at int64, err error) {
 	}
 }
 
-// firstRow describes the first row that differs between two tables, whose first rows are their headers. The
-// lines of a text have an empty header.
+// firstRow describes the first row that differs between two tables, whose first rows are their headers.
 func firstRow(was, is iter.Seq2[[]string, error]) (string, error) {
 	nextWas, stop := iter.Pull2(was)
 	defer stop()
 	nextIs, stop := iter.Pull2(is)
 	defer stop()
 	var header []string
-	unit := "row"
 	for row := 0; ; row++ {
 		x, errX, more := nextWas()
 		y, errY, want := nextIs()
@@ -149,31 +144,21 @@ func firstRow(was, is iter.Seq2[[]string, error]) (string, error) {
 		case !more && !want:
 			return "", nil
 		case !more:
-			return fmt.Sprintf("it ends before %s %d", unit, row), nil
+			return fmt.Sprintf("it ends before row %d", row), nil
 		case !want:
-			return fmt.Sprintf("%s %d is too many", unit, row), nil
+			return fmt.Sprintf("row %d is too many", row), nil
+		case row == 0 && !slices.Equal(x, y):
+			return fmt.Sprintf("its columns are %.200q, recomputed %.200q", x, y), nil
+		case len(x) != len(y):
+			return fmt.Sprintf("row %d has %d columns, recomputed %d", row, len(x), len(y)), nil
+		case row == 0:
+			header = y
 		}
-		if row == 0 {
-			if header = y; len(header) == 0 {
-				unit = "line"
+		for i := range y {
+			if x[i] != y[i] {
+				return fmt.Sprintf("row %d, column %q: %.200s, recomputed %.200s%s", row, header[i], x[i], y[i],
+					rowKey(header, y)), nil
 			}
-		}
-		for i := range max(len(x), len(y)) {
-			switch {
-			case i < len(x) && i < len(y) && x[i] == y[i]:
-				continue
-			case row == 0 && i >= len(x):
-				return fmt.Sprintf("column %q is missing", y[i]), nil
-			case row == 0:
-				return fmt.Sprintf("column %d is %q", i+1, x[i]), nil
-			case len(x) != len(y):
-				return fmt.Sprintf("row %d has %d columns, recomputed %d", row, len(x), len(y)), nil
-			}
-			if len(header) == 0 {
-				return fmt.Sprintf("line %d: %.200s, recomputed %.200s", row, x[i], y[i]), nil
-			}
-			return fmt.Sprintf("row %d, column %q: %.200s, recomputed %.200s%s", row, header[i], x[i], y[i],
-				rowKey(header, y)), nil
 		}
 	}
 }
@@ -236,27 +221,7 @@ func parquetRows(path string, _ int64) iter.Seq2[[]string, error] {
 	}
 }
 
-// csvRows reads the header and the rows of a file.
-func csvRows(path string, limit int64) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		f, err := os.Open(path)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer f.Close()
-		r := csv.NewReader(io.LimitReader(f, limit))
-		r.FieldsPerRecord = -1
-		for {
-			row, err := r.Read()
-			if errors.Is(err, io.EOF) || !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// textRows reads an empty header and the lines of a file.
+// textRows reads the header and the rows of a CSV file, or any other text as a table with the column "line".
 func textRows(path string, limit int64) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		f, err := os.Open(path)
@@ -265,12 +230,23 @@ func textRows(path string, limit int64) iter.Seq2[[]string, error] {
 			return
 		}
 		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, limit))
-		if !yield(nil, err) || err != nil {
+		if filepath.Ext(path) != ".csv" {
+			text, err := io.ReadAll(io.LimitReader(f, limit))
+			if !yield([]string{"line"}, err) || err != nil {
+				return
+			}
+			for line := range strings.Lines(string(text)) {
+				if !yield([]string{fmt.Sprintf("%q", line)}, nil) {
+					return
+				}
+			}
 			return
 		}
-		for line := range strings.Lines(string(text)) {
-			if !yield([]string{fmt.Sprintf("%q", line)}, nil) {
+		r := csv.NewReader(io.LimitReader(f, limit))
+		r.FieldsPerRecord = -1
+		for {
+			row, err := r.Read()
+			if errors.Is(err, io.EOF) || !yield(row, err) || err != nil {
 				return
 			}
 		}

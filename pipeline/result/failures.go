@@ -25,13 +25,12 @@ type FailureRow struct {
 	First  int64 // repetition
 }
 
-// Limits of what plugins say: a reason has at most reasonLetters letters, and a cell has, for a
-// sample size and kind, at most mostReasons rows, of which the last may stand for several reasons.
-// No more than countedReasons of them are counted one by one.
+// A cell has at most maxReasons rows for a sample size and kind; further reasons share the row otherReasons. A
+// reason has at most maxReason letters.
 const (
-	reasonLetters  = 300
-	mostReasons    = 10
-	countedReasons = 1000
+	maxReasons   = 9
+	maxReason    = 300
+	otherReasons = "other reasons"
 )
 
 // failureColumns are those of failures, which is no part of the result, because reasons may differ
@@ -61,7 +60,7 @@ func (r *Result) failures() (all []FailureRow, err error) {
 		}
 	}
 	for _, c := range r.Trials {
-		f := failures{}
+		f := failures{rows: map[FailureRow]*FailureRow{}, reasons: map[FailureRow]int{}}
 		known, consumed := map[[2]int64]bool{}, map[int64]int64{}
 		for _, x := range lost[c.Cell.Key] {
 			known[[2]int64{x.N, x.Repetition}] = true
@@ -87,57 +86,53 @@ func (r *Result) failures() (all []FailureRow, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("read failures: %w", err)
 		}
-		all = append(all, f.rows()...)
+		all = append(all, f.sorted()...)
 	}
 	return all, nil
 }
 
-// failures holds the rows of one cell by sample size, status, kind and reason.
-type failures map[failureKind]map[string]*FailureRow
-
-type failureKind struct {
-	n      int64
-	status uint8
-	kind   string
+// failures counts the failures of one cell. The keys are rows without trials; those of reasons have no reason.
+type failures struct {
+	rows    map[FailureRow]*FailureRow
+	reasons map[FailureRow]int
 }
-
-// otherReasons stands for the reasons that are not told apart.
-const otherReasons = "other reasons"
 
 // add adds the trials of a row.
 func (f failures) add(x FailureRow) {
-	k := failureKind{x.N, x.Status, x.Kind}
-	if f[k] == nil {
-		f[k] = map[string]*FailureRow{}
+	kind := FailureRow{Cell: x.Cell, N: x.N, Status: x.Status, Kind: x.Kind}
+	key := kind
+	key.Reason = wording.OneLine(x.Reason, maxReason)
+	if f.rows[key] == nil && f.reasons[kind] == maxReasons {
+		key.Reason = otherReasons
 	}
-	x.Reason = wording.OneLine(x.Reason, reasonLetters)
-	if f[k][x.Reason] == nil && len(f[k]) >= countedReasons {
-		x.Reason = otherReasons
-	}
-	if row := f[k][x.Reason]; row != nil {
-		row.Trials, row.First = row.Trials+x.Trials, min(row.First, x.First)
-	} else {
-		f[k][x.Reason] = &x
-	}
-}
-
-// rows returns the rows in the order of sample sizes and kinds, the most frequent reasons first.
-func (f failures) rows() (all []FailureRow) {
-	for _, k := range slices.SortedFunc(maps.Keys(f), func(a, b failureKind) int {
-		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.status, b.status), strings.Compare(a.kind, b.kind))
-	}) {
-		for i, row := range slices.SortedFunc(maps.Values(f[k]), func(a, b *FailureRow) int {
-			return cmp.Or(cmp.Compare(b.Trials, a.Trials), cmp.Compare(a.First, b.First))
-		}) {
-			if i < mostReasons {
-				all = append(all, *row)
-				continue
-			}
-			last := &all[len(all)-1]
-			last.Reason, last.Trials, last.First = otherReasons, last.Trials+row.Trials, min(last.First, row.First)
+	row := f.rows[key]
+	if row == nil {
+		row = &FailureRow{x.Cell, x.N, x.Status, x.Kind, key.Reason, 0, x.First}
+		f.rows[key] = row
+		if key.Reason != otherReasons {
+			f.reasons[kind]++
 		}
 	}
+	row.Trials, row.First = row.Trials+x.Trials, min(row.First, x.First)
+}
+
+// sorted returns the rows in the order of sample sizes and kinds, the most frequent reasons first.
+func (f failures) sorted() (all []FailureRow) {
+	for _, row := range slices.SortedFunc(maps.Values(f.rows), func(a, b *FailureRow) int {
+		other := btoi(a.Reason == otherReasons) - btoi(b.Reason == otherReasons)
+		return cmp.Or(cmp.Compare(a.N, b.N), cmp.Compare(a.Status, b.Status), strings.Compare(a.Kind, b.Kind), other,
+			cmp.Compare(b.Trials, a.Trials), cmp.Compare(a.First, b.First))
+	}) {
+		all = append(all, *row)
+	}
 	return all
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // AddFailures returns the table with the failures of each cell in its column reason: "3 trials failed (2
@@ -154,32 +149,37 @@ func AddFailures(table, failures *sheet.Sheet) *sheet.Sheet {
 			return table
 		}
 	}
-	trials, kinds, example := map[any]int64{}, map[any]map[string]int64{}, map[any]any{}
+	type failed struct {
+		trials int64
+		kinds  map[string]int64
+		reason any
+	}
+	of := map[any]*failed{} // by cell
 	for row := range failures.Len() {
 		if failures.At(row, at["status"]) != ledger.StatusName(ledger.Failed) {
 			continue
 		}
-		id, kind := failures.At(row, at["cell"]), sheet.Text(failures.At(row, at["kind"]))
-		if kinds[id] == nil {
-			kinds[id] = map[string]int64{}
+		id := failures.At(row, at["cell"])
+		if of[id] == nil {
+			of[id] = &failed{kinds: map[string]int64{}}
 		}
 		n, _ := failures.At(row, at["trials"]).(int64)
-		trials[id] += n
-		kinds[id][kind] += n
-		example[id] = cmp.Or(example[id], failures.At(row, at["reason"]))
+		of[id].trials += n
+		of[id].kinds[sheet.Text(failures.At(row, at["kind"]))] += n
+		of[id].reason = cmp.Or(of[id].reason, failures.At(row, at["reason"]))
 	}
 	return table.Replace(reason, func(row int) any {
-		id, why := table.At(row, cell), table.At(row, reason)
-		if kinds[id] == nil {
+		f, why := of[table.At(row, cell)], table.At(row, reason)
+		if f == nil {
 			return why
 		}
-		var of []string
-		for _, kind := range slices.Sorted(maps.Keys(kinds[id])) {
-			of = append(of, fmt.Sprintf("%d %s", kinds[id][kind], kind))
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
+			kinds = append(kinds, fmt.Sprintf("%d %s", f.kinds[kind], kind))
 		}
-		said := fmt.Sprintf("%s failed (%s)", wording.Count(int(trials[id]), "trial"), strings.Join(of, ", "))
-		if example[id] != nil {
-			said += ", for example: " + sheet.Text(example[id])
+		said := fmt.Sprintf("%s failed (%s)", wording.Count(int(f.trials), "trial"), strings.Join(kinds, ", "))
+		if f.reason != nil {
+			said += ", for example: " + sheet.Text(f.reason)
 		}
 		if why != nil {
 			said = sheet.Text(why) + "; " + said
