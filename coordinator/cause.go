@@ -103,7 +103,7 @@ func (x *differences) contradiction(l *ledger.Ledger) (worst *differing, found s
 		}
 		found = schemas.Contradiction{
 			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.n, d.rep), What: d.cell.words(), Cause: cause,
-			Difference: difference(old, d.second, 0), Worker: old.Worker, Different: x.count,
+			Difference: difference(old, d.second, 0), Worker: old.Worker, Second: d.second.Worker, Different: x.count,
 		}
 		if cause == schemas.CauseUnknown {
 			found.Note = d.lost

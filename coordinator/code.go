@@ -156,7 +156,7 @@ type recorded struct {
 // copyRow copies one row out of a batch, which is valid for a short time only.
 func copyRow(c *cell, b *ledger.Batch, row int) recorded {
 	one := &ledger.Batch{
-		Cell: b.Cell, N: b.N, Digest: strings.Clone(b.Digest),
+		Cell: b.Cell, N: b.N, Digest: strings.Clone(b.Digest), Worker: strings.Clone(b.Worker),
 		Repetition: []int64{b.Repetition[row]}, Status: []uint8{b.Status[row]}, Error: []float64{b.Error[row]},
 		Metrics: slices.Clone(b.Metrics),
 	}

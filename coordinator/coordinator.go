@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Config is what the run of a sweep needs. Folder, Conn and Digests have no default.
@@ -33,8 +34,6 @@ type Config struct {
 	Cache    *cache.Cache      // of outcomes, across sweeps; nil: none
 	Budget   Budget            // what this run may spend; zero: all that it takes
 	Looks    float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
-
-	CheckShare float64 // share of each worker's results that another one makes again, see checks; 0: none
 
 	Healing time.Duration // between looks for jobs that workers do not have any more; 0: 1 s
 
@@ -81,7 +80,6 @@ type run struct {
 	outlooks *outlooks
 	progress *progress
 	looks    *looks
-	checks   *checks
 
 	codeChecked bool   // outcomes of other plugin files were compared
 	limited     string // why the result that is read is partial; "" where one is made
@@ -101,10 +99,10 @@ func newRun(c Config) (*run, error) {
 	}
 	r := &run{Config: c, grid: grid, tally: newTally(), journal: &journal{log: c.Log}}
 	r.crew = &crew{
-		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, secret: c.Folder.Secret(), digests: c.Digests, journal: r.journal,
+		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, digests: c.Digests, journal: r.journal,
 		priority: c.Priority, weight: c.Weight, alone: c.Workers != nil && c.Conn != nil && c.Conn.Embedded(),
 		healing: c.Healing, errands: map[string]*errand{}, strange: map[string]stranger{},
-		distrusted: map[string]string{}, meter: c.Meter,
+		meter: c.Meter,
 	}
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,
@@ -114,15 +112,14 @@ func newRun(c Config) (*run, error) {
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},
 		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{}, meter: c.Meter,
+		workers: map[string]*schemas.ManifestWorker{},
 	}
 	r.outlooks = &outlooks{grid: grid, forecasts: cmp.Or(c.Forecasts, &forecast.Forecaster{})}
 	r.looks = &looks{
-		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(),
+		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(), apart: !r.crew.alone,
 	}
-	r.checks = newChecks(r)
-	r.jobs.checks, r.intake.checks = r.checks, r.checks
 	r.progress = &progress{
-		grid: grid, tally: r.tally, jobs: r.jobs, outlooks: r.outlooks, looks: r.looks, checks: r.checks, began: time.Now(),
+		grid: grid, tally: r.tally, jobs: r.jobs, outlooks: r.outlooks, looks: r.looks, intake: r.intake, began: time.Now(),
 	}
 	return r, nil
 }
@@ -138,14 +135,12 @@ func (r *run) recover() error {
 			return err
 		}
 	}
-	r.heedRetractions()
 	known, err := r.load()
 	if err != nil {
 		return err
 	}
 	r.tally.known += known
 	r.tally.profile = r.recordedProfile()
-	r.checks.recall(r.Folder.Report)
 	return nil
 }
 
@@ -255,22 +250,19 @@ func (r *run) loop(ctx context.Context) error {
 	defer tick.Stop()
 	healed, shown := time.Now(), time.Time{}
 	for {
-		if err := r.enforce(); err != nil {
-			return err
-		}
 		r.grid.sort()
 		if now := time.Now(); r.Progress != nil && (r.grid.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.progress.look(now))
 			r.progress.paused += time.Since(now)
 		}
-		if r.grid.open == 0 && r.checks.settled() {
+		if r.grid.open == 0 {
 			return nil
 		}
 		if err := r.jobs.dispatch(ctx); err != nil {
 			return err
 		}
-		if r.jobs.spent && len(r.jobs.jobs) == 0 && r.checks.settled() {
+		if r.jobs.spent && len(r.jobs.jobs) == 0 {
 			return nil
 		}
 		if err := r.wait(ctx, tick.C, &healed); err != nil {

@@ -32,25 +32,16 @@ type way struct {
 	avoid   string    // worker that does not get it where another one can
 	sent    int       // times in a row that it was sent and nothing of it came back
 	waits   bool      // in crew.waiting
-	never   []string  // workers that do not get it
-	only    string    // the worker that gets it; "": any
 	first   string    // worker that has lost it before
 	patient bool      // it waits for workers that are kept from its kind for a short time
-	unable  bool      // no worker could take it when it was last tried, however busy
 	soon    bool      // some worker will be tried again soon that could not run its kind
-}
-
-// allows reports whether a worker may have the cargo.
-func (w *way) allows(worker string) bool {
-	return !slices.Contains(w.never, worker) && (w.only == "" || w.only == worker)
 }
 
 // errand is a copy of a cargo that a worker has.
 type errand struct {
 	id      string
 	cargo   cargo
-	picked  []int64 // the repetitions, where they are no range; ascending
-	what    string  // it needs, in words
+	what    string // it needs, in words
 	member  *member
 	sent    time.Time
 	began   time.Time // when the worker's process began, as far as was known then
@@ -64,14 +55,6 @@ type errand struct {
 
 // fields returns what a log says of the errand beside its words.
 func (e *errand) fields() []any { return []any{"job", e.id, "worker", e.member.Name} }
-
-// cargoOf returns the cargo of an errand, nil if there is no errand.
-func cargoOf(e *errand) cargo {
-	if e == nil {
-		return nil
-	}
-	return e.cargo
-}
 
 // member is a worker that was heard of.
 type member struct {
@@ -110,7 +93,6 @@ const (
 type crew struct {
 	queue    *bus.Queue
 	lead     bus.Lead
-	secret   []byte            // of the leaders of this sweep: see ticket
 	digests  map[string]string // see Config
 	journal  *journal
 	priority int
@@ -130,8 +112,7 @@ type crew struct {
 	stuck   string  // why a job cannot be sent; "" where none was refused
 	failed  error   // why nothing can be run any more
 
-	strange    map[string]stranger // workers that cannot be understood, by name
-	distrusted map[string]string   // why nothing counts that a worker sends, by its name
+	strange map[string]stranger // workers that cannot be understood, by name
 }
 
 // A stranger is a worker whose announcements make no sense here.
@@ -163,9 +144,6 @@ func (w *crew) hear(said bus.Announcement, now time.Time) {
 		return
 	}
 	delete(w.strange, a.Name)
-	if w.distrusted[a.Name] != "" {
-		return
-	}
 	i, ok := slices.BinarySearchFunc(w.members, a.Name, func(m *member, name string) int {
 		return strings.Compare(m.Name, name)
 	})
@@ -509,18 +487,8 @@ func (e *errand) took(seconds float64) {
 	m.usual += quickWeight * (max(0, believable(seconds)) - m.usual)
 }
 
-// allowed reports whether a worker is there, and will take jobs, that may have a cargo.
-func (w *crew) allowed(way *way) bool {
-	return slices.ContainsFunc(w.members, func(m *member) bool {
-		return !m.stuck && !m.Leaving && way.allows(m.Name)
-	})
-}
-
 // cannot returns why a worker does not get a job; "" if it can have it.
-func (m *member) cannot(n fleet.Need, w *way, now time.Time) string {
-	if !w.allows(m.Name) {
-		return "it is not to have it"
-	}
+func (m *member) cannot(n fleet.Need, now time.Time) string {
 	if why := m.Cannot(n, now); why != "" {
 		return why
 	}
@@ -536,7 +504,7 @@ func (w *crew) choose(n fleet.Need, way *way, now time.Time) *member {
 	reasons := map[string]string{}
 	best := w.best(n, way, now, reasons)
 	able := len(w.members) - len(reasons)
-	if way.unable = able == 0; way.unable && way.never == nil && way.only == "" {
+	if able == 0 {
 		w.stuck = "no worker can run what comes next: " + fleet.Explain(reasons)
 	}
 	if len(w.members) > 0 && able == 0 && w.alone && w.members[0].Cannot(n, now) != "" {
@@ -556,9 +524,9 @@ func (w *crew) best(n fleet.Need, way *way, now time.Time, reasons map[string]st
 	way.soon = false
 	for i := range w.members {
 		m := w.members[(w.turn+i)%len(w.members)]
-		if why := m.cannot(n, way, now); why != "" {
+		if why := m.cannot(n, now); why != "" {
 			reasons[m.Name] = why
-			way.soon = way.soon || m.Name != way.avoid && way.allows(m.Name) && m.Cannot(n, now) == "" &&
+			way.soon = way.soon || m.Name != way.avoid && m.Cannot(n, now) == "" &&
 				m.aside[n.What].until.Sub(now) < w.scaled(fleet.Silence)
 			continue
 		}
@@ -594,7 +562,9 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 		return false, nil
 	}
 	w.stuck = ""
-	job.ID = w.signTicket(job, m.Name)
+	w.serial++
+	job.ID = fmt.Sprintf("%s%s-%d-%d-%d-%d", job.ID, job.Cell.Key.Short(), job.N, job.First,
+		job.Repetition(int(job.Count)-1)+1, w.serial)
 	job.Sweep, job.Priority, job.Weight = w.lead.Sweep, w.priority, w.weight
 	data, err := job.Encode()
 	if err != nil {
@@ -607,7 +577,7 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 		return false, fmt.Errorf("send job %q: %w", job.ID, err)
 	}
 	e := &errand{
-		id: job.ID, cargo: c, picked: job.Picked, what: need.What, member: m, sent: now, began: m.Began,
+		id: job.ID, cargo: c, what: need.What, member: m, sent: now, began: m.Began,
 		seconds: job.Seconds,
 	}
 	w.hand(e)
@@ -655,10 +625,8 @@ func (w *crew) forget() {
 	w.waiting = nil
 }
 
-// profile returns the float profile of most workers, of several the one of most slots, and whether more than
-// one has it; "" if there are none. Slots are what a worker says it has, and one that lies could not be
-// checked by workers of another profile: a majority has to be honest.
-func (w *crew) profile() (most string, shared bool) {
+// profile returns the float profile of most workers, of several the one of most slots; "" if there are none.
+func (w *crew) profile() (most string) {
 	workers, slots := map[string]int{}, map[string]int{}
 	for _, m := range w.members {
 		workers[m.Profile]++
@@ -669,5 +637,5 @@ func (w *crew) profile() (most string, shared bool) {
 			most = p
 		}
 	}
-	return most, workers[most] > 1
+	return most
 }

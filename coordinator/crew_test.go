@@ -137,7 +137,6 @@ func TestTroublesomeWorker(t *testing.T) {
 			}
 			s, _, err := setup{dir: t.TempDir(), script: script, change: func(c *Config) {
 				c.Workers = nil                    // others may come
-				c.CheckShare = 1                   // which only the troublesome one can do
 				c.Healing = 200 * time.Millisecond // so that a busy machine is not taken to be gone
 				if name == "is too slow" {         // the other one must not be taken to be gone
 					c.Healing = time.Second

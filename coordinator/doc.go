@@ -5,10 +5,8 @@
 // It promises that what is left to do is always the plan minus the ledger: a job that is lost,
 // doubled, late or reordered changes nothing. It promises that the result files are a pure function
 // of the plan and the outcomes, and that an outcome is acknowledged only after it is on the disk.
-// It takes from a worker only what it has asked this worker for (ticket), and it does not take a
-// worker's word for it (checks): with Config.CheckShare at its usual 1 %, and as long as most workers
-// are honest, 37 forged results of one worker reach a table on average at most, and none once one of
-// them was noticed.
+// A random share of each cell's trials is run again, by another worker if there is one, and compared
+// bit for bit (looks).
 //
 // It needs a bus connection and a claimed folder (package folder): what algorithms say of sample sizes
 // comes from workers. Start reading at Run and at the loop of type run. Its parts, each a type with a
@@ -18,7 +16,7 @@
 //	dispatcher  the jobs that are out: what is handed out next
 //	crew        the workers: who can run what, who has what, and what they do not have any more
 //	intake      the results: checked, appended to the ledger, fed to their cells
-//	checks      results that other workers make again while the sweep runs; disputes about them
+//	looks       trials that are run a second time when the cells are decided
 //	rerun       trials that are run again, to compare them with their records
 //	cacheUse    outcomes shared with other sweeps
 //	outlooks    what the cells will still take; progress shows it

@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // fsyncBytes is the size of results that are made durable at once, without waiting for fsyncEvery.
@@ -37,10 +38,10 @@ type intake struct {
 	jobs    *dispatcher
 	tally   *tally
 	journal *journal
-	checks  *checks
 	files   pluginFiles
 	ledger  *ledger.Ledger
 	meter   *Meter
+	workers map[string]*schemas.ManifestWorker // that sent results, by name; at most mostWorkers
 
 	unsynced []*bus.Message    // in the ledger's file, not yet on the disk
 	bytes    int               // of these
@@ -93,8 +94,8 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 		return in.drop(m, "malformed", err.Error())
 	}
 	c, wrong, reason := in.cellOf(b)
-	if wrong == "" {
-		wrong, reason = in.jobs.crew.unasked(m, b, e)
+	if wrong == "" && b.Worker != m.Worker {
+		wrong, reason = "worker", fmt.Sprintf("it names worker %.40q as its origin", b.Worker)
 	}
 	if wrong != "" {
 		return in.drop(m, wrong, reason)
@@ -111,11 +112,7 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	in.unsynced = append(in.unsynced, m)
 	in.tally.profile = b.Profile
 	in.record(c, verdict, e)
-	if x, ok := cargoOf(e).(*check); ok {
-		in.checks.answered(x, verdict)
-	} else {
-		in.checks.consider(c, verdict, m)
-	}
+	in.worker(m.Worker).Results++
 	in.tally.trials += int64(len(verdict.New))
 	in.tally.seconds += b.Seconds
 	in.tally.plugin += b.PluginSeconds
@@ -130,13 +127,41 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 // mostDropsTold is the number of dropped results of a worker that are told one by one.
 const mostDropsTold = 20
 
+// mostWorkers is the number of workers whose results are counted: anyone with access to the queue can invent names.
+const mostWorkers = 10_000
+
+// worker returns the counts of a worker's results.
+func (in *intake) worker(name string) *schemas.ManifestWorker {
+	x := in.workers[name]
+	if x == nil {
+		x = &schemas.ManifestWorker{Name: strings.Clone(name)}
+		if len(in.workers) < mostWorkers {
+			in.workers[x.Name] = x
+		}
+	}
+	return x
+}
+
+// listWorkers returns the counts of all workers by name.
+func (in *intake) listWorkers() (all []schemas.ManifestWorker) {
+	for _, name := range slices.Sorted(maps.Keys(in.workers)) {
+		all = append(all, *in.workers[name])
+	}
+	return all
+}
+
+// refused counts the results of all workers that were dropped.
+func (in *intake) refused() (count int64) {
+	for _, x := range in.workers {
+		count += x.Refused
+	}
+	return count
+}
+
 // drop acknowledges a message without recording it. wrong is the kind of the reason.
 func (in *intake) drop(m *bus.Message, wrong, reason string) error {
 	in.meter.count(func(c *Counts) { increase(&c.Dropped, wrong, 1) })
-	worker := in.checks.of(m.Worker)
-	if worker.SetAside != "" {
-		return m.Ack() // it was told
-	}
+	worker := in.worker(m.Worker)
 	if worker.Refused++; worker.Refused > mostDropsTold {
 		return m.Ack()
 	}
@@ -174,7 +199,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 
 // record feeds a cell with the outcomes that were new to the ledger.
 func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
-	if in.recordRefusal(c, v, e) {
+	if in.recordRefusal(c, v) {
 		return
 	}
 	b := v.Batch
@@ -185,7 +210,6 @@ func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
 	for _, note := range b.Notes {
 		in.journal.note(fmt.Sprintf("worker %s: %s", b.Worker, note))
 	}
-	in.checks.disagree(c, v, e)
 	for _, conflict := range v.Conflicts {
 		in.alarms[c.TrialID(b.N, conflict.Repetition)] = true
 	}

@@ -61,7 +61,6 @@ type dispatcher struct {
 	grid   *grid
 	crew   *crew
 	tally  *tally
-	checks *checks
 	budget Budget
 	sizes  *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
 
@@ -71,32 +70,15 @@ type dispatcher struct {
 	slots   int                // that work, as far as is known
 	handed  int64              // trials that were handed out
 	spent   bool               // the budget is spent
-	waits   time.Time          // since when there are workers, while there is no float profile
 	working string             // the cell that was handed out last, in words
 }
 
-// othersWait is the time for which a float profile that one worker alone has is not taken for the sweep's,
-// where workers check each other: others may be about to announce themselves, and could check nothing.
-const othersWait = time.Second
-
-// hasProfile reports whether the sweep has a float profile, which it is given once there are workers to run
-// it.
-func (d *dispatcher) hasProfile(now time.Time) bool {
-	if d.tally.profile != "" {
-		return true
+// hasProfile reports whether the sweep has a float profile. The first workers that can run it determine it.
+func (d *dispatcher) hasProfile() bool {
+	if d.tally.profile == "" && d.crew.room() {
+		d.tally.profile = d.crew.profile()
 	}
-	if !d.crew.room() {
-		return false
-	}
-	if d.waits.IsZero() {
-		d.waits = now
-	}
-	most, shared := d.crew.profile()
-	if !shared && d.checks.share > 0 && now.Sub(d.waits) < othersWait {
-		return false
-	}
-	d.tally.profile = most
-	return true
+	return d.tally.profile != ""
 }
 
 // doubt is a trial that a limit of a machine has ended.
@@ -110,13 +92,10 @@ type doubt struct {
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	d.spent = false
 	d.slots = max(1, d.crew.slots())
-	if !d.hasProfile(time.Now()) {
+	if !d.hasProfile() {
 		return nil
 	}
 	if err := d.crew.sendAgain(ctx); err != nil {
-		return err
-	}
-	if err := d.checks.send(ctx); err != nil {
 		return err
 	}
 	if err := d.sendWanted(ctx); err != nil || d.spent {

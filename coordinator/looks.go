@@ -44,6 +44,7 @@ type looks struct {
 	ledger  *ledger.Ledger
 	share   float64       // of each cell's trials; 0: none
 	record  *folder.Looks // of this run and of earlier ones
+	apart   bool          // there may be several workers: a trial goes to another one than the first time
 	cells   []lookedCell  // those that are decided, in the order of the plan
 	next    int           // place of the first cell whose looks have no jobs yet
 	pending int64         // trials to be looked at in this run
@@ -422,27 +423,45 @@ func (l *looks) nextBlocks() (blocks []*rerunBlock) {
 	for len(blocks) == 0 && l.next < len(l.cells) {
 		x := &l.cells[l.next]
 		missing := l.missing(x)
-		blocks = x.cut(missing[:int64(len(missing))-x.left])
+		blocks = x.cut(missing[:int64(len(missing))-x.left], l.workerOf)
 		x.sizes = nil
 		l.next++
 	}
 	return blocks
 }
 
-// cut makes jobs of trials of the cell.
-func (x *lookedCell) cut(trials []ranked) (blocks []*rerunBlock) {
+// workerOf returns the worker that made the recorded outcome of a trial; "" if this makes no difference.
+func (l *looks) workerOf(c *cell, t ranked) string {
+	if !l.apart {
+		return ""
+	}
+	b, err := l.ledger.Trial(c.Key, t.n, t.rep)
+	if err != nil || b == nil {
+		return "" // verify finds damage of the ledger
+	}
+	return strings.Clone(b.Worker)
+}
+
+// cut makes jobs of trials of the cell. A job holds trials of one worker, and goes to another one if there is one.
+func (x *lookedCell) cut(trials []ranked, workerOf func(*cell, ranked) string) (blocks []*rerunBlock) {
 	slices.SortFunc(trials, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.rep, b.rep))
 	})
-	var last *rerunBlock
+	type origin struct {
+		n      int64
+		worker string
+	}
+	last := map[origin]*rerunBlock{}
 	for _, t := range trials {
-		most := x.lookTrials(t.n)
-		if last != nil && last.n == t.n && len(last.picked) < most {
-			last.add(t.rep)
+		from := origin{t.n, workerOf(x.cell, t)}
+		if b := last[from]; b != nil && len(b.picked) < x.lookTrials(t.n) {
+			b.add(t.rep)
 			continue
 		}
-		last = again(x.cell, t.n, t.rep, trial.LookShuffled)
-		blocks = append(blocks, last)
+		b := again(x.cell, t.n, t.rep, trial.LookShuffled)
+		b.road.avoid = from.worker
+		last[from] = b
+		blocks = append(blocks, b)
 	}
 	return blocks
 }

@@ -27,7 +27,7 @@ type Progress struct {
 	Unread         int              // results on the server that the ledger does not have yet
 	NoWorkers      bool             // nobody is there who would work
 	Stuck          string           // why nobody can run what comes next; "" where somebody can
-	Checks         Checks           // of workers, by other workers
+	Refused        int64            // results of workers that were dropped
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
@@ -62,7 +62,7 @@ type progress struct {
 	jobs     *dispatcher
 	outlooks *outlooks
 	looks    *looks
-	checks   *checks
+	intake   *intake
 	began    time.Time
 	paused   time.Duration // by those who were told of the progress, perhaps with a question to a person
 
@@ -82,7 +82,7 @@ func (p *progress) look(now time.Time) Progress {
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
 		Working: p.jobs.working, Late: p.jobs.crew.late(),
 		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
-		Unread: p.jobs.crew.unread, Checks: p.checks.sum(),
+		Unread: p.jobs.crew.unread, Refused: p.intake.refused(),
 		Looks: p.looks.pending, Looked: p.looks.looked,
 	}
 	out.NoWorkers, out.Stuck = p.jobs.crew.nobody(now)

@@ -95,12 +95,9 @@ func anyFile(*cell, string) bool { return true }
 // recordRefusal deals with a refusal, and with outcomes of a size that is refused. It reports whether
 // the message was either. Of a refused size nothing is out any more; where the size has outcomes that
 // count, the trials that are out are lost.
-func (in *intake) recordRefusal(c *cell, v ledger.Verdict, e *errand) bool {
+func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
 	if v.Clash != nil {
 		in.addClash(c, v.Clash)
-		if in.checks.disagree(c, v, e) {
-			return true
-		}
 	}
 	n := v.Batch.N
 	known, refused := in.ledger.Refusal(c.Key, n)

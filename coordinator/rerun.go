@@ -124,20 +124,29 @@ func (x *rerun) run(ctx context.Context) error {
 	}
 }
 
+// mostOffered is the number of blocks that are offered to workers at a time.
+const mostOffered = 16
+
 // send keeps jobs out.
 func (x *rerun) send(ctx context.Context) error {
 	if err := x.crew.sendAgain(ctx); err != nil {
 		return err
 	}
-	for x.refill(); len(x.waiting) > 0 && x.crew.room(); x.refill() {
-		r := x.waiting[0]
+	x.refill()
+	for i := 0; i < min(len(x.waiting), mostOffered) && x.crew.room(); {
+		r := x.waiting[i]
 		r.profile = x.profile
 		sent, err := x.crew.send(ctx, r)
-		if err != nil || !sent {
+		switch {
+		case err != nil:
 			return err
+		case sent:
+			x.waiting = slices.Delete(x.waiting, i, i+1)
+			x.out++
+			x.refill()
+		default:
+			i++ // it waits for another worker than the next one
 		}
-		x.waiting = x.waiting[1:]
-		x.out++
 	}
 	return nil
 }

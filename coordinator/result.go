@@ -63,7 +63,7 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	}
 	looked := r.looks.tell()
 	r.cacheUse().store()
-	s.Workers = r.checks.list()
+	s.Workers = r.intake.listWorkers()
 	if !s.Interrupted {
 		s.Partial = r.partial()
 		if err := r.writeResult(s); err != nil {

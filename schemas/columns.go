@@ -18,10 +18,6 @@ const OutcomeVersion = "2"
 // refuse them as an OutcomeVersion of their own.
 const RefusalVersion = "refusal 2"
 
-// RetractionVersion is the version of what a ledger records where the messages of a worker cease to
-// count.
-const RetractionVersion = "retraction 1"
-
 // ColumnType is the type of a column of a result file.
 type ColumnType string
 

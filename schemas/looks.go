@@ -30,6 +30,7 @@ type Contradiction struct {
 	Cause      Cause  `json:"cause"`
 	Difference string `json:"difference"`
 	Worker     string `json:"worker,omitempty"` // that made the recorded outcome
+	Second     string `json:"second,omitempty"` // worker that ran the trial again
 	Looked     int64  `json:"looked"`           // trials of the cell that were looked at
 	Different  int64  `json:"different"`        // those that came out differently
 	Note       string `json:"note,omitempty"`   // why the cause is unknown
@@ -60,12 +61,16 @@ func (c Cause) String() string {
 	return "what it depends on is not known"
 }
 
-// Sentence tells of the contradiction. The recorded worker is named only where named is set: it
-// reaches no result file.
+// Sentence tells of the contradiction. Workers are named only where named is set: their names
+// reach no result file.
 func (c Contradiction) Sentence(named bool) string {
 	cause := c.Cause.String()
+	apart := named && c.Worker != "" && c.Second != "" && c.Second != c.Worker
+	if apart {
+		cause += fmt.Sprintf(" (first run by worker %q, second by %q)", c.Worker, c.Second)
+	}
 	switch {
-	case c.Cause == CauseEarlier && named && c.Worker != "":
+	case c.Cause == CauseEarlier && !apart && named && c.Worker != "":
 		cause += fmt.Sprintf(" (worker %q made it)", c.Worker)
 	case c.Cause == CauseUnknown && named && c.Note != "":
 		cause += fmt.Sprintf(" (run alone it was lost: %s)", c.Note)

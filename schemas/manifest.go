@@ -74,14 +74,9 @@ type Damage struct {
 
 // ManifestWorker tells what one run made of the results of a worker: a job has one or several.
 type ManifestWorker struct {
-	Name      string `json:"name"`
-	Results   int64  `json:"results"`             // that were taken in
-	Checked   int64  `json:"checked"`             // those of them that another worker has made again
-	Differing int64  `json:"differing"`           // those of these that came out differently
-	Left      int64  `json:"left,omitempty"`      // those that were to be checked, and nobody else was there
-	Refused   int64  `json:"refused,omitempty"`   // results that were dropped: nobody had asked for them, or they were unfit
-	Dropped   int64  `json:"dropped,omitempty"`   // outcomes, of earlier runs too, that were dropped when it was set aside
-	SetAside  string `json:"set_aside,omitempty"` // why it was; "": it was not
+	Name    string `json:"name"`
+	Results int64  `json:"results"`           // that were taken in
+	Refused int64  `json:"refused,omitempty"` // results that were dropped because they were unfit
 }
 
 // Failure counts the failed or lost trials of one kind and tells of the first of them.

@@ -26,7 +26,6 @@ func coordinatorCommand() *cobra.Command {
 		server      serverFlags
 		dir, keep   string
 		lease, ship time.Duration
-		checkShare  = shareFlag(defaultCheckShare)
 		http        httpFlags
 		logs        logFlags
 	)
@@ -71,7 +70,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			monitor := &lead.Monitor{}
 			watchCoordinator(told, conn, monitor)
 			log.Info("serving", "server", bus.Redact(server.url), "dir", dir, "name", workerName())
-			loader := loader{conn, float64(checkShare), make(chan struct{}, runtime.NumCPU())}
+			loader := loader{conn, make(chan struct{}, runtime.NumCPU())}
 			return lead.Serve(c.Context(), lead.Config{
 				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, ShipEvery: ship, Log: log,
 				Keep: age, Monitor: monitor,
@@ -84,7 +83,6 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 	http.register(flags)
 	logs.register(flags)
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
-	flags.Var(&checkShare, "check-share", checkShareUsage)
 	flags.StringVar(&keep, "keep", "", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
 	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
 	flags.DurationVar(&ship, "ship-every", 10*time.Second, "time between shipments of what was found")
@@ -93,9 +91,8 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 
 // loader makes sweeps of what was submitted.
 type loader struct {
-	conn       *bus.Conn
-	checkShare float64       // see coordinator.Config
-	resolving  chan struct{} // holds as many sweeps as are resolved at a time: each takes a core, and memory
+	conn      *bus.Conn
+	resolving chan struct{} // holds as many sweeps as are resolved at a time: each takes a core, and memory
 }
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
@@ -120,7 +117,7 @@ func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, erro
 	return &lead.Sweep{
 		Plan: p, Transcript: said,
 		Config: coordinator.Config{
-			Digests: s.Plugins, Looks: defaultLooks, CheckShare: l.checkShare,
+			Digests: s.Plugins, Looks: defaultLooks,
 			Facts: map[string]string{
 				"command": "coordinator", "file": s.File, "queue": "external", "submitted": cmp.Or(s.By, "unknown"),
 				"version": version(), "host": workerName(), "cores": fmt.Sprint(runtime.NumCPU()),

@@ -39,13 +39,10 @@ type progressEvent struct {
 	Working     string           `json:"working"`
 	Late        string           `json:"late"` // the job that has run far longer than expected; empty: none
 	NoWorkers   bool             `json:"no_workers"`
-	Stuck       string           `json:"stuck"`     // why no worker can run what comes next; empty: one can, or there is none
-	Checked     int64            `json:"checked"`   // results that another worker has made again
-	Differing   int64            `json:"differing"` // those of them that came out differently
-	Refused     int64            `json:"refused"`   // results that nobody had asked for, or that were unfit
-	SetAside    []string         `json:"set_aside"` // workers whose outcomes were dropped
-	Looks       int64            `json:"looks"`     // trials to be looked at a second time; 0 until that begins
-	Looked      int64            `json:"looked"`    // those that were
+	Stuck       string           `json:"stuck"`   // why no worker can run what comes next; empty: one can, or there is none
+	Refused     int64            `json:"refused"` // results of workers that were dropped because they were unfit
+	Looks       int64            `json:"looks"`   // trials to be looked at a second time; 0 until that begins
+	Looked      int64            `json:"looked"`  // those that were
 }
 
 type failureEvent struct {
@@ -95,9 +92,7 @@ func newProgressEvent(p coordinator.Progress) progressEvent {
 		Elapsed: tenths(p.Elapsed.Seconds()), Cells: p.Cells, Decided: p.Decided, Trials: p.Trials, Known: p.Known,
 		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, Late: p.Late,
 		NoWorkers: p.NoWorkers, Stuck: p.Stuck,
-		Checked: p.Checks.Checked, Differing: p.Checks.Differing, Refused: p.Checks.Refused,
-		SetAside: append([]string{}, p.Checks.SetAside...),
-		Looks:    p.Looks, Looked: p.Looked,
+		Refused: p.Refused, Looks: p.Looks, Looked: p.Looked,
 	}
 	if l := p.Left; l != nil {
 		low, likely, high := tenths(l.Seconds.Low), tenths(l.Seconds.Likely), tenths(l.Seconds.High)

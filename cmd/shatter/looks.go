@@ -7,18 +7,11 @@ import (
 	"strings"
 )
 
-// shareFlag is the value of --looks and --check-share: a share of trials or results.
+// shareFlag is the value of --looks: a share of trials.
 type shareFlag float64
 
 // defaultLooks is the share of trials that a run looks at where nothing is said.
 const defaultLooks = 0.01
-
-// defaultCheckShare is the share of results that are made again by another worker where nothing is
-// said.
-const defaultCheckShare = 0.01
-
-const checkShareUsage = "share of each worker's results that another worker makes again and that are compared, " +
-	"more of its first ones; 0 leaves that out"
 
 func (f *shareFlag) Type() string { return "SHARE" }
 

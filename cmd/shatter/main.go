@@ -224,7 +224,6 @@ func exitCode(err error) int {
 		owner   *folder.OwnerError
 		changed *folder.ChangedError
 		code    *coordinator.CodeError
-		dispute *coordinator.IntegrityError
 		connect *bus.ConnectError
 		id      *bus.IDError
 	)
@@ -235,8 +234,6 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &changed), errors.As(err, &code):
 		return exitChanged
-	case errors.As(err, &dispute):
-		return exitIntegrity
 	case errors.As(err, &connect):
 		return exitConnection
 	}

@@ -25,19 +25,19 @@ import (
 
 type runFlags struct {
 	serverFlags
-	out               string
-	cache             string
-	attached          string // socket of a plugin that a person has started; "": none
-	workers           int    // -1: not given
-	mode              folder.Mode
-	progress          progressMode
-	budget            budgetFlag
-	looks, checkShare shareFlag
-	yes               bool
-	http              httpFlags
-	logs              logFlags
-	log               string // file; "": none
-	pluginLog         string // folder; "": none
+	out       string
+	cache     string
+	attached  string // socket of a plugin that a person has started; "": none
+	workers   int    // -1: not given
+	mode      folder.Mode
+	progress  progressMode
+	budget    budgetFlag
+	looks     shareFlag
+	yes       bool
+	http      httpFlags
+	logs      logFlags
+	log       string // file; "": none
+	pluginLog string // folder; "": none
 }
 
 // fromEnvironment is the value of run --server for the server of the other commands, whose URL may hold
@@ -105,8 +105,6 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.looks = defaultLooks
 	flags.Var(&f.looks, "looks",
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
-	f.checkShare = defaultCheckShare
-	flags.Var(&f.checkShare, "check-share", "with --server: "+checkShareUsage)
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	f.http.register(flags)
 	f.logs.register(flags)
@@ -284,7 +282,7 @@ func (f *runFlags) coordinate(
 		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
 		Progress: m.show, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID),
 		Facts: f.facts(s.File), Budget: f.budget.Budget,
-		Looks: float64(f.looks), CheckShare: float64(f.checkShare),
+		Looks: float64(f.looks),
 	}
 	if f.url != "" {
 		cfg.Epoch = uint64(time.Now().UnixMilli())
@@ -378,16 +376,12 @@ func (f *runFlags) report(
 	return nil
 }
 
-// reportWorkers prints which workers were set aside, and which have sent what nobody had asked for.
+// reportWorkers prints which workers have sent unfit results.
 func reportWorkers(stderr io.Writer, s *coordinator.Summary) {
 	for _, w := range s.Workers {
-		if w.SetAside != "" {
-			fmt.Fprintf(stderr, "shatter: worker %s is set aside, and %s outcomes of it were dropped: %s\n",
-				printable(w.Name), wording.Thousands(float64(w.Dropped)), printable(w.SetAside))
-		}
 		if w.Refused > 0 {
-			fmt.Fprintf(stderr, "shatter: %s results of worker %s were dropped: nobody had asked it for them, or they were "+
-				"unfit; manifest.json says more\n", wording.Thousands(float64(w.Refused)), printable(w.Name))
+			fmt.Fprintf(stderr, "shatter: %s results of worker %s were dropped because they were unfit; "+
+				"manifest.json says more\n", wording.Thousands(float64(w.Refused)), printable(w.Name))
 		}
 	}
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -28,22 +26,6 @@ func statusCommand() *cobra.Command {
 
 // mostShown is the number of letters of a line about a sweep, in which others have written names and reasons.
 const mostShown = 1000
-
-// checksInWords says what comes of checking workers by workers; "" where nothing does.
-func checksInWords(c coordinator.Checks) string {
-	var parts []string
-	if c.Checked > 0 {
-		parts = append(parts, fmt.Sprintf("%d results were made again by another worker, %d of them differ",
-			c.Checked, c.Differing))
-	}
-	if len(c.SetAside) > 0 {
-		parts = append(parts, fmt.Sprintf("set aside: %s, with %d outcomes", strings.Join(c.SetAside, ", "), c.Dropped))
-	}
-	if c.Refused > 0 {
-		parts = append(parts, fmt.Sprintf("%d results that nobody had asked for were dropped", c.Refused))
-	}
-	return strings.Join(parts, "; ")
-}
 
 // write prints the status, a line for each thing.
 func (s *sweepStatus) write(c *cobra.Command) error {
@@ -65,8 +47,8 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 	if s.Reason == "" && s.answer != nil && s.answer.Progress != nil {
 		say("now", (&display{}).line(*s.answer.Progress).cut(1<<20, false))
 	}
-	if s.answer != nil && s.answer.Progress != nil {
-		say("checked", checksInWords(s.answer.Progress.Checks))
+	if s.answer != nil && s.answer.Progress != nil && s.answer.Progress.Refused > 0 {
+		say("dropped", fmt.Sprintf("%d results of workers that were unfit", s.answer.Progress.Refused))
 	}
 	say("digest", s.Digest)
 	if s.Leader != "" {

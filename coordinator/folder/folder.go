@@ -45,8 +45,6 @@ type owner struct {
 	// recorded outcomes and that it was seen to make the same outcomes as.
 	Alike map[string][]string `json:"alike,omitempty"`
 	Runs  int                 `json:"runs"`
-	// Secret marks the jobs that leaders of the sweep have sent; workers do not know it.
-	Secret []byte `json:"secret,omitempty"`
 	// File and Source are the path and the text of the last run's sweep file.
 	File   string `json:"file,omitempty"`
 	Source []byte `json:"source,omitempty"`
@@ -115,12 +113,6 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	f.owner.File, f.owner.Source = plan.File, plan.Source
 	f.owner.Runs++
 	f.owner.Fetched = nil
-	if f.owner.Secret == nil { // an older release
-		f.owner.Secret = make([]byte, 32)
-		if _, err := rand.Read(f.owner.Secret); err != nil {
-			return nil, errors.Join(err, f.Ledger.Close())
-		}
-	}
 	if err := f.write(); err != nil {
 		return nil, errors.Join(err, f.Ledger.Close())
 	}
@@ -132,9 +124,6 @@ func (f *Folder) Close() error { return f.Ledger.Close() }
 
 // Resumed reports whether the folder holds outcomes of an earlier run.
 func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
-
-// Secret returns what the sweep's leaders know and its workers do not.
-func (f *Folder) Secret() []byte { return f.owner.Secret }
 
 // Number returns the number of the last run that was begun in the folder, from 1 on.
 func (f *Folder) Number() int { return f.owner.Runs }

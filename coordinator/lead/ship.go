@@ -305,7 +305,7 @@ func addOutcomes(ctx context.Context, conn *bus.Conn, dir, id string, parts []Pa
 			if f.Damage != "" {
 				continue // it was damaged when it was shipped: its trials are run again
 			}
-			if err := l.AddFrame(f); err != nil {
+			if _, err := l.Add(f.Message); err != nil {
 				return err
 			}
 		}

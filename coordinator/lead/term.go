@@ -165,17 +165,11 @@ func (t *term) lead(l *bus.Leadership) error {
 		return nil
 	}
 	summary, err := t.work(l, record)
-	var (
-		code    *coordinator.CodeError
-		dispute *coordinator.IntegrityError
-	)
+	var code *coordinator.CodeError
 	switch {
 	case errors.As(err, &code): // every coordinator would meet it
 		t.log.Error("the sweep has failed", "error", err.Error())
 		return t.finish(l, End{Failure: err.Error()})
-	case errors.As(err, &dispute): // until people have done something about it
-		t.log.Error("paused", "why", err.Error())
-		return t.pause(err.Error(), false)
 	case err != nil || summary.Interrupted:
 		return err
 	case summary.Partial != "":

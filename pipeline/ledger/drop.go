@@ -35,7 +35,7 @@ func (l *Ledger) dropFrom(file *logFile, match func(*Batch) bool) error {
 	}
 	kept := make([]byte, 0, len(b))
 	for f := range Frames(b) {
-		if f.Damage == "" && f.kind != frameRetraction {
+		if f.Damage == "" {
 			batch, err := l.decode(f.Message)
 			if err != nil {
 				return fmt.Errorf("read %q at %d: %w", path, f.Offset, err)

@@ -8,6 +8,3 @@ const (
 
 // SetFileSize makes the ledger begin a new file earlier.
 func (l *Ledger) SetFileSize(size int64) { l.fileSize = size }
-
-// RetractionFrame returns the frame of a file whose message is a retraction.
-func RetractionFrame(msg []byte) []byte { return appendFrame(nil, frameRetraction, msg) }

@@ -27,9 +27,8 @@ const (
 
 // Kinds of frames.
 const (
-	frameOutcomes   = 1 // a message that brought something new
-	frameConflicts  = 2 // a message that only differs from what was known: evidence, never an outcome
-	frameRetraction = 3 // a Retraction
+	frameOutcomes  = 1 // a message that brought something new
+	frameConflicts = 2 // a message that only differs from what was known: evidence, never an outcome
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

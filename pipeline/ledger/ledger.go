@@ -33,10 +33,6 @@ const mostFile = 2 * maxFile
 // breaks a rule of Batch, or belongs to another sweep. Sending it again does not help.
 var ErrMessage = errors.New("result refused")
 
-// ErrRetracted is in the chain of Add's error, beside ErrMessage, where the message is of a worker
-// whose messages were made void.
-var ErrRetracted = errors.New("what its worker sends does not count any more")
-
 // Ledger is the open log of one sweep. It is safe for concurrent use.
 type Ledger struct {
 	dir, sweep string
@@ -44,19 +40,18 @@ type Ledger struct {
 	fileSize   int64 // maxFile, or less in tests
 	readOnly   bool  // opened by Read
 
-	reading   sync.RWMutex // held for writing while files are rewritten
-	syncing   sync.Mutex   // held while the disk is waited for
-	mu        sync.Mutex   // guards what follows
-	index     *index
-	files     []*logFile
-	known     map[Conflict]bool // conflicts that are recorded
-	clashes   map[Clash]bool    // that are recorded
-	refused   refusals          // that are recorded
-	lost      losses            // that are recorded
-	retracted retractions       // that are recorded
-	scratch   []byte
-	dirty     bool  // the last file has frames that were not synced
-	broken    error // set where the end of the log could not be restored
+	reading sync.RWMutex // held for writing while files are rewritten
+	syncing sync.Mutex   // held while the disk is waited for
+	mu      sync.Mutex   // guards what follows
+	index   *index
+	files   []*logFile
+	known   map[Conflict]bool // conflicts that are recorded
+	clashes map[Clash]bool    // that are recorded
+	refused refusals          // that are recorded
+	lost    losses            // that are recorded
+	scratch []byte
+	dirty   bool  // the last file has frames that were not synced
+	broken  error // set where the end of the log could not be restored
 }
 
 // logFile is one file of the log.
@@ -178,9 +173,6 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	hashes := hashRows(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.retracted[b.Worker]; ok {
-		return Verdict{}, fmt.Errorf("add result of worker %q: %w: %w", b.Worker, ErrMessage, ErrRetracted)
-	}
 	v := l.judge(b, hashes)
 	kind := uint32(frameOutcomes)
 	switch {

@@ -32,7 +32,7 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open ledger %q: %w", dir, err)
 	}
-	l := &Ledger{dir: dir, sweep: sweep, lock: lock, fileSize: maxFile, retracted: retractions{}}
+	l := &Ledger{dir: dir, sweep: sweep, lock: lock, fileSize: maxFile}
 	report, err := l.load()
 	if err != nil {
 		l.closeFiles()
@@ -85,21 +85,8 @@ func takeLock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// load reads all files into a new index. It reads them a second time where the first time has found a
-// retraction, which is about what stands before it, too.
+// load reads all files into a new index.
 func (l *Ledger) load() (*Report, error) {
-	for {
-		known := len(l.retracted)
-		report, err := l.loadFiles()
-		if err != nil || len(l.retracted) == known {
-			return report, err
-		}
-		l.closeFiles()
-	}
-}
-
-// loadFiles does the work of load with the retractions that are known before.
-func (l *Ledger) loadFiles() (*Report, error) {
 	l.index, l.known = newIndex(), map[Conflict]bool{}
 	l.refused, l.clashes = refusals{}, map[Clash]bool{}
 	if err := l.openFiles(); err != nil {
@@ -215,19 +202,9 @@ func (f *logFile) cut(size int64) error {
 
 // loadFrame makes known what a frame of the file with the given index says.
 func (l *Ledger) loadFrame(file int, f Frame, r *Report, lost losses) error {
-	if f.kind == frameRetraction {
-		x, err := decodeRetraction(f.Message, l.sweep)
-		if err == nil {
-			l.retracted[x.Worker] = x
-		}
-		return err
-	}
 	b, err := l.decode(f.Message)
 	if err != nil {
 		return err // its checksum is right: this is no damage but another release or another sweep
-	}
-	if _, void := l.retracted[b.Worker]; void {
-		return nil
 	}
 	hashes := hashRows(b)
 	v := l.judge(b, hashes)

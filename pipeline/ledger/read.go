@@ -14,7 +14,7 @@ import (
 // at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
 // new and Drop fail.
 func Read(dir, sweep string) (*Ledger, *Report, error) {
-	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true, retracted: retractions{}}
+	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
 	report, err := l.load()
 	if err != nil {
 		l.closeFiles()

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,24 +10,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// Subjects of acknowledgements of results, and of jobs.
-const (
-	ackSubject = "$JS.ACK.shatter-results."
-	jobSubject = "shatter.job." // <worker>.<sweep>.<epoch>.<job>
-)
+// ackSubject begins the subjects of acknowledgements of results.
+const ackSubject = "$JS.ACK.shatter-results."
 
 // A job is what a leader asks of a worker.
 type job struct{ sweep, epoch, worker, id string }
-
-// jobOf returns the job that a message with the subject asks for; false: it asks for none.
-func jobOf(subject string) (j job, ok bool) {
-	s, ok := strings.CutPrefix(subject, jobSubject)
-	part := strings.Split(s, ".")
-	if !ok || len(part) != 4 {
-		return j, false
-	}
-	return job{sweep: part[1], epoch: part[2], worker: part[0], id: part[3]}, true
-}
 
 // sent is a result that a node was sent and has not acknowledged.
 type sent struct {
@@ -53,34 +39,6 @@ func (n *node) seeIn(f frame) {
 	n.results[f.reply] = all
 }
 
-// secret returns what marks the jobs of leaders that share it: one whose predecessor has died before
-// it shipped anything draws its own, and does not know that one's jobs.
-func (n *node) secret(sweep string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	path := filepath.Join(n.dir, sweep, "ledger", "sweep.json")
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	known, ok := n.owners[path]
-	if ok && os.SameFile(known.file, info) && known.file.ModTime().Equal(info.ModTime()) {
-		return known.secret
-	}
-	var owner struct{ Secret string }
-	if content, err := os.ReadFile(path); err == nil {
-		_ = json.Unmarshal(content, &owner) // a torn one is replaced
-	}
-	n.owners[path] = owned{info, owner.Secret}
-	return owner.Secret
-}
-
-// owned is a file that says whose a ledger is, and the secret in it.
-type owned struct {
-	file   os.FileInfo
-	secret string
-}
-
 // seeOut checks what a process says: that a result which it acknowledges is on its disk, whatever
 // happens to the machine next.
 func (p *process) seeOut(f frame) {
@@ -89,12 +47,6 @@ func (p *process) seeOut(f frame) {
 		p.checking.Lock()
 		p.checkEpochs(f)
 		p.checking.Unlock()
-	}
-	if j, ok := jobOf(f.subject); ok {
-		secret := n.secret(j.sweep)
-		n.world.mu.Lock()
-		n.world.asked[j] = secret
-		n.world.mu.Unlock()
 	}
 	if !strings.HasPrefix(f.subject, ackSubject) || string(f.body) != "+ACK" || p.dead.Load() {
 		return
@@ -114,8 +66,8 @@ func (p *process) seeOut(f frame) {
 func (n *node) checkDurable(result sent, files *files) {
 	durable, there := files.holds(result.body)
 	switch {
-	case !durable && n.world.askedBy(result.job) != n.secret(result.job.sweep):
-		return // it drops the result, although its disk may still be to get what another job has told before
+	case !durable && strings.HasPrefix(result.job.id, "recheck-"):
+		return // it is compared and not kept
 	case there && !durable:
 		n.world.violated("%s acknowledged outcomes that were not on its disk yet", n.name)
 	case !durable && !recordOf(files.durableLogs()).has(result.body):
@@ -126,16 +78,6 @@ func (n *node) checkDurable(result sent, files *files) {
 	if n.files == files { // else it has died meanwhile
 		n.acknowledged = append(n.acknowledged, result.body)
 	}
-}
-
-// askedBy returns the secret of the leader that has sent a job; "?": nobody has.
-func (w *world) askedBy(j job) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if secret, ok := w.asked[j]; ok {
-		return secret
-	}
-	return "?"
 }
 
 // checkKept checks that a record has all that the node has acknowledged.

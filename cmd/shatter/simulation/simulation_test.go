@@ -93,7 +93,7 @@ func newWorld(t *testing.T, seed uint64, log io.Writer) (w *world, end func()) {
 	oldrand.Seed(int64(seed)) //nolint:staticcheck // see its import
 	w = &world{
 		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
-		asked: map[job]string{},
+
 		wiped: make(chan struct{}, 100), wishes: make(chan string, 100),
 	}
 	disk.SetWatch(w.watch)

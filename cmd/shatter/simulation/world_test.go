@@ -58,7 +58,6 @@ type world struct {
 	stores   int                           // folders that the server has had
 	conns    map[*conn]bool
 	drawn    map[string]uint64 // generators by their label
-	asked    map[job]string    // secrets of the leaders that have sent them
 	wrong    []string          // what must not happen and did
 	over     bool              // no more faults
 	wiped    chan struct{}     // the server has lost everything
@@ -160,7 +159,6 @@ type node struct {
 	process *process
 	down    bool // it is to be started by a fault that has stopped it
 	windows []window
-	owners  map[string]owned  // by their path
 	results map[string][]sent // by the subject of their acknowledgement
 	steps   int               // of the disk until the crash of crash
 	crash   func()            // nil: none is planned
@@ -192,7 +190,7 @@ type process struct {
 
 func (w *world) addNode(name string, work func(*node, *process) error) *node {
 	n := &node{
-		world: w, name: name, work: work, results: map[string][]sent{}, owners: map[string]owned{},
+		world: w, name: name, work: work, results: map[string][]sent{},
 		sync: w.random("sync" + name),
 	}
 	n.dir = filepath.Join(w.dir, name+".0")

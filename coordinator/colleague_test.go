@@ -1,0 +1,183 @@
+package coordinator
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// A colleague is a second worker next to the fake.
+type colleague struct {
+	name  string
+	forge func(b *ledger.Batch) // changes the outcomes of an honest worker; nil: it does not
+	conn  *bus.Conn
+	codes []string
+	brief bool // it announces its plugins when it is called alone, except the first time
+	jobs  int  // received
+}
+
+// run works until ctx ends.
+func (x *colleague) run(ctx context.Context, t *testing.T) {
+	inbox, err := x.conn.Listen(x.name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer inbox.Close()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for calls, answers := 0, 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-inbox.Drops:
+			continue
+		case j := <-inbox.Jobs:
+			x.jobs++
+			x.answer(t, j)
+			continue
+		case <-inbox.Calls:
+			calls++
+		case <-tick.C:
+		}
+		w := &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes}
+		if x.brief && (calls < 2 || calls == answers) {
+			w = w.Brief()
+		}
+		answers = calls
+		data, err := w.Encode()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = x.conn.Announce(x.name, data) // the run may have ended
+	}
+}
+
+// answer runs a job.
+func (x *colleague) answer(t *testing.T, j bus.Job) {
+	job, err := trial.DecodeJob(j.Data)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	b := refused(job)
+	if b == nil {
+		b = outcomes(job)
+	}
+	b.Worker = x.name
+	if x.forge != nil {
+		x.forge(b)
+	}
+	if data, err := b.Encode(); err == nil { // the run may have ended
+		_ = x.conn.Publish(context.Background(), j.Lead, bus.Part{Worker: x.name, Job: j.ID, Of: 1}, data)
+	}
+}
+
+// with runs a sweep on the fake and its colleagues, and returns the counts of the manifest by worker.
+func with(
+	t *testing.T, dir string, looks float64, others ...*colleague,
+) (*Summary, map[string]schemas.ManifestWorker, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer cancel()
+	summary, _, err := setup{dir: dir, script: honest, change: func(c *Config) {
+		c.Workers, c.Healing, c.Looks = nil, 200*time.Millisecond, looks
+		for _, x := range others {
+			x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
+			ended.Go(func() { x.run(ctx, t) })
+		}
+	}}.run(t, t.Context())
+	workers := map[string]schemas.ManifestWorker{}
+	if summary != nil {
+		for _, w := range summary.Workers {
+			workers[w.Name] = w
+		}
+	}
+	return summary, workers, err
+}
+
+// The plugins of a worker that announces only their digest are asked for, again where the first answer was
+// lost: it gets jobs as if it announced them each time.
+func TestBriefWorker(t *testing.T) {
+	t.Parallel()
+	x := &colleague{name: "brief", brief: true}
+	s, _, err := with(t, t.TempDir(), 0.05, x)
+	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || x.jobs == 0 {
+		t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
+	}
+}
+
+// Several workers give the result of one, and their second looks agree.
+func TestSeveralWorkers(t *testing.T) {
+	t.Parallel()
+	s, workers, err := with(t, t.TempDir(), 0.1, &colleague{name: "other"}, &colleague{name: "third"})
+	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || len(workers) != 3 || s.LooksLeft != 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for _, w := range workers {
+		if w.Results == 0 || w.Refused > 0 {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// A worker that computes wrongly is found by the second looks of another one, and the alarm names both.
+func TestWrongWorker(t *testing.T) {
+	t.Parallel()
+	wrong := &colleague{name: "wrong", forge: func(b *ledger.Batch) {
+		for i, status := range b.Status {
+			if status == ledger.OK {
+				b.Values[0][i]++
+			}
+		}
+	}}
+	s, _, err := with(t, t.TempDir(), 1, wrong)
+	if err != nil || s.Withheld == 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for _, alarm := range s.Alarms {
+		if !strings.Contains(alarm, `"wrong"`) || !strings.Contains(alarm, `"fake"`) {
+			t.Errorf("the alarm does not name both workers: %s", alarm)
+		}
+	}
+}
+
+// Results under the name of another worker are counted and dropped.
+func TestOtherName(t *testing.T) {
+	t.Parallel()
+	x := &colleague{name: "x", forge: func(b *ledger.Batch) { b.Worker = "fake" }}
+	s, workers, err := with(t, t.TempDir(), 0, x)
+	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || workers["x"].Refused == 0 {
+		t.Errorf("%+v, %v, %v", s, workers, err)
+	}
+}
+
+// The sweep's float profile is that of most workers, of those the one of most slots.
+func TestProfile(t *testing.T) {
+	worker := func(profile string, slots int) *member {
+		return &member{Worker: &fleet.Worker{Profile: profile, Slots: slots}}
+	}
+	a, b, c := worker("p", 9), worker("q", 2), worker("q", 2)
+	for _, x := range []struct {
+		members []*member
+		want    string
+	}{{nil, ""}, {[]*member{a}, "p"}, {[]*member{b, a}, "p"}, {[]*member{a, b, c}, "q"}} {
+		d := &dispatcher{tally: newTally(), crew: &crew{members: x.members}}
+		if ok := d.hasProfile(); d.tally.profile != x.want || ok != (x.want != "") {
+			t.Errorf("%d workers: profile %q, want %q", len(x.members), d.tally.profile, x.want)
+		}
+	}
+}
