@@ -28,7 +28,6 @@ func refusals[P any](t *testing.T, a algo.Algorithm[P], list []refused[P]) {
 }
 
 // refused is a setting, with the text that the error must contain; empty where there must be none.
-// refused is a setting, with the text that the error must contain; empty where there must be none.
 type refused[P any] struct {
 	problem algo.Problem
 	rounds  int

@@ -33,16 +33,14 @@ func hindsight(t testing.TB, l *perturbedLeader) float64 {
 	return float64(least)
 }
 
-// gaussianPlan makes a plan of ftpl-gaussian with parameters changed by set. gaussianPlan makes a
-// plan of ftpl-gaussian with parameters changed by set.
+// gaussianPlan makes a plan of ftpl-gaussian with parameters changed by set.
 func gaussianPlan(p algo.Problem, rounds int, set func(p *ftplGaussianParams)) (*plan, error) {
 	s := setting(ftplGaussian(nil), p, rounds)
 	set(&s.Params)
 	return planGaussian(new(sites), &s)
 }
 
-// iidPlan makes a plan of ftpl-iid with parameters changed by set. iidPlan makes a plan of ftpl-iid
-// with parameters changed by set.
+// iidPlan makes a plan of ftpl-iid with parameters changed by set.
 func iidPlan(p algo.Problem, rounds int, set func(p *ftplIIDParams)) (*plan, error) {
 	s := setting(ftplIID(nil), p, rounds)
 	set(&s.Params)

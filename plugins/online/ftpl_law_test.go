@@ -36,7 +36,7 @@ var above = map[string]func(z float64) float64{
 	"gumbel":         func(z float64) float64 { return math.Exp(-math.Exp(z)) },
 }
 
-// laws returns the laws by name. laws returns the laws by name.
+// laws returns the laws by name.
 func laws() map[string]*law {
 	return map[string]*law{gaussianNoise: normalLaw(), laplaceNoise: laplaceLaw(), exponentialNoise: exponentialLaw(),
 		"gumbel": gumbelLaw()}
@@ -58,7 +58,7 @@ func chance(name string, levels []level, i int, scale float64, nodes int) (p flo
 	return p
 }
 
-// chances computes the probability of each level. chances computes the probability of each level.
+// chances computes the probability of each level.
 func chances(name string, levels []level, scale float64) (p []float64) {
 	for i := range levels {
 		p = append(p, chance(name, levels, i, scale, 20000))

@@ -45,8 +45,7 @@ func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) 
 	return loss
 }
 
-// setting returns a setting of a with its default parameters. setting returns a setting of a with
-// its default parameters.
+// setting returns a setting of a with its default parameters.
 func setting[P any](a algo.Algorithm[P], p algo.Problem, rounds int) algo.Setting[P] {
 	p.Dim = max(1, p.Dim)
 	if p.Noise == "" {

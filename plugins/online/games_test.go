@@ -23,7 +23,7 @@ func matrixProblem(rows []string) algo.Problem {
 		Noise: "none"}
 }
 
-// settingOf returns the // settingOf returns the setting of a game.
+// settingOf returns the setting of a game.
 func settingOf[P any](p algo.Problem, rounds int, params P) algo.Setting[P] {
 	p.Dim = max(1, p.Dim)
 	return algo.Setting[P]{Params: params, Task: algo.Online, Problem: p, Rounds: rounds}
@@ -155,8 +155,7 @@ func worst(t testing.TB, points [][]float64, now versions, r rule, known map[str
 	return most
 }
 
-// worstOf returns the most mistakes of a rule on the class of p. worstOf returns the most mistakes
-// of a rule on the class of p.
+// worstOf returns the most mistakes of a rule on the class of p.
 func worstOf(t testing.TB, p algo.Problem, r rule) int {
 	t.Helper()
 	b, err := new(boards).at(p)
