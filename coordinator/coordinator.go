@@ -332,25 +332,33 @@ func (r *run) drain() error {
 // drainServer takes in the results that are on the server already. What does not come within a
 // second stays there for the next run.
 func (r *run) drainServer() error {
-	queue := r.crew.queue
 	for {
 		if err := r.intake.flush(); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		unread, _, err := queue.Unread(ctx)
-		if err != nil || unread == 0 {
+		m := r.nextUnread()
+		if m == nil {
 			return nil
 		}
-		m, err := queue.Next(ctx)
-		if err != nil {
-			return nil
-		}
-		if err := r.intake.acceptAll(m, queue.Results(), r.Reverse); err != nil {
+		if err := r.intake.acceptAll(m, r.crew.queue.Results(), r.Reverse); err != nil {
 			return err
 		}
 	}
+}
+
+// nextUnread returns a result that is on the server; nil if none comes within a second.
+func (r *run) nextUnread() *bus.Message {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	unread, _, err := r.crew.queue.Unread(ctx)
+	if err != nil || unread == 0 {
+		return nil
+	}
+	m, err := r.crew.queue.Next(ctx)
+	if err != nil {
+		return nil
+	}
+	return m
 }
 
 // newRerun returns what runs recorded trials again and calls use once for each.
