@@ -113,7 +113,10 @@ func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
 			best, which = near, i
 		}
 	}
-	return Prior{min(1, best), answers[which]}
+	if best > 1-1e-12 { // but for rounding
+		best = 1
+	}
+	return Prior{best, answers[which]}
 }
 
 // weighNear adds up the weights of the rows of a matrix of bits that differ from h in at most so

@@ -12,36 +12,71 @@ const (
 	priorTargets    = 2500    // drawn targets
 	priorAnswers    = 32      // other drawn targets that are tried as answers
 	priorShrunk     = 8       // answers around the mean of all targets, of different sizes
+	maxClimbed      = 8       // coordinates of boxes that are improved end by end
 	maxPriorNumbers = 1 << 22 // coordinates of all drawn targets
 )
 
 // estimatePrior estimates the Prior of a class whose targets are boxes, by targets drawn from a fixed
-// stream. The answers that it compares are the constants, some drawn targets, and boxes around the
-// mean of the targets; another hypothesis may do better. It reports false for other classes, and where
-// the boxes have too many coordinates.
+// stream. The answers that it compares are the constants, some drawn targets, boxes around the mean of the
+// targets, and in up to maxClimbed coordinates all that a search finds that moves one end of the best of these
+// at a time, as long as more targets come near. Another hypothesis may do better. It reports false for
+// other classes, and where the boxes have too many coordinates.
 func estimatePrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	sample := boxesOf(priorCase{s, law})
 	if sample == nil {
 		return Prior{}, false
 	}
-	best := Prior{Success: -1}
-	try := func(a region, answer func() Hypothesis) {
-		near := 0
+	near := func(a region) float64 {
+		count := 0
 		for i := range sample.targets {
 			if ok(a.differ(&sample.targets[i], sample.side)) {
-				near++
+				count++
 			}
 		}
-		if share := float64(near) / float64(len(sample.targets)); share > best.Success {
-			best = Prior{share, answer()}
+		return float64(count) / float64(len(sample.targets))
+	}
+	start, best := sample.answers[0], -1.0
+	for _, b := range sample.answers {
+		if share := near(regionOf(b)); share > best {
+			start, best = b, share
 		}
 	}
-	try(region{}, func() Hypothesis { return Constant{len(sample.answers[0].Low), -1} })
-	try(region{share: 1}, func() Hypothesis { return Constant{len(sample.answers[0].Low), 1} })
-	for _, b := range sample.answers {
-		try(regionOf(b), func() Hypothesis { return b })
+	if len(start.Low) <= maxClimbed {
+		start, best = start.climb(best, func(b *Box) float64 { return near(regionOf(b)) })
 	}
-	return best, true
+	answer := Prior{Success: -1}
+	for _, c := range []region{{}, {share: 1}} { // nowhere and everywhere
+		if share := near(c); share > answer.Success {
+			answer = Prior{share, Constant{len(start.Low), 2*c.share - 1}}
+		}
+	}
+	if best > answer.Success {
+		answer = Prior{best, start}
+	}
+	return answer, true
+}
+
+// climb moves one end of b at a time to where score, which b has reached, is larger, first by large steps and
+// at last by single points, and returns the box that it ends at with its score.
+func (b *Box) climb(reached float64, score func(*Box) float64) (*Box, float64) {
+	for step := math.Exp2(math.Floor(math.Log2(max(1, b.top/8)))); step >= 1; step /= 2 {
+		for improved := true; improved; {
+			improved = false
+			for j := range b.Low {
+				for _, move := range []Range{{-step, 0}, {step, 0}, {0, -step}, {0, step}} {
+					to := b.resized(0)
+					to.Low[j], to.High[j] = to.Low[j]+move.Lo, to.High[j]+move.Hi
+					if to.Low[j] < 0 || to.High[j] > b.top || to.Low[j] > to.High[j] {
+						continue
+					}
+					if share := score(to); share > reached {
+						b, reached, improved = to, share, true
+					}
+				}
+			}
+		}
+	}
+	return b, reached
 }
 
 // priorCase is what the drawn targets of an estimate depend on.

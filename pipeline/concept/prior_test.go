@@ -234,6 +234,19 @@ func TestEstimatedPrior(t *testing.T) {
 			}
 		}
 	}
+	// Where all hypotheses can be compared, the estimate finds one that is nearly as good as the best.
+	for _, s := range []Spec{
+		{Name: Rectangles, Domain: 10, Dim: 2}, {Name: Rectangles, Domain: 4, Dim: 3}, {Name: Intervals, Domain: 60},
+		{Name: Stumps, Domain: 20, Dim: 2},
+	} {
+		for _, alpha := range []float64{0.1, 0.2, 0.3} {
+			got, _ := estimatePrior(s, Drawn{}, allowed(alpha))
+			exact, _ := NewPrior(s, Drawn{}, allowed(alpha))
+			if math.Abs(got.Success-exact.Success) > 0.04 {
+				t.Errorf("%+v, alpha %v: %v, by comparison of all %v", s, alpha, got.Success, exact.Success)
+			}
+		}
+	}
 	for _, s := range []Spec{{Name: Parities, Dim: 30}, {Name: Conjunctions, Dim: 1 << 20}, {Name: Naturals}} {
 		if p, found := NewPrior(s, Drawn{Uniform: s.Name == Conjunctions}, allowed(0.1)); found && s.Name != Parities {
 			t.Errorf("%+v: %+v", s, p)

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -32,22 +33,26 @@ func TestPriorIgnoresItsSample(t *testing.T) {
 // The reference error counts: at above + alpha = 0.5 the constant is near to every conjunction.
 func TestPriorCountsFromTheReference(t *testing.T) {
 	p := algo.Problem{Class: "monotone-conjunctions", Dim: 2, Target: "random", Literals: 1}
-	for _, c := range []struct{ above, at11 float64 }{{0, 1}, {0.25, -1}} {
+	for _, c := range []struct{ above, at00 float64 }{{0, -1}, {0.25, 1}} {
 		s := algo.Setting[struct{}]{Problem: p, Alpha: 0.25, Above: c.above}
-		if got := run(t, Prior(), s, 1, algo.NewData(nil, 2, nil), []float64{1, 1}); got[0] != c.at11 {
-			t.Errorf("above %v: label %v, want %v", c.above, got[0], c.at11)
+		if got := run(t, Prior(), s, 1, algo.NewData(nil, 2, nil), []float64{0, 0}); got[0] != c.at00 {
+			t.Errorf("above %v: label %v, want %v", c.above, got[0], c.at00)
 		}
 	}
 }
 
 func TestPriorRefuses(t *testing.T) {
+	var rows strings.Builder
+	for i := range 1 << 13 {
+		fmt.Fprintf(&rows, "%016b", i)
+	}
 	for want, p := range map[string]algo.Problem{
 		"no law of targets":                             {Class: "thresholds", Domain: 4, Dim: 1, RealData: true},
-		"too large to compare all of them: take a smal": {Class: "intervals", Domain: 1000, Dim: 1, Target: "uniform"},
+		"too large to compare all of them; take a smal": {Class: "matrix", Domain: 16, Dim: 1, Target: "uniform", Matrix: rows.String()},
 	} {
 		err := Prior().Check(&algo.Setting[struct{}]{Problem: p, Alpha: 0.1})
 		if !algo.IsInvalid(err) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", p, err, want)
+			t.Errorf("%s: %v, want %q", p.Class, err, want)
 		}
 	}
 }
