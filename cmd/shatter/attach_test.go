@@ -53,6 +53,7 @@ func shortDir(t *testing.T) string {
 
 // A plugin that a person has started gives the same tables, to the bit, as one that shatter starts.
 func TestAttach(t *testing.T) {
+	testkit.Long(t)
 	testkit.Serial(t)
 	plugin := thirdparty(t)
 	checkAttached(t, plugin, "third/print", plugin)

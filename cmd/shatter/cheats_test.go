@@ -173,6 +173,7 @@ func (a attack) check(t *testing.T, data string) {
 
 // A list counts the trials that an algorithm leaves as misses.
 func TestLeavingHelpsNot(t *testing.T) {
+	testkit.Long(t)
 	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()

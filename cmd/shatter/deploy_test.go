@@ -62,6 +62,7 @@ func TestContainers(t *testing.T) {
 // The script for machines with ssh starts a worker on each, once, and has them leave in order. A shell with
 // a home of its own stands for each machine.
 func TestSSHFleet(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := newCluster(t)
 	home := func(machine string) string { return filepath.Join(c.dir, machine) }

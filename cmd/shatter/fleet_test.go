@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // fleet returns the workers that answer.
@@ -71,6 +72,7 @@ trials: 2
 // Workers wait for a server that is not up yet. One that is told to leave in the middle of a long trial
 // hands it back and goes; whoever stays runs it to its end.
 func TestWorkersComeAndGo(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	port := freePort(t)
 	c := &cluster{t, fmt.Sprint("nats://127.0.0.1:", port), t.TempDir()}

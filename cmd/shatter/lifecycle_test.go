@@ -40,6 +40,7 @@ func mustRun(t *testing.T, file, dir string, flags ...string) (stderr string) {
 // A changed plugin file is checked against what was recorded: equal bits go on, others are refused
 // until --redo.
 func TestCodeIdentity(t *testing.T) {
+	testkit.Long(t)
 	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()

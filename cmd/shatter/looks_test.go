@@ -26,6 +26,7 @@ trials: 60
 // Everything that a trial may depend on by mistake is found, with its cause, and the one algorithm
 // without a mistake is not accused. The result says so afterwards, too.
 func TestDependence(t *testing.T) {
+	testkit.Long(t)
 	testkit.Serial(t)
 	t.Parallel()
 	causes := map[string]schemas.Cause{

@@ -16,7 +16,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// The command line, as its users meet it. Besides the commands of testscript, scripts have
+// TestScripts runs the command line as its users meet it. Scripts have the commands of testscript and
 //
 //	exits CODE COMMAND...   runs a command that has to end with an exit code
 //	digest VAR              sets VAR to the digest that the last command printed on stderr
@@ -26,10 +26,18 @@ import (
 //	server                  starts a NATS server, and sets SHATTER_SERVER to its URL
 //	keep VAR                sets VAR to what the last command printed on stdout
 //	until PATTERN COMMAND...  runs a command again and again until its stdout matches a pattern
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, filepath.Join("testdata", "script")) }
+
+// TestLongScripts runs scripts that start many processes.
+func TestLongScripts(t *testing.T) {
+	testkit.Long(t)
+	runScripts(t, filepath.Join("testdata", "script", "long"))
+}
+
+func runScripts(t *testing.T, dir string) {
 	testkit.Serial(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SHATTER_CACHE", "off")
@@ -88,7 +96,7 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 		if time.Now().After(end) {
 			ts.Fatalf("waited for %q in vain; last:\n%s", args[0], out)
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(250 * time.Millisecond)
 	}
 }
 

@@ -41,6 +41,7 @@ seed: 1
 // Trials that end the process, panic or answer nonsense fail, each with its kind and reason, and every other trial
 // of their jobs has its outcome. A plugin may print to stdout once the handshake is over.
 func TestMisbehaving(t *testing.T) {
+	testkit.Long(t)
 	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
@@ -109,6 +110,7 @@ func TestHangs(t *testing.T) {
 // A hostile algorithm in a sweep fails its own trials: every other one, of its plugin too, has the outcome
 // that it has alone, and no process and no file of it is left.
 func TestHostilePlugin(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	mark := fmt.Sprintf("60.%09d", os.Getpid())

@@ -80,6 +80,7 @@ func (p *process) says(t *testing.T, want string) {
 // A plugin, one file or a set, reaches workers that allow it by content, and gives the digest of a
 // local run. A worker that does not allow it says how to; a copy that was damaged is fetched again.
 func TestPluginTravels(t *testing.T) {
+	testkit.Long(t)
 	testkit.Serial(t)
 	t.Parallel()
 	shatter, tmp := binary(t), t.TempDir()

@@ -259,6 +259,7 @@ func TestVerify(t *testing.T) {
 // After the sweep has run again the damage is a thing of the past, and outcomes that no code gives
 // are found by running them again.
 func TestVerifyRepaired(t *testing.T) {
+	testkit.Long(t)
 	testkit.Serial(t)
 	t.Parallel()
 	file, dir := copied(t, finished(t, verifySweep))
