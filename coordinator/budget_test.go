@@ -2,18 +2,14 @@ package coordinator
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/testkit"
-	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // Runs on a small budget end where it does and tell what is left. Together they come to the bytes
@@ -159,70 +155,4 @@ func TestAfford(t *testing.T) {
 			t.Errorf("%+v: %d, %v", test, got.Count, spent)
 		}
 	}
-}
-
-// A few trials tell what cells cost. Lists of sizes are predicted exactly, without those that are
-// refused.
-func TestCalibrate(t *testing.T) {
-	p := calibrated(t)
-	if len(p.Cells) != 6 || p.Calibration == 0 || p.Calibration > 6*4*342 {
-		t.Fatalf("%+v", p)
-	}
-	for i, c := range p.Cells {
-		switch {
-		case i < 2 && c.Trials.Likely != 450, i == 2 && c.Trials.Likely != 150: // sizes below 24 are refused
-			t.Errorf("list: %+v", c)
-		case i == 5: // refused at n = 24
-		case c.Trials.Low > c.Trials.Likely || c.Trials.Likely > c.Trials.High || c.Seconds.Likely <= 0:
-			t.Errorf("%+v", c)
-		case c.Seconds.Likely > 20*max(0.1, 2e-4*c.Trials.Likely):
-			t.Errorf("a trial takes 0.2 ms: %+v", c)
-		}
-	}
-}
-
-// The cells that are tried stand for all cells, each kind for its own, and for no more than they must.
-func TestDeputies(t *testing.T) {
-	var cells []*cell
-	add := func(count int, as string, d decider) {
-		for range count {
-			cells = append(cells, &cell{Cell: &trial.Cell{As: as, Problem: &schemas.Problem{Class: "c"}}, decider: d})
-		}
-	}
-	add(10_000, "common", nil)
-	add(10, "rare", nil)
-	add(3, "trivial", trivial{})
-	add(5_000, "common", nil)
-	for _, test := range []struct{ most, common, rare int }{
-		{20_000, 15_000, 10}, {256, 255, 10}, {10, 10, 10},
-	} {
-		stood, chosen := map[string]float64{}, map[string]int{}
-		for i, n := range deputies(cells, test.most) {
-			stood[cells[i].As] += n
-			if n > 0 {
-				chosen[cells[i].As]++
-			}
-		}
-		if want := map[string]float64{"common": 15_000, "rare": 10, "trivial": 3}; !maps.Equal(stood, want) {
-			t.Errorf("at most %d: they stand for %v", test.most, stood)
-		}
-		if want := map[string]int{"common": test.common, "rare": test.rare, "trivial": 3}; !maps.Equal(chosen, want) {
-			t.Errorf("at most %d: %v are chosen", test.most, chosen)
-		}
-	}
-}
-
-// calibrated calibrates the test plan.
-func calibrated(t *testing.T) *Prediction {
-	t.Helper()
-	c := Config{
-		Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Slots: 1,
-		Digests: madeBy("one"), Healing: 20 * time.Millisecond,
-	}
-	startFake(t, t.Context(), &c, honest)
-	p, err := Calibrate(t.Context(), c, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -47,7 +46,6 @@ type cell struct {
 	place    int                      // in the queue of cells that may want trials; -1: not there
 	jobs     []*job                   // handed out
 	fed      int64                    // outcomes that the decider was given
-	outlook  *outlook                 // prediction of what is left; nil: there is none
 	ladder   *ladder                  // of a rung, whose decider is part of it; nil: the cell stands alone
 
 	untold  bool // the decider is one that many cells have while nothing is known of them
@@ -157,17 +155,6 @@ func (c *cell) secondsPerTrial(n int64) float64 {
 	return best
 }
 
-// leastSize returns the first sample size that the algorithm does not refuse, as far as is known.
-func (c *cell) leastSize() int64 {
-	least := int64(1)
-	for n, r := range c.refusals {
-		if r.Kind == ledger.Infeasible {
-			least = max(least, n+1)
-		}
-	}
-	return least
-}
-
 // feed gives the decider an outcome: its status, and what result.Judged says of it.
 func (c *cell) feed(n, rep int64, status uint8, e float64) {
 	o := estimate.Miss
@@ -219,7 +206,7 @@ func (c *cell) finished(status string) bool {
 // job share its round trips, so a job should be much longer than these alone.
 func (c *cell) aims(n int64) (least, best float64) {
 	trips := roundTrip * c.trips(n)
-	return forecast.LeastJob + 2*trips, aimJob + 20*trips
+	return leastJob + 2*trips, aimJob + 20*trips
 }
 
 // trips returns the number of round trips that the trials of a job at n share.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -41,8 +40,6 @@ type Config struct {
 	// neither may change a result.
 	JobSizes *rand.Rand
 	Reverse  bool
-
-	Forecasts *forecast.Forecaster // which other runs may share; nil: the run's own
 }
 
 // fsyncEvery is the longest time that a result waits for the disk.
@@ -77,7 +74,6 @@ type run struct {
 	crew     *crew
 	jobs     *dispatcher
 	intake   *intake
-	outlooks *outlooks
 	progress *progress
 	looks    *looks
 
@@ -114,12 +110,11 @@ func newRun(c Config) (*run, error) {
 		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{}, meter: c.Meter,
 		workers: map[string]*schemas.ManifestWorker{},
 	}
-	r.outlooks = &outlooks{grid: grid, forecasts: cmp.Or(c.Forecasts, &forecast.Forecaster{})}
 	r.looks = &looks{
 		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(), apart: !r.crew.alone,
 	}
 	r.progress = &progress{
-		grid: grid, tally: r.tally, jobs: r.jobs, outlooks: r.outlooks, looks: r.looks, intake: r.intake, began: time.Now(),
+		grid: grid, tally: r.tally, jobs: r.jobs, looks: r.looks, intake: r.intake, began: time.Now(),
 	}
 	return r, nil
 }

@@ -1,95 +1,52 @@
 package coordinator
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/shatterlab/shatter/coordinator/forecast"
-)
-
-// costs holds what trials took at the sample sizes that were tried, ascending in n.
-type costs []sizeCost
-
-// sizeCost is what a trial took at a sample size, in seconds.
+// sizeCost is the time that trials of a sample size took.
 type sizeCost struct {
 	n       int64
-	seconds float64
+	trials  int64
+	seconds float64 // sum over the trials
 }
 
-// at predicts the seconds of a trial at n. They are a line between the sizes that were tried, which
-// goes on beyond the last, but not faster than n. Below the first, and where only one was tried,
-// they are proportional to n.
-func (c costs) at(n int64) float64 {
-	switch {
-	case len(c) == 0:
-		return 0
-	case len(c) == 1 || n <= c[0].n:
-		return c[0].seconds * float64(n) / float64(c[0].n)
-	}
-	i, _ := slices.BinarySearchFunc(c, n, func(s sizeCost, n int64) int { return cmp.Compare(s.n, n) })
-	if i == len(c) {
-		return c.beyond(n)
-	}
-	a, b := c[i-1], c[i]
-	slope := max(0, (b.seconds-a.seconds)/float64(b.n-a.n))
-	return a.seconds + float64(slope*float64(n-a.n))
-}
+// A costLine predicts the seconds of a trial at n: base + slope*n. Neither is negative. The zero value
+// stands for no measurement.
+type costLine struct{ base, slope float64 }
 
-// beyond does the work of at beyond the last size. The slope is that from a size well below it,
-// because the difference of near ones is mostly chance.
-func (c costs) beyond(n int64) float64 {
-	b := c[len(c)-1]
-	a := c[0]
-	for _, s := range c[:len(c)-1] {
-		if 4*s.n <= b.n {
-			a = s
-		}
-	}
-	if b.seconds < 1.3*a.seconds {
-		return b.seconds // the difference may be chance, and would be carried far
-	}
-	slope := (b.seconds - a.seconds) / float64(b.n-a.n)
-	return b.seconds + float64(min(slope, b.seconds/float64(b.n))*float64(n-b.n))
-}
+func (l costLine) at(n int64) float64 { return l.base + l.slope*float64(n) }
 
-// limits returns two limits of the seconds of a trial at n. They differ beyond the sizes that were
-// tried: trials there cost as much as at the nearest one at least, and in proportion to n at most.
-func (c costs) limits(n int64) (low, high float64) {
-	switch likely := c.at(n); {
-	case len(c) == 0:
-		return 0, 0
-	case n < c[0].n:
-		return likely, c[0].seconds
-	case n > c[len(c)-1].n:
-		last := c[len(c)-1]
-		return last.seconds, max(likely, last.seconds*float64(n)/float64(last.n))
+// fitCosts returns the line with the least relative squared error per trial. With one sample size the cost is
+// proportional to n.
+func fitCosts(costs []sizeCost) costLine {
+	const least = 1e-9 // seconds of a trial that was too short to be measured
+	var w, x, y, xx, xy float64
+	for _, c := range costs {
+		n, seconds := float64(c.n), max(least, c.seconds/float64(c.trials))
+		weight := float64(c.trials) / (seconds * seconds)
+		w += weight
+		x += weight * n
+		y += weight * seconds
+		xx += weight * n * n
+		xy += weight * n * seconds
+	}
+	d := w*xx - x*x
+	switch base, slope := (xx*y-x*xy)/d, (w*xy-x*y)/d; {
+	case len(costs) == 0:
+		return costLine{}
+	case len(costs) == 1 || d <= 0 || base < 0:
+		return costLine{slope: xy / xx}
+	case slope < 0:
+		return costLine{base: y / w}
 	default:
-		return likely, likely
+		return costLine{base, slope}
 	}
 }
 
-// costs returns what the cell's trials took.
-func (c *cell) costs() (out costs) {
+// cost fits the cell's trials of this run.
+func (c *cell) cost() costLine {
+	var costs []sizeCost
 	for _, s := range c.sizes {
 		if s.trials > 0 {
-			out = append(out, sizeCost{s.n, s.seconds / float64(s.trials)})
+			costs = append(costs, sizeCost{s.n, s.trials, s.seconds})
 		}
 	}
-	return out
-}
-
-// spent returns the seconds that the cell's trials took.
-func (c *cell) spent() (seconds float64) {
-	for _, s := range c.sizes {
-		seconds += s.seconds
-	}
-	return seconds
-}
-
-// jobRule says how the cell's trials are handed out if they cost what seconds says.
-func (c *cell) jobRule(seconds func(n int64) float64) forecast.Jobs {
-	return forecast.Jobs{Seconds: seconds, Best: func(n int64) float64 {
-		_, best := c.aims(n)
-		return best
-	}}
+	return fitCosts(costs)
 }

@@ -19,9 +19,9 @@
 //	looks       trials that are run a second time when the cells are decided
 //	rerun       trials that are run again, to compare them with their records
 //	cacheUse    outcomes shared with other sweeps
-//	outlooks    what the cells will still take; progress shows it
+//	progress    the state of the run for people, with the predicted work left
 //	tables      the rows of the result files; fitter adds the slopes
-//	probe       the decider of a cell that Calibrate tries out
+//	pilotRun    the decider of a cell by whose trials Predict measures costs
 //
 // CheckTables, CheckSample and RunTrial read a folder that a run has left.
 package coordinator

@@ -122,7 +122,7 @@ func (g *grid) lineUp(c *cell) {
 func (g *grid) close(c *cell) {
 	c.settle()
 	if (c.Done() || c.refused != "") && !c.done {
-		c.done, c.outlook = true, nil
+		c.done = true
 		g.open--
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A job below forecast.LeastJob costs more to carry than to run; far above aimJob, the end of a
+// A job below leastJob costs more to carry than to run; far above aimJob, the end of a
 // sweep is uneven.
 const (
+	leastJob  = 0.001 // seconds
 	aimJob    = 0.250 // seconds, in a fleet of up to aimJob*jobRate slots
 	jobRate   = 256   // jobs that end in a second, at most, where they can be long enough: each costs a disk a sync
 	pilot     = 16    // trials of a job whose cost is unknown

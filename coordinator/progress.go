@@ -3,20 +3,18 @@ package coordinator
 import (
 	"math"
 	"time"
-
-	"github.com/shatterlab/shatter/coordinator/forecast"
 )
 
 // Progress tells where a run stands.
 type Progress struct {
 	Cells, Decided int
-	Trials         int64          // outcomes of this run
-	Known          int64          // outcomes that the ledger had before
-	Served         int64          // outcomes from the cache
-	PerSecond      float64        // trials, averaged over some ten seconds
-	Left           *Left          // what is still to be done; nil: not known well enough to be told
-	Work           forecast.Range // seconds of one slot that are still to be spent; see progress.work
-	Slots          int            // that work, as far as is known
+	Trials         int64   // outcomes of this run
+	Known          int64   // outcomes that the ledger had before
+	Served         int64   // outcomes from the cache
+	PerSecond      float64 // trials, averaged over some ten seconds
+	Left           *Left   // predicted rest; nil: unknown
+	Work           float64 // predicted seconds of one slot until the end; see progress.work
+	Slots          int     // that work, as far as is known
 	Elapsed        time.Duration
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind
@@ -46,30 +44,25 @@ func (p *Progress) Stands() string {
 	return "no worker is there: start `shatter worker --server URL`"
 }
 
-// Left predicts what a run still takes.
+// Left predicts the rest of a run, within about a factor of two.
 type Left struct {
-	Seconds forecast.Range // until its end
-	Counted int64          // trials that will probably enter the table
+	Seconds float64 // until its end
+	Counted int64   // trials that the table will count
 }
-
-// mostSpread is the ratio of the limits of a prediction from which on it is not worth telling.
-const mostSpread = 10
 
 // progress makes the progress of a run, with numbers that are calm from one look to the next.
 type progress struct {
-	grid     *grid
-	tally    *tally
-	jobs     *dispatcher
-	outlooks *outlooks
-	looks    *looks
-	intake   *intake
-	began    time.Time
-	paused   time.Duration // by those who were told of the progress, perhaps with a question to a person
+	grid   *grid
+	tally  *tally
+	jobs   *dispatcher
+	looks  *looks
+	intake *intake
+	began  time.Time
+	paused time.Duration // by those who were told of the progress, perhaps with a question to a person
 
 	rate     decayingRate
-	foreseen time.Time      // when what follows was brought up to date; zero: never
-	seconds  forecast.Range // left, smoothed
-	total    total
+	foreseen time.Time // time of the prediction; zero: there is none
+	rest     workLeft
 }
 
 // look returns the progress at a time.
@@ -94,69 +87,39 @@ func (p *progress) look(now time.Time) Progress {
 	return out
 }
 
-// left predicts what is left: what the cells still have to run, weighted by what it costs, over the
-// slots. The prediction is brought up to date once a second.
+// left divides the predicted work among the slots.
 func (p *progress) left(now time.Time) *Left {
 	if p.foreseen.IsZero() || now.Sub(p.foreseen) >= time.Second {
-		p.outlooks.refresh(time.Now().Add(100 * time.Millisecond))
-		p.total = p.outlooks.sum(p.looks.share)
-		p.smooth(now, p.expected().Times(1/float64(p.jobs.slots)/p.busy(now)))
+		p.foreseen, p.rest = now, p.grid.workLeft(p.tally)
 	}
-	past := now.Sub(p.foreseen).Seconds()
-	left := &Left{
-		Seconds: p.seconds.Map(func(s float64) float64 { return max(1, s-past) }),
-		Counted: int64(p.total.counted),
-	}
-	if p.seconds.Likely == 0 || left.Seconds.High > mostSpread*left.Seconds.Low {
+	work := p.expected()
+	if work == 0 {
 		return nil
 	}
-	return left
+	seconds := work/float64(p.jobs.slots)/p.busy(now) - now.Sub(p.foreseen).Seconds()
+	return &Left{Seconds: max(1, seconds), Counted: int64(p.rest.trials)}
 }
 
-// work returns what an autoscaler should follow: the seconds of one slot that the run still takes,
-// as it was last predicted. While no trial has come back, nothing can be predicted; it is then one
-// second for each open cell, so that the first worker is asked for.
-func (p *progress) work() forecast.Range {
-	seconds := p.expected()
-	if p.grid.open > 0 && seconds.Likely == 0 {
-		return exactly(float64(p.grid.open))
+// work returns the number that an autoscaler should follow: the predicted seconds of one slot until the end of
+// the run. Before the first outcome it is one second for each open cell, so that the first worker is asked for.
+func (p *progress) work() float64 {
+	if work := p.expected(); work > 0 {
+		return work
 	}
-	return seconds
+	return float64(p.grid.open)
 }
 
-// expected returns the seconds of one slot that the run still takes, as they were last predicted.
-func (p *progress) expected() forecast.Range {
-	seconds := p.affordable(p.total.seconds)
-	if p.grid.open == 0 && p.looks.pending > 0 { // second looks are all that is left
-		seconds = seconds.Times(1 - float64(p.looks.looked)/float64(p.looks.pending))
-	}
-	return seconds
-}
-
-// smooth takes a new prediction of the seconds left into the one that runs down. What was predicted
-// while little was known is soon forgotten: the memory is a part of the time that the run has taken.
-func (p *progress) smooth(now time.Time, left forecast.Range) {
-	if p.seconds.Likely > 0 && left.Likely > 0 {
-		dt := now.Sub(p.foreseen).Seconds()
-		keep := math.Exp(-dt / min(5, now.Sub(p.began).Seconds()/5))
-		mix := func(old, now float64) float64 {
-			return math.Pow(max(0.1, old-dt), keep) * math.Pow(max(0.1, now), 1-keep)
-		}
-		left.Low, left.Likely = mix(p.seconds.Low, left.Low), mix(p.seconds.Likely, left.Likely)
-		left.High = mix(p.seconds.High, left.High)
-	}
-	p.foreseen, p.seconds = now, left
-}
-
-// affordable returns the part of the predicted seconds that the budget allows.
-func (p *progress) affordable(seconds forecast.Range) forecast.Range {
+// expected returns the predicted seconds of one slot until the end of the run, as far as the budget allows; 0
+// before the first outcome.
+func (p *progress) expected() float64 {
+	seconds := p.rest.seconds
 	switch b := p.jobs.budget; {
+	case p.grid.open == 0: // second looks remain
+		return float64(p.looks.pending-p.looks.looked) * p.tally.average()
 	case b.Trials > 0:
-		left := float64(b.Trials - p.tally.trials)
-		return seconds.Times(min(1, max(0, left)/max(1, p.total.counted)))
+		seconds *= min(1, max(0, float64(b.Trials-p.tally.trials))/max(1, p.rest.trials))
 	case b.Time > 0:
-		left := max(0, b.Time.Seconds()-p.tally.seconds)
-		return seconds.Map(func(s float64) float64 { return min(s, left) })
+		seconds = min(seconds, max(0, b.Time.Seconds()-p.tally.seconds))
 	}
 	return seconds
 }

@@ -70,7 +70,7 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 			return nil, err
 		}
 		if s.Partial != "" {
-			s.Left = r.outlooks.undecided()
+			s.Left = r.grid.undecided(r.tally)
 		}
 	}
 	s.Served, s.Cache = r.tally.served, r.journal.cache
@@ -118,7 +118,7 @@ func (r *run) partial() string {
 // result gathers the rows of all files, and counts the undecided or failed cells.
 func (r *run) result() (out *result.Result, unfinished int, err error) {
 	t := &tables{
-		ledger: r.intake.ledger, intake: r.intake, looks: r.looks, outlooks: r.outlooks, partial: r.partial(),
+		ledger: r.intake.ledger, intake: r.intake, looks: r.looks, partial: r.partial(),
 		out: &result.Result{
 			Source: r.Folder.Plan.Source, Ledger: r.intake.ledger, Confidence: confidence(r.Folder.Plan.Cells),
 		},
@@ -192,7 +192,6 @@ type tables struct {
 	ledger   *ledger.Ledger
 	intake   *intake
 	looks    *looks
-	outlooks *outlooks
 	partial  string // why the result is not that of the whole sweep; "" where it is
 	gameRows int    // rows of task online whose number of trials was given
 	out      *result.Result
@@ -203,7 +202,7 @@ type tables struct {
 func (t *tables) verdict(c *cell) estimate.Result {
 	res := c.Result()
 	if t.partial != "" && !c.done {
-		left := coarsely(t.outlooks.trialsLeft(c))
+		left := coarsely(c.trialsLeft())
 		res.Status = estimate.StatusUndecided
 		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
 	}

@@ -31,11 +31,9 @@ type progressEvent struct {
 	Known       int64            `json:"known"`
 	Served      int64            `json:"served"` // from the cache
 	PerSecond   float64          `json:"per_second"`
-	LeftSeconds *float64         `json:"left_seconds"` // expected; null, like the others of its kind: not known yet
-	LeftLow     *float64         `json:"left_low"`     // limits of left_seconds
-	LeftHigh    *float64         `json:"left_high"`
-	LeftTrials  *int64           `json:"left_trials"` // that will enter the table
-	Failed      map[string]int64 `json:"failed"`      // by kind
+	LeftSeconds *float64         `json:"left_seconds"` // within about a factor of two; null, like left_trials: not known yet
+	LeftTrials  *int64           `json:"left_trials"`  // that will enter the table
+	Failed      map[string]int64 `json:"failed"`       // by kind
 	Working     string           `json:"working"`
 	Late        string           `json:"late"` // the job that has run far longer than expected; empty: none
 	NoWorkers   bool             `json:"no_workers"`
@@ -95,8 +93,8 @@ func newProgressEvent(p coordinator.Progress) progressEvent {
 		Refused: p.Refused, Looks: p.Looks, Looked: p.Looked,
 	}
 	if l := p.Left; l != nil {
-		low, likely, high := tenths(l.Seconds.Low), tenths(l.Seconds.Likely), tenths(l.Seconds.High)
-		e.LeftSeconds, e.LeftLow, e.LeftHigh, e.LeftTrials = &likely, &low, &high, &l.Counted
+		seconds := tenths(l.Seconds)
+		e.LeftSeconds, e.LeftTrials = &seconds, &l.Counted
 	}
 	return e
 }

@@ -63,7 +63,7 @@ var layers = [][]string{
 	{"plugins/plugintest"},
 
 	// The two sides of the queue.
-	{"coordinator/folder", "coordinator/forecast"},
+	{"coordinator/folder"},
 	{"coordinator", "worker"},
 	{"coordinator/lead"},
 	{"cmd/shatter/observe"},

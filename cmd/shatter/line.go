@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -83,7 +82,7 @@ func (d *display) line(p coordinator.Progress) line {
 	case p.Stands() != "":
 		out = append(out, part{p.Stands(), yellow})
 	case p.Left != nil:
-		out = append(out, part{"about " + timeInWords(p.Left.Seconds) + " left", ""})
+		out = append(out, part{"about " + roughSeconds(p.Left.Seconds) + " left", ""})
 	}
 	var kinds []string
 	for _, f := range p.First {
@@ -102,15 +101,4 @@ func (d *display) line(p coordinator.Progress) line {
 		out = append(out, part{p.Working, ""})
 	}
 	return out
-}
-
-// mostVague is the ratio of the limits of a time up to which the expectation stands for them.
-const mostVague = 4
-
-// timeInWords returns a predicted time: the expectation, or the limits where they are far apart.
-func timeInWords(r forecast.Range) string {
-	if r.High <= mostVague*r.Low {
-		return roughSeconds(r.Likely)
-	}
-	return roughSeconds(r.Low) + " to " + roughSeconds(r.High)
 }

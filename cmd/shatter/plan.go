@@ -18,7 +18,6 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -34,13 +33,10 @@ func planCommand() *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "Say what a sweep will take: trials, time, bytes, and where they go",
-		Long: `Run a few trials of each cell of the sweep in FILE (one at the least sample size, where that is cheap
-some hundreds, and the same at a few sizes more) and say what the whole sweep will take: cells, trials,
-time on --workers workers like those of this machine, bytes, and the dearest cells. Of a sweep with
-more than 256 cells, about as many are tried: drawn from each algorithm and class, they stand for the
-others. Beside each expectation stand two limits: four times in five the truth lies between them, if
-success grows about as it mostly does.
+		Short: "Predict the trials and time of a sweep",
+		Long: `Run a pilot for each algorithm and problem of the sweep in FILE (16 trials at two sample sizes) and predict,
+within about a factor of two: trials, time on --workers workers like those of this machine, and the most
+expensive cells. Seconds per trial are taken to be a line in n. A search is taken to read about 1,000 trials.
 
 What is run for this is not kept: the outcomes are in a temporary folder that is removed. --dry runs
 nothing and only counts. On a terminal plan asks before it takes more than ten minutes itself, unless
@@ -70,7 +66,7 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 		return writeCounts(c.OutOrStdout(), s.Plan)
 	}
 	began := time.Now()
-	p, err := f.calibrate(c, s)
+	p, err := f.predict(c, s)
 	if err != nil {
 		return err
 	}
@@ -81,11 +77,11 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	return writePrediction(c.OutOrStdout(), p, f.workers, time.Since(began))
 }
 
-// calibrate runs a few trials of each cell in this process, in a folder that it removes.
-func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.Prediction, failed error) {
+// predict runs the pilot in this process, in a folder that it removes.
+func (f *planFlags) predict(c *cobra.Command, s *loadedSweep) (p *coordinator.Prediction, failed error) {
 	dir, err := os.MkdirTemp("", "shatter-plan-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for calibration: %w", err)
+		return nil, fmt.Errorf("make a folder for the pilot: %w", err)
 	}
 	defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
 	options := bus.Options{Name: "shatter plan " + s.Name, Log: slog.New(slog.DiscardHandler)}
@@ -102,14 +98,14 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()
 	display := newDisplay(c.ErrOrStderr(), f.progress)
-	display.label = "calibrating"
+	display.label = "pilot"
 	if !f.yes {
-		display.question = newQuestion(c, stop, "calibration alone", "`shatter plan --dry` only counts")
+		display.question = newQuestion(c, stop, "the pilot alone", "`shatter plan --dry` only counts")
 	}
-	here := &runFlags{workers: min(f.workers, runtime.NumCPU())}
+	here := &runFlags{workers: 1} // each worker pays for the start of a process
 	monitor := newRunMonitor(claimed, display, slog.New(slog.DiscardHandler))
 	err = here.coordinate(ctx, s, conn, claimed, monitor, func(ctx context.Context, cfg coordinator.Config) (err error) {
-		p, err = coordinator.Calibrate(ctx, cfg, f.workers)
+		p, err = coordinator.Predict(ctx, cfg, f.workers)
 		return err
 	})
 	display.end()
@@ -121,19 +117,15 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 	return p, err
 }
 
-const maxDearestListed = 5
+const maxExpensiveListed = 5
 
-// writePrediction writes what a person wants to know about a sweep beforehand.
+// writePrediction writes the predicted trials and time of a sweep.
 func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took time.Duration) error {
 	var b strings.Builder
 	write := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-8s%s\n", label, fmt.Sprintf(format, args...))
 	}
-	write("", "expected, with limits that hold four times in five")
-	write("cells", "%s", wording.Thousands(float64(p.All)))
-	if len(p.Cells) < p.All {
-		write("", "%d of them were looked at, drawn from each algorithm and class: they stand for the others", len(p.Cells))
-	}
+	write("cells", "%s", wording.Thousands(float64(len(p.Cells))))
 	refused, trivial := cellsWithoutTrials(p.Cells)
 	if trivial > 0 {
 		write("", "%d of them are trivial: a learner without data succeeds often enough, and nothing is run", trivial)
@@ -141,44 +133,29 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	if refused > 0 {
 		write("", "%d of them cannot run a trial: the algorithm refuses their sample sizes, see `shatter run`", refused)
 	}
-	write("trials", "%s", between(p.Trials, roughCount))
-	write("time", "%s on %s like those of this machine", between(p.Time, roughSeconds), wording.Count(workers, "worker"))
-	write("bytes", "%s of ledger, %s of results",
-		between(p.Ledger, wording.RoughBytes), between(p.Result, wording.RoughBytes))
-	if p.Seconds.Likely > 0 {
+	write("trials", "about %s, within a factor of two", roughCount(p.Trials))
+	write("time", "about %s on %s like those of this machine, within a factor of two",
+		roughSeconds(p.Time), wording.Count(workers, "worker"))
+	if p.Seconds > 0 {
 		b.WriteByte('\n')
-		if len(p.Cells) < p.All {
-			write("dearest", "cells, with the share of the time that they and those they stand for take")
-		} else {
-			write("dearest", "cells, with their share of the time")
-		}
-		for _, c := range dearest(p.Cells) {
-			write("", "%3.0f %%  %s  %s: %s trials, %s of worker time", 100*c.Stands*c.Seconds.Likely/p.Seconds.Likely,
-				c.Cell, c.What, between(c.Trials, roughCount), between(c.Seconds, roughSeconds))
+		write("", "the most expensive cells, with their share of the time")
+		for _, c := range mostExpensive(p.Cells) {
+			write("", "%3.0f %%  %s  %s: %s trials, %s of worker time", 100*c.Seconds/p.Seconds,
+				c.Cell, c.What, roughCount(c.Trials), roughSeconds(c.Seconds))
 		}
 	}
 	b.WriteByte('\n')
-	write("", "measured on %s trials in %s; nothing of them is kept",
-		wording.Thousands(float64(p.Calibration)), wording.RoughDuration(took))
+	write("", "measured on %s trials in %s; none of them is kept",
+		wording.Thousands(float64(p.Pilot)), wording.RoughDuration(took))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// between returns a prediction with its limits, as far as they can be told apart.
-func between(r forecast.Range, text func(float64) string) string {
-	if text(r.Low) == text(r.High) {
-		return text(r.Likely)
-	}
-	return fmt.Sprintf("%s (%s to %s)", text(r.Likely), text(r.Low), text(r.High))
-}
-
-// dearest returns the cells that take the most time, the dearest first.
-func dearest(cells []coordinator.CellPrediction) []coordinator.CellPrediction {
+// mostExpensive returns the cells that take the most time, in descending order.
+func mostExpensive(cells []coordinator.CellPrediction) []coordinator.CellPrediction {
 	cells = slices.Clone(cells)
-	slices.SortStableFunc(cells, func(a, b coordinator.CellPrediction) int {
-		return cmp.Compare(b.Stands*b.Seconds.Likely, a.Stands*a.Seconds.Likely)
-	})
-	return cells[:min(len(cells), maxDearestListed)]
+	slices.SortStableFunc(cells, func(a, b coordinator.CellPrediction) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return cells[:min(len(cells), maxExpensiveListed)]
 }
 
 // cellsWithoutTrials counts the cells of which nothing can be run, and those of which nothing need
@@ -188,7 +165,7 @@ func cellsWithoutTrials(cells []coordinator.CellPrediction) (refused, trivial in
 		switch {
 		case c.Trivial:
 			trivial++
-		case c.Trials.High == 0:
+		case c.Trials == 0:
 			refused++
 		}
 	}

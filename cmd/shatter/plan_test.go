@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -81,7 +80,7 @@ func TestProgressLine(t *testing.T) {
 	d := &display{}
 	p := coordinator.Progress{
 		Cells: 40, Decided: 12, Trials: 31204, Known: 1000, PerSecond: 5210.4,
-		Left: &coordinator.Left{Seconds: forecast.Range{Likely: 130, Low: 90, High: 300}},
+		Left: &coordinator.Left{Seconds: 130},
 		First: []coordinator.Failure{
 			{Kind: "error"},
 		}, Failed: map[string]int64{"error": 3}, Working: "größe\x1b[2J-\xff on thresholds, n = 128",

@@ -15,9 +15,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// A person is asked about work that will take longer than longWork, even if all goes quickly: the
-// lower limit of the prediction is what counts. The first seconds of the work itself say how long it
-// takes, so that nothing is done twice.
+// A person is asked about work that takes longer than longWork even if the prediction is twice the truth. The
+// first seconds of the work itself say how long it takes, so that nothing is done twice.
 const (
 	longWork = 10 * time.Minute
 	askAfter = 10 * time.Second // what was seen before says little
@@ -50,14 +49,14 @@ func (q *question) consider(d *display, p coordinator.Progress) {
 	if q == nil || q.asked || p.Elapsed < askAfter {
 		return
 	}
-	if p.Left == nil || p.Left.Seconds.Low <= longWork.Seconds() {
+	if p.Left == nil || p.Left.Seconds <= 2*longWork.Seconds() {
 		q.asked = p.Elapsed > askUntil
 		return
 	}
 	q.asked = true
 	d.end()
-	text := fmt.Sprintf("%s takes about %s on %s (%s trials); %s", q.what, timeInWords(p.Left.Seconds),
-		wording.Count(p.Slots, "worker"), roughCount(float64(p.Left.Counted)), q.hint)
+	text := fmt.Sprintf("%s takes about %s, within a factor of two, on %s (%s trials); %s", q.what,
+		roughSeconds(p.Left.Seconds), wording.Count(p.Slots, "worker"), roughCount(float64(p.Left.Counted)), q.hint)
 	if q.in == nil || d.mode == "json" {
 		fmt.Fprintf(d.w, "shatter: warning: %s\n", text)
 		return

@@ -2,15 +2,23 @@ package estimate
 
 import "math"
 
-// Checking reports whether the bracket is narrow enough, and spot checks outside of it are what is
-// left.
-func (s *Search) Checking() bool { return s.spots != nil }
+// A typical search, as those of the quickstart example are on average, reads typicalTrials trials at sizes near
+// an n* that lies after typicalShare of the octaves of its range.
+const (
+	typicalTrials = 1000
+	typicalShare  = 1.0 / 3
+)
 
 // Left predicts the trials that the search will still read, for predictions of time: Count of them
 // at sample size N, including those wanted now; First is 0. There are none when the search is done.
 // The prediction is rough until a third of the trials are read, because it rests on a slope and an
-// n* that are hardly known before.
+// n* that are hardly known before. Before the first trial it is that of a typical search.
 func (s *Search) Left() []Block {
+	if s.trials == 0 && !s.Done() {
+		from, to := math.Log(float64(s.find.From)), math.Log(float64(s.find.To))
+		star := math.Exp(from + typicalShare*(to-from))
+		return []Block{{N: int64(math.Round(star)), Count: int(min(s.find.MaxTrials, typicalTrials))}}
+	}
 	var blocks []Block
 	add := func(n int64, trials float64) {
 		for i := range blocks {

@@ -107,16 +107,3 @@ func Bytes(n int64) string {
 	}
 	return strconv.FormatFloat(amount, 'f', -1, 64) + " " + name
 }
-
-// RoughBytes returns a predicted size in decimal units with at most one decimal place: "1.8 MB".
-func RoughBytes(x float64) string {
-	for _, unit := range []struct {
-		name string
-		size float64
-	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
-		if x >= unit.size {
-			return strconv.FormatFloat(math.Round(x/unit.size*10)/10, 'f', -1, 64) + " " + unit.name
-		}
-	}
-	return fmt.Sprintf("%.0f bytes", x)
-}

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/worker"
@@ -101,27 +100,24 @@ func (s sink) sweep(l lead.Leading) {
 	sweepName := strings.ToValidUTF8(l.Name[:min(len(l.Name), longest)], "")
 	p := l.Progress
 	if p == nil {
-		cells := float64(l.Cells)
-		p = &coordinator.Progress{Cells: l.Cells, Work: forecast.Range{Likely: cells, Low: cells, High: cells}}
+		p = &coordinator.Progress{Cells: l.Cells, Work: float64(l.Cells)}
 	}
 	for name, value := range map[string]float64{
-		"shatter_sweep_cpu_seconds_left":      p.Work.Likely,
-		"shatter_sweep_cpu_seconds_left_low":  p.Work.Low,
-		"shatter_sweep_cpu_seconds_left_high": p.Work.High,
-		"shatter_sweep_cells":                 float64(p.Cells),
-		"shatter_sweep_cells_decided":         float64(p.Decided),
-		"shatter_sweep_trials":                float64(p.Known + p.Trials + p.Served),
-		"shatter_sweep_jobs_out":              float64(p.Out),
-		"shatter_sweep_jobs_waiting":          float64(p.Again),
-		"shatter_sweep_results_unread":        float64(p.Unread),
-		"shatter_sweep_workers":               float64(p.Workers),
-		"shatter_sweep_slots":                 float64(p.Slots),
-		"shatter_sweep_stuck":                 one(l.Reason != ""),
+		"shatter_sweep_cpu_seconds_left": p.Work,
+		"shatter_sweep_cells":            float64(p.Cells),
+		"shatter_sweep_cells_decided":    float64(p.Decided),
+		"shatter_sweep_trials":           float64(p.Known + p.Trials + p.Served),
+		"shatter_sweep_jobs_out":         float64(p.Out),
+		"shatter_sweep_jobs_waiting":     float64(p.Again),
+		"shatter_sweep_results_unread":   float64(p.Unread),
+		"shatter_sweep_workers":          float64(p.Workers),
+		"shatter_sweep_slots":            float64(p.Slots),
+		"shatter_sweep_stuck":            one(l.Reason != ""),
 	} {
 		s.put(name, value, l.ID, sweepName)
 	}
 	if p.Left != nil {
-		s.put("shatter_sweep_seconds_left", p.Left.Seconds.Likely, l.ID, sweepName)
+		s.put("shatter_sweep_seconds_left", p.Left.Seconds, l.ID, sweepName)
 	}
 }
 

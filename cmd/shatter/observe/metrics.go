@@ -39,8 +39,6 @@ var metrics = []metric{
 		"Seconds of one slot that the sweep still takes, as predicted: what an autoscaler should follow. While no trial " +
 			"has come back it is the number of cells.", ofSweep,
 	},
-	{"shatter_sweep_cpu_seconds_left_low", gauge, "Lower limit of shatter_sweep_cpu_seconds_left.", ofSweep},
-	{"shatter_sweep_cpu_seconds_left_high", gauge, "Upper limit of shatter_sweep_cpu_seconds_left.", ofSweep},
 	{"shatter_sweep_seconds_left", gauge, "Seconds to the end of the sweep with these slots, if known.", ofSweep},
 	{"shatter_sweep_cells", gauge, "Cells of the sweep.", ofSweep},
 	{"shatter_sweep_cells_decided", gauge, "Cells of the sweep that are decided.", ofSweep},

@@ -23,7 +23,6 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/bus/bustest"
@@ -519,15 +518,11 @@ func (p *process) dial() (*bus.Conn, error) {
 	}
 }
 
-// forecasts are what leaders expect of searches before they have read any outcome: they are the same
-// in all worlds.
-var forecasts forecast.Forecaster
-
 // serve is the process of a coordinator.
 func serve(n *node, p *process) error {
 	return n.lead(p, func(context.Context, *lead.Submission) (*lead.Sweep, error) {
 		return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{
-			Digests: codes, Looks: n.world.looks(), Forecasts: &forecasts,
+			Digests: codes, Looks: n.world.looks(),
 		}}, nil
 	})
 }
