@@ -3,7 +3,6 @@ package finite
 import (
 	"math"
 
-	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -85,10 +84,8 @@ func (g Gap) Sharp(most float64) []algo.Bound {
 // that satisfies (1) with ln C(s) = c(s/most). The function c is at most 0, 0 at 0, and least at 1/2
 // or beyond; pairwise says in words where it comes from.
 func Theta(c func(theta float64) float64, pairwise string) func(g Gap, most float64) []algo.Bound {
-	t := theta{c: c}
-	t.gridOf = numeric.Remember(t.newGrid)
 	return func(g Gap, most float64) []algo.Bound {
-		return g.bounds("-theta", pairwise, func(g Gap) size { return t.size(g, most) })
+		return g.bounds("-theta", pairwise, func(g Gap) size { return g.theta(c, most) })
 	}
 }
 
@@ -163,57 +160,26 @@ func (g Gap) sharp(most float64) size {
 	return size{examples(g.Need(), g.rate(s)), s, g.rate(s)}
 }
 
-// theta finds the best s for a function c.
-type theta struct {
-	c      func(theta float64) float64
-	gridOf func(gridKey) grid // settings with other classes and betas share it
-}
-
-// gridKey is what a grid depends on.
-type gridKey struct {
-	gap  Gap // without LogSize and Beta
-	most float64
-}
-
-// grid is where size looks first: from low on, each s is ratio times the one before.
-type grid struct {
-	low, ratio float64
-	points     []point
-}
-
-// point is a value of s with what a size there depends on.
-type point struct{ s, logC, rate float64 }
-
-// size returns the size with ln C(s) = c(s/most), at the best s found: any s is proved. n(s) can only
+// theta returns the size with ln C(s) = c(s/most), at the best s found: any s is proved. n(s) can only
 // be least between best and the s with the least c. A grid and then golden sections search there.
-func (t *theta) size(g Gap, most float64) size {
+func (g Gap) theta(c func(theta float64) float64, most float64) size {
 	sharp := g.sharp(most)
 	if sharp.s == 0 || math.IsInf(most, 1) {
 		return sharp // c(0) = 0
 	}
 	need := g.Need()
-	value := func(s float64) float64 { return quotient(need+t.c(s/most), g.rate(s)) }
+	value := func(s float64) float64 { return quotient(need+c(s/most), g.rate(s)) }
+	const steps = 256
+	low := min(g.best(), most/2)
+	ratio := math.Pow(most/low, 1.0/steps)
 	best, least := sharp.s, value(sharp.s)
-	key := gridKey{g, most}
-	key.gap.LogSize, key.gap.Beta = 0, 0
-	grid := t.gridOf(key)
-	for _, p := range grid.points {
-		if v := quotient(need+p.logC, p.rate); v < least {
-			best, least = p.s, v
+	for s := low; s <= most; s *= ratio {
+		if v := value(s); v < least {
+			best, least = s, v
 		}
 	}
-	s := section(value, max(grid.low, best/grid.ratio), min(most, best*grid.ratio), best)
-	return size{examples(need+t.c(s/most), g.rate(s)), s, g.rate(s)}
-}
-
-func (t *theta) newGrid(k gridKey) grid {
-	const steps = 256
-	low := min(k.gap.best(), k.most/2)
-	g := grid{low: low, ratio: math.Pow(k.most/low, 1.0/steps)}
-	for s := low; s <= k.most; s *= g.ratio {
-		g.points = append(g.points, point{s, t.c(s / k.most), k.gap.rate(s)})
-	}
-	return g
+	s := section(value, max(low, best/ratio), min(most, best*ratio), best)
+	return size{examples(need+c(s/most), g.rate(s)), s, g.rate(s)}
 }
 
 // section narrows low..high around a minimum of value by golden sections. It returns the best of
