@@ -87,7 +87,7 @@ func obliviousBounds(s *algo.Setting[Oblivious]) ([]algo.Bound, error) {
 	return list, nil
 }
 
-func halfspaceBounds(s *algo.Setting[Halfspaces]) ([]algo.Bound, error) {
+func halfspaceBounds(s *algo.Setting[AffineBlocks]) ([]algo.Bound, error) {
 	b, g, d := s.Params.budget(), goalOf(s), lifted(s.Problem, s.Params.Affine)-1
 	c := halfspaceClaim(g, d, *b.v)
 	if d+1 > maxCellDim {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -15,7 +14,7 @@ func everlastingLite() algo.Algorithm[Everlasting] {
 		Doc: "A lite form of Naor, Nissim, Stemmer and Yan 2023: an epoch answers as prediction/sparse-vector does, " +
 			"then its queries, relabelled as by prediction/offline, are the next epoch's sample; " +
 			"the original's constants, amplification by subsampling and privacy of the queries are not reproduced.",
-		Defaults: Everlasting{Growth: 1, Mode: Own, Composition: string(privacy.Best)},
+		Defaults: Everlasting{Blocks: byDefault, Growth: 1},
 		Bound:    everlastingBounds,
 	}, finiteClasses(), func(s *algo.Setting[Everlasting]) (int, error) {
 		if err := checkLabelings(s.Problem, 1); err != nil {

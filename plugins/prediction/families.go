@@ -39,7 +39,7 @@ var families = []family{
 		class: concept.Rectangles, generator: boxGenerator, noisyDim: 2,
 		labelings: intervalLabelings, maxQueries: maxLabeled, // in dimension 1
 	},
-	{class: concept.Matrix, generator: matrixGenerator, labelings: matrixLabelings},
+	{class: concept.Matrix, generator: matrixGenerator},
 	{class: concept.Stumps, generator: listedGenerator, check: checkListed},
 	{class: concept.Conjunctions, generator: listedGenerator, check: checkListed},
 	{class: concept.MonotoneConjunctions, generator: listedGenerator, check: checkListed},
@@ -104,8 +104,4 @@ func thresholdLabelings(p algo.Problem, sample *line, queries []float64) dichoto
 
 func intervalLabelings(_ algo.Problem, sample *line, queries []float64) dichotomies {
 	return intervalDichotomies(sample, queries)
-}
-
-func matrixLabelings(p algo.Problem, sample *line, queries []float64) dichotomies {
-	return matrixDichotomies(sample, queries, p.Matrix, int(p.Domain))
 }

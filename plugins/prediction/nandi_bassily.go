@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -13,7 +12,7 @@ func nandiBassily() algo.Algorithm[NandiBassily] {
 		Name: "prediction/nandi-bassily",
 		Doc: "Labels the first queries as prediction/sparse-vector does, learns from them in public, " +
 			"and answers the rest with what it learned; for queries drawn like the sample (Nandi and Bassily 2020).",
-		Defaults: NandiBassily{Mode: Own, Composition: string(privacy.Best), Affine: true},
+		Defaults: NandiBassily{AffineBlocks: AffineBlocks{byDefault, true}},
 		Bound:    nandiBassilyBounds,
 	}, allClasses(), resolveLabelled, frozen)
 	guarantee := a.Guarantee

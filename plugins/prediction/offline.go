@@ -99,8 +99,8 @@ func checkLabelings(p algo.Problem, queries int) error {
 	if err != nil {
 		return err
 	}
-	if familyOf(p.Class).onLine(p) {
-		queries = int(min(uint64(queries), p.Domain))
+	if p.Dim <= 1 { // equal queries are labeled once
+		queries = int(min(uint64(queries), concept.Side(finite.SpecOf(p))))
 	}
 	if most > 0 && queries > most {
 		return algo.Invalid("prediction: %d queries have too many labelings by %s: use at most %d",
@@ -130,8 +130,8 @@ func (h hypothesis) Answer(_ context.Context, x []float64) (float64, bool, error
 type dichotomy struct {
 	errors int
 	// from is, for thresholds, the number of queries below t; for intervals, the rank of the first
-	// query inside, -1 where there is none; for a matrix, the first row; for a class whose hypotheses
-	// are listed, the number of the first one.
+	// query inside, -1 where there is none; for a class whose hypotheses are listed, the number of the
+	// first one.
 	from int
 	// to is, for intervals, the rank of the last query inside.
 	to int
@@ -163,6 +163,11 @@ func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, er
 	if err := checkPoints(concept.Side(finite.SpecOf(p)), p.Dim, sample.x); err != nil {
 		return dichotomies{}, err
 	}
+	if p.Dim <= 1 {
+		queries = slices.Clone(queries)
+		slices.Sort(queries)
+		queries = slices.Compact(queries)
+	}
 	f := familyOf(p.Class)
 	if !f.onLine(p) {
 		c, err := listable(p)
@@ -171,12 +176,9 @@ func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, er
 		}
 		return listedLabelings(c, sample, queries), nil
 	}
-	distinct := slices.Clone(queries)
-	slices.Sort(distinct)
-	distinct = slices.Compact(distinct)
 	var l line
 	l.reset(sample.x, sample.y)
-	return f.labelings(p, &l, distinct), nil
+	return f.labelings(p, &l, queries), nil
 }
 
 // listedLabelings lists the labelings by the hypotheses of a class in the order of the first
@@ -310,40 +312,6 @@ func gains(l *line, q float64, wall span) (before, after int) {
 		after = max(after, sum)
 	}
 	return before, after
-}
-
-// matrixDichotomies lists the labelings by the rows of a matrix in the order of the first row of
-// each, which is the labeling's hypothesis.
-func matrixDichotomies(l *line, queries []float64, text string, points int) dichotomies {
-	positives := l.both
-	for _, w := range l.weights {
-		positives += max(w, 0)
-	}
-	var list []dichotomy
-	index := map[string]int{}
-	key := make([]byte, len(queries))
-	for h := range len(text) / points {
-		row := text[h*points : (h+1)*points]
-		errors := positives
-		for j, v := range l.values {
-			if row[int(v)] == '1' {
-				errors -= l.weights[j]
-			}
-		}
-		for j, q := range queries {
-			key[j] = row[int(q)]
-		}
-		if i, ok := index[string(key)]; ok {
-			list[i].errors = min(list[i].errors, errors)
-			continue
-		}
-		index[string(key)] = len(list)
-		list = append(list, dichotomy{errors: errors, from: h})
-	}
-	return dichotomies{list, func(c dichotomy) hypothesis {
-		row := text[c.from*points : (c.from+1)*points]
-		return func(x []float64) float64 { return labelOf(row[int(x[0])] == '1') }
-	}}
 }
 
 // gumbel draws standard Gumbel numbers.

@@ -24,7 +24,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -43,29 +42,29 @@ func shrinkageOblivious() algo.Algorithm[Oblivious] {
 		Name: "prediction/shrinkage-oblivious",
 		Doc: "Private prediction by BetweenThresholds over blocks whose hypotheses shrink to agree " +
 			"with each hard query's coin (Yan, Algorithms 2 and 3).",
-		Defaults: Oblivious{Mode: Own, Composition: string(privacy.Best)},
+		Defaults: Oblivious{byDefault},
 		Bound:    obliviousBounds,
 	}, finiteClasses(), halvingBudget, shrinking)
 }
 
-func shrinkageHalfspace() algo.Algorithm[Halfspaces] {
-	return complete(algo.Algorithm[Halfspaces]{
+func shrinkageHalfspace() algo.Algorithm[AffineBlocks] {
+	return complete(algo.Algorithm[AffineBlocks]{
 		Name: "prediction/shrinkage-halfspace",
 		Doc: "Private prediction of halfspaces: after a hard query the hypotheses move into the hyperplane that it names " +
 			"(Yan, Algorithms 2 and 4, repaired).",
-		Defaults: Halfspaces{Mode: Own, Composition: string(privacy.Best), Affine: true},
+		Defaults: AffineBlocks{byDefault, true},
 		Bound:    halfspaceBounds,
-	}, []string{concept.Halfspace}, func(s *algo.Setting[Halfspaces]) (int, error) {
+	}, []string{concept.Halfspace}, func(s *algo.Setting[AffineBlocks]) (int, error) {
 		return min(lifted(s.Problem, s.Params.Affine), s.Queries), nil // d hard queries, d+1 instances
 	}, shrinking)
 }
 
-func sparseVector() algo.Algorithm[Sparse] {
-	return complete(algo.Algorithm[Sparse]{
+func sparseVector() algo.Algorithm[AffineBlocks] {
+	return complete(algo.Algorithm[AffineBlocks]{
 		Name: "prediction/sparse-vector",
 		Doc: "Private prediction by BetweenThresholds over blocks whose hypotheses never change " +
 			"(Bassily, Thakurta and Thakkar 2018, in the form of Yan's Algorithm 2).",
-		Defaults: Sparse{Mode: Own, Composition: string(privacy.Best), Affine: true},
+		Defaults: AffineBlocks{byDefault, true},
 	}, allClasses(), halvingBudget, frozen)
 }
 

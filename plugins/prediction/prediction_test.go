@@ -259,13 +259,13 @@ func TestTrialsKeepTheGuarantee(t *testing.T) {
 	}
 	o, so := begin(t, shrinkageOblivious(), func(p *Oblivious) { p.V = 4 })
 	check("oblivious", o.(*predictor), so.Params.K, eps0)
-	v, sv := begin(t, sparseVector(), func(p *Sparse) { p.V = 4 })
+	v, sv := begin(t, sparseVector(), func(p *AffineBlocks) { p.V = 4 })
 	check("sparse vector", v.(*predictor), sv.Params.K, eps0)
 	n, sn := begin(t, nandiBassily(), func(p *NandiBassily) { p.V = 4 })
 	check("Nandi and Bassily", n.(*learnAnswers).predictor, sn.Params.K, eps0)
 	e, se := begin(t, everlastingLite(), func(p *Everlasting) { p.V = 4 })
 	check("everlasting", e.(*epochs).predictor, se.Params.K, half)
-	h, sh := beginHalfspaces(t, func(p *Halfspaces) { p.V = 4 })
+	h, sh := beginHalfspaces(t, func(p *AffineBlocks) { p.V = 4 })
 	check("halfspaces", h.(*predictor), sh.Params.K, eps0)
 	m, _ := begin(t, composition(), func(p *Majority) {})
 	if left := m.(*majority).left; left != 100 {
@@ -313,7 +313,7 @@ func begin[P any](t *testing.T, a algo.Algorithm[P], change func(p *P)) (algo.An
 }
 
 // beginHalfspaces starts a trial, as begin does, of shrinkageHalfspace in the plane.
-func beginHalfspaces(t *testing.T, change func(p *Halfspaces)) (algo.Answerer, algo.Setting[Halfspaces]) {
+func beginHalfspaces(t *testing.T, change func(p *AffineBlocks)) (algo.Answerer, algo.Setting[AffineBlocks]) {
 	t.Helper()
 	a := shrinkageHalfspace()
 	s := setting(a, algo.Problem{Class: "halfspace", Dim: 2, Realizable: true, Noise: "none"}, 100)
@@ -322,7 +322,7 @@ func beginHalfspaces(t *testing.T, change func(p *Halfspaces)) (algo.Answerer, a
 		t.Fatal(err)
 	}
 	b := newHalfspaceTrial(2, 1, 5000, 0, 1).blocks[0]
-	trial := &algo.Trial[Halfspaces]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}
+	trial := &algo.Trial[AffineBlocks]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}
 	p, err := a.Predict(context.Background(), trial, algo.NewData(b.x, 2, b.y))
 	if err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestRefusals(t *testing.T) {
 	}
 	p, err := a.Predict(context.Background(), &algo.Trial[Oblivious]{
 		Setting: algo.Setting[Oblivious]{
-			Params: Oblivious{K: 1, V: 1, Mode: Own, Composition: "best"}, Problem: problems()[0], Epsilon: 1, Delta: 0.1,
+			Params: Oblivious{Blocks{K: 1, V: 1, Mode: Own, Composition: "best"}}, Problem: problems()[0], Epsilon: 1, Delta: 0.1,
 		},
 		Rand: rand.New(rand.NewPCG(1, 1)),
 	}, algo.NewData([]float64{0.5}, 1, []float64{1}))
@@ -556,7 +556,7 @@ func TestBounds(t *testing.T) {
 		change(&s)
 		return checked(t, shrinkageOblivious(), s)
 	}
-	halfspace := func(d, queries int, change func(p *Halfspaces)) map[string]algo.Bound {
+	halfspace := func(d, queries int, change func(p *AffineBlocks)) map[string]algo.Bound {
 		s := setting(shrinkageHalfspace(), algo.Problem{Class: "halfspace", Dim: d, Realizable: true}, queries)
 		change(&s.Params)
 		return checked(t, shrinkageHalfspace(), s)
@@ -590,18 +590,18 @@ func TestBounds(t *testing.T) {
 			"", fixed[:2]},
 		{"boxes", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Problem = problems()[3] }),
 			"in dimension 3 hypotheses need not have the fewest errors, only up to dimension 2", fixed},
-		{"plane", "adaptive", halfspace(2, 1000, func(p *Halfspaces) { p.K = 2100 }), "", fixed[:2]},
-		{"plane, k by default", "adaptive", halfspace(2, 1000, func(*Halfspaces) {}),
+		{"plane", "adaptive", halfspace(2, 1000, func(p *AffineBlocks) { p.K = 2100 }), "", fixed[:2]},
+		{"plane, k by default", "adaptive", halfspace(2, 1000, func(*AffineBlocks) {}),
 			"it is about k = 1903 blocks, and this row has k = 775, too few for v = 3 instances: set k to 1903", fixed[:2]},
-		{"plane, small budget", "adaptive", halfspace(2, 1000, func(p *Halfspaces) { p.V = 2 }),
+		{"plane, small budget", "adaptive", halfspace(2, 1000, func(p *AffineBlocks) { p.V = 2 }),
 			"v = 2 instances may be spent with probability 1, and public answers after that have no bound: set v to 3",
 			fixed[:2]},
-		{"plane, one query", "adaptive", halfspace(2, 1, func(*Halfspaces) {}),
+		{"plane, one query", "adaptive", halfspace(2, 1, func(*AffineBlocks) {}),
 			"v = 1 instances may be spent with probability 1, and public answers after that have no bound: set v to 2",
 			fixed[:2]},
-		{"space", "adaptive", halfspace(3, 1000, func(p *Halfspaces) { p.K = 5000 }),
+		{"space", "adaptive", halfspace(3, 1000, func(p *AffineBlocks) { p.K = 5000 }),
 			"hypotheses of 4 coefficients need not have the largest convex depth, only up to 3", fixed[:2]},
-		{"space, through the origin", "adaptive", halfspace(3, 1000, func(p *Halfspaces) { p.K, p.Affine = 5000, false }),
+		{"space, through the origin", "adaptive", halfspace(3, 1000, func(p *AffineBlocks) { p.K, p.Affine = 5000, false }),
 			"", fixed[:2]},
 		{"composition", "composition", majority(func(*algo.Setting[Majority]) {}), "", fixed[:2]},
 		{"measured composition", "composition", majority(func(s *algo.Setting[Majority]) { s.Test = 5000 }), "", fixed[:2]},
@@ -795,10 +795,10 @@ func TestNoiseWithinLimits(t *testing.T) {
 // Predict says how the coming query will be answered, before each query and whatever its point.
 func TestStatesAnswer(t *testing.T) {
 	o, _ := begin(t, shrinkageOblivious(), func(p *Oblivious) { p.V = 4 })
-	v, _ := begin(t, sparseVector(), func(p *Sparse) { p.V = 4 })
+	v, _ := begin(t, sparseVector(), func(p *AffineBlocks) { p.V = 4 })
 	n, _ := begin(t, nandiBassily(), func(p *NandiBassily) { p.V, p.MU = 4, 30 })
 	e, _ := begin(t, everlastingLite(), func(p *Everlasting) { p.V = 4 })
-	h, _ := beginHalfspaces(t, func(p *Halfspaces) { p.V = 4 })
+	h, _ := beginHalfspaces(t, func(p *AffineBlocks) { p.V = 4 })
 	m, _ := begin(t, composition(), func(p *Majority) {})
 	for name, p := range map[string]algo.Answerer{
 		"oblivious": o, "sparse vector": v, "Nandi and Bassily": n, "everlasting": e, "halfspaces": h, "composition": m,

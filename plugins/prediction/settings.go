@@ -12,30 +12,25 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
+// Blocks holds the parameters of all algorithms over BetweenThresholds.
+type Blocks struct {
+	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
+	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started (everlasting-lite: in an epoch); 0: by the theory of hard queries, at most queries (nandi-bassily: m_u times alpha, rounded up)" min:"0"`
+	Mode        string `doc:"proof of an instance's privacy, which sets the least k: paper (Lemma 1 as printed) or own (a third of the blocks)" choices:"paper,own"`
+	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
+}
+
+// byDefault are the default parameters.
+var byDefault = Blocks{Mode: Own, Composition: string(privacy.Best)}
+
 // Oblivious holds the parameters of prediction/shrinkage-oblivious.
-type Oblivious struct {
-	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
-	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: the number of hard queries that the halving argument allows, at most queries" min:"0"`
-	Mode        string `doc:"proof of an instance's privacy, which sets the least k: paper (Lemma 1 as printed) or own (a third of the blocks)" choices:"paper,own"`
-	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
-}
+type Oblivious struct{ Blocks }
 
-// Halfspaces holds the parameters of prediction/shrinkage-halfspace.
-type Halfspaces struct {
-	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
-	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: one more than the hard queries that the paper's argument allows, at most queries" min:"0"`
-	Mode        string `doc:"proof of an instance's privacy, which sets the least k: paper (Lemma 1 as printed) or own (a third of the blocks)" choices:"paper,own"`
-	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
-	Affine      bool   `doc:"halfspaces with an offset, in one dimension more; false: through the origin, like the problem's class"`
-}
-
-// Sparse holds the parameters of prediction/sparse-vector.
-type Sparse struct {
-	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
-	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: as many as prediction/shrinkage-oblivious takes for a class of this dimension" min:"0"`
-	Mode        string `doc:"proof of an instance's privacy, which sets the least k: paper (Lemma 1 as printed) or own (a third of the blocks)" choices:"paper,own"`
-	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
-	Affine      bool   `doc:"class halfspace: with an offset; false: through the origin, like the problem's class"`
+// AffineBlocks holds the parameters of the algorithms that also learn halfspaces: prediction/shrinkage-halfspace
+// and prediction/sparse-vector.
+type AffineBlocks struct {
+	Blocks
+	Affine bool `doc:"class halfspace: with an offset, in one dimension more; false: through the origin, like the problem's class"`
 }
 
 // Majority holds the parameters of prediction/composition.
@@ -47,21 +42,14 @@ type Majority struct {
 
 // NandiBassily holds the parameters of prediction/nandi-bassily.
 type NandiBassily struct {
-	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
-	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: m_u times alpha, rounded up" min:"0"`
-	MU          int    `param:"m_u" doc:"queries that are labelled privately and then learned from; 0: 4 d/alpha, rounded up, for Vapnik-Chervonenkis dimension d" min:"0"`
-	Mode        string `doc:"proof of an instance's privacy, which sets the least k: paper (Lemma 1 as printed) or own (a third of the blocks)" choices:"paper,own"`
-	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
-	Affine      bool   `doc:"class halfspace: with an offset; false: through the origin, like the problem's class"`
+	AffineBlocks
+	MU int `param:"m_u" doc:"queries that are labelled privately and then learned from; 0: 4 d/alpha, rounded up, for Vapnik-Chervonenkis dimension d" min:"0"`
 }
 
 // Everlasting holds the parameters of prediction/everlasting-lite.
 type Everlasting struct {
-	K           int     `doc:"blocks, and hypotheses; 0: the least that privacy admits; an epoch's sample goes into them evenly, and the surplus is dropped" min:"0"`
-	V           int     `doc:"budget of each epoch: the most instances of BetweenThresholds that it starts; 0: as many as prediction/shrinkage-oblivious takes" min:"0"`
-	Growth      float64 `doc:"number of queries in an epoch per example of its sample; the queries are the next epoch's sample" min:"1" max:"1000"`
-	Mode        string  `doc:"proof of an instance's privacy, which sets the least k: paper (Lemma 1 as printed) or own (a third of the blocks)" choices:"paper,own"`
-	Composition string  `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
+	Blocks
+	Growth float64 `doc:"number of queries in an epoch per example of its sample; the queries are the next epoch's sample" min:"1" max:"1000"`
 }
 
 // budget is a view of the parameters that all algorithms over BetweenThresholds share.
@@ -78,24 +66,20 @@ type budgeted[P any] interface {
 	budget() budget
 }
 
-func (p *Oblivious) budget() budget {
+func (p *Blocks) budget() budget {
 	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, share: 1}
 }
 
-func (p *Halfspaces) budget() budget {
-	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, affine: p.Affine, share: 1}
-}
-
-func (p *Sparse) budget() budget {
-	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, affine: p.Affine, share: 1}
-}
-
-func (p *NandiBassily) budget() budget {
-	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, affine: p.Affine, share: 1}
+func (p *AffineBlocks) budget() budget {
+	b := p.Blocks.budget()
+	b.affine = p.Affine
+	return b
 }
 
 func (p *Everlasting) budget() budget {
-	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, share: 0.5}
+	b := p.Blocks.budget()
+	b.share = 0.5
+	return b
 }
 
 // account returns the account that the budget is spent from.

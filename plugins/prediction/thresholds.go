@@ -115,17 +115,7 @@ func nearest(steps []step, middle, lo, hi float64) float64 {
 func (g *thresholds) votes(x []float64) int { return upTo(g.t, x[0]) }
 
 // upTo returns how many of the sorted numbers are at most v.
-func upTo(sorted []float64, v float64) int {
-	lo, hi := 0, len(sorted)
-	for lo < hi {
-		if mid := int(uint(lo+hi) / 2); sorted[mid] <= v {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
+func upTo(sorted []float64, v float64) int { return lowerBound(sorted, math.Nextafter(v, math.Inf(1))) }
 
 // hard implements generator: it keeps the thresholds that label x so, or all where there are none.
 func (g *thresholds) hard(x []float64, label float64) error {
