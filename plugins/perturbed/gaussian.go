@@ -40,7 +40,7 @@ type gaussianParams struct {
 func gaussian() algo.Algorithm[gaussianParams] {
 	known := new(sites)
 	resolve := func(s *algo.Setting[gaussianParams]) (*site, error) { return resolveGaussian(known, s) }
-	return algo.Algorithm[gaussianParams]{
+	return complete(algo.Algorithm[gaussianParams]{
 		Name:    "perturbed/gaussian",
 		Version: "1.0.0",
 		Doc: "Minimises the errors plus a Gaussian process that is linear in the labels at separating points " +
@@ -59,10 +59,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 				return l.gaussian(sample, t.Params.Eta, t.Rand)
 			})
 		},
-		Check:     checkOf(resolve),
-		Guarantee: guaranteeOf(resolve, gaussianGuarantee),
-		Bound:     boundOf(resolve, gaussianBounds),
-	}
+	}, resolve, gaussianGuarantee, gaussianBounds)
 }
 
 // resolveGaussian returns the site of a setting and writes eta, or reports why the setting cannot

@@ -32,38 +32,33 @@ func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), realValu
 // reports why the setting cannot run or be certified. Resolving a resolved setting changes nothing.
 type resolver[P any] func(*algo.Setting[P]) (*site, error)
 
-// checkOf returns the Check of an algorithm.
-func checkOf[P any](resolve resolver[P]) func(*algo.Setting[P]) error {
-	return func(s *algo.Setting[P]) error {
+// complete sets the Check, Guarantee and Bound of an algorithm, which need a resolved setting. bounds
+// may be nil.
+func complete[P any](
+	a algo.Algorithm[P], resolve resolver[P], guarantee func(*algo.Setting[P], *site) algo.Guarantee,
+	bounds func(*algo.Setting[P], *site) []algo.Bound,
+) algo.Algorithm[P] {
+	a.Check = func(s *algo.Setting[P]) error {
 		_, err := resolve(s)
 		return err
 	}
-}
-
-// guaranteeOf returns the Guarantee of an algorithm that states guarantee for a resolved setting.
-func guaranteeOf[P any](
-	resolve resolver[P], guarantee func(*algo.Setting[P], *site) algo.Guarantee,
-) func(*algo.Setting[P]) (algo.Guarantee, error) {
-	return func(s *algo.Setting[P]) (algo.Guarantee, error) {
+	a.Guarantee = func(s *algo.Setting[P]) (algo.Guarantee, error) {
 		st, err := resolve(s)
 		if err != nil {
 			return algo.Guarantee{}, err
 		}
 		return guarantee(s, st), nil
 	}
-}
-
-// boundOf returns the Bound of an algorithm that states bounds for a resolved setting.
-func boundOf[P any](
-	resolve resolver[P], bounds func(*algo.Setting[P], *site) []algo.Bound,
-) func(*algo.Setting[P]) ([]algo.Bound, error) {
-	return func(s *algo.Setting[P]) ([]algo.Bound, error) {
-		st, err := resolve(s)
-		if err != nil {
-			return nil, err
+	if bounds != nil {
+		a.Bound = func(s *algo.Setting[P]) ([]algo.Bound, error) {
+			st, err := resolve(s)
+			if err != nil {
+				return nil, err
+			}
+			return bounds(s, st), nil
 		}
-		return bounds(s, st), nil
 	}
+	return a
 }
 
 // checkBudget reports an error if no noise keeps the budget, or if none is needed.

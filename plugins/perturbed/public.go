@@ -33,7 +33,7 @@ type publicParams struct {
 func publicData() algo.Algorithm[publicParams] {
 	known := new(sites)
 	resolve := func(s *algo.Setting[publicParams]) (*site, error) { return resolvePublic(known, s) }
-	return algo.Algorithm[publicParams]{
+	return complete(algo.Algorithm[publicParams]{
 		Name:    "perturbed/public-data",
 		Version: "1.0.0",
 		Doc: "Perturbed minimisation on public unlabelled points, then the hypothesis nearest to its noisy labels there " +
@@ -53,9 +53,7 @@ func publicData() algo.Algorithm[publicParams] {
 			}
 			return finite.Model{Hypothesis: h}, nil
 		},
-		Check:     checkOf(resolve),
-		Guarantee: guaranteeOf(resolve, publicGuarantee),
-	}
+	}, resolve, publicGuarantee, nil)
 }
 
 // resolvePublic returns the site of a setting and writes eta and sigma, or reports why the setting

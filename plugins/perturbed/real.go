@@ -28,7 +28,7 @@ func (p realParams) real() finite.Real { return finite.Real{Loss: p.Loss, Levels
 func realValued() algo.Algorithm[realParams] {
 	known := new(sites)
 	resolve := func(s *algo.Setting[realParams]) (*site, error) { return resolveReal(known, s) }
-	return algo.Algorithm[realParams]{
+	return complete(algo.Algorithm[realParams]{
 		Name:    "perturbed/real",
 		Version: "1.0.0",
 		Doc: "Minimises the squared or absolute loss of real-valued functions, hypotheses times confidences, plus a " +
@@ -48,10 +48,7 @@ func realValued() algo.Algorithm[realParams] {
 			}
 			return learnReal(known, t, sample)
 		},
-		Check:     checkOf(resolve),
-		Guarantee: guaranteeOf(resolve, realGuarantee),
-		Bound:     boundOf(resolve, realBounds),
-	}
+	}, resolve, realGuarantee, realBounds)
 }
 
 // resolveReal returns the site of a setting and writes eta, or reports why the setting cannot run.

@@ -26,7 +26,7 @@ type rspmParams struct {
 func rspm() algo.Algorithm[rspmParams] {
 	known := new(sites)
 	resolve := func(s *algo.Setting[rspmParams]) (*site, error) { return resolveRSPM(known, s) }
-	return algo.Algorithm[rspmParams]{
+	return complete(algo.Algorithm[rspmParams]{
 		Name:    "perturbed/rspm",
 		Version: "1.0.0",
 		Doc: "Report separator-perturbed minimum (Neel, Roth and Wu 2019): " +
@@ -46,10 +46,7 @@ func rspm() algo.Algorithm[rspmParams] {
 				return l.laplace(sample, t.Params.Scale, t.Rand)
 			})
 		},
-		Check:     checkOf(resolve),
-		Guarantee: guaranteeOf(resolve, rspmGuarantee),
-		Bound:     boundOf(resolve, rspmBounds),
-	}
+	}, resolve, rspmGuarantee, rspmBounds)
 }
 
 // resolveRSPM returns the site of a setting and writes the scale, or reports why the setting cannot
