@@ -113,9 +113,23 @@ func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error
 type ftplLaplaceParams struct {
 	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
 	LStar    float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta      float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j Laplace of scale eta; 0 follows the leader" min:"0"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + eta sum a_j f(z_j), f the 0/1 labels and a_j of the law (laplace, unless given) at scale 1; 0 follows the leader" min:"0"`
 	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
 	finite.SeparatorParams
+}
+
+// laplaceDefaults returns the default parameters with a separator.
+func laplaceDefaults(separator string) ftplLaplaceParams {
+	return ftplLaplaceParams{
+		Schedule: provedSchedule, LStar: -1, Noise: freshNoise,
+		SeparatorParams: finite.SeparatorParams{Separator: separator},
+	}
+}
+
+func (p ftplLaplaceParams) tuning() tuning {
+	return tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
+	}
 }
 
 // ftplLaplace returns the algorithm of Syrgkanis, Krishnamurthy and Schapire 2016.
@@ -124,20 +138,14 @@ func ftplLaplace(known *sites) algo.Algorithm[ftplLaplaceParams] {
 		Name: "online/ftpl-laplace",
 		Doc: "Follow the perturbed leader with Laplace noise on the labels at separating points " +
 			"(Syrgkanis, Krishnamurthy and Schapire 2016).",
-		Defaults: ftplLaplaceParams{
-			Schedule: provedSchedule, LStar: -1, Noise: freshNoise,
-			SeparatorParams: finite.SeparatorParams{Separator: "standard"},
-		},
+		Defaults: laplaceDefaults("standard"),
 		Metrics: ftplMetrics("m^(3/4) sqrt(T ln|F|), the paper's rate with its open constants and logarithms of T " +
 			"set to 1; not proved"),
 	}, known, planLaplace)
 }
 
 func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error) {
-	p := s.Params
-	return newPlan(known, s.Problem, s.Rounds, tuning{
-		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
-	}, func(g *plan) error {
+	return newPlan(known, s.Problem, s.Rounds, s.Params.tuning(), func(g *plan) error {
 		g.noise.fill = halfLaplaces
 		cost := purePrice(laplaceComplexity(g.site.separator.Len(), g.lnF), 1/g.site.ratio())
 		g.setSchedule(func(float64) price { return cost }, nil,
@@ -151,13 +159,8 @@ func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error
 
 // ftplApproximableParams holds the parameters of online/ftpl-approximable.
 type ftplApproximableParams struct {
-	Law       string  `doc:"of the noise: laplace (Wang et al. 2022) or gaussian" choices:"laplace,gaussian"`
-	Schedule  string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
-	LStar     float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta       float64 `doc:"schedule fixed: argmin of losses + eta sum a_j f(z_j), f the 0/1 labels and a_j of the law at scale 1; 0 follows the leader" min:"0"`
-	Noise     string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Separator string  `doc:"the points that carry the noise: cube (all points of the domain: gamma is 1), standard (basis of the parities, all points of an ordered domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
-	CodeSeed  int     `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
+	Law string `doc:"of the noise: laplace (Wang et al. 2022) or gaussian" choices:"laplace,gaussian"`
+	ftplLaplaceParams
 }
 
 // ftplApproximable returns the algorithm of Wang et al. 2022 for gamma-approximable matrices. The
@@ -167,9 +170,7 @@ func ftplApproximable(known *sites) algo.Algorithm[ftplApproximableParams] {
 		Name: "online/ftpl-approximable",
 		Doc: "Follow the perturbed leader with noise on a matrix that approximates the losses: " +
 			"the labels at all points, or at separating ones (Wang et al. 2022).",
-		Defaults: ftplApproximableParams{
-			Law: laplaceNoise, Schedule: provedSchedule, LStar: -1, Noise: freshNoise, Separator: "cube",
-		},
+		Defaults: ftplApproximableParams{laplaceNoise, laplaceDefaults("cube")},
 		Metrics: ftplMetrics("the paper's bound with its open constants set to 1, " +
 			"at the least loss of a hypothesis in hindsight; not proved"),
 	}, known, planApproximable)
@@ -179,10 +180,7 @@ func ftplApproximable(known *sites) algo.Algorithm[ftplApproximableParams] {
 // domain: the loss at a point is linear in the label there. Elsewhere the vector (2 F_f - 1)/h
 // serves, whose absolute values add up to gamma = m/h.
 func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*plan, error) {
-	p := s.Params
-	return newPlan(known, s.Problem, s.Rounds, tuning{
-		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
-	}, func(g *plan) error {
+	return newPlan(known, s.Problem, s.Rounds, s.Params.tuning(), func(g *plan) error {
 		m, gamma, lnF := g.site.separator.Len(), 1.0, g.lnF
 		if !g.site.covers() {
 			gamma = 1 / g.site.ratio()
@@ -192,7 +190,7 @@ func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*p
 		cost := func(float64) price { return pure }
 		printed := func(lstar float64) float64 { return printedApproximable(m, gamma, lnF, lstar) }
 		source := "Wang et al. 2022, Theorem 1"
-		if p.Law == gaussianNoise {
+		if s.Params.Law == gaussianNoise {
 			g.noise.fill = normals(0.5)
 			cost = func(share float64) price {
 				return normalPrice(math.Sqrt(float64(m))*math.Sqrt(2*lnF), gamma, lnF, s.Rounds, share)
