@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -142,105 +139,4 @@ func (u cacheUse) store() {
 	if _, err := u.cache.Trim(ctx, time.Time{}, CacheLimit); err != nil {
 		in.journal.noteCache(err.Error())
 	}
-}
-
-// Explanation describes what a cache has for a cell.
-type Explanation struct {
-	Cell   string        // its key, and its algorithm and problem in words
-	Trials int64         // that the cache can serve
-	Took   time.Duration // that it took to run them
-	Why    string        // why there are none, or not all
-}
-
-// ExplainCache describes for each cell of a plan what the cache can serve to a run on this machine,
-// whose plugins and built-in algorithms have these digests: see Config.
-func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache) ([]Explanation, error) {
-	var all []Explanation
-	for i, pc := range plan.Cells {
-		c, err := newCell(pc, i, len(plan.Cells))
-		if err != nil {
-			return nil, err
-		}
-		e, err := explain(c, cache, plan.Seed, digests[c.Code()])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return all, nil
-}
-
-func explain(c *cell, cache *cache.Cache, seed trial.SweepSeed, digest string) (Explanation, error) {
-	e := Explanation{Cell: c.Key.Short() + " " + c.words()}
-	batches, damaged, err := cache.Read(cacheKey(c.Cell, seed))
-	if err != nil {
-		return e, err
-	}
-	seconds, here, why := 0.0, trial.FloatProfile(), newReasons()
-	for _, b := range batches {
-		rows := int64(len(servable(c, b, func(int64) bool { return true })))
-		why.add(int64(len(b.Repetition))-rows, "of sample sizes or repetitions that the sweep does not have")
-		switch {
-		case b.Digest != digest:
-			why.add(rows, fmt.Sprintf("by other code (SHA-256 %.12s, now it is %.12s)", b.Digest, digest))
-		case b.Profile != here:
-			why.add(rows, fmt.Sprintf("under the float profile %s (here it is %s)", b.Profile, here))
-		case !slices.Equal(b.Metrics, c.Metrics):
-			why.add(rows, "with other metrics")
-		default:
-			e.Trials += rows
-			seconds += b.Seconds * float64(rows) / float64(len(b.Repetition))
-		}
-	}
-	e.Took = time.Duration(min(seconds, math.MaxInt64/1e10) * float64(time.Second))
-	why.add(int64(len(damaged)), "damaged parts are skipped")
-	if e.Why = why.String(); e.Why != "" || e.Trials > 0 {
-		return e, nil
-	}
-	e.Why = "nothing is there of this cell"
-	if !seed.Drawn() {
-		e.Why = "the seed is secret: each output folder has its own, so the cache serves only the folder that it came from"
-	} else if seeds := cache.Seeds(c.Key); len(seeds) > 0 {
-		e.Why = fmt.Sprintf("nothing is there under seed %v, but under %s", seed.Label(), firstOf(seeds))
-	}
-	return e, nil
-}
-
-// firstOf lists the first five of a list.
-func firstOf(list []cache.Seed) string {
-	const most = 5
-	var text []string
-	for _, x := range list[:min(most, len(list))] {
-		text = append(text, string(x))
-	}
-	if len(list) > most {
-		text = append(text, "others")
-	}
-	return strings.Join(text, ", ")
-}
-
-// reasons counts trials by reason, in the order of their first use.
-type reasons struct {
-	order  []string
-	counts map[string]int64
-}
-
-func newReasons() *reasons { return &reasons{counts: map[string]int64{}} }
-
-func (r *reasons) add(count int64, reason string) {
-	if count == 0 {
-		return
-	}
-	if r.counts[reason] == 0 {
-		r.order = append(r.order, reason)
-	}
-	r.counts[reason] += count
-}
-
-func (r *reasons) String() string {
-	var parts []string
-	for _, reason := range r.order {
-		parts = append(parts, fmt.Sprintf("%d %s", r.counts[reason], reason))
-	}
-	return strings.Join(parts, "; ")
 }

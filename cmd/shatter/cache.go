@@ -15,11 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
-
-	"github.com/shatterlab/shatter/schemas"
-
 	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 const cacheUsage = "folder where trials of other sweeps are found and left, or off " +
@@ -57,7 +54,7 @@ under the same float profile. It is kept below 2 GiB; what was used longest ago 
 		}
 		return nil, usageError{errors.New("the cache is off; name its folder with --cache")}
 	}
-	c.AddCommand(cacheListCommand(open), cacheExplainCommand(open), cacheCollectCommand(open))
+	c.AddCommand(cacheListCommand(open), cacheCollectCommand(open))
 	return c
 }
 
@@ -116,51 +113,6 @@ func listCache(w io.Writer, dir string, entries []cache.Entry) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d cells, %d trials, %d bytes in %s\n", len(entries), trials, bytes, dir)
-	return err
-}
-
-func cacheExplainCommand(open func() (*cache.Cache, error)) *cobra.Command {
-	return &cobra.Command{
-		Use: "explain FILE", Short: "Say for each cell of a sweep file what the cache would give, and why not more",
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			trials, err := open()
-			if err != nil {
-				return err
-			}
-			s, err := load(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			digests, _, err := pluginsOf(s)
-			if err != nil {
-				return err
-			}
-			cells, err := coordinator.ExplainCache(s.Plan, digests, trials)
-			if err != nil {
-				return err
-			}
-			return explainCache(c.OutOrStdout(), cells)
-		},
-	}
-}
-
-// explainCache writes a line for each cell of a sweep: what the cache has, and what keeps it from
-// having more.
-func explainCache(w io.Writer, cells []coordinator.Explanation) error {
-	var b strings.Builder
-	for _, e := range cells {
-		fmt.Fprintf(&b, "%s: %d trials", e.Cell, e.Trials)
-		if e.Trials > 0 {
-			fmt.Fprintf(&b, ", which took %s", e.Took.Round(time.Millisecond))
-		}
-		if e.Why != "" {
-			fmt.Fprintf(&b, "; not: %s", e.Why)
-		}
-		b.WriteByte('\n')
-	}
-	_, err := io.WriteString(w, b.String())
 	return err
 }
 

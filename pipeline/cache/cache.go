@@ -73,21 +73,6 @@ func (c *Cache) path(k Key) string {
 	return filepath.Join(c.Dir, cell[:2], cell+"-"+string(k.Seed)+extension)
 }
 
-// Seeds returns the labels of the seeds under which the cache has outcomes of a cell: numbers
-// first, ascending.
-func (c *Cache) Seeds(cell [32]byte) (seeds []Seed) {
-	id := hex.EncodeToString(cell[:])
-	paths, _ := disk.Glob(filepath.Join(c.Dir, id[:2]), id+"-*"+extension) // an empty folder is the same as none
-	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), extension)
-		seeds = append(seeds, Seed(strings.TrimPrefix(name, id+"-")))
-	}
-	slices.SortFunc(seeds, func(a, b Seed) int { // of numbers the shorter one is less; secret-... are the longest
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	})
-	return seeds
-}
-
 // Read returns what the cache has of an entry, and what is damaged in it. Its batches hold ok
 // outcomes only; a trial may stand in two of them, if two plugin files made it. An entry that is
 // missing has none.
