@@ -111,8 +111,7 @@ beside the recorded one. ID is cell/n/repetition, as messages and the columns of
 a trial that was never run will do. Nothing in DIR changes, and a run may be at work there. Exit codes:
 0 equal to the last bit, or nothing is recorded; 3 different; 1 lost here.
 
---debug waits before the plugin's process learns, and says how to attach a debugger to it. The limits of time and memory
-are suspended, and the process is in no sandbox.`,
+To debug the plugin, start it in a debugger with SHATTER_ATTACH=1, and give the socket that it prints to --attach.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOutput(c.OutOrStdout(), o.format, listFormats); err != nil {
@@ -123,14 +122,12 @@ are suspended, and the process is in no sandbox.`,
 	}
 	addOutput(c, &o.format, listFormats, "")
 	addBase(c, &o.base)
-	c.Flags().BoolVar(&o.debug, "debug", false, "wait for a debugger, without limits and without the sandbox")
 	return c
 }
 
 // trialOptions are the flags of the command trial.
 type trialOptions struct {
 	base, format string
-	debug        bool // wait for a debugger
 }
 
 // runTrial runs one trial again and prints what came of it.
@@ -143,11 +140,6 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 	t, err := coordinator.FindTrial(r.Plan, id)
 	if err != nil {
 		return usageError{err}
-	}
-	if o.debug {
-		r.eachCommand(func(cmd *host.Command) {
-			cmd.Debug = waitForDebugger(c.Context(), c.InOrStdin(), c.ErrOrStderr(), cmd.Path)
-		})
 	}
 	var got *coordinator.Comparison
 	err = r.work(c.Context(), 1, func(cfg coordinator.Config) (err error) {
@@ -171,14 +163,6 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 		return statusError(exitUnfinished)
 	}
 	return nil
-}
-
-// eachCommand lets f change what starts the plugins of the sweep.
-func (r *finishedSweep) eachCommand(f func(*host.Command)) {
-	for digest, cmd := range r.commands {
-		f(&cmd)
-		r.commands[digest] = cmd
-	}
 }
 
 // writeTrial writes a trial's outcome beside the recorded one.

@@ -53,25 +53,20 @@ type Command struct {
 	// called by several processes at once. nil: nobody gets it, and errors quote the last lines.
 	Output io.Writer
 
-	// Debug is called with a process's number once it is ready, so that somebody can attach a debugger to
-	// it before anything is asked of it. Start returns its error. Where it is set, the limits of time and
-	// memory do not hold, and there is no sandbox. nil: nobody debugs.
-	Debug func(pid int) error
-
 	// Attached says that the process is a Bridge to one that a person has started. The limits of time and
 	// memory do not hold, and there is no sandbox.
 	Attached bool
 }
 
-// Limits of a process that is debugged: none that a person would reach.
+// Limits of an attached process, which a person does not reach.
 const (
-	debugTime   = 365 * 24 * time.Hour
-	debugMemory = 1 << 60
+	attachedTime   = 365 * 24 * time.Hour
+	attachedMemory = 1 << 60
 )
 
 func (c Command) withDefaults() Command {
-	if c.Debug != nil || c.Attached {
-		c.Trial, c.Memory, c.Sandbox.Mode = debugTime, debugMemory, sandbox.Off
+	if c.Attached {
+		c.Trial, c.Memory, c.Sandbox.Mode = attachedTime, attachedMemory, sandbox.Off
 	}
 	if c.Trial == 0 {
 		c.Trial = 10 * time.Minute

@@ -49,12 +49,6 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		p.Stop()
 		return nil, err
 	}
-	if c.Debug != nil {
-		if err := c.Debug(p.Pid()); err != nil {
-			p.Stop()
-			return nil, err
-		}
-	}
 	return p, nil
 }
 
