@@ -5,17 +5,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// dropFirst lists the columns that a table too wide for its terminal drops, in this order. Columns of one
-// entry go together; an entry that ends in an underscore is a prefix.
+// dropFirst lists the columns that a table too wide for its terminal drops, in this order, except those that tell
+// rows apart. Columns of one entry go together; an entry that ends in an underscore is a prefix.
 var dropFirst = []string{
 	"mean_error", "error_p90", "error_low error_high", "mistakes_max", "privacy", "best_loss",
 	"slope_low slope_high", "intercept", "paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared",
 	"reason", "fails", "source", "less_error", schemas.ParamPrefix, "n_model", "trials", "cell", "n_star",
 	"ratio_low ratio_high", schemas.MetricPrefix, "rate_low rate_high", "error_mean", "predictable", "lost",
-	"queries_success", "prior_success", "constant_error", "theory_standing", "theory_n", "theory_regret", "mistakes_mean",
+	"queries_success", "prior_success", "constant_error", "theory_standing", "data", "distribution", "class", "theory_n",
+	"theory_regret", "mistakes_mean",
 }
 
 // dropLast lists the columns that the narrowest tables keep.
@@ -27,8 +29,8 @@ var dropLast = []string{
 var saidBelow = []string{"reason", "compared", "fails", "source"}
 
 // fit makes the lines of the table at most width characters long; 0: any width. It drops columns in the order
-// of dropFirst, shortens texts, drops the other columns from the right, and those of dropLast at the end. A table
-// of chosen columns first shortens texts.
+// of dropFirst, shortens texts, drops the other columns from the right, then those that tell rows apart, and those of
+// dropLast at the end. A table of chosen columns first shortens texts.
 func (b *brief) fit(width int) {
 	if b.width = width; width <= 0 {
 		return
@@ -39,7 +41,9 @@ func (b *brief) fit(width int) {
 			break
 		}
 		for _, name := range b.named(entry) {
-			b.drop(b.index(name))
+			if i := b.index(name); !b.tells(i) {
+				b.drop(i)
+			}
 		}
 	}
 	shorten := func(longest int) {
@@ -51,12 +55,16 @@ func (b *brief) fit(width int) {
 	}
 	shorten(24)
 	shorten(16)
-	for i := len(b.columns) - 1; i > 0 && !fits() && !b.chosen; i-- {
-		if !slices.Contains(dropLast, b.columns[i].Name) {
-			b.drop(i)
+	dropOthers := func(telling bool) {
+		for i := len(b.columns) - 1; i > 0 && !fits() && !b.chosen; i-- {
+			if !slices.Contains(dropLast, b.columns[i].Name) && (telling || !b.tells(i)) {
+				b.drop(i)
+			}
 		}
 	}
+	dropOthers(false)
 	shorten(10)
+	dropOthers(true)
 	for !fits() && len(b.columns) > 1 {
 		b.drop(len(b.columns) - 1)
 	}
@@ -73,13 +81,36 @@ func (b *brief) fit(width int) {
 // named returns the names of the columns that an entry of dropFirst names.
 func (b *brief) named(entry string) (names []string) {
 	for _, c := range b.columns {
-		prefixed := strings.HasSuffix(entry, "_") && strings.HasPrefix(c.Name, entry) && !b.needed[c.Name]
+		prefixed := strings.HasSuffix(entry, "_") && strings.HasPrefix(c.Name, entry)
 		if prefixed || slices.Contains(strings.Fields(entry), c.Name) {
 			names = append(names, c.Name)
 		}
 	}
 	return names
 }
+
+// tells reports whether column i is a key or a parameter without which more rows would agree in all of these.
+func (b *brief) tells(i int) bool {
+	return isTelling(b.columns[i].Name) && b.countRows(i) < b.countRows(-1)
+}
+
+// countRows returns how many rows differ in the keys and parameters that the table shows, except column without.
+func (b *brief) countRows(without int) int {
+	rows := map[string]bool{}
+	for row := range b.sheet.Len() {
+		var key strings.Builder
+		for i, c := range b.columns {
+			if i != without && isTelling(c.Name) {
+				key.WriteString(c.texts[row] + "\n")
+			}
+		}
+		rows[key.String()] = true
+	}
+	return len(rows)
+}
+
+// isTelling reports whether a column is a key or a parameter.
+func isTelling(name string) bool { return isKey(name) || trial.IsParam(name) }
 
 // drop leaves out column i. The lines below the table have its texts or its name.
 func (b *brief) drop(i int) {
