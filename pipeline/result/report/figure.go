@@ -250,8 +250,9 @@ func (m measure) intervals(g group, rows []int) string {
 // far is the ratio to all measured values beyond which a bound is not drawn.
 const far = 1e4
 
-// leaveFarBounds removes the bounds that would press everything else together, and notes them.
+// leaveFarBounds removes the bounds that would press everything else together, and notes them. A bound of 0 stays.
 func (f *Figure) leaveFarBounds() {
+	isFar := func(y, low, high float64) bool { return y > far*high || 0 < y && y < low/far }
 	low, high := math.Inf(1), 0.0
 	for _, l := range f.Lines {
 		for _, p := range l.Points {
@@ -264,7 +265,7 @@ func (f *Figure) leaveFarBounds() {
 		most := 0.0
 		for _, l := range f.Lines {
 			bounds := l.Bounds[mark]
-			if high > 0 && slices.ContainsFunc(bounds, func(p Point) bool { return p.Y > far*high || p.Y < low/far }) {
+			if high > 0 && slices.ContainsFunc(bounds, func(p Point) bool { return isFar(p.Y, low, high) }) {
 				most = max(most, bounds[len(bounds)-1].Y)
 				delete(l.Bounds, mark)
 			}

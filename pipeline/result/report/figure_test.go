@@ -139,6 +139,12 @@ func TestEdges(t *testing.T) {
 		!strings.Contains(strings.Join(f.Caption, ""), "lower edge") {
 		t.Errorf("%+v on %+v, caption %q", p, f.Y, f.Caption)
 	}
+	s = games(t)
+	s.table.set("theory_regret", func(int) any { return 0.0 })
+	f = named(t, s, "regret-points-rounds")
+	if bounds := f.Lines[0].Bounds[Proved]; len(bounds) == 0 || bounds[0].Y != f.Y.Low {
+		t.Errorf("a bound of 0 is drawn as %+v on %+v", bounds, f.Y)
+	}
 	f = named(t, undecided(t), "n-halfspace-d")
 	points := f.Lines[0].Points
 	want := []Point{
