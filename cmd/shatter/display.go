@@ -70,7 +70,6 @@ type display struct {
 	dir      string          // of the sweep; empty: its trials cannot be run again by their ids
 	colour   bool            // whether the line is in colours
 	width    func() int      // characters of a line of the terminal
-	question *question       // nil: nothing is asked
 	reported map[string]bool // kinds of failures
 	began    time.Time
 	last     time.Time // of the last plain line or progress event
@@ -137,7 +136,6 @@ func (d *display) show(p coordinator.Progress) {
 		d.last = time.Now()
 		d.progress(p)
 	}
-	d.question.consider(d, p)
 }
 
 // rewrite shows a line of progress: in the place of the last one on a terminal, elsewhere if it is

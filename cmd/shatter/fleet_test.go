@@ -32,7 +32,7 @@ func (c *cluster) begin(text string) (wait func() string) {
 	c.Helper()
 	file := write(c.T, filepath.Join(c.dir, "sweep.yaml"), text)
 	cmd := exec.Command(binary(c), "run", file, "--out", filepath.Join(c.dir, "out"), "--server", c.url, "--workers", "0",
-		"--yes", "--cache", "off")
+		"--cache", "off")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

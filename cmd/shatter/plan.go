@@ -25,7 +25,7 @@ import (
 
 type planFlags struct {
 	workers  int
-	yes, dry bool
+	dry      bool
 	progress progressMode
 }
 
@@ -39,15 +39,13 @@ within about a factor of two: trials, time on --workers workers like those of th
 expensive cells. Seconds per trial are taken to be a line in n. A search is taken to read about 1,000 trials.
 
 What is run for this is not kept: the outcomes are in a temporary folder that is removed. --dry runs
-nothing and only counts. On a terminal plan asks before it takes more than ten minutes itself, unless
---yes.`,
+nothing and only counts.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	flags := c.Flags()
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "plugin processes that will work at the same time, anywhere")
 	flags.BoolVar(&f.dry, "dry", false, "only count cells and trials, at once")
-	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	f.progress.register(flags)
 	return c
 }
@@ -95,19 +93,15 @@ func (f *planFlags) predict(c *cobra.Command, s *loadedSweep) (p *coordinator.Pr
 		return nil, err
 	}
 	defer func() { failed = errors.Join(failed, claimed.Close()) }()
-	ctx, stop := context.WithCancel(c.Context())
-	defer stop()
 	display := newDisplay(c.ErrOrStderr(), f.progress)
 	display.label = "pilot"
-	if !f.yes {
-		display.question = newQuestion(c, stop, "the pilot alone", "`shatter plan --dry` only counts")
-	}
 	here := &runFlags{workers: 1} // each worker pays for the start of a process
 	monitor := newRunMonitor(claimed, display, slog.New(slog.DiscardHandler))
-	err = here.coordinate(ctx, s, conn, claimed, monitor, func(ctx context.Context, cfg coordinator.Config) (err error) {
-		p, err = coordinator.Predict(ctx, cfg, f.workers)
-		return err
-	})
+	err = here.coordinate(c.Context(), s, conn, claimed, monitor,
+		func(ctx context.Context, cfg coordinator.Config) (err error) {
+			p, err = coordinator.Predict(ctx, cfg, f.workers)
+			return err
+		})
 	display.end()
 	if err == nil && f.progress != "none" {
 		for _, x := range p.Failures {

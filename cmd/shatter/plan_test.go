@@ -1,23 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -106,63 +98,4 @@ func TestProgressLine(t *testing.T) {
 	if got := wording.ShellWord("a b'c"); got != `'a b'\''c'` {
 		t.Error(got)
 	}
-}
-
-// On a terminal a run that takes long asks first; an answer that is no yes ends it as an interrupt
-// does. Elsewhere it warns and goes on.
-func TestAsksBeforeLongRun(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	shatterBinary, dir := binary(t), t.TempDir()
-	file := write(t, filepath.Join(dir, "long.yaml"), strings.Replace(badSweep, "trials: 10\n", "trials: 1000000000\n", 1))
-	master, slave := terminal(t)
-	cmd := exec.Command(shatterBinary, "run", file, "--out", filepath.Join(dir, "out"), "--workers", "1")
-	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	slave.Close()
-	var said bytes.Buffer
-	read := bufio.NewReader(io.TeeReader(master, &said))
-	for !strings.Contains(said.String(), "[y/N]") {
-		if _, err := read.ReadByte(); err != nil {
-			t.Fatalf("%v: %s", err, &said)
-		}
-	}
-	if _, err := master.WriteString("n\n"); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, read) // ends with the process
-	_ = cmd.Wait()
-	code := cmd.ProcessState.ExitCode()
-	if code != exitInterrupted || !strings.Contains(said.String(), "the rest of this sweep takes about ") ||
-		strings.Contains(said.String(), "\x1b[3") ||
-		!strings.Contains(said.String(), "\r\x1b[K0/2 cells") {
-		t.Errorf("exit %d: %q", code, said.String())
-	}
-}
-
-// terminal opens a pseudo terminal of 100 columns.
-func terminal(t *testing.T) (master, slave *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("no pseudo terminals: %v", err)
-	}
-	t.Cleanup(func() { master.Close() })
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100})
-	}
-	if err != nil {
-		t.Skipf("no pseudo terminals: %v", err)
-	}
-	if slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Skipf("no pseudo terminals: %v", err)
-	}
-	return master, slave
 }

@@ -33,7 +33,6 @@ type runFlags struct {
 	progress  progressMode
 	budget    budgetFlag
 	looks     shareFlag
-	yes       bool
 	http      httpFlags
 	logs      logFlags
 	log       string // file; "": none
@@ -53,10 +52,6 @@ func runCommand() *cobra.Command {
 happens: running the same command again goes on where the last one ended, and repeats nothing. What is
 known can be looked at while it runs, after Ctrl-C and after a crash, marked as partial: with table, query,
 plot, report, serve and compare.
-
-On a terminal run asks when, after some seconds of work, the rest looks like more than ten minutes; what
-was done by then counts. Elsewhere, as in a batch job, it warns and goes on. --yes and --budget leave
-the question out.
 
 A share of each cell's trials, unknown to the algorithms, is run a second time in processes of their own,
 in another order and company, and compared bit by bit. A difference says that outcomes depend on other
@@ -105,7 +100,6 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.looks = defaultLooks
 	flags.Var(&f.looks, "looks",
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
-	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	f.http.register(flags)
 	f.logs.register(flags)
 	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
@@ -189,18 +183,12 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if claimed.Moves != "" {
 		fmt.Fprintf(c.ErrOrStderr(), "shatter: %s\n", claimed.Moves)
 	}
-	ctx, stop := context.WithCancel(c.Context())
-	defer stop()
 	display := newDisplay(c.ErrOrStderr(), f.progress)
 	display.opened(claimed, f.workers)
-	if !f.yes && !f.budget.Given() {
-		hint := fmt.Sprintf("`shatter plan %s` says where it goes", wording.ShellWord(path))
-		display.question = newQuestion(c, stop, "the rest of this sweep", hint)
-	}
 	var summary *coordinator.Summary
 	monitor := newRunMonitor(claimed, display, log)
 	monitor.watch(told, conn)
-	err = f.coordinate(ctx, s, conn, claimed, monitor, func(ctx context.Context, cfg coordinator.Config) (err error) {
+	err = f.coordinate(c.Context(), s, conn, claimed, monitor, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		summary, err = coordinator.Run(ctx, cfg)
 		return err
 	})

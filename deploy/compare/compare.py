@@ -346,7 +346,7 @@ def shatter_side(binary, e, jobs, seed, folder):
     with open(file, "w") as f:  # JSON is YAML
         json.dump({"name": "compare", "task": "learn", "seed": seed, "algorithms": algorithms, "privacy": privacy,
                    "goal": goal, "grids": grids}, f)
-    return [binary, "run", file, "--out", out, "--workers", str(jobs), "--cache", "off", "--yes", "--quiet"], out
+    return [binary, "run", file, "--out", out, "--workers", str(jobs), "--cache", "off", "--quiet"], out
 
 
 def rates(binary, e, out):
