@@ -152,11 +152,7 @@ func TestBuild(t *testing.T) {
 // takes too long.
 func TestShowsWhereItHangs(t *testing.T) {
 	log := new(testkit.Log)
-	pid := 0
-	c := host.Command{
-		Path: build(t, testkit.Python(t, needed), "testdata/hang.py"), Output: log,
-		Debug: func(p int) error { pid = p; return nil },
-	}
+	c := host.Command{Path: build(t, testkit.Python(t, needed), "testdata/hang.py"), Output: log}
 	p, err := host.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +177,7 @@ func TestShowsWhereItHangs(t *testing.T) {
 			t.Fatalf("it did not hang: %v\n%s", err, log.String())
 		case <-time.After(50 * time.Millisecond):
 		}
-		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		if err := syscall.Kill(p.Pid(), syscall.SIGQUIT); err != nil {
 			t.Fatal(err)
 		}
 	}
