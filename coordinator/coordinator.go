@@ -111,7 +111,8 @@ func newRun(c Config) (*run, error) {
 		workers: map[string]*schemas.ManifestWorker{},
 	}
 	r.looks = &looks{
-		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(), apart: !r.crew.alone,
+		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(),
+		apart: !r.crew.alone,
 	}
 	r.progress = &progress{
 		grid: grid, tally: r.tally, jobs: r.jobs, looks: r.looks, intake: r.intake, began: time.Now(),

@@ -102,7 +102,8 @@ func TestDrawnRefusals(t *testing.T) {
 			t.Errorf("%+v, %s: %v, want %q", c.spec, c.kind, err, c.want)
 		}
 	}
-	if _, err := paritiesAt(newFinite(t, Spec{Name: "parities", Dim: 2}), []float64{1, 0, 1, 0}); !errors.Is(err, errAgree) {
+	parities := newFinite(t, Spec{Name: "parities", Dim: 2})
+	if _, err := paritiesAt(parities, []float64{1, 0, 1, 0}); !errors.Is(err, errAgree) {
 		t.Errorf("one point twice separates the parities of two bits: %v", err)
 	}
 }

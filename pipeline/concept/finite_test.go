@@ -78,17 +78,6 @@ func (l lister) String() string {
 	return fmt.Sprintf("%s of %v in dimension %d", l.Name(), l.Size(), l.Dim())
 }
 
-// row returns the labels of a hypothesis on the points of the domain, as text.
-func (l lister) row(h Hypothesis) string {
-	out := make([]float64, len(l.points))
-	h.Labels(slices.Concat(l.points...), out)
-	text := make([]byte, len(out))
-	for i, v := range out {
-		text[i] = "- +"[int(v)+1]
-	}
-	return string(text)
-}
-
 // sample draws up to n points, often the same ones, and their labels.
 func (l lister) sample(t *rapid.T, n int) (x, y []float64) {
 	for range rapid.IntRange(0, n).Draw(t, "n") {

@@ -104,11 +104,6 @@ func TestModelCoverage(t *testing.T) {
 	}
 }
 
-// exactly returns a point with the expected number of successes.
-func exactly(l rateCurve, n int64, trials int) Point {
-	return Point{N: n, Consumed: trials, Successes: int(math.Round(float64(trials) * l(float64(n))))}
-}
-
 func TestNoModel(t *testing.T) {
 	at := func(successes ...int) []Point {
 		var points []Point

@@ -122,8 +122,8 @@ func run(m *machine, role string, told *os.File, enough func(*Process) bool) (ou
 	}
 	defer r.Close()
 	l, err = m.start(Program{
-		Path: ownFile, Env: []string{roleVariable + "=" + role, "FOLDER=" + folder}, Folder: folder, Files: []*os.File{told}, Stdout: w,
-		Memory: 100 << 20, Threads: 1,
+		Path: ownFile, Env: []string{roleVariable + "=" + role, "FOLDER=" + folder}, Folder: folder,
+		Files: []*os.File{told}, Stdout: w, Memory: 100 << 20, Threads: 1,
 	}, &image{own: true})
 	w.Close()
 	if err != nil {

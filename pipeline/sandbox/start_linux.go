@@ -213,7 +213,8 @@ func (m *machine) launch(l *Process, p Program, img *image) (r report, err error
 	files, at := slices.Concat(p.Files, []*os.File{in, img.file}), 3+len(p.Files)
 	e := entry{
 		Executable: img.executable(p.Path, at+1), Argv: append([]string{p.Path}, p.Args...), Script: img.script != nil,
-		Read: p.readable(img), Folder: p.Folder, Report: at, Host: os.Getpid(), NoSpaces: m.noSpaces, HostMounts: mountSpace(),
+		Read: p.readable(img), Folder: p.Folder, Report: at, Host: os.Getpid(),
+		NoSpaces: m.noSpaces, HostMounts: mountSpace(),
 	}
 	for _, layer := range m.layers {
 		if layer.Held {

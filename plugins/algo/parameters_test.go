@@ -127,7 +127,8 @@ func TestInvalidAlgorithms(t *testing.T) {
 func TestCheckDescription(t *testing.T) {
 	described := func() *pluginv1.Algorithm {
 		return &pluginv1.Algorithm{
-			Name: "a/b", Version: "1", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}, Metrics: []*pluginv1.Metric{{Name: "m"}},
+			Name: "a/b", Version: "1", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN},
+			Metrics:    []*pluginv1.Metric{{Name: "m"}},
 			Parameters: []*pluginv1.Parameter{{Name: "x", Default: intValue(1)}},
 		}
 	}
@@ -149,7 +150,8 @@ func TestCheckDescription(t *testing.T) {
 	for name, change := range changes {
 		d := described()
 		change(d)
-		if err := CheckDescription(d); err == nil || len(err.Error()) > 500 || strings.ContainsAny(err.Error(), "\x1b\u202e\n") {
+		err := CheckDescription(d)
+		if err == nil || len(err.Error()) > 500 || strings.ContainsAny(err.Error(), "\x1b\u202e\n") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

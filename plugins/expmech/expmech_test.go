@@ -1,9 +1,7 @@
 package expmech
 
 import (
-	"context"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -255,27 +253,6 @@ func TestBoundsOnNeedle(t *testing.T) {
 			}
 		}
 	}
-}
-
-// learn runs one trial and returns its predictions on the whole of a small domain.
-func learn(
-	t testing.TB, a algo.Algorithm[struct{}], s algo.Setting[struct{}], seed uint64, x, y []float64, domain int,
-) []float64 {
-	t.Helper()
-	trial := &algo.Trial[struct{}]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}
-	m, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y))
-	if err != nil {
-		t.Fatal(err)
-	}
-	points := make([]float64, domain)
-	for i := range points {
-		points[i] = float64(i)
-	}
-	out := make([]float64, domain)
-	if err := m.Predict(context.Background(), algo.NewData(points, 1, nil), out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func TestCheck(t *testing.T) {

@@ -38,16 +38,6 @@ func tableOf(t testing.TB, sample *algo.Data) *table {
 	return examples
 }
 
-// law draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a unit
-// vector orthogonal to u, either uniform (iso) or leaning to e with probability 1 - minority and to
-// -e else (skew). u and e are random.
-type law struct {
-	tau, minority float64
-	skew          bool
-	u, e          []float64
-	rand          *rand.Rand
-}
-
 // learner runs one trial of an algorithm with fixed parameters.
 type learner func(seed uint64, sample *algo.Data) (algo.Model, error)
 

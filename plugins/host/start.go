@@ -120,7 +120,7 @@ func (p *Process) connect(ctx context.Context) error {
 	case <-timeout.C:
 		p.child.end(Time, fmt.Sprintf("it was not ready within %v", startWait), nil)
 	}
-	<-connected
+	_ = <-connected // the dial has ended
 	return p.startError(errors.New("no answer"))
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -362,34 +361,6 @@ func sample(c concept.Finite, spec concept.Spec, target uint64, n int, rate floa
 		}
 	}
 	return algo.NewData(x, c.Dim(), y)
-}
-
-// share returns the share of trials in which the algorithm answers the target.
-func share[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], n, trials int) float64 {
-	t.Helper()
-	st := makeSite(t, finite.PlaceOf(s.Problem, "", 0))
-	if err := a.Check(&s); err != nil {
-		t.Fatal(err)
-	}
-	domain, good := finitetest.Domain(st.Spec), 0
-	want, got := make([]float64, len(domain)/st.class.Dim()), make([]float64, len(domain)/st.class.Dim())
-	for seed := range trials {
-		r := rand.New(rand.NewPCG(uint64(seed), 17))
-		target := r.Uint64N(st.class.Size().Uint64())
-		d := sample(st.class, st.Spec, target, n, s.Problem.NoiseRate, r)
-		m, err := a.Learn(context.Background(), &algo.Trial[P]{Setting: s, Rand: r}, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Predict(context.Background(), algo.NewData(domain, st.class.Dim(), nil), got); err != nil {
-			t.Fatal(err)
-		}
-		st.class.Member(target).Labels(domain, want)
-		if slices.Equal(want, got) {
-			good++
-		}
-	}
-	return float64(good) / float64(trials)
 }
 
 // The cube of the parities carries Gaussian noise also where its points are too many to be listed,

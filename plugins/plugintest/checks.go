@@ -395,7 +395,9 @@ func (s checks) checkRaces() error {
 		return err
 	}
 	defer p.Stop()
-	for _, sc := range []script{usual, {trials: usual.trials, pieces: []int{7}, twice: true, chunk: 7}, {trials: usual.trials, states: true}} {
+	for _, sc := range []script{
+		usual, {trials: usual.trials, pieces: []int{7}, twice: true, chunk: 7}, {trials: usual.trials, states: true},
+	} {
 		if _, err := s.playIn(p, sc); err != nil {
 			return err
 		}

@@ -62,8 +62,10 @@ func (s *Sweep) ratios() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Where a bound stands next to a bracket (%s), n* is between %.4g and %.4g times the bound.",
-		wording.Count(n, "cell"), low, high)}
+	return []string{fmt.Sprintf(
+		"Where a bound stands next to a bracket (%s), n* is between %.4g and %.4g times the bound.",
+		wording.Count(n, "cell"), low, high,
+	)}
 }
 
 // verdicts counts the rows that are consistent with their bounds, and those that refute them.
