@@ -44,7 +44,7 @@ func TestReportAndPlot(t *testing.T) {
 	}
 	for _, want := range []string{
 		" of 7 cells are decided", "With confidence 95 %", before, "n-thresholds-domain", "curve-thresholds",
-		"&lt;img src=x", "table.parquet", "trials took",
+		"&lt;img src=x", "table.parquet",
 	} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the page lacks %q", want)

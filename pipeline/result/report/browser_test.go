@@ -166,7 +166,7 @@ func TestPagesInBrowser(t *testing.T) {
 		{"2,000 cells", learned(t, 2000), 4},
 		{"games", games(t), 2},
 		{"undecided", undecided(t), 1},
-		{"hostile", hostile(t), 2},
+		{"hostile", hostile(t), 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path, text := written(t, c.sweep)
