@@ -188,10 +188,11 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	var summary *coordinator.Summary
 	monitor := newRunMonitor(claimed, display, log)
 	monitor.watch(told, conn)
-	err = f.coordinate(c.Context(), s, conn, claimed, monitor, func(ctx context.Context, cfg coordinator.Config) (err error) {
+	run := func(ctx context.Context, cfg coordinator.Config) (err error) {
 		summary, err = coordinator.Run(ctx, cfg)
 		return err
-	})
+	}
+	err = f.coordinate(c.Context(), s, conn, claimed, monitor, run)
 	display.end()
 	if err != nil {
 		return err

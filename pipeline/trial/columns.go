@@ -98,8 +98,8 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) float64 { return c.Delta }),
 	text(Derived, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon", (*Cell).privacy),
 	text(Derived, "privacy_standing", "proved: by an algorithm that is built in, and privacy_source is the theorem; "+
-		"declared: a third party's plugin says so, and nobody has looked at the proof; not certified: aimed at, without a proof; "+
-		"null as for epsilon",
+		"declared: a third party's plugin says so, and nobody has looked at the proof; "+
+		"not certified: aimed at, without a proof; null as for epsilon",
 		(*Cell).PrivacyStanding),
 	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most above + alpha, in task "+
 		"online when its regret per round is at most alpha",

@@ -104,13 +104,16 @@ func (p *Process) prepare(c Command) (err error) {
 
 // connect starts the process and waits for the connection.
 func (p *Process) connect(ctx context.Context) error {
-	connected := make(chan error, 1)
-	go func() { connected <- p.dial() }()
+	var err error
+	connected := make(chan struct{})
+	go func() {
+		err = p.dial()
+		close(connected)
+	}()
 	timeout := time.NewTimer(startWait)
 	defer timeout.Stop()
-	var err error
 	select {
-	case err = <-connected:
+	case <-connected:
 		if err == nil {
 			return nil
 		}
@@ -120,7 +123,7 @@ func (p *Process) connect(ctx context.Context) error {
 	case <-timeout.C:
 		p.child.end(Time, fmt.Sprintf("it was not ready within %v", startWait), nil)
 	}
-	_ = <-connected // the dial has ended
+	<-connected
 	return p.startError(errors.New("no answer"))
 }
 

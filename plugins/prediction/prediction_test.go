@@ -366,7 +366,8 @@ func TestRefusals(t *testing.T) {
 	}
 	p, err := a.Predict(context.Background(), &algo.Trial[Oblivious]{
 		Setting: algo.Setting[Oblivious]{
-			Params: Oblivious{Blocks{K: 1, V: 1, Mode: Own, Composition: "best"}}, Problem: problems()[0], Epsilon: 1, Delta: 0.1,
+			Params:  Oblivious{Blocks{K: 1, V: 1, Mode: Own, Composition: "best"}},
+			Problem: problems()[0], Epsilon: 1, Delta: 0.1,
 		},
 		Rand: rand.New(rand.NewPCG(1, 1)),
 	}, algo.NewData([]float64{0.5}, 1, []float64{1}))

@@ -35,9 +35,8 @@ func (b *brief) fit(width int) {
 	if b.width = width; width <= 0 {
 		return
 	}
-	fits := func() bool { return b.lineWidth() <= width }
 	for _, entry := range dropFirst {
-		if b.chosen || fits() {
+		if b.chosen || b.fits() {
 			break
 		}
 		for _, name := range b.named(entry) {
@@ -46,35 +45,44 @@ func (b *brief) fit(width int) {
 			}
 		}
 	}
-	shorten := func(longest int) {
-		for i := range b.columns {
-			if c := &b.columns[i]; !fits() && c.Type == schemas.TextColumn && c.Name != "privacy" {
-				b.shorten(c, max(longest, utf8.RuneCountInString(c.Name)))
-			}
-		}
-	}
-	shorten(24)
-	shorten(16)
-	dropOthers := func(telling bool) {
-		for i := len(b.columns) - 1; i > 0 && !fits() && !b.chosen; i-- {
-			if !slices.Contains(dropLast, b.columns[i].Name) && (telling || !b.tells(i)) {
-				b.drop(i)
-			}
-		}
-	}
-	dropOthers(false)
-	shorten(10)
-	dropOthers(true)
-	for !fits() && len(b.columns) > 1 {
+	b.shortenTexts(24)
+	b.shortenTexts(16)
+	b.dropOthers(false)
+	b.shortenTexts(10)
+	b.dropOthers(true)
+	for !b.fits() && len(b.columns) > 1 {
 		b.drop(len(b.columns) - 1)
 	}
-	if !fits() {
+	if !b.fits() {
 		c := &b.columns[0]
 		if c.Name == "privacy" {
 			b.sayBelow(c)
 		}
 		c.Name = cut(c.Name, width)
 		b.shorten(c, width)
+	}
+}
+
+// fits reports whether the lines of the table are short enough.
+func (b *brief) fits() bool { return b.lineWidth() <= b.width }
+
+// shortenTexts cuts texts to the given number of characters, column by column until the table fits. Names of
+// columns stay whole.
+func (b *brief) shortenTexts(longest int) {
+	for i := range b.columns {
+		if c := &b.columns[i]; !b.fits() && c.Type == schemas.TextColumn && c.Name != "privacy" {
+			b.shorten(c, max(longest, utf8.RuneCountInString(c.Name)))
+		}
+	}
+}
+
+// dropOthers drops columns from the right until the table fits, except those of dropLast and, unless telling is
+// set, those that tell rows apart.
+func (b *brief) dropOthers(telling bool) {
+	for i := len(b.columns) - 1; i > 0 && !b.fits() && !b.chosen; i-- {
+		if !slices.Contains(dropLast, b.columns[i].Name) && (telling || !b.tells(i)) {
+			b.drop(i)
+		}
 	}
 }
 
