@@ -250,7 +250,6 @@ func (r *run) loop(ctx context.Context) error {
 		if now := time.Now(); r.Progress != nil && (r.grid.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.progress.look(now))
-			r.progress.paused += time.Since(now)
 		}
 		if r.grid.open == 0 {
 			return nil

@@ -58,7 +58,6 @@ type progress struct {
 	looks  *looks
 	intake *intake
 	began  time.Time
-	paused time.Duration // by those who were told of the progress, perhaps with a question to a person
 
 	rate     decayingRate
 	foreseen time.Time // time of the prediction; zero: there is none
@@ -126,7 +125,7 @@ func (p *progress) expected() float64 {
 
 // busy returns the share of the slots' time that goes into trials.
 func (p *progress) busy(now time.Time) float64 {
-	elapsed := (now.Sub(p.began) - p.paused).Seconds()
+	elapsed := now.Sub(p.began).Seconds()
 	if elapsed < 3 {
 		return 1 // plugins are starting
 	}
