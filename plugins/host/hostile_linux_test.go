@@ -454,7 +454,8 @@ func TestNothingIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			lines := bufio.NewScanner(out)
-			if !lines.Scan() || lines.Text() != "left" || !startsSoon(mark) {
+			started := func() bool { return running(mark) }
+			if !lines.Scan() || lines.Text() != "left" || !soon(time.Minute, started) {
 				t.Errorf("%q: the process to be ended does not run", lines.Text())
 			}
 			in.Close()
@@ -464,16 +465,6 @@ func TestNothingIsLeft(t *testing.T) {
 			_ = cmd.Wait()
 		})
 	}
-}
-
-// startsSoon waits for a process with an argument.
-func startsSoon(argument string) bool {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if running(argument) {
-			return true
-		}
-	}
-	return false
 }
 
 func init() {

@@ -170,10 +170,11 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// endsSoon waits for the end of a process that is not our child.
-func endsSoon(pid int) bool {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if gone(pid) {
+// soon reports whether a condition on processes that are not our children holds within a time limit. The system
+// does not announce their starts and ends, so it is asked again and again.
+func soon(limit time.Duration, holds func() bool) bool {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if holds() {
 			return true
 		}
 	}
@@ -411,7 +412,7 @@ func TestHostKilled(t *testing.T) {
 		}
 		_ = host.Process.Kill()
 		_ = host.Wait()
-		if !endsSoon(pid) {
+		if !soon(10*time.Second, func() bool { return gone(pid) }) {
 			t.Errorf("plugin %d outlived its host", pid)
 		}
 		sweep(filepath.Join(base, fmt.Sprintf("shatter-%d", os.Getuid())))
