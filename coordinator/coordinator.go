@@ -16,22 +16,22 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Config is what the run of a sweep needs. Folder, Conn and Digests have no default.
+// Config configures [Run]. Folder, Conn and Digests are required; the other fields have defaults.
 type Config struct {
 	Folder   *folder.Folder
 	Conn     *bus.Conn
-	Epoch    uint64            // of this leadership of the sweep; 0: 1
+	Epoch    uint64            // number of this leadership of the sweep; 0: 1
 	Priority int               // workers run jobs of higher priorities first
-	Weight   float64           // share of the workers' time beside other sweeps of the same priority; 0: 1
-	Slots    int               // that will work at the same time, as far as is known; 0: 1
+	Weight   float64           // share of the workers' time among sweeps of the same priority; 0: 1
+	Slots    int               // expected number of slots that work at the same time; 0: 1
 	Digests  map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
 	Workers  <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
 	Progress func(Progress)    // called about five times a second; nil: never
 	Log      *slog.Logger      // nil: silent
-	Meter    *Meter            // counts what the run does; nil: nobody watches
-	Facts    map[string]string // about this run, for the manifest
-	Cache    *cache.Cache      // of outcomes, across sweeps; nil: none
-	Budget   Budget            // what this run may spend; zero: all that it takes
+	Meter    *Meter            // counters of the run's events; nil: none
+	Facts    map[string]string // facts about this run, for the manifest
+	Cache    *cache.Cache      // outcomes kept across sweeps; nil: none
+	Budget   Budget            // limit on trials or time; zero: none
 	Looks    float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
 	Healing time.Duration // between looks for jobs that workers do not have any more; 0: 1 s

@@ -8,7 +8,7 @@ type sizeCost struct {
 }
 
 // A costLine predicts the seconds of a trial at n: base + slope*n. Neither is negative. The zero value
-// stands for no measurement.
+// means that nothing was measured.
 type costLine struct{ base, slope float64 }
 
 func (l costLine) at(n int64) float64 { return l.base + l.slope*float64(n) }

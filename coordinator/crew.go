@@ -62,9 +62,9 @@ type member struct {
 	heard time.Time
 	stuck bool // all of its slots run jobs that are late
 	out   map[string]*errand
-	load  float64              // seconds that these will take, as far as is known
+	load  float64              // estimated seconds that the jobs in out still take
 	usual float64              // seconds that one of its jobs takes, the last ones counting most
-	aside map[string]*setAside // by what it could not do
+	aside map[string]*setAside // kinds of jobs that it could not run, by name
 }
 
 // setAside keeps jobs of a kind from a worker that could not run them.

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A Prediction tells what a sweep will take, within about a factor of two.
+// A Prediction estimates the trials and time of a sweep, within about a factor of two.
 type Prediction struct {
 	Cells   []CellPrediction // in the order of the plan
 	Trials  float64          // in the table

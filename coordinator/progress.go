@@ -11,10 +11,10 @@ type Progress struct {
 	Trials         int64   // outcomes of this run
 	Known          int64   // outcomes that the ledger had before
 	Served         int64   // outcomes from the cache
-	PerSecond      float64 // trials, averaged over some ten seconds
+	PerSecond      float64 // trials, averaged over about ten seconds
 	Left           *Left   // predicted rest; nil: unknown
 	Work           float64 // predicted seconds of one slot until the end; see progress.work
-	Slots          int     // that work, as far as is known
+	Slots          int     // estimated number of slots that work
 	Elapsed        time.Duration
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind

@@ -61,8 +61,8 @@ func (c Cause) String() string {
 	return "what it depends on is not known"
 }
 
-// Sentence tells of the contradiction. Workers are named only where named is set: their names
-// reach no result file.
+// Sentence describes the contradiction. It names workers only if named is set: result files do not contain their
+// names.
 func (c Contradiction) Sentence(named bool) string {
 	cause := c.Cause.String()
 	apart := named && c.Worker != "" && c.Second != "" && c.Second != c.Worker

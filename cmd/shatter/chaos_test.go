@@ -70,8 +70,8 @@ func TestChaos(t *testing.T) {
 	if *chaosSeed == 0 {
 		*chaosSeed = rand.Uint64()
 	}
-	t.Logf("seed %d; again: go test -tags long ./cmd/shatter -run TestChaos$ -v -timeout 0 -chaos.minutes %v -chaos.seed %d",
-		*chaosSeed, *chaosMinutes, *chaosSeed)
+	t.Logf("seed %d; again: go test -tags long ./cmd/shatter -run TestChaos$ -v -timeout 0 "+
+		"-chaos.minutes %v -chaos.seed %d", *chaosSeed, *chaosMinutes, *chaosSeed)
 	c := &chaos{T: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(*chaosSeed, 3)), faults: map[string]int{}}
 	c.build()
 	defer c.close()

@@ -31,13 +31,13 @@ type progressEvent struct {
 	Known       int64            `json:"known"`
 	Served      int64            `json:"served"` // from the cache
 	PerSecond   float64          `json:"per_second"`
-	LeftSeconds *float64         `json:"left_seconds"` // within about a factor of two; null, like left_trials: not known yet
-	LeftTrials  *int64           `json:"left_trials"`  // that will enter the table
+	LeftSeconds *float64         `json:"left_seconds"` // within a factor of about two; null: unknown, as is left_trials
+	LeftTrials  *int64           `json:"left_trials"`  // trials that will enter the table
 	Failed      map[string]int64 `json:"failed"`       // by kind
 	Working     string           `json:"working"`
 	Late        string           `json:"late"` // the job that has run far longer than expected; empty: none
 	NoWorkers   bool             `json:"no_workers"`
-	Stuck       string           `json:"stuck"`   // why no worker can run what comes next; empty: one can, or there is none
+	Stuck       string           `json:"stuck"`   // reason why no worker can run the next job; empty: none
 	Refused     int64            `json:"refused"` // results of workers that were dropped because they were unfit
 	Looks       int64            `json:"looks"`   // trials to be looked at a second time; 0 until that begins
 	Looked      int64            `json:"looked"`  // those that were

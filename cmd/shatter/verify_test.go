@@ -221,7 +221,9 @@ func TestVerify(t *testing.T) {
 		{"other result version", "curve.parquet", version9("shatter.result"), exitUsage,
 			[]string{`curve.parquet" is of version "9" of its format, not "` + schemas.ResultVersion + `"`, "use the release that made it"}},
 		{"other outcome version", "ledger/0001.log", outcome9, exitUsage,
-			[]string{`it is of version "9" of its format, not "` + schemas.OutcomeVersion + `"`, "use the release (shatter ", "--fresh"}},
+			[]string{
+				`it is of version "9" of its format, not "` + schemas.OutcomeVersion + `"`, "use the release (shatter ", "--fresh",
+			}},
 		{"other folder version", "ledger/sweep.json", func(raw []byte) []byte {
 			return bytes.Replace(raw, []byte(`"format":1`), []byte(`"format":9`), 1)
 		}, exitUsage, []string{`version "9"`}},

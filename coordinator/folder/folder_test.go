@@ -141,7 +141,7 @@ func TestFolderInUse(t *testing.T) {
 	}
 }
 
-// Damage that a manifest tells of is repaired.
+// Damage that a manifest records is repaired.
 func TestRepaired(t *testing.T) {
 	damaged := ledger.Damage{File: "/out/ledger/0002.log", Offset: 120, Bytes: 77, Reason: "checksum differs"}
 	other := damaged

@@ -113,7 +113,7 @@ func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
 			best, which = near, i
 		}
 	}
-	if best > 1-1e-12 { // but for rounding
+	if best > 1-1e-12 { // all targets, except for rounding
 		best = 1
 	}
 	return Prior{best, answers[which]}

@@ -199,8 +199,8 @@ func TestPriorOfAllFunctions(t *testing.T) {
 	}
 }
 
-// The estimate agrees with the formulas where there are some, and elsewhere with what its answer
-// reaches on other targets: to four standard errors, which are at most one percentage point each.
+// The estimate agrees with the formula of a class, if it has one, and otherwise with the share of other targets
+// that its answer reaches: to four standard errors, which are at most one percentage point each.
 func TestEstimatedPrior(t *testing.T) {
 	for _, c := range []struct {
 		Spec

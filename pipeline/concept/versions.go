@@ -152,7 +152,7 @@ func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
 }
 
 // splits reports whether a point splits a set of n functions into two parts of dimension k-1 or more.
-// It tries even splits first. Points that split the set alike cost little: the memo knows their
+// It tries even splits first. Points that split the set alike cost little: the memo holds their
 // parts.
 func (s *splitSearch) splits(set []uint64, n, k int) bool {
 	l := s.level(k)

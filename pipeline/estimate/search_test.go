@@ -351,7 +351,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			w.refuse(s)
 			var trials []trial
 			blocks := s.Want()
-			if r.IntN(2) == 0 { // outcomes that nobody asked for, of an earlier run or the cache
+			if r.IntN(2) == 0 { // outcomes that were not requested, from an earlier run or the cache
 				n := find.From + r.Int64N(find.To-find.From+1)
 				blocks = append(blocks, Block{n, r.IntN(40), 1 + r.IntN(40)})
 			}

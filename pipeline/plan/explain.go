@@ -60,7 +60,7 @@ type gridWords struct {
 	out     []string
 }
 
-// distinct returns what a function has of the cells, each value once, in ascending order.
+// distinct returns the values of a function on the cells, each once, in ascending order.
 func distinct[T cmp.Ordered](cells []*trial.Cell, of func(*trial.Cell) T) []T {
 	all := map[T]bool{}
 	for _, c := range cells {

@@ -306,7 +306,7 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 			continue
 		}
 		switch k.Name {
-		case "algorithm", "file": // they stand below
+		case "algorithm", "file": // they follow below
 		case "data":
 			if data := c.Problem.Data; data != nil && !varies["data"] {
 				fixed.put("data", data, filepath.Base(data.File)+" "+data.Label)

@@ -45,7 +45,7 @@ func (e *estate) how() string {
 	return "cgroup v2: memory, processes"
 }
 
-// A group is the cgroup of one program. A nil group stands for none.
+// A group is the cgroup of one program. A nil group means none.
 type group struct {
 	dir string
 	at  *os.File
@@ -160,7 +160,7 @@ func (e *estate) refused(err error) error {
 	return fmt.Errorf("%s is not delegated to this user (%w)", e.dir, err)
 }
 
-// clear ends what hosts that were killed have left in the cgroups of their programs. This process has none yet.
+// clear ends the programs of hosts that were killed, by their cgroups. This process has none yet.
 func (e *estate) clear() {
 	left, _ := filepath.Glob(filepath.Join(e.dir, programsGroup+"*"))
 	for _, dir := range left {

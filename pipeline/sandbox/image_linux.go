@@ -41,7 +41,7 @@ func (m *image) executable(path string, fd int) string {
 	return fmt.Sprintf("/proc/self/fd/%d", fd)
 }
 
-// environment returns the variables of a program. Python would look for modules beside the copy of a script.
+// environment returns the variables of a program. Python would look for modules in the folder of the copy of a script.
 func (m *image) environment(env []string) []string {
 	if m.file == nil || !isPython(m.script) {
 		return env

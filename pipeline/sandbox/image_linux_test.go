@@ -49,8 +49,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A script that is replaced after its digest was checked is not what runs, and is refused at the next
-// start. Its interpreter opens the copy, and a module beside the script is not found.
+// A script that is replaced after its digest was checked does not run, and is refused at the next start. Its
+// interpreter opens the copy, and finds no module in the folder of the script.
 func TestReplacedScript(t *testing.T) {
 	m, err := thisMachine()
 	if err != nil {

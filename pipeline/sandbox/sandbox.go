@@ -136,7 +136,7 @@ type Program struct {
 	Threads int
 }
 
-// Usage counts what a program and all that it has started hold.
+// Usage counts the resources of a program and of all processes that it has started.
 type Usage struct {
 	Processes int
 	Memory    int64 // bytes, in memory or swapped out

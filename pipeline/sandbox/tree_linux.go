@@ -108,7 +108,7 @@ func (l *Process) Kill() {
 // [Program.Memory] together. It must not be called after Release.
 func (l *Process) OutOfMemory() bool { return l.group.outOfMemory() }
 
-// Release ends what a program left behind that has ended and was waited for.
+// Release ends the processes that a program left behind. The program has ended and was waited for.
 func (l *Process) Release() {
 	l.group.kill()
 	forks.Lock()

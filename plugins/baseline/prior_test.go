@@ -47,8 +47,10 @@ func TestPriorRefuses(t *testing.T) {
 		fmt.Fprintf(&rows, "%016b", i)
 	}
 	for want, p := range map[string]algo.Problem{
-		"no law of targets":                             {Class: "thresholds", Domain: 4, Dim: 1, RealData: true},
-		"too large to compare all of them; take a smal": {Class: "matrix", Domain: 16, Dim: 1, Target: "uniform", Matrix: rows.String()},
+		"no law of targets": {Class: "thresholds", Domain: 4, Dim: 1, RealData: true},
+		"too large to compare all of them; take a smal": {
+			Class: "matrix", Domain: 16, Dim: 1, Target: "uniform", Matrix: rows.String(),
+		},
 	} {
 		err := Prior().Check(&algo.Setting[struct{}]{Problem: p, Alpha: 0.1})
 		if !algo.IsInvalid(err) || !strings.Contains(err.Error(), want) {

@@ -207,7 +207,7 @@ func (h *child) reap() {
 	if awaitEnd(cmd.Process.Pid) {
 		h.kill()
 		h.mu.Lock()
-		_ = cmd.Wait() // returns at once; the state tells more than the error
+		_ = cmd.Wait() // returns at once; the state is more precise than the error
 	} else {
 		_ = cmd.Wait()
 		h.mu.Lock()
@@ -264,7 +264,7 @@ func (h *child) readStdout(stdout io.Reader) {
 	_, _ = io.Copy(further, r)
 }
 
-// checkHandshake returns the address in a handshake line, or what is wrong with the line. It has the form
+// checkHandshake returns the address in a handshake line, or the reason why the line is invalid. It has the form
 // core version | protocol version | network | address | protocol.
 func checkHandshake(line string) (address, reason string) {
 	parts := strings.Split(line, "|")

@@ -24,7 +24,7 @@ import (
 // TestPython accepts a plugin in Python that uses no SDK.
 func TestPython(t *testing.T) {
 	python := testkit.Python(t, "grpc, numpy, google.protobuf")
-	dir := t.TempDir() // Python leaves compiled files beside its sources
+	dir := t.TempDir() // Python writes compiled files next to its sources
 	copyFile(t, "../python/shatter/plugin_pb2.py", filepath.Join(dir, "plugin_pb2.py"))
 	source, err := os.ReadFile("testdata/python/plugin.py")
 	if err != nil {

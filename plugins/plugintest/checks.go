@@ -105,7 +105,7 @@ func same(variations ...variation) func(checks) (string, error) {
 	})
 }
 
-// quiet makes a check of one that has nothing to tell but its error.
+// quiet adapts a check that returns only an error.
 func quiet(check func(checks) error) func(checks) (string, error) {
 	return func(s checks) (string, error) { return "", check(s) }
 }

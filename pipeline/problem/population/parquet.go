@@ -56,8 +56,8 @@ func readParquet(t *table, f *io.SectionReader) error {
 func (t *table) chunk(r *pqarrow.FileReader, g, c, base, rows int) error {
 	const batch = 1 << 14 // rows
 	leaf := r.Manifest.Fields[c].ColIndex
-	// Unlike the readers of records and tables, this one starts no goroutine, whose panic on damaged
-	// bytes nobody could catch.
+	// Unlike the readers of records and tables, this one starts no goroutine. A panic of a goroutine on
+	// damaged bytes could not be recovered.
 	column, err := r.GetFieldReader(context.Background(), c, map[int]bool{leaf: true}, []int{g})
 	if err != nil {
 		return t.damaged(err)

@@ -71,9 +71,9 @@ type note struct {
 	about []string
 }
 
-// newBrief drops empty columns, and says above what is the same in all rows, in all rows of an
-// algorithm (its parameters), or in all rows of a class or law (what describes its problem), unless
-// it is a measured number. It keeps exactly the chosen columns if there are any.
+// newBrief drops empty columns. Values that are the same in all rows, in all rows of an algorithm (its
+// parameters), or in all rows of a class or distribution (the description of the problem) become facts above the
+// table, unless they are measured. It keeps exactly the chosen columns if there are any.
 func newBrief(s *sheet.Sheet, chosen []int) *brief {
 	b := &brief{sheet: s, chosen: len(chosen) > 0, unproved: hasUnproved(s), needed: neededParams(s)}
 	if !slices.ContainsFunc(chosen, func(i int) bool { return s.Columns[i].Name == "privacy_standing" }) {

@@ -178,7 +178,7 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 	return f, longest
 }
 
-// caption begins the caption with what is the same in all rows that are shown.
+// caption begins the caption with the values that all rows of the figure share.
 func (f *Figure) caption(s *Sweep, g group, rows []int, told []string) {
 	if partial := s.manifest.Partial; partial != "" {
 		f.Caption = append(f.Caption, "Partial: "+partial+".")

@@ -81,7 +81,7 @@ func TestFigureByAlgorithm(t *testing.T) {
 	}
 }
 
-// A parameter that zip pairs with another tells no lines apart, and the figure names it.
+// A parameter that zip pairs with another makes no lines of its own, and the figure names it.
 func TestPairedParameter(t *testing.T) {
 	s := learned(t, 10)
 	s.table.set("margin", func(row int) any { return 1 / s.table.number(row, "d") })
@@ -124,7 +124,7 @@ func TestColumnsOfThePage(t *testing.T) {
 	}
 }
 
-// A bound far from the measured values is named and not drawn. A regret that is not above 0 stands at the
+// A bound far from the measured values is named and not drawn. A regret that is not above 0 is drawn at the
 // lower edge, and so does the unknown end of a bracket.
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)

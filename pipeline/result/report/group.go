@@ -257,7 +257,7 @@ func (g group) line(s *setting, m measure, x string) (l Line, missing int) {
 }
 
 // fixedKeys returns the names and values of the keys that have one value in the rows: "alpha 0.1". The title
-// names the class and its data, and the keys in told are told elsewhere.
+// names the class and its data, and other texts name the keys in told.
 func (g group) fixedKeys(rows []int, told ...string) (all []string) {
 	told = append(told, "task", algorithmKey, "class", "file", "data", "privacy_standing")
 	for _, k := range g.keys() {
