@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -22,7 +21,7 @@ const cacheWorker = "cache"
 
 // cacheKey names a cell's entry in a cache.
 func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
-	return cache.Key{Cell: c.Key, Seed: cache.Seed(seed.Label()), Noise: c.NoiseKey}
+	return cache.Key{Cell: c.Key, Seed: seed.Label(), Noise: c.NoiseKey}
 }
 
 // cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a
@@ -126,7 +125,7 @@ func (u cacheUse) store() {
 		if !c.fresh || u.doubtful(c) {
 			continue
 		}
-		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), c.words(), func(add func(*ledger.Batch) error) error {
+		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), func(add func(*ledger.Batch) error) error {
 			return in.ledger.Each(c.Key, add)
 		})
 		if err != nil {
@@ -136,7 +135,7 @@ func (u cacheUse) store() {
 			}
 		}
 	}
-	if _, err := u.cache.Trim(ctx, time.Time{}, CacheLimit); err != nil {
+	if err := u.cache.Trim(ctx, CacheLimit); err != nil {
 		in.journal.noteCache(err.Error())
 	}
 }

@@ -7,24 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
-
-type cacheRow struct {
-	Path, Cell, What string
-	Seed             uint64
-	Trials, Bytes    int64
-	Damaged          int
-}
-
-func cacheRows(t *testing.T, dir string) (rows []cacheRow) {
-	t.Helper()
-	out, errs, code := shatter(t, "cache", "ls", "--cache", dir, "-o", "json")
-	if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 {
-		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
-	}
-	return rows
-}
 
 // lastRun returns what the manifest says of the last run.
 func lastRun(t *testing.T, dir string) (run struct {
@@ -48,25 +33,28 @@ func TestBadCache(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
-	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
-	want := digest(t, mustRun(t, file, filepath.Join(tmp, "a"), "--cache", cache))
-	rows := cacheRows(t, cache)
+	dir, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
+	want := digest(t, mustRun(t, file, filepath.Join(tmp, "a"), "--cache", dir))
+	rows, err := (&cache.Cache{Dir: dir}).List()
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%v, %v", rows, err)
+	}
 	change(t, rows[0].Path, flip(message))
 	change(t, rows[1].Path, func(raw []byte) []byte { return raw[:len(raw)-20] })
-	errs := mustRun(t, file, filepath.Join(tmp, "b"), "--cache", cache)
+	errs := mustRun(t, file, filepath.Join(tmp, "b"), "--cache", dir)
 	if run := lastRun(t, filepath.Join(tmp, "b")); digest(t, errs) != want || run.Served != 120 || run.Run != 120 ||
 		strings.Count(errs, "cache: a damaged part was skipped: ") != 2 {
 		t.Errorf("damaged: %+v: %s", run, errs)
 	}
-	for _, r := range cacheRows(t, cache) {
-		if r.Damaged > 0 || r.Trials != 120 {
-			t.Errorf("not mended: %+v", r)
-		}
+	errs = mustRun(t, file, filepath.Join(tmp, "mended"), "--cache", dir)
+	if run := lastRun(t, filepath.Join(tmp, "mended")); digest(t, errs) != want || run.Served != 240 ||
+		strings.Contains(errs, "damaged") {
+		t.Errorf("not mended: %+v: %s", run, errs)
 	}
 	if err := os.Rename(rows[0].Path, rows[1].Path); err != nil {
 		t.Fatal(err)
 	}
-	errs = mustRun(t, file, filepath.Join(tmp, "c"), "--cache", cache)
+	errs = mustRun(t, file, filepath.Join(tmp, "c"), "--cache", dir)
 	if run := lastRun(t, filepath.Join(tmp, "c")); digest(t, errs) != want || run.Served != 0 ||
 		!strings.Contains(errs, "it is of another cell or seed") {
 		t.Errorf("another cell's: %+v: %s", run, errs)

@@ -17,7 +17,6 @@ var compareFormats = []string{"table", "json", "csv", "md"}
 func compareCommand() *cobra.Command {
 	var format string
 	var columns []string
-	var confidence float64
 	c := &cobra.Command{
 		Use: "compare A [B]", Short: "Say in which cells two results differ beyond their intervals",
 		Args: cobra.RangeArgs(1, 2),
@@ -31,19 +30,16 @@ COLUMN=X,Y has X on the side of A and Y on that of B:
   shatter compare shatter-out/twins --by replica
   shatter compare shatter-out/quickstart --by algorithm=expmech/em,expmech/pf
 
-Two cells differ if their brackets have no n in common, or if their trials at the same n differ: in
-successes and errors (pairs of trials on the same data, or else two samples), in task online in regret.
-They are "not told apart" if nothing of it is seen, which does not prove them equal, and "unknown" if one
-is not decided. The confidence is that of everything that is said: brackets have that of their tables,
-tests share --confidence (Holm). Tests between lists of n take it that nobody raised trials after a look.
+Two cells differ if their brackets have no n in common (in task online: if the intervals of their regret
+have no value in common). They are "not told apart" if the brackets overlap, which does not prove them
+equal, and "unknown" if one of them is not decided. ratio_low and ratio_high bound n* of A divided by
+n* of B. All verdicts hold together with the stated confidence. For smaller differences, let both sweeps
+search with a smaller "within".
 
 Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no results.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOutput(c.OutOrStdout(), format, compareFormats); err != nil {
 				return err
-			}
-			if !(confidence > 0 && confidence < 1) {
-				return usageError{fmt.Errorf("--confidence %v: a number between 0 and 1 is needed", confidence)}
 			}
 			by, err := parseBy(columns)
 			if err != nil {
@@ -57,16 +53,15 @@ Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no resu
 				defer known.close()
 				args[i] = known.Dir
 			}
-			found, err := compareFolders(args, by, 1-confidence)
+			found, err := compareFolders(args, by)
 			if err != nil {
 				return explainComparison(err)
 			}
 			return writeComparison(c.OutOrStdout(), c.ErrOrStderr(), found, format)
 		},
 	}
-	addOutput(c, &format, compareFormats, "; csv and json have the cells that are not told apart too")
+	addOutput(c, &format, compareFormats, "")
 	c.Flags().StringArrayVar(&columns, "by", nil, "COLUMN in which the cells of a pair may differ, or COLUMN=X,Y")
-	c.Flags().Float64Var(&confidence, "confidence", 0.95, "that no test rejects what holds, over all tests together")
 	return c
 }
 
@@ -89,7 +84,7 @@ func parseBy(flags []string) ([]compare.By, error) {
 }
 
 // compareFolders compares the results in one or two folders.
-func compareFolders(dirs []string, by []compare.By, level float64) (*compare.Comparison, error) {
+func compareFolders(dirs []string, by []compare.By) (*compare.Comparison, error) {
 	if len(dirs) == 1 && len(by) == 0 {
 		return nil, usageError{errors.New("one folder: name a second one, " +
 			"or with --by COLUMN in what the cells to compare differ, like --by replica")}
@@ -104,11 +99,7 @@ func compareFolders(dirs []string, by []compare.By, level float64) (*compare.Com
 			return nil, err
 		}
 	}
-	matching, err := compare.Match(a, b, by)
-	if err != nil {
-		return nil, err
-	}
-	return matching.Compare(level)
+	return compare.Compare(a, b, by)
 }
 
 // explainComparison finds out who is to blame for an error of a comparison.
@@ -124,32 +115,25 @@ func explainComparison(err error) error {
 	return err
 }
 
-// writeComparison writes what was found. It returns a status error if any cells differ.
+// writeComparison writes the pairs of cells, and the summary after them or, if the pairs are for a program, to stderr.
+// It returns a status error if any cells differ.
 func writeComparison(stdout, stderr io.Writer, found *compare.Comparison, format string) error {
-	switch format {
-	case "json", "csv":
-		fmt.Fprintln(stderr, found.Summary())
-		all, err := found.Sheet()
-		if err != nil {
-			return err
-		}
-		if err := render.Render(all, harmless(stdout), format); err != nil {
-			return err
-		}
-	default:
-		if _, err := fmt.Fprintln(stdout, found.Summary()); err != nil {
-			return err
-		}
-		brief, err := found.Brief()
-		if err != nil {
-			return err
-		}
-		if brief.Len() > 0 {
-			fmt.Fprintln(stdout)
-			if err := renderSheet(stdout, brief, format, render.View{}); err != nil {
-				return err
-			}
-		}
+	pairs, err := found.Sheet()
+	if err != nil {
+		return err
+	}
+	summary := stdout
+	if format == "json" || format == "csv" {
+		summary = stderr
+		err = render.Render(pairs, harmless(stdout), format)
+	} else {
+		err = renderSheet(stdout, pairs, format, render.View{})
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(summary, found.Summary()); err != nil {
+		return err
 	}
 	if found.Differ() {
 		return statusError(exitUnfinished)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +53,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			if lease < time.Second || ship <= 0 {
 				return usageError{fmt.Errorf("--lease %v, --ship-every %v: at least 1s, and more than 0s, are needed", lease, ship)}
 			}
-			age, err := parseAge("keep", keep)
+			age, err := parseAge(keep)
 			if err != nil {
 				return usageError{err}
 			}
@@ -149,4 +151,19 @@ func (l loader) resolve(ctx context.Context, s *lead.Submission, src, said []byt
 		err = p.SetSeed(trial.SweepSeed{Seed: s.Seed})
 	}
 	return p, err
+}
+
+// parseAge reads the value of --keep, a time such as 30d or 12h. No text is 0.
+func parseAge(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n > 0 && n < 36500 {
+			return time.Duration(n * 24 * float64(time.Hour)), nil
+		}
+	} else if age, err := time.ParseDuration(s); err == nil && age > 0 {
+		return age, nil
+	}
+	return 0, fmt.Errorf("--keep %q: a time like 30d or 12h is needed", s)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -100,4 +101,12 @@ func checkWorkers(workers, least int) error {
 			workers, maxWorkers)}
 	}
 	return nil
+}
+
+// writeJSON writes a value for people and programs.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }

@@ -143,7 +143,7 @@ func TestVerify(t *testing.T) {
 			"curve.csv",
 			from("curve.csv"),
 			exitIntegrity,
-			[]string{"DIFFERENT: curve.csv: row 1, column ", ", recomputed "},
+			[]string{"DIFFERENT: curve.csv: line 2 (byte "},
 		},
 		{
 			"value of Parquet",
@@ -179,14 +179,14 @@ func TestVerify(t *testing.T) {
 			"sweep.yaml",
 			func(raw []byte) []byte { return append(raw, "# mine\n"...) },
 			exitIntegrity,
-			[]string{"DIFFERENT: sweep.yaml: row 11 is too many"},
+			[]string{"DIFFERENT: sweep.yaml: line 11 (byte "},
 		},
 		{
 			"text",
 			"table.md",
 			func(raw []byte) []byte { return append(raw, "mine\n"...) },
 			exitIntegrity,
-			[]string{"DIFFERENT: table.md: row "},
+			[]string{"DIFFERENT: table.md: line "},
 		},
 		{"digest", "manifest.json", func(raw []byte) []byte {
 			return bytes.Replace(raw, []byte(`"digest": "`), []byte(`"digest": "0`), 1)

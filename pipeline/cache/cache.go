@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +18,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,20 +35,8 @@ type Cache struct{ Dir string }
 // Key names the entry of a cell under a seed.
 type Key struct {
 	Cell  [32]byte
-	Seed  Seed
+	Seed  string   // a number, or the label that trial.SweepSeed gives a secret one
 	Noise [32]byte // key of the cell's own randomness, which follows from both; frames of another one are refused
-}
-
-// Seed names a seed in file names and lists: a number, or what trial.SweepSeed.Label makes of a
-// secret one.
-type Seed string
-
-// MarshalJSON writes a number as such.
-func (s Seed) MarshalJSON() ([]byte, error) {
-	if _, err := strconv.ParseUint(string(s), 10, 64); err == nil {
-		return []byte(s), nil
-	}
-	return json.Marshal(string(s))
 }
 
 // enoughRows is the number of rows from which on a message of a cache is not made longer.
@@ -70,7 +56,7 @@ var ErrBusy = errors.New("another process writes into it")
 
 func (c *Cache) path(k Key) string {
 	cell := hex.EncodeToString(k.Cell[:])
-	return filepath.Join(c.Dir, cell[:2], cell+"-"+string(k.Seed)+extension)
+	return filepath.Join(c.Dir, cell[:2], cell+"-"+k.Seed+extension)
 }
 
 // Read returns what the cache has of an entry, and what is damaged in it. Its batches hold ok
@@ -82,7 +68,7 @@ func (c *Cache) Read(k Key) (batches []*ledger.Batch, damaged []ledger.Damage, e
 		defer lock.Close()
 		locked = disk.TryLock(lock, disk.Shared)
 	}
-	e, err := c.load(c.path(k), &k)
+	e, err := c.load(c.path(k), k)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read cache: %w", err)
 	}
@@ -109,8 +95,8 @@ type entry struct {
 	other   int // frames of another version
 }
 
-// load reads a file. Where k is not nil, frames of other cells and seeds count as damaged.
-func (c *Cache) load(path string, k *Key) (*entry, error) {
+// load reads the file of an entry. Frames of other cells and seeds count as damaged.
+func (c *Cache) load(path string, k Key) (*entry, error) {
 	b, err := disk.ReadFile(path, mostEntry)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &entry{}, nil
@@ -144,9 +130,9 @@ func (c *Cache) load(path string, k *Key) (*entry, error) {
 }
 
 // refuses says why a batch cannot belong to the entry, or returns an empty text where it can.
-func (k *Key) refuses(b *ledger.Batch) string {
+func (k Key) refuses(b *ledger.Batch) string {
 	switch {
-	case k != nil && (b.Cell != k.Cell || b.Sweep != hex.EncodeToString(k.Noise[:])):
+	case b.Cell != k.Cell || b.Sweep != hex.EncodeToString(k.Noise[:]):
 		return "it is of another cell or seed"
 	case slices.ContainsFunc(b.Status, func(s uint8) bool { return s != ledger.OK }):
 		return "it holds outcomes that are not ok"
@@ -155,11 +141,11 @@ func (k *Key) refuses(b *ledger.Batch) string {
 }
 
 // Add adds those ok outcomes of the batches, all of one cell, that the entry does not have, and
-// returns their number. about is the cell in words. Where an outcome of the same plugin file and
+// returns their number. Where an outcome of the same plugin file and
 // float profile is there and differs, one of them is wrong: Add removes the entry, and its error
 // says so. It returns ErrBusy where another process keeps it from writing.
 func (c *Cache) Add(
-	ctx context.Context, k Key, about string, batches func(func(*ledger.Batch) error) error,
+	ctx context.Context, k Key, batches func(func(*ledger.Batch) error) error,
 ) (added int64, err error) {
 	if err := os.MkdirAll(filepath.Dir(c.path(k)), 0o700); err != nil {
 		return 0, fmt.Errorf("add to cache: %w", err)
@@ -170,12 +156,12 @@ func (c *Cache) Add(
 	}
 	defer unlock()
 	path := c.path(k)
-	e, err := c.load(path, &k)
+	e, err := c.load(path, k)
 	if err != nil {
 		return 0, fmt.Errorf("add to cache: %w", err)
 	}
 	a := &adding{
-		noise: hex.EncodeToString(k.Noise[:]), about: about,
+		noise: hex.EncodeToString(k.Noise[:]),
 		known: map[origin]*ledger.Set{}, rows: map[group]*ledger.Batch{},
 	}
 	for _, b := range e.batches {
@@ -211,11 +197,9 @@ type group struct {
 	metrics string
 }
 
-// adding collects the rows that an entry does not have, as frames of messages with the noise key
-// and the cell in words.
+// adding collects the rows that an entry does not have, as frames of messages with the noise key.
 type adding struct {
-	noise, about string
-
+	noise    string
 	known    map[origin]*ledger.Set
 	rows     map[group]*ledger.Batch // for the next message of each group
 	frames   [][]byte
@@ -305,7 +289,7 @@ func (a *adding) flush(b *ledger.Batch) error {
 	}
 	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(b.Repetition[i], b.Repetition[j]) })
 	m := b.Select(order)
-	m.Sweep, m.Worker, m.Notes = a.noise, "cache", []string{a.about}
+	m.Sweep, m.Worker = a.noise, "cache"
 	msg, err := m.Encode()
 	if err != nil {
 		return err
@@ -354,99 +338,51 @@ func (c *Cache) openLock() (*os.File, error) {
 	return f.File, err
 }
 
-// Entry describes one file of a cache.
+// An Entry describes one file of a cache.
 type Entry struct {
-	Path    string    `json:"path"`
-	Cell    string    `json:"cell"` // first 10 hex digits of its key
-	Seed    Seed      `json:"seed"`
-	What    string    `json:"what"`   // the cell in words
-	Trials  int64     `json:"trials"` // of all plugin files
-	Plugins int       `json:"plugins"`
-	Bytes   int64     `json:"bytes"`
-	Used    time.Time `json:"used"`
-	Damaged int       `json:"damaged"` // parts of the file
+	Path  string
+	Bytes int64
+	used  time.Time
 }
 
-// files returns the entries with what their names and the folder say of them, the one that was used
-// last first.
-func (c *Cache) files() ([]Entry, error) {
+// List returns the entries, the most recently used first. A cache that does not exist has none.
+func (c *Cache) List() ([]Entry, error) {
 	paths, err := disk.Glob(c.Dir, "[0-9a-f][0-9a-f]/*"+extension)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list cache: %w", err)
 	}
 	var all []Entry
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			continue // removed meanwhile
+		if info, err := os.Stat(path); err == nil { // otherwise removed meanwhile
+			all = append(all, Entry{path, info.Size(), info.ModTime()})
 		}
-		e := Entry{Path: path, Bytes: info.Size(), Used: info.ModTime()}
-		name := strings.TrimSuffix(filepath.Base(path), extension)
-		e.Cell = name[:min(10, len(name))]
-		_, seed, _ := strings.Cut(name, "-") // a stray file has none
-		e.Seed = Seed(seed)
-		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b Entry) int {
-		return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(b.used.Compare(a.used), cmp.Compare(a.Path, b.Path))
 	})
 	return all, nil
 }
 
-// List reads all entries, the one that was used last first.
-func (c *Cache) List() ([]Entry, error) {
-	all, err := c.files()
-	if err != nil {
-		return nil, fmt.Errorf("list cache: %w", err)
-	}
-	for i := range all {
-		listed := &all[i]
-		e, err := c.load(listed.Path, nil)
-		if err != nil {
-			return nil, fmt.Errorf("list cache: %w", err)
-		}
-		listed.Damaged = len(e.damaged)
-		digests := map[string]bool{}
-		for _, b := range e.batches {
-			listed.Trials += int64(len(b.Repetition))
-			digests[b.Digest] = true
-			if len(b.Notes) > 0 {
-				listed.What = b.Notes[0]
-			}
-		}
-		listed.Plugins = len(digests)
-	}
-	return all, nil
-}
-
-// Trim removes the entries that were last used before a time, and then as many as it takes to bring
-// the cache down to a number of bytes, those first that were used longest ago.
-func (c *Cache) Trim(ctx context.Context, before time.Time, bytes int64) (removed []Entry, err error) {
+// Trim removes the least recently used entries until the cache has at most the given number of bytes.
+func (c *Cache) Trim(ctx context.Context, bytes int64) error {
 	if _, err := os.Stat(c.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	unlock, err := c.lock(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("trim cache %q: %w", c.Dir, err)
+		return fmt.Errorf("trim cache %q: %w", c.Dir, err)
 	}
 	defer unlock()
-	all, err := c.files()
+	all, err := c.List()
 	if err != nil {
-		return nil, fmt.Errorf("trim cache: %w", err)
+		return err
 	}
-	total := int64(0)
 	for _, e := range all {
-		total += e.Bytes
-	}
-	for _, e := range slices.Backward(all) {
-		if !e.Used.Before(before) && total <= bytes {
-			continue
+		if bytes -= e.Bytes; bytes < 0 {
+			if err := os.Remove(e.Path); err != nil {
+				return fmt.Errorf("trim cache: %w", err)
+			}
 		}
-		if err := os.Remove(e.Path); err != nil {
-			return removed, fmt.Errorf("trim cache: %w", err)
-		}
-		total -= e.Bytes
-		removed = append(removed, e)
 	}
-	return removed, nil
+	return nil
 }

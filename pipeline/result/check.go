@@ -1,8 +1,7 @@
 package result
 
 import (
-	"cmp"
-	"encoding/csv"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,82 +81,75 @@ func compareFiles(path, recomputed string) (difference string, err error) {
 		return "", err
 	}
 	defer was.Close()
-	is, size, err := disk.Open(recomputed)
+	is, _, err := disk.Open(recomputed)
 	if err != nil {
 		return "", err
 	}
 	defer is.Close()
-	at, err := firstByte(was, is)
+	line, at, err := firstByte(was, is)
 	if at < 0 || err != nil {
 		return "", err
 	}
-	rows := textRows
+	where := fmt.Sprintf("line %d", line)
 	if filepath.Ext(path) == ".parquet" {
-		rows = parquetRows
+		where = firstRow(path, recomputed)
 	}
-	const more = 1 << 10 // of the file, which may have any size, this many bytes more than recomputed are read
-	where, err := firstRow(rows(path, size+more), rows(recomputed, size))
-	if err != nil {
-		where = err.Error()
-	}
-	return fmt.Sprintf("%s (byte %d)", cmp.Or(where, "the same values in other bytes"), at), nil
+	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
 
-// firstByte returns the offset of the first byte that differs, or -1.
-func firstByte(was, is io.Reader) (at int64, err error) {
+// firstByte returns the line and the offset of the first byte that differs; the offset is -1 if there is none.
+func firstByte(was, is io.Reader) (line int, at int64, err error) {
 	a, b := make([]byte, 1<<16), make([]byte, 1<<16)
-	for {
+	for line = 1; ; {
 		n, errA := io.ReadFull(was, a)
 		m, errB := io.ReadFull(is, b)
 		for _, err := range []error{errA, errB} {
 			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				return 0, err
+				return 0, 0, err
 			}
 		}
 		for i := range max(n, m) {
 			if i >= n || i >= m || a[i] != b[i] {
-				return at + int64(i), nil
+				return line + bytes.Count(a[:min(i, n)], []byte("\n")), at + int64(i), nil
 			}
 		}
 		if n < len(a) {
-			return -1, nil
+			return 0, -1, nil
 		}
-		at += int64(n)
+		line, at = line+bytes.Count(a, []byte("\n")), at+int64(n)
 	}
 }
 
-// firstRow describes the first row that differs between two tables, whose first rows are their headers.
-func firstRow(was, is iter.Seq2[[]string, error]) (string, error) {
-	nextWas, stop := iter.Pull2(was)
+// firstRow describes the first row that differs between two Parquet files.
+func firstRow(path, recomputed string) string {
+	nextWas, stop := iter.Pull2(parquetRows(path))
 	defer stop()
-	nextIs, stop := iter.Pull2(is)
+	nextIs, stop := iter.Pull2(parquetRows(recomputed))
 	defer stop()
-	var header []string
+	var names []string
 	for row := 0; ; row++ {
-		x, errX, more := nextWas()
-		y, errY, want := nextIs()
+		x, err, more := nextWas()
+		y, failed, want := nextIs()
 		switch {
-		case errX != nil:
-			return "", fmt.Errorf("it cannot be read: %w", errX)
-		case errY != nil:
-			return "", errY
+		case err != nil:
+			return fmt.Sprintf("it cannot be read: %v", err)
+		case failed != nil:
+			return fmt.Sprintf("the recomputed file cannot be read: %v", failed)
 		case !more && !want:
-			return "", nil
+			return "the same values in other bytes"
 		case !more:
-			return fmt.Sprintf("it ends before row %d", row), nil
+			return fmt.Sprintf("it ends before row %d", row)
 		case !want:
-			return fmt.Sprintf("row %d is too many", row), nil
+			return fmt.Sprintf("row %d is too many", row)
 		case row == 0 && !slices.Equal(x, y):
-			return fmt.Sprintf("its columns are %.200q, recomputed %.200q", x, y), nil
-		case len(x) != len(y):
-			return fmt.Sprintf("row %d has %d columns, recomputed %d", row, len(x), len(y)), nil
+			return fmt.Sprintf("its columns are %.200q, recomputed %.200q", x, y)
 		case row == 0:
-			header = y
+			names = y
 		}
 		for i := range y {
 			if x[i] != y[i] {
-				return fmt.Sprintf("row %d, column %q: %.200s, recomputed %.200s%s", row, header[i], x[i], y[i],
-					rowKey(header, y)), nil
+				return fmt.Sprintf("row %d, column %q: %.200s, recomputed %.200s%s", row, names[i], x[i], y[i],
+					rowKey(names, y))
 			}
 		}
 	}
@@ -177,8 +169,8 @@ func rowKey(header, row []string) string {
 	return " [" + strings.Join(parts, ", ") + "]"
 }
 
-// parquetRows reads the names of the columns and the rows of a file. It ignores the limit.
-func parquetRows(path string, _ int64) iter.Seq2[[]string, error] {
+// parquetRows reads the names of the columns and the rows of a file.
+func parquetRows(path string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		errStop := errors.New("stop")
 		read := func() (err error) {
@@ -217,38 +209,6 @@ func parquetRows(path string, _ int64) iter.Seq2[[]string, error] {
 		}
 		if err := read(); err != nil && !errors.Is(err, errStop) {
 			yield(nil, err)
-		}
-	}
-}
-
-// textRows reads the header and the rows of a CSV file, or any other text as a table with the column "line".
-func textRows(path string, limit int64) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		f, err := os.Open(path)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer f.Close()
-		if filepath.Ext(path) != ".csv" {
-			text, err := io.ReadAll(io.LimitReader(f, limit))
-			if !yield([]string{"line"}, err) || err != nil {
-				return
-			}
-			for line := range strings.Lines(string(text)) {
-				if !yield([]string{fmt.Sprintf("%q", line)}, nil) {
-					return
-				}
-			}
-			return
-		}
-		r := csv.NewReader(io.LimitReader(f, limit))
-		r.FieldsPerRecord = -1
-		for {
-			row, err := r.Read()
-			if errors.Is(err, io.EOF) || !yield(row, err) || err != nil {
-				return
-			}
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v17/arrow/ipc"
-	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -23,96 +21,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
-
-// ReadTrials returns the trials that made the curve, also where they cross the border of a row
-// group.
-func TestReadTrials(t *testing.T) {
-	dir := testkit.MemoryDir(t)
-	r := result(t, run(t, 1))
-	if _, err := WriteResult(dir, r); err != nil {
-		t.Fatal(err)
-	}
-	all, err := ReadTrials(dir, "loss")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) != 2 || len(all["abcd010000"]) != 2 {
-		t.Fatalf("%v", all)
-	}
-	for _, row := range r.Curve {
-		got := all[row.Cell.Key.Short()][row.N]
-		successes, ok := int64(0), []float64{}
-		for i, s := range got.Success {
-			if s {
-				successes++
-			}
-			if e := got.Error[i]; !math.IsNaN(e) {
-				ok = append(ok, e)
-			}
-		}
-		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean ||
-			row.mean("loss") != mean(got.Metric) {
-			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes,
-				len(got.Success), mean(ok), row)
-		}
-	}
-	if plain, err := ReadTrials(dir, ""); err != nil || plain["abcd010000"][100].Metric != nil {
-		t.Error(plain, err)
-	}
-	if _, err := ReadTrials(dir, "gain"); err == nil || !strings.Contains(err.Error(), `no column "m_gain"`) {
-		t.Error(err)
-	}
-}
-
-// writeTrialsFile writes a trials.parquet of one cell with the given repetitions at one n, a
-// thousand to a row group.
-func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
-	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "trials.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	schema := sheet.ArrowSchema("trials", Columns("trials"))
-	w, err := pqarrow.NewFileWriter(schema, f, nil, pqarrow.NewArrowWriterProperties())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for group := range slices.Chunk(repetitions, 1000) {
-		var rows [][]any
-		for _, rep := range group {
-			rows = append(rows, []any{"c", int64(7), rep, "ok", nil, float64(rep), rep%3 == 0})
-		}
-		w.NewBufferedRowGroup()
-		err = errors.Join(err, w.WriteBuffered(sheet.Of("trials", Columns("trials"), rows...).Record()))
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestReadManyTrials(t *testing.T) {
-	dir := testkit.MemoryDir(t)
-	reps := make([]int64, 3500)
-	for i := range reps {
-		reps[i] = int64(i)
-	}
-	writeTrialsFile(t, dir, reps)
-	all, err := ReadTrials(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := all["c"][7]
-	if last := len(reps) - 1; len(got.Error) != len(reps) || got.Error[last] != float64(last) ||
-		got.Success[last] != (last%3 == 0) {
-		t.Errorf("%d trials", len(got.Error))
-	}
-	writeTrialsFile(t, dir, []int64{0, 2})
-	if _, err := ReadTrials(dir, ""); err == nil ||
-		!strings.Contains(err.Error(), `repetition 1 of cell "c" at n = 7 is not where it belongs`) {
-		t.Error(err)
-	}
-}
 
 // Errors name files that are no results of this version.
 func TestReadWrongFiles(t *testing.T) {
@@ -190,7 +98,7 @@ func FuzzReadTable(f *testing.F) {
 	if _, err := WriteResult(dir, result(f, run(f, 1))); err != nil {
 		f.Fatal(err)
 	}
-	for _, name := range []string{"table", "bounds", "trials"} {
+	for _, name := range []string{"table", "bounds"} {
 		b, err := os.ReadFile(filepath.Join(dir, name+".parquet"))
 		if err != nil {
 			f.Fatal(err)
@@ -200,13 +108,9 @@ func FuzzReadTable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		at := t.TempDir()
-		for _, name := range []string{"table", "bounds", "trials"} {
+		for _, name := range []string{"table", "bounds"} {
 			if err := os.WriteFile(filepath.Join(at, name+".parquet"), b, 0o644); err != nil {
 				t.Fatal(err)
-			}
-			if name == "trials" {
-				_, _ = ReadTrials(at, "loss")
-				continue
 			}
 			s, err := sheet.ReadTable(at, name)
 			if err != nil {

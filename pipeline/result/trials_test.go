@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/parquet/file"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -96,26 +97,24 @@ func checkGroups(t *testing.T, path string, rows int64) {
 // checkRead compares the trials of a folder with the ledger's.
 func checkRead(t *testing.T, dir string, r Result) {
 	t.Helper()
-	all, err := ReadTrials(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := arrowTable(t, filepath.Join(dir, "trials.parquet"))
+	cell, n := columnOf[*array.String](t, table, "cell"), columnOf[*array.Int64](t, table, "n")
+	success, e := columnOf[*array.Boolean](t, table, "success"), columnOf[*array.Float64](t, table, "error")
+	row := 0
 	for _, c := range r.Trials {
 		for _, p := range c.Points {
-			got := all[c.Cell.Key.Short()][p.N]
-			if got == nil || int64(len(got.Error)) != p.Consumed {
-				t.Fatalf("cell %s has not %d trials at n = %d: %v", c.Cell.Key.Short(), p.Consumed, p.N, got)
-			}
 			for want := range r.Ledger.Outcomes(c.Cell.Key, p.N) {
-				rep := want.Repetition
-				if rep >= p.Consumed {
+				if want.Repetition >= p.Consumed {
 					continue
 				}
-				success := want.Status == ledger.OK && want.Error <= 0.25+1e-12
-				if e := got.Error[rep]; e != want.Error && (e == e || want.Error == want.Error) || got.Success[rep] != success {
-					t.Fatalf("%s/%d/%d: %v, %v", c.Cell.Key.Short(), p.N, rep, e, got.Success[rep])
+				at := row + int(want.Repetition)
+				ok := want.Status == ledger.OK
+				if cell.Value(at) != c.Cell.Key.Short() || n.Value(at) != p.N || e.IsValid(at) != ok ||
+					ok && e.Value(at) != want.Error || success.Value(at) != (ok && want.Error <= 0.25+1e-12) {
+					t.Fatalf("%s/%d/%d: %v, %v", c.Cell.Key.Short(), p.N, want.Repetition, e.Value(at), success.Value(at))
 				}
 			}
+			row += int(p.Consumed)
 		}
 	}
 }

@@ -1,116 +1,181 @@
+// Package compare compares two results cell by cell, or cells of one result with each other.
+//
+// Two cells differ if their intervals have no value in common: the brackets of n*, or in task online the intervals
+// of the regret. If the brackets of both tables hold with their confidences, no pair of cells with the same n* is
+// said to differ. Package compare reads only the file table.parquet of a result.
+//
+// Start at [Read], then [Compare].
 package compare
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"math"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// A Comparison holds the pairs of cells of a [Matching] and what was found about each of them.
+// The verdicts about a pair of cells.
+const (
+	Differ       = "differ"         // their intervals have no value in common
+	NotToldApart = "not told apart" // their intervals overlap, which does not prove them equal
+	Unknown      = "unknown"        // their intervals overlap, and one of the cells is not decided
+)
+
+// A Comparison holds the pairs of rows of two tables, those that differ first.
 type Comparison struct {
-	*Matching
-	level      float64 // of all tests together
-	pairs      [][2]int
-	evidence   []*evidence // of each pair
-	judgements []estimate.Judgement
+	a, b  *Table // the same for pairs inside one result
+	by    []By
+	keys  []string // columns in which the rows of a pair agree
+	pairs []pair
 }
 
-// Compare tests the trials of each pair of cells and judges it. The tests share level as in Holm's
-// method.
+// A pair holds the rows of two cells.
+type pair struct {
+	a, b    int
+	verdict string
+}
+
+// Compare compares each row of a with the row of b for the same cell, or, with by, with those rows of b that agree
+// in all columns that describe a cell except these. Parameters and proved privacy go with an algorithm. If b is a, or
+// of the same folder, cells of one result are compared with each other.
 //
-// It returns an [IncomparableError] if there are no pairs, and a [ReadError] if the trials of a
-// result cannot be read.
-func (m *Matching) Compare(level float64) (*Comparison, error) {
-	c := &Comparison{Matching: m, level: level, pairs: m.pairs()}
+// It returns an [IncomparableError] if there are no pairs.
+func Compare(a, b *Table, by []By) (*Comparison, error) {
+	c, err := match(a, b, by)
+	if err != nil {
+		return nil, err
+	}
 	if len(c.pairs) == 0 {
-		return nil, m.noPairs()
+		return nil, c.noPairs()
 	}
-	for _, t := range []*Table{m.a, m.b} {
-		if err := t.readTrials(); err != nil {
-			return nil, err
-		}
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		p.verdict = judge(c.a.interval(p.a), c.b.interval(p.b))
 	}
-	pairs := make([]estimate.Pair, len(c.pairs))
-	for k, ij := range c.pairs {
-		e := m.evidence(ij[0], ij[1])
-		c.evidence = append(c.evidence, e)
-		pairs[k] = estimate.Pair{A: m.a.side(ij[0]), B: m.b.side(ij[1]), Tests: e.tests}
-	}
-	c.judgements = estimate.Compare(pairs, level)
-	for k, ij := range c.pairs {
-		if m.a == m.b && ij[0] == ij[1] {
-			c.judgements[k].Verdict = estimate.NotToldApart // itself, decided or not
-		}
-	}
+	slices.SortStableFunc(c.pairs, func(p, q pair) int { return cmp.Compare(p.verdict, q.verdict) })
 	return c, nil
 }
 
-// Differ reports whether any pair of cells was told apart.
-func (c *Comparison) Differ() bool { return c.count(estimate.Differ) > 0 }
+// An interval holds a value above Low and at most High; an unknown end is infinite.
+type interval struct {
+	low, high float64
+	done      bool // more trials would not make it shorter
+}
+
+// interval returns the bracket of a row, or the interval of its regret.
+func (t *Table) interval(row int) interval {
+	if t.online {
+		low, high := t.float(row, "regret_low"), t.float(row, "regret_high")
+		if math.IsNaN(low) || math.IsNaN(high) {
+			return interval{math.Inf(-1), math.Inf(1), false}
+		}
+		return interval{low, high, true}
+	}
+	i := interval{t.float(row, "n_low"), t.float(row, "n_high"), slices.Contains(
+		[]string{estimate.StatusDecided, estimate.StatusAboveRange, estimate.StatusBelowRange, estimate.StatusInfeasible},
+		t.text(row, "status"))}
+	if math.IsNaN(i.low) {
+		i.low = 0
+	}
+	if math.IsNaN(i.high) {
+		i.high = math.Inf(1)
+	}
+	return i
+}
+
+// judge returns the verdict about two cells with these intervals.
+func judge(a, b interval) string {
+	switch {
+	case a.high <= b.low, b.high <= a.low:
+		return Differ
+	case a.done && b.done:
+		return NotToldApart
+	}
+	return Unknown
+}
+
+// Differ reports whether any two cells differ.
+func (c *Comparison) Differ() bool { return c.count(Differ) > 0 }
 
 // count returns the number of pairs with a verdict.
 func (c *Comparison) count(verdict string) (n int) {
-	for _, j := range c.judgements {
-		n += oneIf(j.Verdict == verdict)
+	for _, p := range c.pairs {
+		if p.verdict == verdict {
+			n++
+		}
 	}
 	return n
 }
 
-// Summary says in one line what was found and how sure that is.
+// Summary counts the verdicts in one line, and states their confidence.
 func (c *Comparison) Summary() string {
-	what := wording.CountOf(len(c.pairs), "pair of cells", "pairs of cells")
-	switch {
-	case len(c.by) == 0 && c.a.online:
-		what = wording.Count(len(c.pairs), "row")
-	case len(c.by) == 0:
-		what = wording.Count(len(c.pairs), "cell")
-	}
 	line := fmt.Sprintf("%s compared, %d not told apart, %d differ, %d unknown",
-		what, c.count(estimate.NotToldApart), c.count(estimate.Differ), c.count(estimate.Unknown))
-	for side, t := range []*Table{c.a, c.b} {
-		if n := t.sheet.Len() - c.rowsUsed(side); n > 0 && len(c.by) == 0 {
-			line += fmt.Sprintf(", %d only in %s", n, []string{"A", "B"}[side])
+		wording.CountOf(len(c.pairs), "pair of cells", "pairs of cells"),
+		c.count(NotToldApart), c.count(Differ), c.count(Unknown))
+	if len(c.by) == 0 {
+		for side, t := range []*Table{c.a, c.b} {
+			if n := t.sheet.Len() - len(c.pairs); n > 0 { // each row is in one pair at most
+				line += fmt.Sprintf(", %d only in %s", n, []string{"A", "B"}[side])
+			}
 		}
 	}
-	return line + "; " + c.confidence()
+	a, b := c.a.sheet.Confidence, c.b.sheet.Confidence
+	switch {
+	case c.a.online:
+		return line + "; each interval of the regret has confidence 0.95 on its own"
+	case c.a == c.b:
+		return line + fmt.Sprintf("; confidence %.4g for all brackets together", a)
+	}
+	return line + fmt.Sprintf("; confidence %.4g for all brackets together: %.4g in A, %.4g in B", max(0, a+b-1), a, b)
 }
 
-// rowsUsed returns the number of rows of a side that are in a pair.
-func (c *Comparison) rowsUsed(side int) int {
-	rows := map[int]bool{}
-	for _, ij := range c.pairs {
-		rows[ij[side]] = true
+// column is a column of a comparison, whose value is read from a pair.
+type column = schemas.ColumnOf[pair]
+
+// Sheet returns the pairs as a table.
+func (c *Comparison) Sheet() (*sheet.Sheet, error) {
+	columns := []column{{
+		Column: schemas.Column{Name: "verdict", Type: schemas.TextColumn}, Value: func(p *pair) any { return p.verdict },
+	}}
+	both := func(names ...string) {
+		for _, name := range names {
+			columns = append(columns, c.a.copied(name, name+"_a", func(p *pair) int { return p.a }),
+				c.b.copied(name, name+"_b", func(p *pair) int { return p.b }))
+		}
 	}
-	return len(rows)
+	if c.a.online {
+		both("regret_mean", "regret_low", "regret_high")
+	} else {
+		both("n_low", "n_high", "status")
+		columns = append(columns, c.ratio("ratio_low", func(a, b interval) float64 { return a.low / b.high }),
+			c.ratio("ratio_high", func(a, b interval) float64 { return a.high / b.low }))
+	}
+	for _, x := range c.by {
+		both(x.Column)
+	}
+	if len(c.by) > 0 {
+		both("cell")
+	}
+	for _, name := range c.keys {
+		columns = append(columns, c.a.copied(name, name, func(p *pair) int { return p.a }))
+	}
+	return sheet.New("comparison", columns, slices.Values(c.pairs))
 }
 
-// confidence says how sure everything together is: the levels of both tables and of the tests add
-// up.
-func (c *Comparison) confidence() string {
-	together := 1.0
-	var parts []string
-	add := func(confidence float64, what string) {
-		together -= 1 - confidence
-		parts = append(parts, fmt.Sprintf("%.4g of %s", confidence, what))
+// ratio returns a column with one end of the ratio of the one n* to the other, null if that end is not known.
+func (c *Comparison) ratio(name string, of func(a, b interval) float64) column {
+	return column{
+		Column: schemas.Column{Name: name, Type: schemas.FloatColumn},
+		Value: func(p *pair) any {
+			if r := of(c.a.interval(p.a), c.b.interval(p.b)); r > 0 && !math.IsInf(r, 1) {
+				return r
+			}
+			return nil
+		},
 	}
-	switch a, b := c.a.sheet.Confidence, c.b.sheet.Confidence; {
-	case c.a == c.b && a > 0:
-		add(a, "the brackets")
-	case a > 0 && b > 0:
-		add(a, "the brackets of A")
-		add(b, "those of B")
-	}
-	tests := 0
-	for _, e := range c.evidence {
-		tests += len(e.tests)
-	}
-	if tests > 0 {
-		add(1-c.level, fmt.Sprintf("the tests (%d)", tests))
-	}
-	if len(parts) == 0 {
-		return "no tests, no brackets"
-	}
-	return fmt.Sprintf("confidence %.4g for all of them together: %s", max(0, together), strings.Join(parts, ", "))
 }

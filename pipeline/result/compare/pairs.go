@@ -24,40 +24,35 @@ func sameValue(value, given string) bool {
 	return value == given || err == nil && fail == nil && x == y
 }
 
-// A Matching says which rows of two tables are compared with each other.
-type Matching struct {
-	a, b *Table // the same for pairs inside one result
-	by   []By
-	keys []string // columns in which the rows of a pair agree
-}
-
-// Match determines which rows of a and b are compared: those of equal cells, or, with by, those
-// that agree in all columns that say what a cell is but these. Parameters, and what is proved of
-// its privacy, go with an algorithm. If b is a, or of the same folder, cells of one result are
-// compared with each other.
-//
-// It returns an [IncomparableError] if the results are of different tasks, or if by names no
-// column.
-func Match(a, b *Table, by []By) (*Matching, error) {
+// match returns the comparison of two tables with its pairs, in the order of a, not yet judged.
+func match(a, b *Table, by []By) (*Comparison, error) {
 	if sameFolder(a.dir, b.dir) {
 		b = a
 	}
-	m := &Matching{a: a, b: b, by: by}
+	c := &Comparison{a: a, b: b, by: by}
 	if a.online != b.online {
 		return nil, incomparable("%q and %q cannot be compared: the one is of task online, the other is not", a.dir, b.dir)
 	}
-	columns := m.columns()
+	columns := c.columns()
 	for _, x := range by {
 		if !slices.Contains(columns, x.Column) {
 			return nil, incomparable("--by %s: no such column%s", x.Column, wording.DidYouMean(x.Column, columns))
 		}
 	}
-	for _, c := range columns {
-		if !m.free(c) {
-			m.keys = append(m.keys, c)
+	c.keys = slices.DeleteFunc(columns, c.free)
+	rows := map[string][]int{}
+	for j := range b.sheet.Len() {
+		key := c.key(b, j)
+		rows[key] = append(rows[key], j)
+	}
+	for i := range a.sheet.Len() {
+		for _, j := range rows[c.key(a, i)] {
+			if c.wanted(i, j) {
+				c.pairs = append(c.pairs, pair{a: i, b: j})
+			}
 		}
 	}
-	return m, nil
+	return c, nil
 }
 
 func sameFolder(a, b string) bool {
@@ -67,78 +62,56 @@ func sameFolder(a, b string) bool {
 }
 
 // columns returns all columns that say what a row of the tables is about.
-func (m *Matching) columns() (names []string) {
-	for _, c := range trial.KeyColumns() {
-		if c.Name != "cell" && c.Name != "sample" {
-			names = append(names, c.Name)
+func (c *Comparison) columns() (names []string) {
+	for _, column := range trial.KeyColumns() {
+		if column.Name != "cell" && column.Name != "sample" {
+			names = append(names, column.Name)
 		}
 	}
-	for _, t := range []*Table{m.a, m.b} {
-		for _, c := range t.sheet.Columns {
-			if trial.IsParam(c.Name) && !slices.Contains(names, c.Name) {
-				names = append(names, c.Name)
+	for _, t := range []*Table{c.a, c.b} {
+		for _, column := range t.sheet.Columns {
+			if trial.IsParam(column.Name) && !slices.Contains(names, column.Name) {
+				names = append(names, column.Name)
 			}
 		}
 	}
-	if m.a.online {
+	if c.a.online {
 		names = append(names, "rounds")
 	}
 	return names
 }
 
 // free reports whether the rows of a pair may differ in a column.
-func (m *Matching) free(column string) bool {
+func (c *Comparison) free(column string) bool {
 	ofAlgorithm := column == "privacy" || column == "privacy_standing" || trial.IsParam(column)
-	return slices.ContainsFunc(m.by, func(x By) bool {
+	return slices.ContainsFunc(c.by, func(x By) bool {
 		return x.Column == column || x.Column == "algorithm" && ofAlgorithm
 	})
 }
 
 // key returns what the rows of a pair have in common: the cell, or, with by, the values of keys.
-func (m *Matching) key(t *Table, row int) string {
-	if len(m.by) == 0 {
+func (c *Comparison) key(t *Table, row int) string {
+	if len(c.by) == 0 {
 		return t.text(row, "cell") + " " + t.text(row, "rounds")
 	}
-	values := make([]string, len(m.keys))
-	for i, c := range m.keys {
-		values[i] = strconv.Quote(t.text(row, c))
+	values := make([]string, len(c.keys))
+	for i, k := range c.keys {
+		values[i] = strconv.Quote(t.text(row, k))
 	}
 	return strings.Join(values, " ")
 }
 
-// wanted reports whether row i of a and row j of b differ as by says.
-func (m *Matching) wanted(i, j int) bool {
-	differ := len(m.by) == 0 || m.a != m.b
-	for _, x := range m.by {
-		v, w := m.a.text(i, x.Column), m.b.text(j, x.Column)
+// wanted reports whether row i of a and row j of b differ as by asks. Two rows of one result are compared once.
+func (c *Comparison) wanted(i, j int) bool {
+	differ, ordered := len(c.by) == 0 || c.a != c.b, false
+	for _, x := range c.by {
+		v, w := c.a.text(i, x.Column), c.b.text(j, x.Column)
 		if x.A != "" && !(sameValue(v, x.A) && sameValue(w, x.B)) {
 			return false
 		}
-		differ = differ || v != w
+		differ, ordered = differ || v != w, ordered || x.A != ""
 	}
-	return differ
-}
-
-// symmetric reports whether each pair of rows of one result is compared from one side only.
-func (m *Matching) symmetric() bool {
-	return m.a == m.b && len(m.by) > 0 && !slices.ContainsFunc(m.by, func(x By) bool { return x.A != "" })
-}
-
-// pairs returns the rows of a with the rows of b that they are compared with, in the order of a.
-func (m *Matching) pairs() (pairs [][2]int) {
-	rows := map[string][]int{}
-	for j := range m.b.sheet.Len() {
-		key := m.key(m.b, j)
-		rows[key] = append(rows[key], j)
-	}
-	for i := range m.a.sheet.Len() {
-		for _, j := range rows[m.key(m.a, i)] {
-			if (!m.symmetric() || i < j) && m.wanted(i, j) {
-				pairs = append(pairs, [2]int{i, j})
-			}
-		}
-	}
-	return pairs
+	return differ && (len(c.by) == 0 || c.a != c.b || ordered || i < j)
 }
 
 // maxSearched limits the rows of each side among which noPairs looks for the nearest two.
@@ -146,25 +119,25 @@ const maxSearched = 500
 
 // noPairs returns the error for results without pairs. It names the columns in which those two
 // cells differ that differ in the fewest.
-func (m *Matching) noPairs() error {
+func (c *Comparison) noPairs() error {
 	var fewest []string
 	found := false
-	for i := range min(m.a.sheet.Len(), maxSearched) {
-		for j := range min(m.b.sheet.Len(), maxSearched) {
-			if m.symmetric() && i >= j || !m.wanted(i, j) {
+	for i := range min(c.a.sheet.Len(), maxSearched) {
+		for j := range min(c.b.sheet.Len(), maxSearched) {
+			if !c.wanted(i, j) {
 				continue
 			}
-			if d := m.differences(i, j); !found || len(d) < len(fewest) {
+			if d := c.differences(i, j); !found || len(d) < len(fewest) {
 				found, fewest = true, d
 			}
 		}
 	}
 	switch {
-	case !found && len(m.by) > 0:
+	case !found && len(c.by) > 0:
 		return incomparable("no cells to compare: no two have the values that --by asks for; " +
 			"shatter table DIR shows those that there are")
 	case !found:
-		return incomparable("no cells to compare: %q or %q has none", m.a.dir, m.b.dir)
+		return incomparable("no cells to compare: %q or %q has none", c.a.dir, c.b.dir)
 	case len(fewest) == 0:
 		return incomparable("no cell in common: those that look alike differ in what the tables do not show, " +
 			"such as the content of a data file")
@@ -175,10 +148,10 @@ func (m *Matching) noPairs() error {
 }
 
 // differences lists the keys in which two rows differ, with their values.
-func (m *Matching) differences(i, j int) (list []string) {
-	for _, c := range m.keys {
-		if v, w := m.a.text(i, c), m.b.text(j, c); v != w {
-			list = append(list, fmt.Sprintf("%s (%s and %s)", c, v, w))
+func (c *Comparison) differences(i, j int) (list []string) {
+	for _, k := range c.keys {
+		if v, w := c.a.text(i, k), c.b.text(j, k); v != w {
+			list = append(list, fmt.Sprintf("%s (%s and %s)", k, v, w))
 		}
 	}
 	return list

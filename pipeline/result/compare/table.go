@@ -2,9 +2,8 @@ package compare
 
 import (
 	"fmt"
+	"math"
 
-	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
@@ -29,17 +28,16 @@ func incomparable(format string, args ...any) error {
 	return &IncomparableError{fmt.Sprintf(format, args...)}
 }
 
-// A Table is the table of a result, with the outcomes of its trials once they are needed.
+// A Table is the table of a result.
 type Table struct {
 	dir    string
 	sheet  *sheet.Sheet
 	column map[string]int // indices of columns by name
 	online bool           // whether each row is a cell at a number of rounds
-	trials map[string]map[int64]*result.Outcomes
 }
 
 // Read reads the table of the result in the folder dir and checks that it has the columns that a
-// comparison needs. It returns a [ReadError], or an [IncomparableError] where another version of
+// comparison needs. It returns a [ReadError], or an [IncomparableError] if another version of
 // shatter wrote the table.
 func Read(dir string) (*Table, error) {
 	read, err := sheet.ReadTable(dir, "table")
@@ -58,28 +56,13 @@ func Read(dir string) (*Table, error) {
 	for _, c := range needed {
 		if i, ok := t.column[c.Name]; !ok || read.Columns[i].Type != c.Type {
 			return nil, incomparable("the table in %q has no column %s of type %s: another version of shatter wrote it; "+
-				"running the sweep again writes it anew", dir, c.Name, c.Type)
+				"running the sweep again writes a new one", dir, c.Name, c.Type)
 		}
 	}
 	return t, nil
 }
 
-// readTrials reads the outcomes that the tests are made of, unless that was done before.
-func (t *Table) readTrials() (err error) {
-	if t.trials != nil {
-		return nil
-	}
-	metric := ""
-	if t.online {
-		metric = schemas.Regret
-	}
-	if t.trials, err = result.ReadTrials(t.dir, metric); err != nil {
-		return &ReadError{t.dir, err}
-	}
-	return nil
-}
-
-// value returns what stands in a row, and nil where the table has no such column.
+// value returns the value of a column in a row, and nil if the table has no such column.
 func (t *Table) value(row int, column string) any {
 	if i, ok := t.column[column]; ok {
 		return t.sheet.At(row, i)
@@ -87,7 +70,7 @@ func (t *Table) value(row int, column string) any {
 	return nil
 }
 
-// text returns a value for comparing and naming: "none" where there is none.
+// text returns a value for comparing and naming, "none" for null.
 func (t *Table) text(row int, column string) string {
 	if v := t.value(row, column); v != nil {
 		return fmt.Sprint(v)
@@ -95,53 +78,25 @@ func (t *Table) text(row int, column string) string {
 	return "none"
 }
 
-// number returns the value of a column of integers, whose type Read has checked; 0 for null.
-func (t *Table) number(row int, column string) int64 {
-	n, _ := t.value(row, column).(int64)
-	return n
+// float returns a number, NaN for null.
+func (t *Table) float(row int, column string) float64 {
+	switch v := t.value(row, column).(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
 }
 
-// label returns the value of a column of text; empty for null.
-func (t *Table) label(row int, column string) string {
-	s, _ := t.value(row, column).(string)
-	return s
-}
-
-// fixed reports whether no search chose the trials of a row.
-func (t *Table) fixed(row int) bool { return t.online || t.value(row, "fixed") == true }
-
-// sequential reports whether the errors of a row are measured by the sequential rule.
-func (t *Table) sequential(row int) bool {
-	_, sequential := problem.AllRead(t.text(row, "evaluation"))
-	return sequential
-}
-
-// side returns the bracket of a row.
-func (t *Table) side(row int) estimate.Side {
-	return estimate.Side{
-		Status: t.label(row, "status"), Low: t.number(row, "n_low"), High: t.number(row, "n_high"), Fixed: t.fixed(row),
+// copied returns a column of the table under another name; row returns the table's row of a pair. Only one of two
+// tables may have the column of a parameter.
+func (t *Table) copied(from, name string, row func(*pair) int) column {
+	of := schemas.TextColumn
+	if i, ok := t.column[from]; ok {
+		of = t.sheet.Columns[i].Type
 	}
-}
-
-// measured returns what the table says of a row in short: its bracket, or its regret.
-func (t *Table) measured(row int) string {
-	if t.online {
-		short := func(column string) string {
-			if v, ok := t.value(row, column).(float64); ok {
-				return fmt.Sprintf("%.4g", v)
-			}
-			return "-"
-		}
-		return fmt.Sprintf("%s [%s, %s]", short("regret_mean"), short("regret_low"), short("regret_high"))
+	return column{
+		Column: schemas.Column{Name: name, Type: of}, Value: func(p *pair) any { return t.value(row(p), from) },
 	}
-	low, high := "0", "inf"
-	if n := t.number(row, "n_low"); n > 0 {
-		low = fmt.Sprint(n)
-	}
-	if n := t.number(row, "n_high"); n > 0 {
-		high = fmt.Sprint(n) + "]"
-	} else {
-		high += ")"
-	}
-	return fmt.Sprintf("%s (%s, %s", t.text(row, "status"), low, high)
 }

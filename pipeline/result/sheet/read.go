@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,32 +20,14 @@ import (
 )
 
 // ReadTable reads a table of a result folder: "table", "curve", "bounds", "fits", "timing" or
-// "failures". The file may hold anything; ReadTable says so where it is no result file of this version.
+// "failures". The file may hold anything; ReadTable returns an error if it is no result file of this version.
 func ReadTable(dir, name string) (*Sheet, error) {
 	path := filepath.Join(dir, name+".parquet")
 	s := &Sheet{Name: name}
-	if err := ReadParquet(path, name, s.read); err != nil {
+	if err := s.read(path); err != nil {
 		return nil, fmt.Errorf("read %q: %w", path, err)
 	}
 	return s, nil
-}
-
-// ReadParquet opens a file of a result and calls read, which may not start goroutines: see
-// RecoverDamage.
-func ReadParquet(path, name string, read func(*Reader) error) (err error) {
-	defer RecoverDamage(&err)
-	r, err := OpenParquet(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if of := r.File.MetaData().KeyValueMetadata().FindValue(FileKey); of == nil || *of != name {
-		return fmt.Errorf("it is not the file %s of a result: its metadata say so", name)
-	}
-	if r.Rows > maxRows {
-		return fmt.Errorf("it has %d rows: at most %d can be shown", r.Rows, maxRows)
-	}
-	return read(r)
 }
 
 // Reader is an open file of a result.
@@ -131,7 +112,19 @@ func (l *limitedAllocator) charge(size int) {
 }
 
 // read reads the whole file into the sheet.
-func (s *Sheet) read(r *Reader) error {
+func (s *Sheet) read(path string) (err error) {
+	defer RecoverDamage(&err)
+	r, err := OpenParquet(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if of := r.File.MetaData().KeyValueMetadata().FindValue(FileKey); of == nil || *of != s.Name {
+		return fmt.Errorf("it is not the file %s of a result: its metadata say so", s.Name)
+	}
+	if r.Rows > maxRows {
+		return fmt.Errorf("it has %d rows: at most %d can be shown", r.Rows, maxRows)
+	}
 	if text := r.File.MetaData().KeyValueMetadata().FindValue(ConfidenceKey); text != nil {
 		v, err := strconv.ParseFloat(*text, 64)
 		if err != nil || !(v > 0 && v < 1) {
@@ -208,22 +201,6 @@ func (r *Reader) ColumnNames() (names []string) {
 		names = append(names, r.File.MetaData().Schema.Column(i).Path())
 	}
 	return names
-}
-
-// FindColumn returns the index of the column of a name and type.
-func (r *Reader) FindColumn(name string, want arrow.DataType) (int, error) {
-	i := slices.Index(r.ColumnNames(), name)
-	if i < 0 {
-		return 0, fmt.Errorf("it has no column %q", name)
-	}
-	c, err := r.arrow.GetColumn(context.Background(), i)
-	if err != nil {
-		return 0, fmt.Errorf("column %q: %w", name, err)
-	}
-	if got := c.Field().Type; got.ID() != want.ID() {
-		return 0, fmt.Errorf("column %q holds %s, not %s", name, got, want)
-	}
-	return i, nil
 }
 
 // checkVersion reports an error where the file is no result, or one of another version.
