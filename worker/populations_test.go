@@ -201,7 +201,7 @@ func TestRowsOfThePlan(t *testing.T) {
 		if err := opened.Close(); err != nil {
 			t.Fatal(err)
 		}
-		planned, err := plan.Files{Kept: kept}.Open(problems[i], file)
+		planned, err := kept.Open(problems[i], file)
 		if err != nil || planned.Resolved().Data.Digest != problems[i].Data.Digest {
 			t.Fatalf("the plan opens %v, %v", planned, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -18,8 +17,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/plan/transcript"
-	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -93,31 +90,27 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 
 // loader makes sweeps of what was submitted.
 type loader struct {
-	conn      *bus.Conn
-	resolving chan struct{} // holds as many sweeps as are resolved at a time: each takes a core, and memory
+	conn     *bus.Conn
+	decoding chan struct{} // holds as many sweeps as are decoded at a time: each takes a core, and memory
 }
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
-	src, err := l.conn.FetchPrivate(ctx, s.Owner, s.Source)
+	saved, err := l.conn.FetchPrivate(ctx, s.Owner, s.Plan)
 	if err != nil {
-		return nil, fmt.Errorf("fetch the sweep file: %w", err)
-	}
-	said, err := l.conn.FetchPrivate(ctx, s.Owner, s.Transcript)
-	if err != nil {
-		return nil, fmt.Errorf("fetch the transcript: %w", err)
+		return nil, fmt.Errorf("fetch the plan: %w", err)
 	}
 	select {
-	case l.resolving <- struct{}{}:
-		defer func() { <-l.resolving }()
+	case l.decoding <- struct{}{}:
+		defer func() { <-l.decoding }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	p, err := l.resolve(ctx, s, src, said)
+	p, err := decode(s, saved)
 	if err != nil {
 		return nil, err
 	}
 	return &lead.Sweep{
-		Plan: p, Transcript: said,
+		Plan: p, Saved: saved,
 		Config: coordinator.Config{
 			Digests: s.Plugins, Looks: defaultLooks,
 			Facts: map[string]string{
@@ -128,15 +121,11 @@ func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, erro
 	}, nil
 }
 
-// resolve makes the plan of a sweep file with what plugins and data files said of it, without them.
-func (l loader) resolve(ctx context.Context, s *lead.Submission, src, said []byte) (*plan.Plan, error) {
-	known, err := transcript.Recall(said)
+// decode returns the plan of a submission.
+func decode(s *lead.Submission, saved []byte) (*plan.Plan, error) {
+	p, _, err := plan.Decode(saved)
 	if err != nil {
-		return nil, err
-	}
-	p, err := plan.Resolve(ctx, sweep.Read(s.File, src), known, plan.Options{Dir: filepath.Dir(s.File), Problems: known})
-	if err != nil {
-		return nil, fmt.Errorf("resolve the sweep file as %s submitted it: %w", s.By, err)
+		return nil, fmt.Errorf("the plan as %s submitted it: %w", s.By, err)
 	}
 	p.File = s.File
 	resolved, err := p.Digest()

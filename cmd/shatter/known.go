@@ -14,8 +14,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/plan/transcript"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 )
@@ -96,41 +94,29 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 }
 
 // openKnown opens an output folder to read what its ledger knows. Plugins and data files are needed
-// only where the folder has no transcript of them that answers this release.
+// only if the plan that the folder has saved cannot be read.
 func openKnown(ctx context.Context, dir string) (*finishedSweep, error) {
 	record, err := folder.ReadRecord(dir)
 	if err != nil {
 		return nil, outdated(err, nil)
 	}
-	said, err := record.Transcript()
-	if said == nil && err == nil {
-		return openFinished(ctx, dir, "")
-	}
-	var r *finishedSweep
-	if err == nil {
-		r, err = recall(ctx, record, said)
-	}
-	if err == nil || ctx.Err() != nil {
-		return r, err
+	r, unread := openSaved(record)
+	if unread == nil {
+		return r, nil
 	}
 	r, lacking := openFinished(ctx, dir, "")
 	if mistakes, ok := errors.AsType[sweep.Mistakes](lacking); ok {
 		lacking = mistakes
 	}
 	if lacking != nil {
-		return nil, usageError{fmt.Errorf("%s\nnor can its ledger/transcript stand for that: %w", lacking.Error(), err)}
+		return nil, usageError{fmt.Errorf("%s\nnor can its ledger/plan be used instead: %w", lacking.Error(), unread)}
 	}
 	return r, nil
 }
 
-// recall opens an output folder with what its transcript says of plugins and data files.
-func recall(ctx context.Context, record *folder.Record, said []byte) (*finishedSweep, error) {
-	known, err := transcript.Recall(said)
-	if err != nil {
-		return nil, err
-	}
-	options := plan.Options{Dir: filepath.Dir(record.File), Problems: known}
-	p, err := plan.Resolve(ctx, sweep.Read(record.File, record.Source), known, options)
+// openSaved opens an output folder with its saved plan.
+func openSaved(record *folder.Record) (*finishedSweep, error) {
+	p, digests, err := record.Plan()
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +124,9 @@ func recall(ctx context.Context, record *folder.Record, said []byte) (*finishedS
 	if err != nil {
 		return nil, outdated(err, record)
 	}
-	all, used := known.Digests(), map[string]string{}
-	for _, c := range p.Cells {
-		used[c.Code()] = all[c.Code()]
-	}
 	return &finishedSweep{
 		loadedSweep: &loadedSweep{Plan: p}, folder: opened,
-		config: coordinator.Config{Folder: opened, Digests: used},
+		config: coordinator.Config{Folder: opened, Digests: digests},
 	}, nil
 }
 

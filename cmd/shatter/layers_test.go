@@ -18,7 +18,7 @@ const module = "github.com/shatterlab/shatter/"
 // groups before its own. A new package has to be given its place here: as early as its imports
 // allow.
 var layers = [][]string{
-	{"schemas", "schemas/pluginv1", "schemas/transcriptv1"},
+	{"schemas", "schemas/pluginv1"},
 
 	// Tools that know nothing of sweeps.
 	{
@@ -43,7 +43,6 @@ var layers = [][]string{
 	{"pipeline/problem", "pipeline/problem/prior", "pipeline/sweep"},
 	{"pipeline/trial"},
 	{"pipeline/plan"},
-	{"pipeline/plan/transcript"},
 	{"pipeline/ledger"},
 	{"pipeline/cache"},
 	{"pipeline/result/sheet"},
@@ -116,7 +115,7 @@ var libraries = map[string][]string{
 	"github.com/apache/arrow/go/v17/arrow/flight": {"pipeline/result/query"},
 	"github.com/duckdb":                           {"pipeline/result/query"},
 	"github.com/klauspost/compress": {
-		"pipeline/plan/transcript", "pipeline/problem/population", "pipeline/result/sheet",
+		"pipeline/plan", "pipeline/problem/population", "pipeline/result/sheet",
 	},
 	"github.com/google/flatbuffers": {
 		"pipeline/dataset",

@@ -11,7 +11,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/plan/transcript"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -19,7 +18,7 @@ import (
 // A loadedSweep is a sweep whose file was found right, with the plugins that it uses. Close it.
 type loadedSweep struct {
 	*plan.Plan
-	catalog *host.Catalog // nil where a transcript stands for the plugins
+	catalog *host.Catalog // nil if the plan was saved by an earlier run
 	kept    *plan.Kept    // what its files hold, for the workers of this process
 }
 
@@ -32,53 +31,45 @@ func (s *loadedSweep) close() {
 
 // load reads, checks and resolves a sweep file.
 func load(ctx context.Context, path string) (*loadedSweep, error) {
-	s, _, err := loadRecorded(ctx, path, false)
-	return s, err
-}
-
-// loadRecorded does the work of load, and records what plugins and data files say if record is set.
-func loadRecorded(ctx context.Context, path string, record bool) (*loadedSweep, *transcript.Recorder, error) {
 	src, err := disk.ReadFile(path, sweep.MaxSource)
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("read sweep file: %w", err)}
+		return nil, usageError{fmt.Errorf("read sweep file: %w", err)}
 	}
-	s, recorder, err := resolve(ctx, path, src, filepath.Dir(path), record)
+	s, err := resolve(ctx, path, src, filepath.Dir(path))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s.File, err = filepath.Abs(path); err != nil {
 		s.close()
-		return nil, nil, err
+		return nil, err
 	}
-	return s, recorder, nil
+	return s, nil
 }
 
 // resolve checks and resolves the text of the sweep file at path. Its relative paths start at dir.
-// If record is set, it records what plugins and data files say.
-func resolve(
-	ctx context.Context, path string, src []byte, dir string, record bool,
-) (*loadedSweep, *transcript.Recorder, error) {
+func resolve(ctx context.Context, path string, src []byte, dir string) (*loadedSweep, error) {
 	file := sweep.Read(path, src)
 	plugins, _ := file.PluginPaths(dir) // what is wrong with them is among the mistakes that Resolve returns
 	c, err := catalog(ctx, plugins...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c.LimitTrials(plan.TrialTime(file))
-	var recorder *transcript.Recorder
-	var algorithms plan.Algorithms = c
-	files := plan.Files{Kept: &plan.Kept{}}
-	options := plan.Options{Dir: dir, Problems: files}
-	if record {
-		recorder = transcript.NewRecorder(c, files)
-		algorithms, options.Problems = recorder, recorder
-	}
-	s := &loadedSweep{catalog: c, kept: files.Kept}
-	if s.Plan, err = plan.Resolve(ctx, file, algorithms, options); err != nil {
+	s := &loadedSweep{catalog: c, kept: &plan.Kept{}}
+	if s.Plan, err = plan.Resolve(ctx, file, c, plan.Options{Dir: dir, Kept: s.kept}); err != nil {
 		s.close()
-		return nil, nil, blamePlugin(err)
+		return nil, blamePlugin(err)
 	}
-	return s, recorder, nil
+	return s, nil
+}
+
+// encode returns the plan with the identities of its algorithms, for plan.Decode.
+func (s *loadedSweep) encode() ([]byte, error) {
+	digests, _, err := pluginsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	return s.Encode(digests)
 }
 
 // blamePlugin makes the error of a plugin that does not start a usage error: somebody named it.

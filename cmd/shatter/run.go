@@ -139,12 +139,12 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, recorder, err := loadRecorded(c.Context(), path, true)
+	s, err := load(c.Context(), path)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	said, err := recorder.Encode()
+	saved, err := s.encode() // before the folder draws a secret seed
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, claimed.Close()) }()
-	if err := claimed.KeepTranscript(said); err != nil {
+	if err := claimed.KeepPlan(saved); err != nil {
 		return err
 	}
 	if claimed.Moves != "" {

@@ -81,7 +81,7 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 	if err := checkWeight(f.weight); err != nil {
 		return err
 	}
-	s, recorder, err := loadRecorded(c.Context(), path, true)
+	s, err := load(c.Context(), path)
 	if err != nil {
 		return err
 	}
@@ -95,11 +95,7 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 		return err
 	}
 	defer server.close()
-	said, err := recorder.Encode()
-	if err != nil {
-		return err
-	}
-	submission, err := server.put(c.Context(), s, said)
+	submission, err := server.put(c.Context(), s)
 	if err != nil {
 		return err
 	}
@@ -147,9 +143,8 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 	return err
 }
 
-// put stores on the server all that a sweep needs, and returns the submission that names it. said is
-// the sweep's transcript.
-func (r *remote) put(ctx context.Context, s *loadedSweep, said []byte) (*lead.Submission, error) {
+// put stores on the server all that a sweep needs, and returns the submission that names it.
+func (r *remote) put(ctx context.Context, s *loadedSweep) (*lead.Submission, error) {
 	digests, _, err := pluginsOf(s)
 	if err != nil {
 		return nil, err
@@ -180,10 +175,11 @@ func (r *remote) put(ctx context.Context, s *loadedSweep, said []byte) (*lead.Su
 	if err != nil {
 		return nil, err
 	}
-	if out.Source, err = r.conn.PutPrivate(ctx, out.Owner, s.Source); err != nil {
+	saved, err := s.Encode(digests)
+	if err != nil {
 		return nil, err
 	}
-	out.Transcript, err = r.conn.PutPrivate(ctx, out.Owner, said)
-	out.Content = append(slices.Concat(files, plugins), out.Source, out.Transcript)
+	out.Plan, err = r.conn.PutPrivate(ctx, out.Owner, saved)
+	out.Content = append(slices.Concat(files, plugins), out.Plan)
 	return out, err
 }

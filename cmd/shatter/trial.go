@@ -46,7 +46,7 @@ func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error)
 		return nil, outdated(err, nil)
 	}
 	base = cmp.Or(base, filepath.Dir(record.File))
-	s, _, err := resolve(ctx, record.File, record.Source, base, false)
+	s, err := resolve(ctx, record.File, record.Source, base)
 	var mistakes sweep.Mistakes
 	switch {
 	case errors.As(err, &mistakes):

@@ -9,8 +9,8 @@ import (
 
 // What the registry holds of a sweep may be anything: whoever may submit writes there.
 func FuzzReadRecord(f *testing.F) {
-	f.Add([]byte(`{"format":1}`), []byte(`{}`), []byte(`{}`), []byte(`{}`))
-	f.Add([]byte(`{"format":1,"name":"x","plugins":[{}],"files":{"a":"b"}}`), []byte(`{"do":"run","priority":1}`),
+	f.Add([]byte(`{"format":2}`), []byte(`{}`), []byte(`{}`), []byte(`{}`))
+	f.Add([]byte(`{"format":2,"name":"x","plugins":[{}],"files":{"a":"b"}}`), []byte(`{"do":"run","priority":1}`),
 		[]byte(`{"epoch":1,"files":[{"name":"ledger/0001.log","size":1}]}`), []byte(`{"epoch":1,"summary":{"Digest":"d"}}`))
 	f.Fuzz(func(t *testing.T, submission, wish, ledger, end []byte) {
 		id := "id"

@@ -36,9 +36,9 @@ type Load func(ctx context.Context, s *Submission) (*Sweep, error)
 
 // Sweep is a sweep that can be run.
 type Sweep struct {
-	Plan       *plan.Plan
-	Transcript []byte             // what plugins and data files said of the sweep file
-	Config     coordinator.Config // what the leader does not know: Digests, Looks and Facts
+	Plan   *plan.Plan
+	Saved  []byte             // the plan as plan.Encode has written it
+	Config coordinator.Config // what the leader does not know: Digests, Looks and Facts
 }
 
 // Serve leads every sweep of the registry that is wished to run and that nobody else leads, until

@@ -96,7 +96,7 @@ func TestOtherText(t *testing.T) {
 	for _, source := range []string{"a", "b"} {
 		seed, err := schemas.DrawSeed()
 		check(t, err)
-		s := &Submission{Resolved: "r", Source: source, Seed: seed, By: source}
+		s := &Submission{Resolved: "r", Plan: source, Seed: seed, By: source}
 		_, _, err = Submit(t.Context(), h.registry, s, Wish{Do: Run})
 		check(t, err)
 		if source == "a" {
@@ -106,7 +106,7 @@ func TestOtherText(t *testing.T) {
 		check(t, err)
 		r, err := ReadRecord(e)
 		check(t, err)
-		if x := r.Submission; r.Altered != nil || x.Source != source || x.Seed != first || x.By != "a" {
+		if x := r.Submission; r.Altered != nil || x.Plan != source || x.Seed != first || x.By != "a" {
 			t.Errorf("%+v, %v", x, r.Altered)
 		}
 	}

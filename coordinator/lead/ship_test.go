@@ -38,7 +38,7 @@ func newHarbour(t *testing.T) *harbour {
 	t.Cleanup(h.conn.Close)
 	h.registry, err = h.conn.Registry(t.Context())
 	check(t, err)
-	_, err = h.registry.Submit(t.Context(), sweepID, []byte(`{"format":1}`))
+	_, err = h.registry.Submit(t.Context(), sweepID, []byte(`{"format":2}`))
 	check(t, err)
 	h.lead, err = h.registry.Lead(t.Context(), sweepID, "test", time.Hour, nil)
 	check(t, err)

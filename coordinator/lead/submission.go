@@ -19,23 +19,22 @@ import (
 
 // Submission is a sweep as it was submitted. Content is named by its SHA-256 in hex.
 type Submission struct {
-	Format     int               `json:"format"`
-	Owner      string            `json:"owner,omitempty"` // see bus.Conn.Owner
-	Name       string            `json:"name"`
-	Resolved   string            `json:"resolved"`   // digest of the resolved sweep, of which a secret seed is no part
-	Plugins    map[string]string `json:"plugins"`    // identities of plugins and built-in algorithms, by trial.Cell.Code
-	Data       map[string]string `json:"data"`       // digests by the path of each data file
-	Source     string            `json:"source"`     // digest of the sweep file
-	Transcript string            `json:"transcript"` // digest of what plugins and data files said of the sweep file
-	File       string            `json:"file"`       // path of the sweep file where it was submitted
-	Seed       schemas.Seed      `json:"seed"`       // one that is secret is drawn
-	Content    []string          `json:"content"`    // digests of all that was put on the server for it
-	Cells      int               `json:"cells"`
-	By         string            `json:"by"` // who submitted it, for people
-	At         time.Time         `json:"at"`
+	Format   int               `json:"format"`
+	Owner    string            `json:"owner,omitempty"` // see bus.Conn.Owner
+	Name     string            `json:"name"`
+	Resolved string            `json:"resolved"` // digest of the resolved sweep, of which a secret seed is no part
+	Plugins  map[string]string `json:"plugins"`  // identities of plugins and built-in algorithms, by trial.Cell.Code
+	Data     map[string]string `json:"data"`     // digests by the path of each data file
+	Plan     string            `json:"plan"`     // digest of the saved plan
+	File     string            `json:"file"`     // path of the sweep file where it was submitted
+	Seed     schemas.Seed      `json:"seed"`     // one that is secret is drawn
+	Content  []string          `json:"content"`  // digests of all that was put on the server for it
+	Cells    int               `json:"cells"`
+	By       string            `json:"by"` // who submitted it, for people
+	At       time.Time         `json:"at"`
 }
 
-const submissionFormat = 1
+const submissionFormat = 2
 
 // ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission, which is the resolved
 // sweep with its seed, and the digests of plugins and data; with the name of its owner, if it has one. The same
@@ -93,7 +92,7 @@ func ChangeWish(ctx context.Context, r *bus.Registry, id string, change func(*Wi
 
 // names reports whether two submissions of one sweep name the same content.
 func (s *Submission) names(other *Submission) bool {
-	return s.Source == other.Source && s.Transcript == other.Transcript && s.Cells == other.Cells &&
+	return s.Plan == other.Plan && s.Cells == other.Cells &&
 		slices.Equal(slices.Sorted(slices.Values(s.Content)), slices.Sorted(slices.Values(other.Content)))
 }
 

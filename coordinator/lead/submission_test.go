@@ -26,7 +26,7 @@ func TestTriedAgain(t *testing.T) {
 		{"done", done, `{"do":"run","after":7}`, true},
 	} {
 		r, err := ReadRecord(&bus.Entry{
-			ID: (&Submission{}).ID(), Submission: []byte(`{"format":1}`), Wish: []byte(tt.wish), End: []byte(tt.end),
+			ID: (&Submission{}).ID(), Submission: []byte(`{"format":2}`), Wish: []byte(tt.wish), End: []byte(tt.end),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -99,14 +99,14 @@ func TestAltered(t *testing.T) {
 		altered          bool
 		want             Wish
 	}{
-		{`{"format":1,"resolved":"r"}`, `{"do":"pause"}`, false, Wish{Do: Pause}},
-		{`{"format":1,"resolved":"r"}`, `no`, false, Wish{Do: Run}},
-		{`{"format":1,"resolved":"r"}`, `{"do":"cancel","weight":"x"}`, false, Wish{Do: Run}},
-		{`{"format":1,"resolved":"r"}`, `{"do":"run","weight":-1,"priority":3}`, false, Wish{Do: Run, Priority: 3}},
-		{`{"format":1,"resolved":"r"}`, `{"do":"run","weight":1e7}`, false, Wish{Do: Run}},
-		{`{"format":1,"resolved":"q"}`, `{"do":"forget"}`, true, Wish{Do: Forget}},
-		{`{"format":1,"resolved":["r"]}`, `{}`, true, Wish{Do: Run}},
-		{`{"format":1,"resolved":"r","owner":"ann"}`, `{}`, true, Wish{Do: Run}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"pause"}`, false, Wish{Do: Pause}},
+		{`{"format":2,"resolved":"r"}`, `no`, false, Wish{Do: Run}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"cancel","weight":"x"}`, false, Wish{Do: Run}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":-1,"priority":3}`, false, Wish{Do: Run, Priority: 3}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":1e7}`, false, Wish{Do: Run}},
+		{`{"format":2,"resolved":"q"}`, `{"do":"forget"}`, true, Wish{Do: Forget}},
+		{`{"format":2,"resolved":["r"]}`, `{}`, true, Wish{Do: Run}},
+		{`{"format":2,"resolved":"r","owner":"ann"}`, `{}`, true, Wish{Do: Run}},
 		{`no`, ``, true, Wish{Do: Run}},
 	} {
 		r, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(tt.submission), Wish: []byte(tt.wish)})
@@ -115,7 +115,7 @@ func TestAltered(t *testing.T) {
 		}
 	}
 	of := func(owner, told string) *Record {
-		raw := fmt.Sprintf(`{"format":1,"resolved":"r","owner":%q}`, told)
+		raw := fmt.Sprintf(`{"format":2,"resolved":"r","owner":%q}`, told)
 		r, err := ReadRecord(&bus.Entry{ID: bus.IDOf(id, owner), Submission: []byte(raw)})
 		check(t, err)
 		return r
@@ -129,7 +129,7 @@ func TestAltered(t *testing.T) {
 		}
 	}
 	var other *schemas.VersionError
-	if _, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(`{"format":2,"resolved":[]}`)}); !errors.As(err, &other) {
+	if _, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(`{"format":3,"resolved":[]}`)}); !errors.As(err, &other) {
 		t.Errorf("a submission of a later release: %v", err)
 	}
 }

@@ -230,7 +230,7 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, claimed.Close()) }()
-	if err := claimed.KeepTranscript(sweep.Transcript); err != nil {
+	if err := claimed.KeepPlan(sweep.Saved); err != nil {
 		return nil, err
 	}
 	ship := &shipper{dir: dir, conn: t.Conn, owner: bus.OwnerOf(t.id), lead: l, files: shipped, stand: t.stands}

@@ -166,7 +166,7 @@ func hypothesesOf(b *sweep.Block, o Options, r *sweep.Reporter) []string {
 	if err != nil {
 		return nil
 	}
-	list, err := o.problems().Hypotheses(*s.problem, file)
+	list, err := problem.Hypotheses(s.problem.At(file))
 	var wrong *problem.Error
 	if errors.As(err, &wrong) && wrong.Key == "problem.target" {
 		r.At(where, "%s", wrong.Reason)

@@ -21,9 +21,8 @@ type Fit struct {
 	Scale    estimate.Scale
 	Exponent *float64 // claimed; nil: none
 	Source   string   // of the claim
+	Fitted   string   // "n*" or "the mean regret"
 	Groups   []FitGroup
-
-	fitted string // "n*" or "the mean regret"
 }
 
 // FitGroup is a set of cells that agree in all but x and what zip pairs with it. At least two of
@@ -50,7 +49,7 @@ func (f Fit) String() string {
 		return name
 	}
 	out := fmt.Sprintf("%s against %s: one slope for each of %s of cells that agree in all else",
-		ln(f.fitted, f.Scale.LogY), ln(f.X, f.Scale.LogX), wording.Count(len(f.Groups), "group"))
+		ln(f.Fitted, f.Scale.LogY), ln(f.X, f.Scale.LogX), wording.Count(len(f.Groups), "group"))
 	if f.Exponent != nil {
 		out += fmt.Sprintf("; claimed %s", show(*f.Exponent))
 		if f.Source != "" {
@@ -73,9 +72,9 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 	for i, spec := range f.file.Sweep.Fits {
 		path := fmt.Sprintf("fits[%d]", i)
 		scale, _ := estimate.ScaleNamed(spec.Scale)
-		fit := Fit{X: spec.X, Scale: scale, Exponent: spec.Exponent, Source: spec.Source, fitted: "n*"}
+		fit := Fit{X: spec.X, Scale: scale, Exponent: spec.Exponent, Source: spec.Source, Fitted: "n*"}
 		if f.online() {
-			fit.fitted = "the mean regret"
+			fit.Fitted = "the mean regret"
 		}
 		if spec.Source != "" && spec.Exponent == nil {
 			r.At(path+".source", `it is the source of a claim: give that too, "exponent: 0.5"`)

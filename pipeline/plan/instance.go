@@ -35,7 +35,6 @@ type opened struct {
 	dataKey    trial.Key
 	public     *pluginv1.Problem
 	population *trial.Population // nil for a law
-	problems   Problems
 	problem    *problem.Problem
 	best       *reference // nil: not asked for yet
 	priors     map[prior.Goal]*trial.Prior
@@ -199,9 +198,9 @@ func (o *opener) once(written schemas.Problem) (*opened, error) {
 	if p, ok := o.known[key]; ok {
 		return p, nil
 	}
-	p := &opened{problems: o.options.problems()}
+	p := &opened{}
 	o.known[key] = p
-	if p.problem, p.err = p.problems.Open(written, file); p.err != nil {
+	if p.problem, p.err = o.options.Kept.Open(written, file); p.err != nil {
 		return p, nil
 	}
 	p.resolved, p.public = p.problem.Resolved(), p.problem.Public()
@@ -265,7 +264,7 @@ func (o *opener) reference(d *draft, p *opened) float64 {
 // least returns the least error of the class on the problem, which is computed once.
 func (p *opened) least() (float64, error) {
 	if p.best == nil {
-		value, err := p.problems.Least(p.problem)
+		value, err := p.problem.Best()
 		p.best = &reference{value, err}
 	}
 	return p.best.value, p.best.err

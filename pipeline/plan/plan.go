@@ -5,6 +5,8 @@
 // mistake is reported at its line and column, as sweep.Mistakes. The package needs an Algorithms,
 // which answers for the plugins, and the problems of pipeline/problem.
 //
+// Encode and Decode save a plan, so that it can be read where neither plugins nor data files are at hand.
+//
 // Start with Resolve. It is a chain of values, each made from the one before it alone:
 //
 //	sweep.File -> catalog   names of algorithms           catalog.go
@@ -68,8 +70,8 @@ type Described struct {
 
 // Options of Resolve.
 type Options struct {
-	Dir      string   // of the sweep file: relative paths in the file start here; empty: the working directory
-	Problems Problems // opens the problems; nil: from their files
+	Dir  string // of the sweep file: relative paths in the file start here; empty: the working directory
+	Kept *Kept  // gets the rows of data, which a plan does not draw from; nil: their memory is freed
 }
 
 // Resolve expands the grids of a file into cells, asking the algorithms about each. What is wrong

@@ -22,7 +22,7 @@ type Problem struct {
 	spec    schemas.Problem
 	class   concept.Spec
 	summary Summary            // of the problem's file
-	rows    *population.Rows   // the data; nil for a law, and after Recall
+	rows    *population.Rows   // the data; nil for a law
 	sampler func() law.Sampler // makes one for each drawer
 	exact   *law.Points        // what an exact evaluation runs over, empty for rows; nil: fewer points
 	design  law.Design         // of these
@@ -36,7 +36,7 @@ type Problem struct {
 // an *Error.
 func Open(p schemas.Problem, file string) (*Problem, error) {
 	o := &Problem{spec: p.At(file)}
-	found, err := resolve(&o.spec, nil)
+	found, err := resolve(&o.spec)
 	if err != nil {
 		return nil, err
 	}

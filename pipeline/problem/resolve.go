@@ -33,9 +33,8 @@ type contents struct {
 }
 
 // resolve checks p and fills in every default, see Problem.Resolved. It returns what it has read of the
-// problem's file: the whole of it. known is what the file holds if p is resolved already: then the file is
-// not read; nil: unknown. The error is an *Error; p may then be half filled in.
-func resolve(p *schemas.Problem, known *Summary) (read contents, err error) {
+// problem's file: the whole of it. The error is an *Error; p may then be half filled in.
+func resolve(p *schemas.Problem) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err
 	}
@@ -46,7 +45,7 @@ func resolve(p *schemas.Problem, known *Summary) (read contents, err error) {
 		return read, err
 	}
 	if p.Data != nil {
-		read.rows, err = resolveData(p, known)
+		read.rows, err = resolveData(p)
 		return read, err
 	}
 	l := law.Lookup(p.Distribution)
@@ -54,7 +53,7 @@ func resolve(p *schemas.Problem, known *Summary) (read contents, err error) {
 		return read, resolveLawless(p)
 	}
 	if concept.ShapeOf(p.Class) == concept.Column {
-		if read.matrix, err = resolveMatrix(p, known); err != nil {
+		if read.matrix, err = resolveMatrix(p); err != nil {
 			return read, err
 		}
 	}
@@ -231,7 +230,7 @@ func checkTest(p *schemas.Problem, exact bool) error {
 }
 
 // resolveData checks the keys of data, reads its file and fills in digest, format, features and d.
-func resolveData(p *schemas.Problem, known *Summary) (*population.Rows, error) {
+func resolveData(p *schemas.Problem) (*population.Rows, error) {
 	data := *p.Data
 	p.Data = &data
 	if p.Test != 0 {
@@ -242,9 +241,6 @@ func resolveData(p *schemas.Problem, known *Summary) (*population.Rows, error) {
 	}
 	if err := resolveSides(p, nil); err != nil {
 		return nil, err
-	}
-	if known != nil {
-		return nil, known.check(p)
 	}
 	rows, err := population.Read(&data, law.Spec(p, ""))
 	if err != nil || !concept.ShapeOf(p.Class).HasDim() {
@@ -267,10 +263,7 @@ func resolveData(p *schemas.Problem, known *Summary) (*population.Rows, error) {
 
 // resolveMatrix reads the file of a class matrix, returns its labels, and fills in digest, format
 // and domain.
-func resolveMatrix(p *schemas.Problem, known *Summary) (labels string, err error) {
-	if known != nil {
-		return known.Matrix, known.check(p)
-	}
+func resolveMatrix(p *schemas.Problem) (labels string, err error) {
 	if p.Matrix == nil || p.Matrix.File == "" {
 		return "", refuse("file", "missing; state the file of the class matrix: a row per hypothesis, a column per point, "+
 			"each cell 0 or 1")

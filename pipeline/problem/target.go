@@ -93,7 +93,7 @@ func refuseTarget(p *schemas.Problem, whence string) error {
 // could be resolved.
 func Hypotheses(p schemas.Problem) ([]string, error) {
 	p.Target = ""
-	read, err := resolve(&p, nil)
+	read, err := resolve(&p)
 	if err != nil {
 		return nil, err
 	}

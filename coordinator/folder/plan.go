@@ -1,0 +1,37 @@
+package folder
+
+import (
+	"bytes"
+	"path/filepath"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/plan"
+)
+
+// planPath returns the path of the saved plan.
+func planPath(dir string) string { return filepath.Join(dir, "ledger", "plan") }
+
+// KeepPlan saves a plan that [plan.Plan.Encode] has written. With it the folder can be read where neither plugins
+// nor data files are at hand.
+func (f *Folder) KeepPlan(data []byte) error {
+	path := planPath(f.Dir)
+	if kept, err := disk.ReadFile(path, maxRead); err == nil && bytes.Equal(kept, data) {
+		return nil
+	}
+	return writeFile(path, data)
+}
+
+// Plan returns the plan that the last run has saved, with its path, and the identities of plugins and built-in
+// algorithms, by [trial.Cell.Code].
+func (r *Record) Plan() (*plan.Plan, map[string]string, error) {
+	data, err := disk.ReadFile(planPath(r.Dir), maxRead)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, digests, err := plan.Decode(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.File = r.File
+	return p, digests, nil
+}
