@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/shatterlab/shatter/pipeline/numeric"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // halfspaces is G_halfspace (Algorithm 4), repaired at the origin. An example (x, y) is the vector
@@ -20,7 +21,7 @@ import (
 type halfspaces struct {
 	affine bool
 	blocks [][]float64 // each: unit vectors, row-major
-	v      []float64   // hypotheses, row-major
+	v      []float64   // hypotheses, column-major: the first numbers of all come first
 	w      complement
 	find   *finder
 	u      []float64      // scratch for a lift
@@ -116,7 +117,9 @@ func (g *halfspaces) choose() error {
 		if err != nil {
 			return fmt.Errorf("choose hypothesis of block %d after %d hard queries: %w", i, g.w.codim(), err)
 		}
-		copy(g.v[i*d:], found.v)
+		for j, v := range found.v {
+			g.v[j*len(g.blocks)+i] = v
+		}
 		g.searched++
 		if found.value < len(rows)/d {
 			g.partial++
@@ -159,7 +162,9 @@ func (g *halfspaces) votes(x []float64) int {
 // count returns how many hypotheses have a product of at least 0 with g.u, which is finite. It counts
 // sign bits because branches would be unpredictable; a sum that begins at +0 is never -0.
 func (g *halfspaces) count() int {
-	numeric.RowProducts(g.along, g.v, g.u)
+	d, k := len(g.u), len(g.blocks)
+	blas64.Gemv(blas.Trans, 1, blas64.General{Rows: d, Cols: k, Data: g.v, Stride: k},
+		blas64.Vector{N: d, Data: g.u, Inc: 1}, 0, blas64.Vector{N: k, Data: g.along, Inc: 1})
 	negative := uint64(0)
 	for _, product := range g.along {
 		negative += math.Float64bits(product) >> 63

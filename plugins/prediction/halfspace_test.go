@@ -401,7 +401,13 @@ func TestHalfspaceGeneratorRefuses(t *testing.T) {
 }
 
 // hypothesis returns the hypothesis of a block.
-func (g *halfspaces) hypothesis(i int) []float64 { return g.v[i*len(g.u) : (i+1)*len(g.u)] }
+func (g *halfspaces) hypothesis(i int) []float64 {
+	v := make([]float64, len(g.u))
+	for j := range v {
+		v[j] = g.v[j*len(g.blocks)+i]
+	}
+	return v
+}
 
 // Votes are those of the present hypotheses whatever was asked before: points come again, and come
 // after a hard query. No hypothesis labels a point that is not finite +1.
