@@ -15,6 +15,7 @@ import (
 // Runs on a small budget end where it does and tell what is left. Together they come to the bytes
 // of a run without one.
 func TestBudget(t *testing.T) {
+	t.Parallel()
 	want := reference(t)
 	budgets := []Budget{{Trials: 600}, {Time: 100 * time.Millisecond}}
 	if !testkit.LongRun {
@@ -71,6 +72,7 @@ func TestBudget(t *testing.T) {
 // A partial result is no result any more once a run that was killed has brought outcomes. The next
 // run that ends mends that.
 func TestBudgetKilled(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	budgeted := func() {
 		limited := func(c *Config) { c.Budget = Budget{Trials: 300} }
@@ -101,6 +103,7 @@ func TestBudgetKilled(t *testing.T) {
 
 // A cell that trials.max ends tells what deciding it would take, the same whoever ran it.
 func TestLimitSaysMore(t *testing.T) {
+	t.Parallel()
 	digest := ""
 	for _, change := range []func(*Config){nil, func(c *Config) { c.Slots, c.Reverse = 4, true }} {
 		plan, dir := testPlan(t), t.TempDir()

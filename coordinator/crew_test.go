@@ -26,7 +26,6 @@ type trouble struct {
 	take func(x *trouble, j bus.Job) (held bool)
 	silent,
 	leaving bool
-	began  time.Time     // its process
 	joined chan struct{} // closed when the other worker has a job
 	took   chan struct{} // closed when this one has had its first; nil: nobody waits for that
 }
@@ -63,7 +62,7 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 			continue
 		}
 		w := fleet.Worker{
-			Name: "trouble", Began: x.began, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving,
+			Name: "trouble", Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving,
 			Held: slices.Collect(maps.Values(held)),
 		}
 		data, err := w.Encode()
@@ -90,6 +89,7 @@ func (x *trouble) publish(j bus.Job, data []byte) bool {
 // A worker that hangs, goes, leaves, fails or lies costs no trial its outcome: the other one does its
 // work, and the table is that of an undisturbed run.
 func TestTroublesomeWorker(t *testing.T) {
+	t.Parallel()
 	want := reference(t)
 	for name, take := range map[string]func(x *trouble, j bus.Job) bool{
 		"hangs":      func(*trouble, bus.Job) bool { return true },
@@ -150,38 +150,6 @@ func TestTroublesomeWorker(t *testing.T) {
 				t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
 			}
 		})
-	}
-}
-
-// A worker that is preempted fifty times, each time with all of its jobs, and comes back under the same
-// name, is sent jobs as before: none of their trials is lost, and the table is that of an undisturbed run.
-// TestBegunAnew has that it is not to blame, whatever the time that a busy machine takes for a message.
-func TestPreempted(t *testing.T) {
-	t.Parallel()
-	want := reference(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	preempted, ended := make(chan struct{}), sync.WaitGroup{}
-	x := &trouble{take: func(x *trouble, _ bus.Job) bool {
-		x.began = x.began.Add(time.Second)
-		if x.jobs == 50 {
-			x.leaving = true
-			close(preempted)
-		}
-		return false
-	}}
-	script := func(f *fake, job *trial.Job, b *ledger.Batch) {
-		<-preempted
-		honest(f, job, b)
-	}
-	s, _, err := setup{dir: t.TempDir(), script: script, change: func(c *Config) {
-		c.Workers, c.Healing = nil, 100*time.Millisecond
-		x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
-		ended.Go(func() { x.run(ctx, t) })
-	}}.run(t, t.Context())
-	cancel()
-	ended.Wait()
-	if err != nil || s.Digest != want || len(s.Alarms) > 0 || x.jobs < 50 {
-		t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
 	}
 }
 

@@ -60,6 +60,7 @@ func stopAfter(jobs int, stop func()) script {
 // The result files stand for a folder only as long as no later run was begun that has not written
 // them. Else what is known comes from the ledger, partial or whole.
 func TestKnown(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	claim(t, dir, testPlan(t), folder.Mode{}).Close()
 	if k, _ := known(t, dir, false); !k.Nothing() || folder.ResultStands(dir) {
@@ -153,6 +154,7 @@ func TestKnown(t *testing.T) {
 
 // A second look that differs withholds the cell also in what is known, and due looks are counted.
 func TestKnownLooks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err != nil {
 		t.Fatal(err)

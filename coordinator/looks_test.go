@@ -119,6 +119,7 @@ func TestLookTrials(t *testing.T) {
 // Honest trials are looked at and found equal, whatever the network does, and the result is that of
 // a run without second looks. The same command repeats nothing.
 func TestLooksHonest(t *testing.T) {
+	t.Parallel()
 	want := reference(t)
 	for name, script := range map[string]script{
 		"honest":  honest,
@@ -170,6 +171,7 @@ func TestLooksHonest(t *testing.T) {
 // What outcomes depend on is found, named, and kept: the cell has no n*, and the same command ends
 // in the same way without a trial.
 func TestContradictions(t *testing.T) {
+	t.Parallel()
 	want := reference(t)
 	chance := func(f *fake, b *ledger.Batch, row int) { spoil(b, row, float64(f.trials+1)) }
 	always := func(_ *fake, b *ledger.Batch, row int) { spoil(b, row, 1) }
@@ -267,6 +269,7 @@ func tableLine(t *testing.T, dir, cell string) string {
 // Of several trials the one with the strongest evidence is told: memory may leave some trials as
 // they would be alone.
 func TestStrongestEvidence(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, change: withLooks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		for row, rep := range b.Repetition {
@@ -286,6 +289,7 @@ func TestStrongestEvidence(t *testing.T) {
 
 // A look that is lost twice says nothing about its trial, is told, and is made by the next run.
 func TestLooksLost(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	s, _, err := setup{dir: dir, change: withLooks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if job.Look != "" && job.Cell.As == "plain-0" {
@@ -309,6 +313,7 @@ func TestLooksLost(t *testing.T) {
 
 // Trials that were lost the first time have no outcome to look at.
 func TestLooksOfLost(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, change: withLooks(1), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		lose(b, 5)
@@ -324,6 +329,7 @@ func TestLooksOfLost(t *testing.T) {
 
 // Looks that the only worker never answers end the run, and the same command goes on.
 func TestLooksNeverComeBack(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, _, err := setup{dir: dir, change: withLooks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if job.Look == "" || job.Cell.As != "plain-0" {
@@ -341,6 +347,7 @@ func TestLooksNeverComeBack(t *testing.T) {
 
 // Interrupted looks go on where they were, and there is no result before they are made.
 func TestLooksInterrupted(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	made, runs := int64(0), 0
 	for ; ; runs++ {
@@ -382,6 +389,7 @@ func TestLooksInterrupted(t *testing.T) {
 
 // A budget counts looks too: what it leaves is told and made by later runs.
 func TestLooksBudget(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	left := false
 	for range 100 {
@@ -404,6 +412,7 @@ func TestLooksBudget(t *testing.T) {
 
 // Outcomes from the cache are looked at like others, and a cell with a contradiction is not stored.
 func TestLooksCache(t *testing.T) {
+	t.Parallel()
 	cache := &cache.Cache{Dir: t.TempDir()}
 	with := func(c *Config) { c.Cache, c.Looks = cache, 0.01 }
 	always := func(_ *fake, b *ledger.Batch, row int) { spoil(b, row, 1) }
@@ -429,6 +438,7 @@ func TestLooksCache(t *testing.T) {
 
 // Where trials are slow and few, fewer of them are looked at, and the result says so.
 func TestLooksSlow(t *testing.T) {
+	t.Parallel()
 	dir, few := t.TempDir(), testPlan(t)
 	few.Cells[0].Trials = 60
 	without, _, err := setup{dir: t.TempDir(), script: honest, plan: few}.run(t, t.Context())
@@ -458,6 +468,7 @@ func TestLooksSlow(t *testing.T) {
 
 // A result without looks is marked.
 func TestNoLooks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
 	if err != nil || len(s.LookNotes) != 1 || !strings.HasPrefix(s.LookNotes[0], "no second looks") {
@@ -470,6 +481,7 @@ func TestNoLooks(t *testing.T) {
 
 // What an earlier run has confirmed holds only for the outcome that it has seen.
 func TestLooksOfOtherOutcomes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if s, _, err := (setup{dir: dir, script: honest, change: withLooks(0.01)}).run(t, t.Context()); err != nil {
 		t.Fatalf("%+v, %v", s, err)

@@ -59,6 +59,7 @@ func TestPilot(t *testing.T) {
 // The cells of a plan share the pilots of their algorithms and problems. Sizes below 24 are refused to one
 // algorithm.
 func TestPredict(t *testing.T) {
+	t.Parallel()
 	c := Config{
 		Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Slots: 1,
 		Digests: madeBy("one"), Healing: 20 * time.Millisecond,

@@ -16,6 +16,7 @@ import (
 
 // Refusals that come twice, late, not at all, or from a worker of another sort change nothing.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	want := reference(t)
 	for name, do := range map[string]script{
 		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
@@ -71,6 +72,7 @@ func TestRefusals(t *testing.T) {
 
 // A run that was ended at any moment, and the one that goes on, come to the same.
 func TestRefusalsResumed(t *testing.T) {
+	t.Parallel()
 	want := reference(t)
 	for _, after := range []int{1, 2, 4, 7, 12} {
 		dir, jobs := t.TempDir(), after
@@ -95,6 +97,7 @@ func TestRefusalsResumed(t *testing.T) {
 // Two different refusals of a size, and a refusal and outcomes, raise the alarm, in this run and in
 // those after it.
 func TestClash(t *testing.T) {
+	t.Parallel()
 	const small, far = "infeasible: the budget is too small", "infeasible: the budget is far too small"
 	for name, c := range map[string]struct {
 		do            script
@@ -189,6 +192,7 @@ func TestSettle(t *testing.T) {
 
 // An interrupted run is shown as far as its refusals go.
 func TestKnownRefusals(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var cancel context.CancelFunc
 	p := testPlan(t)

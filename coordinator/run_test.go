@@ -29,7 +29,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testkit.Overlap()
+	testkit.TempInMemory()
+	goleak.VerifyTestMain(m)
+}
 
 // refusal returns the message of a worker that does not run a job.
 func refusal(job *trial.Job) *ledger.Batch {
@@ -400,18 +404,31 @@ func madeBy(digest string) map[string]string {
 	return map[string]string{"plain": digest, "picky": digest, "sour": digest}
 }
 
+// undisturbed holds the digest of a run of testPlan by an honest worker, which all tests share.
+var undisturbed struct {
+	sync.Once
+	digest string
+}
+
 // reference returns the digest of an undisturbed run.
 func reference(t *testing.T) string {
 	t.Helper()
-	s, _, err := setup{dir: t.TempDir(), script: honest}.run(t, t.Context())
-	if err != nil || s.Digest == "" || len(s.Alarms) > 0 || s.Decided != 6 || s.Unfinished != 1 {
-		t.Fatalf("%+v, %v", s, err)
+	undisturbed.Do(func() {
+		s, _, err := setup{dir: t.TempDir(), script: honest}.run(t, t.Context())
+		if err != nil || len(s.Alarms) > 0 || s.Decided != 6 || s.Unfinished != 1 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		undisturbed.digest = s.Digest
+	})
+	if undisturbed.digest == "" {
+		t.Fatal("the undisturbed run failed in another test")
 	}
-	return s.Digest
+	return undisturbed.digest
 }
 
 // Whatever workers and the network do to messages, the result is the same.
 func TestSameResult(t *testing.T) {
+	t.Parallel()
 	want := reference(t)
 	for name, script := range map[string]script{
 		"honest":  honest,
@@ -547,6 +564,7 @@ func TestSameResult(t *testing.T) {
 
 // Two outcomes of one trial raise one alarm, whenever and how often they come, and mark the cell.
 func TestConflict(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	conflicting := func(f *fake, job *trial.Job, b *ledger.Batch) {
 		f.publish(b)
@@ -570,6 +588,7 @@ func TestConflict(t *testing.T) {
 
 // Lost trials leave their cells undecided with the reason, and the same command tries again.
 func TestLost(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if lose(b, 5) {
@@ -593,6 +612,7 @@ func TestLost(t *testing.T) {
 // A job that never comes back ends the run where there is no other worker that might answer it, and
 // the same command goes on.
 func TestNeverComesBack(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	_, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if job.Cell.As != "plain-0" || job.N != 20 {
@@ -610,6 +630,7 @@ func TestNeverComesBack(t *testing.T) {
 
 // It is no error that the context ends, wherever that happens, and what was done is not done again.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	ran, interruptions := 0, 0
 	for jobs := 0; ; jobs += 4 {
@@ -648,6 +669,7 @@ func TestInterrupted(t *testing.T) {
 
 // Without workers there is an error instead of a wait, and what they had done is kept.
 func TestWorkersEnd(t *testing.T) {
+	t.Parallel()
 	dir, jobs := t.TempDir(), 0
 	gone := make(chan struct{})
 	leaving := func(f *fake, _ *trial.Job, b *ledger.Batch) {
@@ -670,6 +692,7 @@ func TestWorkersEnd(t *testing.T) {
 // Outcomes of another plugin file are compared with those of today's, once. A difference stops the
 // run until they are dropped.
 func TestRecheck(t *testing.T) {
+	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	must := func(s setup, redone bool) {
 		t.Helper()
@@ -726,6 +749,7 @@ func TestRecheck(t *testing.T) {
 // A run does not go on with outcomes of another float profile where its own workers would refuse
 // its jobs.
 func TestOtherMachine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, _, err := (setup{dir: dir, profile: "vax", script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
@@ -743,6 +767,7 @@ func TestOtherMachine(t *testing.T) {
 
 // With more cells, what still applies is kept.
 func TestExtend(t *testing.T) {
+	t.Parallel()
 	dir, part := t.TempDir(), testPlan(t)
 	part.Cells = part.Cells[1:4]
 	if s, _, err := (setup{dir: dir, plan: part, script: honest}).run(t, t.Context()); err != nil || s.Decided != 3 {

@@ -58,6 +58,7 @@ func rerunSample(t *testing.T, dir string, s Sample, script script) (*Rerun, err
 // A result verifies, with lost trials too. A worker that gives other outcomes, or loses them, is
 // reported.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		lose(b, 5)
@@ -128,6 +129,7 @@ func TestCheck(t *testing.T) {
 
 // A run that has not ended has no result, and a folder is not opened for another plan.
 func TestCheckUnfinished(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	stopping := func(f *fake, _ *trial.Job, b *ledger.Batch) { cancel(); f.publish(b) }
@@ -152,6 +154,7 @@ func TestCheckUnfinished(t *testing.T) {
 // Outcomes of an interrupted run are in the cache. Another folder takes them, and ends with the
 // same bytes. Failed ones are run again.
 func TestRunWithCache(t *testing.T) {
+	t.Parallel()
 	want, cache := reference(t), &cache.Cache{Dir: t.TempDir()}
 	with := func(c *Config) { c.Cache = cache }
 	ctx, cancel := context.WithCancel(t.Context())

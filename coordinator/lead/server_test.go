@@ -16,6 +16,7 @@ import (
 
 // Sweeps with more cells than a coordinator holds are led one after the other.
 func TestManyCells(t *testing.T) {
+	t.Parallel()
 	const lease = 100 * time.Millisecond
 	h := newHarbour(t)
 	ids := map[string]bool{}
@@ -60,6 +61,7 @@ func TestManyCells(t *testing.T) {
 // A sweep that has more cells than it was submitted with, by which a coordinator reckons how many it can lead, is not
 // run, and whoever asks is told why.
 func TestMoreCells(t *testing.T) {
+	t.Parallel()
 	h, dir := newHarbour(t), t.TempDir()
 	s := &Submission{Resolved: "r", Cells: 1}
 	_, _, err := Submit(t.Context(), h.registry, s, Wish{Do: Run})
@@ -91,6 +93,7 @@ func TestMoreCells(t *testing.T) {
 // Another text of the same sweep takes the place of the one that was submitted, and the secret seed stays that
 // of the first.
 func TestOtherText(t *testing.T) {
+	t.Parallel()
 	h := newHarbour(t)
 	var first schemas.Seed
 	for _, source := range []string{"a", "b"} {

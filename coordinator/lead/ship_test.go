@@ -11,11 +11,16 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
+
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testkit.Overlap()
+	goleak.VerifyTestMain(m)
+}
 
 const sweepID = "ab12"
 
@@ -102,6 +107,7 @@ func outcomes(t *testing.T, dir string) int64 {
 
 // A ledger is shipped in few parts however often it grows, and what is fetched is the folder.
 func TestShip(t *testing.T) {
+	t.Parallel()
 	h, dir := newHarbour(t), t.TempDir()
 	s := &shipper{dir: dir, conn: h.conn, lead: h.lead}
 	const times = 100
@@ -144,6 +150,7 @@ func TestShip(t *testing.T) {
 
 // A frame that is being written is not shipped before it is whole.
 func TestShipWholeFrames(t *testing.T) {
+	t.Parallel()
 	h, dir := newHarbour(t), t.TempDir()
 	s := &shipper{dir: dir, conn: h.conn, lead: h.lead}
 	record(t, dir, message(t, 1, 0, 10))
@@ -168,6 +175,7 @@ func TestShipWholeFrames(t *testing.T) {
 // A leader takes over with whatever its folder holds: afterwards it has what was shipped and what it
 // had, each outcome once, and ships only what is new.
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	a, b, c := int64(10), int64(7), int64(5) // outcomes of three messages
 	for _, tt := range []struct {
 		name  string
@@ -210,6 +218,7 @@ func TestMerge(t *testing.T) {
 
 // What is shipped stays inside of its folder.
 func TestFetchOutside(t *testing.T) {
+	t.Parallel()
 	h := newHarbour(t)
 	digest, err := h.conn.PutBytes(t.Context(), []byte("text"))
 	check(t, err)

@@ -15,6 +15,7 @@ import (
 // A failure counts until somebody wishes that the sweep is tried again after it; that it is done counts
 // for ever.
 func TestTriedAgain(t *testing.T) {
+	t.Parallel()
 	const failed, done = `{"epoch":7,"failure":"why"}`, `{"epoch":7,"summary":{}}`
 	for _, tt := range []struct {
 		name, end, wish string
@@ -40,6 +41,7 @@ func TestTriedAgain(t *testing.T) {
 // The server loses its store after it has taken in a wish, and before the submission: the wish is there
 // nevertheless. One that somebody has had since then stays.
 func TestWishLost(t *testing.T) {
+	t.Parallel()
 	h := newHarbour(t) // the submission is there, and no wish
 	w := Wish{Do: Run, Priority: 7, Budget: coordinator.Budget{Trials: 100}, By: "ann", At: time.Now().UTC()}
 	wish := func() Wish {
@@ -63,6 +65,7 @@ func TestWishLost(t *testing.T) {
 
 // A sweep whose leader takes it up at this moment is no sweep whose leader is away.
 func TestBegun(t *testing.T) {
+	t.Parallel()
 	h := newHarbour(t)
 	reason := func(change func(*bus.Leader)) string {
 		t.Helper()
@@ -93,6 +96,7 @@ func TestBegun(t *testing.T) {
 
 // What was submitted counts under its own id alone, and a wish that says nothing is none.
 func TestAltered(t *testing.T) {
+	t.Parallel()
 	id := (&Submission{Resolved: "r"}).ID()
 	for _, tt := range []struct {
 		submission, wish string
