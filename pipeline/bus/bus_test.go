@@ -3,32 +3,49 @@ package bus
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"go.uber.org/goleak"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
+// serverVariable makes this test binary a NATS server, which takes the arguments of nats-server.
+const serverVariable = "SHATTER_BUS_TEST_SERVER"
+
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "bus-test-")
+	if os.Getenv(serverVariable) != "" {
+		serveNATS()
+		return
+	}
+	testkit.Overlap()
+	goleak.VerifyTestMain(m)
+}
+
+// serveNATS does what the program nats-server does.
+func serveNATS() {
+	o, err := server.ConfigureOptions(flag.NewFlagSet("nats-server", flag.ExitOnError), os.Args[1:], nil, nil, nil)
 	if err != nil {
-		panic(err)
+		server.PrintAndDie(err.Error())
 	}
-	serverBinary.path = filepath.Join(dir, "nats-server")
-	code := m.Run()
-	os.RemoveAll(dir)
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
+	s, err := server.NewServer(o)
+	if err != nil {
+		server.PrintAndDie(err.Error())
 	}
-	os.Exit(code)
+	s.ConfigureLogger()
+	if err := server.Run(s); err != nil {
+		server.PrintAndDie(err.Error())
+	}
+	s.WaitForShutdown()
 }
 
 // embedded returns a connection to a server of its own that ends with the test.
@@ -52,13 +69,7 @@ func connection(t testing.TB, c *Conn, err error) *Conn {
 	return c
 }
 
-var serverBinary struct {
-	once sync.Once
-	path string
-	err  error
-}
-
-// A natsServer is a process of the real server.
+// A natsServer is a process that runs the real server.
 type natsServer struct {
 	dir  string
 	conf string
@@ -82,15 +93,6 @@ func external(t testing.TB) *natsServer {
 // own.
 func externalWith(t testing.TB, conf string) *natsServer {
 	t.Helper()
-	serverBinary.once.Do(func() {
-		out, err := exec.Command("go", "build", "-o", serverBinary.path, "github.com/nats-io/nats-server/v2").CombinedOutput()
-		if err != nil {
-			serverBinary.err = fmt.Errorf("build nats-server: %w\n%s", err, out)
-		}
-	})
-	if serverBinary.err != nil {
-		t.Fatal(serverBinary.err)
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +118,10 @@ func (s *natsServer) start(t testing.TB) {
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(t, err)
 	defer log.Close()
-	s.cmd = exec.Command(serverBinary.path, "-c", s.conf, "-a", "127.0.0.1", "-p", s.port)
+	self, err := os.Executable()
+	must(t, err)
+	s.cmd = exec.Command(self, "-c", s.conf, "-a", "127.0.0.1", "-p", s.port)
+	s.cmd.Env = append(os.Environ(), serverVariable+"=1")
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, log, log
 	must(t, s.cmd.Start())
 	ended := make(chan struct{})

@@ -52,6 +52,7 @@ func onlyFile(t *testing.T, dir, name string) {
 }
 
 func TestFilesEmbedded(t *testing.T) {
+	t.Parallel()
 	conn := embedded(t, Options{})
 	path, digest := someFile(t, 100)
 	_, err := conn.FetchFile(t.Context(), digest, t.TempDir())
@@ -88,6 +89,7 @@ func TestBadFiles(t *testing.T) {
 }
 
 func TestFetchCancelled(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	conn := s.dial(t, Options{})
 	path, digest := someFile(t, 10*partSize)

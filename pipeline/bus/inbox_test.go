@@ -15,6 +15,7 @@ import (
 // A worker gets the jobs that leaders send to its name, and nobody else's; what it says reaches the
 // leader that it is about.
 func TestJobsGoByName(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
 		q := coordinate(t, dial(Options{}), "sweep", 7)
@@ -48,6 +49,7 @@ func TestJobsGoByName(t *testing.T) {
 
 // A worker that never stops talking fills no leader's memory, and keeps nobody from being heard.
 func TestTalker(t *testing.T) {
+	t.Parallel()
 	conn := embedded(t, Options{})
 	q := coordinate(t, conn, "sweep", 1)
 	loud, began := make([]byte, MaxResult), time.Now()
@@ -74,6 +76,7 @@ func TestTalker(t *testing.T) {
 
 // A worker hears of a call to all and of one to itself.
 func TestCalls(t *testing.T) {
+	t.Parallel()
 	conn := embedded(t, Options{})
 	in, elsewhere := listen(t, conn, "w"), listen(t, conn, "v")
 	q := coordinate(t, conn, "sweep", 1)
@@ -92,6 +95,7 @@ func TestCalls(t *testing.T) {
 
 // Subjects and messages that nobody of this version has written are no jobs, and stop nothing.
 func TestStrangeMessages(t *testing.T) {
+	t.Parallel()
 	conn := embedded(t, Options{})
 	in, q := listen(t, conn, "w"), coordinate(t, conn, "sweep", 1)
 	receive(t, in.Drops)
@@ -113,6 +117,7 @@ func TestStrangeMessages(t *testing.T) {
 
 // TestServerKilled kills the server while results are published. Every result arrives.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	const jobs, kills = 300, 3
 	q := coordinate(t, s.dial(t, Options{}), "sweep", 1)
@@ -143,6 +148,7 @@ func TestServerKilled(t *testing.T) {
 
 // TestServerAway checks that calls wait for a server that is away as long as their context allows.
 func TestServerAway(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	conn := s.dial(t, Options{})
 	q := coordinate(t, conn, "sweep", 1)
@@ -228,6 +234,7 @@ func TestPermissions(t *testing.T) {
 }
 
 func TestDialErrors(t *testing.T) {
+	t.Parallel()
 	start := func(conf string) string {
 		path := filepath.Join(t.TempDir(), "nats.conf")
 		must(t, os.WriteFile(path, []byte(conf), 0o600))

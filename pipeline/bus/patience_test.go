@@ -15,6 +15,7 @@ import (
 // A call of a party with patience ends where the server is gone, and says what to do; when the server is
 // back, so is the connection. Without patience it would wait for as long as its context allows.
 func TestPatienceServerGone(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	c, err := Dial(t.Context(), s.url(), Options{Patience: time.Second})
 	conn := connection(t, c, err)
@@ -33,6 +34,7 @@ func TestPatienceServerGone(t *testing.T) {
 // A server whose disk is full refuses content with an error that may be over soon. Who has patience is
 // told so in the end.
 func TestPatienceServerFull(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nats.conf")
 	must(t, os.WriteFile(path, []byte("max_payload: 1MB\njetstream {store_dir: data, max_file_store: 1MB}"), 0o600))
 	c, err := Dial(t.Context(), externalWith(t, path).url(), Options{Patience: time.Second})
@@ -47,6 +49,7 @@ func TestPatienceServerFull(t *testing.T) {
 // Servers that have lost their majority say so by two interfaces of the client. Waiting may cure it: a
 // coordinator that watches the registry is not to take it for lost.
 func TestTransient(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		err  error
 		want bool

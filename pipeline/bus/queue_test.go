@@ -12,6 +12,7 @@ import (
 )
 
 func TestResult(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		worker := dial(Options{})
 		q := coordinate(t, dial(Options{}), "sweep", 3)
@@ -45,6 +46,7 @@ func TestResult(t *testing.T) {
 
 // Sweeps have results of their own, and the end of one is nothing to the other.
 func TestTwoSweeps(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
 		a, b := coordinate(t, dial(Options{}), "a", 1), coordinate(t, dial(Options{}), "a-1", 1)
@@ -62,6 +64,7 @@ func TestTwoSweeps(t *testing.T) {
 // A leader takes over what its predecessors have left: results that were not read, or read and not
 // acknowledged, and those that workers publish later.
 func TestTakenOver(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		worker, before := dial(Options{}), dial(Options{})
 		q := coordinate(t, before, "sweep", 4)
@@ -87,6 +90,7 @@ func TestTakenOver(t *testing.T) {
 
 // A leader that was followed by another can take nothing from it, and learns of it.
 func TestStaleLeader(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		worker := dial(Options{})
 		stale := coordinate(t, dial(Options{}), "sweep", 4)
@@ -111,6 +115,7 @@ func TestStaleLeader(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
 		q, in := coordinate(t, conn, "sweep", 1), listen(t, conn, "w")
@@ -134,6 +139,7 @@ func TestSizes(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	conn := embedded(t, Options{})
 	q := coordinate(t, conn, "good", 1)
 	for _, bad := range []string{"", "a b", "a\n", "*", "a.>", ">", ".a", "a.", "a..b", "a.b", strings.Repeat("x", 129)} {
@@ -154,6 +160,7 @@ func TestNames(t *testing.T) {
 
 // TestFullStream checks that a stream which takes no more holds a worker until there is room.
 func TestFullStream(t *testing.T) {
+	t.Parallel()
 	conn := embedded(t, Options{})
 	q := coordinate(t, conn, "sweep", 1)
 	s, err := conn.js.Stream(t.Context(), resultStream)

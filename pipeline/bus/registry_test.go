@@ -30,6 +30,7 @@ func find(t *testing.T, r *Registry, id string) *Entry {
 
 // A submission is stored once for all, and found by the beginning of its id.
 func TestSubmission(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		r := registry(t, dial(Options{}))
 		for _, tt := range []struct {
@@ -57,6 +58,7 @@ func TestSubmission(t *testing.T) {
 
 // Of wishes that are changed at the same time none is lost.
 func TestWishes(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		r := registry(t, dial(Options{}))
 		const all = 20
@@ -84,6 +86,7 @@ func TestWishes(t *testing.T) {
 
 // Watch shows what is there, and then each change.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		r := registry(t, dial(Options{}))
 		submit := func(id string) {
@@ -140,6 +143,7 @@ func TestWatch(t *testing.T) {
 // Of two candidates one leads. The other one leads when the first has resigned, or has not renewed
 // its lease; epochs grow.
 func TestElection(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		a, b := registry(t, dial(Options{})), registry(t, dial(Options{}))
 		if _, err := a.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
@@ -177,6 +181,7 @@ func TestElection(t *testing.T) {
 // A leader that was frozen for longer than its lease loses it, and can change nothing of the one
 // that has taken over: the first values of every key that it tries to write stay.
 func TestFrozenLeader(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		a, b := registry(t, dial(Options{})), registry(t, dial(Options{}))
 		if _, err := a.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
@@ -239,6 +244,7 @@ func TestLeaderWithoutServer(t *testing.T) {
 // A sweep is forgotten as long as it is wished so, and with it all that the registry holds of it. Who
 // watches hears of it, and it can be submitted again.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		r := registry(t, dial(Options{}))
 		wish := func(w string) {
@@ -305,6 +311,7 @@ func TestForget(t *testing.T) {
 
 // One server cannot have three replicas, and says so. One that is asked for is had.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	_, err := s.dial(t, Options{Replicas: 3}).Registry(soon(t))
 	wants(t, err, "no 3 replicas on the NATS server", "--replicas")
@@ -327,6 +334,7 @@ func FuzzLease(f *testing.F) {
 // Who watches hears of what was submitted after the server was away for longer than Watch waits before it
 // reads everything anew.
 func TestWatchOutage(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	r := registry(t, s.dial(t, Options{}))
 	r.anew = 200 * time.Millisecond

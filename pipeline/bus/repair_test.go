@@ -54,6 +54,7 @@ func mustRead(t *testing.T, path string) string {
 
 // Whoever has put a file puts what is missing or damaged of it again while somebody fetches it.
 func TestRepairWhileFetching(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	has, wants := s.dial(t, Options{}), s.dial(t, Options{})
 	path, digest := someFile(t, 4*partSize+1)
@@ -71,6 +72,7 @@ func TestRepairWhileFetching(t *testing.T) {
 
 // A fetch goes on where a killed process has left it, and believes none of its bytes unseen.
 func TestFetchResumed(t *testing.T) {
+	t.Parallel()
 	c := external(t).dial(t, Options{})
 	path, digest := someFile(t, 5*partSize)
 	must(t, c.PutFile(t.Context(), digest, path))

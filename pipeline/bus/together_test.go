@@ -17,6 +17,7 @@ func resultsNamed(ids ...string) (results []Result) {
 // Results that travel together come one by one, as they were. The server has them until the last of them
 // is acknowledged, and another leader gets all of them otherwise.
 func TestTogether(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		worker := dial(Options{})
 		q := coordinate(t, dial(Options{}), "sweep", 1)
