@@ -37,12 +37,14 @@ func TestAskRequest(t *testing.T) {
 
 // Whether a plugin serves Ask or not, in whatever pieces, all settings are answered in their order.
 func TestAsk(t *testing.T) {
+	t.Parallel()
 	var settings []*pluginv1.Setting
 	for i := range 3 * maxAsked / 2 {
 		settings = append(settings, &pluginv1.Setting{N: int64(i)})
 	}
 	for _, kind := range []string{"unary", "ask all", "ask one by one"} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			p := start(t, self("raw", "RAW="+kind))
 			answers, err := p.Ask(t.Context(), settings)
 			if err != nil || len(answers) != len(settings) {
@@ -64,6 +66,7 @@ func TestAsk(t *testing.T) {
 		"ask nowhere": "it does not serve the whole protocol", "unary dies": "ended by itself while",
 	} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			p := start(t, self("raw", "RAW="+kind))
 			if answers, err := p.Ask(t.Context(), settings); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%d answers, error %v, want one that says %q", len(answers), err, want)
@@ -74,6 +77,7 @@ func TestAsk(t *testing.T) {
 
 // The first message asks about one setting, and the next ones ask about more and more.
 func TestAskMessages(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("raw", "RAW=ask sizes"))
 	var settings []*pluginv1.Setting
 	for range 7 {

@@ -15,6 +15,7 @@ import (
 // A socket that is this user's file is refused where another user's process listens at it: it would be
 // handed the memory files of sessions.
 func TestAttachedToAnotherUser(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can listen as another user")
 	}

@@ -358,8 +358,10 @@ func asVictim(t *testing.T, kind, role string, env ...string) (cmd *exec.Cmd, ba
 // Of what a hostile plugin tries, nothing is possible that a layer refuses which is said to hold, and each
 // layer does its part: without the sandbox, all that the layers refuse is possible for the user root.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{asRoot, asUser, inContainer} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			if kind == asRoot && os.Getuid() != 0 {
 				t.Skip("this user is not root")
 			}
@@ -419,6 +421,7 @@ func TestGreed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.do, func(t *testing.T) {
+			t.Parallel()
 			c := self("hostile")
 			c.Memory, c.Trial = 100<<20, 5*time.Minute
 			_, _, err := start(t, c).Open(t.Context(), request("test/hostile", 1, 1, 1, map[string]any{"do": tt.do}), numbered(1))
@@ -438,8 +441,10 @@ func TestGreed(t *testing.T) {
 // Nothing that a plugin starts survives Stop, however it was started, with a pid namespace or
 // without.
 func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{asUser, inContainer} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			mark := fmt.Sprintf("%d.%d", 1000+os.Getpid(), len(kind))
 			cmd, _ := asVictim(t, kind, "leaving", "MARK="+mark)
 			in, err := cmd.StdinPipe()

@@ -54,6 +54,7 @@ func (m *memory) Observe(_ context.Context, x *algo.Data, y []float64) error {
 // Every trial hears its own truths and only after its answer, a trial that fails leaves the
 // others alone, the last truths come with the end, and it takes one message each way a round.
 func TestRounds(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	const trials, rounds = 4, 6
 	r := request("test/remembering", trials, 0, 1, nil)

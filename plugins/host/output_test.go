@@ -12,6 +12,7 @@ import (
 // A line that a plugin prints bears the name of the trial, as well as that is known, and the reason of
 // a failure quotes it without.
 func TestOutputNamesTrial(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		trials int
 		want   string

@@ -77,6 +77,7 @@ func TestPipesProtocol(t *testing.T) {
 		{"pipes other", Protocol, `it sent "closed" where "answers" was due`},
 	} {
 		t.Run(tt.kind, func(t *testing.T) {
+			t.Parallel()
 			c := self("raw", "RAW="+tt.kind)
 			if c.Trial = time.Minute; tt.cause == Time {
 				c.Trial = 700 * time.Millisecond

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		roles[role]()
 		return
 	}
+	testkit.Overlap()
 	goleak.VerifyTestMain(m)
 }
 

@@ -70,6 +70,7 @@ func withQueries(trials, queries int, offline, wrong bool) OpenRequest {
 // Queries go to each trial in order, in steps of any size; marks come back; probes change nothing;
 // and an answer that is no label ends its trial alone.
 func TestQueries(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	for _, offline := range []bool{false, true} {
 		const trials, queries = 5, 12
@@ -150,6 +151,7 @@ func labelOf(x float64) float64 {
 // A process that is too small says what it needs for the sample and the queries together, and one
 // of that size is large enough.
 func TestQueriesNeedMemory(t *testing.T) {
+	t.Parallel()
 	c := self("plugin")
 	for _, n := range []int64{2, 100_000} { // the queries do not fit, or not even the sample
 		c.SessionMemory = 1 << 20
@@ -173,6 +175,7 @@ func TestQueriesNeedMemory(t *testing.T) {
 
 // A learner is asked no queries, and a player is not asked to learn.
 func TestQueriesOfAnotherTask(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	s, _, err := p.Open(t.Context(), request("test/behaving", 1, 2, 1, nil), numbered(1))
 	if err != nil {

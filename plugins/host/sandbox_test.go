@@ -14,6 +14,7 @@ import (
 
 // A plugin that has changed since it was looked at is not started.
 func TestChanged(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plugin")
 	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -35,6 +36,7 @@ func TestChanged(t *testing.T) {
 
 // A plugin that needs what the sandbox does not let it read names the remedy.
 func TestUnreadable(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plugin")
 	script := "#!/bin/sh\nexec env " + roleVariable + "=raw " + testBinary() + "\n"
 	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {

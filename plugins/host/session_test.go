@@ -20,6 +20,7 @@ import (
 )
 
 func TestSession(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	const trials, n, dim = 1000, 5, 3
 	for range 3 { // several sessions on one process, all the same
@@ -65,6 +66,7 @@ func TestSession(t *testing.T) {
 // The pieces of a step make up the step, in order. Each is within the limit and holds whole
 // trials or a part of one.
 func TestCut(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		counts := rapid.SliceOfN(rapid.Uint32Range(0, 30), 1, 20).Draw(t, "counts")
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
@@ -113,6 +115,7 @@ func points(dim int) func(x []float64) {
 
 // A step that does not fit one message gives the same answers in several.
 func TestLargeStep(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	const trials, dim = 5, 40 // 16 MiB hold 52,428 points
 	s, _, err := p.Open(t.Context(), request("test/behaving", trials, 1, dim, nil), numbered(trials))
@@ -144,6 +147,7 @@ func TestLargeStep(t *testing.T) {
 
 // All trials answer the same rows of a dataset that the process was started with.
 func TestStepShared(t *testing.T) {
+	t.Parallel()
 	const rows, dim = 70_000, 2
 	schema := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
 	l, err := dataset.Plan(schema, rows, nil)
@@ -189,6 +193,7 @@ func TestStepShared(t *testing.T) {
 
 // An invalid request is refused before the plugin sees it, and does no harm.
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	c := self("plugin")
 	c.SessionMemory = 1 << 20
 	p := start(t, c)
@@ -280,6 +285,7 @@ func TestTail(t *testing.T) {
 }
 
 func TestCatalog(t *testing.T) {
+	t.Parallel()
 	third := filepath.Join(t.TempDir(), "third")
 	script := "#!/bin/sh\nexec env " + roleVariable + "=raw " + testBinary() + "\n"
 	if err := os.WriteFile(third, []byte(script), 0o700); err != nil {

@@ -52,6 +52,7 @@ func runIn(t *testing.T, p *Process, r OpenRequest) (all []Fault, err error) {
 
 // Where the setting asks for labels, any other answer fails its trial, and says what to do.
 func TestLabels(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	for means, want := range map[bool]int{true: 0, false: 30} {
 		r := request("test/behaving", 30, 2, 1, nil)
@@ -72,6 +73,7 @@ func TestLabels(t *testing.T) {
 // What an algorithm does wrong in trial 17 is the fault of that trial alone, and the
 // process lives on.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		do, phase string
 		kind      Kind
@@ -241,6 +243,7 @@ func TestProtocol(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.kind, func(t *testing.T) {
+			t.Parallel()
 			p, err := Start(t.Context(), self("raw", "RAW="+tt.kind))
 			if err == nil {
 				defer p.Stop()
@@ -283,6 +286,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, do := range []string{"hang", "busy", "stop"} {
 		t.Run(do, func(t *testing.T) {
+			t.Parallel()
 			p := start(t, self("deaf"))
 			ctx, cancel := context.WithCancel(t.Context())
 			_, _, err := p.Open(ctx, request("test/behaving", 1, 1, 1, map[string]any{"do": do, "at": 0}), func(x, y []float64) {
@@ -304,6 +308,7 @@ func TestCancel(t *testing.T) {
 
 // A context that ends after its call does no harm.
 func TestCancelAfter(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -328,6 +333,7 @@ func TestStop(t *testing.T) {
 	}
 	for name, before := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := self("deaf")
 			c.SocketDir = t.TempDir()
 			p := start(t, c)
@@ -366,6 +372,7 @@ func TestStopDuring(t *testing.T) {
 
 // What a plugin reads of its sample does not count as its memory.
 func TestSharedMemoryIsFree(t *testing.T) {
+	t.Parallel()
 	c := self("plugin")
 	c.Memory = 64 << 20
 	p := start(t, c)
@@ -440,6 +447,7 @@ func actAsHost() {
 }
 
 func TestCheckAndBound(t *testing.T) {
+	t.Parallel()
 	p := start(t, self("plugin"))
 	r := request("test/behaving", 1, 1, 1, map[string]any{"at": 4})
 	check, err := p.Check(t.Context(), r.Setting)
