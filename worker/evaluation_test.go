@@ -60,6 +60,7 @@ func plainError(d *problem.Drawer, dim int, j *trial.Job, rep uint32) (sum float
 // order, the chunks and the decoys in which they were asked about; and in both second looks.
 func TestErrorIsThatOfThePlainOrder(t *testing.T) {
 	testkit.Serial(t)
+	t.Parallel()
 	s := testSlot(t)
 	for name, p := range problems(t) {
 		plainOrder(t, s, name, p)
@@ -73,7 +74,7 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 	}
 	for _, look := range []trial.Look{"", trial.LookShuffled, trial.LookAlone} {
 		if j.Look = look; look == trial.LookAlone {
-			j.Count = 2
+			j.Count = 1
 		}
 		out := runJob(t, s, j)
 		pop := s.w.populations.open[j.Cell.DataKey]
@@ -89,6 +90,7 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 // What a trial is asked about, and so what an algorithm answers that goes by places and ranks, is a
 // function of the trial alone: not of the borders of jobs, nor of trials that fail beside it.
 func TestOrderIsTheTrialsOwn(t *testing.T) {
+	t.Parallel()
 	s := testSlot(t)
 	for name, p := range problems(t) {
 		ownOrder(t, s, name, p)
