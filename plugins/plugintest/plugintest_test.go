@@ -94,6 +94,7 @@ func (a answer) Predict(_ context.Context, x *algo.Data, out []float64) error {
 
 // TestRun runs the suite on good algorithms, as an author does.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	t.Run("queries", func(t *testing.T) {
 		testkit.Long(t)
 		Run(t, playing(func(_ *[]float64, x []float64) float64 { return x[0] }))
@@ -366,6 +367,7 @@ var faults = []fault{
 
 // TestFindsFaults checks that each faulty algorithm fails its check, and no program that cannot be started is tested.
 func TestFindsFaults(t *testing.T) {
+	t.Parallel()
 	testkit.Serial(t)
 	path, err := os.Executable()
 	if err != nil {

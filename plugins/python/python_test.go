@@ -44,10 +44,10 @@ func build(t testing.TB, interpreter, path string) string {
 
 // TestAccepted runs the acceptance suite on a plugin that uses the SDK, in all tasks.
 func TestAccepted(t *testing.T) {
+	t.Parallel()
 	line := algo.Problem{Class: "thresholds", Domain: 256, Dim: 1, Noise: "none", Realizable: true}
 	settings := []plugintest.Setting{
 		{Problem: line},
-		{Problem: line, Task: algo.Predict, Epsilon: 8},
 		{Problem: line, Task: algo.Predict, Epsilon: 8, Offline: true},
 		{Problem: line, Task: algo.Online},
 	}
@@ -65,6 +65,7 @@ func TestAccepted(t *testing.T) {
 
 // TestUnits runs the SDK's own tests.
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	c := exec.Command(testkit.Python(t, needed), "-m", "unittest", "-q", "tests")
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -115,6 +116,7 @@ func TestInstalls(t *testing.T) {
 
 // TestWithout starts a plugin with a Python that has nothing installed.
 func TestWithout(t *testing.T) {
+	t.Parallel()
 	interpreter := testkit.Python(t, needed) + " -S"
 	if exec.Command("sh", "-c", interpreter+" -c 'import numpy'").Run() == nil {
 		t.Skip("NOT RUN: this Python finds numpy without its site packages")
@@ -151,6 +153,7 @@ func TestBuild(t *testing.T) {
 // TestShowsWhereItHangs asks a process that learns without end where it is, as a host does before it ends one that
 // takes too long.
 func TestShowsWhereItHangs(t *testing.T) {
+	t.Parallel()
 	log := new(testkit.Log)
 	c := host.Command{Path: build(t, testkit.Python(t, needed), "testdata/hang.py"), Output: log}
 	p, err := host.Start(t.Context(), c)
