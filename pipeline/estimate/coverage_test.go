@@ -140,7 +140,7 @@ func TestCoverage(t *testing.T) {
 				t.Errorf("n* = %d, want %d", truth, c.star)
 			}
 			if !testkit.LongRun {
-				c.runs /= 10
+				c.runs /= 20
 			}
 			misses, decided := 0, 0
 			var trials []int64
@@ -336,7 +336,7 @@ func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (tr
 
 // TestTrialsBesideTheOracle checks the price of a search, spot checks with it.
 func TestTrialsBesideTheOracle(t *testing.T) {
-	const runs = 31
+	const runs = 15
 	for _, c := range []struct{ slope, within, target float64 }{{2, 1.5, 0.9}, {5, 1.25, 0.9}, {5, 1.1, 0.95}} {
 		find := usual()
 		find.Within, find.Target = c.within, c.target
@@ -354,8 +354,8 @@ func TestPredictions(t *testing.T) {
 	find := usual()
 	find.Within = 1.25
 	var early, late []float64 // predicted over actual trials, before and after a third of them
-	for seed := range uint64(60) {
-		w := world{rate: logistic(1000+20*float64(seed), 2+float64(seed%4), find.Target), seed: seed}
+	for seed := range uint64(20) {
+		w := world{rate: logistic(1000+60*float64(seed), 2+float64(seed%4), find.Target), seed: seed}
 		total := float64(w.solve(t, find).Trials)
 		s, err := NewSearch(find)
 		if err != nil {

@@ -34,7 +34,7 @@ func TestFallsAreFound(t *testing.T) {
 		{"a plateau, then a dip", within(plateau, 1, 100, 0.3), 0.1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found, runs, find := 0, 8, usual()
+			found, runs, find := 0, 4, usual()
 			find.From, find.Within = 16, 1.25
 			if testkit.LongRun {
 				runs = 200
@@ -64,7 +64,7 @@ func TestFallsAreFound(t *testing.T) {
 // TestNobodyIsAccused checks that success that does not fall is rarely called falling, and that the
 // spot checks cost at most a quarter of the trials on the average.
 func TestNobodyIsAccused(t *testing.T) {
-	runs := 8
+	runs := 4
 	if testkit.LongRun {
 		runs = 120
 	}
