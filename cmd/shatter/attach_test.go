@@ -54,7 +54,6 @@ func shortDir(t *testing.T) string {
 // A plugin that a person has started gives the same tables, to the bit, as one that shatter starts.
 func TestAttach(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	plugin := thirdparty(t)
 	checkAttached(t, plugin, "third/print", plugin)
 }
@@ -62,7 +61,6 @@ func TestAttach(t *testing.T) {
 // So does one in Python.
 func TestAttachPython(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
 	sdk, err := filepath.Abs("../../plugins/python")
 	if err != nil {

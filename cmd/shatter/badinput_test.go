@@ -76,6 +76,10 @@ func TestBadSweeps(t *testing.T) {
 			"privacy: {epsilon: " + list(10000, from(1)) + "}\ngoal: {alpha: " +
 				list(10000, func(i int) string { return fmt.Sprintf("0.%06d", i+1) }), "100000000 cells",
 		},
+		{
+			"searched beta", "beta: 0.05}\nn: [100, 200]\ntrials: 10", "beta: [0.1, 0.2]}\nn: [100]\nfind: beta",
+			":8:7: find: beta cannot be searched: it says how often trials have to succeed",
+		},
 		{"no plugin", "trials: 10", "trials: 10\nplugins: [./nope]", "paths are relative to the sweep file"},
 		{"folder as plugin", "trials: 10", "trials: 10\nplugins: [.]", "is a folder without a file of a plugin"},
 		{"text as plugin", "trials: 10", "trials: 10\nplugins: [bad.yaml]", "not executable: chmod +x it"},
@@ -164,6 +168,8 @@ func TestBadCommandLine(t *testing.T) {
 		{"run FILE --workers -5 --out OUT", exitUsage, "a number from 0 on is needed"},
 		{"run FILE --workers 0 --out OUT", exitUsage, "nobody would work"},
 		{"run FILE --workers 100000000 --out OUT", exitUsage, "at most 1024"},
+		{"run FILE --looks 101% --out OUT", exitUsage, "a share like 1%, all, or 0 for none is needed"},
+		{"run FILE --looks 1 --out OUT", exitUsage, "a share like 1%, all, or 0 for none is needed"},
 		{"run FILE --budget -5 --out OUT", exitUsage, "whole number of trials from 1 on"},
 		{"run FILE --budget 2_hours --out OUT", exitUsage, "(2h, 1h30m, 90s)"},
 		{"run FILE --budget NaN --out OUT", exitUsage, `"NaN" for "--budget"`},
@@ -186,6 +192,13 @@ func TestBadCommandLine(t *testing.T) {
 		{"table DIR/begun", exitUsage, "has no results yet"},
 		{"table DIR/damaged", exitUsage, "writes it anew from the ledger"},
 		{"table DIR/stranger -o xml", exitUsage, "one of table, json, csv, md, tex, arrow, parquet is needed"},
+		{"verify DIR/stranger", exitUsage, "is not the output folder of a sweep"},
+		{"verify FILE", exitUsage, "name the output folder of a sweep"},
+		{"verify DIR/damaged --workers 0", exitUsage, "a number from 1 on is needed"},
+		{"verify DIR/damaged --sample 101%", exitUsage, "a share like 1%"},
+		{"trial DIR/stranger 0123456789/100/0", exitUsage, "is not the output folder of a sweep"},
+		{"trial FILE 0123456789/100/0", exitUsage, "name the output folder of a sweep"},
+		{"trial DIR/damaged x -o xml", exitUsage, "one of table, json is needed"},
 		{"plugin describe expmech/me", exitUsage, `did you mean "expmech/em"?`},
 		{"plugin list DIR/nope", exitUsage, "there is no such file"},
 	} {
@@ -288,9 +301,8 @@ func showKnown(t *testing.T, dir, state string, ways int) {
 // A reader that leaves, and a device that is full, are no reason to panic.
 func TestStdoutEnds(t *testing.T) {
 	t.Parallel()
-	shatterBinary, dir, temp := binary(t), t.TempDir(), t.TempDir()
-	out := filepath.Join(dir, "out")
-	mustRun(t, write(t, filepath.Join(dir, "bad.yaml"), badSweep), out)
+	shatterBinary, temp := binary(t), t.TempDir()
+	_, out := copied(t, finished(t, verifySweep))
 	show := func(stdout *os.File) (string, *os.ProcessState) {
 		var stderr bytes.Buffer
 		cmd := exec.Command(shatterBinary, "table", out, "--what", "curve")

@@ -23,7 +23,7 @@ grids:
 // A false bound of a plugin is an alarm, in lists of sample sizes and in games: on
 // stderr, in the table, in JSON and in the report, and the exit code says so.
 func TestFalseBound(t *testing.T) {
-	testkit.Serial(t)
+	testkit.Long(t)
 	t.Parallel()
 	const goal = "    goal: {alpha: 0.1, beta: 0.1}\n"
 	for _, c := range []struct{ name, task, honest, rest, want string }{

@@ -30,7 +30,6 @@ func lastRun(t *testing.T, dir string) (run struct {
 // Damaged parts are skipped, reported and written again, and a cache that cannot be used is no error.
 func TestBadCache(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)

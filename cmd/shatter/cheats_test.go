@@ -17,7 +17,6 @@ type attack struct {
 	code      int    // of run
 	status    string // of all rows of the table; "": the sweep is refused, and there is no table
 	says      string // on stderr
-	long      bool   // left to the long run
 }
 
 const (
@@ -37,111 +36,108 @@ grids:
   - problem: {class: [thresholds, intervals], domain: 1024, distribution: uniform}
   - problem: {class: [stumps, rectangles], domain: 32, d: 2, distribution: uniform}
   - problem: {class: [conjunctions, monotone-conjunctions], d: 8, distribution: uniform}
-`, 0, "above_range", "", true},
+`, 0, "above_range", ""},
 	{"cheat/blind", search + tenth + `
 problem: {class: points, domain: 1024, distribution: uniform}
-`, 0, "trivial", "", false},
+`, 0, "trivial", ""},
 	{"cheat/order", search + `
 goal: {alpha: 0.05, beta: 0.05}
 problem: {class: thresholds, domain: 1024, distribution: needle, mass: 0.1}
-`, exitIntegrity, "failed", "answers depend on other points", false},
+`, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/pca", search + private + tenth + `
 problem: {class: halfspace, d: [10, 50], margin: 0.1, distribution: iso, test: 2000}
-`, exitIntegrity, "failed", "answers depend on other points", true},
+`, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/sleeper", queries + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: [boundary, repeat, stochastic]}
-`, 0, "above_range", "", false},
+`, 0, "above_range", ""},
 	{"cheat/edge", queries + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: [boundary, repeat, stochastic]}
-`, 0, "above_range", "", true},
+`, 0, "above_range", ""},
 	{"cheat/edge", queries + `
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 500}
 adversary: {kind: [boundary, stochastic]}
-`, 0, "above_range", "", true},
+`, 0, "above_range", ""},
 	{"cheat/memory", search + tenth + `
 problem: {class: [thresholds, intervals], domain: 1024, distribution: uniform, target: middle}
-`, exitIntegrity, "failed", "on earlier trials", false},
+`, exitIntegrity, "failed", "on earlier trials"},
 	{"cheat/memory", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
-`, exitIntegrity, "failed", "on earlier trials", true},
+`, exitIntegrity, "failed", "on earlier trials"},
 	{"cheat/mean", search + private + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
-`, exitUnfinished, "failed", "label", false},
+`, exitUnfinished, "failed", "label"},
 	{"cheat/solve", tenth + `
 n: {find: true, from: 4, to: 16, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew], test: 2000}
-`, 0, "above_range", "", true},
+`, 0, "above_range", ""},
 	{"cheat/blocks", private + tenth + `
 n: {find: true, from: 4, to: 1024, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew], test: 2000}
-`, 0, "above_range", "", true},
+`, 0, "above_range", ""},
 	{"cheat/undo", search + `
 goal: {alpha: 0.08, beta: 0.1}
 problem: {class: thresholds, domain: 1024, distribution: uniform, noise: {kind: adversarial, rate: 0.1}}
-`, exitUsage, "", "rate", true},
+`, exitUsage, "", "rate"},
 	{"cheat/undo", search + `
 goal: {alpha: 0.12, beta: 0.1}
 problem: {class: thresholds, domain: 1024, distribution: uniform, noise: {kind: adversarial, rate: 0.1}}
-`, 0, "above_range", "", true},
+`, 0, "above_range", ""},
 	{"cheat/row-order", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/noise.csv, label: label, positive: yes, scale: 1}}
-`, exitIntegrity, "failed", "answers depend on other points", true},
+`, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/pretrained", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}, disguise: true}
-`, 0, "above_range", "", true},
+`, 0, "above_range", ""},
 	{"cheat/oracle", "seed: secret\n" + search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
-`, 0, "above_range", "", false},
+`, 0, "above_range", ""},
 }
 
 // Each of these reaches its goal, because what the attacker uses is there to be had.
 var openDoors = []attack{
 	{"cheat/blind", search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform, target: middle}
-`, 0, "below_range", "", true},
+`, 0, "below_range", ""},
 	{"cheat/sleeper", finalState.Replace(queries) + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: boundary}
-`, 0, "below_range", "", true},
+`, 0, "below_range", ""},
 	{"cheat/edge", finalState.Replace(queries) + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: repeat}
-`, 0, "below_range", "", true},
+`, 0, "below_range", ""},
 	{"cheat/solve", tenth + `
 n: {find: true, from: 4, to: 16, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
-`, 0, "decided", "", true},
+`, 0, "decided", ""},
 	{"cheat/blocks", private + tenth + `
 n: {find: true, from: 4, to: 1024, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
-`, 0, "decided", "", true},
+`, 0, "decided", ""},
 	{"cheat/pretrained", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
-`, 0, "below_range", "", true},
+`, 0, "below_range", ""},
 	{"cheat/oracle", "seed: 3\n" + search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
-`, 0, "below_range", "", false},
+`, 0, "below_range", ""},
 }
 
 // No attacker reaches a goal by anything else than the sample without an alarm, unless the sweep
 // leaves it open.
 func TestOnlyTheSampleTeaches(t *testing.T) {
-	testkit.Serial(t)
+	testkit.Long(t)
 	t.Parallel()
 	data := t.TempDir()
 	sortedFile(t, filepath.Join(data, "sorted.csv"), 1)
 	sortedFile(t, filepath.Join(data, "noise.csv"), 0)
 	for name, list := range map[string][]attack{"closed": attacks, "open": openDoors} {
 		for i, a := range list {
-			if a.long && !testkit.LongRun {
-				continue
-			}
 			t.Run(fmt.Sprintf("%s/%s-%d", name, strings.TrimPrefix(a.algorithm, "cheat/"), i), func(t *testing.T) {
 				t.Parallel()
 				a.check(t, data)
@@ -174,7 +170,6 @@ func (a attack) check(t *testing.T, data string) {
 // A list counts the trials that an algorithm leaves as misses.
 func TestLeavingHelpsNot(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	text := fmt.Sprintf("name: exit\nplugins: [%s]\nalgorithms: [cheat/exit]\nn: [8]\ntrials: 60\n", cheats(t)) + tenth +

@@ -13,40 +13,28 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// bytesSweeps are small sweeps of each task, by name. Each cuts its trials into several jobs.
+// bytesSweeps are small sweeps, by name. Each cuts its trials into several jobs.
 var bytesSweeps = map[string]string{
-	"list": `
-name: list
+	"learn": `
+name: learn
 task: learn
-algorithms: [expmech/em, expmech/pf, baseline/erm]
-privacy: {epsilon: [0.5, 1]}
 goal: {alpha: 0.05, beta: 0.05}
-n: [50, 200]
-trials: 24
 seed: 7
 grids:
-  - problem: {class: thresholds, domain: 2^20, distribution: needle, mass: 0.1}
+  - problem: {class: thresholds, domain: 2^16, distribution: needle, mass: 0.1}
+    algorithms: [expmech/em]
+    privacy: {epsilon: 1}
+    n: {find: true, from: 16, to: 1e4, within: 1.5}
   - problem: {class: [intervals, points], domain: 2^10, distribution: uniform, noise: {kind: random, rate: 0.1}}
-  - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 200}
+    algorithms: [expmech/em, expmech/pf, baseline/erm]
+    privacy: {epsilon: [0.5, 1]}
+    n: [50, 200]
+    trials: 24
   - problem: {class: halfspace, d: 5, margin: 0.1, distribution: iso, test: 1000}
     algorithms: [baseline/perceptron]
     goal: {alpha: 0.05, beta: 0.05, evaluation: sequential}
-`,
-	"find": `
-name: find
-task: learn
-grids:
-  - problem: {class: thresholds, domain: [2^8, 2^16], distribution: needle, mass: 0.1}
-    algorithms: [expmech/em]
-    privacy: {epsilon: 1}
-    goal: {alpha: 0.05, beta: 0.05}
-    n: {find: true, from: 16, to: 1e4, within: 1.5}
-  - problem: {class: halfspace, d: 5, margin: 0.2, distribution: iso, test: 500}
-    algorithms: [{use: boosting/hs-stl, rounds: 20, lambda: 4, kappa: 0.3}]
-    privacy: {epsilon: 1, delta: 1e-6}
-    goal: {alpha: 0.1, beta: 0.2}
-    n: {find: true, from: 16, to: 1e4, within: 2}
-seed: 7
+    n: [50]
+    trials: 24
 `,
 	"games": `
 name: games
@@ -57,39 +45,22 @@ n: [3000]
 trials: 3
 queries: [1, 40]
 seed: 5
-grids:
-  - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 100}
-    algorithms: [prediction/shrinkage-oblivious, prediction/sparse-vector, prediction/everlasting-lite]
-    adversary: [{kind: [stochastic, repeat], offline: [false, true]}, {kind: adaptive, sees: [labels, marks]}]
-  - problem: {class: intervals, domain: 1000, distribution: uniform}
-    algorithms: [prediction/offline]
-    adversary: {kind: boundary, offline: true}
-`,
-	"rounds": `
-name: rounds
-task: online
-rounds: [1, 60]
-trials: 5
-seed: 3
-grids:
-  - problem: {class: parities, d: 4, distribution: uniform}
-    algorithms: [online/soa, online/hedge, online/ftpl-gaussian]
-    adversary: [{kind: planted, rate: 0.1}, {kind: [tree, greedy], sees: [answers, past]}, {kind: [random, smoothed]}]
-  - problem: {class: thresholds-naturals}
-    algorithms: [online/soa, online/follow-the-leader]
-    adversary: {kind: bisecting, from: 1000}
+problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 100}
+algorithms: [prediction/shrinkage-oblivious, prediction/sparse-vector]
+adversary: [{kind: stochastic, offline: [false, true]}, {kind: adaptive, sees: [labels, marks]}]
 `,
 }
 
-// A sweep has the same bytes for any number of workers.
+// A sweep has the same bytes for any number of workers, and with or without second looks.
 func TestSameBytes(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	for name, sweep := range bytesSweeps {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), sweep)
 			first := digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "out"), "--workers", "1", "--looks", "0"))
-			second := digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "out"), "--workers", "3", "--looks", "0"))
+			second := digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "out"), "--workers", "3", "--looks", "5%"))
 			if first != second {
 				t.Errorf("digest %s with one worker, %s with three", first, second)
 			}
@@ -100,6 +71,7 @@ func TestSameBytes(t *testing.T) {
 // A run that is killed twice ends with the bytes of an undisturbed run and repeats few trials. It leaves no
 // process, socket or file.
 func TestKilled(t *testing.T) {
+	testkit.Long(t)
 	shatter := binary(t)
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), strings.Replace(smallSweep, "1000", "24000", 1))

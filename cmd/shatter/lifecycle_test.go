@@ -41,7 +41,6 @@ func mustRun(t *testing.T, file, dir string, flags ...string) (stderr string) {
 // until --redo.
 func TestCodeIdentity(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir, plugin := filepath.Join(tmp, "out"), filepath.Join(tmp, "plugin")

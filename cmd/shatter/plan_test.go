@@ -10,12 +10,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Progress as JSON lines: events with stable fields, in order, the first failure of a kind in full
 // with the command that runs it again.
 func TestProgressEvents(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/nan, one_in: 2}", 20, 2)

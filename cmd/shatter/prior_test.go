@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,9 +12,13 @@ const trivialSweep = `
 name: trivial
 task: learn
 goal: {alpha: [0.05, 0.3], beta: 0.1}
-problem: {class: conjunctions, d: 4, distribution: uniform, literals: %s}
-algorithms: [baseline/erm]
-%s
+problem: {class: conjunctions, d: 4, distribution: uniform, literals: 2}
+grids:
+  - algorithms: [baseline/erm]
+    n: {find: true, from: 1, to: 1e4}
+  - algorithms: [{use: baseline/erm, replica: 1}]
+    n: [4, 200]
+    trials: 60
 seed: 1
 `
 
@@ -23,58 +26,46 @@ seed: 1
 // sample sizes keeps its rates. Calibrations are no such cells.
 func TestTrivialCells(t *testing.T) {
 	testkit.Serial(t)
+	t.Parallel()
 	tmp := t.TempDir()
-	find := write(t, filepath.Join(tmp, "find.yaml"), fmt.Sprintf(trivialSweep, "2", "n: {find: true, from: 1, to: 1e4}"))
-	out, errs, code := shatter(t, "check", find)
-	if code != 0 || !strings.Contains(out, "1 cell is trivial, with no n*: a learner without data succeeds in 100 % of "+
-		"trials at alpha 0.3") {
+	file, dir := write(t, filepath.Join(tmp, "s.yaml"), trivialSweep), filepath.Join(tmp, "out")
+	out, errs, code := shatter(t, "check", file)
+	if code != 0 || strings.Count(out, "1 cell is trivial, with no n*: a learner without data succeeds in 100 % of "+
+		"trials at alpha 0.3") != 2 {
 		t.Errorf("check: exit %d: %s%s", code, out, errs)
 	}
-	if out, _, _ = shatter(t, "plan", find, "--progress", "none"); !strings.Contains(out, "1 of them are trivial") {
-		t.Errorf("plan: %s", out)
-	}
-	dir := filepath.Join(tmp, "find")
-	if _, errs, code = shatter(t, "run", find, "--out", dir, "--workers", "2"); code != 0 {
+	if _, errs, code = shatter(t, "run", file, "--out", dir, "--workers", "2", "--looks", "0"); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	trivial := 0
 	for _, r := range table(t, dir) {
-		if r["alpha"] == 0.05 {
-			if r["status"] != "decided" || r["n_star"] == nil {
+		list := r["trials"] == 120.0
+		switch r["alpha"] {
+		case 0.05:
+			if !list && (r["status"] != "decided" || r["n_star"] == nil) {
 				t.Errorf("not decided: %v", r)
 			}
-			continue
-		}
-		trivial++
-		if r["status"] != "trivial" || r["n_star"] != nil || r["n_model"] != nil || r["trials"] != 0.0 ||
-			r["reason"] != "a learner without data succeeds in 100 % of trials at alpha 0.3" {
-			t.Errorf("not trivial: %v", r)
+		case 0.3:
+			trivial++
+			if r["status"] != "trivial" || r["n_star"] != nil || r["n_high"] != nil || r["n_model"] != nil ||
+				!list && (r["trials"] != 0.0 || r["reason"] != "a learner without data succeeds in 100 % of trials at alpha 0.3") {
+				t.Errorf("not trivial: %v", r)
+			}
 		}
 	}
-	if trivial != 1 {
+	if trivial != 2 {
 		t.Errorf("%d trivial cells", trivial)
 	}
-	for _, args := range [][]string{
-		{"run", find, "--out", dir}, {"verify", dir}, {"report", dir}, {"plot", dir},
-		{"compare", dir, dir}, {"table", dir},
-	} {
-		if _, errs, code := shatter(t, args...); code != 0 {
-			t.Errorf("%v: exit %d: %s", args, code, errs)
+	rates := 0
+	for _, r := range frame(t, dir, "curve") {
+		if r["alpha"] == 0.3 && r["rate"] != nil {
+			rates++
 		}
 	}
-
-	list := write(t, filepath.Join(tmp, "list.yaml"), fmt.Sprintf(trivialSweep, "2", "n: [4, 200]\ntrials: 60"))
-	dir = filepath.Join(tmp, "list")
-	if _, errs, code := shatter(t, "run", list, "--out", dir, "--workers", "2"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
+	if rates != 2 {
+		t.Errorf("the list has %d rates, want 2", rates)
 	}
-	for _, r := range table(t, dir) {
-		if (r["status"] == "trivial") != (r["alpha"] == 0.3) || r["trials"] != 120.0 ||
-			r["status"] == "trivial" && (r["n_high"] != nil || r["n_model"] != nil) {
-			t.Errorf("%v", r)
-		}
-	}
-	if rows := frame(t, dir, "curve"); len(rows) != 4 || rows[0]["rate"] == nil {
-		t.Errorf("%v", rows)
+	if out, errs, code := shatter(t, "verify", dir, "--sample", "0"); code != 0 {
+		t.Errorf("verify: exit %d: %s%s", code, out, errs)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// runQuery runs the real binary.
+// runQuery runs the real binary, with SQL on stdin.
 func runQuery(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"query"}, args...)...)
@@ -46,7 +46,7 @@ func TestQuery(t *testing.T) {
 	dir := finished(t, smallSweep)
 	for _, view := range []string{"curve", "bounds", "table"} {
 		var got []row
-		out, errs, code := runQuery(t, `select * from "`+view+`"`+"\n", dir, "-o", "json")
+		out, errs, code := shatter(t, "query", dir, `select * from "`+view+`"`, "-o", "json")
 		if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
 			t.Fatalf("%s: exit %d, %v: %s", view, code, err, errs)
 		}
@@ -58,12 +58,12 @@ func TestQuery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, _, _ := runQuery(t, "", dir, "from curve", "-o", "csv"); out != string(csv) {
+	if out, _, _ := runQuery(t, "from curve\n", dir, "-o", "csv"); out != string(csv) {
 		t.Errorf("csv:\n%s, want\n%s", out, csv)
 	}
-	out, _, _ := runQuery(
+	out, _, _ := shatter(
 		t,
-		"",
+		"query",
 		dir,
 		"select n, count(*) filter (success) as ok, max(successes) as curve "+
 			"from trials join curve using (cell, n) group by cell, n order by cell, n",
@@ -79,7 +79,7 @@ func TestQuery(t *testing.T) {
 			t.Errorf("%v", r)
 		}
 	}
-	out, _, code := runQuery(t, "", dir, "--schema")
+	out, _, code := shatter(t, "query", dir, "--schema")
 	if code != 0 || !strings.Contains(out, "error_p90") || !strings.Contains(out, "least error that at least 90 %") {
 		t.Errorf("schema: %s", out)
 	}
@@ -162,7 +162,7 @@ func TestOtherReaders(t *testing.T) {
 		if name == "trials" {
 			sql = "from trials order by cell, n, repetition"
 		}
-		out, errs, code := runQuery(t, "", dir, sql, "-o", "json")
+		out, errs, code := shatter(t, "query", dir, sql, "-o", "json")
 		var rows []row
 		if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 {
 			t.Fatalf("%s: exit %d, %v: %s", name, code, err, errs)
@@ -173,7 +173,7 @@ func TestOtherReaders(t *testing.T) {
 		}
 		write(t, filepath.Join(tmp, name+".parquet"), string(raw))
 		for _, format := range []string{"arrow", "parquet"} {
-			out, _, _ := runQuery(t, "", dir, sql, "-o", format)
+			out, _, _ := shatter(t, "query", dir, sql, "-o", format)
 			write(t, filepath.Join(tmp, "answer-"+name+"."+format), out)
 		}
 		for _, file := range []string{name + ".parquet", "answer-" + name + ".arrow", "answer-" + name + ".parquet"} {

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // withoutLandlock names the variable that makes this binary a process of a kernel without Landlock.
@@ -38,6 +40,7 @@ func init() {
 // On a machine without Landlock, every command that starts plugins ends at once where all layers are required: its
 // message names the layers that do not hold, why, and what to do. By default it goes without them, and says so.
 func TestRequiredLayers(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), clusterSweep)
 	weaker := func(args ...string) (stdout, stderr string, code int) {

@@ -42,7 +42,6 @@ seed: 1
 // of their jobs has its outcome. A plugin may print to stdout once the handshake is over.
 func TestMisbehaving(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir := filepath.Join(tmp, "out")

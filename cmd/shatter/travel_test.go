@@ -81,7 +81,6 @@ func (p *process) says(t *testing.T, want string) {
 // local run. A worker that does not allow it says how to; a copy that was damaged is fetched again.
 func TestPluginTravels(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	t.Parallel()
 	shatter, tmp := binary(t), t.TempDir()
 	raw, err := os.ReadFile(thirdparty(t))

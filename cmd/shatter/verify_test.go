@@ -262,7 +262,6 @@ func TestVerify(t *testing.T) {
 // are found by running them again.
 func TestVerifyRepaired(t *testing.T) {
 	testkit.Long(t)
-	testkit.Serial(t)
 	t.Parallel()
 	file, dir := copied(t, finished(t, verifySweep))
 	change(t, filepath.Join(dir, "ledger", "0001.log"), flip(message))
