@@ -169,7 +169,7 @@ func cellsWithoutTrials(cells []coordinator.CellPrediction) (refused, trivial in
 // writeCounts writes how many cells and trials a sweep has.
 func writeCounts(w io.Writer, p *plan.Plan) error {
 	n := p.Counts()
-	text := fmt.Sprintf("%d cells, %d trials, at least %d jobs\n", n.Cells, n.Trials, n.Jobs)
+	text := fmt.Sprintf("%d cells, %d trials\n", n.Cells, n.Trials)
 	if !n.Exact {
 		text = fmt.Sprintf("%d cells, %d to %d trials (a search stops where its cell is decided)\n",
 			n.Cells, n.Trials, n.TrialsMax)

@@ -225,7 +225,7 @@ func TestVerify(t *testing.T) {
 				`it is of version "9" of its format, not "` + schemas.OutcomeVersion + `"`, "use the release (shatter ", "--fresh",
 			}},
 		{"other folder version", "ledger/sweep.json", func(raw []byte) []byte {
-			return bytes.Replace(raw, []byte(`"format":1`), []byte(`"format":9`), 1)
+			return bytes.Replace(raw, []byte(`"format":2`), []byte(`"format":9`), 1)
 		}, exitUsage, []string{`version "9"`}},
 	}
 	for i, c := range cases {

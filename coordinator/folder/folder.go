@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -36,11 +35,11 @@ type Folder struct {
 
 // owner is ledger/sweep.json: the sweep that the folder belongs to.
 type owner struct {
-	Format   int             `json:"format"`
-	ID       string          `json:"id"`
-	Name     string          `json:"name"`
-	Seed     schemas.Seed    `json:"seed"`
-	Resolved json.RawMessage `json:"resolved"` // see plan.Plan.Resolved; nil: that of the folder's plan
+	Format int          `json:"format"`
+	ID     string       `json:"id"`
+	Name   string       `json:"name"`
+	Seed   schemas.Seed `json:"seed"`
+	Digest string       `json:"digest"` // see plan.Plan.Digest
 	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of those that made
 	// recorded outcomes and that it was seen to make the same outcomes as.
 	Alike map[string][]string `json:"alike,omitempty"`
@@ -52,7 +51,7 @@ type owner struct {
 	Fetched *Fetched `json:"fetched,omitempty"`
 }
 
-const ownerFormat = 1
+const ownerFormat = 2
 
 // Mode tells Claim what to do with a folder that holds outcomes already. The zero Mode goes on
 // where the same sweep file has left off.
@@ -169,16 +168,16 @@ func (f *Folder) checkOwner(mode Mode) error {
 	if err := adoptSeed(f.Dir, f.owner.Seed, f.Plan); err != nil {
 		return err
 	}
-	was := f.owner.Resolved
-	f.owner.Resolved = nil
-	is, err := f.Plan.Resolved()
-	if err != nil || bytes.Equal(was, is) {
+	digest, err := f.Plan.Digest()
+	if err != nil || digest == f.owner.Digest {
 		return err
 	}
-	f.Moves = plan.Moves(was, is)
+	was := savedPlan(f.Dir, f.owner.Seed)
+	f.Moves = plan.Moves(was, f.Plan)
 	if !mode.Extend {
-		return &ChangedError{f.Dir, plan.Diff(was, is), f.Moves}
+		return &ChangedError{f.Dir, plan.Diff(was, f.Plan), f.Moves}
 	}
+	f.owner.Digest = digest
 	return nil
 }
 
@@ -209,8 +208,9 @@ func (f *Folder) claimNew(id string) error {
 			return err
 		}
 	}
-	f.owner = owner{Format: ownerFormat, ID: id, Seed: f.Plan.Seed.Seed}
-	return nil
+	digest, err := f.Plan.Digest()
+	f.owner = owner{Format: ownerFormat, ID: id, Seed: f.Plan.Seed.Seed, Digest: digest}
+	return err
 }
 
 // adoptSeed gives a plan whose seed is secret the one that a folder was made with, and refuses a
@@ -238,17 +238,10 @@ func (f *Folder) write() error {
 	if f.owner.Seed.Secret() {
 		write = disk.WriteSecret
 	}
-	o := f.owner
-	if o.Resolved == nil {
-		var err error
-		if o.Resolved, err = f.Plan.Resolved(); err != nil {
-			return err
-		}
-	}
 	err := write(ownerPath(f.Dir), func(to io.Writer) error {
 		enc := json.NewEncoder(to)
 		enc.SetEscapeHTML(false)
-		return enc.Encode(o)
+		return enc.Encode(f.owner)
 	})
 	if err != nil {
 		return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)

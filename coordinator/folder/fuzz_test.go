@@ -16,7 +16,7 @@ import (
 
 // The files beside a ledger may hold anything: a folder comes from another machine.
 func FuzzReadRecord(f *testing.F) {
-	f.Add([]byte(`{"format":1,"id":"a","seed":1,"source":"bmFtZTogeA==","runs":1}`), []byte(`{"digest":"d","runs":[{}]}`))
+	f.Add([]byte(`{"format":2,"id":"a","seed":1,"source":"bmFtZTogeA==","runs":1}`), []byte(`{"digest":"d","runs":[{}]}`))
 	dir := testkit.MemoryDir(f)
 	if err := os.Mkdir(filepath.Join(dir, "ledger"), 0o700); err != nil {
 		f.Fatal(err)

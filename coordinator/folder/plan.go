@@ -6,6 +6,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // planPath returns the path of the saved plan.
@@ -34,4 +36,17 @@ func (r *Record) Plan() (*plan.Plan, map[string]string, error) {
 	}
 	p.File = r.File
 	return p, digests, nil
+}
+
+// savedPlan returns the saved plan of a folder under the folder's seed, or nil if it cannot be read.
+func savedPlan(dir string, seed schemas.Seed) *plan.Plan {
+	data, err := disk.ReadFile(planPath(dir), maxRead)
+	if err != nil {
+		return nil
+	}
+	p, _, err := plan.Decode(data)
+	if err != nil || p.Seed.Secret() && p.SetSeed(trial.SweepSeed{Seed: seed}) != nil {
+		return nil
+	}
+	return p
 }

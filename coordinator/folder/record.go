@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -94,20 +93,19 @@ func (r *Record) Open(p *plan.Plan) (*Folder, error) {
 	if err := adoptSeed(r.Dir, r.owner.Seed, p); err != nil {
 		return nil, err
 	}
-	resolved, err := p.Resolved()
+	digest, err := p.Digest()
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(r.owner.Resolved, resolved) {
+	if digest != r.owner.Digest {
 		return nil, fmt.Errorf("the sweep file of %q is no longer understood as it was when it was run:\n  %s\n"+
 			"use the plugins and the release that made the result%s",
-			r.Dir, strings.Join(plan.Diff(r.owner.Resolved, resolved), "\n  "), inBrackets(r.Release()))
+			r.Dir, strings.Join(plan.Diff(savedPlan(r.Dir, r.owner.Seed), p), "\n  "), inBrackets(r.Release()))
 	}
 	l, report, err := ledger.Read(filepath.Join(r.Dir, "ledger"), r.owner.ID)
 	if err != nil {
 		return nil, err
 	}
-	r.owner.Resolved = nil
 	return &Folder{Dir: r.Dir, ID: r.owner.ID, Plan: p, Ledger: l, Report: report, owner: r.owner}, nil
 }
 
@@ -120,13 +118,13 @@ func inBrackets(s string) string {
 
 // sameFiles returns an error if the content of a data file is not the recorded one.
 func (r *Record) sameFiles(p *plan.Plan) error {
-	var recorded struct{ Problems map[string]schemas.Problem }
-	if err := json.Unmarshal(r.owner.Resolved, &recorded); err != nil {
-		return nil // of another version: the comparison as a whole says so
+	recorded := savedPlan(r.Dir, r.owner.Seed)
+	if recorded == nil {
+		return nil // the comparison as a whole finds the difference
 	}
 	digests := map[string]bool{}
-	for _, p := range recorded.Problems {
-		if _, digest := p.File(); digest != "" {
+	for _, c := range recorded.Cells {
+		if _, digest := c.Problem.File(); digest != "" {
 			digests[digest] = true
 		}
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"iter"
@@ -17,19 +16,16 @@ import (
 // mostNamed is the number of values or cells that a line of a difference names.
 const mostNamed = 6
 
-// Diff says in words what changed from one Plan.Resolved to another, one change a line; it returns
-// nothing where nothing did.
-func Diff(old, new []byte) []string {
-	if bytes.Equal(old, new) {
-		return nil
+// Diff describes what changed from one plan to another, one change a line; it returns nothing if nothing did. old is
+// nil if the earlier plan cannot be read.
+func Diff(old, new *Plan) []string {
+	if old == nil {
+		return []string{"the plan of the earlier run is missing, damaged or of another version of Shatter"}
 	}
-	a, err := readResolved(old)
-	if err != nil || a.Format != trial.Format {
-		return []string{"the earlier run was written by another version of Shatter"}
-	}
-	b, err := readResolved(new)
-	if err != nil {
-		return []string{fmt.Sprintf("the new plan cannot be read: %v", err)}
+	if a, err := old.Digest(); err == nil {
+		if b, err := new.Digest(); err == nil && a == b {
+			return nil
+		}
 	}
 	var lines []string
 	changed := func(what string, x, y any) {
@@ -37,12 +33,12 @@ func Diff(old, new []byte) []string {
 			lines = append(lines, fmt.Sprintf("%s: %v, now %v", what, x, y))
 		}
 	}
-	changed("name", a.Name, b.Name)
-	changed("task", a.Task, b.Task)
-	changed("seed", a.Seed, b.Seed)
-	lines = append(lines, diffValues(a.values(), b.values())...)
-	lines = append(lines, diffKept(a, b)...)
-	lines = append(lines, diffCells(a, b)...)
+	changed("name", old.Name, new.Name)
+	changed("task", old.Cells[0].Task, new.Cells[0].Task)
+	changed("seed", old.Seed.Seed, new.Seed.Seed)
+	lines = append(lines, diffValues(old.values(), new.values())...)
+	lines = append(lines, diffKept(old, new)...)
+	lines = append(lines, diffCells(old, new)...)
 	if len(lines) == 0 {
 		lines = append(lines, "the order of the cells")
 	}
@@ -50,10 +46,10 @@ func Diff(old, new []byte) []string {
 }
 
 // values returns the values that occur in each column.
-func (s *resolvedSweep) values() map[string]map[string]bool {
+func (p *Plan) values() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
-	for _, c := range s.Cells {
-		for name, v := range s.columns(c) {
+	for _, c := range p.Cells {
+		for name, v := range columns(c) {
 			if all[name] == nil {
 				all[name] = map[string]bool{}
 			}
@@ -63,27 +59,22 @@ func (s *resolvedSweep) values() map[string]map[string]bool {
 	return all
 }
 
-// columns returns the cell's columns as the table shows them, without what does not apply.
-func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
-	p := s.Problems[c.Problem]
-	cell := &trial.Cell{Task: s.Task, Problem: &p, As: c.As, Params: c.Params, Replica: c.Replica, Epsilon: c.Epsilon,
-		Delta: c.Delta, Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Means: c.Answers == schemas.AnswersMean,
-		Queries: c.Queries, Adversary: c.Adversary}
+// columns returns the cell's columns as the table shows them, without those that do not apply.
+func columns(c *trial.Cell) map[string]string {
 	out := map[string]string{}
 	for _, k := range trial.KeyColumns() {
-		if v := k.Value(cell); v != nil && !k.Has(trial.Derived) {
-			out[k.Name] = show(plainValue(k, cell))
+		if v := k.Value(c); v != nil && !k.Has(trial.Derived) {
+			out[k.Name] = show(plainValue(k, c))
 		}
 	}
-	delete(out, "data") // the names of files are not known here
-	delete(out, "file")
-	if c.Evaluation != "" {
-		out["evaluation"] = c.Evaluation
+	if c.Evaluation.Looks != nil {
+		out["evaluation"] = schemas.EvaluationSequential
 	}
+	p := c.Problem
 	if p.Test != 0 {
 		out["test"] = show(float64(p.Test))
 	}
-	if p.Data != nil {
+	if p.Data != nil { // the content has meaning, not the path
 		out["data"] = "the dataset " + p.Data.Digest[:min(10, len(p.Data.Digest))]
 	}
 	if p.Matrix != nil {
@@ -135,7 +126,7 @@ func without(a, b map[string]bool) []string {
 }
 
 // diffKept says what changed in how the cells that both plans have are measured and called.
-func diffKept(a, b *resolvedSweep) []string {
+func diffKept(a, b *Plan) []string {
 	counts := map[string]int{}
 	var order []string
 	count := func(line string) {
@@ -147,7 +138,7 @@ func diffKept(a, b *resolvedSweep) []string {
 		if before.As != c.As {
 			count(fmt.Sprintf("%s is now called %s", before.As, c.As))
 		}
-		if m, n := a.Measures[before.Measure].String(), b.Measures[c.Measure].String(); m != n {
+		if m, n := measureOf(before).String(), measureOf(c).String(); m != n {
 			count(fmt.Sprintf("n and trials: %s; now %s", m, n))
 		}
 	}
@@ -158,9 +149,9 @@ func diffKept(a, b *resolvedSweep) []string {
 }
 
 // common yields the cells that both plans have, as each has them.
-func common(a, b *resolvedSweep) iter.Seq2[resolvedCell, resolvedCell] {
-	return func(yield func(resolvedCell, resolvedCell) bool) {
-		old := map[trial.Key]resolvedCell{}
+func common(a, b *Plan) iter.Seq2[*trial.Cell, *trial.Cell] {
+	return func(yield func(before, now *trial.Cell) bool) {
+		old := map[trial.Key]*trial.Cell{}
 		for _, c := range a.Cells {
 			old[c.Key] = c
 		}
@@ -172,30 +163,25 @@ func common(a, b *resolvedSweep) iter.Seq2[resolvedCell, resolvedCell] {
 	}
 }
 
-// Moves says why brackets of cells that two Plan.Resolved have in common may move from the one to
-// the other; it returns "" where none may.
-func Moves(old, new []byte) string {
-	a, err := readResolved(old)
-	if err != nil {
-		return ""
-	}
-	b, err := readResolved(new)
-	if err != nil {
+// Moves explains why brackets of cells that two plans have in common may move from the one to the other; it returns
+// "" if none may, or if old is nil.
+func Moves(old, new *Plan) string {
+	if old == nil {
 		return ""
 	}
 	kept, changed := 0, 0
-	for before, c := range common(a, b) {
+	for before, c := range common(old, new) {
 		if c.Beta > 0 {
 			kept++
-			if a.Measures[before.Measure].String() != b.Measures[c.Measure].String() {
+			if measureOf(before).String() != measureOf(c).String() {
 				changed++
 			}
 		}
 	}
 	var why []string
-	if len(a.Cells) != len(b.Cells) {
+	if len(old.Cells) != len(new.Cells) {
 		why = append(why, fmt.Sprintf("%s share the confidence of the table, not %d",
-			wording.Count(len(b.Cells), "cell"), len(a.Cells)))
+			wording.Count(len(new.Cells), "cell"), len(old.Cells)))
 	}
 	if changed > 0 {
 		why = append(why, wording.CountOf(changed, "cell reads", "cells read")+" other trials")
@@ -208,7 +194,7 @@ func Moves(old, new []byte) string {
 }
 
 // diffCells says how many cells came and went, and names the first of them.
-func diffCells(a, b *resolvedSweep) []string {
+func diffCells(a, b *Plan) []string {
 	gone, came := cellsWithout(a, b), cellsWithout(b, a)
 	var lines []string
 	if len(came) > 0 {
@@ -224,7 +210,7 @@ func diffCells(a, b *resolvedSweep) []string {
 }
 
 // cellsWithout names the cells that a has and b has not.
-func cellsWithout(a, b *resolvedSweep) []string {
+func cellsWithout(a, b *Plan) []string {
 	have := map[trial.Key]bool{}
 	for _, c := range b.Cells {
 		have[c.Key] = true

@@ -130,33 +130,26 @@ type Counts struct {
 	Exact     bool  // every cell has a list of n: Trials and TrialsMax agree
 	Trials    int64 // the least number: a search looks at 8 repetitions, unless every n is infeasible
 	TrialsMax int64 // the largest number: a search may use all that trials.max allows
-	Jobs      int64 // the least number: sessions are bounded, and jobs are cut further by their predicted time
 }
 
 // firstCheckpoint is the number of repetitions of one n at which a search may first decide
 // something.
 const firstCheckpoint = 8
 
-// Counts sizes the plan up without running anything.
+// Counts returns the size of the plan without running anything.
 func (p *Plan) Counts() Counts {
 	c := Counts{Cells: len(p.Cells), Exact: true}
 	for _, cell := range p.Cells {
 		if cell.Searched() && cell.Trivial() || cell.Rung != nil && cell.Rung.Position > 1 { // a search is counted once
 			continue
 		}
+		least := numeric.Multiply(int64(cell.Trials), int64(len(cell.N)))
+		most := least
 		if cell.Searched() {
 			c.Exact = false
-			c.Trials = numeric.Add(c.Trials, min(firstCheckpoint, cell.MaxTrials))
-			c.TrialsMax = numeric.Add(c.TrialsMax, cell.MaxTrials)
-			c.Jobs = numeric.Add(c.Jobs, 1)
-			continue
+			least, most = min(firstCheckpoint, cell.MaxTrials), cell.MaxTrials
 		}
-		for _, n := range cell.N {
-			c.Trials = numeric.Add(c.Trials, int64(cell.Trials))
-			c.TrialsMax = numeric.Add(c.TrialsMax, int64(cell.Trials))
-			most := int64(cell.SessionTrials(n))
-			c.Jobs = numeric.Add(c.Jobs, (int64(cell.Trials)+most-1)/most)
-		}
+		c.Trials, c.TrialsMax = numeric.Add(c.Trials, least), numeric.Add(c.TrialsMax, most)
 	}
 	return c
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,19 +12,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
-
-// resolvedSweep is the form of a resolved sweep: everything in a sweep file that has meaning for an
-// outcome, and nothing else. Limits and the paths of plugins and data are not in it, because no
-// result depends on them, nor are fits, which are read off finished cells.
-type resolvedSweep struct {
-	Format   int                        `json:"format"`
-	Name     string                     `json:"name"`
-	Task     string                     `json:"task"`
-	Seed     schemas.Seed               `json:"seed"`
-	Problems map[string]schemas.Problem `json:"problems"` // by the first digits of their keys
-	Measures []measure                  `json:"measures"`
-	Cells    []resolvedCell             `json:"cells"`
-}
 
 // measure says how cells are measured: at the sizes of a list, or by a search.
 type measure struct {
@@ -76,45 +62,9 @@ func (m measure) String() string {
 	return text
 }
 
-// resolvedCell is a cell of a resolvedSweep.
-type resolvedCell struct {
-	Key       trial.Key    `json:"key"`
-	Problem   string       `json:"problem"`
-	Algorithm string       `json:"algorithm"`
-	As        string       `json:"as"`
-	Params    trial.Params `json:"params"`
-	Replica   int          `json:"replica"`
-	Epsilon   float64      `json:"epsilon"`
-	Delta     float64      `json:"delta"`
-	Alpha     float64      `json:"alpha"`
-	Beta      float64      `json:"beta"`
-	Above     float64      `json:"above"`
-	Answers   string       `json:"answers,omitempty"`
-	Measure   int          `json:"measure"` // index
-
-	Evaluation string `json:"evaluation,omitempty"` // "" for full
-
-	Queries   int                `json:"queries,omitempty"` // task predict
-	Adversary *schemas.Adversary `json:"adversary,omitempty"`
-	States    string             `json:"states,omitempty"` // task predict: "" for final
-}
-
-// readResolved reads a resolved sweep. The one of an earlier run may hold anything: its folder comes from
-// another machine.
-func readResolved(raw []byte) (*resolvedSweep, error) {
-	s := &resolvedSweep{}
-	if err := json.Unmarshal(raw, s); err != nil {
-		return nil, err
-	}
-	for i, c := range s.Cells {
-		if _, ok := s.Problems[c.Problem]; !ok || c.Measure < 0 || c.Measure >= len(s.Measures) {
-			return nil, fmt.Errorf("cell %d has problem %q and measure %d, which are not there", i, c.Problem, c.Measure)
-		}
-	}
-	return s, nil
-}
-
-// Resolved returns canonical JSON of everything in the sweep file that has meaning.
+// Resolved returns canonical JSON of the resolved sweep: everything in a sweep file that has meaning for an outcome,
+// and nothing else. Limits and the paths of plugins and data are not in it, because no result depends on them, nor
+// are fits, which are read off finished cells.
 func (p *Plan) Resolved() ([]byte, error) {
 	var b bytes.Buffer
 	err := p.WriteResolved(&b)
@@ -130,8 +80,7 @@ func (p *Plan) Digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// WriteResolved writes canonical JSON of everything in the sweep file that has meaning. Of many cells
-// it is long.
+// WriteResolved writes what Resolved returns, which is long for many cells.
 func (p *Plan) WriteResolved(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	if err := record(w, p); err != nil {
@@ -140,7 +89,7 @@ func (p *Plan) WriteResolved(to io.Writer) error {
 	return w.Flush()
 }
 
-// record writes the plan in the form of a resolvedSweep.
+// record writes the resolved sweep.
 func record(w *bufio.Writer, p *Plan) error {
 	problems, measures := map[string]any{}, map[string]int{}
 	var list []any
@@ -186,7 +135,7 @@ func record(w *bufio.Writer, p *Plan) error {
 	return nil // Flush returns the first error of w
 }
 
-// resolved appends to o the form of a resolvedCell, with the name of its problem and the index of its
+// resolved appends to o the members of a cell of a resolved sweep, with the name of its problem and the index of its
 // measure.
 func resolved(o trial.Object, c *trial.Cell, problem string, measure int) trial.Object {
 	o = c.Members(o, c.Params)

@@ -11,7 +11,6 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -65,7 +64,6 @@ type page struct {
 	Runs            []schemas.ManifestRun
 	Plugins         []schemas.ManifestPlugin
 	Source          string
-	Files           [][2]string
 }
 
 type figureView struct {
@@ -115,7 +113,6 @@ func (s *Sweep) page() (*page, error) {
 	p.Unknown, p.Failures, p.RunNotes = s.unknown(), s.failures(), s.runNotes()
 	p.Alarms, p.Refuted = s.alarms(), s.refuted()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
-	p.Files = s.files()
 	if err := p.addFigures(); err != nil {
 		return nil, err
 	}
@@ -287,37 +284,6 @@ func (s *Sweep) facts() (all [][2]string) {
 	add("float profile", m.Profile)
 	for _, name := range []string{"version", "file", "host", "cores", "workers", "queue"} {
 		add(name, m.Facts[name])
-	}
-	return all
-}
-
-// fileDocs describes the files that a result folder may hold.
-var fileDocs = [][2]string{
-	{"table.parquet", "one row per cell: n* or regret with its interval, theory, ratio"},
-	{"table.csv", "the same as text"},
-	{"curve.parquet", "one row per cell and sample size: success rate, mean error, metrics"},
-	{"curve.csv", "the same as text"},
-	{"bounds.parquet", "each bound that an algorithm states, with its intermediate values"},
-	{"fits.parquet", "fitted lines: how n* grows with a parameter"},
-	{"trials.parquet", "every trial that counts, with its error"},
-	{"sweep.yaml", "the sweep file"},
-	{"manifest.json", "how the runs went, and every cell as resolved"},
-	{"timing.parquet", "time of each message of a worker"},
-	{"failures.parquet", "how many trials failed or were lost in each cell, and why"},
-}
-
-// unwritten reports whether the page is of what is known of a sweep that has written no result.
-func (s *Sweep) unwritten() bool { return s.manifest.Partial != "" && s.manifest.Digest == "" }
-
-// files describes the files that are there.
-func (s *Sweep) files() (all [][2]string) {
-	if s.unwritten() {
-		return nil
-	}
-	for _, f := range fileDocs {
-		if _, err := os.Stat(filepath.Join(s.dir, f[0])); err == nil {
-			all = append(all, f)
-		}
 	}
 	return all
 }
