@@ -1,6 +1,7 @@
 package pluginv1
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 // Pipes carries the messages of sessions over a pair of pipes, in the form that plugin.proto describes.
 // Send and Receive may be called at the same time, each by one goroutine.
 type Pipes struct {
-	from    io.Reader
+	from    *bufio.Reader // one call of the system reads a short message with its length
 	to      io.Writer
 	in, out []byte
 }
@@ -21,7 +22,9 @@ type Pipes struct {
 const lengthSize = 4
 
 // NewPipes returns pipes that receive messages from one end and send them to the other.
-func NewPipes(from io.Reader, to io.Writer) *Pipes { return &Pipes{from: from, to: to} }
+func NewPipes(from io.Reader, to io.Writer) *Pipes {
+	return &Pipes{from: bufio.NewReader(from), to: to}
+}
 
 // Send sends a message. It blocks until the other side has read nearly all of it.
 func (p *Pipes) Send(m proto.Message) (err error) {
