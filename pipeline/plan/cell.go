@@ -179,38 +179,22 @@ func (l *layout) metrics(cells []*trial.Cell) []schemas.Metric {
 	return all
 }
 
-// metricNames returns the declared metrics and those of workers, ascending. The cells of an entry
-// share them.
+// metricNames returns the declared metrics and those of workers, ascending.
 func (e *entry) metricNames(more bool) []string {
-	if names, ok := e.metrics[more]; ok {
-		return names
-	}
 	names := schemas.TaskMetrics(e.grid.File.Task(), more)
 	for _, m := range e.algorithm.GetMetrics() {
 		names = append(names, m.GetName())
 	}
 	slices.Sort(names)
-	if e.metrics == nil {
-		e.metrics = map[bool][]string{}
-	}
-	e.metrics[more] = names
 	return names
 }
 
-// search returns the search for n* under that noise, nil where n is a list. The cells of an entry
-// with the same noise share it.
+// search returns the search for n* under that noise, nil where n is a list.
 func (e *entry) search(n schemas.Noise) *trial.Find {
-	if f, ok := e.searches[n]; ok {
-		return f
-	}
 	f := searchOf(e.grid)
 	if f != nil {
 		f.Step = stepOf(f, n)
 	}
-	if e.searches == nil {
-		e.searches = map[schemas.Noise]*trial.Find{}
-	}
-	e.searches[n] = f
 	return f
 }
 

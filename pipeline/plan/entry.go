@@ -40,9 +40,7 @@ type entry struct {
 	known       bool // the algorithm can be asked about the grid
 	unpaired    bool // axes that zip pairs have different lengths
 
-	find     *searched                     // the axis that is searched; nil: none
-	metrics  map[bool][]string             // see metricNames
-	searches map[schemas.Noise]*trial.Find // see search
+	find *searched // the axis that is searched; nil: none
 }
 
 // group is a set of axes that advance together.
