@@ -105,7 +105,7 @@ func TestBudgetKilled(t *testing.T) {
 func TestLimitSaysMore(t *testing.T) {
 	t.Parallel()
 	digest := ""
-	for _, change := range []func(*Config){nil, func(c *Config) { c.Slots, c.Reverse = 4, true }} {
+	for _, change := range []func(*Config){nil, func(c *Config) { c.Slots = 4 }} {
 		plan, dir := testPlan(t), t.TempDir()
 		for _, c := range plan.Cells {
 			if c.Find != nil {

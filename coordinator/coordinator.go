@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
@@ -35,11 +34,6 @@ type Config struct {
 	Looks    float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
 	Healing time.Duration // between looks for jobs that workers do not have any more; 0: 1 s
-
-	// JobSizes draws the sizes of jobs at random, and Reverse takes in results in reversed order:
-	// neither may change a result.
-	JobSizes *rand.Rand
-	Reverse  bool
 }
 
 // fsyncEvery is the longest time that a result waits for the disk.
@@ -102,8 +96,8 @@ func newRun(c Config) (*run, error) {
 	}
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,
-		budget: c.Budget, sizes: c.JobSizes,
-		jobs: map[*job]bool{}, doubts: map[doubt]*job{}, parked: map[string]*parked{}, slots: max(1, c.Slots),
+		budget: c.Budget,
+		jobs:   map[*job]bool{}, doubts: map[doubt]*job{}, parked: map[string]*parked{}, slots: max(1, c.Slots),
 	}
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},
@@ -274,7 +268,7 @@ func (r *run) wait(ctx context.Context, tick <-chan time.Time, healed *time.Time
 	case <-ctx.Done():
 		return ctx.Err()
 	case m := <-queue.Results():
-		return r.intake.acceptAll(m, queue.Results(), r.Reverse)
+		return r.intake.acceptAll(m, queue.Results())
 	case said := <-queue.Announcements():
 		r.crew.hear(said, time.Now())
 		return nil
@@ -335,7 +329,7 @@ func (r *run) drainServer() error {
 		if m == nil {
 			return nil
 		}
-		if err := r.intake.acceptAll(m, r.crew.queue.Results(), r.Reverse); err != nil {
+		if err := r.intake.acceptAll(m, r.crew.queue.Results()); err != nil {
 			return err
 		}
 	}

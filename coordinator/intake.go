@@ -50,8 +50,8 @@ type intake struct {
 }
 
 // acceptAll takes in a message and all that wait behind it, so that one search for work serves them
-// all. With reverse, the last one comes first.
-func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message, reverse bool) error {
+// all.
+func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
 	batch := []*bus.Message{m}
 	for more := true; more && len(batch) < 64; {
 		select {
@@ -60,9 +60,6 @@ func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message, reverse
 		default:
 			more = false
 		}
-	}
-	if reverse {
-		slices.Reverse(batch)
 	}
 	for _, m := range batch {
 		if err := in.accept(m); err != nil {

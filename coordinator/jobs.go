@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -63,7 +62,6 @@ type dispatcher struct {
 	crew   *crew
 	tally  *tally
 	budget Budget
-	sizes  *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
 
 	jobs    map[*job]bool
 	doubts  map[doubt]*job     // what runs a trial that was lost once again
@@ -174,10 +172,8 @@ const leastParts = 16
 func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
 	least, best := c.aims(b.N)
-	switch t := c.secondsPerTrial(b.N); {
-	case d.sizes != nil:
-		most = min(most, 1+d.sizes.IntN(64))
-	case t == 0:
+	switch t := c.secondsPerTrial(b.N); t {
+	case 0:
 		most = min(most, pilot)
 	default:
 		large := float64(d.slots) / jobRate

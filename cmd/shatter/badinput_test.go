@@ -356,19 +356,3 @@ func TestNoTemporaryFiles(t *testing.T) {
 		}
 	}
 }
-
-// A trial that takes more memory than it may is lost, by name of the limit.
-func TestMemoryLimit(t *testing.T) {
-	testkit.Long(t)
-	dir := t.TempDir()
-	text := fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/allocate, one_in: 1}", 1, 1)
-	text = strings.Replace(text, "trial: 3s", "trial: 30s, memory: 200 MiB", 1)
-	out := filepath.Join(dir, "out")
-	_, errs, code := shatter(t, "run", write(t, filepath.Join(dir, "bad.yaml"), text), "--out", out, "--workers", "2")
-	if code != exitUnfinished || !strings.Contains(errs, "raise limits.memory in the sweep file") {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	if got := table(t, out)[0]; got["status"] != "undecided" || !strings.Contains(fmt.Sprint(got["reason"]), "lost") {
-		t.Errorf("table says %v", got)
-	}
-}

@@ -45,7 +45,7 @@ goal: {alpha: 0.05, beta: 0.05}
 problem: {class: thresholds, domain: 1024, distribution: needle, mass: 0.1}
 `, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/pca", search + private + tenth + `
-problem: {class: halfspace, d: [10, 50], margin: 0.1, distribution: iso, test: 2000}
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 2000}
 `, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/sleeper", queries + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
@@ -172,7 +172,7 @@ func TestLeavingHelpsNot(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
-	text := fmt.Sprintf("name: exit\nplugins: [%s]\nalgorithms: [cheat/exit]\nn: [8]\ntrials: 60\n", cheats(t)) + tenth +
+	text := fmt.Sprintf("name: exit\nplugins: [%s]\nalgorithms: [cheat/exit]\nn: [8]\ntrials: 20\n", cheats(t)) + tenth +
 		"problem: {class: thresholds, domain: 1024, distribution: uniform}\n"
 	file, dir := write(t, filepath.Join(tmp, "exit.yaml"), text), filepath.Join(tmp, "out")
 	if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2"); code != exitUnfinished {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -199,4 +201,14 @@ func TestClusterServers(t *testing.T) {
 	if len(three.Routes) != 2 || three.ClientAdvertise != "a:4222" || three.Cluster.Advertise != "a:6222" {
 		t.Errorf("%d routes, told as %q and %q", len(three.Routes), three.ClientAdvertise, three.Cluster.Advertise)
 	}
+}
+
+// fleet returns the workers that answer.
+func (c *cluster) fleet() (list []*fleet.Worker) {
+	c.Helper()
+	out, _ := c.must("workers", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		c.Fatal(err)
+	}
+	return list
 }

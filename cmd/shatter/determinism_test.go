@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -113,6 +114,22 @@ func TestKilled(t *testing.T) {
 	if left := files(t, tmp); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// lastRun returns what the manifest says of the last run.
+func lastRun(t *testing.T, dir string) (run struct {
+	Known  int64 `json:"trials_known"`
+	Run    int64 `json:"trials_run"`
+	Served int64 `json:"trials_served"`
+	Notes  []string
+}) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	var m struct{ Runs []json.RawMessage }
+	if err != nil || json.Unmarshal(raw, &m) != nil || json.Unmarshal(m.Runs[len(m.Runs)-1], &run) != nil {
+		t.Fatalf("manifest: %v: %s", err, raw)
+	}
+	return run
 }
 
 func exitStatus(err error) int {

@@ -43,7 +43,8 @@ func TestLadder(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	if !strings.Contains(out, "noise_rate") || !strings.Contains(out, "find_insufficient  find_sufficient") ||
-		!strings.Contains(out, "confidence 0.95 that every find_insufficient is insufficient at its n") || strings.Count(out, "\n") > 40 {
+		!strings.Contains(out, "confidence 0.95 that every find_insufficient is insufficient at its n") ||
+		strings.Count(out, "\n") > 40 {
 		t.Errorf("the table for people is not one row a search:\n%s", out)
 	}
 	rows, decided := table(t, dir), map[any]bool{}

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/testkit"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 const smallSweep = `
@@ -35,55 +30,6 @@ func mustRun(t *testing.T, file, dir string, flags ...string) (stderr string) {
 		t.Fatalf("%v: exit %d: %s", flags, code, stderr)
 	}
 	return stderr
-}
-
-// A changed plugin file is checked against what was recorded: equal bits go on, others are refused
-// until --redo.
-func TestCodeIdentity(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	tmp := t.TempDir()
-	dir, plugin := filepath.Join(tmp, "out"), filepath.Join(tmp, "plugin")
-	text := strings.Replace(fmt.Sprintf(thirdSweep, plugin, "third/plus", 40, 1), "n: [5]", "n: [5, 6]", 1)
-	file := write(t, filepath.Join(tmp, "third.yaml"), text)
-	install := func(suffix string) {
-		raw, err := os.ReadFile(thirdparty(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		os.Remove(plugin)
-		if err := os.WriteFile(plugin, append(bytes.Clone(raw), suffix...), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	install("")
-	want := digest(t, mustRun(t, file, dir))
-	if err := os.RemoveAll(filepath.Join(dir, "table.parquet")); err != nil {
-		t.Fatal(err)
-	}
-	install("another file with the same behaviour")
-	if got := digest(t, mustRun(t, file, dir)); got != want {
-		t.Errorf("digest %s, want %s", got, want)
-	}
-	m := readManifest(t, dir)
-	if len(m.Plugins) != 2 {
-		t.Errorf("manifest lists %+v, want both digests", m.Plugins)
-	}
-	versions := folder.ReadManifest(dir).Plugins
-	stated := func(p schemas.ManifestPlugin) bool { return p.Algorithms["third/plus"] == "1.0.0" }
-	if !slices.ContainsFunc(versions, stated) {
-		t.Errorf("manifest lists %+v, want the version of third/plus", versions)
-	}
-
-	forge(t, dir)
-	install("a third file")
-	_, errs, code := shatter(t, "run", file, "--out", dir)
-	if code != exitChanged || !strings.Contains(errs, "--redo") {
-		t.Fatalf("other outcomes: exit %d: %s", code, errs)
-	}
-	if got := digest(t, mustRun(t, file, dir, "--redo")); got != want {
-		t.Errorf("digest %s after --redo, want %s", got, want)
-	}
 }
 
 // forge rewrites the ledger as an algorithm with other outcomes would have written it.

@@ -72,9 +72,6 @@ var sharedDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("",
 // thirdparty returns the path of the plugin of testdata/thirdparty.
 func thirdparty(t testing.TB) string { return pluginNamed(t, "thirdparty") }
 
-// dependent returns the path of a plugin with the algorithms of testdata/dependent.
-func dependent(t testing.TB) string { return pluginNamed(t, "dependent") }
-
 // cheats returns the path of a plugin with the algorithms of testdata/cheats.
 func cheats(t testing.TB) string { return pluginNamed(t, "cheats") }
 
@@ -95,17 +92,12 @@ var testPlugins = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	module := filepath.Join(dir, "module")
-	for _, name := range []string{"cheats", "dependent"} {
-		if err := os.CopyFS(filepath.Join(module, name), os.DirFS(filepath.Join("testdata", name))); err != nil {
-			return "", err
-		}
+	if err := os.CopyFS(filepath.Join(module, "cheats"), os.DirFS(filepath.Join("testdata", "cheats"))); err != nil {
+		return "", err
 	}
 	path := filepath.Join(dir, "thirdparty")
 	err = buildModule("testdata/thirdparty", module, path)
-	for _, name := range []string{"cheats", "dependent"} {
-		err = errors.Join(err, os.Link(path, filepath.Join(dir, name)))
-	}
-	return dir, err
+	return dir, errors.Join(err, os.Link(path, filepath.Join(dir, "cheats")))
 })
 
 // buildModule builds the folder source as a module in the folder dir, with the SDK of this checkout, to path.
@@ -153,30 +145,6 @@ func digest(t *testing.T, stderr string) string {
 		t.Fatalf("no digest in %q", stderr)
 	}
 	return m[1]
-}
-
-func readManifest(t *testing.T, dir string) (m struct {
-	Plugins []struct {
-		File, Digest string
-		Outcomes     int64
-	}
-	Runs []struct {
-		Known       int64 `json:"trials_known"`
-		Trials      int64 `json:"trials_run"`
-		Interrupted bool
-		Ledger      []string
-		Notes       []string
-	}
-}) {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // A row is one row of `shatter table -o json`.

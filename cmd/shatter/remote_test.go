@@ -45,17 +45,6 @@ func newServer(dir string, change func(*server.Options)) (*server.Server, error)
 	return bustest.Start(options)
 }
 
-// serveWith starts such a server, which keeps its files in dir and ends with the test.
-func serveWith(t *testing.T, dir string, change func(*server.Options)) *server.Server {
-	t.Helper()
-	s, err := newServer(dir, change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { bustest.Stop(s) })
-	return s
-}
-
 // natsConfig is the path of the configuration that this project ships.
 var natsConfig, _ = filepath.Abs("../../deploy/nats.conf")
 

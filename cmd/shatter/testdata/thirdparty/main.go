@@ -1,6 +1,6 @@
 // Command thirdparty is a plugin as an author outside of Shatter writes it, with algorithms that
-// behave and some that do not. A file with the name plus serves only the best behaved, and files with the
-// names cheats and dependent serve the algorithms of these packages.
+// behave and some that do not. A file with the name plus serves only the best behaved, and one with the
+// name cheats serves the algorithms of that package.
 package main
 
 import (
@@ -11,12 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 
 	"example.com/thirdparty/cheats"
-	"example.com/thirdparty/dependent"
 )
 
 type constant float64
@@ -70,22 +68,6 @@ var loud = algo.Algorithm[loudParams]{
 	},
 }
 
-type spinParams struct {
-	Loops int `doc:"dependent integer operations per trial" min:"0"`
-}
-
-// spin works for as long as the benchmark wants.
-var spin = algo.Algorithm[spinParams]{
-	Name: "third/spin", Version: "1.0.0", Doc: "Works for a given number of loops, then always answers +1 or -1.",
-	Learn: func(_ context.Context, t *algo.Trial[spinParams], sample *algo.Data) (algo.Model, error) {
-		x := uint64(sample.X(0)[0])
-		for range t.Params.Loops {
-			x = x*6364136223846793005 + 1442695040888963407
-		}
-		return constant(2*float64(x&1) - 1), nil
-	},
-}
-
 // erm is the middle threshold of a sample without label noise. As a sleeper it answers -1 to every
 // query, and shows what it has learned between them.
 type erm struct {
@@ -125,26 +107,6 @@ func predictor(name string, sleeps bool) algo.Algorithm[struct{}] {
 	}
 }
 
-var held [][]byte
-
-// allocate allocates a gigabyte, a piece at a time, and touches all of it.
-func allocate() {
-	for range 64 {
-		piece := make([]byte, 16<<20)
-		for i := 0; i < len(piece); i += 4096 {
-			piece[i] = 1
-		}
-		held = append(held, piece)
-		time.Sleep(10 * time.Millisecond) // the host measures memory now and then
-	}
-}
-
-// leave ends the process in another way each time.
-func leave() (algo.Model, error) {
-	os.Exit(3 + int(time.Now().UnixNano()/1000%200))
-	return nil, nil
-}
-
 func main() {
 	plus := learner("plus", nil)
 	switch filepath.Base(os.Args[0]) {
@@ -154,25 +116,19 @@ func main() {
 	case "cheats":
 		algo.Serve(cheats.Plugins()...)
 		return
-	case "dependent":
-		algo.Serve(dependent.Plugins()...)
-		return
 	}
 	algo.Serve(
-		spin, loud,
+		loud,
 		plus,
-		hostile,
 		boasts,
 		memo,
 		predictor("erm", false),
 		predictor("sleeper", true),
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),
-		learner("leave", leave),
 		learner("panic", func() (algo.Model, error) { panic("the author's mistake") }),
 		learner("print", func() (algo.Model, error) { fmt.Println("debugging"); return constant(1), nil }),
 		learner("nan", func() (algo.Model, error) { return constant(math.NaN()), nil }),
 		learner("error", func() (algo.Model, error) { return nil, fmt.Errorf("no luck") }),
 		learner("hang", func() (algo.Model, error) { select {} }),
-		learner("allocate", func() (algo.Model, error) { allocate(); select {} }),
 	)
 }
