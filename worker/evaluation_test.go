@@ -90,6 +90,7 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 // What a trial is asked about, and so what an algorithm answers that goes by places and ranks, is a
 // function of the trial alone: not of the borders of jobs, nor of trials that fail beside it.
 func TestOrderIsTheTrialsOwn(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	s := testSlot(t)
 	for name, p := range problems(t) {

@@ -46,6 +46,7 @@ var picks = []int64{3, 7, 8, 20, 33, 41, 50, 59}
 
 // An honest algorithm has the same outcome in both looks, on every kind of evaluation.
 func TestHonestLooks(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	s := testSlot(t)
 	for name, p := range problems(t) {
@@ -121,6 +122,7 @@ func TestLookReason(t *testing.T) {
 
 // Games are replayed as they were, and the final answers of predict are looked at.
 func TestLooksAtGames(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	s := testSlot(t)
 	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 10}
@@ -211,6 +213,7 @@ func TestProcessesMakeRoom(t *testing.T) {
 // A trial that ends the process ends only its own outcome, in a look as ever, also among picked
 // repetitions, and only processes of its kind are stopped.
 func TestCrashInALook(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	s := testSlot(t)
 	p := problems(t)["exact"]

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -358,6 +359,7 @@ func asVictim(t *testing.T, kind, role string, env ...string) (cmd *exec.Cmd, ba
 // Of what a hostile plugin tries, nothing is possible that a layer refuses which is said to hold, and each
 // layer does its part: without the sandbox, all that the layers refuse is possible for the user root.
 func TestHostile(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	for _, kind := range []string{asRoot, asUser, inContainer} {
 		t.Run(kind, func(t *testing.T) {
@@ -408,6 +410,7 @@ func TestHostile(t *testing.T) {
 
 // What takes too much is ended for it, whatever the process does meanwhile.
 func TestGreed(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	tests := []struct {
 		do     string
@@ -441,6 +444,7 @@ func TestGreed(t *testing.T) {
 // Nothing that a plugin starts survives Stop, however it was started, with a pid namespace or
 // without.
 func TestNothingIsLeft(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	for _, kind := range []string{asUser, inContainer} {
 		t.Run(kind, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 // TestStartMessages pins what people read when a file cannot be started as a plugin.
 func TestStartMessages(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, content string, mode os.FileMode) Command {

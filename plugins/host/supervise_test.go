@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -395,6 +396,7 @@ func sockets(base string) []string {
 // A plugin does not outlive its host, whatever it does, and its socket is removed before the next
 // one is made.
 func TestHostKilled(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	base := t.TempDir()
 	for _, host := range []string{"", "HOST_DO=busy", "HOST_ROLE=unmoved", "HOST_ROLE=unmoved SANDBOX=off"} {
