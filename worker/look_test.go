@@ -219,7 +219,7 @@ func TestCrashInALook(t *testing.T) {
 	p := problems(t)["exact"]
 	honest := jobOf(t, s, "test/honest", p, 3, 1)
 	process := runJob(t, s, honest).values[0][0]
-	j := jobOf(t, s, "test/crash", p, 3, 24)
+	j := jobOf(t, s, "test/crash", p, 3, 8)
 	first := runJob(t, s, j)
 	crashed := 0
 	for rep, f := range first.faults {
@@ -227,16 +227,16 @@ func TestCrashInALook(t *testing.T) {
 			t.Errorf("trial %d: %+v", rep, f)
 		}
 	}
-	if crashed < 2 || crashed > 10 {
+	if crashed < 2 || crashed > 4 {
 		t.Fatalf("%d trials crashed", crashed)
 	}
 	var reps []int64
-	for rep := int64(1); rep < 24; rep += 2 {
+	for rep := int64(1); rep < 8; rep += 2 {
 		reps = append(reps, rep)
 	}
 	for _, look := range []trial.Look{trial.LookShuffled, trial.LookAlone} {
 		if look == trial.LookAlone {
-			reps = reps[:3]
+			reps = reps[:2]
 		}
 		if differ, _ := differing(first, runJob(t, s, looked(j, look, reps...))); differ > 0 {
 			t.Errorf("look %q: %d trials differ", look, differ)
