@@ -507,7 +507,8 @@ func (w *crew) choose(n fleet.Need, way *way, now time.Time) *member {
 	if able == 0 {
 		w.stuck = "no worker can run what comes next: " + fleet.Explain(reasons)
 	}
-	if len(w.members) > 0 && able == 0 && w.alone && w.members[0].Cannot(n, now) != "" {
+	// A worker that leaves does so because the run was interrupted, or ends, and its end is noticed.
+	if len(w.members) > 0 && able == 0 && w.alone && !w.members[0].Leaving && w.members[0].Cannot(n, now) != "" {
 		w.failed = errors.New(w.stuck)
 	}
 	if best == nil || best.Name == way.avoid && (able > 1 || way.patient && way.soon) { // the others will have room
