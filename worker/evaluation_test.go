@@ -12,10 +12,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// problems returns problems of all kinds of evaluation: exact, drawn, with decoys and over data.
+// problems returns problems of all kinds of evaluation: exact, drawn and over data.
 func problems(t testing.TB) map[string]schemas.Problem {
 	return map[string]schemas.Problem{
 		"exact":            {Class: "thresholds", Distribution: "uniform", Domain: 257},
@@ -37,7 +38,7 @@ func problems(t testing.TB) map[string]schemas.Problem {
 }
 
 // plainError is the error of fraction on a trial, summed up in the order of the problem.
-func plainError(d *problem.Drawer, dim int, j *trial.Job, rep uint32) (sum float64) {
+func plainError(d *problem.Drawer, dim int, weights []float64, j *trial.Job, rep uint32) float64 {
 	var streams [1 + trial.TestPoints]rand.PCG
 	for s := trial.Target; s <= trial.TestPoints; s++ {
 		streams[s].Seed(trial.Seed(j.Cell.DataKey, s, uint64(j.N), rep))
@@ -47,17 +48,14 @@ func plainError(d *problem.Drawer, dim int, j *trial.Job, rep uint32) (sum float
 		LabelNoise: &streams[trial.LabelNoise], TestPoints: &streams[trial.TestPoints],
 	})
 	n := d.TestLen()
-	x, y, w := make([]float64, n*dim), make([]float64, n), make([]float64, n)
-	d.Test(x, y, w)
-	for i := range y {
-		a := fraction(x[i*dim : (i+1)*dim])
-		sum += float64(w[i] * float64(1-float64(y[i]*a)))
-	}
-	return sum / 2
+	x, y, answers := make([]float64, n*dim), make([]float64, n), make([]float64, n)
+	d.Test(x, y, nil)
+	pointwise(fraction)(algo.NewData(x, dim, nil), answers)
+	return populationError(answers, y, weights)
 }
 
 // The error of a trial is that of the points in the order of the problem, bit for bit, whatever the
-// order, the chunks and the decoys in which they were asked about; and in both second looks.
+// order and the chunks in which they were asked about; and in both second looks.
 func TestErrorIsThatOfThePlainOrder(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -79,7 +77,7 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 		out := runJob(t, s, j)
 		pop := s.w.populations.open[j.Cell.DataKey]
 		for i, got := range out.error {
-			want := plainError(pop.Drawer(j.Cell.Problem.Test), pop.Dim(), j, uint32(i))
+			want := plainError(pop.Drawer(j.Cell.Problem.Test), pop.Dim(), pop.Weights(), j, uint32(i))
 			if out.status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
 				t.Fatalf("%s, look %q, trial %d: error %v, want %v; %v", name, look, i, got, want, out.faults[i])
 			}
@@ -126,8 +124,8 @@ func TestLargeTable(t *testing.T) {
 	defer func(bytes int) { blockBytes = bytes }(blockBytes)
 	blockBytes = 8 * 2 * 70 // 70 of the 500 rows, which have two numbers
 	p := problems(t)["data"]
-	if e := arranged(t, p, "", 3); e.block != 70 || e.steps <= chunks {
-		t.Fatalf("%d steps of at most %d rows", e.steps, e.block)
+	if e, _, steps := arranged(t, p, "", 3); e.rows.block != 70 || steps <= chunks {
+		t.Fatalf("%d steps of at most %d rows", steps, e.rows.block)
 	}
 	t.Run("error", func(t *testing.T) { plainOrder(t, testSlot(t), "data", p) })
 	t.Run("order", func(t *testing.T) { ownOrder(t, testSlot(t), "data", p) })
@@ -144,7 +142,7 @@ func TestLargeTable(t *testing.T) {
 }
 
 // arranged prepares the evaluation of a session without a plugin.
-func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) *evaluation {
+func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) (e *evaluation, places, steps int) {
 	t.Helper()
 	s := testSlot(t)
 	j := jobOf(t, s, "test/honest", p, 3, int64(trials))
@@ -155,10 +153,11 @@ func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) *eva
 	}
 	job := &jobRun{Job: j, pop: pop, out: newOutcomes(j)}
 	job.drawer = job.newDrawer()
-	x := &session{slot: s, job: job, to: trials}
-	x.scores = newScores(trials)
-	s.evaluation.prepare(x)
-	return &s.evaluation
+	e = &s.evaluation
+	e.session = &session{slot: s, job: job, to: trials, scores: newScores(trials)}
+	e.points = e.choose()
+	places, steps, _ = e.points.begin(e)
+	return e, places, steps
 }
 
 // Each point of an exact evaluation comes to each place equally often, also in the second look, and
@@ -167,23 +166,21 @@ func TestOrderIsUniform(t *testing.T) {
 	const points, trials = 8, 20_000
 	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: points}
 	for _, look := range []trial.Look{"", trial.LookShuffled} {
-		e := arranged(t, p, look, trials)
-		counts := make([]float64, points*points)
-		e.group = e.group[:0]
+		e, places, steps := arranged(t, p, look, trials)
+		counts, spans := make([]float64, points*points), make([]span, steps)
 		for j := range trials {
-			e.group = append(e.group[:0], j)
-			e.arrange(0)
+			e.points.arrange(0, j, spans)
 			next := int32(0)
-			for _, s := range part(e.spans, 0, e.steps) {
+			for _, s := range spans {
 				if s.from != next {
-					t.Fatalf("spans %v", part(e.spans, 0, e.steps))
+					t.Fatalf("spans %v", spans)
 				}
 				next = s.to
 			}
-			if int(next) != e.places {
-				t.Fatalf("%d places in %v", e.places, part(e.spans, 0, e.steps))
+			if int(next) != places {
+				t.Fatalf("%d places in %v", places, spans)
 			}
-			for place, number := range part(e.order, 0, e.places)[e.alone:] {
+			for place, number := range e.listed.order[e.listed.alone:places] {
 				counts[place*points+int(number)]++
 			}
 		}
@@ -195,7 +192,7 @@ func TestOrderIsUniform(t *testing.T) {
 // order and hold each row once.
 func TestSharedTable(t *testing.T) {
 	p := problems(t)["data"]
-	e := arranged(t, p, "", 1)
+	e, _, steps := arranged(t, p, "", 1)
 	file, _ := e.job.Cell.Problem.File()
 	data, err := problem.Open(*e.job.Cell.Problem, file)
 	if err != nil {
@@ -231,9 +228,8 @@ func TestSharedTable(t *testing.T) {
 	firsts := map[int]int{}
 	for n := range int64(200) {
 		e.job.N = n + 1
-		e.group = append(e.group[:0], 0)
-		e.arrange(0)
-		spans := slices.Clone(part(e.spans, 0, e.steps))
+		spans := make([]span, steps)
+		e.points.arrange(0, 0, spans)
 		for k, s := range spans {
 			if s.from == 0 && s.len() > 0 {
 				firsts[k]++
@@ -256,33 +252,5 @@ func TestSharedTable(t *testing.T) {
 	}
 	if len(firsts) != chunks {
 		t.Errorf("the first rows come in steps %v", firsts)
-	}
-}
-
-// Nothing is allocated per trial: to arrange, draw, gather and score.
-func TestEvaluationAllocatesNothing(t *testing.T) {
-	const trials = 50
-	for name, p := range problems(t) {
-		if name == "drawn, one long" {
-			continue
-		}
-		e := arranged(t, p, "", trials)
-		buffer := make([]float64, e.numbers*e.job.pop.Dim())
-		j := 0
-		if got := testing.AllocsPerRun(trials-1, func() {
-			e.group = append(e.group[:0], j)
-			j++
-			e.arrange(0)
-			switch dim := e.job.pop.Dim(); {
-			case e.drawn:
-				e.draw(0, 0, buffer[:dim])
-				e.draw(0, 1, buffer[dim:])
-			case !e.shared:
-				gather(buffer, e.pointsOf(0), e.order[:e.places])
-			}
-			e.score(0)
-		}); got != 0 {
-			t.Errorf("%s: %v allocations a trial", name, got)
-		}
 	}
 }

@@ -218,6 +218,7 @@ func served() (all []algo.Plugin) {
 			},
 		})
 	}
+	all = append(all, declarers()...)
 	return append(all, algo.Algorithm[struct{}]{
 		Name: "test/receding", Version: "1", Doc: "After c hard queries it is the threshold (8+c)/16 of the domain.",
 		Predict: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Answerer, error) {
@@ -242,6 +243,65 @@ func served() (all []algo.Plugin) {
 			return pointwise(stump(sample)), nil
 		},
 	})
+}
+
+// declarers are algorithms whose models are declared hypotheses.
+func declarers() []algo.Plugin {
+	declarer := func(name string, always bool, learn func(*algo.Trial[struct{}], *algo.Data) algo.Model) algo.Plugin {
+		return algo.Algorithm[struct{}]{
+			Name: name, Version: "1", Doc: "For tests.",
+			Metrics:  map[string]string{"process": "its number", "turn": "none"},
+			Declares: func(*algo.Setting[struct{}]) bool { return always },
+			Learn: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
+				return learn(t, sample), nil
+			},
+		}
+	}
+	sum := func(_ *algo.Trial[struct{}], sample *algo.Data) algo.Model {
+		w := make([]float64, sample.Dim())
+		for i := range sample.Len() {
+			for k, v := range sample.X(i) {
+				w[k] += sample.Y(i) * v
+			}
+		}
+		return algo.Halfspace(w, 0)
+	}
+	return []algo.Plugin{
+		declarer("test/sum", true, sum),
+		declarer("test/answered-sum", false, func(t *algo.Trial[struct{}], sample *algo.Data) algo.Model {
+			model := sum(t, sample)
+			return answers(func(x *algo.Data, out []float64) { _ = model.Predict(context.Background(), x, out) })
+		}),
+		declarer("test/mixed", false, func(t *algo.Trial[struct{}], sample *algo.Data) algo.Model {
+			if model := sum(t, sample); t.Rand.IntN(2) == 0 {
+				return model
+			}
+			return pointwise(stump(sample))
+		}),
+		declarer("test/two-faced", true, func(t *algo.Trial[struct{}], sample *algo.Data) algo.Model {
+			return twoFaced{sum(t, sample).(*algo.Declared)}
+		}),
+		declarer("test/broken-promise", true, func(t *algo.Trial[struct{}], sample *algo.Data) algo.Model {
+			switch t.Rand.IntN(4) {
+			case 0:
+				return sum(t, sample)
+			case 1:
+				return pointwise(stump(sample))
+			case 2:
+				return algo.Halfspace(sample.X(0), 0.1)
+			}
+			return algo.Halfspace([]float64{math.NaN(), 1, 1, 1, 1}, 0)
+		}),
+	}
+}
+
+// twoFaced declares a hypothesis, and answers otherwise.
+type twoFaced struct{ *algo.Declared }
+
+func (m twoFaced) Predict(ctx context.Context, x *algo.Data, out []float64) error {
+	err := m.Declared.Predict(ctx, x, out)
+	out[len(out)/2] = -out[len(out)/2]
+	return err
 }
 
 // receding is a threshold that moves away with every second query, which it marks as hard.

@@ -53,8 +53,6 @@ type population struct {
 	public *pluginv1.Problem // what algorithms may know
 	rows   *dataset.Memory   // nil for laws
 
-	negative []bool // whether the label is -1, by place in rows; nil where there is no table
-
 	opened chan struct{} // closed when it is open, or err is set
 	err    error
 	users  int       // jobs that use it, or wait for it
@@ -109,8 +107,6 @@ func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key,
 			what = fmt.Sprintf("data %.12s", digest)
 		}
 		err = &FaultError{What: what, Err: err}
-	default:
-		pop.negative = negativeByPlace(opened)
 	}
 	ps.mu.Lock()
 	if pop.err = err; err != nil {
@@ -162,18 +158,6 @@ func (ps *populations) file(ctx context.Context, digest string) (*bus.CachedFile
 	}
 	cache := bus.FileCache{Dir: ps.Cache, Quota: ps.CacheSize}
 	return cache.Open(ctx, ps.Conn, digest)
-}
-
-// negativeByPlace returns which rows of the table have the label -1; nil where there is no table.
-func negativeByPlace(p *problem.Problem) []bool {
-	if p.Table() == nil {
-		return nil
-	}
-	negative := make([]bool, len(p.Labels()))
-	for i, place := range p.Places() {
-		negative[place] = p.Labels()[i] < 0
-	}
-	return negative
 }
 
 // release gives back what get has returned.
@@ -283,6 +267,6 @@ func tableOrder(key trial.Key, rows int) []int32 {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	shuffle(order, rand.NewPCG(trial.Seed(key, trial.Order, 0, 0)))
+	shuffle(order, rand.New(rand.NewPCG(trial.Seed(key, trial.Order, 0, 0))))
 	return order
 }

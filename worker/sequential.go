@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"slices"
-
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -38,6 +36,13 @@ func (s *sequential) metrics() map[string][]float64 {
 	return map[string][]float64{schemas.FirstError: s.first, schemas.PointsRead: s.read}
 }
 
+// computed records the error of a trial that was computed by a formula, and not read from points.
+func (s *sequential) computed(j int, e float64) {
+	if s.looks != nil {
+		s.first[j] = e
+	}
+}
+
 // ended reports whether a trial is not to be asked about any more points.
 func (s *sequential) ended(j int) bool { return s.looks != nil && s.read[j] > 0 }
 
@@ -63,18 +68,4 @@ func (s *sequential) spans(to []span) {
 	for k := range to {
 		to[k] = span{int32(s.looks[k]), int32(s.looks[k+1])}
 	}
-}
-
-// lookAt takes the look at the trials of the group that is due after step k, if one is, and reports
-// whether all of them have ended.
-func (e *evaluation) lookAt(k int) (done bool) {
-	if e.rule.looks == nil || !e.drawn || k < chunks-1 {
-		return false
-	}
-	for i, j := range e.group {
-		if !e.scores.failed(j) {
-			e.rule.look(k-chunks+1, j, part(e.answers, i, e.places), part(e.y, i, e.scored), e.scores)
-		}
-	}
-	return !slices.ContainsFunc(e.group, func(j int) bool { return !e.scores.failed(j) && !e.rule.ended(j) })
 }

@@ -28,7 +28,6 @@ type slot struct {
 	busy      sync.Mutex // held while a job runs, or processes are stopped
 	processes []process  // most recently used last
 	streams   [1 + trial.TestPoints]rand.PCG
-	arranger  rand.PCG
 	seeds     []uint64      // of a session's trials, for the algorithm
 	notes     []string      // what happened to processes since the last result
 	opening   time.Duration // the part of this job's time that went into opening its problem

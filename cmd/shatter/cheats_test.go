@@ -47,6 +47,12 @@ problem: {class: thresholds, domain: 1024, distribution: needle, mass: 0.1}
 	{"cheat/pca", search + private + tenth + `
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 2000}
 `, exitIntegrity, "failed", "answers depend on other points"},
+	{"cheat/mixed", search + private + tenth + `
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 2000}
+`, exitIntegrity, "failed", "answers depend on other points"},
+	{"cheat/two-faced", search + private + tenth + `
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso}
+`, exitIntegrity, "failed", "answers differ from the declared hypothesis"},
 	{"cheat/sleeper", queries + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: [boundary, repeat, stochastic]}

@@ -32,7 +32,8 @@ grids:
     n: [50, 200]
     trials: 24
   - problem: {class: halfspace, d: 5, margin: 0.1, distribution: iso, test: 1000}
-    algorithms: [baseline/perceptron]
+    algorithms: [boosting/drv]
+    privacy: {epsilon: 1, delta: 1e-6}
     goal: {alpha: 0.05, beta: 0.05, evaluation: sequential}
     n: [50]
     trials: 24

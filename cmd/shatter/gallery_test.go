@@ -23,6 +23,9 @@ func TestGallery(t *testing.T) {
 		{"histogram", "class=thresholds,domain=256", func(r map[string]any) bool {
 			return r["n"] == 200.0 && r["rate"].(float64) >= 0.9
 		}},
+		{"linear", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
+			return r["n"] == 400.0 && r["rate"].(float64) >= 0.9
+		}},
 		{"weights", "class=thresholds,domain=64,task=online", func(r map[string]any) bool {
 			return r["rounds"] == 400.0 && r["regret_mean"].(float64) < r["theory_regret"].(float64)
 		}},
@@ -64,8 +67,11 @@ func TestGallery(t *testing.T) {
 func galleryPlugin(t *testing.T, source, dir string) {
 	t.Helper()
 	name := filepath.Base(source)
-	if name == "histogram" {
+	if name == "histogram" || name == "linear" {
 		interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
+		if name == "linear" && exec.Command(interpreter, "-c", "import sklearn").Run() != nil {
+			t.Skip("NOT RUN: it needs scikit-learn (Debian: python3-sklearn)")
+		}
 		path := filepath.Join(dir, name+".py")
 		named := strings.Replace(testkit.ReadFile(t, path), "#!/usr/bin/env python3", "#!"+interpreter, 1)
 		if _, stderr, code := shatter(t, "plugin", "build", write(t, path, named)); code != 0 {

@@ -25,6 +25,7 @@ var layers = [][]string{
 		"pipeline",
 		"pipeline/dataset",
 		"pipeline/disk",
+		"pipeline/matrix",
 		"pipeline/numeric",
 		"pipeline/wording",
 	},
@@ -97,7 +98,7 @@ var restricted = map[string][]string{
 }
 
 func init() {
-	mathematics := []string{"pipeline/concept", "pipeline/lp", "pipeline/numeric", "pipeline/privacy"}
+	mathematics := []string{"pipeline/concept", "pipeline/lp", "pipeline/matrix", "pipeline/numeric", "pipeline/privacy"}
 	restricted["plugins/finite"] = append([]string{"plugins/algo"}, mathematics...)
 	for _, family := range []string{"baseline", "boosting", "expmech", "halfspace", "online", "perturbed", "prediction"} {
 		restricted["plugins/"+family] = append([]string{"plugins/algo", "plugins/finite"}, mathematics...)

@@ -124,7 +124,7 @@ func TestHalfspace(t *testing.T) {
 		t.Errorf("profile: %v", err)
 	}
 	out := make([]float64, 3)
-	Linear{[]float64{1, -1}}.Labels([]float64{2, 1, 1, 2, 1, 1}, out)
+	Linear{W: []float64{1, -1}}.Labels([]float64{2, 1, 1, 2, 1, 1}, out)
 	if out[0] != 1 || out[1] != -1 || out[2] != 1 { // a tie is +1
 		t.Errorf("labels %v", out)
 	}

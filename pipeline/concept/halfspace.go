@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // Halfspace names the class of the halfspaces through the origin of Dim dimensions.
@@ -42,18 +44,20 @@ func Direction(r *rand.Rand, v []float64) {
 	}
 }
 
-// Linear labels a point +1 where its inner product with W is at least 0, and -1 elsewhere: a
+// Linear labels a point +1 where its inner product with W plus B is at least 0, and -1 elsewhere. With B = 0 it is a
 // halfspace through the origin.
-type Linear struct{ W []float64 }
+type Linear struct {
+	W []float64
+	B float64
+}
 
 // Label returns the label of the point x, of length len(W).
-func (l Linear) Label(x []float64) float64 {
-	var s float64
-	for i, w := range l.W {
-		s += float64(w * x[i])
-	}
+func (l Linear) Label(x []float64) float64 { return sideOf(numeric.Dot(l.W, x), l.B) }
+
+// sideOf returns +1 if s + b is at least 0, and -1 otherwise, without a branch: labels are hard to predict.
+func sideOf(s, b float64) float64 {
 	label := uint64(plus | negative)
-	if s >= 0 {
+	if s >= -b {
 		label = plus
 	}
 	return math.Float64frombits(label)
@@ -64,9 +68,9 @@ func (l *Linear) Begin(r *rand.Rand) { Direction(r, l.W) }
 
 // Labels implements Hypothesis.
 func (l Linear) Labels(x, out []float64) {
-	d := len(l.W)
-	for i := range out {
-		out[i] = l.Label(x[i*d : (i+1)*d])
+	numeric.RowProducts(out, x, l.W)
+	for i, s := range out {
+		out[i] = sideOf(s, l.B)
 	}
 }
 

@@ -320,3 +320,14 @@ func (t *rowTarget) Label(x []float64) float64 { return t.row.label(x[0]) }
 
 // Labels implements Target.
 func (t *rowTarget) Labels(x, y []float64) { t.row.Labels(x, y) }
+
+// differs returns the share of the points at which the row has another label than label, '0' or '1', of the point.
+func (t *rowTarget) differs(label func(point int) byte) float64 {
+	n := 0
+	for v := range len(t.row) {
+		if t.row[v] != label(v) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(t.row))
+}

@@ -1,10 +1,8 @@
 package numeric
 
-// The functions of this file take the rows of a matrix four at a time, because one sum alone would
-// wait for each of its additions.
-
 // RowProducts writes the inner products with v of the first len(out) rows of x, each of len(v)
-// numbers. It sums as [Dot] does.
+// numbers. It sums as [Dot] does, and takes four rows at a time, because one sum alone would wait for each of its
+// additions.
 func RowProducts(out, x, v []float64) {
 	d := len(v)
 	for len(out) >= 4 {
@@ -21,25 +19,6 @@ func RowProducts(out, x, v []float64) {
 	}
 	for i := range out {
 		out[i] = Dot(x[i*d:(i+1)*d], v)
-	}
-}
-
-// AddRows adds to sum the first len(w) rows of x, each of len(sum) numbers and weighted by w. It
-// adds up each four rows first, and then the last ones, one by one.
-func AddRows(sum, x, w []float64) {
-	d := len(sum)
-	for len(w) >= 4 {
-		r0, r1, r2, r3 := fourRows(x, d)
-		w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
-		for j := range sum[:len(r0)] {
-			sum[j] += (float64(r0[j]*w0) + float64(r1[j]*w1)) + (float64(r2[j]*w2) + float64(r3[j]*w3))
-		}
-		w, x = w[4:], x[4*d:]
-	}
-	for i, wi := range w {
-		for j, t := range x[i*d : (i+1)*d] {
-			sum[j] += float64(t * wi)
-		}
 	}
 }
 

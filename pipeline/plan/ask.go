@@ -42,6 +42,7 @@ type answer struct {
 	canonical trial.Fragment
 	guarantee *pluginv1.Guarantee
 	bounds    trial.Bounds
+	declares  bool // each model is a declared hypothesis of the class
 	open      bool // what the bounds say depends on the least error of the class; else they have been judged
 }
 
@@ -78,6 +79,13 @@ func ask(
 	}
 	if err := share(questions); err != nil {
 		return nil, nil, err
+	}
+	for _, x := range all {
+		if x.answer.declares {
+			if x.measured, err = x.problem.measureDeclared(x.draft, x.above); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	warnings = reportRefusals(all, r)
 	reportMeans(all, r)
@@ -220,8 +228,6 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Delta:      s.delta,
 		Means:      s.means,
 		Test:       uint64(evaluation.Least),
-		Off:        evaluation.Off,
-		Spread:     evaluation.Spread,
 		Sees:       trial.SightOf(x.adversary),
 	}
 	if !x.entry.grid.Online() { // where learners are told no goal
@@ -242,7 +248,10 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 // take sets what the plugin answers. The error is that of the plugin.
 func (a *answer) take(got *pluginv1.Answer) error {
 	checked := got.GetCheck()
-	a.refusal, a.guarantee = checked.GetRefusal(), checked.GetGuarantee()
+	a.refusal, a.guarantee, a.declares = checked.GetRefusal(), checked.GetGuarantee(), checked.GetDeclares()
+	if a.declares && a.setting.GetProblem().GetFormula() {
+		a.setting.Test = 0
+	}
 	if a.guarantee != nil {
 		a.guarantee.Source = stated(a.guarantee.Source)
 	}

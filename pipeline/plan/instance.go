@@ -55,22 +55,38 @@ type measurement struct {
 	states bool // those of states before the final one count
 
 	sequential bool // not all points are read, if the problem is one for that
+	declared   bool // each model is a declared hypothesis of the class
 }
 
 // measure returns the problem with the number of evaluation points that suits the draft, which is
 // computed once for each goal.
 func (p *opened) measure(d *draft, above float64) (*measured, error) {
-	of := measurement{prior.Goal{Above: above, Alpha: d.setting.alpha}, trial.Probes(d.setting.states),
-		d.entry.grid.Sequential() && d.setting.alpha > 0}
+	return p.measureBy(d, measurement{
+		goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, states: trial.Probes(d.setting.states),
+		sequential: d.entry.grid.Sequential() && d.setting.alpha > 0,
+	})
+}
+
+// measureDeclared does what measure does, for an algorithm that declares a hypothesis of the class in each trial.
+func (p *opened) measureDeclared(d *draft, above float64) (*measured, error) {
+	if !p.public.GetFormula() {
+		return p.measure(d, above)
+	}
+	return p.measureBy(d, measurement{goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, declared: true})
+}
+
+func (p *opened) measureBy(d *draft, of measurement) (*measured, error) {
 	if m, ok := p.measured[of]; ok {
 		return m, nil
 	}
 	m := &measured{resolved: p.resolved}
 	m.resolved.Test = 0
-	if d.entry.grid.File.Task() != schemas.TaskOnline {
-		m.resolved.Test = p.problem.Test(above, d.setting.alpha)
+	if d.entry.grid.File.Task() != schemas.TaskOnline && !of.declared {
+		m.resolved.Test = p.problem.Test(of.goal.Above, of.goal.Alpha)
 	}
-	m.evaluation = p.problem.Evaluation(above+d.setting.alpha, m.resolved.Test, of.states)
+	if m.evaluation = problem.Computed; !of.declared {
+		m.evaluation = p.problem.Evaluation(of.goal.Above+of.goal.Alpha, m.resolved.Test, of.states)
+	}
 	if of.sequential {
 		m.evaluation = p.problem.Sequential(m.evaluation)
 	}

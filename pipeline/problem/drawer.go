@@ -26,7 +26,6 @@ type Drawer struct {
 	points   rand.Rand
 	flipping rand.Rand
 	testing  rand.Rand
-	hiding   rand.Rand
 	test     int // evaluation points of a trial
 	tested   int // those handed out in this trial
 }
@@ -73,11 +72,7 @@ func (d *Drawer) Test(x, y, w []float64) {
 	d.tested = to
 	e, dim := d.p.exact, d.p.class.Dim
 	if e == nil {
-		if own, ok := d.law.(law.Evaluator); ok {
-			own.DrawEvaluation(&d.testing, from, d.test, x[:len(y)*dim], y)
-		} else {
-			d.law.Draw(&d.testing, x[:len(y)*dim], y)
-		}
+		d.law.Draw(&d.testing, x[:len(y)*dim], y)
 		if w != nil {
 			fill(w[:len(y)], 1/float64(d.test))
 		}
@@ -120,22 +115,13 @@ func (d *Drawer) rows(from, to int, x, y []float64) {
 	}
 }
 
-// DecoyLen returns the number of decoys of a trial: points of weight 0 that an algorithm is asked
-// about beside the evaluation points, so that it cannot tell by their company which of those weigh
-// much.
-func (d *Drawer) DecoyLen() int {
-	if d.p.decoys == nil {
-		return 0
+// Error returns the error of h in the current trial against clean labels, computed by a formula. It reports false
+// if there is none for h.
+func (d *Drawer) Error(h concept.Hypothesis) (float64, bool) {
+	if exact, ok := d.law.(law.Exact); ok {
+		return exact.Error(h)
 	}
-	return d.p.decoys.Len
-}
-
-// Decoys fills x, of DecoyLen*dim numbers, with the decoys of a trial.
-func (d *Drawer) Decoys(r rand.Source, x []float64) {
-	if d.p.decoys != nil {
-		d.hiding = *rand.New(r)
-		d.p.decoys.Draw(&d.hiding, x)
-	}
+	return 0, false
 }
 
 // Draw fills x and y with len(y) further points of the law or rows of the data, with clean labels,

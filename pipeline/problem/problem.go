@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/dataset"
@@ -24,9 +23,7 @@ type Problem struct {
 	summary Summary            // of the problem's file
 	rows    *population.Rows   // the data; nil for a law
 	sampler func() law.Sampler // makes one for each drawer
-	exact   *law.Points        // what an exact evaluation runs over, empty for rows; nil: fewer points
-	design  law.Design         // of these
-	decoys  *law.Decoys        // what an exact evaluation asks about beside; nil: nothing
+	exact   *law.Points        // the points of an exact evaluation, empty for rows; nil: errors are measured on drawn points
 	view    *adversary.View    // what adversaries know
 }
 
@@ -114,6 +111,7 @@ func (p *Problem) Public() *pluginv1.Problem {
 		Matrix:     p.class.Matrix,
 		Target:     p.targetLaw(),
 		Literals:   uint32(p.spec.Literals),
+		Formula:    p.formula(),
 	}
 }
 
@@ -158,87 +156,6 @@ const (
 	FirstProbed  = 64
 	MostProbed   = 4096
 )
-
-// Test returns the number of evaluation points of a trial with the reference error above and the goal
-// alpha, 0 where no trial succeeds: those that the problem states, or as many as make the standard
-// error of an error at the goal a twentieth of alpha. It is 0 where errors are computed exactly, and
-// where the problem has no law.
-func (p *Problem) Test(above, alpha float64) int {
-	switch {
-	case p.Exact() || p.spec.Distribution == "":
-		return 0
-	case p.spec.Test > 0:
-		return p.design.Fit(&p.spec, p.spec.Test)
-	case alpha == 0:
-		above, alpha = 0.5, 0.1
-	}
-	return p.design.Points(&p.spec, min(above+alpha, 0.5), alpha)
-}
-
-// Evaluation describes how errors are measured.
-type Evaluation struct {
-	Words string // "exact", or the number and the kind of the evaluation points
-	Least int    // an error is as sure as one on so many points, at least; 0: each is computed exactly
-
-	// Off is how far the measured error of a hypothesis of the class can be from the true one; 0: only
-	// chance bounds that. It is more than v above the true one with probability at most
-	// exp(-v^2/(2 Spread^2)); 0: Least says all that is known of that. StandardError is an upper bound of
-	// the measured error's where the true one is at the goal.
-	Off, Spread, StandardError float64
-
-	// Looks are the numbers of points, ascending, after which a trial may end: see Clear. The last is
-	// that of all. Nil: all are read at once.
-	Looks []int `json:",omitempty"`
-}
-
-// Evaluation describes how errors are measured on test points where the goal is an error of t. states
-// says that those of states before the final one of task predict count.
-func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
-	switch {
-	case p.Exact() && (!states || p.points() <= SmallSupport):
-		return Evaluation{Words: "exact"}
-	case p.Exact():
-		return Evaluation{Words: "exact", Least: FirstProbed}
-	case test == 0:
-		return Evaluation{}
-	}
-	e := Evaluation{Words: p.design.Describe(test), Least: p.design.Least(test),
-		StandardError: p.design.StandardError(&p.spec, t, test)}
-	switch {
-	case states:
-		e.Least = min(FirstProbed, e.Least)
-	case p.design == law.Strata:
-		e.Off = p.design.Off(&p.spec, test)
-	case p.design != law.Fresh:
-		e.Spread = p.design.Spread(&p.spec, test)
-	}
-	return e
-}
-
-// HowMeasured says in a phrase how errors are measured, for Evaluation.Words.
-func HowMeasured(words string) string {
-	plain, sequential := AllRead(words)
-	if sequential {
-		return fmt.Sprintf("%s, or on the first of them where it is clear whether that is a success, wrongly in at most %v "+
-			"of trials", HowMeasured(plain), Misjudged)
-	}
-	number, kind, _ := strings.Cut(words, " ")
-	switch kind {
-	case "points":
-		return "on " + number + " fresh points"
-	case "strata":
-		return "on one point in each of " + number + " strata of the law"
-	case "grid":
-		return "on one point in each box of a " + number + " grid"
-	case "array":
-		return "on one point in each box of a " + number + " grid of every two numbers"
-	}
-	return words
-}
-
-// Listed reports whether the evaluation points of a trial stand in an order that tells of them, and
-// are not in random order already.
-func (p *Problem) Listed() bool { return p.Exact() || p.design != law.Fresh }
 
 // Disguised reports whether the evaluation points are rows of data that look different in each
 // trial.

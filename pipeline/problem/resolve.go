@@ -223,8 +223,8 @@ func checkTest(p *schemas.Problem, exact bool) error {
 	switch {
 	case exact && p.Test != 0:
 		return refuse("test", "%d: the error is computed exactly here, without an evaluation sample; leave it out", p.Test)
-	case p.Test < 0 || p.Test > law.MaxPoints:
-		return refuse("test", "%d is outside [1, %d]", p.Test, law.MaxPoints)
+	case p.Test < 0 || p.Test > MaxPoints:
+		return refuse("test", "%d is outside [1, %d]", p.Test, MaxPoints)
 	}
 	return nil
 }

@@ -216,7 +216,9 @@ func TestPublicTellsNoTarget(t *testing.T) {
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1},
-			&pluginv1.Problem{Class: "halfspace", Dim: 5, Margin: 0.1, Noise: "none", Realizable: true, Target: "random"},
+			&pluginv1.Problem{
+				Class: "halfspace", Dim: 5, Margin: 0.1, Noise: "none", Realizable: true, Target: "random", Formula: true,
+			},
 		},
 	} {
 		p := open(t, c.p)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
 )
 
 // The sequential rule reads the independent evaluation points of a trial in blocks: a sixteenth of
@@ -42,9 +41,9 @@ const (
 const asSure = 0.97
 
 // Sequential returns an evaluation of final states with the rule, or as it is where that does not
-// apply: to other than independent points, and to few of them.
+// apply: to exact errors, and to few points.
 func (p *Problem) Sequential(e Evaluation) Evaluation {
-	if p.Exact() || p.design != law.Fresh || e.Least < LeastSequential {
+	if p.Exact() || e.Least < LeastSequential {
 		return e
 	}
 	e.Looks = looks(e.Least)

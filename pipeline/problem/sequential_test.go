@@ -159,9 +159,7 @@ func TestSequentialAppliesTo(t *testing.T) {
 		{schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: 255}, false, "255 points"},
 		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 20, Test: 300}, true, shortened},
 		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 5}, false, "exact"},
-		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 300}, false, "300 strata"},
-		{schemas.Problem{Class: "rectangles", Distribution: "uniform", Domain: 1 << 20, Dim: 2, Test: 400}, false,
-			"20x20 grid"},
+		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 300}, true, shortened},
 	} {
 		p, err := Open(tt.p, "")
 		if err != nil {
@@ -172,6 +170,27 @@ func TestSequentialAppliesTo(t *testing.T) {
 		plain, sequential := AllRead(e.Words)
 		if e.Words != tt.words || sequential != tt.applies || (e.Looks != nil) != tt.applies || plain != full.Words {
 			t.Errorf("%+v: %+v", tt.p, e)
+		}
+	}
+}
+
+// The number of points reaches the precision, and the goal lies half-way between two errors.
+func TestPointsFor(t *testing.T) {
+	for _, c := range []struct {
+		t, alpha float64
+		want     int
+	}{{0.1, 0.1, 3605}, {0.3, 0.1, 8405}} {
+		m := pointsFor(c.t, c.alpha)
+		if e := math.Sqrt(c.t * (1 - c.t) / float64(m)); m != c.want || e > c.alpha/20 ||
+			math.Abs(math.Mod(c.t*float64(m), 1)-0.5) > 1e-9 {
+			t.Errorf("%+v: %d points, standard error %v", c, m, e)
+		}
+	}
+	for _, alpha := range []float64{1e-5, 1e-9, 1e-300} {
+		for _, goal := range []float64{alpha, 0.4 + alpha} {
+			if m := pointsFor(goal, alpha); m < 1 || m > MaxPoints {
+				t.Errorf("goal %v, alpha %v: %d points", goal, alpha, m)
+			}
 		}
 	}
 }

@@ -34,7 +34,6 @@ func (p *Problem) Summary() Summary { return p.summary }
 // openLaw makes a problem under a law ready to draw from.
 func (p *Problem) openLaw() {
 	opened := law.Open(&p.spec, p.summary.Matrix)
-	p.sampler, p.exact, p.decoys = opened.Sampler, opened.Support, opened.Decoys
-	p.design = law.DesignOf(&p.spec)
+	p.sampler, p.exact = opened.Sampler, opened.Support
 	p.view = adversary.NewView(&p.spec, p.summary.Matrix)
 }

@@ -101,12 +101,13 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"sample, in the cell of this sweep with the same problem, queries, adversary and goal; where it is high, the "+
 		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
 		func(r *TableRow) float64 { return r.QueriesSuccess }),
-	label("evaluation", "exact, or what an error is measured on: a number of fresh points, of strata of the law or of "+
-		"the boxes of a grid, with one point in each, or of the boxes of a grid of every two numbers; at most so many "+
-		"points where the sequential rule ends trials that are clear, of which it puts on the wrong side of above + alpha "+
-		"at most the share in brackets", func(r *TableRow) string { return r.Cell.Evaluation.Words }),
-	float("evaluation_error", "standard error of a trial's measured error, for a hypothesis of the class and where the "+
-		"true error is above + alpha, at most; 0: exact",
+	label("evaluation", "exact, or the number of fresh points on which an error is measured; at most so many where the "+
+		"sequential rule ends trials that are clear, of which it puts on the wrong side of above + alpha at most the share "+
+		"in brackets. It is exact where all points or rows are evaluated, and where the algorithm promises declared "+
+		"hypotheses and the problem has a formula for their errors",
+		func(r *TableRow) string { return r.Cell.Evaluation.Words }),
+	float("evaluation_error", "standard error of a trial's measured error where the true error is above + alpha, at "+
+		"most; 0: exact",
 		func(r *TableRow) float64 { return r.Cell.Evaluation.StandardError }),
 	label("privacy_source", "what privacy follows from, as the algorithm says it",
 		func(r *TableRow) string { return r.Cell.Guarantee.GetSource() }),

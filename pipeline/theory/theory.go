@@ -25,7 +25,6 @@ const (
 	CleanLabels      = "clean-labels"
 	IndependentNoise = "independent-noise"
 	ExactError       = "exact-error"
-	Proper           = "proper"
 	FixedBeforehand  = "fixed-beforehand"
 	UnseenAnswer     = "unseen-answer"
 )
@@ -97,8 +96,6 @@ var premises = []Premise{
 		}
 		return ""
 	}},
-	{Proper, "the trained model is a hypothesis of the class, as the algorithm says of itself",
-		func(Facts) string { return "" }},
 	{FixedBeforehand, "the adversary's queries or rounds do not depend on answers", func(f Facts) string {
 		if sees := f.Setting.GetSees(); sees != SeesNothing {
 			return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
@@ -215,11 +212,7 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 			reasons = append(reasons, fmt.Sprintf("its algorithm does not say what it takes the labels to be (one of the "+
 				"premises %s and %s)", TargetInClass, BestReference))
 		}
-		safe := GoalOf(f.Setting).Safe
-		if slices.Contains(b.GetPremises(), Proper) {
-			safe = GoalOf(f.Setting).SafeProper
-		}
-		if _, _, ok := safe(); !ok {
+		if _, _, ok := GoalOf(f.Setting).Safe(); !ok {
 			reasons = append(reasons, fmt.Sprintf("errors are measured as surely as on %d independent points, too few to "+
 				"tell errors of above + alpha from those of above", f.Setting.GetTest()))
 		}
@@ -242,30 +235,13 @@ func measures(t pluginv1.Task) bool { return t != pluginv1.Task_TASK_ONLINE }
 // 1 - Beta.
 type Goal struct {
 	Above, Alpha, Beta float64
-	Test               int     // points that the error is measured on; 0: it is computed exactly
-	Off                float64 // how far that of a hypothesis of the class can be from the true one; 0: by chance
-	Spread             float64 // bounds that chance, see SafeProper; 0: Test alone does
-	Queries            int     // task predict: T; the errors of T+1 states count, each looked at up to four times
+	Test               int // points that the error is measured on; 0: it is computed exactly
+	Queries            int // task predict: T; the errors of T+1 states count, each looked at up to four times
 }
 
 // GoalOf returns the goal of a setting.
 func GoalOf(s *pluginv1.Setting) Goal {
-	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), s.GetOff(), s.GetSpread(), int(s.GetQueries())}
-}
-
-// SafeProper does what Safe does, for a model that is a hypothesis of the class: where such a model's
-// measured error is never further off than Off, that much of alpha is all that measuring costs. And it
-// is v above the true error with probability at most e^(-v^2/(2 Spread^2)), which may say more than the
-// number of points does.
-func (g Goal) SafeProper() (alpha, beta float64, ok bool) {
-	if g.Test > 0 && g.Off > 0 && g.Off < g.Alpha {
-		return g.Alpha - g.Off, g.Beta, true
-	}
-	alpha, beta, ok = g.Safe()
-	if closer := g.Alpha - float64(g.Spread*math.Sqrt(2*g.odds())); g.Test > 0 && g.Spread > 0 && closer > alpha {
-		return closer, (1 - chanceShare) * g.Beta, true
-	}
-	return alpha, beta, ok
+	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), int(s.GetQueries())}
 }
 
 // chanceShare is the share of beta that is spent on the chance that a measured error is too large.

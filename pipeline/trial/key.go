@@ -17,8 +17,8 @@ import (
 )
 
 // Format is the version of what enters keys. It changes only when equal sweep files must no longer
-// give equal bits. In version 3 targets are drawn for each trial, and a problem states its target.
-const Format = 3
+// give equal bits. In version 4 models may declare hypotheses, and other errors are measured on independent points.
+const Format = 4
 
 // Key identifies something by its meaning: the SHA-256 of its canonical form.
 type Key [32]byte

@@ -33,8 +33,8 @@ const (
 	Looks          Stream = 9
 	States         Stream = 10
 
-	// Order arranges what a trial is asked about: the order of its evaluation points, its chunks and
-	// its decoys; in a second look under the NoiseKey. Under the DataKey, with n = 0, it lays out the
+	// Order arranges what a trial is asked about: the order of its evaluation points and its chunks; in a
+	// second look under the NoiseKey. Under the DataKey, with n = 0, it lays out the
 	// shared table of real data, and with the repetition Everyone it cuts that table into chunks.
 	Order Stream = 11
 )

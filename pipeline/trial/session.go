@@ -25,5 +25,9 @@ func (c *Cell) SessionTrials(n int64) int {
 	if c.Adversary != nil && c.Adversary.Offline {
 		size = numeric.Add(size, numeric.Multiply(int64(c.Queries), 8*dim))
 	}
-	return int(min(SessionTrials, max(1, SessionBytes/size)))
+	declared := 8 * (2*dim + 1) // at most, of a hypothesis
+	return int(min(SessionTrials, max(1, SessionBytes/size), max(1, declaredBytes/declared)))
 }
+
+// declaredBytes bounds the declared hypotheses of a session, which come in one message; a single one may be larger.
+const declaredBytes = 1 << 20

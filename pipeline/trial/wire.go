@@ -39,8 +39,6 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Delta:      c.Delta,
 		Means:      c.Means,
 		Test:       uint64(c.Evaluation.Least),
-		Off:        c.Evaluation.Off,
-		Spread:     c.Evaluation.Spread,
 		Sees:       SightOf(c.Adversary),
 	}
 }

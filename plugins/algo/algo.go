@@ -82,6 +82,11 @@ type Algorithm[P any] struct {
 	// once for each epsilon.
 	Guarantee func(s *Setting[P]) (Guarantee, error)
 
+	// Declares reports whether every model that Learn returns for a setting is a [Declared] hypothesis of
+	// the problem's class. Where the problem has a formula for errors, they are then computed exactly, and
+	// bounds are compared exactly; a trial with another model fails. Nil: models may answer points.
+	Declares func(s *Setting[P]) bool
+
 	// Bound returns what theory gives for a setting (with N = 0): sample sizes, or in the task Online
 	// regrets; both proved ones and ones that are only printed in a paper, each with its premises.
 	Bound func(s *Setting[P]) ([]Bound, error)
@@ -136,10 +141,8 @@ type Setting[P any] struct {
 	Offline bool    // predict: the queries are known before the first answer (Trial.Revealed)
 	Rounds  int     // online: T, the number of rounds; otherwise 0
 
-	Test   int     // learn, predict: an error is as sure as one on so many points, at least; 0: all are exact
-	Off    float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
-	Spread float64 // it is v above the true one with probability exp(-v^2/(2 Spread^2)) at most; 0: Test bounds that
-	Sees   Sight   // predict, online: what the adversary knows of the answers; otherwise ""
+	Test int   // learn, predict: an error is as sure as one on so many points, at least; 0: all are exact
+	Sees Sight // predict, online: what the adversary knows of the answers; otherwise ""
 
 	// Means asks a Model of the tasks Learn and Predict for means of labels. Without it a Model
 	// answers -1 or +1, and any other answer fails its trial.
@@ -148,20 +151,9 @@ type Setting[P any] struct {
 
 // Proof returns the alpha and beta that a bound has to reach for true errors, so that the measured
 // ones reach those of the setting: s.Alpha and s.Beta themselves where errors are computed exactly.
-func (s *Setting[P]) Proof() (alpha, beta float64) { return s.safe(s.goal().Safe()) }
-
-// ProofProper does what Proof does, for a bound that has the premise Proper: the measured error of a
-// hypothesis of the class is closer to the true one, see Off and Spread.
-func (s *Setting[P]) ProofProper() (alpha, beta float64) { return s.safe(s.goal().SafeProper()) }
-
-func (s *Setting[P]) goal() theory.Goal {
-	return theory.Goal{
-		Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Off: s.Off, Spread: s.Spread, Queries: s.Queries,
-	}
-}
-
-func (s *Setting[P]) safe(alpha, beta float64, ok bool) (float64, float64) {
-	if ok {
+func (s *Setting[P]) Proof() (alpha, beta float64) {
+	g := theory.Goal{Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Queries: s.Queries}
+	if alpha, beta, ok := g.Safe(); ok {
 		return alpha, beta
 	}
 	return s.Alpha, s.Beta // so few points that no bound is compared with what they show
@@ -353,7 +345,6 @@ const (
 	CleanLabels      Premise = theory.CleanLabels      // no label of the sample is wrong
 	IndependentNoise Premise = theory.IndependentNoise // labels are wrong independently of each other, if at all
 	ExactError       Premise = theory.ExactError       // Setting.Test is 0
-	Proper           Premise = theory.Proper           // the trained model is a hypothesis of the class
 	FixedBeforehand  Premise = theory.FixedBeforehand  // queries or rounds do not depend on answers
 	UnseenAnswer     Premise = theory.UnseenAnswer     // online: truths do not depend on the answer of the round
 )

@@ -180,7 +180,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Above: w.GetAbove(), Beta: w.GetBeta(),
 		Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
 		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
-		Test: int(w.GetTest()), Off: w.GetOff(), Spread: w.GetSpread(), Sees: Sight(w.GetSees()),
+		Test: int(w.GetTest()), Sees: Sight(w.GetSees()),
 	}
 	s.Task = Task(w.GetTask().Name())
 	if !slices.Contains(a.tasks(), w.GetTask()) {
@@ -212,7 +212,10 @@ func (a Algorithm[P]) check(w *pluginv1.Setting) (*pluginv1.CheckResponse, error
 	if err != nil {
 		return nil, err
 	}
-	return &pluginv1.CheckResponse{Parameters: ps.values(reflect.ValueOf(s.Params)), Guarantee: g}, nil
+	return &pluginv1.CheckResponse{
+		Parameters: ps.values(reflect.ValueOf(s.Params)), Guarantee: g,
+		Declares: a.Declares != nil && s.Task == Learn && a.Declares(s),
+	}, nil
 }
 
 // guarantee returns the guarantee for a resolved setting, or nil if the algorithm is not private.
@@ -269,6 +272,8 @@ type trials interface {
 	// observe tells trial j the truths y of the points that it played last.
 	observe(ctx context.Context, j int, x *Data, y []float64) error
 	predict(ctx context.Context, j int, x *Data, out []float64) error
+	// declared returns the hypothesis that the model of trial j declares, or nil.
+	declared(j int) *Declared
 }
 
 func (a Algorithm[P]) open(w *pluginv1.Setting, seeds []uint64, m *metrics) (trials, error) {
@@ -338,8 +343,13 @@ func (g *trialsOf[P]) learn(ctx context.Context, j int, sample, revealed *Data) 
 	if s.model == nil {
 		return fmt.Errorf("no model and no error came from the algorithm's %s function", g.setting.Task)
 	}
+	if d := declaredBy(s.model); d != nil {
+		d.On(g.setting.Problem)
+	}
 	return g.metrics.takeError()
 }
+
+func (g *trialsOf[P]) declared(j int) *Declared { return declaredBy(g.states[j].model) }
 
 func (g *trialsOf[P]) answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error {
 	answerer := g.states[j].answerer

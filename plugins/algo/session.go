@@ -49,7 +49,7 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 			return nil, fmt.Errorf("open: %w", err)
 		}
 		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Opened{
-			Opened: &pluginv1.Opened{Faults: packFaults(t.faults)},
+			Opened: &pluginv1.Opened{Faults: packFaults(t.faults), Declared: t.declared()},
 		}}, nil
 	case *pluginv1.SessionRequest_Step:
 		if err := t.step(r.Step); err != nil {
@@ -111,6 +111,19 @@ func (t *session) open(o *pluginv1.Open) error {
 	}
 	t.sample, t.queries = Data{}, Data{}
 	return nil
+}
+
+// declared returns the hypotheses that the models of living trials declare.
+func (t *session) declared() (list []*pluginv1.Declared) {
+	for j, ended := range t.ended {
+		if ended || t.trials == nil {
+			continue
+		}
+		if d := t.trials.declared(j); d != nil {
+			list = d.appendTo(list, j)
+		}
+	}
+	return list
 }
 
 // run calls f, which calls the author's code for trial j, and counts the trial as progress.

@@ -33,8 +33,9 @@ func ERM() algo.Algorithm[struct{}] {
 		Learn: finite.Learn(func(t *algo.Trial[struct{}], errors concept.Profile) concept.Hypothesis {
 			return errors.Exponential(math.Inf(1), t.Rand)
 		}),
-		Check: checkERM,
-		Bound: ermBounds,
+		Declares: algo.Always[struct{}],
+		Check:    checkERM,
+		Bound:    ermBounds,
 	}
 }
 
@@ -57,7 +58,7 @@ func classOf(p algo.Problem) (concept.Class, error) {
 }
 
 // ermBounds returns sample sizes for which the minimiser's error is at most alpha above the
-// reference with probability 1 - beta, for the alpha and beta of s.ProofProper:
+// reference with probability 1 - beta, for the alpha and beta of s.Proof:
 //
 //   - sharp-agnostic, sharp-realizable: the exponential moments of finite.Gap at any s, because the
 //     minimiser answers a bad hypothesis only where that errs no more often than the best one does.
@@ -77,12 +78,12 @@ func ermBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 		Name: "hoeffding", Source: "uniform convergence of a finite class to alpha/2 (Hoeffding, union bound)" + g.Noise(),
 		Value: math.Ceil(2 / (edge * edge) * (g.LogSize + math.Ln2 - math.Log(g.Beta))), Proved: true,
 		With:     map[string]float64{"ln_h": g.LogSize, "alpha": edge},
-		Premises: []algo.Premise{algo.BestReference, algo.Proper},
+		Premises: []algo.Premise{algo.BestReference},
 	}, algo.Bound{
 		Name: "finite-class", Source: "consistent hypotheses of a finite class (Blumer et al. 1987)",
 		Value: math.Ceil((g.LogSize - math.Log(g.Beta)) / g.Alpha), Proved: true,
 		With:     map[string]float64{"ln_h": g.LogSize},
-		Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels, algo.Proper},
+		Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels},
 	}, vcBound(class.VC(), g.Alpha, g.Beta)), nil
 }
 
@@ -97,6 +98,6 @@ func vcBound(vc int, alpha, beta float64) algo.Bound {
 		Value:    math.Ceil(max(4/alpha*math.Log2(2/beta), 8*float64(vc)/alpha*math.Log2(13/alpha))),
 		Proved:   true,
 		With:     map[string]float64{"vc": float64(vc)},
-		Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels, algo.Proper},
+		Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels},
 	}
 }

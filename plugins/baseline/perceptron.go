@@ -8,7 +8,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
-	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // PerceptronParams are the parameters of baseline/perceptron.
@@ -29,7 +28,7 @@ func Perceptron() algo.Algorithm[PerceptronParams] {
 			"mistakes": "updates of the weights [updates]",
 			"passes":   "passes made, the clean one included [passes]",
 		},
-		Learn: learnPerceptron,
+		Learn: learnPerceptron, Declares: algo.Always[PerceptronParams],
 		Check: func(s *algo.Setting[PerceptronParams]) error { return checkPerceptron(s.Problem) },
 		Bound: perceptronBounds,
 	}
@@ -51,7 +50,7 @@ func learnPerceptron(
 	}
 	t.Report("mistakes", float64(p.mistakes))
 	t.Report("passes", float64(passes))
-	return finite.Model{Hypothesis: concept.Linear{W: p.weights()}}, nil
+	return algo.Halfspace(p.weights(), 0), nil
 }
 
 // checkPerceptron reports an error if the problem's class is not that of the halfspaces.

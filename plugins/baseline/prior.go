@@ -21,9 +21,13 @@ func Prior() algo.Algorithm[struct{}] {
 		Name: "baseline/prior", Version: "1.1.0",
 		Doc: "Answers the best hypothesis without data and never looks at its sample: what others reach beyond it, they " +
 			"have learned; not private.",
+		Declares: algo.Always[struct{}],
 		Learn: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Model, error) {
 			h, err := answers.of(&t.Setting)
-			return finite.Model{Hypothesis: h}, err
+			if err != nil {
+				return nil, err
+			}
+			return finite.Declare(h, t.Problem.Matrix), nil
 		},
 		Predict: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Answerer, error) {
 			h, err := answers.of(&t.Setting)

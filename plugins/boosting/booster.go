@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/shatterlab/shatter/pipeline/matrix"
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -44,7 +45,7 @@ func newBooster(p Params, sample *algo.Data) *booster {
 		weights: measure{u: make([]float64, n), logc: math.Log(p.Kappa)},
 		weak:    make([]float64, d), released: make([]float64, d), sum: make([]float64, d), part: make([]float64, d),
 	}
-	if p.Loss == Clip || p.Loss == vote {
+	if p.byVotes() {
 		b.votes = make([]float64, 0, p.Rounds*d)
 	}
 	return b
@@ -120,7 +121,7 @@ func (b *booster) center(factor, mass float64) {
 		mu := b.block[:len(y)]
 		capWeights(mu, b.weights.u[lo:lo+len(y)], y, factor)
 		clear(b.part)
-		numeric.AddRows(b.part, b.x[lo*d:], mu)
+		matrix.AddRows(b.part, b.x[lo*d:], mu)
 		for j, v := range b.part {
 			b.weak[j] += v
 		}
@@ -182,7 +183,7 @@ func (b *booster) reweight() (smallest, largest float64) {
 func (b *booster) answersFrom(lo int, v []float64) (h, y []float64) {
 	y = b.y[lo:min(lo+blockRows, len(b.y))]
 	h = b.block[:len(y)]
-	numeric.RowProducts(h, b.x[lo*len(v):], v)
+	matrix.MultiplyRows(h, b.x[lo*len(v):], v)
 	return h, y
 }
 
@@ -245,7 +246,7 @@ func (b *booster) model() algo.Model {
 	if b.votes != nil {
 		return committee{vectors: b.votes, loss: b.Loss}
 	}
-	return halfspace(scaled(b.sum, 1/float64(b.Rounds)))
+	return algo.Halfspace(scaled(b.sum, 1/float64(b.Rounds)), 0)
 }
 
 // scaled multiplies v by factor in place, and returns it.

@@ -60,6 +60,7 @@ func hsStL() algo.Algorithm[Params] {
 			"certificate":     metricRegret + "; loss linear only (not private) " + inBall,
 		},
 		Learn:     learn,
+		Declares:  func(s *algo.Setting[Params]) bool { return !s.Params.byVotes() },
 		Check:     resolve,
 		Guarantee: guarantee,
 		Bound:     bounds,

@@ -141,7 +141,7 @@ func TestPredict(t *testing.T) {
 		model algo.Model
 		want  []float64
 	}{
-		{"halfspace", halfspace{0, 2}, []float64{1, 1, -1, 1, 1}},
+		{"halfspace", algo.Halfspace([]float64{0, 2}, 0), []float64{1, 1, -1, 1, 1}},
 		{"committee of one", committee{[]float64{0, 2}, Clip}, []float64{1, 1, -1, 1, 1}},
 		{"committee outvotes", committee{[]float64{-9, -0.5, 0.6, 0.1, 0.6, 0.1}, Clip}, []float64{1, -1, 1, -1, 1}},
 		{"committee of equal votes", committee{[]float64{-9, -0.5, 0.6, 0.1, 0.6, 0.1}, vote}, []float64{1, 1, -1, -1, 1}},

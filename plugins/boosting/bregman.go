@@ -60,7 +60,8 @@ func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanP
 			reportMargins(t, b)
 			return b.model(), nil
 		},
-		Check: check,
+		Declares: algo.Always[BregmanParams],
+		Check:    check,
 		Bound: func(s *algo.Setting[BregmanParams]) ([]algo.Bound, error) {
 			if err := check(s); err != nil {
 				return nil, err

@@ -43,7 +43,7 @@ func TestMarginsOfBregmanBoosting(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if below := shareBelow(sample, model.(halfspace), share*tau-1e-12); below >= s.Params.Kappa {
+					if below := shareBelow(sample, weightsOf(sample, model), share*tau-1e-12); below >= s.Params.Kappa {
 						t.Fatalf("a share of %v lies below %v tau, want less than %v", below, share, s.Params.Kappa)
 					}
 				})
@@ -61,8 +61,13 @@ func corrupt(sample *algo.Data, count int) *algo.Data {
 	return algo.NewData(sample.Xs(), sample.Dim(), y)
 }
 
+// weightsOf returns the weights of a halfspace through the origin.
+func weightsOf(sample *algo.Data, m algo.Model) []float64 {
+	return m.(*algo.Declared).Numbers()[:sample.Dim()]
+}
+
 // shareBelow returns the share of examples with y <w, x> < theta |w|.
-func shareBelow(sample *algo.Data, w halfspace, theta float64) float64 {
+func shareBelow(sample *algo.Data, w []float64, theta float64) float64 {
 	count := 0
 	for i := range sample.Len() {
 		if sample.Y(i)*numeric.Dot(w, sample.X(i)) < theta*math.Sqrt(numeric.Dot(w, w)) {

@@ -24,7 +24,7 @@ func centering() algo.Algorithm[CenteringParams] {
 			"sigma":          "standard deviation, per coordinate, of the noise " + inBall,
 			"training_error": metricError,
 		},
-		Learn: learnCentering,
+		Learn: learnCentering, Declares: algo.Always[CenteringParams],
 		Check: resolveCentering,
 		Guarantee: func(s *algo.Setting[CenteringParams]) (algo.Guarantee, error) {
 			if err := resolveCentering(s); err != nil {

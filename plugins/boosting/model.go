@@ -8,23 +8,6 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// halfspace is a model that predicts the sign of <w, x> for its vector w, and +1 at 0.
-type halfspace []float64
-
-// Predict implements [algo.Model].
-func (w halfspace) Predict(ctx context.Context, x *algo.Data, out []float64) error {
-	const rows = 1 << 14 // predicted between two looks at ctx
-	for lo := 0; lo < len(out); lo += rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		block := out[lo:min(lo+rows, len(out))]
-		numeric.RowProducts(block, x.Xs()[lo*len(w):], w)
-		signs(block)
-	}
-	return nil
-}
-
 // committee is a model that predicts the sign of mean_t f(<z_t, x>) over the rows z_t of vectors,
 // where f bends the answers as the loss does. It is not a halfspace.
 type committee struct {
@@ -67,3 +50,6 @@ func signs(v []float64) {
 		v[i] = math.Float64frombits(label)
 	}
 }
+
+// byVotes reports whether the model is a committee, and not a halfspace.
+func (p *Params) byVotes() bool { return p.Loss == Clip || p.Loss == vote }

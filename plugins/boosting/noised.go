@@ -36,7 +36,7 @@ func noised() algo.Algorithm[NoisedParams] {
 			"query": "what the hypothesis gets wrong, with the labels as given: the query err_H(S), " +
 				"to compare with the error (not private) [share of the sample]",
 		},
-		Learn: learnNoised,
+		Learn: learnNoised, Declares: algo.Always[NoisedParams],
 		Check: func(s *algo.Setting[NoisedParams]) error {
 			inner := withoutEta(s)
 			if err := resolve(&inner); err != nil {
@@ -76,7 +76,7 @@ func withoutEta(s *algo.Setting[NoisedParams]) algo.Setting[Params] {
 			Tau: p.Tau,
 		},
 		Task: s.Task, Problem: s.Problem, N: s.N, Alpha: s.Alpha, Above: s.Above, Beta: s.Beta,
-		Epsilon: s.Epsilon, Delta: s.Delta, Test: s.Test, Off: s.Off, Spread: s.Spread,
+		Epsilon: s.Epsilon, Delta: s.Delta, Test: s.Test,
 	}
 }
 

@@ -38,7 +38,7 @@ func TestNoisedIsHSStLOnFlippedLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.(halfspace), want.(halfspace)) {
+		if !slices.Equal(weightsOf(sample, got), weightsOf(sample, want)) {
 			t.Errorf("eta %v: %v, want %v", eta, got, want)
 		}
 		if share := float64(flips) / 4000; share < eta-0.05 || share > eta+0.05 {

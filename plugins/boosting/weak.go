@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/matrix"
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -145,7 +146,7 @@ func centers(unit bool) func(*algo.Data, func() float64) func([]float64) hypothe
 	return func(sample *algo.Data, noise func() float64) func([]float64) hypothesis {
 		return func(signed []float64) hypothesis {
 			v := make(direction, sample.Dim())
-			numeric.AddRows(v, sample.Xs(), signed)
+			matrix.AddRows(v, sample.Xs(), signed)
 			for j := range v {
 				v[j] += noise()
 			}

@@ -91,6 +91,6 @@ func printedBound(g finite.Gap, epsilon float64) algo.Bound {
 			"with the constants of its proof at t = alpha/3",
 		Value:    lectureTheorem(g.LogSize, epsilon, g.Mean(), g.Beta),
 		With:     map[string]float64{"ln_h": g.LogSize, "alpha": g.Mean()},
-		Premises: []algo.Premise{algo.BestReference, algo.IndependentNoise, algo.Proper},
+		Premises: []algo.Premise{algo.BestReference, algo.IndependentNoise},
 	}
 }

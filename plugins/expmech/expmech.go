@@ -67,8 +67,9 @@ func mechanism(
 		Learn: finite.Learn(func(t *algo.Trial[struct{}], errors concept.Profile) concept.Hypothesis {
 			return pick(errors, t.Epsilon, t.Rand)
 		}),
-		Check: check,
-		Bound: boundsOf(rule),
+		Declares: algo.Always[struct{}],
+		Check:    check,
+		Bound:    boundsOf(rule),
 	}
 }
 

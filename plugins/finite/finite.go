@@ -61,17 +61,8 @@ func Learn[P any](
 		if err != nil {
 			return nil, err
 		}
-		return Model{h}, nil
+		return Declare(h, t.Problem.Matrix), nil
 	}
-}
-
-// Model predicts the labels of one hypothesis.
-type Model struct{ Hypothesis concept.Hypothesis }
-
-// Predict implements [algo.Model].
-func (m Model) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	m.Hypothesis.Labels(x.Xs(), out)
-	return nil
 }
 
 // LogOthers returns ln(|H|-1), the logarithm of the number of hypotheses besides one, for a class

@@ -39,7 +39,7 @@ type Gap struct {
 // GapOf returns the gap of a setting for a class with logSize = ln |H|.
 func GapOf[P any](s *algo.Setting[P], logSize float64) Gap {
 	g := Gap{LogSize: logSize}
-	g.Alpha, g.Beta = s.ProofProper()
+	g.Alpha, g.Beta = s.Proof()
 	switch s.Problem.Noise {
 	case "random":
 		g.Random = s.Problem.NoiseRate
@@ -95,7 +95,7 @@ func (g Gap) bounds(ending, how string, sizeOf func(Gap) size) []algo.Bound {
 		return algo.Bound{
 			Name: name + ending, Source: source + how + g.Noise(), Value: n.n, Proved: true,
 			With:     map[string]float64{"ln_h": g.LogSize, "rate": n.rate, "s": n.s},
-			Premises: []algo.Premise{p, algo.Proper},
+			Premises: []algo.Premise{p},
 		}
 	}
 	agnostic := sizeOf(g)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -53,7 +52,7 @@ func exponential() algo.Algorithm[ExponentialParams] {
 			"least_below":    "the same for the best point of the net (not private) [share of the sample]",
 			"training_error": trainingErrorDoc,
 		},
-		Learn: learnExponential,
+		Learn: learnExponential, Declares: algo.Always[ExponentialParams],
 		Check: resolveExponential,
 		Guarantee: func(s *algo.Setting[ExponentialParams]) (algo.Guarantee, error) {
 			return algo.Guarantee{
@@ -175,7 +174,7 @@ func learnExponential(ctx context.Context, t *algo.Trial[ExponentialParams], sam
 	t.Report("below", float64(counts[choice])/float64(examples.n))
 	t.Report("least_below", float64(slices.Min(counts))/float64(examples.n))
 	t.Report("training_error", trainingError(examples.margins(w)))
-	return model{concept.Linear{W: phi.lift(w)}}, nil
+	return algo.Halfspace(phi.lift(w), 0), nil
 }
 
 // choose draws by the exponential mechanism: it returns index i with probability proportional to

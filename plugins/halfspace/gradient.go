@@ -3,7 +3,6 @@ package halfspace
 import (
 	"context"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -34,7 +33,7 @@ func noisyGradient() algo.Algorithm[GradientParams] {
 			"hinge_loss":     "mean hinge loss of the sample (not private) [loss per example]",
 			"training_error": trainingErrorDoc,
 		},
-		Learn: learnGradient,
+		Learn: learnGradient, Declares: algo.Always[GradientParams],
 		Check: resolveGradient,
 		Guarantee: func(s *algo.Setting[GradientParams]) (algo.Guarantee, error) {
 			return algo.Guarantee{
@@ -110,7 +109,7 @@ func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *a
 	t.Report("sigma", d.sigma)
 	t.Report("hinge_loss", hingeLoss(margins, p.Gamma))
 	t.Report("training_error", trainingError(margins))
-	return model{concept.Linear{W: phi.lift(w)}}, nil
+	return algo.Halfspace(phi.lift(w), 0), nil
 }
 
 // descent is the state of one run.

@@ -16,8 +16,6 @@
 package halfspace
 
 import (
-	"context"
-
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -67,23 +65,6 @@ func dimension(p algo.Problem, project int) int {
 		return project
 	}
 	return p.Dim
-}
-
-// model predicts the sign of <w, x>, which is +1 at 0.
-type model struct{ concept.Linear }
-
-// Predict implements [algo.Model].
-func (m model) Predict(ctx context.Context, x *algo.Data, out []float64) error {
-	const rows = 1 << 14 // between two looks at ctx
-	d := len(m.W)
-	for low := 0; low < len(out); low += rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		high := min(low+rows, len(out))
-		m.Labels(x.Xs()[low*d:high*d], out[low:high])
-	}
-	return nil
 }
 
 // trainingErrorDoc describes the metric training_error of both algorithms.

@@ -3,7 +3,7 @@ package halfspace
 import (
 	"context"
 
-	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/matrix"
 )
 
 const (
@@ -24,7 +24,7 @@ func (t *table) blocks(visit func(x, room []float64)) {
 // margins returns the inner products of all vectors with w.
 func (t *table) margins(w []float64) []float64 {
 	out := make([]float64, t.n)
-	numeric.RowProducts(out, t.x, w)
+	matrix.MultiplyRows(out, t.x, w)
 	return out
 }
 
@@ -32,13 +32,13 @@ func (t *table) margins(w []float64) []float64 {
 func (t *table) sumBelow(sum, w []float64, limit float64) {
 	clear(sum)
 	t.blocks(func(x, chosen []float64) {
-		numeric.RowProducts(chosen, x, w)
+		matrix.MultiplyRows(chosen, x, w)
 		for i, v := range chosen {
 			if chosen[i] = 0; v < limit {
 				chosen[i] = 1
 			}
 		}
-		numeric.AddRows(sum, x, chosen)
+		matrix.AddRows(sum, x, chosen)
 	})
 }
 
@@ -57,7 +57,7 @@ func (t *table) countBelow(ctx context.Context, counts []int32, net []float64, l
 			if err != nil {
 				return
 			}
-			numeric.RowProducts(products, x, net[i*t.dim:(i+1)*t.dim])
+			matrix.MultiplyRows(products, x, net[i*t.dim:(i+1)*t.dim])
 			for _, v := range products {
 				if v < limit {
 					counts[i]++

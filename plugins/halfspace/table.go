@@ -6,12 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/matrix"
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// table holds n vectors of one dimension, row by row. Zero vectors fill up the last four, because
-// numeric.AddRows sums four at a time.
+// table holds n vectors of one dimension, row by row. Zero vectors fill up the last four, for
+// BLAS, which takes four rows at a time.
 type table struct {
 	n, dim int
 	x      []float64
@@ -84,7 +85,7 @@ func projected(ctx context.Context, r *rand.Rand, sample *algo.Data, k int) (*pr
 
 // apply writes the image of x, clipped to the unit ball, into image.
 func (p *projection) apply(image, x []float64) {
-	numeric.RowProducts(image, p.rows.x, x)
+	matrix.MultiplyRows(image, p.rows.x, x)
 	clip(image)
 }
 

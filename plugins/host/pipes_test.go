@@ -71,7 +71,7 @@ func TestPipesProtocol(t *testing.T) {
 		{"pipes hangs", Time, "took more than the 700ms allowed"},
 		{"pipes closes", Protocol, "it closed its pipes but did not end"},
 		{"pipes floods", Protocol, "reports of progress where one a second is allowed"},
-		{"pipes long", Protocol, "a message of 2147483648 bytes is longer than the limit of 4194304"},
+		{"pipes long", Protocol, "a message of 2147483648 bytes is longer than the limit of 33554432"},
 		{"pipes garbage", Protocol, "cannot be decoded"},
 		{"pipes failure", Protocol, "it answered with an error: no such rows"},
 		{"pipes other", Protocol, `it sent "closed" where "answers" was due`},

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -66,6 +67,22 @@ func (p rawPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*plugin
 		go serveRawPipes(p.kind)
 	}
 	return d, nil
+}
+
+// rawDeclarations are what a plugin may declare of a trial, by name.
+var rawDeclarations = map[string][]*pluginv1.Declared{
+	"well":    {{Kind: "halfspace", Trials: []uint32{0}, Numbers: make([]byte, 16)}},
+	"outside": {{Kind: "halfspace", Trials: []uint32{1}, Numbers: make([]byte, 16)}},
+	"twice": {
+		{Kind: "halfspace", Trials: []uint32{0}, Numbers: make([]byte, 16)},
+		{Kind: "constant", Trials: []uint32{0}, Numbers: make([]byte, 8)},
+	},
+	"nothing known":   {{Kind: "oracle", Trials: []uint32{0}, Numbers: make([]byte, 8)}},
+	"too many":        {{Kind: "stump", Trials: []uint32{0}, Numbers: make([]byte, 8_000_000)}},
+	"half a number":   {{Kind: "stump", Trials: []uint32{0}, Numbers: make([]byte, 23)}},
+	"not a number":    {{Kind: "halfspace", Trials: []uint32{0}, Numbers: bytes.Repeat([]byte{0xff}, 16)}},
+	"no sign":         {{Kind: "constant", Trials: []uint32{0}, Numbers: make([]byte, 8)}},
+	"no trial at all": {{Kind: "constant", Numbers: make([]byte, 8)}},
 }
 
 // rawCheck refuses settings with a sample size, which it repeats.
@@ -167,6 +184,9 @@ func (p rawPlugin) opened(
 		r.Faults = []*pluginv1.Fault{{Kind: pluginv1.Fault_KIND_ERROR, Message: string(make([]byte, pluginv1.MaxMessage))}}
 	case "hang":
 		select {}
+	}
+	if name, ok := strings.CutPrefix(p.kind, "declared "); ok {
+		r.Declared = rawDeclarations[name]
 	}
 	return s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Opened{Opened: r}})
 }

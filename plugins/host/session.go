@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -42,6 +43,8 @@ type Session struct {
 	means    bool // of labels: answers to points may be any
 	messages int  // sent and received so far
 	closed   bool
+
+	declared []concept.Hypothesis // by trial: what its model is; nil if it answers points
 
 	ended   []bool // by trial: it failed
 	rows    []int  // by trial: points that it has answered
@@ -100,7 +103,49 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	if err != nil {
 		return nil, nil, s.broken(where, err)
 	}
-	return s, faults, nil
+	bad, err := s.readDeclared(a.GetOpened().Declared, r.Setting)
+	if err != nil {
+		return nil, nil, s.broken(where, err)
+	}
+	return s, append(faults, bad...), nil
+}
+
+// Declared returns the hypothesis that the model of trial j is; nil if the model answers points.
+func (s *Session) Declared(j int) concept.Hypothesis {
+	if s.declared == nil {
+		return nil
+	}
+	return s.declared[j]
+}
+
+// readDeclared takes over the declared hypotheses. A trial whose hypothesis is malformed fails.
+func (s *Session) readDeclared(all []*pluginv1.Declared, setting *pluginv1.Setting) (faults []Fault, err error) {
+	if len(all) > 0 && setting.Task != pluginv1.Task_TASK_LEARN {
+		return nil, fmt.Errorf("it declared hypotheses in the task %s", setting.Task.Name())
+	}
+	spec := concept.SpecOf(setting.Problem)
+	for _, d := range all {
+		if s.declared == nil {
+			s.declared = make([]concept.Hypothesis, s.trials)
+		}
+		size := 0 // bytes of a trial
+		if n := len(d.Trials); n > 0 && len(d.Numbers)%(8*n) == 0 {
+			size = len(d.Numbers) / n
+		}
+		for i, trial := range d.Trials {
+			j := int(trial)
+			if j >= s.trials || s.declared[j] != nil {
+				return nil, fmt.Errorf("it declared the hypothesis of trial %d of %d, or declared it twice", j, s.trials)
+			}
+			h, err := concept.Declare(spec, d.Kind, appendFloats(nil, d.Numbers[i*size:(i+1)*size]))
+			if err != nil && !s.ended[j] {
+				s.ended[j] = true
+				faults = append(faults, Fault{Trial: j, Kind: Answer, Message: "declared hypothesis: " + err.Error()})
+			}
+			s.declared[j] = h
+		}
+	}
+	return faults, nil
 }
 
 // checkOpen returns an error if the request is not valid.

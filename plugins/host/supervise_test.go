@@ -51,6 +51,33 @@ func runIn(t *testing.T, p *Process, r OpenRequest) (all []Fault, err error) {
 	return append(all, faults...), err
 }
 
+// A declared hypothesis that is malformed fails its trial with the reason.
+func TestDeclared(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"well": "", "no trial at all": "",
+		"nothing known": `unknown kind "oracle"`, "too many": "a stump has 3 numbers, not 1000000",
+		"half a number": "a stump has 3 numbers, not 0", "not a number": "number 0 is NaN", "no sign": "sign 0: use -1 or +1",
+	} {
+		p := start(t, self("raw", "RAW=declared "+name))
+		s, faults, err := p.Open(t.Context(), request("test/raw", 1, 1, 1, nil), numbered(1))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		switch {
+		case want == "":
+			if len(faults) > 0 || (s.Declared(0) != nil) != (name == "well") {
+				t.Errorf("%s: %v, declared %v", name, faults, s.Declared(0))
+			}
+		case len(faults) != 1 || faults[0].Kind != Answer || !strings.Contains(faults[0].Message, want):
+			t.Errorf("%s: %v", name, faults)
+		}
+		if _, _, err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Where the setting asks for labels, any other answer fails its trial, and says what to do.
 func TestLabels(t *testing.T) {
 	t.Parallel()
@@ -235,11 +262,13 @@ func TestProtocol(t *testing.T) {
 		{"fault without kind", "kind 0"},
 		{"flood", "reports of progress where one a second is allowed"},
 		{"huge", "message larger than max"},
-		{"limit", "4194294 bytes of answers"},
+		{"limit", "33554422 bytes of answers"},
 		{"over limit", "message larger than max"},
 		{"metric unknown", `metric "other", which it did not declare`},
 		{"metric short", `7 bytes of metric "m" where 1 trial need 8`},
 		{"goes on", `it sent "closed" where "the end" was due`},
+		{"declared outside", "the hypothesis of trial 1 of 1"},
+		{"declared twice", "or declared it twice"},
 		{"fine", ""},
 	}
 	for _, tt := range tests {

@@ -37,7 +37,7 @@ func rate(st *site, name, source string, value float64) algo.Bound {
 	return algo.Bound{
 		Name: name, Source: source + ", constants 1", Value: math.Ceil(value), Order: true,
 		With:     st.values(map[string]float64{"vc": float64(st.class.VC())}),
-		Premises: []algo.Premise{algo.BestReference, algo.IndependentNoise, algo.Proper},
+		Premises: []algo.Premise{algo.BestReference, algo.IndependentNoise},
 	}
 }
 
@@ -65,7 +65,7 @@ func gaussianBound[P any](s *algo.Setting[P], st *site, eta, radius float64) alg
 			"eta": eta, "lambda": oscillation / (radius * eta), "w": unionTail(st.class.LogSize(), s.Delta),
 			"radius": radius, "alpha": g.edge,
 		}),
-		Premises: []algo.Premise{algo.BestReference, algo.Proper},
+		Premises: []algo.Premise{algo.BestReference},
 	}
 }
 
@@ -85,7 +85,7 @@ func printedBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 			"complexity_01": complexity, "eta_01": eta01, "rho_01": st.separator.Rho01(), "alpha": alpha,
 		})
 	}
-	premises := []algo.Premise{algo.BestReference, algo.IndependentNoise, algo.Proper}
+	premises := []algo.Premise{algo.BestReference, algo.IndependentNoise}
 	return []algo.Bound{
 		{
 			Name: "lemma-3", Source: "Block and Shetty 2025, Lemma 3" + corrected,
@@ -117,7 +117,7 @@ func rspmBounds(s *algo.Setting[rspmParams], st *site) []algo.Bound {
 			"(plugins/perturbed, theory)" + source,
 		Value: g.laplaceSize(scale, st.widest()), Proved: true,
 		With:     st.values(map[string]float64{"b": scale, "widest": float64(st.widest()), "alpha": g.edge}),
-		Premises: []algo.Premise{algo.BestReference, algo.Proper},
+		Premises: []algo.Premise{algo.BestReference},
 	}, printedRSPM(s, st)}
 }
 

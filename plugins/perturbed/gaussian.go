@@ -48,6 +48,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 		Defaults: gaussianParams{
 			Preset: tightPreset, SeparatorParams: finite.SeparatorParams{Separator: "standard"}, Margin: hammingMargin,
 		},
+		Declares: algo.Always[gaussianParams],
 		Learn: func(_ context.Context, t *algo.Trial[gaussianParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Eta == 0 {
 				if _, err := resolve(&t.Setting); err != nil {

@@ -86,5 +86,5 @@ func (s *sites) learn(p finite.Place, draw func(*learner) (concept.Hypothesis, e
 	if err != nil {
 		return nil, err
 	}
-	return finite.Model{Hypothesis: h}, nil
+	return finite.Declare(h, p.Spec.Matrix), nil
 }

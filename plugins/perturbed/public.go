@@ -39,6 +39,7 @@ func publicData() algo.Algorithm[publicParams] {
 		Doc: "Perturbed minimisation on public unlabelled points, then the hypothesis nearest to its noisy labels there " +
 			"(Block, Bun, Desai, Shetty and Wu 2024).",
 		Defaults: publicParams{Preset: twoStagePreset, Public: 100},
+		Declares: algo.Always[publicParams],
 		Learn: func(_ context.Context, t *algo.Trial[publicParams], sample *algo.Data) (algo.Model, error) {
 			st, err := known.at(finite.PlaceOf(t.Problem, "", 0))
 			if t.Params.Eta == 0 {
@@ -51,7 +52,7 @@ func publicData() algo.Algorithm[publicParams] {
 			if err != nil {
 				return nil, err
 			}
-			return finite.Model{Hypothesis: h}, nil
+			return finite.Declare(h, t.Problem.Matrix), nil
 		},
 	}, resolve, publicGuarantee, nil)
 }

@@ -40,6 +40,7 @@ func realValued() algo.Algorithm[realParams] {
 			"confidence":    "c of the function c f that is answered [ratio]",
 			"sample_excess": "mean loss on the sample less that of the best function there [loss per example]",
 		},
+		Declares: func(s *algo.Setting[realParams]) bool { return !s.Means },
 		Learn: func(_ context.Context, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Eta == 0 {
 				if _, err := resolve(&t.Setting); err != nil {
@@ -88,8 +89,8 @@ func learnReal(known *sites, t *algo.Trial[realParams], sample *algo.Data) (algo
 		return model.h, err
 	})
 	t.Report("confidence", model.c)
-	if !t.Means {
-		model.c = 1 // the likelier label
+	if !t.Means { // the likelier label
+		return finite.Declare(model.h, t.Problem.Matrix), err
 	}
 	return model, err
 }
@@ -153,7 +154,7 @@ func realBounds(s *algo.Setting[realParams], st *site) []algo.Bound {
 			"(plugins/perturbed, theory)" + gap.Noise(),
 		Value: goal{gap.Edge(), gap.Need()}.gaussianSize(s.Params.Eta, 4), Proved: true,
 		With:     st.values(map[string]float64{"eta": s.Params.Eta, "ln_g": lnG, "alpha": gap.Edge()}),
-		Premises: []algo.Premise{algo.BestReference, algo.Proper},
+		Premises: []algo.Premise{algo.BestReference},
 	}
 	switch {
 	case s.Params.Loss != finite.AbsoluteLoss:

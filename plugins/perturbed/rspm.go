@@ -32,6 +32,7 @@ func rspm() algo.Algorithm[rspmParams] {
 		Doc: "Report separator-perturbed minimum (Neel, Roth and Wu 2019): " +
 			"minimises the errors plus independent noise on the labels at separating points.",
 		Defaults: rspmParams{Noise: laplaceNoise, SeparatorParams: finite.SeparatorParams{Separator: "standard"}},
+		Declares: algo.Always[rspmParams],
 		Learn: func(_ context.Context, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Scale == 0 {
 				if _, err := resolve(&t.Setting); err != nil {

@@ -48,6 +48,7 @@ var allChecks = []struct {
 		script{trials: usual.trials, reversed: true}, false,
 		"its points in another order (does an answer depend on other points?)",
 	})},
+	{"declared-hypotheses", true, quiet(checks.checkDeclared)},
 	{"queries", true, quiet(checks.checkQueries)},
 	{"states", true, quiet(checks.checkStates)},
 	// That the algorithm does not write to its sample shows in every check: the trial would fail.
@@ -118,6 +119,19 @@ func (s checks) repeat(p *host.Process, want *transcript, sc script, when string
 		err = matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
 	}
 	return why(err, "%s", when)
+}
+
+// checkDeclared checks that models answer points as the hypotheses label them that they declare, and that they declare
+// one if the algorithm promises to.
+func (s checks) checkDeclared() error {
+	if s.setting.Queries+s.setting.Rounds > 0 {
+		return skipped("only the task learn has declared hypotheses")
+	}
+	t, err := s.clean(usual)
+	if err != nil {
+		return err
+	}
+	return t.differs
 }
 
 // checkQueries checks that queries get the same answers one by one and many at a time, and that no

@@ -78,6 +78,16 @@ func majority() algo.Algorithm[params] {
 	}
 }
 
+// twoFaced declares a hypothesis, and answers otherwise.
+type twoFaced struct{ *algo.Declared }
+
+func (twoFaced) Predict(_ context.Context, _ *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = -1
+	}
+	return nil
+}
+
 // nothing is a model that leaves all answers as they are.
 type nothing struct{}
 
@@ -294,6 +304,14 @@ var faults = []fault{
 	})},
 	{"order-of-points", "answers all points as the first one of the call", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return ofFirst{}, nil
+	})},
+	{"declared-hypotheses", "promises a hypothesis, and answers points", func() algo.Plugin {
+		a := majority()
+		a.Declares = algo.Always[params]
+		return a
+	}()},
+	{"declared-hypotheses", "answers otherwise than it declares", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		return twoFaced{algo.Constant(1)}, nil
 	})},
 	{"queries", "keeps a view of its first query", playing(func(first *[]float64, x []float64) float64 {
 		if *first == nil {

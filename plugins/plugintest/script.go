@@ -52,6 +52,7 @@ type transcript struct {
 	answers [][]float64 // by trial: to its points
 	metrics map[string][]float64
 	faults  []host.Fault
+	differs error // an answer that differs from the declared hypothesis of its trial; nil: none
 	changed error // an answer that was another one when it was asked for again; nil: none
 }
 
@@ -248,8 +249,12 @@ func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error
 			}
 		}()
 	}
-	if err := s.askPieces(session, sc, lists, t); err != nil || !sc.twice {
+	if err := s.askPieces(session, sc, lists, t); err != nil {
 		return err
+	}
+	t.differs = s.compareDeclared(session, sc, lists, t)
+	if !sc.twice {
+		return nil
 	}
 	again := newTranscript(sc.trials)
 	if err := s.askPieces(session, sc, lists, again); err != nil {
@@ -258,6 +263,31 @@ func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error
 	for j := range t.answers {
 		err := sameAnswers(t.answers[j], again.answers[j])
 		t.changed = cmp.Or(t.changed, why(err, "trial %d: asked a second time (Predict must change nothing)", sc.trials[j]))
+	}
+	return nil
+}
+
+// compareDeclared reports an answer to the points of lists that differs from the declared hypothesis of its trial. It
+// also reports a trial without one if the algorithm promises to declare.
+func (s *suite) compareDeclared(session *host.Session, sc script, lists [][]float64, t *transcript) error {
+	for j, x := range lists {
+		h := session.Declared(j)
+		switch {
+		case slices.ContainsFunc(t.faults, func(f host.Fault) bool { return f.Trial == j }):
+			continue
+		case h == nil && s.declares:
+			return fmt.Errorf("trial %d: the algorithm promises declared hypotheses (Declares), and this model is none", sc.trials[j])
+		case h == nil:
+			continue
+		}
+		labels := make([]float64, len(t.answers[j]))
+		h.Labels(x, labels)
+		for i, a := range t.answers[j] {
+			if a != labels[i] {
+				return fmt.Errorf("trial %d: the answer to point %v is %v, and its declared hypothesis labels it %v", sc.trials[j],
+					x[i*s.problem.Dim:(i+1)*s.problem.Dim], a, labels[i])
+			}
+		}
 	}
 	return nil
 }

@@ -30,6 +30,8 @@ type suite struct {
 
 	problem algo.Problem      // of the present setting
 	setting *pluginv1.Setting // the present one
+
+	declares bool // the algorithm promises declared hypotheses in this setting
 }
 
 // run runs all checks in those of the given settings whose parameters the algorithm has or, if none
@@ -243,6 +245,7 @@ func (s *suite) tryOut() error {
 	if r.Refusal != nil {
 		return &refusalError{r.Refusal}
 	}
+	s.declares = r.Declares
 	t, err := s.play(p, script{trials: []uint64{0}})
 	if err != nil {
 		return err

@@ -44,6 +44,7 @@ class Definitions(unittest.TestCase):
             "below the smallest": lambda: make(params=fields(a=(int, shatter.param(0, min=1))), **learn),
             "only numbers have limits": lambda: make(params=fields(a=(str, shatter.param("", min=1))), **learn),
             "metric 'M'": lambda: make(metrics={"M": ""}, **learn),
+            "declares is 'yes'": lambda: make(declares="yes", **learn),
             "at most 16": lambda: make(metrics={f"m{i}": "" for i in range(17)}, **learn),
         }.items():
             with self.subTest(says), self.assertRaisesRegex(ValueError, says):
@@ -79,7 +80,7 @@ class Randomness(unittest.TestCase):
 
 
 class Sessions(unittest.TestCase):
-    def run_trials(self, algorithm, trials=3, n=2):
+    def run_trials(self, algorithm, trials=3, n=2, **problem):
         """Let trials learn from a sample and answer two points each; return the responses and the answers."""
         service = _service.Service([algorithm], "test")
         memory = np.arange(1.0, 101.0)
@@ -88,7 +89,7 @@ class Sessions(unittest.TestCase):
         session = _service.Session(service)
         rows = trials * n
         sample = pb.Table(place=pb.Table.PLACE_SESSION, rows=rows, dim=1, x_at=8, y_at=8 * (1 + rows))
-        setting = pb.Setting(algorithm="test/it", task=pb.TASK_LEARN, n=n, problem=pb.Problem(dim=1))
+        setting = pb.Setting(algorithm="test/it", task=pb.TASK_LEARN, n=n, problem=pb.Problem(dim=1, **problem))
         opened = session.answer(pb.SessionRequest(open=pb.Open(setting=setting, seeds=range(2 * trials), sample=sample)))
         points = pb.Table(place=pb.Table.PLACE_SESSION, rows=2 * trials, dim=1, x_at=8)
         answers = session.answer(pb.SessionRequest(step=pb.Step(counts=[2] * trials, points=points)))
@@ -132,6 +133,33 @@ class Sessions(unittest.TestCase):
                 self.assertRegex(answers.faults[0].message, says)
                 self.assertEqual("", answers.faults[2].message if answers.faults[1].message == "" else "")
 
+    def test_declares(self):
+        def learn(self, trial, x, y):
+            return {2: shatter.Threshold(5), 4: lambda x: x[:, 0] > 4, 6: shatter.Interval(0, 3), 8: shatter.Threshold(7)}[x[0, 0]]
+
+        opened, _, _, values = self.run_trials(make(learn=learn), trials=4)
+        self.assertFalse(opened.faults)
+        got = [(d.kind, list(d.trials), np.frombuffer(d.numbers, "<f8").tolist()) for d in opened.declared]
+        self.assertEqual([("threshold", [0, 3], [5, 7]), ("interval", [2], [0, 3])], got)
+        self.assertEqual([-1, -1, 0, 1, -1, -1, 1, 1], values.tolist())
+
+    def test_a_declaration_that_does_not_fit(self):
+        for model, says in [
+            (lambda: shatter.Threshold(np.nan), "ValueError: a threshold: number 0 is NaN"),
+            (lambda: shatter.Halfspace([1, 2]), "^a halfspace on points of 2 numbers: the points of this problem have 1$"),
+            (lambda: shatter.Stump(1, 0, 1), "^a stump: axis 1: use a whole number from 0 to 0$"),
+            (lambda: shatter.Row(2), "^a row: i = 2: use a whole number from 0 to 1$"),
+        ]:
+            with self.subTest(says):
+                def learn(self, trial, x, y):
+                    return model() if x[0, 0] == 4 else shatter.Row(1)
+
+                opened, _, _, values = self.run_trials(make(learn=learn), domain=8, matrix="00000000" "01010101")
+                self.assertEqual([1], [f.trial for f in opened.faults])
+                self.assertRegex(opened.faults[0].message, says)
+                self.assertEqual([("row", [0, 2])], [(d.kind, list(d.trials)) for d in opened.declared])
+                self.assertEqual([-1, 1, -1, 1], values[np.isfinite(values)].tolist())
+
     def test_a_traceback_shows_the_author(self):
         def learn(self, trial, x, y):
             raise ValueError("no luck")
@@ -140,6 +168,82 @@ class Sessions(unittest.TestCase):
         self.assertRegex(opened.faults[0].message, r"(?s)^ValueError: no luck\n\n.*tests.py.*raise ValueError")
         self.assertNotIn("_service.py", opened.faults[0].message)
         self.assertEqual(["", ""], [f.message for f in opened.faults[1:]])  # the same text, once
+
+
+class Hypotheses(unittest.TestCase):
+    def test_labels(self):
+        line = np.arange(4.0)[:, None]
+        plane = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+        for h, x, want in [
+            (shatter.Threshold(2), line, [-1, -1, 1, 1]),
+            (shatter.Point(1), line, [-1, 1, -1, -1]),
+            (shatter.Interval(1, 2), line, [-1, 1, 1, -1]),
+            (shatter.Interval(2, 1), line, [-1, -1, -1, -1]),
+            (shatter.Rectangle([0, 1], [0, 9]), plane, [-1, 1, -1, -1]),
+            (shatter.Stump(1, 1, -1), plane, [1, -1, 1, -1]),
+            (shatter.Parity([1, 1]), plane, [-1, 1, 1, -1]),
+            (shatter.Parity([0, 0]), plane, [-1, -1, -1, -1]),
+            (shatter.Conjunction([-1, 1]), plane, [-1, 1, -1, -1]),
+            (shatter.Conjunction([0, 0]), plane, [1, 1, 1, 1]),
+            (shatter.Halfspace([1, -1]), plane, [1, -1, 1, 1]),
+            (shatter.Halfspace(np.array([[1.0, 1.0]]), np.array([-1.5])), plane, [-1, -1, -1, 1]),
+            (shatter.Halfspace([0, 0], -0.0), plane, [1, 1, 1, 1]),
+            (shatter.Constant(-1), plane, [-1, -1, -1, -1]),
+        ]:
+            with self.subTest(f"{h.kind} {h.numbers}"):
+                self.assertEqual(want, h.predict(x).tolist())
+
+    def test_refused(self):
+        for says, define in {
+            "threshold: t has the shape": lambda: shatter.Threshold([1, 2]),
+            "rectangle: low has 1 numbers, and high has 2": lambda: shatter.Rectangle([1], [1, 2]),
+            "stump: axis = 0.5": lambda: shatter.Stump(0.5, 1, 1),
+            "stump: axis = -1": lambda: shatter.Stump(-1, 1, 1),
+            "stump: sign 0.0": lambda: shatter.Stump(0, 1, 0),
+            "stump: number 1 is NaN": lambda: shatter.Stump(0, np.nan, 1),
+            "parity: number 1 is 2.0: use 0 or 1": lambda: shatter.Parity([1, 2]),
+            "conjunction: number 0 is 0.5: use 1, -1 or 0": lambda: shatter.Conjunction([0.5]),
+            "row: i = -1": lambda: shatter.Row(-1),
+            r"halfspace: w has the shape \(3, 2\)": lambda: shatter.Halfspace(np.ones((3, 2))),
+            r"halfspace: w has the shape \(0,\)": lambda: shatter.Halfspace([]),
+            r"halfspace: b has the shape \(2,\)": lambda: shatter.Halfspace([1, 2], [1, 2]),
+            "halfspace: number 2 is inf": lambda: shatter.Halfspace([1, 2], np.inf),
+            "halfspace: number 1 is NaN": lambda: shatter.Halfspace([1, np.nan]),
+            "constant: sign 2.0": lambda: shatter.Constant(2),
+            "could not convert": lambda: shatter.Point("a"),
+            "it can predict once learn has returned it": lambda: shatter.Row(0).predict(np.zeros((1, 1))),
+        }.items():
+            with self.subTest(says), self.assertRaisesRegex(ValueError, says):
+                define()
+
+    def test_keeps_nothing_borrowed(self):
+        w = np.ones(2)
+        h = shatter.Halfspace(w)
+        w[:] = -1
+        self.assertEqual([1, 1, 0], h.numbers.tolist())
+
+
+class Promises(unittest.TestCase):
+    def ask(self, task=pb.TASK_LEARN, formula=True, alpha=0.1, **methods):
+        """Return the answer of an algorithm that states how many points an error is measured on."""
+        def bound(self, setting):
+            return [shatter.Bound("test", "none", setting.test)]
+
+        service = _service.Service([make(learn=print, online=print, bound=bound, **methods)], "test")
+        setting = pb.Setting(algorithm="test/it", task=task, test=500, alpha=alpha, problem=pb.Problem(dim=1, formula=formula))
+        answer = service.ask(pb.AskRequest(settings=[setting])).answers[0]
+        return answer.check.declares, answer.bound.bounds[0].value
+
+    def test_declares(self):
+        def low_alpha(self, setting):
+            return setting.alpha < 0.2
+
+        self.assertEqual((False, 500), self.ask())
+        self.assertEqual((True, 0), self.ask(declares=True))
+        self.assertEqual((True, 500), self.ask(declares=True, formula=False))
+        self.assertEqual((False, 500), self.ask(declares=True, task=pb.TASK_ONLINE))
+        self.assertEqual((True, 0), self.ask(declares=low_alpha))
+        self.assertEqual((False, 500), self.ask(declares=low_alpha, alpha=0.3))
 
 
 class Bounds(unittest.TestCase):

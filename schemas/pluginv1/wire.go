@@ -15,9 +15,9 @@ const (
 	AttachKey   = "SHATTER_ATTACH" // environment variable by which a person has a plugin wait for hosts
 	Name        = "shatter"        // of the service in go-plugin's set of plugins
 
-	// MaxMessage is the limit on a message's size, set on both sides; messages stay below 1 MiB by
-	// construction. It is gRPC's own default, so that a plugin in another language has it too.
-	MaxMessage = 4 << 20
+	// MaxMessage is the limit on a message's size, set on both sides. Requests stay below 1 MiB by construction,
+	// and responses below 1 MiB or the size of one declared hypothesis.
+	MaxMessage = 32 << 20
 
 	// MaxMetrics limits the metrics of an algorithm, so that those of the largest session fit in one
 	// message.
@@ -35,7 +35,8 @@ const (
 )
 
 // BoundSetting returns the setting whose bounds are asked for once a plugin has checked s: s itself
-// with the resolved parameters, and without a delta where the guarantee is pure. It returns nil
+// with the resolved parameters, without a delta if the guarantee is pure, and without test points if
+// declared hypotheses have exact errors. It returns nil
 // where no bounds are wanted: the check refuses s, or s has a sample size. The two share their
 // problem.
 func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
@@ -51,6 +52,9 @@ func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
 	resolved.Parameters = checked.GetParameters()
 	if checked.GetGuarantee().GetPure() {
 		resolved.Delta = 0
+	}
+	if checked.GetDeclares() && s.GetProblem().GetFormula() {
+		resolved.Test = 0
 	}
 	return resolved
 }

@@ -64,6 +64,7 @@ var agnostic = Law{
 		}
 		return ""
 	},
+	Formula:    func(p *schemas.Problem) bool { return onLine(p.Class) },
 	LeastError: func(p *schemas.Problem) float64 { return float64(turned(p)) / float64(points(p)) },
 	Size:       func(p *schemas.Problem) float64 { return float64(points(p)) },
 	open: func(p *schemas.Problem, class concept.Spec) Opened {
@@ -73,7 +74,7 @@ var agnostic = Law{
 			if onLine(class.Name) {
 				turning.box, turning.bothSides = turning.own.(*concept.Box), class.Name == concept.Intervals
 			}
-			return &uniformSampler{side: concept.Side(class), dim: concept.Width(class), target: turning, design: Fresh}
+			return &uniformSampler{class: class, side: concept.Side(class), dim: concept.Width(class), target: turning}
 		}}
 		if points(p) <= MaxSupport {
 			o.Support = lattice(concept.Side(class), concept.Width(class))

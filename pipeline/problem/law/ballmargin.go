@@ -3,6 +3,7 @@ package law
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"gonum.org/v1/gonum/mathext"
 
@@ -27,18 +28,25 @@ var ballMargin = Law{
 		beyond := v * mathext.RegIncBeta(a, 0.5, (1-tau)*(1+tau))
 		return math.Sqrt(1 - mathext.InvRegIncBeta(a, 0.5, beyond))
 	},
+	Formula: func(*schemas.Problem) bool { return true },
 	open: func(p *schemas.Problem, _ concept.Spec) Opened {
-		return Opened{Sampler: func() Sampler { return newBallMarginSampler(p) }}
+		angles := sync.OnceValue(func() *angleErrors {
+			return newAngleErrors(marginLaw{p.Dim, p.Margin, func(f float64) float64 {
+				return math.Pow(math.Cos(f), float64(p.Dim-2)) // the sphere's
+			}})
+		})
+		return Opened{Sampler: func() Sampler { return newBallMarginSampler(p, angles) }}
 	},
 }
 
 type ballMarginSampler struct {
 	halfspace
-	naive bool // draw whole points, and reject those inside the margin
+	angles func() *angleErrors
+	naive  bool // draw whole points, and reject those inside the margin
 }
 
-func newBallMarginSampler(p *schemas.Problem) *ballMarginSampler {
-	s := &ballMarginSampler{halfspace: newHalfspace(p)}
+func newBallMarginSampler(p *schemas.Problem, angles func() *angleErrors) *ballMarginSampler {
+	s := &ballMarginSampler{halfspace: newHalfspace(p), angles: angles}
 	// The better of the two ways to draw accepts more than two of five proposals, whatever d and tau.
 	s.naive = p.Dim == 1 || float64(s.tau*s.tau)*float64(p.Dim) < 0.25
 	return s

@@ -74,7 +74,7 @@ func TestLaws(t *testing.T) {
 			for _, p := range examples(t, l) {
 				checkDraws(t, l, p)
 				checkSupport(t, l, p)
-				checkDecoys(t, l, p)
+				checkFormula(t, l, p)
 			}
 		})
 	}
@@ -158,61 +158,22 @@ func checkSupport(t *testing.T, l *Law, p schemas.Problem) {
 	testkit.CheckCounts(t, counts, all.W)
 }
 
-// checkDecoys checks that decoys stand beside a support alone, lie in the domain, are a function of
-// their stream, and are as many as is said.
-func checkDecoys(t *testing.T, l *Law, p schemas.Problem) {
+// checkFormula checks that a law which claims a formula has one for the constants, whose errors sum to 1.
+func checkFormula(t *testing.T, l *Law, p schemas.Problem) {
 	t.Helper()
-	opened, class := Open(&p, matrices[p.Class]), Spec(&p, matrices[p.Class])
-	if opened.Decoys == nil {
+	if l.Formula == nil || !l.Formula(&p) {
 		return
 	}
-	if opened.Support == nil || opened.Decoys.Len < 1 {
-		t.Fatalf("%+v: %d decoys of an evaluation that is not exact", p, opened.Decoys.Len)
+	s := Open(&p, matrices[p.Class]).Sampler()
+	s.Begin(stream(3, 5, 0))
+	exact, ok := s.(Exact)
+	if !ok {
+		t.Fatalf("%+v: no formula", p)
 	}
-	n := opened.Decoys.Len * concept.Width(class)
-	x, again := make([]float64, n), make([]float64, n)
-	for k := range uint64(50) {
-		for i := range x {
-			x[i], again[i] = math.NaN(), math.NaN()
-		}
-		opened.Decoys.Draw(stream(3, k, 2), x)
-		opened.Decoys.Draw(stream(3, k, 2), again)
-		if !slices.Equal(x, again) {
-			t.Fatalf("%+v: decoys %v and %v of equal streams", p, x, again)
-		}
-		for _, v := range x {
-			if !(v >= 0 && v < float64(concept.Side(class)) && v == math.Trunc(v)) {
-				t.Fatalf("%+v: decoys %v", p, x)
-			}
-		}
-	}
-}
-
-// The needle's decoys are translates of its heavy points, among which these have every rank equally
-// often, and adjacency is no mark.
-func TestNeedleDecoys(t *testing.T) {
-	for _, class := range []string{concept.Thresholds, concept.Points, concept.Intervals} {
-		p := schemas.Problem{Class: class, Distribution: "needle", Domain: 1 << 30, Mass: 0.1}
-		l, opened := needleLaws[class], Open(&p, "")
-		x, ranks := make([]float64, opened.Decoys.Len), make([]float64, translates+1)
-		heavy := opened.Support.X[:l.heavy]
-		for k := range uint64(4000) {
-			opened.Decoys.Draw(stream(7, k, 2), x)
-			below := 0
-			for i := 0; i < len(x); i += l.heavy {
-				shift := x[i] - heavy[0]
-				for m := range heavy {
-					if x[i+m]-heavy[m] != shift {
-						t.Fatalf("%s: %v is no translate of %v", class, x[i:i+l.heavy], heavy)
-					}
-				}
-				if shift < 0 {
-					below++
-				}
-			}
-			ranks[below]++
-		}
-		testkit.CheckCounts(t, ranks, slices.Repeat([]float64{1. / (translates + 1)}, translates+1))
+	one, known := exact.Error(concept.Constant{Dim: concept.Width(Spec(&p, "")), Value: 1})
+	other, _ := exact.Error(concept.Constant{Dim: concept.Width(Spec(&p, "")), Value: -1})
+	if !known || math.Abs(one+other-1) > 1e-12 || !(one >= 0 && one <= 1) {
+		t.Errorf("%+v: the constants err with probability %v and %v", p, one, other)
 	}
 }
 

@@ -1,7 +1,9 @@
 package law
 
 import (
+	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -21,7 +23,11 @@ var iso = Law{
 	LeastDim: 2, // a direction orthogonal to u
 	Size:     uncountable,
 	MarginAt: func(_ int, tau, v float64) float64 { return randomMarginAt(tau, v) },
-	open:     openIso(randomMargin),
+	Formula:  func(*schemas.Problem) bool { return true },
+	open: openIso(randomMargin, func(tau, f float64) float64 {
+		s := math.Sin(f)
+		return tau * math.Cos(f) / (s * s) // 1/m is uniform
+	}),
 }
 
 // isoFixed is iso with m = tau. Any d linearly independent examples determine the target.
@@ -34,19 +40,26 @@ var isoFixed = Law{
 	LeastDim: 2,
 	Size:     uncountable,
 	MarginAt: func(_ int, tau, _ float64) float64 { return tau },
-	open:     openIso(fixedMargin),
+	Formula:  func(*schemas.Problem) bool { return true },
+	open:     openIso(fixedMargin, nil),
 }
 
 // openIso opens a law of points that lie evenly around the target.
-func openIso(m drawMargin) func(*schemas.Problem, concept.Spec) Opened {
+func openIso(m drawMargin, density func(tau, f float64) float64) func(*schemas.Problem, concept.Spec) Opened {
 	return func(p *schemas.Problem, _ concept.Spec) Opened {
-		return Opened{Sampler: func() Sampler { return &isoSampler{newHalfspace(p), m} }}
+		exact := marginLaw{dim: p.Dim, tau: p.Margin}
+		if density != nil {
+			exact.density = func(f float64) float64 { return density(p.Margin, f) }
+		}
+		angles := sync.OnceValue(func() *angleErrors { return newAngleErrors(exact) })
+		return Opened{Sampler: func() Sampler { return &isoSampler{newHalfspace(p), m, angles} }}
 	}
 }
 
 type isoSampler struct {
 	halfspace
 	margin drawMargin
+	angles func() *angleErrors
 }
 
 func (s *isoSampler) Draw(r *rand.Rand, x, y []float64) {

@@ -69,8 +69,9 @@ type Law struct {
 	// for laws with other points.
 	MarginAt func(dim int, tau, v float64) float64
 
-	// design returns the design of evaluation points; nil: Fresh.
-	design func(p *schemas.Problem) Design
+	// Formula reports whether samplers of a problem compute the error of every hypothesis of the class;
+	// nil: of none.
+	Formula func(p *schemas.Problem) bool
 
 	// open makes the law of one problem, whose class is given. It must not call Lookup, nor anything
 	// that does: Go would reject the initialisation cycle.
@@ -95,18 +96,8 @@ type Opened struct {
 	// Support is all points that the law can draw; nil unless Law.Exact.
 	Support *Points
 
-	// Decoys hide the points of Support that tell of the target among their like; nil: none do.
-	Decoys *Decoys
-
 	// Sampler makes a sampler.
 	Sampler func() Sampler
-}
-
-// Decoys are points of weight 0, drawn anew in each trial, that an algorithm is asked about beside
-// the support of a law.
-type Decoys struct {
-	Len  int                             // number of points
-	Draw func(r *rand.Rand, x []float64) // fills x, row-major, with Len points
 }
 
 // Points are weighted, labelled points.
@@ -125,14 +116,6 @@ type Sampler interface {
 	Draw(r *rand.Rand, x, y []float64)
 	// Target returns the target of the trial; nil where examples are drawn with their labels.
 	Target() concept.Target
-}
-
-// Evaluator is implemented by samplers that draw evaluation points in another way than those of a
-// sample.
-type Evaluator interface {
-	// DrawEvaluation fills y with the labels, and x, row-major, with the points, of the evaluation points
-	// from, from+1, ... of m, those of the law's design.
-	DrawEvaluation(r *rand.Rand, from, m int, x, y []float64)
 }
 
 // All lists the laws in the order in which people see them.

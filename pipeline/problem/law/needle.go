@@ -23,7 +23,7 @@ var needle = Law{
 	open: func(p *schemas.Problem, _ concept.Spec) Opened {
 		support := needlePoints(p)
 		return Opened{
-			Support: support, Decoys: needleDecoys(p),
+			Support: support,
 			Sampler: func() Sampler { return newNeedleSampler(support, needleTarget(p)) },
 		}
 	},
@@ -93,39 +93,6 @@ func needlePoints(p *schemas.Problem) *Points {
 		}
 	}
 	return all
-}
-
-// translates is the number of copies of the heavy points that stand beside them as decoys.
-const translates = 15
-
-// needleDecoys returns translates of the heavy points. How many of them lie below X/2 is uniform,
-// so that all ranks among them are equally likely for the heavy points themselves.
-func needleDecoys(p *schemas.Problem) *Decoys {
-	l, c := needleLaws[p.Class], p.Domain/2
-	low, high := uint64(0), p.Domain-1 // centres whose translate lies in the domain
-	var offsets []float64
-	for _, a := range l.atoms(c, p.Domain)[:l.heavy] {
-		offsets = append(offsets, float64(a.point)-float64(c))
-		low = max(low, c-min(a.point, c))
-		high = min(high, p.Domain-1-(max(a.point, c)-c))
-	}
-	return &Decoys{
-		Len: translates * l.heavy,
-		Draw: func(r *rand.Rand, x []float64) {
-			for k, below := 0, r.IntN(translates+1); k < translates; k++ {
-				centre, from, count := c, c+1, high-c
-				if k < below {
-					from, count = low, c-low
-				}
-				if count > 0 {
-					centre = from + r.Uint64N(count)
-				}
-				for i, offset := range offsets {
-					x[k*len(offsets)+i] = float64(centre) + offset
-				}
-			}
-		},
-	}
 }
 
 // needleSampler draws from a few weighted points.

@@ -21,7 +21,7 @@ var logistic = algo.Algorithm[params]{
 	Name: "gallery/logistic", Version: "1.0.0", Doc: "Logistic regression by gradient descent with Gaussian noise.",
 	Defaults: params{Steps: 20, Rate: 4},
 	Metrics:  map[string]string{"norm": "length of the weights [nats per radius of the ball]"},
-	Learn:    learn, Check: check, Guarantee: guarantee,
+	Learn:    learn, Declares: algo.Always[params], Check: check, Guarantee: guarantee,
 }
 
 func main() { algo.Serve(logistic) }
@@ -75,16 +75,6 @@ func (w weights) dot(x []float64) (sum float64) {
 	return sum
 }
 
-func (w weights) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	for i := range out {
-		out[i] = -1
-		if w.dot(x.X(i)) > 0 {
-			out[i] = 1
-		}
-	}
-	return nil
-}
-
 func learn(ctx context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
 	n := float64(sample.Len())
 	noise := 2 / n * math.Sqrt(float64(t.Params.Steps)) / privacy(&t.Setting)
@@ -106,5 +96,5 @@ func learn(ctx context.Context, t *algo.Trial[params], sample *algo.Data) (algo.
 		}
 	}
 	t.Report("norm", math.Sqrt(w.dot(w)))
-	return w, nil
+	return algo.Halfspace(w, 0), nil
 }

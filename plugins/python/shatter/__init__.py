@@ -5,8 +5,7 @@ Describe an algorithm as a class under the decorator `algorithm`, and pass it to
     #!/usr/bin/env python3
     from dataclasses import dataclass
 
-    import numpy as np
-    from shatter import algorithm, param, serve
+    from shatter import Halfspace, algorithm, param, serve
 
     @dataclass
     class Params:
@@ -16,9 +15,11 @@ Describe an algorithm as a class under the decorator `algorithm`, and pass it to
     class Mean:
         "Nearest mean."
 
+        def declares(self, s):
+            return s.problem.class_ == "halfspace"
+
         def learn(self, trial, x, y):
-            w = y @ x / len(y) + trial.params.noise * trial.rand.standard_normal(x.shape[1])
-            return lambda x: np.where(x @ w > 0, 1.0, -1.0)
+            return Halfspace(y @ x / len(y) + trial.params.noise * trial.rand.standard_normal(x.shape[1]))
 
     if __name__ == "__main__":
         serve(Mean)
@@ -47,7 +48,6 @@ from ._api import (
     INDEPENDENT_NOISE,
     MISTAKES,
     PRINTED_REGRET,
-    PROPER,
     PROVED_REGRET,
     REGRET,
     TARGET_IN_CLASS,
@@ -67,14 +67,28 @@ from ._api import (
     algorithm,
     param,
 )
+from ._declared import (
+    Conjunction,
+    Constant,
+    Declared,
+    Halfspace,
+    Interval,
+    Parity,
+    Point,
+    Rectangle,
+    Row,
+    Stump,
+    Threshold,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "BEST_REFERENCE", "CLEAN_LABELS", "EXACT_ERROR", "EXAMPLES", "FIXED_BEFOREHAND", "INDEPENDENT_NOISE", "MISTAKES",
-    "PRINTED_REGRET", "PROPER", "PROVED_REGRET", "REGRET", "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm",
-    "Answerer", "Bound", "Failure", "Guarantee", "Infeasible", "Invalid", "Learner", "Model", "Problem", "Setting",
-    "Trial", "algorithm", "param", "serve",
+    "BEST_REFERENCE", "CLEAN_LABELS", "EXACT_ERROR", "EXAMPLES", "FIXED_BEFOREHAND", "INDEPENDENT_NOISE",
+    "MISTAKES", "PRINTED_REGRET", "PROVED_REGRET", "REGRET", "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm",
+    "Answerer", "Bound", "Conjunction", "Constant", "Declared", "Failure", "Guarantee", "Halfspace",
+    "Infeasible", "Interval", "Invalid", "Learner", "Model", "Parity", "Point", "Problem", "Rectangle", "Row",
+    "Setting", "Stump", "Threshold", "Trial", "algorithm", "param", "serve",
 ]
 
 

@@ -17,7 +17,6 @@ BEST_REFERENCE = "best-reference"
 CLEAN_LABELS = "clean-labels"
 INDEPENDENT_NOISE = "independent-noise"
 EXACT_ERROR = "exact-error"
-PROPER = "proper"
 FIXED_BEFOREHAND = "fixed-beforehand"
 UNSEEN_ANSWER = "unseen-answer"
 
@@ -80,11 +79,8 @@ class Setting:
     offline: bool = False  # predict: they are known before the first answer (Trial.revealed)
     rounds: int = 0  # online: how many there are
     test: int = 0  # learn, predict: an error is as sure as one on so many points, at least; 0: all are exact
-    off: float = 0.0  # how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
     sees: str = ""  # predict, online: what the adversary knows: "nothing", the "past" answers, or the "answers"
     means: bool = False  # answers are means of labels, in [-1, +1]; otherwise -1 or +1
-    spread: float = 0.0  # the measured error of a hypothesis of the class is more than v above the true one with
-    # probability exp(-v^2/(2 spread^2)) at most; 0: test bounds that
 
 
 class _Key(ISeedSequence):
@@ -292,6 +288,7 @@ class Algorithm:
     check: Optional[Callable[[Setting], None]]
     guarantee: Optional[Callable[[Setting], Guarantee]]
     bound: Optional[Callable[[Setting], Sequence[Bound]]]
+    declares: Union[bool, Callable[[Setting], bool]]
 
     def __init__(self, cls: type, name: str, version: str, params: Optional[type], metrics: dict[str, str]):
         if not _ALGORITHM.fullmatch(name):
@@ -301,6 +298,7 @@ class Algorithm:
         author = _frozen(cls)()
         for part in ("learn", "predict", "online", "check", "guarantee", "bound"):
             setattr(self, part, getattr(author, part, None))
+        self.declares = getattr(author, "declares", False)
         self.tasks = [task for task in ("learn", "predict", "online") if getattr(self, task)]
         try:
             self._check_description()
@@ -313,6 +311,8 @@ class Algorithm:
             raise ValueError("no version is given")
         if not self.tasks:
             raise ValueError("it has none of the methods learn, predict and online, so there is nothing that it can do")
+        if not (isinstance(self.declares, bool) or callable(self.declares)):
+            raise ValueError(f"declares is {self.declares!r}: use True, False, or a method that takes a setting")
         if len(self.metrics) > _MOST_METRICS:
             raise ValueError(f"{len(self.metrics)} metrics: at most {_MOST_METRICS} are possible")
         for metric in self.metrics:
@@ -339,7 +339,7 @@ def algorithm(name: str, *, version: str, params: Optional[type] = None,
 
     The class has at least one of the methods
 
-        learn(self, trial, x, y)    returns a model: a function from points to answers, or a Model
+        learn(self, trial, x, y)    returns a model: a Declared hypothesis, a function from points to answers, or a Model
         predict(self, trial, x, y)  returns an Answerer
         online(self, trial)         returns a Learner
 
@@ -348,6 +348,9 @@ def algorithm(name: str, *, version: str, params: Optional[type] = None,
         check(self, setting)      raises Invalid or Infeasible, or resolves parameters in setting.params
         guarantee(self, setting)  returns a Guarantee: without the method the algorithm is not private
         bound(self, setting)      returns a list of Bound
+        declares(self, setting)   reports whether each model that learn returns is a Declared hypothesis of the problem's
+                                  class; declares = True promises it in all settings. Where the problem has a formula
+                                  for errors, they and bounds are then exact, and a trial with another model fails
 
     check is called for each cell with n = 0, then for each sample size and in each session: it must accept the
     parameters that it has resolved, and leave them as they are.

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import plugin_pb2 as pb
 from ._api import Algorithm, Failure, Infeasible, Invalid, Problem, Setting, Trial
+from ._declared import Declared
 
 _TASKS = {"learn": pb.TASK_LEARN, "predict": pb.TASK_PREDICT, "online": pb.TASK_ONLINE}
 _TASK_NAMES = {number: name for name, number in _TASKS.items()}
@@ -88,7 +89,7 @@ class Served:
         problem = Problem(p.__getattribute__("class"), p.domain, p.dim, p.margin, p.noise, p.noise_rate, p.no_constant,
                           p.realizable, p.real_data, p.matrix, p.target, p.literals)
         s = Setting(self._params(w.parameters), task, problem, w.n, w.alpha, w.above, w.beta, w.epsilon, w.delta, w.queries,
-                    w.offline, w.rounds, w.test, w.off, w.sees, w.means, w.spread)
+                    w.offline, w.rounds, w.test, w.sees, w.means)
         if self.algorithm.check:
             self.algorithm.check(s)
         return s
@@ -109,6 +110,8 @@ class Served:
         if self.algorithm.guarantee:
             g = dataclasses.asdict(self.algorithm.guarantee(s))
             r.guarantee.CopyFrom(pb.Guarantee(**{**g, "source": text(g["source"])}))
+        promise = self.algorithm.declares
+        r.declares = s.task == "learn" and bool(promise(s) if callable(promise) else promise)
         return r
 
     def bound(self, w: pb.Setting) -> pb.BoundResponse:
@@ -181,6 +184,8 @@ class Service:
                     resolved.parameters[name].CopyFrom(v)
                 if a.check.guarantee.pure:
                     resolved.delta = 0
+                if a.check.declares and w.problem.formula:
+                    resolved.test = 0
                 a.bound.CopyFrom(self.bound(resolved))
             size += a.ByteSize()
             if size > _ASK_BYTES or time.monotonic() - start > _ASK_SECONDS:
@@ -221,7 +226,7 @@ class Session:
         kind = q.WhichOneof("request")
         if kind == "open":
             self._open(q.open)
-            return pb.SessionResponse(opened=pb.Opened(faults=self._faults()))
+            return pb.SessionResponse(opened=pb.Opened(faults=self._faults(), declared=self._declared()))
         if kind == "step":
             self._step(q.step)
             marks = self.marks.tobytes() if q.step.play and not self.online else b""
@@ -257,6 +262,8 @@ class Session:
                 else:
                     model = start(trial, x[j * n:(j + 1) * n], y[j * n:(j + 1) * n])
                 self.predicts[j] = self._predict_of(model, task)
+                if isinstance(model, Declared):
+                    model._bind(setting.problem)
                 self.models[j] = model
                 if trial.metrics:
                     self._check_metrics(trial)
@@ -275,6 +282,16 @@ class Session:
         if not callable(predict):
             raise TypeError(f"{task} returned {type(model).__name__}: return a function of points, or an object with predict")
         return predict
+
+    def _declared(self) -> list[pb.Declared]:
+        """Return the hypotheses that the models of living trials declare, by kind."""
+        kinds: dict[str, list[int]] = {}
+        for j, model in enumerate(self.models):
+            if isinstance(model, Declared):
+                kinds.setdefault(model.kind, []).append(j)
+        return [pb.Declared(kind=kind, trials=trials,
+                            numbers=np.concatenate([self.models[j].numbers for j in trials]).astype("<f8").tobytes())
+                for kind, trials in kinds.items()]
 
     def _check_metrics(self, trial: Trial) -> None:
         for name in trial.metrics:

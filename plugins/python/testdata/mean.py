@@ -2,9 +2,7 @@
 """Nearest mean, with noise that a parameter sets."""
 from dataclasses import dataclass
 
-import numpy as np
-
-from shatter import algorithm, param, serve
+from shatter import Halfspace, algorithm, param, serve
 
 
 @dataclass
@@ -16,9 +14,11 @@ class Params:
 class Mean:
     "Nearest mean."
 
+    def declares(self, s):
+        return s.problem.class_ == "halfspace"
+
     def learn(self, trial, x, y):
-        w = y @ x / len(y) + trial.params.noise * trial.rand.standard_normal(x.shape[1])
-        return lambda x: np.where(x @ w > 0, 1.0, -1.0)
+        return Halfspace(y @ x / len(y) + trial.params.noise * trial.rand.standard_normal(x.shape[1]))
 
 
 if __name__ == "__main__":

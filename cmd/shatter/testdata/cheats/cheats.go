@@ -11,7 +11,8 @@ import (
 // Plugins returns the attackers.
 func Plugins() []algo.Plugin {
 	return []algo.Plugin{
-		blind, order, pca, sleeper, edge, memory, mean, solve, blocks, undo, rowOrder, pretrained, oracle, exit,
+		blind, order, pca, sleeper, edge, memory, mean, solve, blocks, undo, rowOrder, pretrained, oracle, exit, mixed,
+		twoFaced,
 	}
 }
 

@@ -1,0 +1,117 @@
+package problem
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+)
+
+// MaxPoints is the largest number of evaluation points of a trial.
+const MaxPoints = 1_000_000_000
+
+// precision is the share of alpha that the standard error of a measured error has by default.
+const precision = 1.0 / 20
+
+// Test returns the number of evaluation points of a trial with the reference error above and the goal
+// alpha, 0 where no trial succeeds: those that the problem states, or as many as make the standard
+// error of an error at the goal a twentieth of alpha. It is 0 where errors are computed exactly, and
+// where the problem has no law.
+func (p *Problem) Test(above, alpha float64) int {
+	switch {
+	case p.Exact() || p.spec.Distribution == "":
+		return 0
+	case p.spec.Test > 0:
+		return p.spec.Test
+	case alpha == 0:
+		above, alpha = 0.5, 0.1
+	}
+	return pointsFor(min(above+alpha, 0.5), alpha)
+}
+
+// pointsFor returns the least number of points that measure an error of t with a standard error of at most a
+// twentieth of alpha, or a little more, so that t lies half-way between two errors that as many labels can
+// have. If t were one of them, errors above t would be measured as t, and pass, more often than errors below t
+// as more, and fail.
+func pointsFor(t, alpha float64) int {
+	goal := precision * alpha
+	return halfway(atLeast(t*(1-t)/(goal*goal)), t)
+}
+
+// halfway returns the number from m on, and not much above, that comes nearest to making t times it
+// lie half-way between two whole numbers: the least of those that do it equally well.
+func halfway(m int, t float64) int {
+	const tries = 1000
+	best, least := m, 1.0
+	below := math.Ceil(t*float64(m) - 0.5) // the first of the whole numbers
+	for k := range tries {
+		n := max(float64(m), math.Ceil((below+float64(k)+0.5)/t-0.5))
+		if n > min(float64(m+m/20)+1/t, MaxPoints) {
+			break
+		}
+		if off := math.Abs(math.Mod(t*n, 1) - 0.5); off < least-1e-9 {
+			best, least = int(n), off
+		}
+	}
+	return best
+}
+
+// atLeast returns the least whole number that is not below v, as far as rounding tells, and
+// MaxPoints at most.
+func atLeast(v float64) int { return int(min(math.Ceil(v*(1-1e-12)), MaxPoints)) }
+
+// formula reports whether the errors of declared hypotheses of the class are computed by a formula.
+func (p *Problem) formula() bool {
+	l := law.Lookup(p.spec.Distribution)
+	return l != nil && l.Formula != nil && l.Formula(&p.spec)
+}
+
+// Evaluation describes how errors are measured.
+type Evaluation struct {
+	Words string // "exact", or the number of the evaluation points
+	Least int    // an error is as sure as one on so many points, at least; 0: each is computed exactly
+
+	// StandardError is that of the measured error of a model whose true error is at the goal.
+	StandardError float64
+
+	// Looks are the numbers of points, ascending, after which a trial may end: see Clear. The last is
+	// that of all. Nil: all are read at once.
+	Looks []int `json:",omitempty"`
+}
+
+// Computed is the evaluation of problems and models whose errors are computed exactly.
+var Computed = Evaluation{Words: "exact"}
+
+// Evaluation describes how errors are measured on test points where the goal is an error of t. states
+// says that those of states before the final one of task predict count.
+func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
+	switch {
+	case p.Exact() && (!states || p.points() <= SmallSupport):
+		return Computed
+	case p.Exact():
+		return Evaluation{Words: Computed.Words, Least: FirstProbed}
+	case test == 0:
+		return Evaluation{}
+	}
+	e := Evaluation{
+		Words: fmt.Sprintf("%d points", test), Least: test, StandardError: math.Sqrt(t * (1 - t) / float64(test)),
+	}
+	if states {
+		e.Least = min(FirstProbed, e.Least)
+	}
+	return e
+}
+
+// HowMeasured says in a phrase how errors are measured, for Evaluation.Words.
+func HowMeasured(words string) string {
+	plain, sequential := AllRead(words)
+	if sequential {
+		return fmt.Sprintf("%s, or on the first of them where it is clear whether that is a success, wrongly in at most %v "+
+			"of trials", HowMeasured(plain), Misjudged)
+	}
+	if number, ok := strings.CutSuffix(words, " points"); ok {
+		return "on " + number + " fresh points"
+	}
+	return words
+}

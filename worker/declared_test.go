@@ -1,0 +1,107 @@
+package worker
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// The error of a declared hypothesis is the one on points that the model answers, to the bit where points are all or the
+// same, and up to chance where there is a formula; and second looks find the same.
+func TestDeclaredErrors(t *testing.T) {
+	testkit.Serial(t)
+	s := testSlot(t)
+	data := problems(t)["data"]
+	disguised := data
+	disguised.Disguise = true
+	for name, p := range map[string]schemas.Problem{
+		"iso":       {Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: 20_000},
+		"skew":      {Class: "halfspace", Distribution: "skew", Dim: 5, Margin: 0.1, Test: 3000},
+		"data":      data,
+		"disguised": disguised,
+	} {
+		j := jobOf(t, s, "test/sum", p, 3, 60)
+		declared := runJob(t, s, j)
+		asked := *j
+		cell := *j.Cell
+		cell.Algorithm = "test/answered-sum"
+		asked.Cell = &cell
+		answered := runJob(t, s, &asked)
+		for i, e := range declared.error {
+			apart := math.Abs(e - answered.error[i])
+			if declared.status[i] != ledger.OK || name != "iso" && apart != 0 || apart > 5*0.5/math.Sqrt(20_000) {
+				t.Fatalf("%s, trial %d: error %v declared, %v answered; %v", name, i, e, answered.error[i], declared.faults[i])
+			}
+		}
+		if slices.Max(declared.error) == 0 {
+			t.Errorf("%s: no trial errs", name)
+		}
+		for _, look := range []trial.Look{trial.LookShuffled, trial.LookAlone} {
+			if differ, failed := differing(declared, runJob(t, s, looked(j, look, picks[:3]...))); differ > 0 || failed > 0 {
+				t.Errorf("%s, look %q: %d trials differ", name, look, differ)
+			}
+		}
+	}
+}
+
+// Trials of one session may declare or answer, each by itself.
+func TestSomeTrialsDeclare(t *testing.T) {
+	s := testSlot(t)
+	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: 300}
+	j := jobOf(t, s, "test/mixed", p, 3, 60)
+	whole := runJob(t, s, j)
+	counts := map[bool]int{}
+	for i, e := range whole.error {
+		counts[math.Mod(e*300, 1) == 0]++
+		if alone := runJob(t, s, looked(j, "", int64(i))); math.Float64bits(alone.error[0]) != math.Float64bits(e) {
+			t.Errorf("trial %d: error %v alone, %v among others", i, alone.error[0], e)
+		}
+	}
+	if counts[true] < 10 || counts[false] < 10 {
+		t.Errorf("%d errors on points, %d by the formula", counts[true], counts[false])
+	}
+}
+
+// In a cell without evaluation points, a trial fails unless its model is a hypothesis whose error has a formula.
+func TestBrokenPromise(t *testing.T) {
+	s := testSlot(t)
+	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1}
+	j := jobOf(t, s, "test/broken-promise", p, 3, 60)
+	out := runJob(t, s, j)
+	reasons := map[string]int{}
+	for i, status := range out.status {
+		reason, _, _ := strings.Cut(out.faults[i].reason, ",")
+		if reasons[reason]++; (status == ledger.OK) != (reason == "") {
+			t.Errorf("trial %d: status %d, %q", i, status, reason)
+		}
+	}
+	for _, want := range []string{
+		"", "the algorithm promises declared hypotheses here", "the algorithm promises hypotheses of the class halfspace",
+		"declared hypothesis: a halfspace: number 0 is NaN",
+	} {
+		if reasons[want] < 5 {
+			t.Errorf("%d trials fail for the reason %q, of %v", reasons[want], want, slices.Collect(maps.Keys(reasons)))
+		}
+	}
+}
+
+// A shuffled look asks models for answers, and fails those that differ from the declared hypothesis.
+func TestAnswersDifferFromDeclaration(t *testing.T) {
+	s := testSlot(t)
+	j := jobOf(t, s, "test/two-faced", schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1}, 3, 10)
+	first := runJob(t, s, j)
+	look := runJob(t, s, looked(j, trial.LookShuffled, 2, 5))
+	if differ, failed := differing(first, look); len(first.faults) > 0 || differ != 2 || failed != 2 {
+		t.Errorf("%d trials of 2 differ, %d failed: %v", differ, failed, look.faults)
+	}
+	if reason := look.faults[0].reason; !strings.HasPrefix(reason, "answers differ from the declared hypothesis: point [") {
+		t.Error(reason)
+	}
+}
