@@ -55,11 +55,12 @@ const labelBlock = 1024
 // scoreOnPoints sets the error of a trial by the labels of a hypothesis on its evaluation points.
 func (x *session) scoreOnPoints(j int, h concept.Hypothesis) {
 	e, n, dim := &x.slot.evaluation, x.job.drawer.TestLen(), x.job.pop.Dim()
-	labels, y, points := make([]float64, n), make([]float64, n), make([]float64, labelBlock*dim)
+	e.answers, e.block = resized(e.answers, 2*n), resized(e.block, labelBlock*dim)
+	labels, y := e.answers[:n], e.answers[n:]
 	x.begin(j, trial.Target, trial.TestPoints)
 	for from := 0; from < n; from += labelBlock {
 		to := min(from+labelBlock, n)
-		block := points[:(to-from)*dim]
+		block := e.block[:(to-from)*dim]
 		x.job.drawer.Test(block, y[from:to], nil)
 		h.Labels(block, labels[from:to])
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The error of a declared hypothesis is the one on points that the model answers, to the bit where points are all or the
-// same, and up to chance where there is a formula; and second looks find the same.
+// The error of a declared hypothesis is the one on points that the model answers: to the bit if the points
+// are all or the same, and up to chance if there is a formula. Second looks find the same.
 func TestDeclaredErrors(t *testing.T) {
 	testkit.Serial(t)
 	s := testSlot(t)
@@ -95,13 +95,14 @@ func TestBrokenPromise(t *testing.T) {
 // A shuffled look asks models for answers, and fails those that differ from the declared hypothesis.
 func TestAnswersDifferFromDeclaration(t *testing.T) {
 	s := testSlot(t)
-	j := jobOf(t, s, "test/two-faced", schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1}, 3, 10)
+	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1}
+	j := jobOf(t, s, "test/two-faced", p, 3, 10)
 	first := runJob(t, s, j)
 	look := runJob(t, s, looked(j, trial.LookShuffled, 2, 5))
 	if differ, failed := differing(first, look); len(first.faults) > 0 || differ != 2 || failed != 2 {
 		t.Errorf("%d trials of 2 differ, %d failed: %v", differ, failed, look.faults)
 	}
-	if reason := look.faults[0].reason; !strings.HasPrefix(reason, "answers differ from the declared hypothesis: point [") {
+	if reason := look.faults[0].reason; !strings.HasPrefix(reason, "answers differ from the declared hypothesis: point") {
 		t.Error(reason)
 	}
 }

@@ -28,6 +28,7 @@ type evaluation struct {
 	counts  []uint32  // points in a step, by trial of the session
 	spans   []span    // places, by trial of the group and step
 	answers []float64 // by trial of the group and place
+	block   []float64 // points that are labeled by a declared hypothesis
 }
 
 // points are the evaluation points of the trials of a session. Trial i of the group is trial j of the session.
@@ -58,7 +59,11 @@ func (x *session) evaluate(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(asked) == 0 {
+	switch {
+	case len(asked) == 0:
+		return nil
+	case !x.hasPoints():
+		x.refuseAnswers(asked)
 		return nil
 	}
 	e.points = e.choose()
@@ -66,10 +71,7 @@ func (x *session) evaluate(ctx context.Context) error {
 	most = max(1, min(most, len(asked)))
 	e.spans, e.answers = resized(e.spans, most*steps), resized(e.answers, most*places)
 	for group := range slices.Chunk(asked, most) {
-		if e.group = group; !x.hasPoints() {
-			x.refuseAnswers(group)
-			continue
-		}
+		e.group = group
 		if err := e.askGroup(ctx, places, steps); err != nil {
 			return err
 		}

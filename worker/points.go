@@ -18,7 +18,7 @@ type drawn struct {
 
 func (d *drawn) begin(e *evaluation) (places, steps, trials int) {
 	d.evaluation, d.len = e, e.job.drawer.TestLen()
-	steps, trials = chunks, messagePoints/max(1, d.len)
+	steps, trials = chunks, messagePoints/d.len
 	if e.rule.looks != nil { // most trials are asked about a part of their points
 		steps, trials = steps+len(e.rule.looks)-1, 4*messagePoints/d.len
 	}
@@ -91,9 +91,9 @@ func (l *listed) begin(e *evaluation) (places, steps, trials int) {
 		l.common = pop.Points()
 	}
 	places = l.len + l.alone
-	trials = groupNumbers / ((pop.Dim() + 3) * max(1, places))
+	trials = groupNumbers / ((pop.Dim() + 3) * places)
 	if !look { // few messages for the points that are asked about one by one
-		trials = min(trials, messagePoints/max(1, places))
+		trials = min(trials, messagePoints/places)
 	}
 	trials = max(1, min(trials, e.trials()))
 	l.sorted, l.order = resized(l.sorted, l.len), resized(l.order, trials*places)

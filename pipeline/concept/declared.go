@@ -36,7 +36,7 @@ var declaredKinds = map[string]declaredKind{
 	KindInterval: {exactlyN(2), singleNumbers, func(_ Spec, _ int, v []float64) (Hypothesis, error) {
 		return Interval(v[0], v[1]), nil
 	}},
-	KindRectangle: {func(dim int) int { return 2 * dim }, anyPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
+	KindRectangle: {twoEach, anyPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
 		h := make(Rectangle, dim)
 		for k := range h {
 			h[k] = Range{v[k], v[dim+k]}
@@ -52,7 +52,7 @@ var declaredKinds = map[string]declaredKind{
 		}
 		return Stump{Dim: dim, Axis: int(v[0]), T: v[1], Above: v[2]}, nil
 	}},
-	KindParity: {func(dim int) int { return dim }, bitPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
+	KindParity: {oneEach, bitPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
 		h := Parity{Dim: dim}
 		for k, bit := range v {
 			switch bit {
@@ -65,7 +65,7 @@ var declaredKinds = map[string]declaredKind{
 		}
 		return h, nil
 	}},
-	KindConjunction: {func(dim int) int { return dim }, bitPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
+	KindConjunction: {oneEach, bitPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
 		h := Conjunction{Dim: dim}
 		for k, literal := range v {
 			switch literal {
@@ -87,7 +87,7 @@ var declaredKinds = map[string]declaredKind{
 		}
 		return rowAt(s, uint64(v[0])), nil
 	}},
-	KindHalfspace: {func(dim int) int { return dim + 1 }, anyPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
+	KindHalfspace: {oneEachAndOne, anyPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
 		for i, w := range v {
 			if math.IsInf(w, 0) {
 				return nil, fmt.Errorf("number %d is %v: use finite numbers", i, w)
@@ -104,6 +104,10 @@ var declaredKinds = map[string]declaredKind{
 }
 
 func exactlyN(n int) func(int) int { return func(int) int { return n } }
+
+func oneEach(dim int) int       { return dim }
+func oneEachAndOne(dim int) int { return dim + 1 }
+func twoEach(dim int) int       { return 2 * dim }
 
 func anyPoints(Spec, int) string { return "" }
 

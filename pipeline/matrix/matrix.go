@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// MultiplyRows writes the inner products with v of the first len(out) rows of x, each of len(v) numbers. It is two to
-// three times as fast as [numeric.RowProducts], and the order of its sums depends on the number of rows: use it where that
-// is fixed, as in learning from a sample.
+// MultiplyRows writes the inner products with v of the first len(out) rows of x, each of len(v) numbers.
+// It is two to three times as fast as [numeric.RowProducts], and the order of its sums depends on the
+// number of rows: use it where that is fixed, as in learning from a sample.
 func MultiplyRows(out, x, v []float64) {
 	if len(out) > 0 {
 		blas64.Gemv(blas.NoTrans, 1, rowsOf(x, len(out), len(v)), vector(v), 0, vector(out))

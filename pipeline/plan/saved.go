@@ -235,21 +235,35 @@ func message[T any, P interface {
 // checkSaved returns an error if a cell cannot be run.
 func checkSaved(c *trial.Cell) error {
 	tasks := []string{schemas.TaskLearn, schemas.TaskPredict, schemas.TaskOnline}
-	ascending := slices.IsSorted(c.N) && len(slices.Compact(slices.Clone(c.N))) == len(c.N)
 	switch f, r := c.Find, c.Rung; {
 	case !slices.Contains(tasks, c.Task) || c.Task != schemas.TaskLearn && c.Adversary == nil:
 		return fmt.Errorf("task %.20q, or its adversary, is missing", c.Task)
-	case !ascending || len(c.N) > 0 && c.N[0] < 1 || f == nil && len(c.N) == 0:
+	case !ascend(c.N) || f == nil && len(c.N) == 0:
 		return errors.New("its sample sizes do not ascend from 1 on")
 	case c.Searched() && (c.MaxTrials < 1 || c.MaxTrials > math.MaxInt32) || c.Trials < 0 || c.Trials > math.MaxInt32:
 		return errors.New("its number of trials cannot be")
-	case f != nil && (f.From < 1 || f.To < f.From || !(f.Within > 1) || !(0 < f.Confidence && f.Confidence < 1)):
+	case f != nil && (f.From < 1 || f.To < f.From || !(f.Within > 1) || !isShare(f.Confidence)):
 		return errors.New("its search cannot be")
-	case r != nil && (r.Position < 1 || r.Position > int64(len(r.Values)) || len(c.N) != 1 || r.Within < 1 ||
-		!(0 < r.Confidence && r.Confidence < 1)):
+	case r != nil && (len(c.N) != 1 || !isRung(r)):
 		return errors.New("its search over another number than n cannot be")
 	}
 	return nil
+}
+
+// ascend reports whether numbers ascend, from 1 on.
+func ascend(n []int64) bool {
+	for i, v := range n {
+		if v < 1 || i > 0 && v <= n[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+func isShare(v float64) bool { return 0 < v && v < 1 }
+
+func isRung(r *trial.Rung) bool {
+	return 1 <= r.Position && r.Position <= int64(len(r.Values)) && r.Within >= 1 && isShare(r.Confidence)
 }
 
 // checkWhole returns an error if cells are missing to which others or fits refer.

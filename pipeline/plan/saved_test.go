@@ -17,7 +17,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // dataFiles writes the data files of savedSweeps into a folder.
@@ -173,7 +172,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		p.Counts()
 		for _, c := range p.Cells {
-			var _ *pluginv1.Setting = c.Setting(c.Repetitions())
+			c.Setting(c.Repetitions())
 		}
 	})
 }

@@ -23,7 +23,7 @@ type Problem struct {
 	summary Summary            // of the problem's file
 	rows    *population.Rows   // the data; nil for a law
 	sampler func() law.Sampler // makes one for each drawer
-	exact   *law.Points        // the points of an exact evaluation, empty for rows; nil: errors are measured on drawn points
+	exact   *law.Points        // the points of an exact evaluation, empty for rows; nil: points are drawn
 	view    *adversary.View    // what adversaries know
 }
 

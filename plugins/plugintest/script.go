@@ -276,7 +276,8 @@ func (s *suite) compareDeclared(session *host.Session, sc script, lists [][]floa
 		case slices.ContainsFunc(t.faults, func(f host.Fault) bool { return f.Trial == j }):
 			continue
 		case h == nil && s.declares:
-			return fmt.Errorf("trial %d: the algorithm promises declared hypotheses (Declares), and this model is none", sc.trials[j])
+			return fmt.Errorf("trial %d: the algorithm promises declared hypotheses (Declares), and this model is none",
+				sc.trials[j])
 		case h == nil:
 			continue
 		}
