@@ -77,6 +77,8 @@ func (d *differing) cause(old *ledger.Batch) schemas.Cause {
 		return schemas.CauseChance
 	case difference(old, d.alone[0], 0) != "":
 		return schemas.CauseEarlier
+	case d.second.KindOf(0) == string(schemas.CauseDeclared):
+		return schemas.CauseDeclared
 	}
 	return schemas.CausePoints
 }
@@ -84,7 +86,7 @@ func (d *differing) cause(old *ledger.Batch) schemas.Cause {
 // causes lists the causes, the strongest evidence first: a trial that differs for one of them may
 // look as if it did for a later one.
 var causes = []schemas.Cause{
-	schemas.CauseChance, schemas.CauseEarlier, schemas.CausePoints, schemas.CauseUnknown,
+	schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints, schemas.CauseUnknown,
 }
 
 // contradiction describes what the examined trials show: the one with the strongest evidence.

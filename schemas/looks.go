@@ -46,6 +46,10 @@ const (
 	CauseEarlier Cause = "earlier" // earlier trials in the process; or the record is wrong
 	CauseChance  Cause = "chance"  // chance that the trial's seed does not give
 	CauseUnknown Cause = "unknown"
+
+	// CauseDeclared is also the kind of the failure of a trial whose model answers otherwise than its declared
+	// hypothesis.
+	CauseDeclared Cause = "declaration"
 )
 
 // String returns the cause in words.
@@ -57,6 +61,8 @@ func (c Cause) String() string {
 		return "answers depend on earlier trials, or the record is wrong"
 	case CauseChance:
 		return "answers depend on chance of its own"
+	case CauseDeclared:
+		return "answers differ from the declared hypothesis"
 	}
 	return "what it depends on is not known"
 }

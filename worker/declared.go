@@ -9,6 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // hasPoints reports whether the trials have evaluation points. A cell has none if the algorithm promises
@@ -152,8 +153,8 @@ func (x *session) compareDeclared(ctx context.Context, trials []int) error {
 		x.scores.fault(faults)
 		for i, a := range answers {
 			if a != labels[i] {
-				x.scores.fail(j, "look", fmt.Sprintf("answers differ from the declared hypothesis: point %v is answered %v, and "+
-					"the hypothesis labels it %v", points[i*dim:(i+1)*dim], a, labels[i]))
+				x.scores.fail(j, string(schemas.CauseDeclared), fmt.Sprintf("%v: point %v is answered %v, and the hypothesis "+
+					"labels it %v", schemas.CauseDeclared, points[i*dim:(i+1)*dim], a, labels[i]))
 				break
 			}
 		}
