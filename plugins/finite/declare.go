@@ -2,6 +2,7 @@ package finite
 
 import (
 	"context"
+	"math"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -12,6 +13,12 @@ import (
 func Declare(h concept.Hypothesis, matrix string) algo.Model {
 	switch h := h.(type) {
 	case concept.Range:
+		switch {
+		case math.IsInf(h.Hi, 1) && !math.IsInf(h.Lo, 1):
+			return algo.Threshold(h.Lo)
+		case h.Lo == h.Hi:
+			return algo.Point(h.Lo)
+		}
 		return algo.Interval(h.Lo, h.Hi)
 	case concept.Rectangle:
 		var low, high []float64
