@@ -62,7 +62,7 @@ func TestPredict(t *testing.T) {
 	t.Parallel()
 	c := Config{
 		Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Slots: 1,
-		Digests: madeBy("one"), Healing: 20 * time.Millisecond,
+		Digests: madeBy("one"), Healing: 100 * time.Millisecond,
 	}
 	startFake(t, t.Context(), &c, honest)
 	p, err := Predict(t.Context(), c, 2)

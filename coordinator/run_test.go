@@ -376,7 +376,7 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	cfg := Config{
 		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2,
 		Digests: s.digests,
-		Healing: 20 * time.Millisecond,
+		Healing: 100 * time.Millisecond,
 	}
 	defer cfg.Folder.Close()
 	f, stop := startFake(t, ctx, &cfg, s.script)

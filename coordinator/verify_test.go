@@ -26,7 +26,7 @@ func reading(t *testing.T, dir string) Config {
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return Config{
-		Folder: f, Digests: madeBy("one"), Healing: 20 * time.Millisecond, Slots: 2,
+		Folder: f, Digests: madeBy("one"), Healing: 100 * time.Millisecond, Slots: 2,
 	}
 }
 
