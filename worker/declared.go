@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -51,7 +48,7 @@ func (x *session) scoreDeclared(trials []int) {
 }
 
 // labelBlock is the number of points that are labeled together.
-const labelBlock = 1024
+const labelBlock = 512
 
 // scoreOnPoints sets the error of a trial by the labels of a hypothesis on its evaluation points.
 func (x *session) scoreOnPoints(j int, h concept.Hypothesis) {
@@ -68,53 +65,23 @@ func (x *session) scoreOnPoints(j int, h concept.Hypothesis) {
 	e.judge(j, labels, y)
 }
 
-// scoreOnRows sets the errors of trials by the labels of their hypotheses on all rows of the data. It multiplies a
-// block of rows with the weights of all halfspaces at once.
+// scoreOnRows sets the errors of trials by the labels of their hypotheses on all rows of the data. All of them label a
+// block of rows before the next one is read from memory.
 func (x *session) scoreOnRows(trials []int) {
 	if len(trials) == 0 {
 		return
 	}
 	table, dim := x.job.pop.Population()
-	n := len(table) / dim
-	y := make([]float64, n) // by place
+	y, labels := make([]float64, len(table)/dim), make([]float64, labelBlock)
 	for row, place := range x.job.pop.Places() {
 		y[place] = x.job.pop.Labels()[row]
 	}
-	var linear, other []int
-	for _, j := range trials {
-		if _, ok := x.host.Declared(j).(concept.Linear); ok {
-			linear = append(linear, j)
-		} else {
-			other = append(other, j)
-		}
-	}
-	weights := blas64.General{Rows: dim, Cols: len(linear), Stride: max(1, len(linear))}
-	weights.Data = make([]float64, dim*weights.Stride)
-	products := make([]float64, labelBlock*weights.Stride)
-	for t, j := range linear {
-		for k, w := range x.host.Declared(j).(concept.Linear).W {
-			weights.Data[k*weights.Stride+t] = w
-		}
-	}
-	wrong, labels := make([]int, x.trials()), make([]float64, labelBlock)
-	for from := 0; from < n; from += labelBlock {
-		to := min(from+labelBlock, n)
-		block, truth := table[from*dim:to*dim], y[from:to]
-		if len(linear) > 0 {
-			inner := blas64.General{Rows: to - from, Cols: len(linear), Stride: weights.Stride, Data: products}
-			blas64.Gemm(blas.NoTrans, blas.NoTrans, 1,
-				blas64.General{Rows: to - from, Cols: dim, Stride: dim, Data: block}, weights, 0, inner)
-			for t, j := range linear {
-				b := x.host.Declared(j).(concept.Linear).B
-				for i, label := range truth {
-					if products[i*weights.Stride+t] >= -b != (label > 0) {
-						wrong[j]++
-					}
-				}
-			}
-		}
-		for _, j := range other {
-			x.host.Declared(j).Labels(block, labels[:to-from])
+	wrong := make([]int, x.trials())
+	for from := 0; from < len(y); from += labelBlock {
+		truth := y[from:min(from+labelBlock, len(y))]
+		block := table[from*dim : (from+len(truth))*dim]
+		for _, j := range trials {
+			x.host.Declared(j).Labels(block, labels[:len(truth)])
 			for i, label := range truth {
 				if labels[i] != label {
 					wrong[j]++
@@ -123,7 +90,7 @@ func (x *session) scoreOnRows(trials []int) {
 		}
 	}
 	for _, j := range trials {
-		x.scores.error[j] = float64(wrong[j]) / float64(n)
+		x.scores.error[j] = float64(wrong[j]) / float64(len(y))
 	}
 }
 
