@@ -53,32 +53,12 @@ var declaredKinds = map[string]declaredKind{
 		return Stump{Dim: dim, Axis: int(v[0]), T: v[1], Above: v[2]}, nil
 	}},
 	KindParity: {oneEach, bitPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
-		h := Parity{Dim: dim}
-		for k, bit := range v {
-			switch bit {
-			case 1:
-				h.Set |= 1 << k
-			case 0:
-			default:
-				return nil, fmt.Errorf("number %d is %v: use 0 or 1", k, bit)
-			}
-		}
-		return h, nil
+		set, _, err := masks(v, 0, "0 or 1")
+		return Parity{Dim: dim, Set: set}, err
 	}},
 	KindConjunction: {oneEach, bitPoints, func(_ Spec, dim int, v []float64) (Hypothesis, error) {
-		h := Conjunction{Dim: dim}
-		for k, literal := range v {
-			switch literal {
-			case 1:
-				h.Ones |= 1 << k
-			case -1:
-				h.Zeros |= 1 << k
-			case 0:
-			default:
-				return nil, fmt.Errorf("number %d is %v: use 1, -1 or 0", k, literal)
-			}
-		}
-		return h, nil
+		ones, zeros, err := masks(v, -1, "1, -1 or 0")
+		return Conjunction{Dim: dim, Ones: ones, Zeros: zeros}, err
 	}},
 	KindRow: {exactlyN(1), columnPoints, func(s Spec, _ int, v []float64) (Hypothesis, error) {
 		rows := rowsIn(s)
@@ -109,6 +89,21 @@ func oneEach(dim int) int       { return dim }
 func oneEachAndOne(dim int) int { return dim + 1 }
 func twoEach(dim int) int       { return 2 * dim }
 
+// masks returns the sets of the numbers that are 1, and that are -1. All must be whole numbers from least to 1.
+func masks(v []float64, least float64, allowed string) (plus, minus uint64, err error) {
+	for k, sign := range v {
+		switch {
+		case sign == 1:
+			plus |= 1 << k
+		case sign == -1 && least == -1:
+			minus |= 1 << k
+		case sign != 0:
+			return 0, 0, fmt.Errorf("number %d is %v: use %s", k, sign, allowed)
+		}
+	}
+	return plus, minus, nil
+}
+
 func anyPoints(Spec, int) string { return "" }
 
 func singleNumbers(_ Spec, dim int) string {
@@ -133,8 +128,8 @@ func columnPoints(s Spec, _ int) string {
 }
 
 // Declare returns the hypothesis of a kind with those numbers, as a function on the points of s,
-// which have Width(s) numbers. The hypothesis need not belong to the class. It may keep numbers. The error says
-// which number is wrong.
+// which have Width(s) numbers. The hypothesis need not belong to the class. It may keep numbers. The error
+// names the number that is wrong.
 func Declare(s Spec, kind string, numbers []float64) (Hypothesis, error) {
 	k, ok := declaredKinds[kind]
 	if !ok {
@@ -204,8 +199,8 @@ func Disagreement(s Spec, h Hypothesis, target Target) (float64, bool) {
 	return 0, false
 }
 
-// BoxOf returns the points that h labels +1, if they are a box of points of s, which have whole numbers
-// 0..Side(s)-1, or one whose complement would be.
+// BoxOf returns the box of the points of s that h labels +1. It reports false for other kinds of hypotheses than
+// ranges, rectangles, stumps, conjunctions and constants. Points of s have whole numbers 0..Side(s)-1.
 func BoxOf(s Spec, h Hypothesis) (*Box, bool) {
 	b := wholeBox(Width(s), Side(s))
 	switch h := h.(type) {

@@ -13,7 +13,6 @@ var intervalsDefinition = Definition{
 	Name:        Intervals,
 	Doc:         "+1 at the numbers from a to b, or nowhere",
 	Shape:       Scalar,
-	Changes:     2,
 	New:         newIntervals,
 	VC:          exactVC,
 	Littlestone: ofBoxes,

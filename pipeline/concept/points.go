@@ -10,10 +10,9 @@ import (
 const Points = "points"
 
 var pointsDefinition = Definition{
-	Name:    Points,
-	Doc:     "+1 at one number a = 0..X-1 and nowhere else",
-	Shape:   Scalar,
-	Changes: 2,
+	Name:  Points,
+	Doc:   "+1 at one number a = 0..X-1 and nowhere else",
+	Shape: Scalar,
 	Column: func(x []float64, out []uint8) {
 		clear(out)
 		out[int(x[0])] = 1

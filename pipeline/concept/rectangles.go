@@ -16,7 +16,6 @@ var rectanglesDefinition = Definition{
 	Name:        Rectangles,
 	Doc:         "+1 where each of d numbers lies in an interval of its own, or nowhere",
 	Shape:       Grid,
-	Changes:     2,
 	New:         newRectangles,
 	VC:          exactVC,
 	Littlestone: ofBoxes,

@@ -48,13 +48,6 @@ type Definition struct {
 	// points x >= t +1. The hypotheses that agree with some labels are then an interval.
 	Thresholds bool
 
-	// Changes is how often the label of a hypothesis changes at most along any one coordinate of the
-	// points; 0: no such number is small.
-	Changes int
-
-	// Axes is how many of the numbers of a point the label of a hypothesis depends on at most; 0: all.
-	Axes int
-
 	// Column writes the labels of all hypotheses at one point x, in their order: 1 for +1, 0 for -1.
 	// It is nil where that takes longer than the writing.
 	Column func(x []float64, out []uint8)

@@ -13,12 +13,10 @@ import (
 const Stumps = "stumps"
 
 var stumpsDefinition = Definition{
-	Name:    Stumps,
-	Doc:     "+1 or -1 where one of d numbers is at least t and the opposite elsewhere, or constant",
-	Shape:   Grid,
-	Changes: 1,
-	Axes:    1,
-	New:     newStumps,
+	Name:  Stumps,
+	Doc:   "+1 or -1 where one of d numbers is at least t and the opposite elsewhere, or constant",
+	Shape: Grid,
+	New:   newStumps,
 	// See stumps.VC: exact with two values; otherwise as many points are shattered as there are
 	// values, if the upper bound allows it.
 	VC: func(c Class, s Spec) Dimension {

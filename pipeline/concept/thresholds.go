@@ -12,7 +12,6 @@ var thresholdsDefinition = Definition{
 	Name:       Thresholds,
 	Doc:        "+1 at the numbers from t on, for t = 0..X",
 	Shape:      Scalar,
-	Changes:    1,
 	NoConstant: true,
 	Thresholds: true,
 	Column: func(x []float64, out []uint8) { // t = 0, 1, ...
