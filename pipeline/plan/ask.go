@@ -42,7 +42,7 @@ type answer struct {
 	canonical trial.Fragment
 	guarantee *pluginv1.Guarantee
 	bounds    trial.Bounds
-	declares  bool // each model is a declared hypothesis of the class
+	declares  bool // each model is a declared hypothesis of the class, whose error has a formula
 	open      bool // what the bounds say depends on the least error of the class; else they have been judged
 }
 
@@ -248,8 +248,8 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 // take sets what the plugin answers. The error is that of the plugin.
 func (a *answer) take(got *pluginv1.Answer) error {
 	checked := got.GetCheck()
-	a.refusal, a.guarantee, a.declares = checked.GetRefusal(), checked.GetGuarantee(), checked.GetDeclares()
-	if a.declares && a.setting.GetProblem().GetFormula() {
+	a.refusal, a.guarantee = checked.GetRefusal(), checked.GetGuarantee()
+	if a.declares = checked.GetDeclares() && a.setting.GetProblem().GetFormula(); a.declares {
 		a.setting.Test = 0
 	}
 	if a.guarantee != nil {

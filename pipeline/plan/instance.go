@@ -67,11 +67,9 @@ func (p *opened) measure(d *draft, above float64) (*measured, error) {
 	})
 }
 
-// measureDeclared does what measure does, for an algorithm that declares a hypothesis of the class in each trial.
+// measureDeclared does what measure does, for an algorithm that declares a hypothesis of the class in each trial. The
+// problem has a formula for their errors.
 func (p *opened) measureDeclared(d *draft, above float64) (*measured, error) {
-	if !p.public.GetFormula() {
-		return p.measure(d, above)
-	}
 	return p.measureBy(d, measurement{goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, declared: true})
 }
 
