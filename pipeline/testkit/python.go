@@ -20,6 +20,7 @@ func Python(t testing.TB, modules string) string {
 	if os.Getenv("SHATTER_TEST_PYTHON") == "required" {
 		t.Fatalf("no python3 with %s, though SHATTER_TEST_PYTHON is required", modules)
 	}
-	t.Skipf("NOT RUN: it needs python3 with %s (Debian: python3-grpcio python3-protobuf python3-numpy)", modules)
+	t.Skipf("NOT RUN: it needs python3 with %s (Debian: python3-grpcio python3-protobuf "+
+		"python3-numpy python3-sklearn)", modules)
 	return ""
 }
