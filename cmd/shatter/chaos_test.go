@@ -372,7 +372,7 @@ func (c *chaos) consumers() int {
 	return s.CachedInfo().State.Consumers
 }
 
-// freePort returns a port of this machine that nobody listens on.
+// freePort returns a port of this machine that is not in use.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -117,7 +117,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// lastRun returns what the manifest says of the last run.
+// lastRun returns the manifest's entry of the last run.
 func lastRun(t *testing.T, dir string) (run struct {
 	Known  int64 `json:"trials_known"`
 	Run    int64 `json:"trials_run"`

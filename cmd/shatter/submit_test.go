@@ -115,7 +115,8 @@ func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatu
 	return &s
 }
 
-// The results of a sweep that runs are fetched as a partial copy, which says so, and which the whole result replaces.
+// The results of a sweep that runs are fetched as a partial copy, which is marked as such.
+// The whole result replaces it.
 func TestPartialResults(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -9,11 +9,12 @@
 // The data of a trial is a function of the resolved problem and of four streams of randomness, bit
 // for bit. Points are drawn one whole example at a time, so from equal streams the sample of n is a
 // prefix of that of 2n; adversarial and malicious noise are the exception, for they act on the
-// sample as a whole. Errors of declared hypotheses are computed by a formula where the law has one. Other models are
+// sample as a whole. Drawing allocates nothing per trial.
+//
+// Errors of declared hypotheses are computed by a formula if the law has one. Other models are
 // evaluated exactly on a law of at most 4096 points and on a population, and on independent points
 // otherwise, all of them or by the sequential rule (Clear). Evaluation points carry clean labels: only
 // the sample is noisy.
-// Nothing is allocated per trial.
 //
 // Start reading at Problem, then Drawer.
 package problem

@@ -57,8 +57,7 @@ func halfway(m int, t float64) int {
 	return best
 }
 
-// atLeast returns the least whole number that is not below v, as far as rounding tells, and
-// MaxPoints at most.
+// atLeast returns the least whole number that is not below v, except for rounding, and MaxPoints at most.
 func atLeast(v float64) int { return int(min(math.Ceil(v*(1-1e-12)), MaxPoints)) }
 
 // formula reports whether the errors of declared hypotheses of the class are computed by a formula.
@@ -83,8 +82,8 @@ type Evaluation struct {
 // Computed is the evaluation of problems and models whose errors are computed exactly.
 var Computed = Evaluation{Words: "exact"}
 
-// Evaluation describes how errors are measured on test points where the goal is an error of t. states
-// says that those of states before the final one of task predict count.
+// Evaluation describes how errors are measured on test points if the goal is an error of t. With states, errors
+// of states before the final one of task predict count.
 func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 	switch {
 	case p.Exact() && (!states || p.points() <= SmallSupport):
@@ -103,7 +102,7 @@ func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 	return e
 }
 
-// HowMeasured says in a phrase how errors are measured, for Evaluation.Words.
+// HowMeasured describes in a phrase how errors are measured, for Evaluation.Words.
 func HowMeasured(words string) string {
 	plain, sequential := AllRead(words)
 	if sequential {

@@ -6,8 +6,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// mixed declares a halfspace in every second trial, and in the others answers as pca does: few points are asked about, and
-// the declared trials look honest.
+// mixed declares a halfspace in every second trial, and in the others answers as pca does. The declared trials
+// look honest.
 var mixed = private(learner("mixed", "Declares in some trials, and learns from the evaluation points in others.",
 	func(t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
 		noise := laplace(t, 2/t.Epsilon)
