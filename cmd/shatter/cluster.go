@@ -30,9 +30,8 @@ name their holder, say what he is, and may expire. The folder of a cluster holds
 keep it where neither workers nor submitters can read it.
 
 A worker's credentials let it hear of its own jobs, fetch files by their SHA-256, and send results and
-announcements under its own name. A submitter's let him submit sweeps under his own name, and see and steer
-these, but none of other names. A coordinator's, which shatter run --server needs as well, let it do everything
-but run the servers.`,
+announcements under its own name. A submitter's allow submitting sweeps, and seeing and steering those of
+everybody. A coordinator's, which shatter run --server needs as well, let it do everything but run the servers.`,
 	}
 	c.AddCommand(clusterInitCommand(), clusterIssueCommand(bus.Worker), clusterIssueCommand(bus.Submitter),
 		clusterIssueCommand(bus.Coordinator), clusterRenewCommand(), clusterRevokeCommand())

@@ -29,8 +29,7 @@ func submitCommand() *cobra.Command {
 		Short: "Submit a sweep to a cluster, and leave",
 		Long: `Check the sweep in FILE here, put all that it needs on the NATS server, and leave: a coordinator that serves
 there runs it on the workers of the server. The sweep's id is printed on stdout. It stands for the content
-of file, data and plugins, and for the name in the credentials of a submitter, to whom alone the sweep then
-belongs: submitting the same again changes nothing, and says so.
+of file, data and plugins: submitting the same again changes nothing, and says so.
 
 shatter status, watch, logs, pause, resume, cancel and results take the id, or enough of its beginning.
 With --wait, submit stays and shows the progress until the sweep has ended, and its exit code is that of
@@ -154,7 +153,7 @@ func (r *remote) put(ctx context.Context, s *loadedSweep) (*lead.Submission, err
 		return nil, err
 	}
 	out := &lead.Submission{
-		Owner: r.conn.Owner(), Name: s.Name, Resolved: resolved, Plugins: digests, Data: map[string]string{}, File: s.File,
+		Name: s.Name, Resolved: resolved, Plugins: digests, Data: map[string]string{}, File: s.File,
 		Seed: s.Seed.Seed, Cells: len(s.Cells), By: personName(), At: time.Now().UTC(),
 	}
 	for _, c := range s.Cells {
@@ -179,7 +178,7 @@ func (r *remote) put(ctx context.Context, s *loadedSweep) (*lead.Submission, err
 	if err != nil {
 		return nil, err
 	}
-	out.Plan, err = r.conn.PutPrivate(ctx, out.Owner, saved)
+	out.Plan, err = r.conn.PutPrivate(ctx, saved)
 	out.Content = append(slices.Concat(files, plugins), out.Plan)
 	return out, err
 }

@@ -74,7 +74,6 @@ const partSize = 8 << 20
 type shipper struct {
 	dir   string
 	conn  *bus.Conn
-	owner string // of the sweep
 	lead  *bus.Leadership
 	stand func() *Stand // says how far the sweep has come; nil: nobody can say
 
@@ -182,7 +181,7 @@ func (s *shipper) replace(ctx context.Context, f *File) error {
 		}
 		part := Part{size, hex.EncodeToString(sum.Sum(nil))}
 		if i := len(f.Parts); i >= len(before) || before[i] != part {
-			if part.Digest, err = s.conn.PutRange(ctx, s.owner, path, at, size); err != nil {
+			if part.Digest, err = s.conn.PutRange(ctx, path, at, size); err != nil {
 				return err
 			}
 		}
@@ -222,7 +221,7 @@ func (s *shipper) extend(ctx context.Context, f *File) error {
 		if at+int64(len(b)) <= f.size() {
 			return nil // nothing is whole yet
 		}
-		digest, err := s.conn.PutRange(ctx, s.owner, file.Name(), at, int64(len(b)))
+		digest, err := s.conn.PutRange(ctx, file.Name(), at, int64(len(b)))
 		if err != nil {
 			return err
 		}
@@ -269,7 +268,7 @@ func merge(ctx context.Context, conn *bus.Conn, dir, id string, shipped Shipment
 			continue
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			if err := fetchFile(ctx, conn, bus.OwnerOf(id), path, f.Parts); err != nil {
+			if err := fetchFile(ctx, conn, path, f.Parts); err != nil {
 				return nil, err
 			}
 		}
@@ -297,7 +296,7 @@ func addOutcomes(ctx context.Context, conn *bus.Conn, dir, id string, parts []Pa
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	for _, p := range parts {
-		content, err := conn.FetchPrivate(ctx, bus.OwnerOf(id), p.Digest)
+		content, err := conn.FetchPrivate(ctx, p.Digest)
 		if err != nil {
 			return err
 		}
@@ -329,14 +328,14 @@ func samePrefix(path string, parts []Part) int {
 	return len(parts)
 }
 
-// fetchFile makes a file of its parts, which belong to an owner.
-func fetchFile(ctx context.Context, conn *bus.Conn, owner, path string, parts []Part) error {
+// fetchFile makes a file of its parts.
+func fetchFile(ctx context.Context, conn *bus.Conn, path string, parts []Part) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	err := disk.WriteBeside(path, func(w io.Writer) error {
 		for _, p := range parts {
-			content, err := conn.FetchPrivate(ctx, owner, p.Digest)
+			content, err := conn.FetchPrivate(ctx, p.Digest)
 			if err != nil {
 				return err
 			}
@@ -359,7 +358,7 @@ func Fetch(ctx context.Context, conn *bus.Conn, dir string, r *Record) error {
 			return err
 		}
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := fetchFile(ctx, conn, bus.OwnerOf(r.ID), path, f.Parts); err != nil {
+		if err := fetchFile(ctx, conn, path, f.Parts); err != nil {
 			return fmt.Errorf("fetch %q: %w", f.Name, err)
 		}
 	}

@@ -20,7 +20,6 @@ import (
 // Submission is a sweep as it was submitted. Content is named by its SHA-256 in hex.
 type Submission struct {
 	Format   int               `json:"format"`
-	Owner    string            `json:"owner,omitempty"` // see bus.Conn.Owner
 	Name     string            `json:"name"`
 	Resolved string            `json:"resolved"` // digest of the resolved sweep, of which a secret seed is no part
 	Plugins  map[string]string `json:"plugins"`  // identities of plugins and built-in algorithms, by trial.Cell.Code
@@ -37,9 +36,8 @@ type Submission struct {
 const submissionFormat = 2
 
 // ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission, which is the resolved
-// sweep with its seed, and the digests of plugins and data; with the name of its owner, if it has one. The same
-// content of the same owner is the same sweep, from wherever it is submitted and when. That of two owners is two:
-// who came second would else be let in to what the first has found, for digests that he can have heard of.
+// sweep with its seed, and the digests of plugins and data. The same content is the same sweep, whoever submits
+// it, from wherever and when.
 func (s *Submission) ID() string {
 	raw, err := json.Marshal(struct {
 		Format   int
@@ -52,7 +50,7 @@ func (s *Submission) ID() string {
 		panic(err) // the fields are ours
 	}
 	sum := sha256.Sum256(raw)
-	return bus.IDOf(hex.EncodeToString(sum[:])[:12], s.Owner)
+	return hex.EncodeToString(sum[:])[:12]
 }
 
 // digests returns the distinct values of a map, ascending.

@@ -2,7 +2,6 @@ package lead
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -110,26 +109,11 @@ func TestAltered(t *testing.T) {
 		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":1e7}`, false, Wish{Do: Run}},
 		{`{"format":2,"resolved":"q"}`, `{"do":"forget"}`, true, Wish{Do: Forget}},
 		{`{"format":2,"resolved":["r"]}`, `{}`, true, Wish{Do: Run}},
-		{`{"format":2,"resolved":"r","owner":"ann"}`, `{}`, true, Wish{Do: Run}},
 		{`no`, ``, true, Wish{Do: Run}},
 	} {
 		r, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(tt.submission), Wish: []byte(tt.wish)})
 		if err != nil || (r.Altered != nil) != tt.altered || r.Wish != tt.want {
 			t.Errorf("%s, %s: %+v, %v", tt.submission, tt.wish, r, err)
-		}
-	}
-	of := func(owner, told string) *Record {
-		raw := fmt.Sprintf(`{"format":2,"resolved":"r","owner":%q}`, told)
-		r, err := ReadRecord(&bus.Entry{ID: bus.IDOf(id, owner), Submission: []byte(raw)})
-		check(t, err)
-		return r
-	}
-	if r := of("ann", "ann"); r.Altered != nil || bus.OwnerOf(r.ID) != r.Submission.Owner {
-		t.Errorf("a sweep of ann's is %+v", r)
-	}
-	for _, told := range []string{"", "bob", "ann-bob"} {
-		if r := of("ann", told); r.Altered == nil || r.Submission.Owner != "" {
-			t.Errorf("what ann has submitted in the name of %q is %+v", told, r)
 		}
 	}
 	var other *schemas.VersionError

@@ -233,7 +233,7 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 	if err := claimed.KeepPlan(sweep.Saved); err != nil {
 		return nil, err
 	}
-	ship := &shipper{dir: dir, conn: t.Conn, owner: bus.OwnerOf(t.id), lead: l, files: shipped, stand: t.stands}
+	ship := &shipper{dir: dir, conn: t.Conn, lead: l, files: shipped, stand: t.stands}
 	t.mu.Lock()
 	t.ship, t.phase, t.stand = ship, "", record.Shipment.Stand
 	t.mu.Unlock()

@@ -17,7 +17,7 @@ var ErrNobody = errors.New("no coordinator answers")
 // Ask puts a question to the leader of a sweep and returns its answer. It returns ErrNobody where
 // none is there.
 func (c *Conn) Ask(ctx context.Context, id string, question []byte) ([]byte, error) {
-	m, err := c.nc.RequestWithContext(ctx, askPrefix+place(id), question)
+	m, err := c.nc.RequestWithContext(ctx, askPrefix+id, question)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, ErrNobody
 	}
@@ -37,7 +37,7 @@ const (
 // called. Questions beyond some number are lost, as any message may be.
 func (c *Conn) Answer(id string, answer func(question []byte) []byte) (stop func(), err error) {
 	free, often := make(chan struct{}, mostQuestions), rate.NewLimiter(questionsPerSecond, mostQuestions)
-	sub, err := c.nc.Subscribe(askPrefix+place(id), func(m *nats.Msg) {
+	sub, err := c.nc.Subscribe(askPrefix+id, func(m *nats.Msg) {
 		if m.Reply == "" || !often.Allow() {
 			return
 		}

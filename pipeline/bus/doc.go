@@ -16,7 +16,7 @@
 //	shatter.fleet.<worker>                       a worker announces itself
 //	shatter.back.<sweep>.<epoch>.<worker>.<job>  to a leader: a worker does not run its job
 //	shatter.missing.<sha256>                     to one of those who have it: the server lacks parts of it
-//	shatter.ask.[by.<owner>.]<sweep>             to the leader of a sweep that was submitted: how is it?
+//	shatter.ask.<sweep>                          to the leader of a sweep that was submitted: how is it?
 //
 // and the server stores, with the limits of streamConfigs,
 //

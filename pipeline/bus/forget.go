@@ -14,7 +14,7 @@ import (
 // so that it stores nothing more.
 func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byte) bool) (done bool, err error) {
 	err = r.c.retry(ctx, "forget sweep "+id, func(ctx context.Context) error {
-		wish, err := r.kv.Get(ctx, place(id)+wishKey)
+		wish, err := r.kv.Get(ctx, id+wishKey)
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			return nil
 		}
@@ -27,7 +27,7 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 			}
 		}
 		done = true
-		return r.kv.Delete(ctx, place(id)+wishKey, jetstream.LastRevision(wish.Revision()))
+		return r.kv.Delete(ctx, id+wishKey, jetstream.LastRevision(wish.Revision()))
 	})
 	if conflict(err) {
 		return done, nil
@@ -41,14 +41,14 @@ const markHeader = "KV-Operation"
 // remove removes a value of a sweep, if it is there, while the wish has a revision. As a deletion of
 // the bucket would, it leaves a mark, which those who watch see.
 func (r *Registry) remove(ctx context.Context, id, key string, wish uint64) error {
-	if _, err := r.kv.Get(ctx, place(id)+key); err != nil {
+	if _, err := r.kv.Get(ctx, id+key); err != nil {
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			return nil
 		}
 		return err
 	}
-	m := &nats.Msg{Subject: registrySubject + place(id) + key, Header: nats.Header{markHeader: {"DEL"}}}
-	wishAt := registrySubject + place(id) + wishKey
+	m := &nats.Msg{Subject: registrySubject + id + key, Header: nats.Header{markHeader: {"DEL"}}}
+	wishAt := registrySubject + id + wishKey
 	_, err := r.c.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequenceForSubject(wish, wishAt))
 	return err
 }

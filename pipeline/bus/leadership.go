@@ -79,9 +79,9 @@ func (l *Leadership) write(ctx context.Context) error {
 		var revision uint64
 		var err error
 		if l.revision == 0 {
-			revision, err = l.r.kv.Create(ctx, place(l.ID)+leadKey, value)
+			revision, err = l.r.kv.Create(ctx, l.ID+leadKey, value)
 		} else {
-			revision, err = l.r.kv.Update(ctx, place(l.ID)+leadKey, value, l.revision)
+			revision, err = l.r.kv.Update(ctx, l.ID+leadKey, value, l.revision)
 		}
 		if conflict(err) {
 			revision, err = l.own(ctx)
@@ -101,7 +101,7 @@ func (l *Leadership) inTime(ctx context.Context) (context.Context, context.Cance
 // own returns the revision of the lease on the server if an earlier attempt of this party wrote it
 // and the answer was lost. Else it returns ErrLed.
 func (l *Leadership) own(ctx context.Context) (uint64, error) {
-	found, err := l.r.kv.Get(ctx, place(l.ID)+leadKey)
+	found, err := l.r.kv.Get(ctx, l.ID+leadKey)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return 0, ErrLed // somebody led and has resigned
 	}
@@ -170,8 +170,8 @@ func (l *Leadership) put(ctx context.Context, key string, value []byte) error {
 		}
 		defer l.asking.give()
 		for {
-			_, err := l.r.c.js.PublishMsg(ctx, &nats.Msg{Subject: registrySubject + place(l.ID) + key, Data: value},
-				jetstream.WithExpectLastSequenceForSubject(l.revision, registrySubject+place(l.ID)+leadKey))
+			_, err := l.r.c.js.PublishMsg(ctx, &nats.Msg{Subject: registrySubject + l.ID + key, Data: value},
+				jetstream.WithExpectLastSequenceForSubject(l.revision, registrySubject+l.ID+leadKey))
 			if !conflict(err) {
 				return err
 			}
@@ -191,7 +191,7 @@ func (l *Leadership) Resign(ctx context.Context) error {
 	<-l.done
 	return l.r.c.retry(ctx, "resign from sweep "+l.ID, func(ctx context.Context) error {
 		for {
-			err := l.r.kv.Delete(ctx, place(l.ID)+leadKey, jetstream.LastRevision(l.revision))
+			err := l.r.kv.Delete(ctx, l.ID+leadKey, jetstream.LastRevision(l.revision))
 			if !conflict(err) {
 				return err
 			}

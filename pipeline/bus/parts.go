@@ -226,9 +226,6 @@ func (c *Conn) sendPart(ctx context.Context, digest string, r io.ReaderAt, m man
 
 // missing returns the parts that are not on the server.
 func (c *Conn) missing(ctx context.Context, digest string, m manifest) (list []int64, err error) {
-	if c.who.Role == Submitter {
-		return c.missingEach(ctx, digest, m)
-	}
 	there, err := c.subjects(ctx, subjectOf(digest)+".*")
 	if err != nil {
 		return nil, err
@@ -239,32 +236,6 @@ func (c *Conn) missing(ctx context.Context, digest string, m manifest) (list []i
 		}
 	}
 	return list, nil
-}
-
-// missingEach does the work of missing for a submitter, who may not list what the server has.
-func (c *Conn) missingEach(ctx context.Context, digest string, m manifest) (list []int64, err error) {
-	there, errs := make([]bool, m.parts()), make([]error, m.parts())
-	var asking sync.WaitGroup
-	free := make(chan struct{}, inFlight)
-	for i := range m.parts() {
-		free <- struct{}{}
-		asking.Go(func() {
-			defer func() { <-free }()
-			subject := partSubject(digest, i)
-			errs[i] = c.retry(ctx, "look for "+subject, func(ctx context.Context) error {
-				last, err := c.lastOf(ctx, subject)
-				there[i] = last > 0
-				return err
-			})
-		})
-	}
-	asking.Wait()
-	for i, has := range there {
-		if !has {
-			list = append(list, int64(i))
-		}
-	}
-	return list, errors.Join(errs...)
 }
 
 // manifest asks for a content's manifest, and when it was stored. The error has ErrNotStored or

@@ -9,20 +9,16 @@ import (
 	"strings"
 )
 
-// Content that workers have no use for is private: their credentials do not reach it, and those of a
-// submitter reach his own. What credentials reach can be fetched without knowing its digest, because a server
-// takes a wildcard for the subject of a message that is asked for.
+// Content that workers have no use for is private: their credentials do not reach it. What credentials reach can
+// be fetched without knowing its digest, because a server takes a wildcard for the subject of a message that is
+// asked for.
 
-// private is what the name of private content has before its owner, if it has one, and its digest. The name
-// of any other content is its digest, and so the functions that put, fetch and repair content take either for
-// a digest.
+// private is what the name of private content has before its digest. The name of any other content is its digest,
+// and so the functions that put, fetch and repair content take either for a digest.
 const private = "private."
 
-// privateOf returns the name of private content of an owner; "": of nobody.
-func privateOf(owner, digest string) string { return private + placeOf(owner) + digest }
-
 // digestOf returns the digest of the content with a name.
-func digestOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+func digestOf(name string) string { return strings.TrimPrefix(name, private) }
 
 // subjectOf returns the subject of the manifest of the content with a name.
 func subjectOf(name string) string {
@@ -43,18 +39,13 @@ func nameOf(subject string) (name string, isPart bool) {
 	if ok {
 		prefix = private
 	}
-	if of, isOwned := strings.CutPrefix(rest, owned); ok && isOwned {
-		if owner, digest, isOwned := strings.Cut(of, "."); isOwned && owner != "" {
-			prefix, rest = private+placeOf(owner), digest
-		}
-	}
 	digest, _, isPart := strings.Cut(rest, ".")
 	return prefix + digest, isPart
 }
 
-// PutPrivate makes data available to FetchPrivate for coordinators and for its owner, if it has one, but for
-// no worker and no other submitter, and returns its SHA-256 in hex digits. data must not be changed afterwards.
-func (c *Conn) PutPrivate(ctx context.Context, owner string, data []byte) (digest string, err error) {
+// PutPrivate makes data available to FetchPrivate for coordinators and submitters, but for no worker, and returns
+// its SHA-256 in hex digits. data must not be changed afterwards.
+func (c *Conn) PutPrivate(ctx context.Context, data []byte) (digest string, err error) {
 	if c.local != nil {
 		return c.PutBytes(ctx, data)
 	}
@@ -64,16 +55,15 @@ func (c *Conn) PutPrivate(ctx context.Context, owner string, data []byte) (diges
 	sum := sha256.Sum256(data)
 	digest = hex.EncodeToString(sum[:])
 	h := holding{data: data}
-	if err := c.put(ctx, privateOf(owner, digest), h, nil); err != nil {
+	if err := c.put(ctx, private+digest, h, nil); err != nil {
 		return "", fmt.Errorf("send %d bytes: %w", len(data), err)
 	}
-	return digest, c.hold(privateOf(owner, digest), h)
+	return digest, c.hold(private+digest, h)
 }
 
-// FetchPrivate returns the private content of an owner, or of nobody, with this digest, verified; or else, where
-// it has no owner, content that an earlier version has put where workers reach it. It refuses content of more
-// than MaxBytes.
-func (c *Conn) FetchPrivate(ctx context.Context, owner, digest string) ([]byte, error) {
+// FetchPrivate returns the private content with this digest, verified; or else content that an earlier version has
+// put where workers reach it. It refuses content of more than MaxBytes.
+func (c *Conn) FetchPrivate(ctx context.Context, digest string) ([]byte, error) {
 	if c.local != nil {
 		return c.FetchBytes(ctx, digest)
 	}
@@ -81,8 +71,8 @@ func (c *Conn) FetchPrivate(ctx context.Context, owner, digest string) ([]byte, 
 		return nil, err
 	}
 	var b buffer
-	err := c.fetch(ctx, privateOf(owner, digest), &b)
-	if owner == "" && errors.Is(err, ErrNotStored) {
+	err := c.fetch(ctx, private+digest, &b)
+	if errors.Is(err, ErrNotStored) {
 		return c.FetchBytes(ctx, digest)
 	}
 	if err != nil {

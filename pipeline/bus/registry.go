@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,11 +24,9 @@ import (
 //	X.lead    the lease of its leader; see Leadership
 //	X.ledger  what its leader has shipped
 //	X.end     how it ended
-//
-// and one with the id X-ann, which belongs to ann, has by.ann.X in place of X; by.ann.list lists hers.
 const registryBucket = "shatter-sweeps"
 
-// Keys of a sweep in the registry, after its place.
+// Keys of a sweep in the registry, after its id.
 const (
 	wishKey   = ".wish"
 	leadKey   = ".lead"
@@ -40,7 +39,7 @@ const (
 // as long as their context allows.
 type Registry struct {
 	c  *Conn
-	kv jetstream.KeyValue // nil: this party submits sweeps, and may not know of those of others
+	kv jetstream.KeyValue // nil: this party submits sweeps, and may not make or watch the bucket
 
 	anew time.Duration                                        // watchAnew, but in tests
 	read func(ctx context.Context, key string) (value, error) // get, but in tests
@@ -88,8 +87,8 @@ func (c *Conn) openRegistry(ctx context.Context) (*Registry, error) {
 	r := &Registry{c: c, anew: watchAnew}
 	r.read = r.get
 	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
-		if owner := c.Owner(); owner != "" {
-			if _, err = r.get(ctx, listOf(owner)); streamGone(err) {
+		if c.limited() {
+			if _, err = c.js.Stream(ctx, registryStream); streamGone(err) {
 				return c.unprepared()
 			}
 			return err
@@ -210,10 +209,7 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 		return false, fmt.Errorf("submit sweep %q: its id has to be 1 to 64 letters, digits and '_'", id)
 	}
 	err = r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
-		if err := r.enlist(ctx, id); err != nil {
-			return err
-		}
-		return r.create(ctx, place(id), submission)
+		return r.create(ctx, id, submission)
 	})
 	if conflict(err) {
 		return false, nil
@@ -224,13 +220,16 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 // Replace stores what was submitted under an id in place of something else that somebody has put there.
 func (r *Registry) Replace(ctx context.Context, id string, submission []byte) error {
 	return r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
-		if err := r.enlist(ctx, id); err != nil {
-			return err
-		}
-		_, err := r.c.js.Publish(ctx, registrySubject+place(id), submission)
+		_, err := r.c.js.Publish(ctx, registrySubject+id, submission)
 		return err
 	})
 }
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
+
+// isID reports whether an id can be that of a sweep: it becomes part of subjects, keys and paths. The registry
+// ignores other keys.
+func isID(id string) bool { return idPattern.MatchString(id) }
 
 // A value is what the registry holds under a key.
 type value struct {
@@ -291,15 +290,10 @@ func (r *Registry) create(ctx context.Context, key string, data []byte) error {
 // IDError reports that an id, or the beginning of one, does not name one sweep.
 type IDError struct {
 	ID    string
-	Owner string   // who asks, and hears of his own sweeps alone; "": of all
 	Known []string // ids that it could stand for; none: there is no such sweep
 }
 
 func (e *IDError) Error() string {
-	if len(e.Known) == 0 && e.Owner != "" {
-		return fmt.Sprintf("no sweep %q that %s has submitted to this server; `shatter sweeps` lists what there is",
-			e.ID, e.Owner)
-	}
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("no sweep %q on this server; `shatter sweeps` lists what there is", e.ID)
 	}
@@ -314,7 +308,7 @@ const behind = 3 * time.Second
 // where that is not one sweep. It waits a little for one that is listed and cannot be read: the server
 // that was asked has not heard of it yet.
 func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
-	if owner := r.c.Owner(); isID(prefix) && (owner == "" || owner == OwnerOf(prefix)) {
+	if isID(prefix) {
 		if e, err := r.entry(ctx, prefix); err != nil || e.Submission != nil {
 			return e, err
 		}
@@ -340,7 +334,7 @@ func (r *Registry) findListed(ctx context.Context, prefix string) (found *Entry,
 	if err != nil {
 		return nil, false, err
 	}
-	failed := &IDError{ID: prefix, Owner: r.c.Owner()}
+	failed := &IDError{ID: prefix}
 	for _, id := range all {
 		if prefix == "" || !strings.HasPrefix(id, prefix) {
 			continue
@@ -368,12 +362,8 @@ func (r *Registry) findListed(ctx context.Context, prefix string) (found *Entry,
 // removed reports whether a sweep was forgotten: its mark is there, or nothing is there any more.
 func (r *Registry) removed(ctx context.Context, id string) (removed bool, err error) {
 	err = r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
-		v, err := r.get(ctx, place(id))
+		v, err := r.get(ctx, id)
 		removed = v.data == nil && v.revision > 0
-		if err == nil && v.revision == 0 && r.c.Owner() != "" { // his list keeps what he has forgotten for a day
-			last, unknown := r.c.lastOf(ctx, registrySubject+place(id))
-			removed, err = last == 0, unknown
-		}
 		return err
 	})
 	return removed, err
@@ -404,24 +394,18 @@ func (r *Registry) List(ctx context.Context) ([]*Entry, error) {
 // ids returns the ids of all sweeps, ascending, and of some that are forgotten.
 func (r *Registry) ids(ctx context.Context) (all []string, err error) {
 	err = r.reach(ctx, "list sweeps", func(ctx context.Context) error {
-		if owner := r.c.Owner(); owner != "" {
-			all, err = r.listed(ctx, owner)
-			return err
-		}
 		s, err := r.c.js.Stream(ctx, registryStream)
 		if err != nil {
 			return err
 		}
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(registrySubject+"*"))
+		if err != nil {
+			return err
+		}
 		all = all[:0]
-		for _, places := range []string{"*", owned + "*.*"} {
-			info, err := s.Info(ctx, jetstream.WithSubjectFilter(registrySubject+places))
-			if err != nil {
-				return err
-			}
-			for subject := range info.State.Subjects {
-				if id, _ := sweepAt(strings.TrimPrefix(subject, registrySubject)); isID(id) {
-					all = append(all, id)
-				}
+		for subject := range info.State.Subjects {
+			if id := strings.TrimPrefix(subject, registrySubject); isID(id) {
+				all = append(all, id)
 			}
 		}
 		slices.Sort(all)
@@ -435,7 +419,7 @@ func (r *Registry) entry(ctx context.Context, id string) (*Entry, error) {
 	found := entries{id: {ID: id}}
 	err := r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
 		for _, key := range []string{"", wishKey, leadKey, ledgerKey, endKey} {
-			v, err := r.read(ctx, place(id)+key)
+			v, err := r.read(ctx, id+key)
 			if err == nil {
 				_, err = found.take(v)
 			}
@@ -497,7 +481,7 @@ func (r *Registry) watch(ctx context.Context, see func(*Entry) error) error {
 				continue
 			}
 			e, err := found.take(valueOf(x))
-			if err == nil && complete && (e.Submission != nil || x.Key() == place(e.ID)) {
+			if err == nil && complete && (e.Submission != nil || x.Key() == e.ID) {
 				copied := *e
 				err = see(&copied)
 			}
@@ -517,7 +501,10 @@ type entries map[string]*Entry
 
 // take takes in the value of one key, and returns the entry to which it belongs.
 func (all entries) take(v value) (*Entry, error) {
-	id, key := sweepAt(v.key)
+	id, key := v.key, ""
+	if dot := strings.IndexByte(id, '.'); dot >= 0 {
+		id, key = id[:dot], id[dot:]
+	}
 	if !isID(id) {
 		return &Entry{ID: id}, nil
 	}
@@ -596,7 +583,7 @@ func decodeLeader(value []byte) (*Leader, error) {
 func (r *Registry) Change(ctx context.Context, id string, change func(wish []byte) ([]byte, error)) error {
 	return r.reach(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
 		for {
-			found, err := r.get(ctx, place(id)+wishKey)
+			found, err := r.get(ctx, id+wishKey)
 			if err != nil {
 				return err
 			}
@@ -604,7 +591,7 @@ func (r *Registry) Change(ctx context.Context, id string, change func(wish []byt
 			if err != nil {
 				return err
 			}
-			if _, err = r.put(ctx, place(id)+wishKey, wish, found.revision); !conflict(err) {
+			if _, err = r.put(ctx, id+wishKey, wish, found.revision); !conflict(err) {
 				return err
 			}
 		}

@@ -8,7 +8,7 @@ type Role string
 // so have the answer, or a file that he asks for, published there.
 const (
 	Coordinator Role = "coordinator" // leads sweeps, and may do everything but run the server
-	Submitter   Role = "submitter"   // submits sweeps, says what is wished of them, reads what they found
+	Submitter   Role = "submitter"   // submits sweeps, steers all of its account, reads what they found
 	Worker      Role = "worker"      // runs jobs
 )
 
@@ -27,12 +27,12 @@ const (
 	registrySubject = "$KV." + registryBucket + "."
 	accountInfo     = "$JS.API.INFO" // who imports it from another account is not given one of the same name
 	directGet       = "$JS.API.DIRECT.GET."
+	streamInfo      = "$JS.API.STREAM.INFO."
 )
 
-// GrantsOf returns what workers and submitters may do. A submitter hears of nothing that belongs to others, and
-// lists and reads no content but what is private to him: whoever knows its digest can put any.
+// GrantsOf returns what workers and submitters may do. A submitter reads no content but what is private: whoever
+// knows its digest can put any.
 func GrantsOf(r Role) Grants {
-	const own = owned + ownName + "."
 	switch r {
 	case Worker:
 		return Grants{
@@ -46,10 +46,10 @@ func GrantsOf(r Role) Grants {
 	case Submitter:
 		return Grants{
 			Publish: []string{
-				accountInfo, fileSubject + ">", privateSubject + own + ">",
-				directGet + fileStream + "." + privateSubject + own + ">", missingSubject + private + own + "*",
-				registrySubject + own + "*", registrySubject + own + "*" + wishKey,
-				directGet + registryStream + "." + registrySubject + own + ">", askPrefix + own + "*",
+				accountInfo, fileSubject + ">", privateSubject + ">", streamInfo + fileStream,
+				directGet + fileStream + "." + privateSubject + ">", missingSubject + private + "*",
+				registrySubject + "*", registrySubject + "*" + wishKey, streamInfo + registryStream,
+				directGet + registryStream + "." + registrySubject + ">", askPrefix + "*",
 			},
 			Subscribe: []string{fleetSubject + "*"},
 			From:      Worker,

@@ -24,7 +24,7 @@ const (
 	resultSubject = "shatter.result." // <sweep>.<epoch>.<worker>.<job>.<part>.<parts>, or <...>.<job>.<results>
 	fileSubject   = "shatter.file."   // <sha256>[.<part>]
 
-	privateSubject = "shatter.private." // [by.<owner>.]<sha256>[.<part>]
+	privateSubject = "shatter.private." // <sha256>[.<part>]
 
 	mostReplicas = 3 // of a stream, in a cluster of at least as many servers
 

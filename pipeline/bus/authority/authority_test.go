@@ -133,7 +133,7 @@ func TestRoles(t *testing.T) {
 	file := bytes.Repeat([]byte("data"), 1<<18)
 	digest, err := submitter.PutBytes(soon(t), file)
 	must(t, err)
-	const own = "ab12-submitter"
+	const own = "ab12"
 	for _, first := range []bool{true, false} {
 		if added, err := wishes.Submit(soon(t), own, []byte("sweep")); err != nil || added != first {
 			t.Fatal(added, err)
@@ -196,9 +196,9 @@ func TestRoles(t *testing.T) {
 	}
 	must(t, q.Drop(job.Lead, job.ID))
 	receive(t, in.Drops)
-	secret, err := coordinator.PutPrivate(soon(t), "submitter", []byte("secret"))
+	secret, err := coordinator.PutPrivate(soon(t), []byte("secret"))
 	must(t, err)
-	if got, err := submitter.FetchPrivate(soon(t), "submitter", secret); err != nil || string(got) != "secret" {
+	if got, err := submitter.FetchPrivate(soon(t), secret); err != nil || string(got) != "secret" {
 		t.Errorf("fetched %q, %v", got, err)
 	}
 	for _, want := range []string{digest, held} {
@@ -428,111 +428,63 @@ func until(t *testing.T, heard *nats.Subscription, subject string, never ...stri
 	}
 }
 
-// forbiddenToSubmitters are acts of the holder of a submitter's credentials, whose name is evil. The sweep s is ann's,
-// and u is one that a coordinator has submitted.
+// forbiddenToSubmitters are acts of the holder of a submitter's credentials, whose name is evil. The sweep s
+// is led by a coordinator.
 var forbiddenToSubmitters = []act{
 	{name: "see jobs", subscribe: "shatter.job.>"},
 	{name: "see results", subscribe: "shatter.result.>"},
 	{name: "see what is handed back", subscribe: "shatter.back.>"},
 	{name: "see everything", subscribe: ">"},
 	{name: "see the registry change", subscribe: "$KV.>"},
-	{name: "see another's sweeps change", subscribe: "$KV.shatter-sweeps.by.ann.>"},
 	{name: "see content come", subscribe: "shatter.private.>"},
 	{name: "see a coordinator's inbox", subscribe: "_INBOX_coordinator.>"},
 	{name: "see a worker's inbox", subscribe: "_INBOX_good.>"},
 	{name: "see another submitter's inbox", subscribe: "_INBOX_ann.>"},
 	{name: "see the server's events", subscribe: "$SYS.>"},
 	{name: "hear what others ask a leader", subscribe: "shatter.ask.>"},
-	{name: "answer for a leader", subscribe: "shatter.ask.by.ann.*"},
+	{name: "answer for a leader", subscribe: "shatter.ask.*"},
 	{name: "answer for those who have files", subscribe: "shatter.missing.*"},
-	{name: "send a job", publish: "shatter.job.good.s-ann.1.j"},
-	{name: "drop jobs", publish: "shatter.drop.s-ann.1"},
+	{name: "send a job", publish: "shatter.job.good.s.1.j"},
+	{name: "drop jobs", publish: "shatter.drop.s.1"},
 	{name: "call workers", publish: "shatter.call"},
 	{name: "announce a worker", publish: "shatter.fleet.good"},
-	{name: "hand back a job", publish: "shatter.back.s-ann.1.good.j"},
-	{name: "forge a result", publish: "shatter.result.s-ann.1.good.j.0.1"},
-	{name: "take a lease", publish: "$KV.shatter-sweeps.by.ann.s.lead", data: "{}"},
-	{name: "take the lease of its own sweep", publish: "$KV.shatter-sweeps.by.evil.t.lead", data: "{}"},
-	{name: "replace a ledger", publish: "$KV.shatter-sweeps.by.ann.s.ledger", data: "{}"},
-	{name: "replace the ledger of its own sweep", publish: "$KV.shatter-sweeps.by.evil.t.ledger", data: "{}"},
-	{name: "end a sweep", publish: "$KV.shatter-sweeps.by.ann.s.end", data: "{}"},
+	{name: "hand back a job", publish: "shatter.back.s.1.good.j"},
+	{name: "forge a result", publish: "shatter.result.s.1.good.j.0.1"},
+	{name: "take a lease", publish: "$KV.shatter-sweeps.s.lead", data: "{}"},
+	{name: "replace a ledger", publish: "$KV.shatter-sweeps.s.ledger", data: "{}"},
+	{name: "end a sweep", publish: "$KV.shatter-sweeps.s.end", data: "{}"},
 	{name: "read a result", publish: "$JS.API.STREAM.MSG.GET.shatter-results", data: `{"seq":1}`},
 	{name: "read a result directly", publish: "$JS.API.DIRECT.GET.shatter-results.shatter.result.>"},
 	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},
-	{name: "watch its own sweeps, at any subject",
-		publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x.$KV.shatter-sweeps.by.evil.>"},
-	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-ann-1"},
-	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-ann-1"},
-	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-ann-1.1.1.1.1.0", data: "+ACK"},
+	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-1"},
+	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-1"},
+	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-1.1.1.1.1.0", data: "+ACK"},
 	{name: "make a stream", publish: "$JS.API.STREAM.CREATE.x", data: `{"name":"x","subjects":["x"]}`},
 	{name: "change a stream", publish: "$JS.API.STREAM.UPDATE.KV_shatter-sweeps", data: `{"name":"KV_shatter-sweeps"}`},
 	{name: "remove the registry", publish: "$JS.API.STREAM.DELETE.KV_shatter-sweeps"},
 	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps",
-		data: `{"filter":"$KV.shatter-sweeps.by.ann.>"}`},
+		data: `{"filter":"$KV.shatter-sweeps.s.>"}`},
 	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
 	{name: "remove a file", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
 
-	// What belongs to another submitter.
-	{name: "pause another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"pause"}`},
-	{name: "cancel another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"cancel"}`},
-	{name: "forget another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"forget"}`},
-	{name: "hurry another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish", data: `{"do":"run","priority":9}`},
-	{name: "spend more on another's sweep", publish: "$KV.shatter-sweeps.by.ann.s.wish",
-		data: `{"do":"run","budget":{"Trials":9}}`},
-	{name: "replace what another has submitted", publish: "$KV.shatter-sweeps.by.ann.s", data: "{}"},
-	{name: "submit under another's name", publish: "$KV.shatter-sweeps.by.ann.t", data: "{}"},
-	{name: "submit under any name", publish: "$KV.shatter-sweeps.by.*.t", data: "{}"},
-	{name: "submit for nobody", publish: "$KV.shatter-sweeps.t", data: "{}"},
-	{name: "change the list of another's sweeps", publish: "$KV.shatter-sweeps.by.ann.list", data: "{}"},
-	{name: "cancel a coordinator's sweep", publish: "$KV.shatter-sweeps.u.wish", data: `{"do":"cancel"}`},
-	{name: "replace a coordinator's sweep", publish: "$KV.shatter-sweeps.u", data: "{}"},
-	{name: "read another's sweep", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s"},
-	{name: "read another's wish", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.wish"},
-	{name: "read who leads another's sweep", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.lead"},
-	{name: "read what another's sweep has found", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.ledger"},
-	{name: "read how another's sweep has ended", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.s.end"},
-	{name: "read the list of another's sweeps", publish: getSweeps + ".$KV.shatter-sweeps.by.ann.list"},
-	{name: "read anybody's sweep", publish: getSweeps + ".$KV.shatter-sweeps.by.*.*"},
-	{name: "read any value of a sweep", publish: getSweeps + ".$KV.shatter-sweeps.>"},
+	{name: "write another key of a sweep", publish: "$KV.shatter-sweeps.s.x.y", data: "{}"},
 	{name: "read any value", publish: getSweeps + ".>"},
-	{name: "read a coordinator's sweep", publish: getSweeps + ".$KV.shatter-sweeps.u"},
-	{name: "read a value that the request names", publish: getSweeps,
-		data: `{"last_by_subj":"$KV.shatter-sweeps.by.ann.s"}`},
-	{name: "read all values", publish: getSweeps, data: `{"multi_last":["$KV.shatter-sweeps.>"]}`},
+	{name: "read a value that the request names", publish: getSweeps, data: `{"last_by_subj":"$KV.shatter-sweeps.s"}`},
 	{name: "read a value from its stream", publish: "$JS.API.STREAM.MSG.GET.KV_shatter-sweeps", data: `{"seq":1}`},
-	{name: "list all sweeps", publish: "$JS.API.STREAM.INFO.KV_shatter-sweeps", data: `{"subjects_filter":">"}`},
 	{name: "list streams", publish: "$JS.API.STREAM.LIST"},
-	{name: "ask the leader of another's sweep", publish: "shatter.ask.by.ann.s"},
-	{name: "ask the leader of a coordinator's sweep", publish: "shatter.ask.u"},
-	{name: "have another's sweep shipped", publish: "shatter.ask.by.ann.s", data: `{"ship":true}`},
-	{name: "read another's results", publish: getFiles + ".shatter.private.by.ann.abc.0"},
-	{name: "read the manifest of another's results", publish: getFiles + ".shatter.private.by.ann.abc"},
-	{name: "read anybody's results", publish: getFiles + ".shatter.private.by.*.*.*"},
-	{name: "read any private content", publish: getFiles + ".shatter.private.>"},
-	{name: "read a coordinator's private content", publish: getFiles + ".shatter.private.abc.0"},
 	{name: "read a data file", publish: getFiles + ".shatter.file.abc.0"},
 	{name: "read any data file", publish: getFiles + ".shatter.file.*.*"},
-	{name: "read the manifest of a data file", publish: getFiles + ".shatter.file.abc"},
 	{name: "read any content", publish: getFiles + ".>"},
-	{name: "read content that the request names", publish: getFiles,
-		data: `{"last_by_subj":"shatter.private.by.ann.abc.0"}`},
-	{name: "list content", publish: "$JS.API.STREAM.INFO.shatter-files", data: `{"subjects_filter":">"}`},
-	{name: "replace another's results", publish: "shatter.private.by.ann.abc.0", data: "bad"},
-	{name: "replace a coordinator's private content", publish: "shatter.private.abc.0", data: "bad"},
-	{name: "have another's results put again", publish: "shatter.missing.private.by.ann.abc"},
+	{name: "read content that the request names", publish: getFiles, data: `{"last_by_subj":"shatter.file.abc.0"}`},
 	{name: "write into another's inbox", publish: "_INBOX_ann.x.y", data: "bad"},
 
 	// The server answers to any subject. The answer stays in the account of the one who asks.
-	{name: "have an answer take a lease", publish: "$KV.shatter-sweeps.by.evil.t.wish",
-		reply: "$KV.shatter-sweeps.by.ann.s.lead"},
-	{name: "have an answer change another's wish", publish: "$KV.shatter-sweeps.by.evil.t.wish",
-		reply: "$KV.shatter-sweeps.by.ann.s.wish"},
-	{name: "have an answer be a result", publish: "$KV.shatter-sweeps.by.evil.t.wish",
-		reply: "shatter.result.s-ann.1.good.j.0.1"},
-	{name: "have a file be a job", publish: getFiles + ".shatter.private.by.evil.abc",
-		reply: "shatter.job.good.s-ann.1.j"},
-	{name: "have a file be another's", publish: getFiles + ".shatter.private.by.evil.abc",
-		reply: "shatter.private.by.ann.abc.0"},
+	{name: "have an answer take a lease", publish: "$KV.shatter-sweeps.t.wish", data: "secret",
+		reply: "$KV.shatter-sweeps.s.lead"},
+	{name: "have an answer be a result", publish: "$KV.shatter-sweeps.t.wish", data: "secret",
+		reply: "shatter.result.s.1.good.j.0.1"},
+	{name: "have a file be a job", publish: getFiles + ".shatter.private.abc", reply: "shatter.job.good.s.1.j"},
+	{name: "have a file be another", publish: getFiles + ".shatter.private.abc", reply: "shatter.private.abc.0"},
 }
 
 const (
@@ -540,9 +492,8 @@ const (
 	getFiles  = "$JS.API.DIRECT.GET.shatter-files"
 )
 
-// What a stolen submitter's credentials are not good for, beside a sweep of another submitter that has run. Nor
-// do headers make a message of the thief's remove those of others, or a request for what is his bring what
-// is not.
+// What a stolen submitter's credentials are not good for, beside a sweep that has run. Nor do headers make a message
+// of the thief's remove others, or a request for one value bring what it may not read.
 func TestStolenSubmitter(t *testing.T) {
 	c := create(t)
 	_, err := c.Issue("good", bus.Worker, time.Hour)
@@ -553,10 +504,10 @@ func TestStolenSubmitter(t *testing.T) {
 	}
 	s := serve(t, c)
 	x := newScene(t, c, s)
-	led := runOwned(t, c, s)
+	led := runSweep(t, c, s)
 	for _, subject := range []string{
-		"shatter.file.abc", "shatter.file.abc.0", "shatter.private.by.ann.abc", "shatter.private.by.ann.abc.0",
-		"shatter.private.abc.0", "shatter.private.by.evil.abc", "$KV.shatter-sweeps.u", "$KV.shatter-sweeps.by.evil.t.wish",
+		"shatter.file.abc", "shatter.file.abc.0", "shatter.private.abc", "shatter.private.abc.0",
+		"$KV.shatter-sweeps.t.wish",
 	} {
 		_, err = x.js.Publish(soon(t), subject, []byte("secret"))
 		must(t, err)
@@ -565,7 +516,7 @@ func TestStolenSubmitter(t *testing.T) {
 	before := everything(t, x.js)
 	x.try(t, nc, denied, forbiddenToSubmitters)
 	for _, subject := range []string{
-		"$KV.shatter-sweeps.by.evil.t.wish", "shatter.file.abc", "shatter.private.by.evil.abc",
+		"$KV.shatter-sweeps.t.wish", "shatter.file.abc", "shatter.private.abc",
 	} {
 		for _, roll := range []string{"sub", "all"} {
 			m := nats.NewMsg(subject)
@@ -577,10 +528,10 @@ func TestStolenSubmitter(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		`{"last_by_subj":"$KV.shatter-sweeps.by.ann.s"}`, `{"next_by_subj":"$KV.shatter-sweeps.by.ann.s"}`, `{"seq":1}`,
-		`{"multi_last":["$KV.shatter-sweeps.by.ann.s"]}`, `{"seq":1,"batch":100}`,
+		`{"last_by_subj":"$KV.shatter-sweeps.s"}`, `{"next_by_subj":"$KV.shatter-sweeps.s"}`, `{"seq":1}`,
+		`{"multi_last":["$KV.shatter-sweeps.s"]}`, `{"seq":1,"batch":100}`,
 	} {
-		answer, err := nc.Request(getSweeps+".$KV.shatter-sweeps.by.evil.>", []byte(body), time.Minute)
+		answer, err := nc.Request(getSweeps+".$KV.shatter-sweeps.s", []byte(body), time.Minute)
 		if err != nil || answer.Header.Get("Status") != "408" || len(answer.Data) > 0 {
 			t.Errorf("%s: %v, %v %s", body, err, answer.Header, answer.Data)
 		}
@@ -617,25 +568,25 @@ func everything(t *testing.T, js jetstream.JetStream) string {
 	return strings.Join(list, "\n")
 }
 
-// runOwned has ann submit the sweep s, and a coordinator lead it, who ships and answers. What has to be kept
+// runSweep has ann submit the sweep s, and a coordinator lead it, who ships and answers. What has to be kept
 // secret of it has "secret" in it.
-func runOwned(t *testing.T, c *Cluster, s *server.Server) *bus.Leadership {
+func runSweep(t *testing.T, c *Cluster, s *server.Server) *bus.Leadership {
 	t.Helper()
 	ann, coordinator := dial(t, c, s, "ann"), dial(t, c, s, "coordinator")
 	own, err := ann.Registry(soon(t))
 	must(t, err)
-	_, err = own.Submit(soon(t), "s-ann", []byte("secret"))
+	_, err = own.Submit(soon(t), "s", []byte("secret"))
 	must(t, err)
-	must(t, own.Change(soon(t), "s-ann", func([]byte) ([]byte, error) { return []byte("secret"), nil }))
-	_, err = ann.PutPrivate(soon(t), "ann", []byte("secret"))
+	must(t, own.Change(soon(t), "s", func([]byte) ([]byte, error) { return []byte("secret"), nil }))
+	_, err = ann.PutPrivate(soon(t), []byte("secret"))
 	must(t, err)
 	registry, err := coordinator.Registry(soon(t))
 	must(t, err)
-	led, err := registry.Lead(soon(t), "s-ann", "c", time.Hour, nil)
+	led, err := registry.Lead(soon(t), "s", "c", time.Hour, nil)
 	must(t, err)
 	must(t, led.Ship(soon(t), []byte("secret")))
 	must(t, led.Finish(soon(t), []byte("secret")))
-	stop, err := coordinator.Answer("s-ann", func([]byte) []byte { t.Error("asked"); return nil })
+	stop, err := coordinator.Answer("s", func([]byte) []byte { t.Error("asked"); return nil })
 	must(t, err)
 	t.Cleanup(stop)
 	return led
