@@ -24,7 +24,16 @@ import time
 
 import numpy as np
 
-ALGORITHMS = {"em": "expmech/em", "pf": "expmech/pf", "erm": "baseline/erm", "centering": "boosting/centering"}
+ALGORITHMS = {
+    "em": "expmech/em", "pf": "expmech/pf", "erm": "baseline/erm", "centering": "boosting/centering",
+    "hs-stl": {"use": "boosting/hs-stl", "as": "hs-stl", "rounds": 50}, "logistic": "gallery/linear"}
+HERE = os.path.dirname(os.path.abspath(__file__))
+LINEAR = os.path.join(HERE, "..", "..", "plugins", "_gallery", "linear", "linear.py")
+ADULT = {
+    "label": "income", "positive": ">50K",
+    "scale": {"age": [17, 90], "fnlwgt": [0, 1.5e6], "education_num": [1, 16], "capital_gain": [0, 1e5],
+              "capital_loss": [0, 5000], "hr_per_week": [1, 99]},
+    "categorical": ["type_employer", "education", "marital", "occupation", "relationship", "race", "sex", "country"]}
 LEVEL = 1e-3  # of all comparisons of one run together: the probability that equal sides are called different
 SLACK = 1 / 20  # of alpha: as precise are the errors that Shatter measures where it does not compute them
 
@@ -172,13 +181,51 @@ def parities(e, algorithm, rows, rng):
     return np.where(np.array(answers) == target[:, 0], 0, 0.5)
 
 
-def centering(e, _, rows, rng):
-    """Learns the mean of y x, with noise, from rows of a data file, and counts its errors on all of them."""
+def sphere(e, algorithm, rows, rng):
+    """Boosts the noisy mean of y x over weights with the sum kappa n, or takes the mean alone. Points are uniform on
+    the unit sphere, so that the error of a halfspace is its angle to the target's, divided by pi."""
+    n, d, lam, rounds = e["n"], e["d"], 8, 50
+    mass = 3 * e["alpha"] * n
+    if algorithm == "centering":
+        rounds, mass = 1, n
+    sigma = 2 * math.sqrt(rounds) / mass / e["mu"]
+    target, x = rng.normal(size=(rows, d, 1)), rng.normal(size=(rows, n, d))
+    x *= np.sign(x @ target) / np.sqrt(np.einsum("rnd,rnd->rn", x, x))[:, :, None]  # y x is enough
+    weights, logs, guess, w = np.full((rows, n), mass / n), np.zeros((rows, n)), np.zeros((rows, 1)), 0
+    for t in range(rounds):
+        if t > 0:
+            logs -= lam / 2 * (x @ z)[:, :, 0]
+            weights, guess = project(logs, guess, mass)
+        z = (weights[:, None, :] @ x).transpose(0, 2, 1) / mass + sigma * rng.normal(size=(rows, d, 1))
+        w = w + z
+    inner, norms = (w * target).sum(axis=1), np.sqrt((w * w).sum(axis=1) * (target * target).sum(axis=1))
+    return np.arccos(np.clip(inner / norms, -1, 1)) / math.pi
+
+
+def project(logs, guess, mass):
+    """Returns weights min(1, c e^logs) with the sum mass, and ln c, by Newton's method from a guess of ln c."""
+    u, factor, last = np.exp(logs + guess), 1.0, None
+    while True:
+        capped = factor * u >= 1
+        count = capped.sum(axis=1, keepdims=True)
+        if np.array_equal(count, last):
+            return np.minimum(1, factor * u), guess + np.log(factor)
+        capped &= count < mass  # beyond the solution: from its other side
+        factor = (mass - capped.sum(axis=1, keepdims=True)) / (u * ~capped).sum(axis=1, keepdims=True)
+        last = count
+
+
+def from_file(e, algorithm, rows, rng):
+    """Learns from rows of a data file, and counts the errors on all of them."""
     x, y = (np.load(e["file"] + name, mmap_mode="r") for name in (".x.npy", ".y.npy"))
     out = []
     for _ in range(rows):
         some = rng.integers(len(y), size=e["n"])
-        w = (y[some, None] * x[some]).mean(axis=0) + 2 / e["n"] / e["mu"] * rng.normal(size=e["d"])
+        if algorithm == "centering":
+            w = (y[some, None] * x[some]).mean(axis=0) + 2 / e["n"] / e["mu"] * rng.normal(size=x.shape[1])
+        else:  # a sample with one label alone, which needs a constant, has a probability below 1e-40
+            from sklearn.linear_model import LogisticRegression
+            w = LogisticRegression(fit_intercept=False).fit(x[some], y[some]).coef_[0]
         out.append(np.mean(np.where(x @ w >= 0, 1, -1) != y))
     return np.array(out)
 
@@ -209,13 +256,22 @@ def write_data(e, file):
 
 def read_data(e):
     """Reads the CSV file once, so that all processes share what it holds. Points are scaled into the unit ball."""
-    table = np.loadtxt(e["file"], delimiter=",", skiprows=1)
-    np.save(e["file"] + ".x.npy", table[:, :-1] / e["norm"])
-    np.save(e["file"] + ".y.npy", table[:, -1])
+    data = e["data"]
+    if "categorical" in data:
+        table = np.genfromtxt(e["file"], delimiter=",", names=True, dtype=None, encoding="utf-8")
+        numbers = [2 * np.clip((table[k] - low) / (high - low), 0, 1) - 1 for k, (low, high) in data["scale"].items()]
+        values = [table[k][:, None] == np.unique(table[k]) for k in data["categorical"]]  # a column for each value
+        x = np.column_stack(numbers + values) / math.sqrt(len(numbers) + len(values))
+        y = np.where(table[data["label"]] == data["positive"], 1.0, -1.0)
+    else:
+        table = np.loadtxt(e["file"], delimiter=",", skiprows=1)
+        x, y = table[:, :-1] / data["scale"], table[:, -1]
+    np.save(e["file"] + ".x.npy", x)
+    np.save(e["file"] + ".y.npy", y)
 
 
 LEARNERS = {
-    "thresholds": thresholds, "intervals": intervals, "stumps": stumps, "parities": parities, "halfspace": centering}
+    "thresholds": thresholds, "intervals": intervals, "stumps": stumps, "parities": parities, "halfspace": sphere}
 
 
 def cells(e):
@@ -231,7 +287,8 @@ def task(e, algorithm, seed, number, trials, rows):
     goals = e["alpha"] * np.array([[1 - SLACK], [1], [1 + SLACK]])
     total = np.zeros(5)
     for begin in range(0, trials, rows):
-        errors = LEARNERS[e["class"]](e, algorithm, min(rows, trials - begin), rng)
+        learner = from_file if "file" in e else LEARNERS[e["class"]]
+        errors = learner(e, algorithm, min(rows, trials - begin), rng)
         errors = errors.ravel()
         total += [*(errors <= goals).sum(axis=1), errors.sum(), (errors**2).sum()]
     return total
@@ -261,7 +318,7 @@ def r_side(e, jobs, seed):
     """Runs an experiment with R and returns what it found by cell."""
     numbers = [e["domain"], e["law"], e.get("mass", 0), e["n"], e["alpha"], SLACK, e["epsilon"], e["trials"],
                ",".join(e["algorithms"]), jobs, seed]
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare.R")
+    script = os.path.join(HERE, "compare.R")
     text = subprocess.run(["Rscript", script, *map(str, numbers)], check=True, stdout=subprocess.PIPE).stdout
     found = {}
     for line in text.decode().splitlines():
@@ -299,8 +356,8 @@ def numpy_side(side, e, jobs, seed):
 # The comparison.
 
 
-def experiments(quick):
-    """Lists the experiments; a name is what --only asks for."""
+def experiments(quick, adult):
+    """Lists the experiments; a name is what --only asks for. adult is the path of the data set adult, or None."""
     def sweep(name, n, trials, **fields):
         return {"name": f"{name}, n = {n}", "n": n, "trials": trials, "law": "uniform", "alpha": 0.1, "beta": 0.05,
                 "epsilon": 1, "algorithms": ["em", "pf", "erm"], **fields}
@@ -323,9 +380,17 @@ def experiments(quick):
     mix = sweep("mix of short and long trials", 444, 0, algorithms=["em"])
     out.append({**mix, "parts": [{**mix, "class": "parities", "d": d, "n": n, "trials": trials}
                                  for d, n, trials in lengths]})
+    halfspace = {"class": "halfspace", "delta": 1e-6, "mu": mu(1, 1e-6)}
+    for name, algorithm, work in [("private boosting", "hs-stl", 4e7), ("noisy average", "centering", 4e8)]:
+        for d, n in [(10, 200)] if quick else [(10, 200), (50, 200), (10, 2000), (50, 2000)]:
+            out.append(sweep(f"{name}, d = {d}", n, 200 if quick else int(work) // (n * d), d=d, law="ball-margin",
+                             margin=1e-6, algorithms=[algorithm], **halfspace))
     rows, trials = (2000, 50) if quick else (10**6, 300)
     out.append(sweep(f"data, {rows:,} rows of 50 numbers", 400, trials, algorithms=["centering"], alpha=0.25,
-                     delta=1e-6, mu=mu(1, 1e-6), **{"class": "halfspace", "rows": rows, "d": 50, "norm": 900}))
+                     d=50, rows=rows, data={"label": "y", "positive": "+1", "scale": 900}, **halfspace))
+    if adult:
+        out.append(sweep("logistic regression on adult", 400, 40 if quick else 3000, algorithms=["logistic"],
+                         alpha=0.2, file=os.path.abspath(adult), data=ADULT, **halfspace))
     return out
 
 
@@ -334,18 +399,22 @@ def shatter_side(binary, e, jobs, seed, folder):
     grids = []
     for part in e.get("parts", [e]):
         if "file" in e:
-            data = {"file": e["file"], "label": "y", "positive": "+1", "scale": e["norm"]}
-            fields = {"class": e["class"], "data": data}
+            fields = {"class": e["class"], "data": {"file": e["file"], **e["data"]}}
         else:
-            fields = {**{k: part[k] for k in ("class", "domain", "d", "mass") if k in part}, "distribution": e["law"]}
+            keys = ("class", "domain", "d", "mass", "margin")
+            fields = {**{k: part[k] for k in keys if k in part}, "distribution": e["law"]}
         grids.append({"problem": fields, "n": [part["n"]], "trials": part["trials"]})
     privacy = {k: e[k] for k in ("epsilon", "delta") if k in e}
     goal = {"alpha": e["alpha"], "beta": e["beta"], "above": 0}
     algorithms = [ALGORITHMS[a] for a in e["algorithms"]]
     file, out = os.path.join(folder, "sweep.yaml"), os.path.join(folder, "out")
+    plugins = []
+    if "logistic" in e["algorithms"]:
+        plugins.append(os.path.join(folder, "linear"))
+        subprocess.run([binary, "plugin", "build", LINEAR, "--out", plugins[0]], check=True, capture_output=True)
     with open(file, "w") as f:  # JSON is YAML
-        json.dump({"name": "compare", "task": "learn", "seed": seed, "algorithms": algorithms, "privacy": privacy,
-                   "goal": goal, "grids": grids}, f)
+        json.dump({"name": "compare", "task": "learn", "seed": seed, "plugins": plugins, "algorithms": algorithms,
+                   "privacy": privacy, "goal": goal, "grids": grids}, f)
     return [binary, "run", file, "--out", out, "--workers", str(jobs), "--cache", "off", "--quiet"], out
 
 
@@ -353,7 +422,7 @@ def rates(binary, e, out):
     """Reads what a run of Shatter found, by cell."""
     command = [binary, "table", out, "--what", "curve", "-o", "json"]
     text = subprocess.run(command, check=True, capture_output=True).stdout
-    names, found = {v: k for k, v in ALGORITHMS.items()}, {}
+    names, found = {v["as"] if isinstance(v, dict) else v: k for k, v in ALGORITHMS.items()}, {}
     for row in json.loads(text):
         half = (row["error_high"] - row["error_low"]) / 2  # of a 95 % interval
         cell = names[row["algorithm"]] + (f", d = {row['d']}" if "parts" in e else "")
@@ -475,7 +544,7 @@ def compare(args):
         if side not in SIDES:
             sys.exit(f"no side is called {side!r}: use some of {', '.join(SIDES)}")
     sides = ["Shatter"] + [s for s in args.sides.split(",") if here(s)]
-    chosen = [e for e in experiments(args.quick) if args.only in e["name"]]
+    chosen = [e for e in experiments(args.quick, args.adult) if args.only in e["name"]]
     if not chosen:
         sys.exit(f"no experiment has {args.only!r} in its name")
     tests = 2 * args.rounds * sum(len(cells(e)) for e in chosen for s in sides[1:] if able(s, e))
@@ -515,6 +584,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(),
                         help="processes of each side (default: one per core)")
     parser.add_argument("--sides", default=",".join(SIDES), help="what Shatter is compared with (default: %(default)s)")
+    parser.add_argument("--adult", metavar="FILE", help="the UCI data set adult, a CSV file with a header line: adds "
+                        "logistic regression on it, which needs scikit-learn")
     parser.add_argument("--only", default="", metavar="NAME", help="only the experiments with this in their name")
     args = parser.parse_args()
     args.shatter, args.rounds = os.path.abspath(args.shatter), args.rounds or (1 if args.quick else 5)
