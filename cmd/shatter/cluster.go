@@ -29,9 +29,12 @@ func clusterCommand() *cobra.Command {
 name their holder, say what he is, and may expire. The folder of a cluster holds the keys of everything:
 keep it where neither workers nor submitters can read it.
 
-A worker's credentials let it hear of its own jobs, fetch files by their SHA-256, and send results and
-announcements under its own name. A submitter's allow submitting sweeps, and seeing and steering those of
-everybody. A coordinator's, which shatter run --server needs as well, let it do everything but run the servers.`,
+A worker's credentials let it take jobs, fetch files, and send results and announcements under its own name. A
+submitter's allow submitting sweeps, and seeing and steering those of everybody in the team. A coordinator's, which
+shatter run --server needs as well, allow everything but running the servers.
+
+A cluster can serve several teams, which see nothing of each other: each has an account of its own on the servers.
+shatter cluster coordinator NAME --team TEAM adds one.`,
 	}
 	c.AddCommand(clusterInitCommand(), clusterIssueCommand(bus.Worker), clusterIssueCommand(bus.Submitter),
 		clusterIssueCommand(bus.Coordinator), clusterRenewCommand(), clusterRevokeCommand())
@@ -90,6 +93,14 @@ func explainCluster(c *cobra.Command, cluster *authority.Cluster) error {
 	return err
 }
 
+// explainReload prints how the servers get their new configurations.
+func explainReload(c *cobra.Command, cluster *authority.Cluster) {
+	for _, host := range cluster.Hosts {
+		fmt.Fprintf(c.ErrOrStderr(), "server on %s: copy %s there, and: nats-server --signal reload\n", host,
+			wording.ShellWord(filepath.Join(cluster.ServerDir(host), "nats.conf")))
+	}
+}
+
 // blamed makes a usage error of one that blames the command line.
 func blamed(err error) error {
 	var input *authority.InputError
@@ -144,6 +155,7 @@ func (e *expiry) Set(s string) error {
 func clusterIssueCommand(role bus.Role) *cobra.Command {
 	var dir clusterFlag
 	var expires expiry
+	var team string
 	c := &cobra.Command{
 		Use:   string(role) + " NAME",
 		Short: "Issue credentials for a " + string(role),
@@ -154,9 +166,13 @@ func clusterIssueCommand(role bus.Role) *cobra.Command {
 				return err
 			}
 			defer cluster.Close()
-			path, err := cluster.Issue(args[0], role, time.Duration(expires))
+			_, known := cluster.Teams[team]
+			path, err := cluster.Issue(args[0], team, role, time.Duration(expires))
 			if err != nil {
 				return blamed(err)
+			}
+			if !known {
+				explainReload(c, cluster)
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), path)
 			return err
@@ -165,6 +181,11 @@ func clusterIssueCommand(role bus.Role) *cobra.Command {
 	if role == bus.Worker {
 		c.Short = "Issue credentials for a worker: one file for each process"
 	}
+	usage := "team of the holder"
+	if role == bus.Coordinator {
+		usage += "; a new one gets an account of its own on the servers"
+	}
+	c.Flags().StringVar(&team, "team", authority.FirstTeam, usage)
 	dir.register(c.Flags())
 	expires.register(c.Flags())
 	return c
@@ -217,10 +238,7 @@ func clusterRevokeCommand() *cobra.Command {
 			if err := cluster.Revoke(args[0]); err != nil {
 				return blamed(err)
 			}
-			for _, host := range cluster.Hosts {
-				fmt.Fprintf(c.ErrOrStderr(), "server on %s: copy %s there, and: nats-server --signal reload\n", host,
-					wording.ShellWord(filepath.Join(cluster.ServerDir(host), "nats.conf")))
-			}
+			explainReload(c, cluster)
 			return nil
 		},
 	}

@@ -132,9 +132,7 @@ func (r *remote) wish(
 	after, err := r.find(ctx, record.ID)
 	if unknown := (*bus.IDError)(nil); errors.As(err, &unknown) { // it is forgotten already
 		after, err = record, nil
-	}
-	if err == nil {
-		after.Wish = wished // the server that was asked may not have heard of it yet
+		after.Wish = wished
 	}
 	return after, err
 }

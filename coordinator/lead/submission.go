@@ -169,7 +169,7 @@ func keepWish(ctx context.Context, r *bus.Registry, id string, w Wish) error {
 	var unknown *bus.IDError
 	e, err := r.Find(ctx, id)
 	switch {
-	case errors.As(err, &unknown): // the server that was asked has not heard of it yet
+	case errors.As(err, &unknown): // it was forgotten meanwhile
 		return nil
 	case err != nil || e.Wish != nil:
 		return err

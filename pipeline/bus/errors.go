@@ -43,6 +43,37 @@ func (e *SizeError) Error() string {
 		e.What, e.ID, e.Size, e.Limit)
 }
 
+// An IDError reports that an id, or the beginning of one, does not name one sweep.
+type IDError struct {
+	ID    string
+	Known []string // ids that it could stand for; none: there is no such sweep
+}
+
+func (e *IDError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("no sweep %q on this server; `shatter sweeps` lists what there is", e.ID)
+	}
+	return fmt.Sprintf("sweep %q could be any of %s; give more of its id", e.ID, strings.Join(e.Known, ", "))
+}
+
+// Silent returns the error of a call that the server did not answer in time, or refused again and again.
+func (c *Conn) Silent(after time.Duration, err error) error {
+	if missing := (*ConnectError)(nil); errors.As(err, &missing) {
+		return missing
+	}
+	e := &ConnectError{
+		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
+		Remedy: "its disk may be full or have been full (make room, and start it again), or too few servers of its " +
+			"cluster run: see their logs, or try again",
+	}
+	if noRoom(err) {
+		e.Reason = fmt.Sprintf("no room for %v on the NATS server", after)
+		e.Remedy = "make room on its disk, raise max_file_store in its configuration, or forget sweeps " +
+			"(shatter forget ID; a coordinator removes what they had a day later)"
+	}
+	return e
+}
+
 // isRefusal reports whether the server knows the other side and does not let it in.
 func isRefusal(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||

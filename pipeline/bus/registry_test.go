@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 func registry(t *testing.T, c *Conn) *Registry {
@@ -320,12 +322,23 @@ func TestReplicas(t *testing.T) {
 	wants(t, err, "no 2 replicas on the NATS server")
 }
 
+// A storedValue is an entry of the bucket.
+type storedValue struct {
+	jetstream.KeyValueEntry
+	value []byte
+}
+
+func (s storedValue) Key() string        { return "ab12.lead" }
+func (s storedValue) Value() []byte      { return s.value }
+func (s storedValue) Revision() uint64   { return 1 }
+func (s storedValue) Created() time.Time { return time.Time{} }
+
 // The value of a lease may be anything: it is refused, or says for how long it holds.
 func FuzzLease(f *testing.F) {
 	f.Add([]byte(`{"name":"c","epoch":7,"token":"t","duration":15000000000}`))
 	f.Add([]byte(`{"name":"c","token":"t","duration":-1}`))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		if l, err := decodeLeader(value); err == nil && l.Duration <= 0 {
+		if l, err := decodeLeader(storedValue{value: value}); err == nil && (l.Duration <= 0 || l.Epoch == 0) {
 			t.Errorf("%+v", l)
 		}
 	})

@@ -1,37 +1,35 @@
 package bus
 
-// A Role is what the holder of a credential does in a cluster.
+import "slices"
+
+// A Role determines what the holder of a credential may do in a cluster.
 type Role string
 
-// The roles. Each has an account of its own on the server, and JetStream is in the coordinators': a
-// server lets everybody name any subject of his own account as that of the reply to a request, and
-// so have the answer, or a file that he asks for, published there.
+// The roles.
 const (
-	Coordinator Role = "coordinator" // leads sweeps, and may do everything but run the server
-	Submitter   Role = "submitter"   // submits sweeps, steers all of its account, reads what they found
+	Coordinator Role = "coordinator" // leads sweeps, and may do everything in its team's account
+	Submitter   Role = "submitter"   // submits and steers sweeps, and reads their results
 	Worker      Role = "worker"      // runs jobs
 )
 
-// Grants are what a role may do beside being answered. {{name()}} stands for the name in the
-// credential.
+// Grants list the subjects that a role may use. {{name()}} stands for the name in the credential.
 type Grants struct {
-	Publish   []string // to the coordinators' account: messages and requests
-	Subscribe []string // to subjects of the account of From
-	From      Role
+	Publish   []string // messages and requests; none: all subjects
+	Subscribe []string // none: all subjects
 }
 
 const (
-	ownName = "{{name()}}"
+	ownName  = "{{name()}}"
+	ownInbox = "_INBOX_" + ownName + ".>"
 
 	registryStream  = "KV_" + registryBucket
 	registrySubject = "$KV." + registryBucket + "."
-	accountInfo     = "$JS.API.INFO" // who imports it from another account is not given one of the same name
+	accountInfo     = "$JS.API.INFO"
 	directGet       = "$JS.API.DIRECT.GET."
 	streamInfo      = "$JS.API.STREAM.INFO."
 )
 
-// GrantsOf returns what workers and submitters may do. A submitter reads no content but what is private: whoever
-// knows its digest can put any.
+// GrantsOf returns the subjects that a role may use.
 func GrantsOf(r Role) Grants {
 	switch r {
 	case Worker:
@@ -40,24 +38,29 @@ func GrantsOf(r Role) Grants {
 				accountInfo, directGet + fileStream + "." + fileSubject + ">", missingSubject + "*",
 				fleetSubject + ownName, backSubject + "*.*." + ownName + ".*", resultSubject + "*.*." + ownName + ".>",
 			},
-			Subscribe: []string{jobSubject + ownName + ".>", dropSubject + ">", callSubject},
-			From:      Coordinator,
+			Subscribe: []string{ownInbox, jobSubject + ownName + ".>", dropSubject + ">", callSubject},
 		}
 	case Submitter:
 		return Grants{
-			Publish: []string{
+			Publish: slices.Concat([]string{
 				accountInfo, fileSubject + ">", privateSubject + ">", streamInfo + fileStream,
 				directGet + fileStream + "." + privateSubject + ">", missingSubject + private + "*",
-				registrySubject + "*", registrySubject + "*" + wishKey, streamInfo + registryStream,
-				directGet + registryStream + "." + registrySubject + ">", askPrefix + "*",
-			},
-			Subscribe: []string{fleetSubject + "*"},
-			From:      Worker,
+				registrySubject + "*", registrySubject + "*" + wishKey, askPrefix + "*",
+			}, watching(registryBucket)),
+			Subscribe: []string{ownInbox, fleetSubject + "*"},
 		}
 	}
-	return Grants{Publish: []string{">"}, Subscribe: []string{">"}}
+	return Grants{}
 }
 
-// InboxOf returns the beginning of the subjects of answers to the holder of a credential, of which
-// nobody else of its role hears.
+// watching returns the subjects by which nats.go reads and watches a bucket.
+func watching(bucket string) []string {
+	stream := "KV_" + bucket
+	return []string{
+		streamInfo + stream, "$JS.API.STREAM.MSG.GET." + stream, "$JS.API.CONSUMER.CREATE." + stream + ".>",
+		"$JS.API.CONSUMER.DELETE." + stream + ".>", "$JS.FC." + stream + ".>",
+	}
+}
+
+// InboxOf returns the beginning of the subjects of answers to the holder of a credential.
 func InboxOf(name string) string { return "_INBOX_" + name }

@@ -46,6 +46,7 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		Description: "Shatter: files and other content by SHA-256",
 		MaxMsgs:     -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize + headerRoom, AllowDirect: true,
 	},
+	registryStream: registryConfig,
 }
 
 // streams keeps which streams are known to be on the server as streamConfigs has them. Whoever

@@ -3,8 +3,6 @@ package authority
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net"
 	"os"
@@ -112,118 +110,110 @@ func receive[T any](t *testing.T, ch <-chan T) (v T) {
 	return v
 }
 
-// Each role can do its work: a sweep is submitted, wished for and led; jobs, results and files find
-// their way; people hear of workers and of leaders.
-func TestRoles(t *testing.T) {
+// A submitter submits, lists, watches and steers sweeps, and asks their leader; puts content, and reads it.
+func TestSubmitter(t *testing.T) {
 	c := create(t)
-	_, err := c.Issue("w1", bus.Worker, time.Hour)
-	must(t, err)
 	s := serve(t, c)
 	coordinator := dial(t, c, s, "coordinator")
 	registry, err := coordinator.Registry(soon(t))
 	must(t, err)
-	q, err := coordinator.Coordinate(soon(t), bus.Lead{Sweep: "ab12", Epoch: 1})
-	must(t, err)
-	held, err := coordinator.PutBytes(soon(t), []byte("held"))
-	must(t, err)
-
 	submitter := dial(t, c, s, "submitter")
-	wishes, err := submitter.Registry(soon(t))
+	own, err := submitter.Registry(soon(t))
 	must(t, err)
-	file := bytes.Repeat([]byte("data"), 1<<18)
-	digest, err := submitter.PutBytes(soon(t), file)
-	must(t, err)
-	const own = "ab12"
 	for _, first := range []bool{true, false} {
-		if added, err := wishes.Submit(soon(t), own, []byte("sweep")); err != nil || added != first {
+		if added, err := own.Submit(soon(t), "ab12", []byte("sweep")); err != nil || added != first {
 			t.Fatal(added, err)
 		}
 	}
-	must(t, wishes.Change(soon(t), own, func([]byte) ([]byte, error) { return []byte("run"), nil }))
-	must(t, wishes.Change(soon(t), own, func(old []byte) ([]byte, error) { return append(old, '!'), nil }))
-	l, err := registry.Lead(soon(t), own, "c", time.Minute, nil)
+	must(t, own.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("run"), nil }))
+	must(t, own.Change(soon(t), "ab12", func(old []byte) ([]byte, error) { return append(old, '!'), nil }))
+	l, err := registry.Lead(soon(t), "ab12", "c", time.Minute, nil)
 	must(t, err)
 	must(t, l.Ship(soon(t), []byte("segments")))
-	all, err := wishes.List(soon(t))
+	all, err := own.List(soon(t))
 	if err != nil || len(all) != 1 || string(all[0].Wish) != "run!" || string(all[0].Ledger) != "segments" {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	stop, err := coordinator.Answer(own, func(q []byte) []byte { return append(q, '!') })
+	watched := errors.New("watched")
+	if err := own.Watch(soon(t), func(*bus.Entry) error { return watched }); !errors.Is(err, watched) {
+		t.Error(err)
+	}
+	stop, err := coordinator.Answer("ab12", func(q []byte) []byte { return append(q, '!') })
 	must(t, err)
 	defer stop()
 	_, err = registry.Find(soon(t), "ab12") // a round trip
 	must(t, err)
-	answer, err := submitter.Ask(soon(t), own, []byte("how"))
+	answer, err := submitter.Ask(soon(t), "ab12", []byte("how"))
 	if err != nil || string(answer) != "how!" {
 		t.Errorf("answer %q, %v", answer, err)
 	}
-
-	worker := dial(t, c, s, "w1")
-	in, err := worker.Listen(worker.Holder().Name)
+	digest, err := coordinator.PutPrivate(soon(t), []byte("result"))
 	must(t, err)
-	roll := make(chan []bus.Announcement)
-	go func() {
-		var list []bus.Announcement
-		hear := func(a bus.Announcement) { list = append(list, a) }
-		if err := submitter.Roll(soon(t), time.Second/4, hear); err != nil {
-			t.Error(err)
-		}
-		roll <- list
-	}()
-	must(t, q.Call(""))
-	receive(t, in.Calls)
-	done := make(chan []bus.Announcement, 1)
-	for over := false; !over; time.Sleep(20 * time.Millisecond) { // as workers do
-		must(t, worker.Announce("w1", []byte("here")))
-		select {
-		case list := <-roll:
-			done <- list
-			over = true
-		default:
-		}
-	}
-	if a := receive(t, q.Announcements()); a.Worker != "w1" || string(a.Data) != "here" {
-		t.Errorf("announcement %+v", a)
-	}
-	if list := receive(t, done); len(list) == 0 || list[0].Worker != "w1" {
-		t.Errorf("the submitter hears %+v", list)
-	}
-	must(t, q.Send(soon(t), "w1", "j1", []byte("job")))
-	job := receive(t, in.Jobs)
-	must(t, worker.HandBack(job.Lead, "w1", job.ID, []byte("why")))
-	if b := receive(t, q.HandedBack()); b.Worker != "w1" || b.Job != "j1" {
-		t.Errorf("handed back %+v", b)
-	}
-	must(t, q.Drop(job.Lead, job.ID))
-	receive(t, in.Drops)
-	secret, err := coordinator.PutPrivate(soon(t), []byte("secret"))
-	must(t, err)
-	if got, err := submitter.FetchPrivate(soon(t), secret); err != nil || string(got) != "secret" {
+	if got, err := submitter.FetchPrivate(soon(t), digest); err != nil || string(got) != "result" {
 		t.Errorf("fetched %q, %v", got, err)
 	}
-	for _, want := range []string{digest, held} {
-		got, err := worker.FetchBytes(soon(t), want)
-		if sum := sha256.Sum256(got); err != nil || hex.EncodeToString(sum[:]) != want {
-			t.Errorf("fetched %d bytes, %v", len(got), err)
+}
+
+// Two teams on one server share nothing: neither sweeps nor content nor messages.
+func TestTeams(t *testing.T) {
+	c := create(t)
+	s := serve(t, c)
+	_, err := c.Issue("early", "blue", bus.Worker, 0)
+	if err == nil || !strings.Contains(err.Error(), `no team "blue" (there is shatter)`) {
+		t.Errorf("a worker of an unknown team: %v", err)
+	}
+	_, err = c.Issue("blue-coordinator", "blue", bus.Coordinator, time.Hour)
+	must(t, err)
+	_, err = c.Issue("blue-submitter", "blue", bus.Submitter, time.Hour)
+	must(t, err)
+	reload(t, c, s) // the server has the new account
+	var digests []string
+	var registries []*bus.Registry
+	conns := []*bus.Conn{dial(t, c, s, "coordinator"), dial(t, c, s, "blue-coordinator")}
+	for i, conn := range conns {
+		r, err := conn.Registry(soon(t))
+		must(t, err)
+		_, err = r.Submit(soon(t), []string{"red1", "blue2"}[i], []byte("sweep"))
+		must(t, err)
+		digest, err := conn.PutBytes(soon(t), []byte{byte(i)})
+		must(t, err)
+		registries, digests = append(registries, r), append(digests, digest)
+	}
+	other, err := dial(t, c, s, "blue-submitter").Registry(soon(t))
+	must(t, err)
+	for i, r := range append(registries, other) {
+		list, err := r.List(soon(t))
+		if want := []string{"red1", "blue2", "blue2"}[i]; err != nil || len(list) != 1 || list[0].ID != want {
+			t.Errorf("sweeps are %+v, %v, want %s", list, err, want)
 		}
 	}
-	must(t, worker.Publish(soon(t), job.Lead, bus.Part{Worker: "w1", Job: "j1", Of: 1}, []byte("result")))
-	m, err := q.Next(soon(t))
-	must(t, err)
-	must(t, m.Ack())
-	if string(m.Data) != "result" || m.Worker != "w1" {
-		t.Errorf("result %+v", m)
+	for i, conn := range conns {
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := conn.FetchBytes(short, digests[1-i]); err == nil {
+			t.Error("content of the other team was fetched")
+		}
 	}
+	red, blue := as(t, c, s, "coordinator"), as(t, c, s, "blue-coordinator")
+	heard, err := blue.SubscribeSync(">")
+	must(t, err)
+	must(t, blue.Flush())
+	for _, subject := range []string{"shatter.job.red1.j", "shatter.result.red1.w.j.0.1", "$KV.shatter-sweeps.x"} {
+		must(t, red.Publish(subject, nil))
+	}
+	must(t, red.Flush())
+	must(t, blue.Publish("over", nil))
+	until(t, heard, "over", "shatter.job.red1.j", "shatter.result.red1.w.j.0.1", "$KV.shatter-sweeps.x")
+}
 
-	// What the coordinator has is put again when a worker finds it missing.
-	js, err := jetstream.New(as(t, c, s, "coordinator"))
+// reload makes a server read its configuration again, as a signal would.
+func reload(t *testing.T, c *Cluster, s *server.Server) {
+	t.Helper()
+	after, err := server.ProcessConfigFile(configuration(t, c, c.Hosts[0], "6222"))
 	must(t, err)
-	files, err := js.Stream(soon(t), "shatter-files")
-	must(t, err)
-	must(t, files.Purge(soon(t), jetstream.WithPurgeSubject("shatter.file."+held+".*")))
-	if got, err := worker.FetchBytes(soon(t), held); err != nil || string(got) != "held" {
-		t.Errorf("fetched %q, %v", got, err)
-	}
+	after.NoSigs, after.NoLog = true, true
+	after.Port = s.Addr().(*net.TCPAddr).Port
+	must(t, s.ReloadOptions(after))
 }
 
 func as(t *testing.T, c *Cluster, s *server.Server, name string) *nats.Conn {
@@ -233,316 +223,150 @@ func as(t *testing.T, c *Cluster, s *server.Server, name string) *nats.Conn {
 }
 
 // An act is one that the holder of credentials may try and must not succeed with: a subscription, or a
-// message to a subject, perhaps with a subject for the answer.
+// message to a subject.
 type act struct {
-	name, subscribe, publish, reply string
-	data                            string
+	name, subscribe, publish, data string
 }
 
-// forbidden are acts of the holder of a worker's credentials, whose name is evil.
+// forbidden are acts of the holder of a worker's or a submitter's credentials, whose name is evil.
 var forbidden = []act{
-	{name: "see others' jobs", subscribe: "shatter.job.good.>"},
-	{name: "see all jobs", subscribe: "shatter.job.*.>"},
 	{name: "see everything", subscribe: ">"},
-	{name: "see announcements", subscribe: "shatter.fleet.*"},
+	{name: "see another worker's jobs", subscribe: "shatter.job.good.>"},
+	{name: "see all jobs", subscribe: "shatter.job.>"},
 	{name: "see results", subscribe: "shatter.result.>"},
-	{name: "see what is handed back", subscribe: "shatter.back.>"},
-	{name: "see others' inboxes", subscribe: "_INBOX_good.>"},
+	{name: "see another's inbox", subscribe: "_INBOX_good.>"},
 	{name: "see a coordinator's inbox", subscribe: "_INBOX_coordinator.>"},
 	{name: "see the registry change", subscribe: "$KV.>"},
 	{name: "see acknowledgements", subscribe: "$JS.ACK.>"},
-	{name: "see how the server answers", subscribe: "_R_.>"},
+	{name: "see requests to JetStream", subscribe: "$JS.API.>"},
 	{name: "see the server's events", subscribe: "$SYS.>"},
-	{name: "answer for those who have files", subscribe: "shatter.missing.*"},
 	{name: "answer for a leader", subscribe: "shatter.ask.*"},
-	{name: "send a job", publish: "shatter.job.good.s.1.j"},
-	{name: "send itself a job", publish: "shatter.job.evil.s.1.j"},
-	{name: "drop jobs", publish: "shatter.drop.s.1"},
-	{name: "call workers", publish: "shatter.call"},
-	{name: "ask a leader", publish: "shatter.ask.s"},
-	{name: "announce another", publish: "shatter.fleet.good"},
-	{name: "hand back another's job", publish: "shatter.back.s.1.good.j"},
-	{name: "forge another's result", publish: "shatter.result.s.1.good.j.0.1"},
-	{name: "forge another's result, deeper", publish: "shatter.result.s.1.x.evil.j.0.1"},
-	{name: "put a file", publish: "shatter.file.abc", data: "bad"},
-	{name: "put a part", publish: "shatter.file.abc.0", data: "bad"},
-	{name: "submit a sweep", publish: "$KV.shatter-sweeps.x", data: "{}"},
-	{name: "change a wish", publish: "$KV.shatter-sweeps.s.wish", data: "{}"},
+	{name: "send a job", publish: "shatter.job.s.j"},
+	{name: "send a worker a job", publish: "shatter.job.good.s.1.j"},
+	{name: "forge another's result", publish: "shatter.result.s.good.j.0.1"},
+	{name: "forge another's result, deeper", publish: "shatter.result.s.1.good.j.0.1"},
+	{name: "announce another worker", publish: "shatter.fleet.good"},
+	{name: "write another worker's heartbeat", publish: "$KV.shatter-workers.good"},
+	{name: "offer jobs", publish: "shatter.offer.s"},
 	{name: "take a lease", publish: "$KV.shatter-sweeps.s.lead", data: "{}"},
+	{name: "replace a ledger", publish: "$KV.shatter-sweeps.s.ledger", data: "{}"},
 	{name: "end a sweep", publish: "$KV.shatter-sweeps.s.end", data: "{}"},
-	{name: "read a sweep", publish: "$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.s"},
-	{name: "read any message", publish: "$JS.API.DIRECT.GET.shatter-files", data: `{"seq":1}`},
+	{name: "write another key of a sweep", publish: "$KV.shatter-sweeps.s.x.y", data: "{}"},
 	{name: "read a result", publish: "$JS.API.STREAM.MSG.GET.shatter-results", data: `{"seq":1}`},
-	{name: "read private content", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.private.abc.0"},
-	{name: "read any private content", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.private.*.*"},
-	{name: "read the last content", publish: "$JS.API.DIRECT.GET.shatter-files.>"},
-	{name: "read content of any kind", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.*.*.*"},
-	{name: "have private content put again", publish: "shatter.missing.private.abc"},
-	{name: "put private content", publish: "shatter.private.abc", data: "bad"},
-	{name: "see private content come", subscribe: "shatter.private.>"},
-	{name: "list files", publish: "$JS.API.STREAM.INFO.shatter-files", data: `{"subjects_filter":">"}`},
+	{name: "read a result directly", publish: "$JS.API.DIRECT.GET.shatter-results.shatter.result.>"},
 	{name: "list streams", publish: "$JS.API.STREAM.NAMES"},
 	{name: "make a stream", publish: "$JS.API.STREAM.CREATE.x", data: `{"name":"x","subjects":["x"]}`},
 	{name: "change a stream", publish: "$JS.API.STREAM.UPDATE.shatter-results", data: `{"name":"shatter-results"}`},
 	{name: "remove a stream", publish: "$JS.API.STREAM.DELETE.shatter-results"},
+	{name: "remove the registry", publish: "$JS.API.STREAM.DELETE.KV_shatter-sweeps"},
 	{name: "purge results", publish: "$JS.API.STREAM.PURGE.shatter-results"},
-	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
-	{name: "remove a message", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
-	{name: "make a consumer", publish: "$JS.API.CONSUMER.CREATE.shatter-results.x",
+	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps"},
+	{name: "remove a message", publish: "$JS.API.STREAM.MSG.DELETE.KV_shatter-sweeps", data: `{"seq":1}`},
+	{name: "make a consumer of results", publish: "$JS.API.CONSUMER.CREATE.shatter-results.x",
 		data: `{"stream_name":"shatter-results"}`},
-	{name: "make a durable consumer", publish: "$JS.API.CONSUMER.DURABLE.CREATE.shatter-results.x"},
+	{name: "make a consumer of jobs", publish: "$JS.API.CONSUMER.CREATE.shatter-jobs.x"},
+	{name: "make a durable consumer", publish: "$JS.API.CONSUMER.DURABLE.CREATE.shatter-jobs.x"},
+	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-jobs.s"},
+	{name: "pause a consumer", publish: "$JS.API.CONSUMER.PAUSE.shatter-jobs.s"},
 	{name: "list consumers", publish: "$JS.API.CONSUMER.NAMES.shatter-results"},
-	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-1"},
-	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-1"},
-	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-1.1.1.1.1.0", data: "+ACK"},
-	{name: "answer flow control", publish: "$JS.FC.shatter-results.s-1.x"},
-	{name: "kick a server", publish: "$SYS.REQ.SERVER.PING.KICK"},
+	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s"},
+	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s.1.1.1.1.0", data: "+ACK"},
+	{name: "disconnect a client", publish: "$SYS.REQ.SERVER.PING.KICK"},
 	{name: "write into an inbox", publish: "_INBOX_coordinator.x.y", data: "bad"},
-
-	// The server answers to any subject. The answer stays in the account of the one who asks.
-	{name: "have an answer change a wish", publish: "shatter.result.s.1.evil.j.0.1", reply: "$KV.shatter-sweeps.s.wish"},
-	{name: "have an answer take a lease", publish: "shatter.result.s.1.evil.j.0.1", reply: "$KV.shatter-sweeps.s.lead"},
-	{name: "have an answer be a result", publish: "shatter.result.s.1.evil.j.0.1",
-		reply: "shatter.result.s.1.good.j.0.1"},
-	{name: "have an answer purge", publish: "shatter.result.s.1.evil.j.0.1",
-		reply: "$JS.API.STREAM.PURGE.shatter-results"},
-	{name: "have an answer hand back", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.back.s.1.good.j"},
-	{name: "have an answer be a job", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.job.good.s.1.j"},
-	{name: "have a file be a result", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc",
-		reply: "shatter.result.s.1.good.k.0.1"},
-	{name: "have a file be another", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc",
-		reply: "shatter.file.def"},
 }
 
-// What a stolen worker's credentials are not good for. After each act the server holds what it held
-// before, but for the thief's own results, and nobody has heard of it.
-func TestStolenWorker(t *testing.T) {
-	c := create(t)
-	for _, name := range []string{"evil", "good"} {
-		_, err := c.Issue(name, bus.Worker, time.Hour)
-		must(t, err)
-	}
-	s := serve(t, c)
-	x := newScene(t, c, s)
-	_, err := dial(t, c, s, "coordinator").PutBytes(soon(t), []byte("file"))
-	must(t, err)
-	for _, digest := range []string{"abc", "def"} {
-		_, err := x.js.Publish(soon(t), "shatter.file."+digest, []byte(digest))
-		must(t, err)
-	}
-	nc, denied := thief(t, c, s, "evil")
-	before := everything(t, x.js)
-	x.try(t, nc, denied, forbidden)
-	x.unharmed(t, before, denied)
+// forbiddenToWorkers and forbiddenToSubmitters are those that the other role may do.
+var forbiddenToWorkers = []act{
+	{name: "submit a sweep", publish: "$KV.shatter-sweeps.x", data: "{}"},
+	{name: "change a wish", publish: "$KV.shatter-sweeps.s.wish", data: "{}"},
+	{name: "read a sweep", publish: "$JS.API.STREAM.MSG.GET.KV_shatter-sweeps", data: `{"seq":1}`},
+	{name: "read a sweep directly", publish: "$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.s"},
+	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},
+	{name: "ask a leader", publish: "shatter.ask.s"},
 }
 
-// A scene is a server with a sweep that is led and an honest worker: what thieves find.
-type scene struct {
-	all    *nats.Conn
-	js     jetstream.JetStream
-	honest *bus.Inbox
-	queue  *bus.Queue
+var forbiddenToSubmitters = []act{
+	{name: "take jobs", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-jobs.s"},
+	{name: "acknowledge a job", publish: "$JS.ACK.shatter-jobs.s.1.1.1.1.0", data: "+ACK"},
+	{name: "send results under its own name", publish: "shatter.result.s.evil.j.0.1"},
+	{name: "be a worker", publish: "$KV.shatter-workers.evil"},
 }
 
-func newScene(t *testing.T, c *Cluster, s *server.Server) *scene {
-	t.Helper()
-	honest, err := dial(t, c, s, "good").Listen("good")
-	must(t, err)
-	coordinator := dial(t, c, s, "coordinator")
-	registry, err := coordinator.Registry(soon(t))
-	must(t, err)
-	_, err = registry.Submit(soon(t), "s", []byte("sweep"))
-	must(t, err)
-	q, err := coordinator.Coordinate(soon(t), bus.Lead{Sweep: "s", Epoch: 1})
-	must(t, err)
-	receive(t, honest.Drops)
-	receive(t, honest.Calls)
-	all := as(t, c, s, "coordinator")
-	js, err := jetstream.New(all)
-	must(t, err)
-	return &scene{all, js, honest, q}
-}
-
-// try tries all acts.
-func (x *scene) try(t *testing.T, nc *nats.Conn, denied chan error, acts []act) {
-	t.Helper()
-	heard, err := x.all.SubscribeSync(">")
-	must(t, err)
-	must(t, x.all.Flush())
-	for _, act := range acts {
-		t.Run(act.name, func(t *testing.T) { act.try(t, nc, denied, x.all, heard) })
+// Stolen credentials of a worker and of a submitter allow none of the forbidden acts: the server refuses each, and
+// holds the same as before.
+func TestStolen(t *testing.T) {
+	for r, more := range map[bus.Role][]act{bus.Worker: forbiddenToWorkers, bus.Submitter: forbiddenToSubmitters} {
+		t.Run(string(r), func(t *testing.T) {
+			c := create(t)
+			_, err := c.Issue("evil", FirstTeam, r, time.Hour)
+			must(t, err)
+			s := serve(t, c)
+			registry, err := dial(t, c, s, "coordinator").Registry(soon(t))
+			must(t, err)
+			_, err = registry.Submit(soon(t), "s", []byte("sweep"))
+			must(t, err)
+			led, err := registry.Lead(soon(t), "s", "c", time.Hour, nil)
+			must(t, err)
+			js, err := jetstream.New(as(t, c, s, "coordinator"))
+			must(t, err)
+			nc, denied := thief(t, c, s, "evil")
+			before := everything(t, js)
+			for _, act := range append(more, forbidden...) {
+				t.Run(act.name, func(t *testing.T) { act.try(t, nc, denied) })
+			}
+			if after := everything(t, js); after != before {
+				t.Errorf("the server holds\n%s\nand held\n%s", after, before)
+			}
+			must(t, context.Cause(led.Context()))
+			if r == bus.Submitter {
+				refuseRollup(t, nc)
+			}
+		})
 	}
 }
 
-// unharmed fails the test unless the server holds what it held before, and nobody has heard of the thief.
-func (x *scene) unharmed(t *testing.T, before string, denied chan error) {
-	t.Helper()
-	if after := everything(t, x.js); after != before {
-		t.Errorf("the server holds\n%s\nand held\n%s", after, before)
-	}
-	heard := len(x.honest.Jobs) + len(x.honest.Drops) + len(x.honest.Calls)
-	if heard+len(x.queue.HandedBack())+len(x.queue.Announcements()) > 0 {
-		t.Error("others have heard of it")
-	}
-	if len(denied) > 0 {
-		t.Error(<-denied)
-	}
-}
-
-// try tries the act, and fails the test unless it is refused. heard hears all of what the coordinators do.
-func (a act) try(t *testing.T, nc *nats.Conn, denied chan error, all *nats.Conn, heard *nats.Subscription) {
+// try tries the act, and fails the test unless it is refused.
+func (a act) try(t *testing.T, nc *nats.Conn, denied chan error) {
 	t.Helper()
 	if a.subscribe != "" {
-		_, err := nc.Subscribe(a.subscribe, func(*nats.Msg) { t.Error("heard something") })
+		_, err := nc.Subscribe(a.subscribe, func(*nats.Msg) { t.Error("something arrived") })
 		must(t, err)
 	} else {
-		must(t, nc.PublishMsg(&nats.Msg{Subject: a.publish, Reply: a.reply, Data: []byte(a.data)}))
+		must(t, nc.Publish(a.publish, []byte(a.data)))
 	}
 	must(t, nc.Flush())
-	if a.reply == "" {
-		if err := receive(t, denied); !errors.Is(err, nats.ErrPermissionViolation) {
-			t.Error(err)
-		}
-		return
+	if err := receive(t, denied); !errors.Is(err, nats.ErrPermissionViolation) {
+		t.Error(err)
 	}
-	until(t, heard, a.publish)
-	must(t, all.Publish("over", nil))
-	until(t, heard, "over", a.reply)
 }
 
-// until reads what is heard until there is a message of a subject, or a request behind one, and none
-// of the others.
+// refuseRollup fails the test if the header of a submission can remove the other values of the registry.
+func refuseRollup(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	m := nats.NewMsg("$KV.shatter-sweeps.t")
+	m.Header.Set(jetstream.MsgRollup, "all")
+	answer, err := nc.RequestMsg(m, time.Minute)
+	if err != nil || !bytes.Contains(answer.Data, []byte("rollup not permitted")) {
+		t.Errorf("%v, %s", err, answer.Data)
+	}
+}
+
+// until reads messages until there is one of a subject, and fails the test if one of the others comes before.
 func until(t *testing.T, heard *nats.Subscription, subject string, never ...string) {
 	t.Helper()
 	for {
 		m, err := heard.NextMsg(time.Minute)
 		must(t, err)
-		for _, n := range never {
-			if m.Subject == n {
-				t.Errorf("there is a message to %s: %q", n, m.Data)
-			}
+		if slices.Contains(never, m.Subject) {
+			t.Errorf("there is a message to %s: %q", m.Subject, m.Data)
 		}
-		if m.Subject == subject || strings.HasPrefix(subject, "$JS.API.DIRECT.GET") && strings.HasPrefix(m.Subject, "_R_") {
+		if m.Subject == subject {
 			return
 		}
 	}
 }
 
-// forbiddenToSubmitters are acts of the holder of a submitter's credentials, whose name is evil. The sweep s
-// is led by a coordinator.
-var forbiddenToSubmitters = []act{
-	{name: "see jobs", subscribe: "shatter.job.>"},
-	{name: "see results", subscribe: "shatter.result.>"},
-	{name: "see what is handed back", subscribe: "shatter.back.>"},
-	{name: "see everything", subscribe: ">"},
-	{name: "see the registry change", subscribe: "$KV.>"},
-	{name: "see content come", subscribe: "shatter.private.>"},
-	{name: "see a coordinator's inbox", subscribe: "_INBOX_coordinator.>"},
-	{name: "see a worker's inbox", subscribe: "_INBOX_good.>"},
-	{name: "see another submitter's inbox", subscribe: "_INBOX_ann.>"},
-	{name: "see the server's events", subscribe: "$SYS.>"},
-	{name: "hear what others ask a leader", subscribe: "shatter.ask.>"},
-	{name: "answer for a leader", subscribe: "shatter.ask.*"},
-	{name: "answer for those who have files", subscribe: "shatter.missing.*"},
-	{name: "send a job", publish: "shatter.job.good.s.1.j"},
-	{name: "drop jobs", publish: "shatter.drop.s.1"},
-	{name: "call workers", publish: "shatter.call"},
-	{name: "announce a worker", publish: "shatter.fleet.good"},
-	{name: "hand back a job", publish: "shatter.back.s.1.good.j"},
-	{name: "forge a result", publish: "shatter.result.s.1.good.j.0.1"},
-	{name: "take a lease", publish: "$KV.shatter-sweeps.s.lead", data: "{}"},
-	{name: "replace a ledger", publish: "$KV.shatter-sweeps.s.ledger", data: "{}"},
-	{name: "end a sweep", publish: "$KV.shatter-sweeps.s.end", data: "{}"},
-	{name: "read a result", publish: "$JS.API.STREAM.MSG.GET.shatter-results", data: `{"seq":1}`},
-	{name: "read a result directly", publish: "$JS.API.DIRECT.GET.shatter-results.shatter.result.>"},
-	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},
-	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-1"},
-	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-1"},
-	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-1.1.1.1.1.0", data: "+ACK"},
-	{name: "make a stream", publish: "$JS.API.STREAM.CREATE.x", data: `{"name":"x","subjects":["x"]}`},
-	{name: "change a stream", publish: "$JS.API.STREAM.UPDATE.KV_shatter-sweeps", data: `{"name":"KV_shatter-sweeps"}`},
-	{name: "remove the registry", publish: "$JS.API.STREAM.DELETE.KV_shatter-sweeps"},
-	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps",
-		data: `{"filter":"$KV.shatter-sweeps.s.>"}`},
-	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
-	{name: "remove a file", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
-
-	{name: "write another key of a sweep", publish: "$KV.shatter-sweeps.s.x.y", data: "{}"},
-	{name: "read any value", publish: getSweeps + ".>"},
-	{name: "read a value that the request names", publish: getSweeps, data: `{"last_by_subj":"$KV.shatter-sweeps.s"}`},
-	{name: "read a value from its stream", publish: "$JS.API.STREAM.MSG.GET.KV_shatter-sweeps", data: `{"seq":1}`},
-	{name: "list streams", publish: "$JS.API.STREAM.LIST"},
-	{name: "read a data file", publish: getFiles + ".shatter.file.abc.0"},
-	{name: "read any data file", publish: getFiles + ".shatter.file.*.*"},
-	{name: "read any content", publish: getFiles + ".>"},
-	{name: "read content that the request names", publish: getFiles, data: `{"last_by_subj":"shatter.file.abc.0"}`},
-	{name: "write into another's inbox", publish: "_INBOX_ann.x.y", data: "bad"},
-
-	// The server answers to any subject. The answer stays in the account of the one who asks.
-	{name: "have an answer take a lease", publish: "$KV.shatter-sweeps.t.wish", data: "secret",
-		reply: "$KV.shatter-sweeps.s.lead"},
-	{name: "have an answer be a result", publish: "$KV.shatter-sweeps.t.wish", data: "secret",
-		reply: "shatter.result.s.1.good.j.0.1"},
-	{name: "have a file be a job", publish: getFiles + ".shatter.private.abc", reply: "shatter.job.good.s.1.j"},
-	{name: "have a file be another", publish: getFiles + ".shatter.private.abc", reply: "shatter.private.abc.0"},
-}
-
-const (
-	getSweeps = "$JS.API.DIRECT.GET.KV_shatter-sweeps"
-	getFiles  = "$JS.API.DIRECT.GET.shatter-files"
-)
-
-// What a stolen submitter's credentials are not good for, beside a sweep that has run. Nor do headers make a message
-// of the thief's remove others, or a request for one value bring what it may not read.
-func TestStolenSubmitter(t *testing.T) {
-	c := create(t)
-	_, err := c.Issue("good", bus.Worker, time.Hour)
-	must(t, err)
-	for _, name := range []string{"ann", "evil"} {
-		_, err := c.Issue(name, bus.Submitter, time.Hour)
-		must(t, err)
-	}
-	s := serve(t, c)
-	x := newScene(t, c, s)
-	led := runSweep(t, c, s)
-	for _, subject := range []string{
-		"shatter.file.abc", "shatter.file.abc.0", "shatter.private.abc", "shatter.private.abc.0",
-		"$KV.shatter-sweeps.t.wish",
-	} {
-		_, err = x.js.Publish(soon(t), subject, []byte("secret"))
-		must(t, err)
-	}
-	nc, denied := thief(t, c, s, "evil")
-	before := everything(t, x.js)
-	x.try(t, nc, denied, forbiddenToSubmitters)
-	for _, subject := range []string{
-		"$KV.shatter-sweeps.t.wish", "shatter.file.abc", "shatter.private.abc",
-	} {
-		for _, roll := range []string{"sub", "all"} {
-			m := nats.NewMsg(subject)
-			m.Header.Set(jetstream.MsgRollup, roll)
-			answer, err := nc.RequestMsg(m, time.Minute)
-			if err != nil || !bytes.Contains(answer.Data, []byte("rollup not permitted")) {
-				t.Errorf("%s: %v, %s", subject, err, answer.Data)
-			}
-		}
-	}
-	for _, body := range []string{
-		`{"last_by_subj":"$KV.shatter-sweeps.s"}`, `{"next_by_subj":"$KV.shatter-sweeps.s"}`, `{"seq":1}`,
-		`{"multi_last":["$KV.shatter-sweeps.s"]}`, `{"seq":1,"batch":100}`,
-	} {
-		answer, err := nc.Request(getSweeps+".$KV.shatter-sweeps.s", []byte(body), time.Minute)
-		if err != nil || answer.Header.Get("Status") != "408" || len(answer.Data) > 0 {
-			t.Errorf("%s: %v, %v %s", body, err, answer.Header, answer.Data)
-		}
-	}
-	x.unharmed(t, before, denied)
-	if err := context.Cause(led.Context()); err != nil {
-		t.Errorf("its leader leads it no more: %v", err)
-	}
-}
-
-// everything lists what the streams hold, but for results of the thief.
+// everything lists the content of all streams, and their consumers.
 func everything(t *testing.T, js jetstream.JetStream) string {
 	t.Helper()
 	var list []string
@@ -552,11 +376,9 @@ func everything(t *testing.T, js jetstream.JetStream) string {
 		info, err := stream.Info(soon(t), jetstream.WithSubjectFilter(">"))
 		must(t, err)
 		for subject := range info.State.Subjects {
-			if !strings.Contains(subject, ".evil.") {
-				m, err := stream.GetLastMsgForSubject(soon(t), subject)
-				must(t, err)
-				list = append(list, subject+" "+string(m.Data))
-			}
+			m, err := stream.GetLastMsgForSubject(soon(t), subject)
+			must(t, err)
+			list = append(list, subject+" "+string(m.Data))
 		}
 		names := stream.ConsumerNames(soon(t))
 		for name := range names.Name() {
@@ -566,28 +388,4 @@ func everything(t *testing.T, js jetstream.JetStream) string {
 	}
 	slices.Sort(list)
 	return strings.Join(list, "\n")
-}
-
-// runSweep has ann submit the sweep s, and a coordinator lead it, who ships and answers. What has to be kept
-// secret of it has "secret" in it.
-func runSweep(t *testing.T, c *Cluster, s *server.Server) *bus.Leadership {
-	t.Helper()
-	ann, coordinator := dial(t, c, s, "ann"), dial(t, c, s, "coordinator")
-	own, err := ann.Registry(soon(t))
-	must(t, err)
-	_, err = own.Submit(soon(t), "s", []byte("secret"))
-	must(t, err)
-	must(t, own.Change(soon(t), "s", func([]byte) ([]byte, error) { return []byte("secret"), nil }))
-	_, err = ann.PutPrivate(soon(t), []byte("secret"))
-	must(t, err)
-	registry, err := coordinator.Registry(soon(t))
-	must(t, err)
-	led, err := registry.Lead(soon(t), "s", "c", time.Hour, nil)
-	must(t, err)
-	must(t, led.Ship(soon(t), []byte("secret")))
-	must(t, led.Finish(soon(t), []byte("secret")))
-	stop, err := coordinator.Answer("s", func([]byte) []byte { t.Error("asked"); return nil })
-	must(t, err)
-	t.Cleanup(stop)
-	return led
 }

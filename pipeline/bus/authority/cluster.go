@@ -39,34 +39,36 @@ type Cluster struct {
 	state
 }
 
-// state is what keysFile holds.
+// state is the content of keysFile.
 type state struct {
-	Format   int                  `json:"format"`
-	Hosts    []string             `json:"hosts"`
-	Operator string               `json:"operator"` // seed
-	Token    string               `json:"token"`    // of the operator: with another one a server has to be started anew
-	System   string               `json:"system"`   // public key of the servers' own account
-	Accounts map[bus.Role]account `json:"accounts"`
-	Issued   map[string]*issued   `json:"issued"` // by name
+	Format   int                `json:"format"`
+	Hosts    []string           `json:"hosts"`
+	Operator string             `json:"operator"` // seed
+	Token    string             `json:"token"`    // of the operator: with another one a server has to be restarted
+	System   string             `json:"system"`   // public key of the servers' own account
+	Teams    map[string]account `json:"teams"`    // by name
+	Issued   map[string]*issued `json:"issued"`   // by name
 }
 
-const format = 1
+const format = 2
 
-// An account is that of a role.
+// FirstTeam is the name of the team that Create makes.
+const FirstTeam = "shatter"
+
+// An account is that of a team.
 type account struct {
-	Key    string `json:"key"`    // public
-	Signer string `json:"signer"` // seed of the key that signs credentials
+	Key     string              `json:"key"`     // public
+	Signers map[bus.Role]string `json:"signers"` // seeds of the keys that sign the credentials of each role
 }
 
-// issued is what was issued under a name.
+// issued records the credentials of a name.
 type issued struct {
+	Team    string    `json:"team"`
 	Role    bus.Role  `json:"role"`
 	Keys    []string  `json:"keys"` // public, the last one is in use
-	Expires time.Time `json:"expires,omitzero"`
 	Revoked time.Time `json:"revoked,omitzero"`
 }
 
-// roles lists all roles, the one with JetStream first.
 var roles = []bus.Role{bus.Coordinator, bus.Submitter, bus.Worker}
 
 // Options of a cluster.
@@ -84,7 +86,7 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 	}
 	dir = filepath.Clean(dir)
 	c = &Cluster{state: state{
-		Format: format, Hosts: o.Hosts, Accounts: map[bus.Role]account{}, Issued: map[string]*issued{},
+		Format: format, Hosts: o.Hosts, Teams: map[string]account{}, Issued: map[string]*issued{},
 	}}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, inputError("no cluster can be at %q (%v): choose another folder", dir, err)
@@ -101,16 +103,13 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 	if err := c.makeKeys(); err != nil {
 		return nil, err
 	}
-	if err := c.makeCertificates(o); err != nil {
-		return nil, err
-	}
-	if err := c.configure(); err != nil {
-		return nil, err
-	}
 	for _, r := range []bus.Role{bus.Coordinator, bus.Submitter} {
-		if _, err := c.Issue(string(r), r, o.Expires); err != nil {
+		if _, err := c.Issue(string(r), FirstTeam, r, o.Expires); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.makeCertificates(o); err != nil {
+		return nil, err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -189,8 +188,8 @@ func (c *Cluster) load() error {
 		return err
 	}
 	if c.state, err = decodeState(text); err != nil {
-		return inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy",
-			c.path(keysFile), err)
+		return inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy, or set up the "+
+			"cluster again with `shatter cluster init`", c.path(keysFile), err)
 	}
 	return nil
 }
@@ -206,30 +205,26 @@ func decodeState(text []byte) (s state, err error) {
 	if s.Format != format {
 		return s, fmt.Errorf("its format is %d", s.Format)
 	}
+	_, err = jwt.DecodeOperatorClaims(s.Token)
+	sound := err == nil && isSeed(s.Operator, nkeys.PrefixByteOperator) && nkeys.IsValidPublicAccountKey(s.System) &&
+		len(s.Teams) > 0 && len(s.Issued) > 0
 	for _, h := range s.Hosts {
-		if !hostName.MatchString(h) {
-			return s, fmt.Errorf("%q is no name of a host", h)
-		}
+		sound = sound && hostName.MatchString(h)
 	}
-	if !nkeys.IsValidPublicAccountKey(s.System) {
-		return s, errors.New("it has no key of the servers' own account")
-	}
-	if _, err := jwt.DecodeOperatorClaims(s.Token); err != nil || !isSeed(s.Operator, nkeys.PrefixByteOperator) {
-		return s, errors.New("it has no sound key and token of the operator")
-	}
-	for _, r := range roles {
-		if a := s.Accounts[r]; !nkeys.IsValidPublicAccountKey(a.Key) || !isSeed(a.Signer, nkeys.PrefixByteAccount) {
-			return s, fmt.Errorf("it has no account of role %s", r)
+	for name, a := range s.Teams {
+		sound = sound && validName.MatchString(name) && nkeys.IsValidPublicAccountKey(a.Key)
+		for _, r := range roles {
+			sound = sound && isSeed(a.Signers[r], nkeys.PrefixByteAccount)
 		}
 	}
 	for name, x := range s.Issued {
-		if !nameOfHolder.MatchString(name) || x == nil || !slices.Contains(roles, x.Role) ||
-			slices.ContainsFunc(x.Keys, func(key string) bool { return !nkeys.IsValidPublicUserKey(key) }) {
-			return s, fmt.Errorf("it has no sound entry for the name %q", name)
+		sound = sound && validName.MatchString(name) && x != nil && slices.Contains(roles, x.Role) && s.Teams[x.Team].Key != ""
+		for i := 0; sound && i < len(x.Keys); i++ {
+			sound = nkeys.IsValidPublicUserKey(x.Keys[i])
 		}
 	}
-	if s.Issued == nil {
-		s.Issued = map[string]*issued{}
+	if !sound {
+		return s, errors.New("keys, names or hosts are not sound")
 	}
 	return s, nil
 }
@@ -253,7 +248,7 @@ func (c *Cluster) Credentials(name string) string { return c.path(name + ".creds
 // Names returns the names that credentials were issued to, in order.
 func (c *Cluster) Names() []string { return slices.Sorted(maps.Keys(c.Issued)) }
 
-// makeKeys makes the keys of all accounts.
+// makeKeys makes the keys of the operator and of the servers' own account.
 func (c *Cluster) makeKeys() error {
 	if err := os.Mkdir(filepath.Dir(c.path(keysFile)), 0o700); err != nil {
 		return err
@@ -274,20 +269,23 @@ func (c *Cluster) makeKeys() error {
 	}
 	claims := jwt.NewOperatorClaims(public)
 	claims.Name, claims.SystemAccount = "shatter", c.System
-	if c.Token, err = claims.Encode(operator); err != nil {
+	c.Token, err = claims.Encode(operator)
+	return err
+}
+
+// addTeam makes the account of a team, which the servers have once they have read their new configurations.
+func (c *Cluster) addTeam(name string) (err error) {
+	a := account{Signers: map[bus.Role]string{}}
+	if a.Key, _, err = newAccount(); err != nil {
 		return err
 	}
 	for _, r := range roles {
-		var a account
-		if a.Key, _, err = newAccount(); err != nil {
+		if _, a.Signers[r], err = newAccount(); err != nil {
 			return err
 		}
-		if _, a.Signer, err = newAccount(); err != nil {
-			return err
-		}
-		c.Accounts[r] = a
 	}
-	return c.save()
+	c.Teams[name] = a
+	return c.configure()
 }
 
 // newAccount makes the pair of keys of an account, or of one who signs for it.
@@ -316,19 +314,30 @@ func (c *Cluster) save() error {
 	return disk.WriteSecret(c.path(keysFile), disk.Bytes(text))
 }
 
-var nameOfHolder = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 
-// Issue issues credentials to a name that has none, good for some time, or for ever if that is 0. It
-// returns the path of the file.
-func (c *Cluster) Issue(name string, r bus.Role, good time.Duration) (path string, err error) {
-	if !nameOfHolder.MatchString(name) {
-		return "", inputError("name %q: 1 to 63 letters, digits, '-' and '_' are needed", name)
+// Issue issues credentials of a team to a name that has none, good for some time, or for ever if that is 0. It
+// returns the path of the file. Credentials of a coordinator may be the first of a new team.
+func (c *Cluster) Issue(name, team string, r bus.Role, good time.Duration) (path string, err error) {
+	for _, s := range []string{name, team} {
+		if !validName.MatchString(s) {
+			return "", inputError("name %q: 1 to 63 letters, digits, '-' and '_' are needed", s)
+		}
 	}
 	if x := c.Issued[name]; x != nil {
 		return "", inputError("name %q has been issued to a %s: choose another one, or `shatter cluster renew %s`",
 			name, x.Role, name)
 	}
-	c.Issued[name] = &issued{Role: r}
+	if _, known := c.Teams[team]; !known {
+		if r != bus.Coordinator {
+			return "", inputError("no team %q (there is %s): `shatter cluster coordinator NAME --team %s` adds it", team,
+				strings.Join(slices.Sorted(maps.Keys(c.Teams)), ", "), team)
+		}
+		if err := c.addTeam(team); err != nil {
+			return "", err
+		}
+	}
+	c.Issued[name] = &issued{Team: team, Role: r}
 	return c.write(name, good)
 }
 
@@ -351,8 +360,8 @@ func (c *Cluster) Renew(name string, good time.Duration) (path string, err error
 // write makes a credentials file, and remembers its key.
 func (c *Cluster) write(name string, good time.Duration) (path string, err error) {
 	x := c.Issued[name]
-	a := c.Accounts[x.Role]
-	signer, err := nkeys.FromSeed([]byte(a.Signer))
+	a := c.Teams[x.Team]
+	signer, err := nkeys.FromSeed([]byte(a.Signers[x.Role]))
 	if err != nil {
 		return "", fmt.Errorf("read the signing key of role %s: %w", x.Role, err)
 	}
@@ -377,9 +386,6 @@ func (c *Cluster) write(name string, good time.Duration) (path string, err error
 		return "", err
 	}
 	x.Keys = append(x.Keys, key)
-	if x.Expires = (time.Time{}); good > 0 {
-		x.Expires = time.Now().Add(good).UTC().Truncate(time.Second)
-	}
 	if err := c.save(); err != nil {
 		return "", err
 	}

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 )
@@ -19,7 +16,7 @@ import (
 // Nobody else can read what a cluster's folder holds.
 func TestPrivate(t *testing.T) {
 	c := create(t)
-	_, err := c.Issue("w1", bus.Worker, 0)
+	_, err := c.Issue("w1", FirstTeam, bus.Worker, 0)
 	must(t, err)
 	must(t, filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -37,13 +34,13 @@ func TestPrivate(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	used, dir := create(t), t.TempDir()
 	one := Options{Hosts: []string{"localhost"}}
-	_, err := used.Issue("w1", bus.Worker, 0)
+	_, err := used.Issue("w1", FirstTeam, bus.Worker, 0)
 	must(t, err)
 	pem, key := filepath.Join(used.ServerDir("localhost"), certFile),
 		filepath.Join(used.ServerDir("localhost"), keyFile)
 	given := bus.TLS{Cert: pem, Key: key, CA: used.path(caFile)}
 	create := func(dir string, o Options) error { _, err := Create(dir, o); return err }
-	issue := func(name string) error { _, err := used.Issue(name, bus.Worker, 0); return err }
+	issue := func(name string) error { _, err := used.Issue(name, FirstTeam, bus.Worker, 0); return err }
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -88,9 +85,11 @@ func TestRevokeWithoutServerFolder(t *testing.T) {
 func TestDamagedKeys(t *testing.T) {
 	for name, change := range map[string]func(s *state){
 		"token":    func(s *state) { s.Token = "x\"\n}" },
-		"operator": func(s *state) { s.Operator = s.Accounts[bus.Worker].Signer },
-		"signer":   func(s *state) { s.Accounts[bus.Worker] = account{s.Accounts[bus.Worker].Key, s.Operator} },
-		"account":  func(s *state) { s.Accounts[bus.Worker] = account{"A", s.Accounts[bus.Worker].Signer} },
+		"operator": func(s *state) { s.Operator = s.Teams[FirstTeam].Signers[bus.Worker] },
+		"signer":   func(s *state) { s.Teams[FirstTeam].Signers[bus.Worker] = s.Operator },
+		"account":  func(s *state) { s.Teams[FirstTeam] = account{"A", s.Teams[FirstTeam].Signers} },
+		"team":     func(s *state) { s.Teams["x\n}"] = s.Teams[FirstTeam] },
+		"member":   func(s *state) { s.Issued["submitter"].Team = "other" },
 		"system":   func(s *state) { s.System = s.Operator },
 		"user":     func(s *state) { s.Issued["submitter"].Keys = []string{"*"} },
 		"host":     func(s *state) { s.Hosts = []string{"a\"; include \"b"} },
@@ -110,7 +109,7 @@ func TestDamagedKeys(t *testing.T) {
 func TestRevoke(t *testing.T) {
 	c := create(t)
 	for _, name := range []string{"bad", "good"} {
-		_, err := c.Issue(name, bus.Worker, 0)
+		_, err := c.Issue(name, FirstTeam, bus.Worker, 0)
 		must(t, err)
 	}
 	s := serve(t, c)
@@ -127,11 +126,7 @@ func TestRevoke(t *testing.T) {
 	must(t, err)
 	must(t, opened.Revoke("bad"))
 	opened.Close()
-	after, err := server.ProcessConfigFile(configuration(t, c, c.Hosts[0], "6222"))
-	must(t, err)
-	after.NoSigs, after.NoLog = true, true
-	after.Port = s.Addr().(*net.TCPAddr).Port
-	must(t, s.ReloadOptions(after))
+	reload(t, c, s)
 	_, err = bus.Dial(t.Context(), s.ClientURL(), options)
 	if err == nil || !strings.Contains(err.Error(), "or has revoked it") {
 		t.Errorf("a new connection: %v", err)

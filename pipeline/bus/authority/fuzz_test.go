@@ -24,11 +24,9 @@ func FuzzOpen(f *testing.F) {
 	f.Add(whole)
 	f.Add([]byte(strings.ReplaceAll(string(whole), `"localhost"`, `"x/../../../../tmp"`)))
 	f.Add([]byte(strings.ReplaceAll(string(whole), `"submitter":`, `"../submitter":`)))
-	f.Add([]byte(strings.ReplaceAll(string(whole), `"signer": "SA`, `"signer": "SU`)))
-	f.Add([]byte(`{"format":1}`))
-	f.Add([]byte(`{"format":1,"accounts":{"worker":{},"submitter":{},"coordinator":{}},"issued":null}`))
-	f.Add([]byte(`{"format":1,"accounts":{"worker":{},"submitter":{},"coordinator":{}},"issued":{"w":null}}`))
-	f.Add([]byte(`{"format":1,"accounts":{"worker":{},"submitter":{},"coordinator":{}},"issued":{"w":{"role":"root"}}}`))
+	f.Add([]byte(strings.ReplaceAll(string(whole), `"worker": "SA`, `"worker": "SU`)))
+	f.Add([]byte(`{"format":2}`))
+	f.Add([]byte(`{"format":2,"teams":{"shatter":{}},"issued":{"w":null}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := decodeState(text)
 		if err != nil {
@@ -46,7 +44,7 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 		_, _ = c.tokens()
-		if _, err := c.Issue("fresh", bus.Worker, 0); err == nil && c.Issued["fresh"] == nil {
+		if _, err := c.Issue("fresh", FirstTeam, bus.Worker, 0); err == nil && c.Issued["fresh"] == nil {
 			t.Error("credentials were issued, and nobody remembers to whom")
 		}
 	})

@@ -3,11 +3,11 @@ package authority
 import (
 	"bytes"
 	_ "embed"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"text/template"
 
 	"github.com/nats-io/jwt/v2"
@@ -73,8 +73,8 @@ func (c *Cluster) tokens() (*conf, error) {
 	system := jwt.NewAccountClaims(c.System)
 	system.Name = "system"
 	claims := []*jwt.AccountClaims{system}
-	for _, r := range roles {
-		a, err := c.account(r)
+	for _, name := range slices.Sorted(maps.Keys(c.Teams)) {
+		a, err := c.account(name)
 		if err != nil {
 			return nil, err
 		}
@@ -90,92 +90,36 @@ func (c *Cluster) tokens() (*conf, error) {
 	return out, nil
 }
 
-// account describes the account of a role.
-func (c *Cluster) account(r bus.Role) (*jwt.AccountClaims, error) {
-	a := jwt.NewAccountClaims(c.Accounts[r].Key)
-	a.Name = string(r) + "s"
-	signer, err := nkeys.FromSeed([]byte(c.Accounts[r].Signer))
-	if err != nil {
-		return nil, err
+// account describes the account of a team: each role has a signing key, and the server limits all credentials that
+// were signed with it.
+func (c *Cluster) account(team string) (*jwt.AccountClaims, error) {
+	const unlimited = jwt.NoLimit
+	a := jwt.NewAccountClaims(c.Teams[team].Key)
+	a.Name = team
+	a.Limits.JetStreamLimits = jwt.JetStreamLimits{
+		MemoryStorage: unlimited, DiskStorage: unlimited, Streams: unlimited, Consumer: unlimited,
 	}
-	scope := jwt.NewUserScope()
-	scope.Role = string(r)
-	if scope.Key, err = signer.PublicKey(); err != nil {
-		return nil, err
-	}
-	if grants := bus.GrantsOf(r); r == bus.Coordinator {
-		const unlimited = jwt.NoLimit
-		a.Limits.JetStreamLimits = jwt.JetStreamLimits{
-			MemoryStorage: unlimited, DiskStorage: unlimited, Streams: unlimited, Consumer: unlimited,
+	for _, r := range roles {
+		signer, err := nkeys.FromSeed([]byte(c.Teams[team].Signers[r]))
+		if err != nil {
+			return nil, err
 		}
-	} else {
+		scope := jwt.NewUserScope()
+		scope.Role = string(r)
+		if scope.Key, err = signer.PublicKey(); err != nil {
+			return nil, err
+		}
+		grants := bus.GrantsOf(r)
 		scope.Template.Pub.Allow.Add(grants.Publish...)
 		scope.Template.Sub.Allow.Add(grants.Subscribe...)
-		scope.Template.Sub.Allow.Add(bus.InboxOf("{{name()}}") + ".>")
-		a.Imports = c.imports(grants)
+		a.SigningKeys.AddScopedSigner(scope)
 	}
-	a.Exports = exports(r)
-	a.SigningKeys.AddScopedSigner(scope)
 	for _, x := range c.Issued {
-		if x.Role == r && !x.Revoked.IsZero() {
+		if x.Team == team && !x.Revoked.IsZero() {
 			for _, key := range x.Keys {
 				a.RevokeAt(key, x.Revoked)
 			}
 		}
 	}
 	return a, nil
-}
-
-// subjects returns the subjects that anybody of a role may use, whatever his name.
-func subjects(granted []string) []jwt.Subject {
-	var list []jwt.Subject
-	for _, s := range granted {
-		list = append(list, jwt.Subject(strings.ReplaceAll(s, "{{name()}}", "*")))
-	}
-	return list
-}
-
-// exports lists what the account of a role lets the others have: requests go to the coordinators'
-// alone.
-func exports(from bus.Role) (list jwt.Exports) {
-	add := func(granted []string, kind jwt.ExportType) {
-		for _, s := range subjects(granted) {
-			same := func(e *jwt.Export) bool { return e.Subject == s && e.Type == kind }
-			if !slices.ContainsFunc(list, same) {
-				list.Add(&jwt.Export{Name: string(s), Subject: s, Type: kind})
-			}
-		}
-	}
-	for _, r := range roles[1:] {
-		grants := bus.GrantsOf(r)
-		if from == bus.Coordinator {
-			add(grants.Publish, jwt.Service)
-		}
-		if from == grants.From {
-			add(grants.Subscribe, jwt.Stream)
-		}
-	}
-	return list
-}
-
-// imports lists what an account with these grants has from others.
-func (c *Cluster) imports(grants bus.Grants) (list jwt.Imports) {
-	add := func(granted []string, kind jwt.ExportType, from bus.Role) {
-		for _, s := range subjects(granted) {
-			list.Add(&jwt.Import{Name: string(s), Subject: s, Account: c.Accounts[from].Key, Type: kind})
-		}
-	}
-	add(grants.Publish, jwt.Service, bus.Coordinator)
-	add(grants.Subscribe, jwt.Stream, grants.From)
-	return list
-}
-
-// serverDirs makes the folders of the servers.
-func (c *Cluster) serverDirs() error {
-	for _, host := range c.Hosts {
-		if err := os.Mkdir(c.ServerDir(host), 0o700); err != nil {
-			return err
-		}
-	}
-	return nil
 }

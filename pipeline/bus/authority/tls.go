@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,7 +9,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
 	"net"
 	"path/filepath"
 	"time"
@@ -21,15 +21,12 @@ import (
 // cluster, because credentials are what expires.
 const validity = 10 * 365 * 24 * time.Hour
 
-// makeCertificates makes the servers' certificates, or takes those that are given.
+// makeCertificates makes the servers' certificates, or copies those that are given.
 func (c *Cluster) makeCertificates(o Options) error {
-	if err := c.serverDirs(); err != nil {
-		return err
-	}
 	if o.TLS != (bus.TLS{}) {
 		return c.takeCertificates(o)
 	}
-	ca, caPair, err := newAuthority()
+	ca, caPair, err := newCertificate("", nil, nil)
 	if err != nil {
 		return err
 	}
@@ -44,66 +41,47 @@ func (c *Cluster) makeCertificates(o Options) error {
 		if err != nil {
 			return err
 		}
-		if err := c.putServer(host, certPEM(cert), keyPEM(pair), certPEM(ca.Raw)); err != nil {
+		if err := c.putServer(host, certPEM(cert.Raw), keyPEM(pair), certPEM(ca.Raw)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// newAuthority makes the key and the certificate of an authority.
-func newAuthority() (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	template, err := newTemplate("shatter cluster")
-	if err != nil {
-		return nil, nil, err
-	}
-	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
-	template.KeyUsage = x509.KeyUsageCertSign
+// newCertificate makes the certificate and the key of a server, which is also known by the names that its own machine
+// has for it. Without a host it makes those of an authority.
+func newCertificate(
+	host string, ca *x509.Certificate, caPair *ecdsa.PrivateKey,
+) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &pair.PublicKey, pair)
-	if err != nil {
-		return nil, nil, err
+	template := &x509.Certificate{
+		Subject:   pkix.Name{CommonName: cmp.Or(host, "shatter cluster")},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity), // clocks differ
 	}
-	ca, err := x509.ParseCertificate(raw)
-	return ca, pair, err
-}
-
-// newCertificate makes the key and the certificate of a server, which is also known by the names that
-// its own machine has for it.
-func newCertificate(host string, ca *x509.Certificate, caPair *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey, error) {
-	template, err := newTemplate(host)
-	if err != nil {
-		return nil, nil, err
-	}
-	template.KeyUsage = x509.KeyUsageDigitalSignature
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} // as of a route
-	template.DNSNames = []string{"localhost"}
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	if ip := net.ParseIP(host); ip != nil {
-		template.IPAddresses = append(template.IPAddresses, ip)
-	} else if host != "localhost" {
-		template.DNSNames = append([]string{host}, template.DNSNames...)
-	}
-	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
+	if host == "" {
+		template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+		template.KeyUsage = x509.KeyUsageCertSign
+		ca, caPair = template, pair
+	} else {
+		template.KeyUsage = x509.KeyUsageDigitalSignature
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} // of a route
+		template.DNSNames = []string{"localhost"}
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else if host != "localhost" {
+			template.DNSNames = append([]string{host}, template.DNSNames...)
+		}
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, ca, &pair.PublicKey, caPair)
-	return raw, pair, err
-}
-
-func newTemplate(name string) (*x509.Certificate, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity), // clocks differ
-	}, nil
+	cert, err := x509.ParseCertificate(raw)
+	return cert, pair, err
 }
 
 func certPEM(raw []byte) []byte {
