@@ -95,7 +95,7 @@ type loader struct {
 }
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
-	saved, err := l.conn.FetchPrivate(ctx, s.Plan)
+	saved, err := l.conn.FetchBytes(ctx, s.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the plan: %w", err)
 	}

@@ -242,16 +242,16 @@ func claim(dir string, p *plan.Plan, mode folder.Mode) (*folder.Folder, error) {
 	return claimed, err
 }
 
-// coordinate publishes the files of a sweep, starts the workers of this process, calls work with
+// coordinate puts the files of a sweep on a server elsewhere, starts the workers of this process, calls work with
 // the configuration of a coordinator, and stops the workers.
 func (f *runFlags) coordinate(
 	ctx context.Context, s *loadedSweep, conn *bus.Conn, claimed *folder.Folder, m *runMonitor,
 	work func(context.Context, coordinator.Config) error,
 ) (failed error) {
-	if _, err := publishFiles(ctx, conn, s); err != nil {
-		return err
-	}
 	if f.url != "" {
+		if _, err := publishFiles(ctx, conn, s); err != nil {
+			return err
+		}
 		if _, err := publishPlugins(ctx, conn, s); err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (f *runFlags) coordinate(
 	if dir := cacheDir(f.cache); dir != "" {
 		cfg.Cache = &cache.Cache{Dir: dir}
 	}
-	stop, err := startWorkers(ctx, &cfg, s.kept, commands, f.workers, &m.workers)
+	stop, err := startWorkers(ctx, &cfg, s, commands, f.workers, &m.workers)
 	if err != nil {
 		return err
 	}

@@ -90,12 +90,9 @@ func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator
 		return err
 	}
 	defer closeBus()
-	if _, err := publishFiles(ctx, conn, r.loadedSweep); err != nil {
-		return err
-	}
 	cfg := r.config
 	cfg.Conn, cfg.Slots = conn, slots
-	stop, err := startWorkers(ctx, &cfg, r.kept, r.commands, slots, nil)
+	stop, err := startWorkers(ctx, &cfg, r.loadedSweep, r.commands, slots, nil)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +18,6 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
@@ -206,17 +207,25 @@ func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(),
 	return conn, func() { conn.Close(); server.Shutdown() }, nil
 }
 
+// dataPaths returns the paths of a sweep's data files by digest.
+func dataPaths(s *loadedSweep) map[string]string {
+	files := map[string]string{}
+	for _, cell := range s.Cells {
+		if file, digest := cell.Problem.File(); digest != "" {
+			files[digest] = file
+		}
+	}
+	return files
+}
+
 // publishFiles puts the data files of a sweep where workers find them, by content, and returns their
 // digests.
 func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digests []string, err error) {
-	put := map[string]bool{"": true}
-	for _, cell := range s.Cells {
-		if file, digest := cell.Problem.File(); !put[digest] {
-			put[digest] = true
-			if err := conn.PutFile(ctx, digest, file); err != nil {
-				return nil, err
-			}
-			digests = append(digests, digest)
+	files := dataPaths(s)
+	digests = slices.Sorted(maps.Keys(files))
+	for _, digest := range digests {
+		if err := conn.PutFile(ctx, digest, files[digest]); err != nil {
+			return nil, err
 		}
 	}
 	return digests, nil
@@ -252,10 +261,10 @@ func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digest
 	return digests, nil
 }
 
-// startWorkers starts the slots of this process, which take what is kept of the sweep's files. They
+// startWorkers starts the slots of this process, which use the sweep's files where they are. They
 // finish their jobs and end when ctx ends or stop is called.
 func startWorkers(
-	ctx context.Context, cfg *coordinator.Config, kept *plan.Kept, commands map[string]host.Command, slots int,
+	ctx context.Context, cfg *coordinator.Config, s *loadedSweep, commands map[string]host.Command, slots int,
 	monitor *worker.Monitor,
 ) (stop func() error, err error) {
 	if slots == 0 {
@@ -274,7 +283,7 @@ func startWorkers(
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
 			Build: version(), Sandbox: policy, Layers: sandbox.Words(layers),
-			CacheSize: int64(defaultCacheSize), Monitor: monitor, Opened: kept.Take,
+			CacheSize: int64(defaultCacheSize), Monitor: monitor, Opened: s.kept.Take, Files: dataPaths(s),
 		})
 	}()
 	cfg.Workers = done

@@ -296,7 +296,7 @@ func addOutcomes(ctx context.Context, conn *bus.Conn, dir, id string, parts []Pa
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	for _, p := range parts {
-		content, err := conn.FetchPrivate(ctx, p.Digest)
+		content, err := conn.FetchBytes(ctx, p.Digest)
 		if err != nil {
 			return err
 		}
@@ -335,7 +335,7 @@ func fetchFile(ctx context.Context, conn *bus.Conn, path string, parts []Part) e
 	}
 	err := disk.WriteBeside(path, func(w io.Writer) error {
 		for _, p := range parts {
-			content, err := conn.FetchPrivate(ctx, p.Digest)
+			content, err := conn.FetchBytes(ctx, p.Digest)
 			if err != nil {
 				return err
 			}

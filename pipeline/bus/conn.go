@@ -82,8 +82,8 @@ type Conn struct {
 
 	answered atomic.Int64 // when a call succeeded last, in Unix nanoseconds
 
-	setup streams
-	held  holdings // content that this process puts again when it is missing
+	setup   streams
+	sources sources
 }
 
 // Dial connects to the server at url (nats://host:port, tls://..., or several separated by commas).

@@ -15,14 +15,13 @@
 //	shatter.call                                 to all workers: who is there?
 //	shatter.fleet.<worker>                       a worker announces itself
 //	shatter.back.<sweep>.<epoch>.<worker>.<job>  to a leader: a worker does not run its job
-//	shatter.missing.<sha256>                     to one of those who have it: the server lacks parts of it
 //	shatter.ask.<sweep>                          to the leader of a sweep that was submitted: how is it?
 //
 // and the server stores, with the limits of streamConfigs,
 //
 //	shatter-results  work queue  shatter.result.<sweep>.<epoch>.<worker>.<job>.<part>.<parts>
 //	                             shatter.result.<sweep>.<epoch>.<worker>.<job>.<results>  several, from this job's on
-//	shatter-files    by content  shatter.file.<sha256>[.<part>]   read part by part
+//	shatter-files    objects     files and other content, named by SHA-256
 //	shatter-sweeps   key-value   the [Registry] of sweeps that were submitted
 //
 // Results of jobs that end quickly one after another travel in one message, because carrying each would
@@ -32,13 +31,12 @@
 //
 // Each leader has a durable consumer of results, named <sweep>-<epoch>. Results are a work queue
 // because an acknowledgement then is the deletion: there is no second request for each result, and a
-// crash between the two leaves no result behind. Files are stored in parts of half a MiB under their
-// digest, and not in NATS's object store, because parts are asked for one by one: a transfer goes
-// on after a restart of the server, and two processes that put the same file at once write the same
-// bytes. A manifest has the digest of each part, so that a damaged one is found by whoever fetches
-// it, removed, and put again by whoever has the file. Jobs, results and their acknowledgements use
-// lasting subscriptions and plain messages, because they are many; the JetStream API with its JSON
-// requests is used for setting up and for Unread only.
+// crash between the two leaves no result behind. Files are objects of
+// an object store, in chunks of half a MiB. Chunks are sent and read one by one, so that a transfer goes on
+// after a restart of the server. Whoever fetches a file verifies its SHA-256; a coordinator removes a damaged
+// one. [Conn.Restore] puts what a process has put before on a server that has lost it. Jobs, results and their
+// acknowledgements use lasting subscriptions and plain messages, because they are many; the JetStream API
+// with its JSON requests is used for setting up and for Unread only.
 //
 // With credentials of a cluster that has roles ([GrantsOf]), workers and submitters neither make nor change
 // streams: leaders do. What workers send is believed to be of the worker that its subject names, because

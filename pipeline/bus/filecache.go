@@ -3,8 +3,10 @@ package bus
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,16 +41,15 @@ func (f *CachedFile) Close() error {
 	return f.lock.Close()
 }
 
-// Open returns the file with a digest, verified. It is fetched unless a sound copy is there. While c
-// is open and the copy is there, it is offered to those who find it missing on the server.
+// Open returns the file with a digest, verified. It is fetched unless a sound copy is there.
 func (fc *FileCache) Open(ctx context.Context, c *Conn, digest string) (*CachedFile, error) {
-	if c.local != nil {
-		path, err := c.FetchFile(ctx, digest, fc.Dir)
-		return &CachedFile{Path: path}, err
+	if err := checkDigest(digest); err != nil {
+		return nil, err
 	}
 	const tries = 3
+	path := filepath.Join(fc.Dir, digest)
 	for try := 1; ; try++ {
-		path, err := c.FetchFile(ctx, digest, fc.Dir)
+		err := fetchFile(ctx, c, digest, path)
 		if disk.IsFull(err) && try == 1 {
 			if err := fc.trim(0); err != nil {
 				return nil, err
@@ -59,7 +60,7 @@ func (fc *FileCache) Open(ctx context.Context, c *Conn, digest string) (*CachedF
 			return nil, err
 		}
 		f, err := openCached(ctx, path)
-		if errors.Is(err, os.ErrNotExist) { // somebody has removed it meanwhile
+		if errors.Is(err, os.ErrNotExist) { // another process has removed it meanwhile
 			continue
 		}
 		if err != nil {
@@ -80,6 +81,82 @@ func (fc *FileCache) Open(ctx context.Context, c *Conn, digest string) (*CachedF
 				digest, fc.Dir, bad)
 		}
 	}
+}
+
+// fetchFile makes the file at path unless it is there. It writes to path + ".part", which is locked: other
+// processes that need the file wait.
+func fetchFile(ctx context.Context, c *Conn, digest, path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := openLocked(ctx, path+".part")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err = os.Stat(path); err != nil { // else another process has fetched it meanwhile
+		err = c.fetch(ctx, digest, func(uint64) (io.Writer, error) {
+			_, err := f.Seek(0, io.SeekStart)
+			return f, errors.Join(err, f.Truncate(0))
+		})
+		if err == nil {
+			err = errors.Join(f.Chmod(0o444), f.Sync())
+		}
+		if err == nil {
+			return os.Rename(f.Name(), path)
+		}
+	}
+	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// openLocked opens or makes a file and locks it. It waits for other holders of the lock, who may rename or remove
+// the file.
+func openLocked(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if errors.Is(err, os.ErrPermission) { // it is about to be renamed, or was left so
+			if err = os.Chmod(path, 0o600); err == nil || errors.Is(err, os.ErrNotExist) {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := disk.Lock(ctx, f.File, disk.Exclusive); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if same(f.File, path) {
+			return f.File, nil
+		}
+		f.Close()
+	}
+}
+
+// same reports whether an open file is still the one at path.
+func same(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+// verify returns an error unless the file at path has a digest.
+func verify(path, digest string) error {
+	f, _, err := disk.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read %q: %w", path, err)
+	}
+	return sameDigest(sum.Sum(nil), digest)
 }
 
 // openCached opens a file and takes a shared lock, which keeps Trim away.

@@ -24,14 +24,14 @@ func TestDamagedCachedFile(t *testing.T) {
 	t.Parallel()
 	s := external(t)
 	owner, worker := s.dial(t, Options{}), s.dial(t, Options{})
-	path, digest := someFile(t, 3*partSize)
+	path, digest := someFile(t, 3*chunkSize)
 	must(t, owner.PutFile(t.Context(), digest, path))
-	sound := []byte(mustRead(t, path))
+	sound := mustRead(t, path)
 	fc := FileCache{Dir: filepath.Join(t.TempDir(), "cache")}
 	flipped := slices.Clone(sound)
-	flipped[partSize+5] ^= 4
+	flipped[chunkSize+5] ^= 4
 	for name, damaged := range map[string][]byte{
-		"empty": {}, "truncated": sound[:partSize], "longer": append(slices.Clone(sound), 1), "one bit": flipped,
+		"empty": {}, "truncated": sound[:chunkSize], "longer": append(slices.Clone(sound), 1), "one bit": flipped,
 	} {
 		cached := filepath.Join(fc.Dir, digest)
 		must(t, os.MkdirAll(fc.Dir, 0o755))
@@ -59,11 +59,11 @@ func TestDamagedCachedFile(t *testing.T) {
 func TestCacheQuota(t *testing.T) {
 	t.Parallel()
 	c := external(t).dial(t, Options{})
-	fc := FileCache{Dir: t.TempDir(), Quota: 3 * partSize}
-	must(t, os.WriteFile(filepath.Join(fc.Dir, "notes.txt"), make([]byte, 9*partSize), 0o600))
+	fc := FileCache{Dir: t.TempDir(), Quota: 3 * chunkSize}
+	must(t, os.WriteFile(filepath.Join(fc.Dir, "notes.txt"), make([]byte, 9*chunkSize), 0o600))
 	var digests []string
 	for i := range 5 {
-		path, digest := someFile(t, partSize-i)
+		path, digest := someFile(t, chunkSize-i)
 		must(t, c.PutFile(t.Context(), digest, path))
 		digests = append(digests, digest)
 	}

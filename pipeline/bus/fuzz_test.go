@@ -104,19 +104,3 @@ func FuzzMessage(f *testing.F) {
 		}
 	})
 }
-
-// Names of content may be anything: each subject leads back to itself.
-func FuzzContentName(f *testing.F) {
-	for _, key := range []string{"ab12", "ab12.0", "ab.12.end", ""} {
-		f.Add(key)
-	}
-	f.Fuzz(func(t *testing.T, key string) {
-		for _, prefix := range []string{fileSubject, privateSubject} {
-			name, isPart := nameOf(prefix + key)
-			subject := subjectOf(name)
-			if whole := subject == prefix+key; whole == isPart || isPart && !strings.HasPrefix(prefix+key, subject+".") {
-				t.Errorf("%q is said to be of content %q, a part: %v", prefix+key, name, isPart)
-			}
-		}
-	})
-}

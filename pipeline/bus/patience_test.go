@@ -39,7 +39,7 @@ func TestPatienceServerFull(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("max_payload: 1MB\njetstream {store_dir: data, max_file_store: 1MB}"), 0o600))
 	c, err := Dial(t.Context(), externalWith(t, path).url(), Options{Patience: time.Second})
 	conn := connection(t, c, err)
-	data := make([]byte, 4*partSize)
+	data := make([]byte, 4*chunkSize)
 	_, err = rand.Read(data)
 	must(t, err)
 	_, err = conn.PutBytes(t.Context(), data)

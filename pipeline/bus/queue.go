@@ -339,12 +339,13 @@ func (q *Queue) Next(ctx context.Context) (*Message, error) {
 
 // Unread returns the number of this sweep's results on the server that are not acknowledged, and the
 // number of the last result of any sweep. It takes two requests, well under a millisecond of work.
-// If somebody removed the stream, Unread makes it again, empty; if another leader has taken the sweep
-// over, it returns a *DeposedError.
+// If the stream is gone, Unread makes it again, empty, and calls Restore in the background; if another leader has
+// taken the sweep over, it returns a *DeposedError.
 func (q *Queue) Unread(ctx context.Context) (n int, last uint64, err error) {
 	n, last, err = q.count(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
 		q.c.log.Warn("stream or consumer is gone; making it again", "sweep", q.lead.Sweep, "error", err.Error())
+		q.c.restoreLost()
 		if err = q.c.retry(ctx, "make the consumer of its results", q.subscribe); err == nil {
 			n, last, err = q.count(ctx)
 		}

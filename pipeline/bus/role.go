@@ -29,24 +29,28 @@ const (
 	streamInfo      = "$JS.API.STREAM.INFO."
 )
 
+// readFiles are the requests of those who fetch files: the stream's configuration, once for each connection, the
+// last message of a subject for descriptions, and the next one of a subject for chunks. The subject of the latter
+// stands in the request, so that they can read all that the bucket has. None of them makes a consumer.
+var readFiles = []string{streamInfo + fileStream, directGet + fileStream, directGet + fileStream + ".>"}
+
 // GrantsOf returns the subjects that a role may use.
 func GrantsOf(r Role) Grants {
 	switch r {
 	case Worker:
 		return Grants{
-			Publish: []string{
-				accountInfo, directGet + fileStream + "." + fileSubject + ">", missingSubject + "*",
-				fleetSubject + ownName, backSubject + "*.*." + ownName + ".*", resultSubject + "*.*." + ownName + ".>",
-			},
+			Publish: append([]string{
+				accountInfo, fleetSubject + ownName, backSubject + "*.*." + ownName + ".*",
+				resultSubject + "*.*." + ownName + ".>",
+			}, readFiles...),
 			Subscribe: []string{ownInbox, jobSubject + ownName + ".>", dropSubject + ">", callSubject},
 		}
 	case Submitter:
 		return Grants{
 			Publish: slices.Concat([]string{
-				accountInfo, fileSubject + ">", privateSubject + ">", streamInfo + fileStream,
-				directGet + fileStream + "." + privateSubject + ">", missingSubject + private + "*",
-				registrySubject + "*", registrySubject + "*" + wishKey, askPrefix + "*",
-			}, watching(registryBucket)),
+				accountInfo, chunkSubject + "*", metaSubject + "*", registrySubject + "*",
+				registrySubject + "*" + wishKey, askPrefix + "*",
+			}, readFiles, watching(registryBucket)),
 			Subscribe: []string{ownInbox, fleetSubject + "*"},
 		}
 	}

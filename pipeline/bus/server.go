@@ -17,8 +17,6 @@ import (
 type Server struct {
 	ns   *server.Server
 	opts Options
-
-	held holdings // content, which is not copied
 }
 
 // Embed starts a server and waits until it is ready, which takes milliseconds.

@@ -14,7 +14,6 @@ import (
 
 const (
 	resultStream = "shatter-results"
-	fileStream   = "shatter-files"
 
 	jobSubject    = "shatter.job."    // <worker>.<sweep>.<epoch>.<job>
 	dropSubject   = "shatter.drop."   // <sweep>.<epoch>
@@ -22,9 +21,6 @@ const (
 	fleetSubject  = "shatter.fleet."  // <worker>
 	backSubject   = "shatter.back."   // <sweep>.<epoch>.<worker>.<job>
 	resultSubject = "shatter.result." // <sweep>.<epoch>.<worker>.<job>.<part>.<parts>, or <...>.<job>.<results>
-	fileSubject   = "shatter.file."   // <sha256>[.<part>]
-
-	privateSubject = "shatter.private." // <sha256>[.<part>]
 
 	mostReplicas = 3 // of a stream, in a cluster of at least as many servers
 
@@ -42,9 +38,10 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		MaxMsgSize: MaxResult + headerRoom, MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
 	},
 	fileStream: {
-		Subjects:    []string{fileSubject + ">", privateSubject + ">"},
-		Description: "Shatter: files and other content by SHA-256",
-		MaxMsgs:     -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize + headerRoom, AllowDirect: true,
+		// That of an object store, without the headers with which one message could remove all others.
+		Subjects:    []string{chunkSubject + ">", metaSubject + ">"},
+		Description: "Shatter: files and other content by SHA-256", Discard: jetstream.DiscardNew,
+		MaxMsgs: -1, MaxMsgSize: chunkSize + headerRoom, AllowDirect: true,
 	},
 	registryStream: registryConfig,
 }

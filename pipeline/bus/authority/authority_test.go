@@ -110,7 +110,7 @@ func receive[T any](t *testing.T, ch <-chan T) (v T) {
 	return v
 }
 
-// A submitter submits, lists, watches and steers sweeps, and asks their leader; puts content, and reads it.
+// A submitter submits, lists, watches and steers sweeps, and asks their leader; puts content, which all roles read.
 func TestSubmitter(t *testing.T) {
 	c := create(t)
 	s := serve(t, c)
@@ -147,10 +147,17 @@ func TestSubmitter(t *testing.T) {
 	if err != nil || string(answer) != "how!" {
 		t.Errorf("answer %q, %v", answer, err)
 	}
-	digest, err := coordinator.PutPrivate(soon(t), []byte("result"))
+	_, err = c.Issue("w1", FirstTeam, bus.Worker, time.Hour)
 	must(t, err)
-	if got, err := submitter.FetchPrivate(soon(t), digest); err != nil || string(got) != "result" {
-		t.Errorf("fetched %q, %v", got, err)
+	for _, puts := range []*bus.Conn{coordinator, submitter} {
+		digest, err := puts.PutBytes(soon(t), []byte(puts.Holder().Name))
+		must(t, err)
+		for _, name := range []string{"coordinator", "submitter", "w1"} {
+			got, err := dial(t, c, s, name).FetchBytes(soon(t), digest)
+			if err != nil || string(got) != puts.Holder().Name {
+				t.Errorf("%s fetched %q, %v", name, got, err)
+			}
+		}
 	}
 }
 
@@ -262,6 +269,9 @@ var forbidden = []act{
 	{name: "purge results", publish: "$JS.API.STREAM.PURGE.shatter-results"},
 	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps"},
 	{name: "remove a message", publish: "$JS.API.STREAM.MSG.DELETE.KV_shatter-sweeps", data: `{"seq":1}`},
+	{name: "purge files", publish: "$JS.API.STREAM.PURGE.OBJ_shatter-files"},
+	{name: "remove a chunk", publish: "$JS.API.STREAM.MSG.DELETE.OBJ_shatter-files", data: `{"seq":1}`},
+	{name: "make a consumer of files", publish: "$JS.API.CONSUMER.CREATE.OBJ_shatter-files.x"},
 	{name: "make a consumer of results", publish: "$JS.API.CONSUMER.CREATE.shatter-results.x",
 		data: `{"stream_name":"shatter-results"}`},
 	{name: "make a consumer of jobs", publish: "$JS.API.CONSUMER.CREATE.shatter-jobs.x"},
@@ -283,6 +293,8 @@ var forbiddenToWorkers = []act{
 	{name: "read a sweep directly", publish: "$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.s"},
 	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},
 	{name: "ask a leader", publish: "shatter.ask.s"},
+	{name: "put a chunk", publish: "$O.shatter-files.C.x", data: "bad"},
+	{name: "describe a file", publish: "$O.shatter-files.M.x", data: "{}"},
 }
 
 var forbiddenToSubmitters = []act{
@@ -340,14 +352,16 @@ func (a act) try(t *testing.T, nc *nats.Conn, denied chan error) {
 	}
 }
 
-// refuseRollup fails the test if the header of a submission can remove the other values of the registry.
+// refuseRollup fails the test if the header of a submission, or of a chunk of a file, can remove all others.
 func refuseRollup(t *testing.T, nc *nats.Conn) {
 	t.Helper()
-	m := nats.NewMsg("$KV.shatter-sweeps.t")
-	m.Header.Set(jetstream.MsgRollup, "all")
-	answer, err := nc.RequestMsg(m, time.Minute)
-	if err != nil || !bytes.Contains(answer.Data, []byte("rollup not permitted")) {
-		t.Errorf("%v, %s", err, answer.Data)
+	for _, subject := range []string{"$KV.shatter-sweeps.t", "$O.shatter-files.C.x", "$O.shatter-files.M.x"} {
+		m := nats.NewMsg(subject)
+		m.Header.Set(jetstream.MsgRollup, "all")
+		answer, err := nc.RequestMsg(m, time.Minute)
+		if err != nil || !bytes.Contains(answer.Data, []byte("rollup not permitted")) {
+			t.Errorf("%s: %v, %s", subject, err, answer.Data)
+		}
 	}
 }
 
