@@ -157,6 +157,26 @@ func TestSecureCluster(t *testing.T) {
 	}
 }
 
+// The first coordinator of a team adds it to the servers, which have to be informed; others join it.
+func TestClusterTeam(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cluster")
+	for _, tt := range []struct {
+		args, want string
+		code       int
+	}{
+		{"cluster init " + dir, "nats-server -c nats.conf", exitDone},
+		{"cluster worker w1 --team blue --dir " + dir, "shatter cluster coordinator NAME --team blue", exitUsage},
+		{"cluster coordinator chief --team blue --dir " + dir, "nats-server --signal reload", exitDone},
+		{"cluster worker w1 --team blue --dir " + dir, "", exitDone},
+	} {
+		_, stderr, code := shatter(t, strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(stderr, tt.want) || tt.want == "" && stderr != "" {
+			t.Errorf("%s: exit %d: %s", tt.args, code, stderr)
+		}
+	}
+}
+
 // Credentials and certificates that do not fit: one message with the remedy, exit code 4.
 func TestMisfits(t *testing.T) {
 	t.Parallel()

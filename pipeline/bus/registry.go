@@ -210,6 +210,9 @@ func (r *Registry) storeWhile(ctx context.Context, key string, m nats.Msg, other
 	return err
 }
 
+// markHeader is the header of the message by which a bucket marks a removed value.
+const markHeader = "KV-Operation"
+
 // Forget removes a sweep from the registry if agreed returns true for the wish. It reports whether it has. The
 // server takes each step only while the wish stays as it is: if another party changes it, the rest stays, which
 // is a sweep that has not ended. A leader loses its lease first, so that it stores nothing more.
@@ -223,7 +226,7 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 			return err
 		}
 		for _, key := range []string{leadKey, endKey, ledgerKey, ""} {
-			removed := nats.Msg{Header: nats.Header{"KV-Operation": {"DEL"}}} // as KeyValue.Delete writes it
+			removed := nats.Msg{Header: nats.Header{markHeader: {"DEL"}}} // as KeyValue.Delete writes it
 			if err := r.storeWhile(ctx, id+key, removed, id+wishKey, wish.Revision()); err != nil {
 				return err
 			}

@@ -40,18 +40,19 @@ func GrantsOf(r Role) Grants {
 	case Worker:
 		return Grants{
 			Publish: append([]string{
-				accountInfo, fleetSubject + ownName, backSubject + "*.*." + ownName + ".*",
-				resultSubject + "*.*." + ownName + ".>",
+				accountInfo, fleetSubject + ownName, backSubject + "*.*." + ownName + ".*", resultSubject + "*.*." + ownName + ".>",
+				"$KV.shatter-workers." + ownName, resultSubject + "*." + ownName + ".>", "$JS.API.CONSUMER.INFO.shatter-jobs.*",
+				"$JS.API.CONSUMER.MSG.NEXT.shatter-jobs.*", "$JS.ACK.shatter-jobs.>",
 			}, readFiles...),
-			Subscribe: []string{ownInbox, jobSubject + ownName + ".>", dropSubject + ">", callSubject},
+			Subscribe: []string{ownInbox, jobSubject + ownName + ".>", dropSubject + ">", callSubject, "shatter.offer.*"},
 		}
 	case Submitter:
 		return Grants{
 			Publish: slices.Concat([]string{
 				accountInfo, chunkSubject + "*", metaSubject + "*", registrySubject + "*",
 				registrySubject + "*" + wishKey, askPrefix + "*",
-			}, readFiles, watching(registryBucket)),
-			Subscribe: []string{ownInbox, fleetSubject + "*"},
+			}, readFiles, watching(registryBucket), watching("shatter-workers")),
+			Subscribe: []string{ownInbox, fleetSubject + "*", "$KV.shatter-workers.*"},
 		}
 	}
 	return Grants{}
@@ -61,8 +62,8 @@ func GrantsOf(r Role) Grants {
 func watching(bucket string) []string {
 	stream := "KV_" + bucket
 	return []string{
-		streamInfo + stream, "$JS.API.STREAM.MSG.GET." + stream, "$JS.API.CONSUMER.CREATE." + stream + ".>",
-		"$JS.API.CONSUMER.DELETE." + stream + ".>", "$JS.FC." + stream + ".>",
+		streamInfo + stream, "$JS.API.STREAM.MSG.GET." + stream, directGet + stream + ".>",
+		"$JS.API.CONSUMER.CREATE." + stream + ".>", "$JS.API.CONSUMER.DELETE." + stream + ".>", "$JS.FC." + stream + ".>",
 	}
 }
 

@@ -161,6 +161,56 @@ func TestSubmitter(t *testing.T) {
 	}
 }
 
+// A worker leases a job of a consumer that the coordinator has made, stores a result and its heartbeat under its own
+// name, and acknowledges the job. A submitter reads and watches the heartbeats.
+func TestWorker(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("w1", FirstTeam, bus.Worker, time.Hour)
+	must(t, err)
+	s := serve(t, c)
+	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
+	must(t, err)
+	js, err := jetstream.New(as(t, c, s, "coordinator"))
+	must(t, err)
+	jobs, err := js.CreateOrUpdateStream(soon(t), jetstream.StreamConfig{
+		Name: "shatter-jobs", Subjects: []string{"shatter.job.>"}, Retention: jetstream.WorkQueuePolicy,
+	})
+	must(t, err)
+	_, err = jobs.CreateConsumer(soon(t), jetstream.ConsumerConfig{Durable: "s", FilterSubject: "shatter.job.s.>"})
+	must(t, err)
+	workers, err := js.CreateOrUpdateKeyValue(soon(t), jetstream.KeyValueConfig{Bucket: "shatter-workers"})
+	must(t, err)
+	_, err = js.Publish(soon(t), "shatter.job.s.1.j", []byte("job"))
+	must(t, err)
+
+	own, err := jetstream.New(as(t, c, s, "w1"))
+	must(t, err)
+	consumer, err := own.Consumer(soon(t), "shatter-jobs", "s")
+	must(t, err)
+	job, err := consumer.Next(jetstream.FetchMaxWait(10 * time.Second))
+	must(t, err)
+	must(t, job.InProgress())
+	_, err = own.Publish(soon(t), "shatter.result.s.w1.1.j.0.1", []byte("result"))
+	must(t, err)
+	_, err = own.Publish(soon(t), "$KV.shatter-workers.w1", []byte("heartbeat"))
+	must(t, err)
+	must(t, job.DoubleAck(soon(t)))
+	if info, err := jobs.Info(soon(t)); err != nil || info.State.Msgs > 0 {
+		t.Errorf("%d jobs are left, %v", info.State.Msgs, err)
+	}
+
+	submitter, err := jetstream.New(as(t, c, s, "submitter"))
+	must(t, err)
+	workers, err = submitter.KeyValue(soon(t), workers.Bucket())
+	must(t, err)
+	if keys, err := workers.Keys(soon(t)); err != nil || len(keys) != 1 {
+		t.Errorf("workers are %q, %v", keys, err)
+	}
+	if beat, err := workers.Get(soon(t), "w1"); err != nil || string(beat.Value()) != "heartbeat" {
+		t.Errorf("heartbeat %v, %v", beat, err)
+	}
+}
+
 // Two teams on one server share nothing: neither sweeps nor content nor messages.
 func TestTeams(t *testing.T) {
 	c := create(t)
