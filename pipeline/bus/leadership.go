@@ -89,12 +89,12 @@ func (l *Leadership) attempt(ctx context.Context, what string, again bool, store
 
 // adopt reads the revision of the lease on the server if this party wrote it. Else it returns ErrLed.
 func (l *Leadership) adopt(ctx context.Context) error {
-	found, err := l.r.kv.Get(ctx, l.ID+leadKey)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return ErrLed // another party led and has resigned
-	}
+	found, err := l.r.get(ctx, l.ID+leadKey)
 	if err != nil {
 		return err
+	}
+	if found == nil {
+		return ErrLed // another party led and has resigned
 	}
 	lead, err := decodeLeader(found)
 	if err != nil {

@@ -118,15 +118,11 @@ func (r *Registry) reach(ctx context.Context, what string, do func(context.Conte
 		if _, err := r.c.openRegistry(ctx); err != nil {
 			return err
 		}
-		if err = do(ctx); streamGone(err) { // again, or no server leads the stream at the moment
-			return fmt.Errorf("%w: %w", errNoAnswer, err)
-		}
-		return err
+		return fmt.Errorf("%w: %w", errNoAnswer, err) // the next attempt finds the registry
 	})
 }
 
-// streamGone reports whether no server has answered a request to a stream: it is gone, or has no leader at the
-// moment.
+// streamGone reports whether no server has answered a request to a stream: it is gone, or has no leader now.
 func streamGone(err error) bool {
 	return isAny(err, nats.ErrNoResponders, nats.ErrStreamNotFound, jetstream.ErrNoStreamResponse,
 		jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound)
@@ -176,11 +172,12 @@ func (r *Registry) Change(ctx context.Context, id string, change func(wish []byt
 		for {
 			var old []byte
 			var revision uint64 // 0: there is no wish
-			found, err := r.kv.Get(ctx, id+wishKey)
-			if err == nil {
-				old, revision = found.Value(), found.Revision()
-			} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
+			found, err := r.get(ctx, id+wishKey)
+			if err != nil {
 				return err
+			}
+			if found != nil {
+				old, revision = found.Value(), found.Revision()
 			}
 			wish, err := change(old)
 			if err != nil {
@@ -192,6 +189,17 @@ func (r *Registry) Change(ctx context.Context, id string, change func(wish []byt
 			}
 		}
 	})
+}
+
+// get reads the value of a key; nil: there is none. A request that was lost with the stream's leader ends soon.
+func (r *Registry) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	found, err := r.kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, nil
+	}
+	return found, err
 }
 
 // set stores a value while its key has a revision, or no value if that is 0, and returns the new revision.
@@ -218,11 +226,8 @@ const markHeader = "KV-Operation"
 // is a sweep that has not ended. A leader loses its lease first, so that it stores nothing more.
 func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byte) bool) (done bool, err error) {
 	err = r.c.retry(ctx, "forget sweep "+id, func(ctx context.Context) error {
-		wish, err := r.kv.Get(ctx, id+wishKey)
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			return nil
-		}
-		if err != nil || !agreed(wish.Value()) {
+		wish, err := r.get(ctx, id+wishKey)
+		if err != nil || wish == nil || !agreed(wish.Value()) {
 			return err
 		}
 		for _, key := range []string{leadKey, endKey, ledgerKey, ""} {
@@ -273,11 +278,8 @@ func (r *Registry) entry(ctx context.Context, id string) (e *Entry, err error) {
 	err = r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
 		e = &Entry{ID: id}
 		for _, key := range []string{"", wishKey, leadKey, ledgerKey, endKey} {
-			x, err := r.kv.Get(ctx, id+key)
-			if errors.Is(err, jetstream.ErrKeyNotFound) {
-				continue
-			}
-			if err == nil {
+			x, err := r.get(ctx, id+key)
+			if err == nil && x != nil {
 				err = e.set(key, x)
 			}
 			if err != nil {
