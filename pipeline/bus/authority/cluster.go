@@ -172,7 +172,14 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	c.lock = lock.File
-	if err := c.load(); err != nil {
+	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
+	if err == nil {
+		if c.state, err = decodeState(text); err != nil {
+			err = inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy, or set up the "+
+				"cluster again with `shatter cluster init`", c.path(keysFile), err)
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return c, nil
@@ -180,19 +187,6 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 
 // Close lets others change the cluster.
 func (c *Cluster) Close() { c.lock.Close() }
-
-// load reads the file of keys.
-func (c *Cluster) load() error {
-	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
-	if err != nil {
-		return err
-	}
-	if c.state, err = decodeState(text); err != nil {
-		return inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy, or set up the "+
-			"cluster again with `shatter cluster init`", c.path(keysFile), err)
-	}
-	return nil
-}
 
 // mostKeys bounds keysFile, in bytes.
 const mostKeys = 64 << 20
@@ -218,10 +212,8 @@ func decodeState(text []byte) (s state, err error) {
 		}
 	}
 	for name, x := range s.Issued {
-		sound = sound && validName.MatchString(name) && x != nil && slices.Contains(roles, x.Role) && s.Teams[x.Team].Key != ""
-		for i := 0; sound && i < len(x.Keys); i++ {
-			sound = nkeys.IsValidPublicUserKey(x.Keys[i])
-		}
+		sound = sound && x != nil && validName.MatchString(name) && s.Teams[x.Team].Key != "" && slices.Contains(roles, x.Role) &&
+			!slices.ContainsFunc(x.Keys, func(key string) bool { return !nkeys.IsValidPublicUserKey(key) })
 	}
 	if !sound {
 		return s, errors.New("keys, names or hosts are not sound")
@@ -245,25 +237,15 @@ func (c *Cluster) ServerDir(host string) string {
 // Credentials returns the path of the credentials of a name.
 func (c *Cluster) Credentials(name string) string { return c.path(name + ".creds") }
 
-// Names returns the names that credentials were issued to, in order.
-func (c *Cluster) Names() []string { return slices.Sorted(maps.Keys(c.Issued)) }
-
 // makeKeys makes the keys of the operator and of the servers' own account.
 func (c *Cluster) makeKeys() error {
 	if err := os.Mkdir(filepath.Dir(c.path(keysFile)), 0o700); err != nil {
 		return err
 	}
-	operator, err := nkeys.CreateOperator()
-	if err != nil {
-		return err
-	}
-	if c.Operator, err = seedOf(operator); err != nil {
-		return err
-	}
-	if c.System, _, err = newAccount(); err != nil {
-		return err
-	}
-	public, err := operator.PublicKey()
+	var public string
+	public, c.Operator = newPair(nkeys.PrefixByteOperator)
+	c.System, _ = newPair(nkeys.PrefixByteAccount)
+	operator, err := nkeys.FromSeed([]byte(c.Operator))
 	if err != nil {
 		return err
 	}
@@ -274,36 +256,30 @@ func (c *Cluster) makeKeys() error {
 }
 
 // addTeam makes the account of a team, which the servers have once they have read their new configurations.
-func (c *Cluster) addTeam(name string) (err error) {
+func (c *Cluster) addTeam(name string) error {
 	a := account{Signers: map[bus.Role]string{}}
-	if a.Key, _, err = newAccount(); err != nil {
-		return err
-	}
+	a.Key, _ = newPair(nkeys.PrefixByteAccount)
 	for _, r := range roles {
-		if _, a.Signers[r], err = newAccount(); err != nil {
-			return err
-		}
+		_, a.Signers[r] = newPair(nkeys.PrefixByteAccount)
 	}
 	c.Teams[name] = a
 	return c.configure()
 }
 
-// newAccount makes the pair of keys of an account, or of one who signs for it.
-func newAccount() (public, seed string, err error) {
-	pair, err := nkeys.CreateAccount()
+// newPair makes a pair of keys of a kind.
+func newPair(kind nkeys.PrefixByte) (public, seed string) {
+	var raw []byte
+	pair, err := nkeys.CreatePair(kind)
+	if err == nil {
+		public, err = pair.PublicKey()
+	}
+	if err == nil {
+		raw, err = pair.Seed()
+	}
 	if err != nil {
-		return "", "", err
+		panic(err) // random numbers do not fail
 	}
-	if public, err = pair.PublicKey(); err != nil {
-		return "", "", err
-	}
-	seed, err = seedOf(pair)
-	return public, seed, err
-}
-
-func seedOf(pair nkeys.KeyPair) (string, error) {
-	seed, err := pair.Seed()
-	return string(seed), err
+	return public, string(raw)
 }
 
 func (c *Cluster) save() error {
@@ -365,23 +341,12 @@ func (c *Cluster) write(name string, good time.Duration) (path string, err error
 	if err != nil {
 		return "", fmt.Errorf("read the signing key of role %s: %w", x.Role, err)
 	}
-	user, err := nkeys.CreateUser()
-	if err != nil {
-		return "", err
-	}
-	key, err := user.PublicKey()
-	if err != nil {
-		return "", err
-	}
-	seed, err := user.Seed()
-	if err != nil {
-		return "", err
-	}
+	key, seed := newPair(nkeys.PrefixByteUser)
 	token, err := jwt.IssueUserJWT(signer, a.Key, key, name, good, bus.RoleTag(x.Role))
 	if err != nil {
 		return "", err
 	}
-	text, err := jwt.FormatUserConfig(token, seed)
+	text, err := jwt.FormatUserConfig(token, []byte(seed))
 	if err != nil {
 		return "", err
 	}
@@ -396,7 +361,7 @@ func (c *Cluster) write(name string, good time.Duration) (path string, err error
 func (c *Cluster) Revoke(name string) error {
 	x := c.Issued[name]
 	if x == nil {
-		return inputError("name %q has no credentials: there is %s", name, strings.Join(c.Names(), ", "))
+		return inputError("name %q has no credentials: there is %s", name, strings.Join(slices.Sorted(maps.Keys(c.Issued)), ", "))
 	}
 	x.Revoked = time.Now().UTC().Truncate(time.Second)
 	if err := c.save(); err != nil {

@@ -38,7 +38,7 @@ func FuzzOpen(f *testing.F) {
 				t.Errorf("host %q has its folder at %q", h, c.ServerDir(h))
 			}
 		}
-		for _, name := range c.Names() {
+		for name := range c.Issued {
 			if filepath.Dir(c.Credentials(name)) != c.Dir {
 				t.Errorf("%q has its credentials at %q", name, c.Credentials(name))
 			}

@@ -100,15 +100,15 @@ func (c *Cluster) account(team string) (*jwt.AccountClaims, error) {
 		MemoryStorage: unlimited, DiskStorage: unlimited, Streams: unlimited, Consumer: unlimited,
 	}
 	for _, r := range roles {
+		scope := jwt.NewUserScope()
 		signer, err := nkeys.FromSeed([]byte(c.Teams[team].Signers[r]))
+		if err == nil {
+			scope.Key, err = signer.PublicKey()
+		}
 		if err != nil {
 			return nil, err
 		}
-		scope := jwt.NewUserScope()
 		scope.Role = string(r)
-		if scope.Key, err = signer.PublicKey(); err != nil {
-			return nil, err
-		}
 		grants := bus.GrantsOf(r)
 		scope.Template.Pub.Allow.Add(grants.Publish...)
 		scope.Template.Sub.Allow.Add(grants.Subscribe...)
