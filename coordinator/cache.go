@@ -97,7 +97,7 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}
-	in.record(c, v, nil)
+	in.record(c, v, "", nil)
 	in.tally.served += int64(len(v.New))
 	c.trials += int64(len(v.New))
 	in.grid.queue(c)

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -21,51 +22,42 @@ type colleague struct {
 	name  string
 	forge func(b *ledger.Batch) // changes the outcomes of an honest worker; nil: it does not
 	conn  *bus.Conn
+	sweep string
 	codes []string
-	brief bool // it announces its plugins when it is called alone, except the first time
-	jobs  int  // received
+	jobs  int // received
 }
 
 // run works until ctx ends.
 func (x *colleague) run(ctx context.Context, t *testing.T) {
-	inbox, err := x.conn.Listen(x.name)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer inbox.Close()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for calls, answers := 0, 0; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-inbox.Drops:
-			continue
-		case j := <-inbox.Jobs:
-			x.jobs++
-			x.answer(t, j)
-			continue
-		case <-inbox.Calls:
-			calls++
-		case <-tick.C:
-		}
-		w := &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes}
-		if x.brief && (calls < 2 || calls == answers) {
-			w = w.Brief()
-		}
-		answers = calls
-		data, err := w.Encode()
+	for ctx.Err() == nil {
+		beat(t, x.conn, &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes})
+		err := x.conn.Lease(ctx, x.sweep, 2, 10*time.Millisecond, func(j *bus.Job) {
+			if !avoided(t, x.name, j) {
+				x.jobs++
+				x.answer(t, j)
+			}
+		})
 		if err != nil {
-			t.Error(err)
-			return
+			return // the run has ended
 		}
-		_ = x.conn.Announce(x.name, data) // the run may have ended
+		time.Sleep(time.Millisecond) // while there is no sweep
 	}
 }
 
+// avoided returns a job that is to be left to others.
+func avoided(t *testing.T, worker string, j *bus.Job) bool {
+	job, err := trial.DecodeJob(j.Data)
+	if err == nil && (job.Avoid != worker || j.Tries > 5) {
+		return false
+	}
+	if err := errors.Join(err, j.Return(10*time.Millisecond)); err != nil {
+		t.Error(err)
+	}
+	return true
+}
+
 // answer runs a job.
-func (x *colleague) answer(t *testing.T, j bus.Job) {
+func (x *colleague) answer(t *testing.T, j *bus.Job) {
 	job, err := trial.DecodeJob(j.Data)
 	if err != nil {
 		t.Error(err)
@@ -80,8 +72,9 @@ func (x *colleague) answer(t *testing.T, j bus.Job) {
 		x.forge(b)
 	}
 	if data, err := b.Encode(); err == nil { // the run may have ended
-		_ = x.conn.Publish(context.Background(), j.Lead, bus.Part{Worker: x.name, Job: j.ID, Of: 1}, data)
+		_ = x.conn.Publish(context.Background(), bus.Part{Lead: j.Lead, Worker: x.name, Job: j.ID, Of: 1}, data)
 	}
+	_ = j.Done()
 }
 
 // with runs a sweep on the fake and its colleagues, and returns the counts of the manifest by worker.
@@ -96,7 +89,7 @@ func with(
 	summary, _, err := setup{dir: dir, script: honest, change: func(c *Config) {
 		c.Workers, c.Healing, c.Looks = nil, 200*time.Millisecond, looks
 		for _, x := range others {
-			x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
+			x.conn, x.sweep, x.codes = c.Conn, c.Folder.ID, slices.Collect(maps.Values(c.Digests))
 			ended.Go(func() { x.run(ctx, t) })
 		}
 	}}.run(t, t.Context())
@@ -107,17 +100,6 @@ func with(
 		}
 	}
 	return summary, workers, err
-}
-
-// The plugins of a worker that announces only their digest are asked for, again where the first answer was
-// lost: it gets jobs as if it announced them each time.
-func TestBriefWorker(t *testing.T) {
-	t.Parallel()
-	x := &colleague{name: "brief", brief: true}
-	s, _, err := with(t, t.TempDir(), 0.05, x)
-	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || x.jobs == 0 {
-		t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
-	}
 }
 
 // Several workers give the result of one, and their second looks agree.
@@ -175,9 +157,8 @@ func TestProfile(t *testing.T) {
 		members []*member
 		want    string
 	}{{nil, ""}, {[]*member{a}, "p"}, {[]*member{b, a}, "p"}, {[]*member{a, b, c}, "q"}} {
-		d := &dispatcher{tally: newTally(), crew: &crew{members: x.members}}
-		if ok := d.hasProfile(); d.tally.profile != x.want || ok != (x.want != "") {
-			t.Errorf("%d workers: profile %q, want %q", len(x.members), d.tally.profile, x.want)
+		if got := crewOf(x.members...).usualProfile(); got != x.want {
+			t.Errorf("%d workers: profile %q, want %q", len(x.members), got, x.want)
 		}
 	}
 }

@@ -20,6 +20,7 @@ type Config struct {
 	Folder   *folder.Folder
 	Conn     *bus.Conn
 	Epoch    uint64            // number of this leadership of the sweep; 0: 1
+	Keep     bool              // results stay on the server, for another coordinator to go on from them
 	Priority int               // workers run jobs of higher priorities first
 	Weight   float64           // share of the workers' time among sweeps of the same priority; 0: 1
 	Slots    int               // expected number of slots that work at the same time; 0: 1
@@ -33,7 +34,7 @@ type Config struct {
 	Budget   Budget            // limit on trials or time; zero: none
 	Looks    float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
-	Healing time.Duration // between looks for jobs that workers do not have any more; 0: 1 s
+	Healing time.Duration // between comparisons with the jobs that the server has; 0: 1 s
 }
 
 // fsyncEvery is the longest time that a result waits for the disk.
@@ -91,13 +92,13 @@ func newRun(c Config) (*run, error) {
 	r.crew = &crew{
 		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, digests: c.Digests, journal: r.journal,
 		priority: c.Priority, weight: c.Weight, alone: c.Workers != nil && c.Conn != nil && c.Conn.Embedded(),
-		healing: c.Healing, errands: map[string]*errand{}, strange: map[string]stranger{},
-		meter: c.Meter,
+		healing: c.Healing, members: map[string]*member{}, errands: map[string]*errand{}, strange: map[string]stranger{},
+		needs: needsOf(grid.cells, c.Digests), meter: c.Meter,
 	}
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,
 		budget: c.Budget,
-		jobs:   map[*job]bool{}, doubts: map[doubt]*job{}, parked: map[string]*parked{}, slots: max(1, c.Slots),
+		jobs:   map[*job]bool{}, doubts: map[doubt]*job{}, slots: max(1, c.Slots),
 	}
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},
@@ -171,20 +172,33 @@ func (r *run) recordedProfile() (profile string) {
 	return profile
 }
 
-// coordinate takes up the sweep's queue, calls work and clears the queue. What stays there if that
-// fails is removed by the sweep's next run.
+// coordinate takes up the sweep's queue, calls work and closes the queue. Jobs that stay there if that
+// fails are removed by the sweep's next run.
 func (r *run) coordinate(ctx context.Context, work func(context.Context) error) (err error) {
 	if r.crew.queue, err = r.Conn.Coordinate(ctx, r.crew.lead); err != nil {
 		return err
 	}
+	r.crew.offer(false)
 	err = work(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if e := r.crew.queue.Close(closing); e != nil {
+	r.crew.offer(true)
+	if e := errors.Join(r.forgetResults(closing), r.crew.queue.Close(closing)); e != nil {
 		r.journal.note(fmt.Sprintf("the queue was not cleared: %v", e))
 	}
 	return err
 }
+
+// forgetResults removes the results from the server that are on the disk here.
+func (r *run) forgetResults(ctx context.Context) error {
+	if r.Keep || r.intake.synced == 0 {
+		return nil
+	}
+	return r.crew.queue.Forget(ctx, r.intake.synced)
+}
+
+// errClosed reports that the connection to the server is gone for good.
+var errClosed = errors.New("results ended: the connection to the queue was closed")
 
 // errWorkers reports that nobody is left who would work.
 var errWorkers = errors.New("the workers of this process have ended; their messages say why")
@@ -269,12 +283,11 @@ func (r *run) wait(ctx context.Context, tick <-chan time.Time, healed *time.Time
 		return ctx.Err()
 	case m := <-queue.Results():
 		return r.intake.acceptAll(m, queue.Results())
-	case said := <-queue.Announcements():
+	case said := <-queue.Heartbeats():
 		r.crew.hear(said, time.Now())
 		return nil
-	case b := <-queue.HandedBack():
-		r.crew.handedBack(b, time.Now())
-		return nil
+	case <-queue.Closed():
+		return errClosed
 	case <-r.Workers:
 		return workersEnded(ctx)
 	case now := <-tick:
@@ -285,7 +298,10 @@ func (r *run) wait(ctx context.Context, tick <-chan time.Time, healed *time.Time
 			return nil
 		}
 		*healed = now
-		return r.jobs.heal(ctx, now, len(r.intake.unsynced))
+		if err := r.forgetResults(ctx); err != nil {
+			r.journal.note(err.Error())
+		}
+		return r.jobs.heal(ctx, now)
 	}
 }
 
@@ -321,33 +337,23 @@ func (r *run) drain() error {
 // drainServer takes in the results that are on the server already. What does not come within a
 // second stays there for the next run.
 func (r *run) drainServer() error {
-	for {
-		if err := r.intake.flush(); err != nil {
-			return err
-		}
-		m := r.nextUnread()
-		if m == nil {
-			return nil
-		}
-		if err := r.intake.acceptAll(m, r.crew.queue.Results()); err != nil {
-			return err
-		}
-	}
-}
-
-// nextUnread returns a result that is on the server; nil if none comes within a second.
-func (r *run) nextUnread() *bus.Message {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	unread, _, err := r.crew.queue.Unread(ctx)
-	if err != nil || unread == 0 {
-		return nil
-	}
-	m, err := r.crew.queue.Next(ctx)
+	last, err := r.crew.queue.Last(ctx)
 	if err != nil {
 		return nil
 	}
-	return m
+	for r.crew.read < last {
+		select {
+		case m := <-r.crew.queue.Results():
+			if err := r.intake.accept(m); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
 }
 
 // newRerun returns what runs recorded trials again and calls use once for each.

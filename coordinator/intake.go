@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,10 +42,10 @@ type intake struct {
 	meter   *Meter
 	workers map[string]*schemas.ManifestWorker // that sent results, by name; at most mostWorkers
 
-	unsynced []*bus.Message    // in the ledger's file, not yet on the disk
-	bytes    int               // of these
-	alarms   map[string]bool   // IDs of trials with two outcomes
-	clashes  map[sizeID]string // in words, of sample sizes that were answered for in two ways
+	synced  uint64            // sequence of a result up to which all are on the disk
+	bytes   int               // in the ledger's file, not yet on the disk
+	alarms  map[string]bool   // IDs of trials with two outcomes
+	clashes map[sizeID]string // in words, of sample sizes that were answered for in two ways
 }
 
 // acceptAll takes in a message and all that wait behind it, so that one search for work serves them
@@ -72,32 +71,31 @@ func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
 // accept checks one result message, adds it to the ledger and feeds its cell. A message that is not
 // for this run is dropped.
 func (in *intake) accept(m *bus.Message) error {
-	if m == nil {
-		return errors.New("results ended: the connection to the queue was closed")
-	}
 	e := in.jobs.crew.arrived(m)
 	err := in.take(m, e)
-	in.jobs.crew.swept(e, time.Now())
+	in.jobs.crew.swept(e, m.Worker, time.Now())
 	return err
 }
 
 // take does the work of accept, but for the account of who has what.
 func (in *intake) take(m *bus.Message, e *errand) error {
 	if strings.HasPrefix(m.Job, recheckPrefix) { // of a run that was ended in the middle of it
-		return m.Ack()
+		return nil
 	}
 	b, err := ledger.Decode(m.Data)
 	if err != nil {
-		return in.drop(m, "malformed", err.Error())
+		in.drop(m, "malformed", err.Error())
+		return nil
 	}
 	c, wrong, reason := in.cellOf(b)
 	if wrong == "" && b.Worker != m.Worker {
 		wrong, reason = "worker", fmt.Sprintf("it names worker %.40q as its origin", b.Worker)
 	}
 	if wrong != "" {
-		return in.drop(m, wrong, reason)
+		in.drop(m, wrong, reason)
+		return nil
 	}
-	e.took(b.Seconds)
+	in.jobs.crew.took(b.Seconds)
 	verdict, err := in.ledger.AddBatch(b, m.Data)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
@@ -106,9 +104,8 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	in.journal.log.Debug("result taken in", "job", m.Job, "worker", m.Worker, "cell", c.Key.Short(), "n", b.N,
 		"trials", len(verdict.New))
 	in.bytes += len(m.Data)
-	in.unsynced = append(in.unsynced, m)
 	in.tally.profile = b.Profile
-	in.record(c, verdict, e)
+	in.record(c, verdict, m.Worker, e)
 	in.worker(m.Worker).Results++
 	in.tally.trials += int64(len(verdict.New))
 	in.tally.seconds += b.Seconds
@@ -156,15 +153,14 @@ func (in *intake) refused() (count int64) {
 }
 
 // drop acknowledges a message without recording it. wrong is the kind of the reason.
-func (in *intake) drop(m *bus.Message, wrong, reason string) error {
+func (in *intake) drop(m *bus.Message, wrong, reason string) {
 	in.meter.count(func(c *Counts) { increase(&c.Dropped, wrong, 1) })
 	worker := in.worker(m.Worker)
 	if worker.Refused++; worker.Refused > mostDropsTold {
-		return m.Ack()
+		return
 	}
 	in.journal.note(fmt.Sprintf("a result of job %q by worker %q was dropped: %s", m.Job, m.Worker, reason),
 		"job", m.Job, "worker", m.Worker)
-	return m.Ack()
 }
 
 // cellOf finds the cell of a result, or says what is wrong with the result, in one word and in a
@@ -195,7 +191,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 }
 
 // record feeds a cell with the outcomes that were new to the ledger.
-func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
+func (in *intake) record(c *cell, v ledger.Verdict, worker string, e *errand) {
 	if in.recordRefusal(c, v) {
 		return
 	}
@@ -212,7 +208,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
 	}
 	for _, i := range v.Lost {
 		rep := b.Repetition[i]
-		if !in.jobs.lost(c, b.N, rep, e) {
+		if !in.jobs.lost(c, b.N, rep, worker, e) {
 			continue
 		}
 		in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
@@ -229,24 +225,18 @@ func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
 	}
 }
 
-// flush makes what was added durable, then acknowledges it.
+// flush makes what was added durable.
 func (in *intake) flush() error {
-	if len(in.unsynced) == 0 {
-		return nil
-	}
-	began := time.Now()
-	err := in.ledger.Sync()
-	took := time.Since(began)
-	in.meter.count(func(c *Counts) { c.Fsyncs.add(took, FsyncBounds) })
-	if err != nil {
-		return err
-	}
-	for _, m := range in.unsynced {
-		if err := m.Ack(); err != nil {
-			return fmt.Errorf("acknowledge a result: %w", err)
+	if in.bytes > 0 {
+		began := time.Now()
+		err := in.ledger.Sync()
+		took := time.Since(began)
+		in.meter.count(func(c *Counts) { c.Fsyncs.add(took, FsyncBounds) })
+		if err != nil {
+			return err
 		}
 	}
-	in.unsynced, in.bytes = in.unsynced[:0], 0
+	in.synced, in.bytes = in.jobs.crew.read, 0
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -64,19 +63,19 @@ type dispatcher struct {
 	budget Budget
 
 	jobs    map[*job]bool
-	doubts  map[doubt]*job     // what runs a trial that was lost once again
-	parked  map[string]*parked // cells whose next job no worker takes, by what it needs
-	slots   int                // that work, as far as is known
-	handed  int64              // trials that were handed out
-	spent   bool               // the budget is spent
-	working string             // the cell that was handed out last, in words
+	doubts  map[doubt]*job // what runs a trial that was lost once again
+	slots   int            // that work, as far as is known
+	handed  int64          // trials that were handed out
+	spent   bool           // the budget is spent
+	working string         // the cell that was handed out last, in words
 }
 
 // hasProfile reports whether the sweep has a float profile. The first workers that can run it determine it.
 func (d *dispatcher) hasProfile() bool {
 	if d.tally.profile == "" && d.crew.room() {
-		d.tally.profile = d.crew.profile()
+		d.tally.profile = d.crew.usualProfile()
 	}
+	d.crew.setProfile(d.tally.profile)
 	return d.tally.profile != ""
 }
 
@@ -100,48 +99,15 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	if err := d.sendWanted(ctx); err != nil || d.spent {
 		return err
 	}
-	if len(d.jobs)+len(d.parked) == 0 && d.grid.open > 0 && d.grid.ready.Len() == 0 && d.crew.room() {
+	if len(d.jobs) == 0 && d.grid.open > 0 && d.grid.ready.Len() == 0 && d.crew.room() {
 		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
 			"run again to go on from the ledger", d.grid.open)
 	}
 	return nil
 }
 
-// parked holds cells whose next jobs need the same. They are looked at again when a worker takes one.
-type parked struct {
-	need  fleet.Need
-	cells map[*cell]bool
-}
-
-// park keeps the first cell that is ready, of which no worker takes a job now.
-func (d *dispatcher) park(c *cell, n fleet.Need) {
-	key := n.Plugin + " " + n.What
-	p := d.parked[key]
-	if p == nil {
-		p = &parked{need: n, cells: map[*cell]bool{}}
-		d.parked[key] = p
-	}
-	p.need.Seconds = min(p.need.Seconds, n.Seconds)
-	p.cells[c] = true
-	d.grid.ready.pop()
-}
-
-// unpark lines up the parked cells of which a worker takes a job now.
-func (d *dispatcher) unpark() {
-	for key, p := range d.parked {
-		if d.crew.choose(p.need, &way{}, time.Now()) == nil {
-			continue
-		}
-		delete(d.parked, key)
-		for c := range p.cells {
-			d.grid.ready.push(c)
-		}
-	}
-}
-
 // sendWanted hands out what cells want.
 func (d *dispatcher) sendWanted(ctx context.Context) error {
-	d.unpark()
 	for d.crew.room() {
 		c, b, ok := d.grid.wanted()
 		if !ok {
@@ -151,14 +117,8 @@ func (d *dispatcher) sendWanted(ctx context.Context) error {
 		if b, d.spent = d.afford(c, b); d.spent {
 			return nil
 		}
-		sent, err := d.submit(ctx, c, b)
-		if err != nil {
+		if err := d.submit(ctx, c, b); err != nil {
 			return err
-		}
-		if !sent {
-			d.park(c, d.crew.needOf(&trial.Job{
-				Cell: c.Cell, Profile: d.tally.profile, Seconds: believable(c.secondsPerTrial(b.N) * float64(b.Count)),
-			}))
 		}
 	}
 	return nil
@@ -215,12 +175,12 @@ func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent 
 // believable returns at most the seconds that a job can take: a worker may report anything.
 func believable(seconds float64) float64 { return min(seconds, 1e6) }
 
-// submit hands out a block as a job. It reports false where no worker takes it now.
-func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block) (bool, error) {
+// submit hands out a block as a job.
+func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block) error {
 	j := &job{from: d, cell: c, block: b, missing: b.Count}
 	j.seconds = believable(c.secondsPerTrial(b.N) * float64(b.Count))
-	if ok, err := d.crew.send(ctx, j); err != nil || !ok {
-		return false, err
+	if _, err := d.crew.send(ctx, j); err != nil {
+		return err
 	}
 	d.add(j)
 	d.handed += int64(b.Count)
@@ -228,7 +188,7 @@ func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block) (boo
 	if c.place >= 0 {
 		d.grid.ready.push(c)
 	}
-	return true, nil
+	return nil
 }
 
 // add keeps account of a job that is handed out.
@@ -272,12 +232,11 @@ func (d *dispatcher) forget(j *job) {
 
 // lost deals with a trial that a limit of a worker's machine has ended. The first time, it is run
 // again, by another worker if there is one; it reports whether this was the second time.
-func (d *dispatcher) lost(c *cell, n, rep int64, e *errand) (agreed bool) {
+func (d *dispatcher) lost(c *cell, n, rep int64, worker string, e *errand) (agreed bool) {
 	x := doubt{c, n, rep}
 	again := d.doubts[x]
-	if again != nil && e != nil && e.member.Name == again.road.first && len(d.crew.members) > 1 &&
-		again.road.sent < mostTries {
-		return false // not a second machine: it is sent again
+	if again != nil && e != nil && worker == again.road.first && len(d.crew.members) > 1 && again.road.sent < mostTries {
+		return false // not a second machine: it is published again
 	}
 	if e == nil || again != nil && e.cargo != again || !d.returned(c, c.size(n), rep) {
 		return false // told already, or left over from an earlier run: this one tries again
@@ -286,21 +245,20 @@ func (d *dispatcher) lost(c *cell, n, rep int64, e *errand) (agreed bool) {
 		return true
 	}
 	j := &job{from: d, cell: c, block: estimate.Block{N: n, First: int(rep), Count: 1}, missing: 1}
-	j.road.avoid, j.road.first, j.road.patient = e.member.Name, e.member.Name, true
+	j.road.avoid, j.road.first = worker, worker
 	d.doubts[x] = j
 	d.add(j)
 	d.crew.wait(j)
 	return false
 }
 
-// heal asks the server for its state, and has sent again what workers do not have any more.
-// unsynced is the number of results that are taken in and not acknowledged.
-func (d *dispatcher) heal(ctx context.Context, now time.Time, unsynced int) error {
-	if err := d.crew.heal(ctx, now, unsynced); err != nil {
+// heal compares the account of jobs with the server's.
+func (d *dispatcher) heal(ctx context.Context, now time.Time) error {
+	if err := d.crew.heal(ctx, now); err != nil {
 		return err
 	}
 	for j := range d.jobs {
-		if j.cell.done && len(j.road.errands) == 0 { // nobody needs it any more
+		if j.cell.done && len(j.road.errands) == 0 { // it is not needed any more
 			d.forget(j)
 		}
 	}

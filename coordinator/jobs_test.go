@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -142,45 +141,3 @@ func TestCellHas(t *testing.T) {
 		}
 	}
 }
-
-// Cells of which no worker takes a job are looked at once, and again when one does.
-func TestParked(t *testing.T) {
-	p := testPlan(t)
-	for len(p.Cells) < 50 {
-		c := *p.Cells[0]
-		c.Key[0], c.Key[1] = byte(len(p.Cells)), 1
-		p.Cells = append(p.Cells, &c)
-	}
-	g, err := newGrid(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := 0
-	for _, c := range g.cells {
-		c.decider = &counted{c.decider, &asked}
-		g.ready.push(c)
-	}
-	w := &crew{digests: madeBy("one"), members: []*member{{Worker: &fleet.Worker{Name: "w", Slots: 1}}}}
-	d := &dispatcher{grid: g, crew: w, tally: newTally(), slots: 1, parked: map[string]*parked{}}
-	for range 3 {
-		if err := d.sendWanted(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if asked != len(g.cells) || g.ready.Len() != 0 || w.stuck == "" {
-		t.Errorf("%d cells were asked %d times what they want, %d are ready; stuck: %q", len(g.cells), asked,
-			g.ready.Len(), w.stuck)
-	}
-	w.members[0].Plugins = []string{"one"}
-	if d.unpark(); g.ready.Len() != len(g.cells) || len(d.parked) != 0 {
-		t.Errorf("%d of %d cells are ready, %d kinds are parked", g.ready.Len(), len(g.cells), len(d.parked))
-	}
-}
-
-// counted counts how often its decider is asked what it wants.
-type counted struct {
-	decider
-	asked *int
-}
-
-func (c *counted) Want() []estimate.Block { *c.asked++; return c.decider.Want() }

@@ -336,7 +336,7 @@ func TestLooksNeverComeBack(t *testing.T) {
 			f.publish(b)
 		}
 	}}.run(t, t.Context())
-	if err == nil || !strings.Contains(err.Error(), "never came back") {
+	if err == nil || !strings.Contains(err.Error(), "never came") {
 		t.Errorf("error %v", err)
 	}
 	s, _, err := setup{dir: dir, change: withLooks(0.01), script: honest}.run(t, t.Context())

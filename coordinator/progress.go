@@ -21,8 +21,8 @@ type Progress struct {
 	Working        string           // the cell that was handed out last, in words
 	Late           string           // the job that has run far longer than expected, in words; "": none
 	Workers        int              // that are there
-	Out, Again     int              // jobs that workers have, and those that wait to be sent again
-	Unread         int              // results on the server that the ledger does not have yet
+	Out, Again     int              // jobs that are on the server, and those that wait to be published again
+	Unread         int              // results on the server that are not in the ledger yet, about
 	NoWorkers      bool             // nobody is there who would work
 	Stuck          string           // why nobody can run what comes next; "" where somebody can
 	Refused        int64            // results of workers that were dropped
@@ -77,7 +77,7 @@ func (p *progress) look(now time.Time) Progress {
 		Unread: p.jobs.crew.unread, Refused: p.intake.refused(),
 		Looks: p.looks.pending, Looked: p.looks.looked,
 	}
-	out.NoWorkers, out.Stuck = p.jobs.crew.nobody(now)
+	out.NoWorkers, out.Stuck = p.jobs.crew.state(now)
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count
 	}

@@ -87,6 +87,7 @@ type rerun struct {
 // run has left on the server are taken in as ever.
 func (x *rerun) run(ctx context.Context) error {
 	x.crew.forget()
+	x.crew.setProfile(x.profile)
 	tick := time.NewTicker(x.healing)
 	defer tick.Stop()
 	for {
@@ -106,10 +107,10 @@ func (x *rerun) run(ctx context.Context) error {
 			if err := x.acceptAll(m, queue.Results()); err != nil {
 				return err
 			}
-		case said := <-queue.Announcements():
+		case said := <-queue.Heartbeats():
 			x.crew.hear(said, time.Now())
-		case b := <-queue.HandedBack():
-			x.crew.handedBack(b, time.Now())
+		case <-queue.Closed():
+			return errClosed
 		case now := <-tick.C:
 			if x.show != nil {
 				x.show()
@@ -117,36 +118,28 @@ func (x *rerun) run(ctx context.Context) error {
 			if err := x.intake.flush(); err != nil {
 				return err
 			}
-			if err := x.crew.heal(ctx, now, 0); err != nil {
+			if err := x.crew.heal(ctx, now); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// mostOffered is the number of blocks that are offered to workers at a time.
-const mostOffered = 16
-
-// send keeps jobs out.
+// send keeps jobs on the server.
 func (x *rerun) send(ctx context.Context) error {
 	if err := x.crew.sendAgain(ctx); err != nil {
 		return err
 	}
 	x.refill()
-	for i := 0; i < min(len(x.waiting), mostOffered) && x.crew.room(); {
-		r := x.waiting[i]
+	for len(x.waiting) > 0 && x.crew.room() {
+		r := x.waiting[0]
 		r.profile = x.profile
-		sent, err := x.crew.send(ctx, r)
-		switch {
-		case err != nil:
+		if _, err := x.crew.send(ctx, r); err != nil {
 			return err
-		case sent:
-			x.waiting = slices.Delete(x.waiting, i, i+1)
-			x.out++
-			x.refill()
-		default:
-			i++ // it waits for another worker than the next one
 		}
+		x.waiting = x.waiting[1:]
+		x.out++
+		x.refill()
 	}
 	return nil
 }
@@ -174,19 +167,17 @@ func (x *rerun) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
 
 // accept checks one message against the job that it answers, and uses its rows.
 func (x *rerun) accept(m *bus.Message) error {
-	if m == nil || !strings.HasPrefix(m.Job, recheckPrefix) {
+	if !strings.HasPrefix(m.Job, recheckPrefix) {
 		return x.intake.accept(m)
 	}
 	e := x.crew.arrived(m)
 	b, err := ledger.Decode(m.Data)
 	if err == nil && e != nil {
 		err = x.useRows(e, b)
-		x.crew.swept(e, time.Now())
-		if err != nil {
-			return err
-		}
+		x.crew.swept(e, m.Worker, time.Now())
+		return err
 	}
-	return m.Ack()
+	return nil
 }
 
 // useRows uses the rows of a result that answers an errand.
@@ -196,7 +187,7 @@ func (x *rerun) useRows(e *errand, b *ledger.Batch) error {
 		b.Digest != x.crew.digests[r.cell.Code()] {
 		return nil
 	}
-	e.took(b.Seconds)
+	x.crew.took(b.Seconds)
 	if b.Refusal != nil {
 		return &RefusedError{r.cell.TrialID(r.n, r.picked[0]), b.Refusal.Message}
 	}

@@ -104,16 +104,15 @@ type script func(f *fake, job *trial.Job, b *ledger.Batch)
 type fake struct {
 	t      *testing.T
 	conn   *bus.Conn
+	sweep  string
 	script script
 	codes  []string // identities of the algorithms that it has
 	refuse script   // what to do with a refusal; nil: publish it
 
 	profile string // float profile that it announces
 
-	waiting []bus.Job // used by run alone
-
 	mu     sync.Mutex
-	job    bus.Job              // in work
+	job    *bus.Job             // in work
 	sent   [][]byte             // by the script, for this job
 	held   map[string]*heldBack // by job: published when there are no more jobs
 	rng    *rand.Rand
@@ -123,7 +122,7 @@ type fake struct {
 
 // heldBack is a result that is published later.
 type heldBack struct {
-	job   bus.Job
+	job   *bus.Job
 	batch *ledger.Batch
 }
 
@@ -149,14 +148,17 @@ func (f *fake) publish(b *ledger.Batch) {
 func (f *fake) raw(data []byte) { f.sent = append(f.sent, data) }
 
 // flush publishes what a script has sent.
-func (f *fake) flush(job bus.Job) {
+func (f *fake) flush(job *bus.Job) {
 	for i, data := range f.sent {
-		part := bus.Part{Worker: "fake", Job: job.ID, Index: i, Of: len(f.sent)}
-		if err := f.conn.Publish(context.Background(), job.Lead, part, data); err != nil {
+		part := bus.Part{Lead: job.Lead, Worker: "fake", Job: job.ID, Index: i, Of: len(f.sent)}
+		if err := f.conn.Publish(context.Background(), part, data); err != nil {
 			f.t.Error(err)
 		}
 	}
 	f.sent = nil
+	if err := job.Done(); err != nil {
+		f.t.Error(err)
+	}
 }
 
 // outcomes returns what an honest worker makes of a job.
@@ -199,57 +201,29 @@ func lose(b *ledger.Batch, rep int64) bool {
 
 // run works until ctx ends.
 func (f *fake) run(ctx context.Context) {
-	inbox, err := f.conn.Listen("fake")
-	if err != nil {
-		f.t.Error(err)
-		return
-	}
-	defer inbox.Close()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	always := make(chan struct{})
-	close(always)
-	for idle := 0; ; {
-		var work chan struct{}
-		if f.receive(inbox); len(f.waiting) > 0 {
-			idle, work = 0, always
+	defer f.release()
+	for idle := 0; ctx.Err() == nil; {
+		f.announce()
+		var jobs []*bus.Job
+		if err := f.conn.Lease(ctx, f.sweep, 8, 10*time.Millisecond, func(j *bus.Job) { jobs = append(jobs, j) }); err != nil {
+			continue // the run may have ended
 		}
-		select {
-		case <-ctx.Done():
+		for _, j := range jobs {
+			f.work(j)
+		}
+		switch idle++; {
+		case len(jobs) > 0:
+			idle = 0
+		case idle > 3:
 			f.release()
-			return
-		case <-inbox.Drops:
-		case <-inbox.Calls:
-			f.announce()
-		case <-tick.C:
-			if idle++; idle > 3 {
-				f.release()
-			}
-			f.announce()
-		case message := <-inbox.Jobs:
-			f.waiting = append(f.waiting, message)
-		case <-work:
-			message := f.waiting[0]
-			f.waiting = f.waiting[1:]
-			f.work(message)
-		}
-	}
-}
-
-// receive takes in the jobs that have arrived: a worker lists them from then on.
-func (f *fake) receive(inbox *bus.Inbox) {
-	for {
-		select {
-		case message := <-inbox.Jobs:
-			f.waiting = append(f.waiting, message)
 		default:
-			return
+			time.Sleep(5 * time.Millisecond) // while there is no sweep
 		}
 	}
 }
 
 // work follows the script for one job.
-func (f *fake) work(message bus.Job) {
+func (f *fake) work(message *bus.Job) {
 	job, err := trial.DecodeJob(message.Data)
 	if err != nil {
 		f.t.Error(err)
@@ -267,27 +241,25 @@ func (f *fake) work(message bus.Job) {
 	default:
 		f.refuse(f, job, no)
 	}
-	f.flush(message)
+	if f.held[message.ID] == nil {
+		f.flush(message)
+	}
 }
 
-// announce says what the fake is and holds.
+// announce publishes the fake's heartbeat.
 func (f *fake) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes}
-	for _, job := range f.waiting {
-		w.Held = append(w.Held, fleet.Held{Sweep: job.Sweep, Epoch: job.Epoch, ID: job.ID})
-	}
-	for id, h := range f.held {
-		w.Held = append(w.Held, fleet.Held{Sweep: h.job.Sweep, Epoch: h.job.Epoch, ID: id})
-	}
+	beat(f.t, f.conn, &fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes})
+}
+
+// beat publishes a heartbeat, unless the run has ended.
+func beat(t *testing.T, conn *bus.Conn, w *fleet.Worker) {
 	data, err := w.Encode()
-	if err == nil {
-		err = f.conn.Announce("fake", data)
-	}
 	if err != nil {
-		f.t.Error(err)
+		t.Error(err)
 	}
+	_ = conn.Beat(w.Name, data)
 }
 
 // release publishes what was held back, in any order.
@@ -330,7 +302,7 @@ func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *
 		t.Fatal(err)
 	}
 	f = &fake{
-		t: t, conn: c.Conn, script: script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{},
+		t: t, conn: c.Conn, sweep: c.Folder.ID, script: script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{},
 		codes: slices.Collect(maps.Values(c.Digests)), profile: trial.FloatProfile(), held: map[string]*heldBack{},
 	}
 	working, cancel := context.WithCancel(ctx)
@@ -601,7 +573,7 @@ func TestNeverComesBack(t *testing.T) {
 			f.publish(b)
 		}
 	}}.run(t, t.Context())
-	if err == nil || !strings.Contains(err.Error(), "never came back") {
+	if err == nil || !strings.Contains(err.Error(), "never came") {
 		t.Errorf("error %v", err)
 	}
 	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
@@ -721,7 +693,7 @@ func TestRecheck(t *testing.T) {
 	}
 	never := func(*fake, *trial.Job, *ledger.Batch) {}
 	_, _, err = setup{dir: dir, digest: "d", script: never}.run(t, t.Context())
-	if err == nil || !strings.Contains(err.Error(), "never came back") {
+	if err == nil || !strings.Contains(err.Error(), "never came") {
 		t.Errorf("error %v", err)
 	}
 	must(setup{digest: "d", mode: folder.Mode{Redo: true}, script: honest}, true)

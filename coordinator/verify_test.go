@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 	}
 	never := func(*fake, *trial.Job, *ledger.Batch) {}
 	_, err = rerunSample(t, dir, Sample{Count: 1}, never)
-	if err == nil || !strings.Contains(err.Error(), "never came back") {
+	if err == nil || !strings.Contains(err.Error(), "never came") {
 		t.Errorf("error %v", err)
 	}
 }

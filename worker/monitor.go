@@ -19,9 +19,9 @@ type Monitor struct {
 // Overview is what a worker does at a moment, and has done since it began. The keys of its maps are
 // few and fixed.
 type Overview struct {
-	Heard   time.Time        // when the worker last announced itself; zero: it has not begun
+	Heard   time.Time        // when the worker last published its heartbeat; zero: it has not begun
 	Last    fleet.Worker     // what it said
-	Jobs    map[string]int64 // by how they ended: done, dropped by their leader, or handed back for a fleet.Kind
+	Jobs    map[string]int64 // by how they ended: done, dropped by their leader, or returned because of fault, cannot or drain
 	Trials  map[string]int64 // of jobs that were done, by status: ok, failed, lost
 	Refused int64            // sample sizes that algorithms refused
 }

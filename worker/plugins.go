@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -150,22 +151,20 @@ func (e *PluginError) Unwrap() error { return e.err }
 // find what is missing.
 func (e *PluginError) Lasting() bool { return e.Reason != PluginNotFetched }
 
-// cannot returns why a job's plugin cannot be started here, as far as that is known without fetching
-// it; nil if nothing is known.
-func (ps *plugins) cannot(job *trial.Job) *PluginError {
-	if _, ok := ps.given[job.Plugin]; ok {
+// cannot returns why a plugin cannot be started here, as far as that is known without fetching it; nil if nothing is
+// known.
+func (ps *plugins) cannot(n fleet.Need) *PluginError {
+	if _, ok := ps.given[n.Plugin]; ok {
 		return nil
 	}
-	e := &PluginError{Digest: job.Plugin, what: "plugin " + job.Cell.Plugin}
+	e := &PluginError{Digest: n.Plugin, what: n.Name}
 	switch {
-	case job.Cell.Plugin == "":
-		e.what, e.Reason = "the built-in "+job.Cell.Algorithm, PluginNotHere
-	case ps.dir == "":
+	case n.Own, ps.dir == "":
 		e.Reason = PluginNotHere
-	case !ps.allowed(job.Plugin):
+	case !ps.allowed(n.Plugin):
 		e.Reason = PluginNotAllowed
 	default:
-		other := ps.elsewhere(job.Plugin)
+		other := ps.elsewhere(n.Plugin)
 		if other == nil {
 			return nil
 		}
@@ -190,18 +189,19 @@ func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error
 	if command, ok := ps.given[job.Plugin]; ok {
 		return command, nil
 	}
-	if e := ps.cannot(job); e != nil {
+	need := job.Cell.Need(job.Plugin)
+	if e := ps.cannot(need); e != nil {
 		return host.Command{}, e
 	}
 	made, err := ps.copyOf(ctx, job.Plugin)
 	if err == nil || ctx.Err() != nil {
 		return host.Command{Path: made.path(), Digest: made.digest, Sandbox: ps.sandbox}, ctx.Err()
 	}
-	if e := ps.cannot(job); e != nil {
+	if e := ps.cannot(need); e != nil {
 		return host.Command{}, e
 	}
 	return host.Command{}, &PluginError{
-		Digest: job.Plugin, what: "plugin " + job.Cell.Plugin, Reason: PluginNotFetched, err: err,
+		Digest: job.Plugin, what: need.Name, Reason: PluginNotFetched, err: err,
 	}
 }
 

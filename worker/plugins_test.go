@@ -157,7 +157,7 @@ func TestFetchesSets(t *testing.T) {
 			reason == PluginOtherPlatform && !strings.Contains(err.Error(), "start a worker on a machine that it is for") {
 			t.Errorf("%q: %v, want %s: %s", text, err, reason, want)
 		}
-		again, lasting := ps.cannot(of(digest)), reason == PluginOtherPlatform
+		again, lasting := ps.cannot(of(digest).Cell.Need(digest)), reason == PluginOtherPlatform
 		if (again != nil) != lasting || e.Lasting() != lasting {
 			t.Errorf("%q: %v, then %v", text, err, again)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -44,16 +43,6 @@ func (c *checks) put(a asked, refusal *ledger.Refusal) {
 	c.known[a] = refusal
 }
 
-// A question asks about a sample size.
-type question struct {
-	about   asked
-	setting *pluginv1.Setting
-}
-
-// mostTogether is the number of questions that are asked with one that is needed: one by one, each
-// would cost as much as a short job.
-const mostTogether = 31
-
 // refusal asks the algorithm whether it takes samples of the job's size, and returns its refusal;
 // nil if it does. It says nothing of trials that are looked at a second time.
 func (s *slot) refusal(ctx context.Context, job *jobRun) (*ledger.Refusal, error) {
@@ -64,59 +53,19 @@ func (s *slot) refusal(ctx context.Context, job *jobRun) (*ledger.Refusal, error
 	if r, ok := s.w.checks.get(about); ok {
 		return r, nil
 	}
-	all := append([]question{{about, job.Cell.Setting(job.N)}}, s.questions(job.Job)...)
-	err := s.ask(ctx, job, all)
-	if err != nil && len(all) > 1 && ctx.Err() == nil { // it may be another one that the plugin cannot answer
-		err = s.ask(ctx, job, all[:1])
-	}
-	r, _ := s.w.checks.get(about)
-	return r, err
-}
-
-// questions returns what the jobs that wait will have to ask, as far as the process of the given one
-// can answer it. Of games they ask nothing yet: with such an answer come bounds, which take time.
-func (s *slot) questions(job *trial.Job) (all []question) {
-	if job.Cell.Online() {
-		return nil
-	}
-	for _, j := range s.w.shelf.alike(job, mostTogether, func(j *trial.Job) bool {
-		_, known := s.w.checks.get(asked{j.Plugin, j.Cell.Key, j.N})
-		return !known && !j.Cell.Online()
-	}) {
-		j.Cell.Public = job.Cell.Public // the one that travels has no class matrix
-		all = append(all, question{asked{j.Plugin, j.Cell.Key, j.N}, j.Cell.Setting(j.N)})
-	}
-	return all
-}
-
-// ask asks the plugin and remembers its answers.
-func (s *slot) ask(ctx context.Context, job *jobRun, all []question) error {
 	p, err := s.process(ctx, job, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answers, err := answersTo(ctx, p, all)
+	setting := job.Cell.Setting(job.N)
+	answer, err := p.Check(ctx, setting)
 	if err != nil {
 		s.discard(job.kind())
-		return fmt.Errorf("check %q at n = %d: %w", job.Cell.As, job.N, err)
+		return nil, fmt.Errorf("check %q at n = %d: %w", job.Cell.As, job.N, err)
 	}
-	for i, q := range all {
-		s.w.checks.put(q.about, refusalOf(answers[i].GetCheck(), q.setting))
-	}
-	return nil
-}
-
-// answersTo returns a plugin's answers to questions.
-func answersTo(ctx context.Context, p *host.Process, all []question) ([]*pluginv1.Answer, error) {
-	if len(all) == 1 {
-		r, err := p.Check(ctx, all[0].setting)
-		return []*pluginv1.Answer{{Check: r}}, err
-	}
-	settings := make([]*pluginv1.Setting, len(all))
-	for i, q := range all {
-		settings[i] = q.setting
-	}
-	return p.Ask(ctx, settings)
+	r := refusalOf(answer, setting)
+	s.w.checks.put(about, r)
+	return r, nil
 }
 
 // refusalOf returns the refusal that an answer is; nil if it is none.

@@ -55,54 +55,6 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// With what a job has to ask, the jobs that wait have asked too, where one process can answer them all.
-func TestRefusalsTogether(t *testing.T) {
-	s := testSlot(t)
-	thresholds := schemas.Problem{Class: "thresholds", Domain: 64, Distribution: "uniform"}
-	wait := func(id, algorithm string, n int64, change func(*trial.Job)) {
-		j := jobOf(t, s, algorithm, thresholds, n, 1)
-		j.ID, j.Cell.Key = id, trial.Key{byte(n)}
-		if change != nil {
-			change(j)
-		}
-		s.w.shelf.add(bus.Job{Lead: bus.Lead{Sweep: "s", Epoch: 1}, ID: id}, j)
-	}
-	wait("six", "test/least", 6, nil)
-	wait("eight", "test/least", 8, nil)
-	wait("look", "test/least", 5, func(j *trial.Job) { j.Look = trial.LookShuffled })
-	wait("data", "test/least", 4, func(j *trial.Job) { j.Cell.DataKey = trial.Key{77} })
-	wait("limits", "test/least", 3, func(j *trial.Job) { j.Cell.Limits.Memory = 1 << 30 })
-	job := jobOf(t, s, "test/least", thresholds, 7, 3)
-	job.Cell.Key = trial.Key{7}
-	if out, err := s.run(t.Context(), job); err != nil || out.refusal == nil {
-		t.Fatal(out, err)
-	}
-	want := map[asked]*ledger.Refusal{
-		{"d", trial.Key{7}, 7}: {Kind: ledger.Infeasible, Message: "only from 8 on, asked 1 times"},
-		{"d", trial.Key{6}, 6}: {Kind: ledger.Infeasible, Message: "only from 8 on, asked 2 times"},
-		{"d", trial.Key{8}, 8}: nil,
-	}
-	if d := cmp.Diff(want, s.w.checks.known); d != "" {
-		t.Error(d)
-	}
-}
-
-// What the plugin cannot answer about a job that waits is no fault of the one that asks.
-func TestRefusalsTogetherFail(t *testing.T) {
-	s := testSlot(t)
-	thresholds := schemas.Problem{Class: "thresholds", Domain: 64, Distribution: "uniform"}
-	j := jobOf(t, s, "test/least", thresholds, 14, 1)
-	j.Cell.Key = trial.Key{14}
-	s.w.shelf.add(bus.Job{Lead: bus.Lead{Sweep: "s", Epoch: 1}, ID: "i"}, j)
-	job := jobOf(t, s, "test/least", thresholds, 8, 3)
-	if out, err := s.run(t.Context(), job); err != nil || out.refusal != nil || len(out.status) != 3 {
-		t.Fatal(out, err)
-	}
-	if len(s.w.checks.known) != 1 {
-		t.Error(s.w.checks.known)
-	}
-}
-
 func TestRefusalOf(t *testing.T) {
 	refused := func(kind pluginv1.Refusal_Kind) *pluginv1.CheckResponse {
 		return &pluginv1.CheckResponse{Refusal: &pluginv1.Refusal{Kind: kind, Message: "no"}}

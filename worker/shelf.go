@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -13,9 +14,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// held is a job that this worker holds: it waits, or runs in a slot.
+// held is a job that this worker has leased: it waits, runs in a slot, or its results are being published.
 type held struct {
-	bus.Job
+	*bus.Job
 	trial *trial.Job
 	sweep *account
 	began time.Time          // zero while it waits
@@ -23,99 +24,119 @@ type held struct {
 	end   context.CancelFunc // ends the job while it runs
 }
 
-// account is what a worker has done for a sweep.
+// account is a sweep whose leader was heard of, and what this worker has done for it.
 type account struct {
 	name    string
-	epoch   uint64    // greatest that was heard of
-	heard   time.Time // when a leader of this epoch was last heard of
-	ended   bool      // the leader of this epoch wants nothing more
+	offer   *fleet.Offer
+	heard   time.Time // when the leader was last heard of
 	used    float64   // seconds over weight, of jobs that ran and, as predicted, of those that run
 	waiting []*held   // in the order of their arrival
 	running int
+	refusal *fleet.Refusal // why no jobs of it are leased; nil: they are
 }
 
 // busy reports whether the worker has a job of the sweep.
 func (a *account) busy() bool { return a.running+len(a.waiting) > 0 }
 
-// shelf holds the jobs of a worker and says which of them is next.
+// takes reports whether jobs of the sweep may be leased at a time.
+func (a *account) takes(now time.Time) bool {
+	r := a.refusal
+	return !a.offer.Over && now.Sub(a.heard) < fleet.Silence && (r == nil || !r.Never && !now.Before(r.Until))
+}
+
+// before reports whether jobs of the sweep come before those of another one: it has the higher priority or, among
+// equals, the less use.
+func (a *account) before(b *account) int {
+	return cmp.Or(cmp.Compare(b.offer.Priority, a.offer.Priority), cmp.Compare(a.used, b.used),
+		strings.Compare(a.name, b.name))
+}
+
+// shelf holds the jobs that a worker has leased and decides which sweep is next.
 type shelf struct {
+	slots   int
+	changed chan struct{} // filled when more jobs may be leased than before
+	ready   chan struct{} // has as many values as jobs wait, or more
+	over    chan struct{} // closed by close
+
 	mu      sync.Mutex
-	filled  sync.Cond // a job was added, or the shelf closed
 	sweeps  map[string]*account
-	running map[*held]bool
+	held    map[*held]bool
 	seconds float64 // that jobs have taken
+	usual   float64 // seconds that a job takes, the last ones counting most; 0: unknown
 	closed  bool
 }
 
-func newShelf() *shelf {
-	s := &shelf{sweeps: map[string]*account{}, running: map[*held]bool{}}
-	s.filled.L = &s.mu
-	return s
+func newShelf(slots int) *shelf {
+	return &shelf{
+		slots: slots, sweeps: map[string]*account{}, held: map[*held]bool{},
+		changed: make(chan struct{}, 1), ready: make(chan struct{}, 1<<16), over: make(chan struct{}),
+	}
 }
 
-// forgotten is the silence after which a worker follows a leader of an epoch that is over too: a server
-// that has lost its store counts epochs anew.
-const forgotten = 30 * time.Second
+// wake has the goroutine that leases jobs look again.
+func (s *shelf) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
 
-// add puts a job on the shelf. It reports false where the shelf is closed. A job whose leader has
-// ended, or was followed by another, is dropped, and so is one that is there already.
-func (s *shelf) add(message bus.Job, job *trial.Job) bool {
+// hear takes in what a leader offers. refusal is the reason why this worker cannot run what the sweep needs, or nil.
+// It reports whether the sweep is new, or of a new leader.
+func (s *shelf) hear(sweep string, o *fleet.Offer, refusal *fleet.Refusal) (fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return false
+	a := s.sweeps[sweep]
+	if a == nil {
+		if s.forgetIdle(); len(s.sweeps) >= mostSweeps {
+			return false
+		}
+		a = &account{name: sweep, offer: &fleet.Offer{}, used: s.leastUsed()}
+		s.sweeps[sweep] = a
+		fresh = true
 	}
-	a := s.account(message.Sweep)
-	over := message.Epoch < a.epoch || message.Epoch == a.epoch && a.ended
-	if over && !a.busy() && time.Since(a.heard) > forgotten {
-		a.epoch, a.ended, over = 0, false, false
-	}
-	if over || message.Epoch == a.epoch && s.has(a, message.ID) {
-		return true
-	}
-	if message.Epoch > a.epoch {
-		s.drop(a, message.Epoch-1, nil)
-		a.epoch, a.ended = message.Epoch, false
-	}
-	a.heard = time.Now()
+	fresh = fresh || a.offer.Epoch != o.Epoch
 	if !a.busy() { // it has no claim on time in which it wanted nothing
 		a.used = max(a.used, s.leastUsed())
 	}
-	h := &held{Job: message, trial: job, sweep: a}
-	a.waiting = append(a.waiting, h)
-	s.filled.Signal()
-	return true
+	a.offer, a.heard = o, time.Now()
+	if refusal != nil || a.refusal != nil && a.refusal.Never {
+		a.refusal = refusal
+	}
+	s.drop(a, func(h *held) bool { return o.Over || slices.Contains(o.Dropped, h.ID) })
+	s.wake()
+	return fresh
 }
 
-// account returns the account of a sweep. The first of those that want nothing makes room.
-func (s *shelf) account(sweep string) *account {
-	const most = 1 << 10
-	a := s.sweeps[sweep]
-	if a != nil {
-		return a
+// mostSweeps bounds the sweeps that a worker knows.
+const mostSweeps = 1 << 10
+
+// forgetIdle forgets sweeps whose leaders are silent, once there are many.
+func (s *shelf) forgetIdle() {
+	if len(s.sweeps) < mostSweeps {
+		return
 	}
-	for name, old := range s.sweeps {
-		if len(s.sweeps) >= most && !old.busy() {
+	for name, a := range s.sweeps {
+		if !a.busy() && time.Since(a.heard) > fleet.Silence {
 			delete(s.sweeps, name)
 		}
 	}
-	a = &account{name: sweep}
-	s.sweeps[sweep] = a
-	return a
 }
 
-// has reports whether a job of a sweep's present epoch is held.
-func (s *shelf) has(a *account, id string) bool {
-	same := func(h *held) bool { return h.ID == id }
-	if slices.ContainsFunc(a.waiting, same) {
-		return true
-	}
-	for h := range s.running {
-		if h.sweep == a && h.ID == id {
+// drop drops jobs of a sweep that wait, and ends those that run. s.mu is held.
+func (s *shelf) drop(a *account, which func(*held) bool) {
+	a.waiting = slices.DeleteFunc(a.waiting, func(h *held) bool {
+		if which(h) {
+			delete(s.held, h)
 			return true
 		}
+		return false
+	})
+	for h := range s.held {
+		if h.sweep == a && h.end != nil && which(h) {
+			h.end()
+		}
 	}
-	return false
 }
 
 // leastUsed returns the least use among the sweeps that have jobs here; 0 if there is none.
@@ -132,172 +153,191 @@ func (s *shelf) leastUsed() float64 {
 	return least
 }
 
-// next waits for a job and takes it off the shelf, to be run under the returned context, which ends
-// with ctx or when the job is dropped. It returns nil when the shelf is closed.
-func (s *shelf) next(ctx context.Context) (context.Context, *held) {
+// How many jobs wait here for each slot, so that a slot need not wait for the server: one; none of those that usually
+// take longer than longJob; and of short ones as many as take quickLoad together, up to mostAhead.
+const (
+	longJob   = 1.0   // seconds
+	quickLoad = 0.020 // seconds
+	mostAhead = 32
+)
+
+// wants returns the sweeps of which jobs may be leased now, those whose turn it is first, and how many jobs.
+func (s *shelf) wants(now time.Time) (sweeps []string, jobs int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ahead := 1.0
+	switch {
+	case s.usual > longJob:
+		ahead = 0
+	case s.usual > 0:
+		ahead = min(max(1, quickLoad/s.usual), mostAhead)
+	}
+	jobs = s.slots + int(ahead*float64(s.slots)) - len(s.held)
+	if s.closed || jobs <= 0 {
+		return nil, 0
+	}
+	var open []*account
+	for _, a := range s.sweeps {
+		if a.takes(now) {
+			open = append(open, a)
+		}
+	}
+	slices.SortFunc(open, (*account).before)
+	for _, a := range open {
+		sweeps = append(sweeps, a.name)
+	}
+	return sweeps, jobs
+}
+
+// add takes in a job that was leased. It reports false if this worker leaves, or the sweep is over.
+func (s *shelf) add(leased *bus.Job, job *trial.Job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.sweeps[leased.Sweep]
+	if s.closed || a == nil || a.offer.Over {
+		return false
+	}
+	h := &held{Job: leased, trial: job, sweep: a}
+	s.held[h] = true
+	a.waiting = append(a.waiting, h)
+	s.ready <- struct{}{}
+	return true
+}
+
+// next waits for a job to run under the returned context, which ends with ctx or when the job is dropped. It returns
+// nil when the shelf is closed or ctx ends.
+func (s *shelf) next(ctx context.Context) (context.Context, *held) {
 	for {
-		if s.closed {
+		select {
+		case <-s.ready:
+		case <-s.over:
+			return nil, nil
+		case <-ctx.Done():
 			return nil, nil
 		}
-		if h := s.take(); h != nil {
-			h.began = time.Now()
-			s.running[h] = true
-			h.sweep.running++
-			h.sweep.used += h.trial.Seconds / weight(h)
-			ctx, h.end = context.WithCancel(ctx)
-			return ctx, h
+		if running, h := s.begin(ctx); h != nil {
+			return running, h
 		}
-		s.filled.Wait()
 	}
 }
 
-// waits reports whether a job waits for a slot.
-func (s *shelf) waits() bool {
+// begin begins the job whose turn it is; nil: it was dropped.
+func (s *shelf) begin(ctx context.Context) (context.Context, *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range s.sweeps {
-		if len(a.waiting) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// take returns the job that is next: the first of the sweep of the highest priority and, among
-// equals, of the least use.
-func (s *shelf) take() *held {
 	var best *account
 	for _, a := range s.sweeps {
-		if len(a.waiting) > 0 && (best == nil || before(a.waiting[0], best.waiting[0])) {
+		if len(a.waiting) > 0 && (best == nil || a.before(best) < 0) {
 			best = a
 		}
 	}
 	if best == nil {
-		return nil
+		return nil, nil
 	}
 	h := best.waiting[0]
 	best.waiting = slices.Delete(best.waiting, 0, 1)
-	return h
+	best.running++
+	best.used += h.trial.Seconds / best.offer.Weight
+	h.began = time.Now()
+	ctx, h.end = context.WithCancel(ctx)
+	return ctx, h
 }
 
-// before reports whether x, the first job of a sweep, comes before y, that of another.
-func before(x, y *held) bool {
-	if x.trial.Priority != y.trial.Priority {
-		return x.trial.Priority > y.trial.Priority
-	}
-	if x.sweep.used != y.sweep.used {
-		return x.sweep.used < y.sweep.used
-	}
-	return x.sweep.name < y.sweep.name
-}
-
-// weight returns the weight of a job's sweep.
-func weight(h *held) float64 {
-	if h.trial.Weight == 0 {
-		return 1
-	}
-	return h.trial.Weight
-}
-
-// alike returns copies of jobs that wait, at most so many: of those that the process of the given one
-// can run, because plugin, data and limits are the same, the ones that wanted reports true of.
-func (s *shelf) alike(job *trial.Job, most int, wanted func(*trial.Job) bool) (jobs []*trial.Job) {
+// ran takes the time that a job has taken.
+func (s *shelf) ran(h *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range s.sweeps {
-		for _, h := range a.waiting {
-			j := *h.trial
-			same := j.Plugin == job.Plugin && j.Cell.DataKey == job.Cell.DataKey && j.Cell.Limits == job.Cell.Limits
-			if j.Look != "" || !same || !wanted(&j) {
-				continue
-			}
-			cell := *j.Cell
-			j.Cell = &cell
-			if jobs = append(jobs, &j); len(jobs) == most {
-				return jobs
-			}
-		}
+	h.took = time.Since(h.began)
+	took := h.took.Seconds()
+	s.seconds += took
+	h.sweep.used += (took - h.trial.Seconds) / h.sweep.offer.Weight
+	if s.usual == 0 {
+		s.usual = took
 	}
-	return jobs
+	s.usual += (took - s.usual) / 8
+	s.wake()
 }
 
-// done strikes off a job that has run.
+// done strikes off a job that this worker has no more.
 func (s *shelf) done(h *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.end()
-	delete(s.running, h)
+	delete(s.held, h)
 	h.sweep.running--
-	took := h.took.Seconds()
-	s.seconds += took
-	h.sweep.used += (took - h.trial.Seconds) / weight(h)
+	s.wake()
 }
 
-// dropped takes jobs off the shelf that their leader does not need any more, and ends those that
-// run.
-func (s *shelf) dropped(d bus.Drop) {
+// fault sets a sweep aside because this worker could not run a job of it, and returns the refusal.
+func (s *shelf) fault(sweep, what, reason string, never bool) fleet.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.account(d.Sweep)
-	s.drop(a, d.Epoch, d.IDs)
-	if d.Epoch >= a.epoch {
-		a.heard = time.Now()
+	r := &fleet.Refusal{Sweep: sweep, What: what, Reason: reason, Never: never, Faults: 1}
+	a := s.sweeps[sweep]
+	if a == nil {
+		return *r
 	}
-	if d.IDs == nil && d.Epoch >= a.epoch {
-		a.epoch, a.ended = d.Epoch, true
+	if a.refusal != nil {
+		r.Faults += a.refusal.Faults
 	}
+	r.Until = time.Now().Add(min(fleet.Interval<<min(r.Faults-1, 10), 5*time.Minute))
+	a.refusal = r
+	return *r
 }
 
-// drop drops jobs of a sweep's epoch, or, without ids, all those up to this epoch. s.mu is held.
-func (s *shelf) drop(a *account, epoch uint64, ids []string) {
-	goes := func(h *held) bool {
-		if ids == nil {
-			return h.Epoch <= epoch
-		}
-		return h.Epoch == epoch && slices.Contains(ids, h.ID)
-	}
-	a.waiting = slices.DeleteFunc(a.waiting, goes)
-	for h := range s.running {
-		if h.sweep == a && goes(h) {
-			h.end()
-		}
-	}
+// mended forgets the faults about a sweep, because a job of it has run.
+func (s *shelf) mended(h *held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.sweep.refusal = nil
 }
 
-// close takes all waiting jobs off the shelf, which takes no more, and returns them.
+// close closes the shelf, and returns the jobs that wait.
 func (s *shelf) close() (waiting []*held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	close(s.over)
 	for _, a := range s.sweeps {
 		waiting = append(waiting, a.waiting...)
 		a.waiting = nil
 	}
-	s.closed = true
-	s.filled.Broadcast()
+	for _, h := range waiting {
+		delete(s.held, h)
+	}
 	return waiting
 }
 
-// list returns the jobs that are held, and the seconds that jobs have taken.
-func (s *shelf) list(now time.Time) (jobs []fleet.Held, seconds float64) {
+// all returns the jobs that are held.
+func (s *shelf) all() (jobs []*held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	say := func(h *held) {
+	for h := range s.held {
+		jobs = append(jobs, h)
+	}
+	return jobs
+}
+
+// describe fills in what a heartbeat says of jobs and sweeps.
+func (s *shelf) describe(w *fleet.Worker, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.held {
 		one := fleet.Held{Sweep: h.Sweep, Epoch: h.Epoch, ID: h.ID}
 		if !h.began.IsZero() {
 			one.Running = max(1e-9, now.Sub(h.began).Seconds())
 		}
-		jobs = append(jobs, one)
+		w.Held = append(w.Held, one)
 	}
-	for h := range s.running {
-		say(h)
-	}
+	slices.SortFunc(w.Held, func(a, b fleet.Held) int { return strings.Compare(a.ID, b.ID) })
 	for _, a := range s.sweeps {
-		for _, h := range a.waiting {
-			say(h)
+		if a.refusal != nil && now.Sub(a.heard) < fleet.Silence {
+			w.Refusals = append(w.Refusals, *a.refusal)
 		}
 	}
-	slices.SortFunc(jobs, func(a, b fleet.Held) int { return strings.Compare(a.ID, b.ID) })
-	return jobs, s.seconds
+	slices.SortFunc(w.Refusals, func(a, b fleet.Refusal) int { return strings.Compare(a.Sweep, b.Sweep) })
+	w.Seconds, w.Leaving = s.seconds, s.closed
 }

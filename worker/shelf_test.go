@@ -9,14 +9,23 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// shelve puts jobs of a sweep's epoch on a shelf.
-func shelve(t *testing.T, s *shelf, sweep string, epoch uint64, job trial.Job, ids ...string) {
+// offer has the shelf hear of a sweep.
+func offer(s *shelf, sweep string, o fleet.Offer) {
+	if o.Weight == 0 {
+		o.Weight = 1
+	}
+	s.hear(sweep, &o, nil)
+}
+
+// shelve puts leased jobs of a sweep on a shelf.
+func shelve(t *testing.T, s *shelf, sweep string, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if !s.add(bus.Job{Lead: bus.Lead{Sweep: sweep, Epoch: epoch}, ID: id}, &job) {
+		if !s.add(&bus.Job{Lead: bus.Lead{Sweep: sweep, Epoch: 1}, ID: id}, &trial.Job{}) {
 			t.Fatalf("job %s is not taken", id)
 		}
 	}
@@ -25,8 +34,9 @@ func shelve(t *testing.T, s *shelf, sweep string, epoch uint64, job trial.Job, i
 // waiting returns the jobs that wait, ascending.
 func waiting(s *shelf) string {
 	var ids []string
-	held, _ := s.list(time.Now())
-	for _, h := range held {
+	w := &fleet.Worker{}
+	s.describe(w, time.Now())
+	for _, h := range w.Held {
 		if h.Running == 0 {
 			ids = append(ids, h.ID)
 		}
@@ -40,7 +50,8 @@ func run(t *testing.T, s *shelf, jobs int, seconds float64) (ids []string) {
 	for range jobs {
 		_, h := s.next(t.Context())
 		ids = append(ids, h.ID)
-		h.took = time.Duration(seconds * float64(time.Second))
+		h.began = time.Now().Add(-time.Duration(seconds * float64(time.Second)))
+		s.ran(h)
 		s.done(h)
 	}
 	return ids
@@ -48,97 +59,107 @@ func run(t *testing.T, s *shelf, jobs int, seconds float64) (ids []string) {
 
 // Sweeps share a worker's time by weight, and those of a higher priority come first.
 func TestShelfOrder(t *testing.T) {
-	s := newShelf()
-	numbered := func(prefix string, n int) (ids []string) {
-		for i := range n {
-			ids = append(ids, fmt.Sprint(prefix, i))
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf(1)
+		numbered := func(prefix string, n int) (ids []string) {
+			for i := range n {
+				ids = append(ids, fmt.Sprint(prefix, i))
+			}
+			return ids
 		}
-		return ids
-	}
-	shelve(t, s, "a", 1, trial.Job{}, numbered("a", 40)...)
-	shelve(t, s, "b", 1, trial.Job{Weight: 3}, numbered("b", 40)...)
-	shelve(t, s, "c", 1, trial.Job{Priority: 1}, "c0", "c1")
-	if got := run(t, s, 2, 1); !slices.Equal(got, []string{"c0", "c1"}) {
-		t.Errorf("%v come first", got)
-	}
-	count := map[byte]int{}
-	for _, id := range run(t, s, 40, 1) {
-		count[id[0]]++
-	}
-	if count['a'] != 10 || count['b'] != 30 {
-		t.Errorf("of 40 jobs %v are of sweeps with weights 1 and 3", count)
-	}
+		offer(s, "a", fleet.Offer{})
+		offer(s, "b", fleet.Offer{Weight: 3})
+		offer(s, "c", fleet.Offer{Priority: 1})
+		shelve(t, s, "a", numbered("a", 40)...)
+		shelve(t, s, "b", numbered("b", 40)...)
+		shelve(t, s, "c", "c0", "c1")
+		if got := run(t, s, 2, 1); !slices.Equal(got, []string{"c0", "c1"}) {
+			t.Errorf("%v come first", got)
+		}
+		count := map[byte]int{}
+		for _, id := range run(t, s, 40, 1) {
+			count[id[0]]++
+		}
+		if count['a'] != 10 || count['b'] != 30 {
+			t.Errorf("of 40 jobs %v are of sweeps with weights 1 and 3", count)
+		}
+	})
 }
 
 // A sweep that begins late has no claim on the time that others had before.
 func TestShelfLateSweep(t *testing.T) {
-	s := newShelf()
-	shelve(t, s, "a", 1, trial.Job{}, "a0", "a1", "a2", "a3", "a4", "a5")
-	run(t, s, 2, 100)
-	shelve(t, s, "b", 1, trial.Job{}, "b0", "b1", "b2", "b3")
-	var sweeps []byte
-	for _, id := range run(t, s, 8, 1) {
-		sweeps = append(sweeps, id[0])
-	}
-	if got := strings.Count(string(sweeps[:4]), "a"); got != 2 {
-		t.Errorf("of the next four jobs %d are of the first sweep, want 2: %s", got, sweeps)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf(1)
+		offer(s, "a", fleet.Offer{})
+		shelve(t, s, "a", "a0", "a1", "a2", "a3", "a4", "a5")
+		run(t, s, 2, 100)
+		offer(s, "b", fleet.Offer{})
+		shelve(t, s, "b", "b0", "b1", "b2", "b3")
+		var sweeps []byte
+		for _, id := range run(t, s, 8, 1) {
+			sweeps = append(sweeps, id[0])
+		}
+		if got := strings.Count(string(sweeps[:4]), "a"); got != 2 {
+			t.Errorf("of the next four jobs %d are of the first sweep, want 2: %s", got, sweeps)
+		}
+	})
 }
 
-// Jobs of a leader that was followed or has ended are dropped, wherever they are, and none comes
-// back; jobs come once.
+// Jobs that a leader drops go, wherever they are, and all when the sweep is over.
 func TestShelfDrops(t *testing.T) {
-	s := newShelf()
-	shelve(t, s, "a", 5, trial.Job{}, "1", "2", "2", "3")
+	s := newShelf(1)
+	offer(s, "a", fleet.Offer{})
+	shelve(t, s, "a", "1", "2", "3")
 	ctx, running := s.next(t.Context())
-	if running.ID != "1" || waiting(s) != "2 3" {
-		t.Fatalf("running %s, waiting %s", running.ID, waiting(s))
+	offer(s, "a", fleet.Offer{Dropped: []string{"2", "unknown"}})
+	if got := waiting(s); running.ID != "1" || got != "3" || ctx.Err() != nil {
+		t.Errorf("running %s (%v), waiting %s", running.ID, ctx.Err(), got)
 	}
-	shelve(t, s, "a", 5, trial.Job{}, "1") // again
-	shelve(t, s, "a", 4, trial.Job{}, "old")
-	s.dropped(bus.Drop{Lead: bus.Lead{Sweep: "a", Epoch: 5}, IDs: []string{"2", "unknown"}})
+	offer(s, "b", fleet.Offer{Over: true})
 	if got := waiting(s); got != "3" || ctx.Err() != nil {
-		t.Errorf("waiting %s, running: %v", got, ctx.Err())
+		t.Errorf("another sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
-	s.dropped(bus.Drop{Lead: bus.Lead{Sweep: "a", Epoch: 4}}) // of a stale leader
-	if got := waiting(s); got != "3" || ctx.Err() != nil {
-		t.Errorf("a stale leader has dropped jobs: waiting %s, running: %v", got, ctx.Err())
-	}
-	shelve(t, s, "a", 6, trial.Job{}, "new")
-	if got := waiting(s); got != "new" || ctx.Err() == nil {
-		t.Errorf("after a new leader's first job: waiting %s, running: %v", got, ctx.Err())
-	}
-	s.dropped(bus.Drop{Lead: bus.Lead{Sweep: "a", Epoch: 6}})
-	shelve(t, s, "a", 6, trial.Job{}, "late")
-	if got := waiting(s); got != "" {
-		t.Errorf("a sweep has ended, and %s waits", got)
+	offer(s, "a", fleet.Offer{Over: true})
+	if got := waiting(s); got != "" || ctx.Err() == nil || s.add(&bus.Job{Lead: bus.Lead{Sweep: "a"}}, &trial.Job{}) {
+		t.Errorf("the sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
 	s.done(running)
-	if left := s.close(); len(left) != 0 || s.add(bus.Job{}, &trial.Job{}) {
+	if left := s.close(); len(left) != 0 || s.add(&bus.Job{}, &trial.Job{}) {
 		t.Errorf("a closed shelf holds %d jobs, or takes one", len(left))
 	}
 }
 
-// A worker that has heard nothing of a leader for a while follows one of a smaller epoch: the server
-// has lost its store, and counts epochs anew.
-func TestShelfFollowsSmallerEpoch(t *testing.T) {
+// A worker leases jobs of sweeps whose leaders are heard of and that it can run: as many as its slots will take soon.
+func TestShelfWants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
-		shelve(t, s, "sweep", 9, trial.Job{}, "a")
-		shelve(t, s, "sweep", 3, trial.Job{}, "early")
-		run(t, s, 1, 0)
-		time.Sleep(forgotten)
-		shelve(t, s, "sweep", 3, trial.Job{}, "soon")
-		s.dropped(bus.Drop{Lead: bus.Lead{Sweep: "sweep", Epoch: 9}})
-		time.Sleep(forgotten)
-		shelve(t, s, "sweep", 9, trial.Job{}, "of the old leader")
-		if got := waiting(s); got != "" {
-			t.Errorf("taken: %s", got)
+		s := newShelf(2)
+		wants := func(what string, jobs int, sweeps ...string) {
+			t.Helper()
+			if got, n := s.wants(time.Now()); n != jobs || !slices.Equal(got, sweeps) {
+				t.Errorf("%s: %d jobs of %v, want %d of %v", what, n, got, jobs, sweeps)
+			}
 		}
-		time.Sleep(time.Second)
-		shelve(t, s, "sweep", 3, trial.Job{}, "b")
-		if got := waiting(s); got != "b" {
-			t.Errorf("taken: %q, want b", got)
-		}
+		wants("no sweep", 4)
+		offer(s, "a", fleet.Offer{})
+		offer(s, "b", fleet.Offer{Priority: 1})
+		s.hear("c", &fleet.Offer{Weight: 1}, &fleet.Refusal{Sweep: "c", Never: true})
+		wants("at first", 4, "b", "a")
+		shelve(t, s, "a", "1", "2", "3")
+		wants("three are held", 1, "b", "a")
+		s.fault("b", "data", "no disk", false)
+		wants("a fault", 1, "a")
+		time.Sleep(fleet.Interval)
+		wants("after a while", 1, "b", "a")
+		s.fault("b", "data", "no disk", false)
+		time.Sleep(fleet.Interval)
+		wants("after another fault", 1, "a")
+		run(t, s, 3, 100)
+		wants("long jobs", 2, "a")
+		time.Sleep(fleet.Silence)
+		wants("silent leaders", 2)
+		offer(s, "a", fleet.Offer{})
+		shelve(t, s, "a", slices.Repeat([]string{"x"}, 100)...)
+		run(t, s, 100, 0)
+		wants("short jobs", 2+2*mostAhead, "a")
 	})
 }

@@ -1,13 +1,11 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,27 +48,29 @@ type Config struct {
 	Simulate func(ctx context.Context, job *trial.Job) (*ledger.Batch, error)
 }
 
-// Run works until ctx ends, then hands back the jobs that wait, finishes those in work, or hands
-// them back as well when the time for draining is over, stops its plugins and returns. The end of
-// hard ends everything at once.
+// Run works until ctx ends, then returns the jobs that wait, finishes those in work, or returns them as well when
+// the time for draining is over, stops its plugins and returns. The end of hard ends everything at once.
 func Run(ctx, hard context.Context, c Config) error {
 	c.Slots = max(c.Slots, 1)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &worker{
-		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), shelf: newShelf(),
-		plugins: newPlugins(c), began: time.Now(), refusals: map[string]*fleet.Refusal{},
+		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), shelf: newShelf(c.Slots),
+		plugins: newPlugins(c), began: time.Now(), beat: make(chan struct{}, 1),
 	}
-	inbox, err := c.Conn.Listen(c.Name)
+	offers, stop, err := c.Conn.Offers()
 	if err != nil {
 		return err
 	}
+	defer stop()
 	hard, end := context.WithCancel(hard)
 	defer end()
-	heard, over := make(chan struct{}), make(chan struct{})
-	go func() { defer close(heard); w.listen(ctx, inbox, over) }()
-	var slots sync.WaitGroup
+	working, over := context.WithCancel(hard)
+	defer over()
+	var others, slots sync.WaitGroup
+	others.Go(func() { w.listen(working, offers) })
+	others.Go(func() { w.lease(working) })
 	for range c.Slots {
 		slots.Go(func() { w.serve(hard) })
 	}
@@ -83,11 +83,12 @@ func Run(ctx, hard context.Context, c Config) error {
 		end()
 	}
 	slots.Wait()
-	close(over)
-	<-heard
+	w.publishing.Wait()
+	over()
+	others.Wait()
 	w.populations.close()
 	w.plugins.close()
-	return errors.Join(err, inbox.Close())
+	return err
 }
 
 // worker is what the slots share.
@@ -99,149 +100,162 @@ type worker struct {
 	shelf       *shelf
 	checks      checks
 	began       time.Time
-
-	whole  time.Time // when all was announced the last time; used by listen alone
-	listed string    // the list of plugins that was announced then
-
-	mu       sync.Mutex
-	refusals map[string]*fleet.Refusal // faults of this worker by what they are about, in words
-	leaving  bool
+	beat        chan struct{}  // filled when a heartbeat is due at once
+	publishing  sync.WaitGroup // of results
 }
 
-// listen takes in what leaders send, and announces this worker, until over is closed.
-func (w *worker) listen(ctx context.Context, in *bus.Inbox, over <-chan struct{}) {
+// extendEvery is the time after which leases are extended.
+const extendEvery = bus.AckWait / 3
+
+// listen takes in what leaders offer, publishes heartbeats and extends leases, until ctx ends.
+func (w *worker) listen(ctx context.Context, offers <-chan bus.Offer) {
 	tick := time.NewTicker(fleet.Interval)
 	defer tick.Stop()
-	w.announce(true)
-	left := ctx.Done()
+	extended := time.Now()
+	w.announce()
 	for {
 		select {
-		case job := <-in.Jobs:
-			w.receive(job)
-			continue
-		case d := <-in.Drops:
-			w.shelf.dropped(d)
-			continue
-		case <-in.Calls:
-			w.announce(true)
-			continue
-		case <-tick.C:
-		case <-left:
-			left = nil // once
-			w.setLeaving()
-		case <-over:
-			w.announce(false)
+		case o := <-offers:
+			if !w.hear(o) {
+				continue
+			}
+		case <-w.beat:
+		case now := <-tick.C:
+			if now.Sub(extended) >= extendEvery {
+				extended = now
+				w.extend()
+			}
+		case <-ctx.Done():
+			if err := w.Conn.LeaveWorkers(w.Name); err != nil {
+				w.Log.Debug("worker not removed from the list", "error", err.Error())
+			}
 			return
 		}
-		w.announce(false)
+		w.announce()
 	}
 }
 
-// receive puts a job on the shelf, or hands it back where it cannot be run here.
-func (w *worker) receive(message bus.Job) {
-	job, err := trial.DecodeJob(message.Data)
+// hear takes in an offer. It reports whether its leader has not heard of this worker yet.
+func (w *worker) hear(said bus.Offer) (fresh bool) {
+	o, err := fleet.DecodeOffer(said.Data)
 	if err != nil {
-		w.handBack(message, fleet.Why{Kind: fleet.Cannot, Reason: err.Error()})
-		return
+		w.Log.Debug("offer not understood", "sweep", said.Sweep, "error", err.Error())
+		return false
 	}
-	if reason := w.cannot(job); reason != "" {
-		w.handBack(message, fleet.Why{Kind: fleet.Cannot, Reason: reason})
-		return
+	var refusal *fleet.Refusal
+	if what, why := w.cannot(o); why != "" {
+		refusal = &fleet.Refusal{Sweep: said.Sweep, What: what, Reason: why, Never: true}
 	}
-	if !w.shelf.add(message, job) {
-		w.handBack(message, fleet.Why{Kind: fleet.Drain, Reason: "the worker is leaving"})
+	return w.shelf.hear(said.Sweep, o, refusal)
+}
+
+// cannot returns why this worker can never run the jobs of a sweep, and what that is about; "" if it can.
+func (w *worker) cannot(o *fleet.Offer) (what, why string) {
+	if o.Profile != "" && o.Profile != w.profile {
+		return "float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may differ",
+			o.Profile, w.profile)
+	}
+	for _, n := range o.Needs {
+		if err := w.plugins.cannot(n); err != nil {
+			return err.what, err.Error()
+		}
+	}
+	return "", ""
+}
+
+// extend extends the leases of all jobs that are held.
+func (w *worker) extend() {
+	for _, h := range w.shelf.all() {
+		w.warn("lease not extended", h, h.Extend())
 	}
 }
 
-// handBack tells a leader that this worker does not run its job.
-func (w *worker) handBack(job bus.Job, why fleet.Why) {
-	w.Monitor.ended(string(why.Kind), nil)
-	if why.Kind != fleet.Drain {
-		w.Log.Warn("job handed back", "sweep", job.Sweep, "worker", w.Name, "job", job.ID, "reason", why.Reason)
-	}
-	if err := w.Conn.HandBack(job.Lead, w.Name, job.ID, why.Encode()); err != nil {
-		w.Log.Warn("leader not told of a job that it has to send again",
-			"sweep", job.Sweep, "worker", w.Name, "job", job.ID, "error", err.Error())
+func (w *worker) warn(what string, h *held, err error) {
+	if err != nil {
+		w.Log.Warn(what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "error", err.Error())
 	}
 }
 
-// drain hands back what waits, and calls end when the time for draining is over.
+// announce publishes the heartbeat of this worker.
+func (w *worker) announce() {
+	a := fleet.Worker{
+		Name: w.Name, Began: w.began, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.here(), Allows: w.plugins.allows(),
+	}
+	w.shelf.describe(&a, time.Now())
+	w.Monitor.note(func(o *Overview) { o.Heard, o.Last = time.Now(), a })
+	data, err := a.Encode()
+	if err == nil {
+		err = w.Conn.Beat(w.Name, data)
+	}
+	if err != nil {
+		w.Log.Warn("heartbeat not published", "worker", w.Name, "error", err.Error())
+	}
+}
+
+// beatNow has a heartbeat published at once.
+func (w *worker) beatNow() {
+	select {
+	case w.beat <- struct{}{}:
+	default:
+	}
+}
+
+// drain returns the jobs that wait, and calls end when the time for draining is over.
 func (w *worker) drain(end func()) {
-	w.setLeaving()
 	for _, h := range w.shelf.close() {
-		w.handBack(h.Job, fleet.Why{Kind: fleet.Drain, Reason: "the worker is leaving"})
+		w.giveBack(h, "drain", 0)
 	}
+	w.beatNow()
 	if w.Drain > 0 {
 		time.AfterFunc(w.Drain, end)
 	}
 }
 
-func (w *worker) setLeaving() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.leaving = true
-}
-
-// announce says what this worker is and holds: all of it if somebody wants that, if its plugins have
-// changed, and now and then.
-func (w *worker) announce(whole bool) {
-	a := fleet.Worker{
-		Name: w.Name, Began: w.began, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.here(), Allows: w.plugins.allows(),
-	}
-	a.Held, a.Seconds = w.shelf.list(time.Now())
-	w.mu.Lock()
-	a.Leaving = w.leaving
-	for _, r := range w.refusals {
-		a.Refusals = append(a.Refusals, *r)
-	}
-	w.mu.Unlock()
-	slices.SortFunc(a.Refusals, func(x, y fleet.Refusal) int { return cmp.Compare(x.What, y.What) })
-	w.Monitor.note(func(o *Overview) { o.Heard, o.Last = time.Now(), a })
-	said := &a
-	if list := a.List(); whole || list != w.listed || time.Since(w.whole) >= fleet.Whole {
-		w.listed, w.whole = list, time.Now()
-	} else {
-		said = a.Brief()
-	}
-	data, err := said.Encode()
-	if err == nil {
-		err = w.Conn.Announce(w.Name, data)
-	}
-	if err != nil {
-		w.Log.Warn("worker not announced", "worker", w.Name, "error", err.Error())
-	}
+// giveBack ends the lease of a job that this worker does not run, for a reason in one word.
+func (w *worker) giveBack(h *held, reason string, delay time.Duration) {
+	w.Monitor.ended(reason, nil)
+	w.warn("job not returned", h, h.Return(delay))
 }
 
 // serve runs one slot.
 func (w *worker) serve(hard context.Context) {
 	s := &slot{w: w}
 	defer s.stop()
-	out := &outbox{w: w, hard: hard}
-	defer out.flush()
 	for {
 		ctx, h := w.shelf.next(hard)
 		if h == nil {
 			return
 		}
 		outcomes, err := s.run(ctx, h.trial)
-		h.took = time.Since(h.began)
-		f := &finished{held: h, ctx: ctx, outcomes: outcomes}
-		if err == nil {
-			w.mended(h.trial)
-			// A problem is opened and a process started once: they would make a few trials look dear.
-			f.results, err = w.encode(h, outcomes.messages(w, (h.took-s.opening-s.starting).Seconds()))
-		}
-		if err == nil {
-			out.put(f)
-		} else {
+		w.shelf.ran(h)
+		if err != nil {
 			w.settle(ctx, hard, h, nil, err)
+			continue
 		}
+		w.shelf.mended(h)
+		// A problem is opened and a process started once: they would make a few trials look dear.
+		batches := outcomes.messages(w, (h.took - s.opening - s.starting).Seconds())
+		w.publishing.Go(func() { w.settle(ctx, hard, h, outcomes, w.publish(ctx, h, batches)) })
 	}
 }
 
-// settle ends a job whose outcomes are on the server, or that has failed with an error: one that this
-// worker cannot run goes back.
+// publish stores the results of a job on the server.
+func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) error {
+	for i, b := range batches {
+		data, err := b.Encode()
+		if err == nil {
+			err = w.Conn.Publish(ctx, bus.Part{Lead: h.Lead, Worker: w.Name, Job: h.ID, Index: i, Of: len(batches)}, data)
+		}
+		if err != nil {
+			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)
+		}
+	}
+	return nil
+}
+
+// settle ends a job whose outcomes are on the server, or that has failed with an error: one that this worker cannot
+// run goes back.
 func (w *worker) settle(ctx, hard context.Context, h *held, outcomes *outcomes, err error) {
 	defer w.shelf.done(h)
 	switch {
@@ -249,74 +263,36 @@ func (w *worker) settle(ctx, hard context.Context, h *held, outcomes *outcomes, 
 		w.Monitor.ended("done", outcomes)
 		w.Log.Debug("job done", "sweep", h.Sweep, "cell", h.trial.Cell.Key.Short(), "worker", w.Name, "job", h.ID,
 			"n", h.trial.N, "trials", h.trial.Count, "seconds", h.took.Seconds())
+		w.warn("job not acknowledged", h, h.Done())
 	case hard.Err() != nil:
-		w.handBack(h.Job, fleet.Why{Kind: fleet.Drain, Reason: "the worker left before the job had ended"})
+		w.giveBack(h, "drain", 0)
 	case ctx.Err() != nil: // its leader does not need it
 		w.Monitor.ended("dropped", nil)
+		w.warn("job not acknowledged", h, h.Done())
 	default:
-		kind := fleet.Fault
-		if w.cannot(h.trial) != "" { // as was found out only now
-			kind = fleet.Cannot
-		}
-		what := w.fault(h.trial, err)
-		w.handBack(h.Job, fleet.Why{Kind: kind, What: what, Reason: firstLine(err)})
+		w.fail(h, h.trial.Subject(), err)
 	}
 }
 
-// encode returns the results of a job as they are published.
-func (w *worker) encode(h *held, batches []*ledger.Batch) (results []bus.Result, err error) {
-	for i, b := range batches {
-		data, err := b.Encode()
-		if err != nil {
-			return nil, fmt.Errorf("encode outcomes of job %q: %w", h.ID, err)
-		}
-		part := bus.Part{Worker: w.Name, Job: h.ID, Index: i, Of: len(batches)}
-		results = append(results, bus.Result{Part: part, Data: data})
-	}
-	return results, nil
-}
+// retryDelay is the time for which a job that a worker could not run is kept from all: this one leases no more of the
+// sweep then, and others may.
+const retryDelay = 500 * time.Millisecond
 
-// fault remembers a fault of this worker, for people, and returns what it is about.
-func (w *worker) fault(job *trial.Job, err error) string {
-	what := job.Subject()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r := w.refusals[what]
-	if r == nil {
-		r = &fleet.Refusal{What: what}
-		w.refusals[what] = r
+// fail returns a job that this worker could not run, sets its sweep aside, and publishes why.
+func (w *worker) fail(h *held, what string, err error) {
+	var lasting *PluginError
+	never := errors.As(err, &lasting) && lasting.Lasting()
+	r := w.shelf.fault(h.Sweep, what, firstLine(err), never)
+	w.Log.Warn("job returned", "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "reason", r.Reason, "faults", r.Faults)
+	reason := "fault"
+	if never {
+		reason = "cannot"
 	}
-	r.Reason = firstLine(err)
-	r.Faults++
-	r.Until = time.Now().Add(fleet.Backoff(r.Faults))
-	return what
-}
-
-// mended forgets the faults about what a job needed, because it has run.
-func (w *worker) mended(job *trial.Job) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.refusals) > 0 {
-		delete(w.refusals, job.Subject())
-	}
+	w.giveBack(h, reason, retryDelay)
+	w.beatNow()
 }
 
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line[:min(len(line), 500)]
-}
-
-// cannot returns why this worker can never run a job; "" if it can.
-func (w *worker) cannot(job *trial.Job) string {
-	if err := w.plugins.cannot(job); err != nil {
-		return err.Error()
-	}
-	if most := job.Cell.SessionTrials(job.N); job.Count > int64(most) {
-		return fmt.Sprintf("it has %d trials, %d are the most for n = %d", job.Count, most, job.N)
-	}
-	if job.Profile != "" && job.Profile != w.profile {
-		return fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may differ",
-			job.Profile, w.profile)
-	}
-	return ""
 }

@@ -1,13 +1,13 @@
 package worker
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
@@ -88,78 +88,36 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A worker says all of itself at first and when it is called, and is brief in between.
-func TestAnnounces(t *testing.T) {
-	t.Parallel()
-	server, err := bus.Embed(bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Shutdown()
-	conn, err := server.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	q, err := conn.Coordinate(t.Context(), bus.Lead{Sweep: "s", Epoch: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, leave := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() {
-		ended <- Run(ctx, ctx, Config{Conn: conn, Name: "w", Plugins: map[string]host.Command{"a": {}, "b": {}}})
-	}()
-	var last *fleet.Worker
-	until := func(what string, whole bool, most int) {
-		for range most {
-			said := <-q.Announcements()
-			a, err := fleet.Decode(said.Worker, said.Data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			brief := a.Listed != ""
-			if last == nil && brief {
-				t.Error("the first announcement is brief")
-			}
-			if !a.Complete(last) || !slices.Equal(a.Plugins, []string{"a", "b"}) {
-				t.Fatalf("%s: %+v after %+v", what, a, last)
-			}
-			if last = a; brief != whole {
-				return
-			}
-		}
-		t.Errorf("%s: none of %d announcements is as it should be", what, most)
-	}
-	until("at first", true, 1)
-	until("in between", false, 30)
-	if err := q.Call("w"); err != nil {
-		t.Fatal(err)
-	}
-	until("when called", true, 3)
-	leave()
-	if err := errors.Join(<-ended, q.Close(t.Context())); err != nil {
-		t.Error(err)
-	}
-}
-
+// A worker that can never run what a sweep needs takes none of its jobs, and says why.
 func TestCannot(t *testing.T) {
-	w := &worker{plugins: newPlugins(Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here"}
+	w := &worker{
+		plugins: newPlugins(Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here", shelf: newShelf(1),
+		Config: Config{Log: slog.New(slog.DiscardHandler)},
+	}
 	for name, test := range map[string]struct {
-		change func(*trial.Job)
-		want   string
+		offer fleet.Offer
+		want  string
 	}{
-		"it can":          {func(*trial.Job) {}, ""},
-		"its own profile": {func(j *trial.Job) { j.Profile = "here" }, ""},
-		"another profile": {func(j *trial.Job) { j.Profile = "there" }, "there"},
-		"other built-in":  {func(j *trial.Job) { j.Plugin = "e" }, "built-in"},
-		"other plugin":    {func(j *trial.Job) { j.Plugin, j.Cell.Plugin = "e", "/x" }, "/x"},
-		"too large":       {func(j *trial.Job) { j.Count = 1 << 30 }, "trials"},
+		"it can":          {fleet.Offer{Needs: []fleet.Need{{Plugin: "d"}}}, ""},
+		"its own profile": {fleet.Offer{Profile: "here"}, ""},
+		"another profile": {fleet.Offer{Profile: "there"}, "there"},
+		"other built-in":  {fleet.Offer{Needs: []fleet.Need{{Plugin: "d"}, {Plugin: "e", Name: "the built-in x", Own: true}}}, "built-in"},
+		"other plugin":    {fleet.Offer{Needs: []fleet.Need{{Plugin: "e", Name: "plugin /x"}}}, "/x"},
 	} {
-		j := testJob(1)
-		test.change(j)
-		if got := w.cannot(j); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+		test.offer.Weight = 1
+		data, err := test.offer.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.hear(bus.Offer{Sweep: name, Data: data})
+		said := &fleet.Worker{}
+		w.shelf.describe(said, time.Now())
+		sweeps, _ := w.shelf.wants(time.Now())
+		r := said.Refuses(name, time.Now())
+		if (r == nil) != (test.want == "") || slices.Contains(sweeps, name) != (r == nil) {
+			t.Errorf("%s: %+v, jobs of %v are leased", name, r, sweeps)
+		} else if r != nil && !strings.Contains(r.Reason, test.want) {
+			t.Errorf("%s: %q, want %q", name, r.Reason, test.want)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -19,7 +18,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/shatterlab/shatter/pipeline/bus/bustest"
-	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -87,21 +85,6 @@ func (c *secured) start(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// listed asks, as a submitter, for the workers and waits for their plugins. It reports which have some.
-func (c *secured) listed() map[string]bool {
-	c.Helper()
-	out, stderr, code := shatter(c.T, append([]string{"workers", "-o", "json", "--plugins"}, c.as("submitter")...)...)
-	var list []*fleet.Worker
-	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone {
-		c.Fatalf("exit %d: %v: %s%s", code, err, out, stderr)
-	}
-	has := map[string]bool{}
-	for _, w := range list {
-		has[w.Name] = len(w.Plugins) > 0 && w.Listed == ""
-	}
-	return has
-}
-
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -147,9 +130,6 @@ func TestSecureCluster(t *testing.T) {
 	}
 	if got, want := digest(t, watched), (&cluster{T: t}).local(clusterSweep); got != want {
 		t.Errorf("digest %s, want %s", got, want)
-	}
-	if got := c.listed(); !got["w1"] {
-		t.Errorf("plugins of the workers, which were waited for: %v", got)
 	}
 	if code := exitStatus(renamed.Wait()); code != exitConnection ||
 		!strings.Contains(stderr.String(), `was that of "w2", and is that of "other" now; start again`) {

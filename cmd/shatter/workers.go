@@ -17,66 +17,34 @@ import (
 )
 
 func workersCommand() *cobra.Command {
-	c := asking(&cobra.Command{
+	return asking(&cobra.Command{
 		Use: "workers", Short: "List the workers of a server, what they do, and what they cannot do",
-		Long: `List the workers that answer on a server: their slots and how many of them work, for which sweeps, where
-they run, and what they could not do lately by their own fault. A worker that does not answer within
-a second and a half is not listed, and one that is silent for ten seconds has lost its jobs to others.
-
-A worker lists its plugins when somebody calls, and else every ten seconds. Submitters of a secure cluster may
-not call: in what they get with -o json, listed has a digest in place of the plugins of those that have not
-just listed them. With --plugins, the command waits until each has, for some twelve seconds at most.`,
+		Long: `List the workers of a server: their slots and how many of them work, for which sweeps, where they run, and
+why they take no jobs of a sweep, if so. A worker that has been silent for ten seconds is not listed, and has
+lost its jobs to others.`,
 		Args: cobra.NoArgs,
 	}, (*remote).workers, writeWorkers)
-	c.Flags().Bool(pluginsFlag, false, "wait until each worker has listed its plugins, which -o json shows")
-	return c
 }
 
-// pluginsFlag is the name of a flag.
-const pluginsFlag = "plugins"
-
-// workers returns what the workers that answer say of themselves, in the order of their names.
+// workers returns the heartbeats of the workers, in the order of their names.
 func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, err error) {
-	roll, wrong := map[string]*fleet.Worker{}, map[string]bool{}
-	hear := func(said bus.Announcement) {
-		w, err := fleet.Decode(said.Worker, said.Data)
-		if err != nil {
-			if !wrong[said.Worker] {
+	all := map[string]*fleet.Worker{}
+	err = r.within(c.Context(), func(ctx context.Context) error {
+		return r.conn.Workers(ctx, func(said bus.Heartbeat) {
+			w, err := fleet.Decode(said.Worker, said.Data)
+			if err != nil {
 				fmt.Fprintf(c.ErrOrStderr(), "shatter: worker %s left out: %s; is it of another version of shatter (%s here)?\n",
 					printable(said.Worker), printable(err.Error()), version())
+				return
 			}
-			wrong[said.Worker] = true
-			return
-		}
-		w.Complete(roll[w.Name])
-		roll[w.Name] = w
-	}
-	err = r.within(c.Context(), func(ctx context.Context) error {
-		wait, err := c.Flags().GetBool(pluginsFlag)
-		for began := time.Now(); err == nil; {
-			err = r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2, hear)
-			if !wait || !lacks(roll) || time.Since(began) > fleet.Whole+2*fleet.Interval {
-				break
-			}
-		}
-		return err
+			all[w.Name] = w
+		})
 	})
 	list = []*fleet.Worker{}
-	for _, name := range slices.Sorted(maps.Keys(roll)) {
-		list = append(list, roll[name])
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[name])
 	}
 	return list, err
-}
-
-// lacks reports whether the plugins of some worker are not known. It says them by itself now and then:
-// not everybody may call.
-func lacks(roll map[string]*fleet.Worker) bool {
-	for _, w := range roll {
-		if w.Listed != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // writeWorkers prints a line for each worker, and how many there are.
@@ -119,7 +87,11 @@ func remarks(x *fleet.Worker) string {
 		list = append(list, "sandbox: "+x.Sandbox)
 	}
 	for _, r := range x.Refusals {
-		list = append(list, fmt.Sprintf("could not run %s (%d times): %s", r.What, r.Faults, r.Reason))
+		text := fmt.Sprintf("could not run %s for %s: %s", r.What, r.Sweep, r.Reason)
+		if !r.Never {
+			text += fmt.Sprintf(" (%d times)", r.Faults)
+		}
+		list = append(list, text)
 	}
 	return strings.Join(list, "; ")
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -112,10 +112,10 @@ func readWish(raw []byte) Wish {
 
 // CheckWeight returns an error unless a weight can be that of a wish: jobs carry it.
 func CheckWeight(weight float64) error {
-	if 0 < weight && weight <= trial.MostWeight {
+	if 0 < weight && weight <= fleet.MostWeight {
 		return nil
 	}
-	return fmt.Errorf("weight %v: a number above 0 and up to %d is needed", weight, trial.MostWeight)
+	return fmt.Errorf("weight %v: a number above 0 and up to %d is needed", weight, fleet.MostWeight)
 }
 
 // toForget reports whether a sweep is wished to be forgotten.

@@ -206,7 +206,10 @@ func (t *term) finish(l *bus.Leadership, end End) error {
 	if err != nil {
 		return err
 	}
-	return l.Finish(t.ctx, raw)
+	if err := l.Finish(t.ctx, raw); err != nil {
+		return err
+	}
+	return t.Conn.ForgetResults(t.ctx, t.id) // its files have all of them
 }
 
 // work runs the sweep in its folder, and ships the folder while it runs and afterwards.
@@ -240,7 +243,7 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 	stop := t.keepShipping(ship)
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
-	c.Epoch, c.Priority, c.Weight = l.Epoch, t.wished.Priority, t.wished.Weight
+	c.Keep, c.Epoch, c.Priority, c.Weight = true, l.Epoch, t.wished.Priority, t.wished.Weight
 	c.Budget = left(t.wished.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
 	stop()

@@ -61,6 +61,9 @@ func (s *server) forget(ctx context.Context) error {
 			return err
 		}
 		if done {
+			if err := s.Conn.ForgetResults(ctx, r.ID); err != nil {
+				return err
+			}
 			s.Log.Info("sweep forgotten", "sweep", r.ID, "name", r.Submission.Name, "by", r.Wish.By)
 		}
 	}

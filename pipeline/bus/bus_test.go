@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,27 +216,25 @@ func coordinate(t testing.TB, c *Conn, sweep string, epoch uint64) *Queue {
 	return q
 }
 
-func listen(t testing.TB, c *Conn, worker string) *Inbox {
-	t.Helper()
-	in, err := c.Listen(worker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return in
-}
-
-func send(t testing.TB, q *Queue, worker string, ids ...string) {
+func publish(t testing.TB, q *Queue, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if err := q.Send(soon(t), worker, id, []byte("job "+id)); err != nil {
+		if err := q.Publish(soon(t), id, []byte("job "+id)); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// lease waits for jobs of a sweep.
+func lease(t testing.TB, c *Conn, sweep string, n int) (jobs []*Job) {
+	t.Helper()
+	for len(jobs) < n {
+		err := c.Lease(soon(t), sweep, n-len(jobs), time.Second, func(j *Job) { jobs = append(jobs, j) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return jobs
 }
 
 // receive returns the next value of a channel.
@@ -249,18 +249,15 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 }
 
 // finish publishes the only part of a job's results.
-func finish(t testing.TB, c *Conn, j Job) {
+func finish(t testing.TB, c *Conn, j *Job) {
 	t.Helper()
-	must(t, c.Publish(soon(t), j.Lead, Part{"w", j.ID, 0, 1}, append([]byte("result of "), j.Data...)))
+	must(t, c.Publish(soon(t), Part{j.Lead, "w", j.ID, 0, 1}, append([]byte("result of "), j.Data...)))
+	must(t, j.Done())
 }
 
 func next(t testing.TB, q *Queue) *Message {
 	t.Helper()
-	m, err := q.Next(soon(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return receive(t, q.Results())
 }
 
 func must(t testing.TB, err error) {
@@ -270,15 +267,15 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// leaves waits until the server has this many results of a sweep.
-func leaves(t testing.TB, q *Queue, want int) {
+// stores waits until the server has these jobs of a leader.
+func stores(t testing.TB, q *Queue, want ...string) {
 	t.Helper()
-	until(t, soon(t), fmt.Sprint("there are ", want, " results"), func() bool {
-		n, _, err := q.Unread(soon(t))
+	until(t, soon(t), fmt.Sprint("the server has the jobs ", want), func() bool {
+		ids, err := q.Jobs(soon(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return n == want
+		return slices.Equal(slices.Sorted(maps.Keys(ids)), want)
 	})
 }
 

@@ -82,8 +82,9 @@ type Conn struct {
 
 	answered atomic.Int64 // when a call succeeded last, in Unix nanoseconds
 
-	setup   streams
-	sources sources
+	setup     streams
+	sources   sources
+	consumers sync.Map // of sweeps' jobs, of which this party leases: jetstream.Consumer by sweep
 }
 
 // Dial connects to the server at url (nats://host:port, tls://..., or several separated by commas).
@@ -252,7 +253,7 @@ func (c *Conn) reconnected() {
 	c.mu.Unlock()
 }
 
-// Close hands back jobs that arrive when no slot waits for them, sends what is buffered and ends
+// Close sends what is buffered and ends
 // the connection. Waiting calls return with an error. Close a [Queue] first.
 func (c *Conn) Close() {
 	if err := c.nc.Drain(); err != nil {
@@ -410,28 +411,7 @@ func (c *Conn) attempt(ctx context.Context, answer time.Duration, do func(contex
 	return err
 }
 
-// send hands a message to the connection, and again if the connection breaks meanwhile.
-func (c *Conn) send(ctx context.Context, what string, m *nats.Msg) error {
-	if err := c.connected(ctx); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	err := c.nc.PublishMsg(m)
-	switch {
-	case err == nil:
-		return nil
-	case !transient(err):
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return c.retry(ctx, what, func(context.Context) error { return c.nc.PublishMsg(m) })
-}
-
-// respond answers a delivered message with a word whose loss costs no more than a repetition. A
-// broken connection is therefore no error.
-func (c *Conn) respond(what, reply string, word []byte) error {
-	return c.tell(what, &nats.Msg{Subject: reply, Data: word})
-}
-
-// tell sends a message in the way of respond.
+// tell publishes a message whose loss costs no more than a repetition. A broken connection is therefore no error.
 func (c *Conn) tell(what string, m *nats.Msg) error {
 	err := c.nc.PublishMsg(m)
 	switch {
@@ -450,7 +430,7 @@ func (c *Conn) store(ctx context.Context, what, subject string, data []byte) err
 		answer, err := c.nc.RequestWithContext(ctx, subject, data)
 		if errors.Is(err, nats.ErrNoResponders) && !c.limited() { // there is no such stream, or no longer
 			c.setup.forget()
-			if _, bad := c.setup.ready(ctx, c); bad != nil {
+			if _, bad := c.setup.stream(ctx, c, resultStream); bad != nil {
 				return bad
 			}
 		}

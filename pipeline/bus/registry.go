@@ -86,10 +86,12 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 func (c *Conn) openRegistry(ctx context.Context) (kv jetstream.KeyValue, err error) {
 	if !c.limited() {
 		c.setup.forget()
-		if _, err = c.setup.ready(ctx, c); err != nil {
-			return nil, err
+		for _, name := range []string{jobStream, resultStream, fileStream} {
+			if _, err = c.setup.stream(ctx, c, name); err != nil {
+				return nil, err
+			}
 		}
-		if _, err = c.setup.readyFiles(ctx, c); err != nil {
+		if err = c.workersReady(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -40,19 +40,18 @@ func GrantsOf(r Role) Grants {
 	case Worker:
 		return Grants{
 			Publish: append([]string{
-				accountInfo, fleetSubject + ownName, backSubject + "*.*." + ownName + ".*", resultSubject + "*.*." + ownName + ".>",
-				"$KV.shatter-workers." + ownName, resultSubject + "*." + ownName + ".>", "$JS.API.CONSUMER.INFO.shatter-jobs.*",
-				"$JS.API.CONSUMER.MSG.NEXT.shatter-jobs.*", "$JS.ACK.shatter-jobs.>",
+				accountInfo, workerSubject + ownName, resultSubject + "*." + ownName + ".>", "$JS.ACK." + jobStream + ".>",
+				"$JS.API.CONSUMER.INFO." + jobStream + ".*", "$JS.API.CONSUMER.MSG.NEXT." + jobStream + ".*",
 			}, readFiles...),
-			Subscribe: []string{ownInbox, jobSubject + ownName + ".>", dropSubject + ">", callSubject, "shatter.offer.*"},
+			Subscribe: []string{ownInbox, offerSubject + "*"},
 		}
 	case Submitter:
 		return Grants{
 			Publish: slices.Concat([]string{
 				accountInfo, chunkSubject + "*", metaSubject + "*", registrySubject + "*",
 				registrySubject + "*" + wishKey, askPrefix + "*",
-			}, readFiles, watching(registryBucket), watching("shatter-workers")),
-			Subscribe: []string{ownInbox, fleetSubject + "*", "$KV.shatter-workers.*"},
+			}, readFiles, watching(registryBucket), watching(workerBucket)),
+			Subscribe: []string{ownInbox},
 		}
 	}
 	return Grants{}

@@ -6,21 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
+	jobStream    = "shatter-jobs"
 	resultStream = "shatter-results"
 
-	jobSubject    = "shatter.job."    // <worker>.<sweep>.<epoch>.<job>
-	dropSubject   = "shatter.drop."   // <sweep>.<epoch>
-	callSubject   = "shatter.call"    // to all workers
-	fleetSubject  = "shatter.fleet."  // <worker>
-	backSubject   = "shatter.back."   // <sweep>.<epoch>.<worker>.<job>
-	resultSubject = "shatter.result." // <sweep>.<epoch>.<worker>.<job>.<part>.<parts>, or <...>.<job>.<results>
+	jobSubject    = "shatter.job."    // <sweep>.<epoch>.<job>
+	resultSubject = "shatter.result." // <sweep>.<worker>.<epoch>.<job>.<part>.<parts>
+	offerSubject  = "shatter.offer."  // <sweep>: plain messages to all workers
 
 	mostReplicas = 3 // of a stream, in a cluster of at least as many servers
 
@@ -32,10 +30,15 @@ const (
 // streamConfigs are all streams that are on the server, with their limits. The number of replicas
 // and the kind of storage follow from the server.
 var streamConfigs = map[string]jetstream.StreamConfig{
+	jobStream: {
+		Subjects: []string{jobSubject + ">"}, Description: "Shatter: jobs that are queued or leased",
+		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: -1,
+		MaxMsgSize: MaxJob + headerRoom, MaxAge: 7 * 24 * time.Hour,
+	},
 	resultStream: {
-		Subjects: []string{resultSubject + ">"}, Description: "Shatter: outcomes not in a ledger yet",
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: 1 << 16,
-		MaxMsgSize: MaxResult + headerRoom, MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
+		Subjects: []string{resultSubject + ">"}, Description: "Shatter: results of sweeps that have not ended",
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxMsgs: -1,
+		MaxMsgSize: MaxResult + headerRoom, MaxAge: 30 * 24 * time.Hour, // for sweeps that nobody resumes
 	},
 	fileStream: {
 		// That of an object store, without the headers with which one message could remove all others.
@@ -49,46 +52,37 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 // streams keeps which streams are known to be on the server as streamConfigs has them. Whoever
 // comes first makes or changes them.
 type streams struct {
-	looking        turn
-	results, files atomic.Pointer[jetstream.Stream] // nil: not looked for yet
+	looking turn
+	known   sync.Map // jetstream.Stream by name
 }
 
-// ready makes the stream of results if it is missing. Once it has succeeded, further calls do
-// nothing until forget is called.
-func (s *streams) ready(ctx context.Context, c *Conn) (jetstream.Stream, error) {
-	return s.once(ctx, c, resultStream, &s.results)
-}
-
-// readyFiles does for the stream of files what ready does.
+// readyFiles makes the stream of files if it is missing.
 func (s *streams) readyFiles(ctx context.Context, c *Conn) (jetstream.Stream, error) {
-	return s.once(ctx, c, fileStream, &s.files)
+	return s.stream(ctx, c, fileStream)
 }
 
-func (s *streams) once(
-	ctx context.Context, c *Conn, name string, known *atomic.Pointer[jetstream.Stream],
-) (jetstream.Stream, error) {
-	if found := known.Load(); found != nil {
-		return *found, nil
+// stream makes a stream of streamConfigs if it is missing. Once it has succeeded, further calls only return the
+// stream until forget is called.
+func (s *streams) stream(ctx context.Context, c *Conn, name string) (jetstream.Stream, error) {
+	if found, ok := s.known.Load(name); ok {
+		return found.(jetstream.Stream), nil
 	}
 	if err := s.looking.take(ctx); err != nil {
 		return nil, err
 	}
 	defer s.looking.give()
-	if found := known.Load(); found != nil {
-		return *found, nil
+	if found, ok := s.known.Load(name); ok {
+		return found.(jetstream.Stream), nil
 	}
 	found, err := c.stream(ctx, name)
 	if err == nil {
-		known.Store(&found)
+		s.known.Store(name, found)
 	}
 	return found, err
 }
 
 // forget makes the next calls look again.
-func (s *streams) forget() {
-	s.results.Store(nil)
-	s.files.Store(nil)
-}
+func (s *streams) forget() { s.known.Clear() }
 
 // A turn is a lock whose holder may wait for the server. It has room for one holder.
 type turn chan struct{}

@@ -12,7 +12,7 @@ func someWorker() *Worker {
 	return &Worker{
 		Name: "w-1", Began: time.Unix(1, 0).UTC(), Slots: 2, Build: "b", Platform: "linux/amd64", Profile: "p",
 		Plugins: []string{"builtin"}, Allows: []string{"abc"}, Held: []Held{{"s", 7, "j", 1.5}},
-		Refusals: []Refusal{{What: "data x", Reason: "disk full", Faults: 2, Until: time.Unix(9, 0).UTC()}},
+		Refusals: []Refusal{{Sweep: "s", What: "data x", Reason: "disk full", Faults: 2, Until: time.Unix(9, 0).UTC()}},
 	}
 }
 
@@ -53,49 +53,38 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A brief announcement is short however many plugins there are. With one before it that has the same list
-// it says as much.
-func TestBrief(t *testing.T) {
-	w := someWorker()
-	for i := range 100 {
-		w.Plugins = append(w.Plugins, strings.Repeat(string(rune('a'+i%26)), 64))
+func TestDecodeOffer(t *testing.T) {
+	want := &Offer{
+		Epoch: 3, Priority: -1, Weight: 2, Profile: "p", Needs: []Need{{"abc", "plugin x", false}}, Dropped: []string{"j"}, Over: true,
 	}
-	data, err := w.Brief().Encode()
+	data, err := want.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(data) > 500 {
-		t.Errorf("%d bytes: %s", len(data), data)
+	got, err := DecodeOffer(data)
+	if err != nil {
+		t.Fatal(err)
 	}
-	other := someWorker()
-	for name, test := range map[string]struct {
-		last *Worker
-		want *Worker
-	}{"the same list": {w, w}, "nothing before": {nil, nil}, "another list": {other, nil}} {
-		got, err := Decode(w.Name, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if complete := got.Complete(test.last); complete != (test.want != nil) {
-			t.Errorf("%s: complete is %v", name, complete)
-		}
-		if diff := cmp.Diff(test.want, got); test.want != nil && diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
-	if !other.Complete(nil) {
-		t.Error("an announcement with its list is not complete")
+	for _, bad := range []string{``, `{}`, `{"weight":-1}`, `{"weight":1e7}`} {
+		if _, err := DecodeOffer([]byte(bad)); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
 	}
 }
 
-// What a worker says of itself takes little room in a reason.
-func TestBriefReasons(t *testing.T) {
+// A worker that could not run a job of a sweep takes none of that sweep until it tries again.
+func TestRefuses(t *testing.T) {
 	w := someWorker()
-	w.Profile, w.Build, w.Platform = strings.Repeat("p\n", 500), strings.Repeat("b", 1000), strings.Repeat("f", 1000)
-	for _, n := range []Need{{Profile: "q"}, {Plugin: "none"}, {Plugin: "none", Name: "file"}} {
-		if got := w.Cannot(n, time.Now()); got == "" || len(got) > 300 || strings.Contains(got, "\n") {
-			t.Errorf("%+v: %q", n, got)
-		}
+	until := w.Refusals[0].Until
+	if r := w.Refuses("s", until.Add(-1)); r == nil || w.Refuses("s", until) != nil || w.Refuses("other", until.Add(-1)) != nil {
+		t.Errorf("%+v", w.Refusals)
+	}
+	w.Refusals[0].Never = true
+	if w.Refuses("s", until.Add(time.Hour)) == nil {
+		t.Error("it takes what it can never run")
 	}
 }
 
@@ -105,42 +94,15 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	f.Add(Why{Fault, "data", "disk full"}.Encode())
+	f.Add([]byte(`{"weight":1,"needs":[{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if w, err := Decode(someWorker().Name, data); err == nil && (w.Slots < 1 || w.Slots > mostSlots || w.Name == "") {
 			t.Errorf("%+v", w)
 		}
-		if y, err := DecodeWhy(data); err == nil && y.Kind != Fault && y.Kind != Cannot && y.Kind != Drain {
-			t.Errorf("%+v", y)
+		if o, err := DecodeOffer(data); err == nil && (o.Weight <= 0 || len(o.Needs) > mostList) {
+			t.Errorf("%+v", o)
 		}
 	})
-}
-
-func TestCannot(t *testing.T) {
-	now := time.Now()
-	for name, test := range map[string]struct {
-		change func(*Worker)
-		need   Need
-		want   string
-	}{
-		"it can":           {nil, Need{Plugin: "builtin"}, ""},
-		"any profile":      {nil, Need{Plugin: "builtin", Profile: "p"}, ""},
-		"another profile":  {nil, Need{Plugin: "builtin", Profile: "q"}, "float profile p"},
-		"another build":    {nil, Need{Plugin: "other"}, "built-in algorithms"},
-		"allowed plugin":   {nil, Need{Plugin: "abc", Name: "/x"}, ""},
-		"forbidden plugin": {nil, Need{Plugin: "def", Name: "/x"}, "/x"},
-		"leaving":          {func(w *Worker) { w.Leaving = true }, Need{Plugin: "builtin"}, "leaving"},
-		"time enough":      {func(w *Worker) { w.Until = now.Add(time.Minute) }, Need{Plugin: "builtin", Seconds: 50}, ""},
-		"no time":          {func(w *Worker) { w.Until = now.Add(time.Minute) }, Need{Plugin: "builtin", Seconds: 70}, "no time"},
-	} {
-		w := someWorker()
-		if test.change != nil {
-			test.change(w)
-		}
-		if got := w.Cannot(test.need, now); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
-	}
 }
 
 func TestExplain(t *testing.T) {
@@ -150,18 +112,5 @@ func TestExplain(t *testing.T) {
 	}
 	if got := Explain(nil); got != "there are no workers" {
 		t.Error(got)
-	}
-}
-
-// A brief announcement is completed by a complete one alone: after another brief one, the plugins are still
-// not known.
-func TestBriefAfterBrief(t *testing.T) {
-	w := &Worker{Name: "w", Slots: 1, Plugins: []string{"p"}}
-	first, second := w.Brief(), w.Brief()
-	if first.Complete(nil) || second.Complete(first) {
-		t.Errorf("completed: %+v, %+v", first, second)
-	}
-	if !second.Complete(w) || len(second.Plugins) != 1 {
-		t.Errorf("not completed: %+v", second)
 	}
 }

@@ -1,6 +1,10 @@
 package trial
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/fleet"
+)
 
 // Job is a number of repetitions of one cell at one sample size, leased as one message. It carries
 // all that a worker needs but the files; its borders mean nothing.
@@ -17,11 +21,8 @@ type Job struct {
 	Picked []int64 `json:"picked,omitempty"` // the Count repetitions, ascending from First on, where they are no range
 	Look   Look    `json:"look,omitempty"`   // how trials are looked at a second time; empty: they are run as ever
 
-	// What follows orders the jobs that a worker holds: higher priorities first, then the sweep whose
-	// trials have taken the least time for its weight.
-	Priority int     `json:"priority,omitempty"`
-	Weight   float64 `json:"weight,omitempty"`  // 0: 1
-	Seconds  float64 `json:"seconds,omitempty"` // that it will take, as far as is known
+	Avoid   string  `json:"avoid,omitempty"`   // worker that leaves the job to others, if there are others
+	Seconds float64 `json:"seconds,omitempty"` // that it will take, as far as is known
 }
 
 // Look says how trials that have an outcome are run a second time, to see whether it depends on
@@ -42,6 +43,14 @@ func (j *Job) Repetition(i int) int64 {
 	return j.First + int64(i)
 }
 
+// Need returns the plugin or built-in algorithm of the cell, with its identity, as a worker needs it.
+func (c *Cell) Need(identity string) fleet.Need {
+	if c.Plugin == "" {
+		return fleet.Need{Plugin: identity, Name: "the built-in " + c.Algorithm, Own: true}
+	}
+	return fleet.Need{Plugin: identity, Name: "plugin " + c.Plugin}
+}
+
 // Subject names what a worker needs to run the job and may lack: the plugin and the data.
 func (j *Job) Subject() string {
 	what := "built-in algorithms"
@@ -53,9 +62,6 @@ func (j *Job) Subject() string {
 	}
 	return what
 }
-
-// MostWeight bounds the weight of a job.
-const MostWeight = 1_000_000
 
 // maxRepetition keeps a repetition inside the 32 bits that a seed has for it, with a sign.
 const maxRepetition = 1<<31 - 1
@@ -75,8 +81,8 @@ func DecodeJob(msg []byte) (*Job, error) {
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:
 		return nil, fmt.Errorf("decode job %q: repetitions %d and %d more are outside 0..%d",
 			j.ID, j.First, j.Count, int64(maxRepetition))
-	case !(0 <= j.Weight && j.Weight <= MostWeight) || !(0 <= j.Seconds && j.Seconds <= 1e9):
-		return nil, fmt.Errorf("decode job %q: weight %v or seconds %v cannot be", j.ID, j.Weight, j.Seconds)
+	case !(0 <= j.Seconds && j.Seconds <= 1e9):
+		return nil, fmt.Errorf("decode job %q: %v seconds cannot be", j.ID, j.Seconds)
 	case j.Look != "" && j.Look != LookShuffled && j.Look != LookAlone:
 		return nil, fmt.Errorf("decode job %q: unknown look %.20q", j.ID, j.Look)
 	}

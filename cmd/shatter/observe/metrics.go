@@ -56,7 +56,7 @@ var metrics = []metric{
 	{"shatter_jobs_sent_total", counter, "Jobs that were sent to workers.", nil},
 	{
 		"shatter_jobs_back_total", counter,
-		"Jobs that came back without a result: fault, cannot and drain as the worker said, gone with their worker.",
+		"Jobs that were published again: lost by the server, or answered by a result that was of no use.",
 		[]string{"reason"},
 	},
 	{

@@ -89,35 +89,6 @@ func (f *files) settle(folder string) {
 	}
 }
 
-// holds reports whether a power cut now would leave b in one of the logs. It reports whether b is in
-// one at all, too.
-func (f *files) holds(b []byte) (durable, there bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for name, content := range f.durable {
-		durable = durable || isLog(name) && bytes.Contains(content, b)
-	}
-	if durable {
-		return true, true
-	}
-	for _, name := range f.names() {
-		there = there || isLog(name) && bytes.Contains(f.read(name), b)
-	}
-	return false, there
-}
-
-// durableLogs returns what a power cut now would leave of the logs for sure, in order.
-func (f *files) durableLogs() (list [][]byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(f.durable)) {
-		if isLog(name) {
-			list = append(list, f.durable[name])
-		}
-	}
-	return list
-}
-
 func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
 
 // leave writes to another folder what is left of this one: everything, or after a power cut what is

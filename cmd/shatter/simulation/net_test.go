@@ -165,7 +165,6 @@ func (c *conn) listen() {
 	for {
 		n, err := c.server.Read(b)
 		for _, f := range frames.cut(b[:n]) {
-			c.process.node.seeIn(f)
 			c.in.send(c.watches.in(f))
 		}
 		if err != nil {

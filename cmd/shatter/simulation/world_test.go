@@ -59,6 +59,7 @@ type world struct {
 	drawn    map[string]uint64 // generators by their label
 	wrong    []string          // what must not happen and did
 	over     bool              // no more faults
+	ended    int               // messages by which leaders store the end of the sweep, on this store of the server
 	wiped    chan struct{}     // the server has lost everything
 	wishes   chan string       // what the user wants of the sweep next
 	shipped  uint64            // greatest epoch whose leader has shipped something
@@ -101,6 +102,7 @@ func (w *world) startServer(wiped bool) {
 	}
 	if wiped {
 		w.stores++
+		w.ended = 0
 	}
 	ns, err := bustest.Start(&server.Options{
 		ServerName: "simulated", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: bus.MaxResult,
@@ -158,13 +160,10 @@ type node struct {
 	process *process
 	down    bool // it is to be started by a fault that has stopped it
 	windows []window
-	results map[string][]sent // by the subject of their acknowledgement
-	steps   int               // of the disk until the crash of crash
-	crash   func()            // nil: none is planned
-	lied    bool              // its disk has said of bytes that they are safe, and they were not
-	sync    *rand.Rand        // times of syncs
-
-	acknowledged [][]byte // results that were asked for, or are on its disk
+	steps   int        // of the disk until the crash of crash
+	crash   func()     // nil: none is planned
+	lied    bool       // its disk has said of bytes that they are safe, and they were not
+	sync    *rand.Rand // times of syncs
 }
 
 // A window is a time in which something does not work.
@@ -182,15 +181,11 @@ type process struct {
 	kill  context.CancelFunc
 	dead  atomic.Bool
 	ended chan struct{}
-
-	checking       sync.Mutex // guards what follows
-	epoch, deleted uint64     // of the last consumer of results that it made, and the greatest deleted since
 }
 
 func (w *world) addNode(name string, work func(*node, *process) error) *node {
 	n := &node{
-		world: w, name: name, work: work, results: map[string][]sent{},
-		sync: w.random("sync" + name),
+		world: w, name: name, work: work, sync: w.random("sync" + name),
 	}
 	n.dir = filepath.Join(w.dir, name+".0")
 	if err := os.Mkdir(n.dir, 0o755); err != nil {
@@ -254,7 +249,6 @@ func (n *node) die(power bool, down time.Duration) {
 		panic(err)
 	}
 	n.files = newFiles(n.dir)
-	clear(n.results)
 	n.mu.Unlock()
 	n.world.cut(func(c *conn) bool { return c.process == p })
 	p.stop()
@@ -411,42 +405,6 @@ func (w *world) calm() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stores == 1
-}
-
-// Requests of the JetStream API with which a leader could touch what is another's.
-const (
-	createSubject = "$JS.API.CONSUMER.CREATE.shatter-results."
-	deleteSubject = "$JS.API.CONSUMER.DELETE.shatter-results."
-	purgeSubject  = "$JS.API.STREAM.PURGE.shatter-results"
-)
-
-// checkEpochs checks that a leader deletes consumers of its own epoch and of those before, and purges
-// its own results alone.
-func (p *process) checkEpochs(f frame) {
-	epochOf := func(s, before string) (epoch uint64) {
-		if _, s, ok := strings.Cut(s, sweepID+before); ok {
-			_, _ = fmt.Sscanf(s, "%d", &epoch) // 0: there is none
-		}
-		return epoch
-	}
-	other := func() { // a leader makes its consumer in place of others, and purges its results when it goes
-		if p.deleted > p.epoch {
-			p.node.world.violated("%s, of epoch %d, has deleted the consumer of epoch %d", p.node.name, p.epoch, p.deleted)
-		}
-		p.deleted = 0
-	}
-	switch {
-	case strings.HasPrefix(f.subject, createSubject):
-		p.epoch = epochOf(f.subject, "-")
-		other()
-	case strings.HasPrefix(f.subject, deleteSubject):
-		p.deleted = max(p.deleted, epochOf(f.subject, "-"))
-	case strings.HasPrefix(f.subject, purgeSubject):
-		if epoch := epochOf(string(f.body), "."); epoch != p.epoch {
-			p.node.world.violated("%s, of epoch %d, purges results of epoch %d (0: of all)", p.node.name, p.epoch, epoch)
-		}
-		other()
-	}
 }
 
 // watch takes in the steps of all disks.
@@ -638,8 +596,7 @@ func (w *world) finished(ctx context.Context, c *bus.Conn, r *lead.Record, want 
 }
 
 // checkKept checks that each message of the ledger that was fetched to dir tells something that those
-// before do not, that no failure was counted twice, and that nothing is lost that a coordinator has
-// acknowledged: on its own disk, and what the last leader has, in that ledger.
+// before do not, and that no failure was counted twice.
 func (w *world) checkKept(end *lead.End, dir string) {
 	logs, err := logsIn(filepath.Join(dir, "ledger"))
 	if err != nil {
@@ -655,14 +612,5 @@ func (w *world) checkKept(end *lead.End, dir string) {
 	}
 	if counted > shipped.failed {
 		w.violated("%d failed trials were counted, the ledger has %d", counted, shipped.failed)
-	}
-	for _, n := range w.nodes {
-		n.mu.Lock()
-		files := n.files
-		n.mu.Unlock()
-		n.checkKept(recordOf(files.durableLogs()), n.name)
-		if n.name == end.Leader {
-			n.checkKept(shipped, "the result")
-		}
 	}
 }

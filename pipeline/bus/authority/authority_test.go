@@ -300,9 +300,9 @@ var forbidden = []act{
 	{name: "answer for a leader", subscribe: "shatter.ask.*"},
 	{name: "send a job", publish: "shatter.job.s.j"},
 	{name: "send a worker a job", publish: "shatter.job.good.s.1.j"},
-	{name: "forge another's result", publish: "shatter.result.s.good.j.0.1"},
+	{name: "forge another's result", publish: "shatter.result.s.good.1.j.0.1"},
 	{name: "forge another's result, deeper", publish: "shatter.result.s.1.good.j.0.1"},
-	{name: "announce another worker", publish: "shatter.fleet.good"},
+	{name: "announce another worker", publish: "$KV.shatter-workers.good"},
 	{name: "write another worker's heartbeat", publish: "$KV.shatter-workers.good"},
 	{name: "offer jobs", publish: "shatter.offer.s"},
 	{name: "take a lease", publish: "$KV.shatter-sweeps.s.lead", data: "{}"},
@@ -350,7 +350,7 @@ var forbiddenToWorkers = []act{
 var forbiddenToSubmitters = []act{
 	{name: "take jobs", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-jobs.s"},
 	{name: "acknowledge a job", publish: "$JS.ACK.shatter-jobs.s.1.1.1.1.0", data: "+ACK"},
-	{name: "send results under its own name", publish: "shatter.result.s.evil.j.0.1"},
+	{name: "send results under its own name", publish: "shatter.result.s.evil.1.j.0.1"},
 	{name: "be a worker", publish: "$KV.shatter-workers.evil"},
 }
 

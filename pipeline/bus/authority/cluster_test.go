@@ -131,12 +131,12 @@ func TestRevoke(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "or has revoked it") {
 		t.Errorf("a new connection: %v", err)
 	}
-	if _, err := good.Listen("good"); err != nil {
-		t.Error(err)
-	}
+	_, stop, err := good.Offers()
+	must(t, err)
+	stop()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	err = conn.Publish(short, bus.Lead{Sweep: "s", Epoch: 1}, bus.Part{Worker: "bad", Job: "j", Of: 1}, nil)
+	err = conn.Publish(short, bus.Part{Lead: bus.Lead{Sweep: "s", Epoch: 1}, Worker: "bad", Job: "j", Of: 1}, nil)
 	// The server says first that they were revoked, and at each later attempt that it does not know them.
 	if err == nil || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("who is connected: %v", err)

@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+const (
+	longPoll  = 500 * time.Millisecond // that a request for jobs stays on the server
+	restAfter = time.Second            // a request that has failed
+)
+
+// lease leases jobs while slots need some, until ctx ends.
+func (w *worker) lease(ctx context.Context) {
+	for ctx.Err() == nil {
+		sweeps, jobs := w.shelf.wants(time.Now())
+		var err error
+		switch {
+		case jobs == 0 || len(sweeps) == 0:
+			w.rest(ctx, restAfter)
+		case len(sweeps) == 1:
+			err = w.leaseFrom(ctx, sweeps[0], jobs, longPoll)
+		default:
+			err = w.leaseInTurn(ctx, sweeps)
+		}
+		if err != nil && ctx.Err() == nil {
+			w.Log.Warn("no jobs leased", "worker", w.Name, "error", err.Error())
+			w.rest(ctx, restAfter)
+		}
+	}
+}
+
+// rest waits until more jobs may be leased than before, but no longer than a time.
+func (w *worker) rest(ctx context.Context, most time.Duration) {
+	select {
+	case <-w.shelf.changed:
+	case <-time.After(most):
+	case <-ctx.Done():
+	}
+}
+
+// leaseInTurn leases a job of the first sweep that has one. Where none has, it waits for all of them.
+func (w *worker) leaseInTurn(ctx context.Context, sweeps []string) error {
+	for _, sweep := range sweeps {
+		before := len(w.shelf.all())
+		if err := w.leaseFrom(ctx, sweep, 1, 0); err != nil || len(w.shelf.all()) > before {
+			return err
+		}
+	}
+	errs := make([]error, len(sweeps))
+	var waiting sync.WaitGroup
+	for i, sweep := range sweeps {
+		waiting.Go(func() { errs[i] = w.leaseFrom(ctx, sweep, 1, longPoll) })
+	}
+	waiting.Wait()
+	return errors.Join(errs...)
+}
+
+// leaseFrom leases jobs of a sweep.
+func (w *worker) leaseFrom(ctx context.Context, sweep string, most int, wait time.Duration) error {
+	return w.Conn.Lease(ctx, sweep, most, wait, w.receive)
+}
+
+// When a job is left to other workers: it names this one to be avoided, and was not delivered too often for there to
+// be others.
+const (
+	avoidDelay = 300 * time.Millisecond
+	mostAvoids = 5
+)
+
+// receive takes in a job, or returns it.
+func (w *worker) receive(leased *bus.Job) {
+	back := func(delay time.Duration) { w.warn("job not returned", &held{Job: leased}, leased.Return(delay)) }
+	job, err := trial.DecodeJob(leased.Data)
+	if err == nil {
+		if most := job.Cell.SessionTrials(job.N); job.Count > int64(most) {
+			err = fmt.Errorf("decode job %q: it has %d trials, %d are the most for n = %d", leased.ID, job.Count, most, job.N)
+		}
+	}
+	switch {
+	case err != nil:
+		w.Log.Error("job not understood", "sweep", leased.Sweep, "job", leased.ID, "error", err.Error())
+		w.shelf.fault(leased.Sweep, "a job", firstLine(err), false)
+		w.beatNow()
+		back(retryDelay)
+	case job.Avoid == w.Name && leased.Tries <= mostAvoids, w.lacksTime(job):
+		back(avoidDelay)
+	case !w.shelf.add(leased, job):
+		back(0)
+	}
+}
+
+// lacksTime reports whether a job would end after this worker's time.
+func (w *worker) lacksTime(job *trial.Job) bool {
+	ends := time.Now().Add(time.Duration(min(job.Seconds, 1e6) * float64(time.Second)))
+	return !w.Until.IsZero() && ends.After(w.Until)
+}
