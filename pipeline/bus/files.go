@@ -198,14 +198,7 @@ func (c *Conn) Remove(ctx context.Context, digest string) error {
 // found there while putting it, for at least idle. It returns the number of removed objects. idle covers the time
 // between putting content and naming it.
 func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool, idle time.Duration) (int, error) {
-	var rest map[string]uint64 // subjects that belong to no object
-	err := c.onFiles(ctx, "list content", func(ctx context.Context, s jetstream.Stream) error {
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(">")) // ObjectStore.List hangs on a bad description
-		if err == nil {
-			rest = info.State.Subjects
-		}
-		return err
-	})
+	rest, err := c.subjects(ctx, ">") // ObjectStore.List does not return if a description is damaged
 	if err != nil {
 		return 0, err
 	}
@@ -233,7 +226,7 @@ func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool
 			removed++
 		}
 	}
-	for subject := range rest {
+	for subject := range rest { // chunks of uploads that were not finished or were replaced, and foreign messages
 		if err := c.removeOld(ctx, subject, idle); err != nil {
 			return removed, err
 		}
@@ -243,16 +236,18 @@ func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool
 
 // removeOld removes the messages of a subject to which none was added for at least idle.
 func (c *Conn) removeOld(ctx context.Context, subject string, idle time.Duration) error {
-	return c.onFiles(ctx, "remove "+subject, func(ctx context.Context, s jetstream.Stream) error {
-		m, err := s.GetLastMsgForSubject(ctx, subject)
-		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(m.Time) < idle {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	var last *jetstream.RawStreamMsg
+	err := c.onFiles(ctx, "read "+subject, func(ctx context.Context, s jetstream.Stream) (err error) {
+		last, err = s.GetLastMsgForSubject(ctx, subject)
+		return err
 	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(last.Time) < idle {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.purge(ctx, subject)
 }
 
 // find returns the description of the object with a name. The error has ErrNotStored in its chain if there is none,
@@ -283,21 +278,42 @@ func (c *Conn) find(ctx context.Context, name string) (o object, err error) {
 
 // evict removes an object unless its description was replaced since it was found. It reports whether it has.
 func (c *Conn) evict(ctx context.Context, o object) (gone bool, err error) {
-	err = c.onFiles(ctx, "remove "+o.Name, func(ctx context.Context, s jetstream.Stream) error {
-		err := s.Purge(ctx, jetstream.WithPurgeSubject(metaOf(o.Name)), jetstream.WithPurgeSequence(o.seq+1))
-		if err != nil {
-			return err
-		}
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(metaOf(o.Name)))
-		if err != nil {
-			return err
-		}
-		if gone = len(info.State.Subjects) == 0; !gone || o.NUID == "" {
-			return nil
-		}
-		return s.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject+o.NUID))
+	if err := c.purge(ctx, metaOf(o.Name), jetstream.WithPurgeSequence(o.seq+1)); err != nil {
+		return false, err
+	}
+	left, err := c.count(ctx, metaOf(o.Name))
+	if err != nil || left > 0 {
+		return false, err
+	}
+	if o.NUID != "" {
+		err = c.purge(ctx, chunkSubject+o.NUID)
+	}
+	return true, err
+}
+
+// purge removes the messages of a subject.
+func (c *Conn) purge(ctx context.Context, subject string, limits ...jetstream.StreamPurgeOpt) error {
+	return c.onFiles(ctx, "remove "+subject, func(ctx context.Context, s jetstream.Stream) error {
+		return s.Purge(ctx, append(limits, jetstream.WithPurgeSubject(subject))...)
 	})
-	return gone, err
+}
+
+// count returns the number of messages of a subject, as the leader of the stream has it.
+func (c *Conn) count(ctx context.Context, subject string) (n uint64, err error) {
+	all, err := c.subjects(ctx, subject)
+	return all[subject], err
+}
+
+// subjects returns the subjects that match a filter, with the numbers of their messages.
+func (c *Conn) subjects(ctx context.Context, filter string) (all map[string]uint64, err error) {
+	err = c.onFiles(ctx, "list "+filter, func(ctx context.Context, s jetstream.Stream) error {
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
+		if err == nil {
+			all = info.State.Subjects
+		}
+		return err
+	})
+	return all, err
 }
 
 // put sends content unless the server has it.
@@ -335,8 +351,10 @@ func (c *Conn) put(ctx context.Context, digest string, from source) error {
 func (c *Conn) putOnce(ctx context.Context, digest string, content io.Reader, size int64) error {
 	o, err := c.find(ctx, digest)
 	whole := err == nil && o.Size == uint64(size)
-	if whole {
-		whole, err = c.whole(ctx, o)
+	if whole { // unless the server has lost chunks
+		var chunks uint64
+		chunks, err = c.count(ctx, chunkSubject+o.NUID)
+		whole = chunks == uint64(o.Chunks)
 	}
 	switch {
 	case err != nil && !isAny(err, ErrNotStored, errDamaged):
@@ -369,18 +387,6 @@ func (c *Conn) putOnce(ctx context.Context, digest string, content io.Reader, si
 	}
 	o.Digest = jetstream.GetObjectDigestValue(sum)
 	return c.describe(ctx, o, jetstream.WithExpectLastSequenceForSubject(last, chunkSubject+o.NUID))
-}
-
-// whole reports whether the server has as many chunks of an object as its description states.
-func (c *Conn) whole(ctx context.Context, o object) (whole bool, err error) {
-	err = c.onFiles(ctx, "count its chunks", func(ctx context.Context, s jetstream.Stream) error {
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(chunkSubject+o.NUID))
-		if err == nil {
-			whole = info.State.Subjects[chunkSubject+o.NUID] == uint64(o.Chunks)
-		}
-		return err
-	})
-	return whole, err
 }
 
 // sendChunk stores a chunk behind the one with the sequence number last, and returns the number of the new one.

@@ -149,8 +149,13 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	if err != nil {
 		return err
 	}
-	submit := func() error {
-		_, _, err := lead.Submit(p.ctx, r, submission(), lead.Wish{Do: lead.Run})
+	submit := func() (err error) {
+		s := submission()
+		if s.Plan, err = c.PutBytes(p.ctx, []byte("the plan")); err != nil {
+			return err
+		}
+		s.Content = []string{s.Plan}
+		_, _, err = lead.Submit(p.ctx, r, s, lead.Wish{Do: lead.Run})
 		return err
 	}
 	if err := submit(); err != nil {

@@ -495,8 +495,14 @@ func (n *node) lead(p *process, load lead.Load) error {
 	n.mu.Lock()
 	dir := n.dir
 	n.mu.Unlock()
+	fetch := func(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
+		if _, err := c.FetchBytes(ctx, s.Plan); err != nil {
+			return nil, err
+		}
+		return load(ctx, s)
+	}
 	err = lead.Serve(p.ctx, lead.Config{
-		Conn: c, Dir: dir, Name: n.name, Lease: lease, ShipEvery: shipEvery, Log: n.logger(), Load: load,
+		Conn: c, Dir: dir, Name: n.name, Lease: lease, ShipEvery: shipEvery, Log: n.logger(), Load: fetch,
 	})
 	if p.ctx.Err() == nil {
 		n.world.violated("%s ended by itself: %v", n.name, err)
