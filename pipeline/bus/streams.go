@@ -22,8 +22,7 @@ const (
 
 	mostReplicas = 3 // of a stream, in a cluster of at least as many servers
 
-	// headerRoom is the number of bytes that a server may add to a message of another account, to say where
-	// it comes from. A cluster counts them.
+	// headerRoom is the number of bytes that the headers of a message may take. The server counts them.
 	headerRoom = 4 << 10
 )
 

@@ -212,8 +212,11 @@ func decodeState(text []byte) (s state, err error) {
 		}
 	}
 	for name, x := range s.Issued {
-		sound = sound && x != nil && validName.MatchString(name) && s.Teams[x.Team].Key != "" && slices.Contains(roles, x.Role) &&
-			!slices.ContainsFunc(x.Keys, func(key string) bool { return !nkeys.IsValidPublicUserKey(key) })
+		sound = sound && x != nil && validName.MatchString(name) && s.Teams[x.Team].Key != "" &&
+			slices.Contains(roles, x.Role)
+		for i := 0; sound && i < len(x.Keys); i++ {
+			sound = nkeys.IsValidPublicUserKey(x.Keys[i])
+		}
 	}
 	if !sound {
 		return s, errors.New("keys, names or hosts are not sound")
@@ -361,7 +364,8 @@ func (c *Cluster) write(name string, good time.Duration) (path string, err error
 func (c *Cluster) Revoke(name string) error {
 	x := c.Issued[name]
 	if x == nil {
-		return inputError("name %q has no credentials: there is %s", name, strings.Join(slices.Sorted(maps.Keys(c.Issued)), ", "))
+		return inputError("name %q has no credentials: there is %s", name,
+			strings.Join(slices.Sorted(maps.Keys(c.Issued)), ", "))
 	}
 	x.Revoked = time.Now().UTC().Truncate(time.Second)
 	if err := c.save(); err != nil {
