@@ -232,8 +232,14 @@ func (r *run) work(ctx context.Context) error {
 	return err
 }
 
-// prepare checks the outcomes of other plugin files and takes what the cache has.
+// prepare takes in the results of earlier leaders, checks the outcomes of other plugin files and takes what the cache
+// has.
 func (r *run) prepare(ctx context.Context) error {
+	if r.Keep {
+		if err := r.takeOver(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.checkCode(ctx); err != nil {
 		return err
 	}
@@ -242,6 +248,43 @@ func (r *run) prepare(ctx context.Context) error {
 		profile = trial.FloatProfile() // the workers of this process will bring it
 	}
 	return r.cacheUse().load(ctx, profile)
+}
+
+// takeOver takes in the results that earlier leaders have left on the server. The budget has paid for them.
+func (r *run) takeOver(ctx context.Context) error {
+	tick := time.NewTicker(fsyncEvery)
+	defer tick.Stop()
+	for {
+		last, err := r.crew.queue.Last(ctx)
+		if err != nil {
+			return err
+		}
+		if r.crew.read >= last {
+			break
+		}
+		for waiting := true; waiting; {
+			select {
+			case m := <-r.crew.queue.Results():
+				if err := r.intake.accept(m); err != nil {
+					return err
+				}
+			case <-tick.C: // the last one may have been removed meanwhile
+				waiting = false
+			case <-r.crew.queue.Closed():
+				return errClosed
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	if b := &r.Budget; b.Trials > 0 {
+		b.Trials = max(1, b.Trials-r.tally.trials)
+	} else if b.Time > 0 {
+		b.Time = max(1, b.Time-time.Duration(r.tally.seconds*float64(time.Second)))
+	}
+	r.jobs.budget = r.Budget
+	r.tally.known, r.tally.trials, r.tally.seconds, r.tally.plugin = r.tally.known+r.tally.trials, 0, 0, 0
+	return r.intake.flush()
 }
 
 func (r *run) cacheUse() cacheUse {

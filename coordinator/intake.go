@@ -108,9 +108,11 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	in.record(c, verdict, m.Worker, e)
 	in.worker(m.Worker).Results++
 	in.tally.trials += int64(len(verdict.New))
-	in.tally.seconds += b.Seconds
-	in.tally.plugin += b.PluginSeconds
-	c.fresh = c.fresh || len(verdict.New) > 0
+	if len(verdict.New) > 0 {
+		in.tally.seconds += b.Seconds
+		in.tally.plugin += b.PluginSeconds
+		c.fresh = true
+	}
 	in.grid.queue(c)
 	if in.bytes >= fsyncBytes {
 		return in.flush()

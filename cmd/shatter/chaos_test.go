@@ -108,7 +108,7 @@ func (c *chaos) build() {
 		name := fmt.Sprint("coordinator", i)
 		c.add(name, func() *exec.Cmd {
 			return exec.Command(binary(c), "coordinator", "--server", c.urls, "--dir", filepath.Join(c.dir, name, "sweeps"),
-				"--lease", "2s", "--ship-every", "300ms")
+				"--lease", "2s")
 		})
 	}
 	for i := range 3 {

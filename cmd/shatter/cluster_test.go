@@ -102,8 +102,7 @@ func TestSecureCluster(t *testing.T) {
 	t.Parallel()
 	c := newSecured(t, "127.0.0.1")
 	c.issue("worker", "other")
-	c.start("coordinator", "coordinator", "--dir", filepath.Join(t.TempDir(), "sweeps"), "--lease", "1s",
-		"--ship-every", "50ms")
+	c.start("coordinator", "coordinator", "--dir", filepath.Join(t.TempDir(), "sweeps"), "--lease", "1s")
 	const good = 8 * time.Second // time for processes to start on a busy machine
 	for _, name := range []string{"w1", "w2"} {
 		c.issue("worker", name, "--expires", good.String())

@@ -22,11 +22,11 @@ import (
 
 func coordinatorCommand() *cobra.Command {
 	var (
-		server      serverFlags
-		dir, keep   string
-		lease, ship time.Duration
-		http        httpFlags
-		logs        logFlags
+		server    serverFlags
+		dir, keep string
+		lease     time.Duration
+		http      httpFlags
+		logs      logFlags
 	)
 	c := &cobra.Command{
 		Use:   "coordinator --server URL --dir DIR",
@@ -35,9 +35,9 @@ func coordinatorCommand() *cobra.Command {
 trials run on the workers of the server; none run here, and no plugin of others does. Each sweep has its
 output folder under --dir.
 
-Several coordinators may serve, here and elsewhere: each sweep is led by one of them. What it finds goes to
-the server every --ship-every, and when it is not heard of for --lease, another one goes on from there, in
-a folder of its own. No disk is shared, and nothing has to be moved.
+Several coordinators may serve, here and elsewhere: each sweep is led by one of them. Results stay on the
+server until their sweep has ended. When its leader is not heard of for --lease, another one reads them all
+and goes on, in a folder of its own. No disk is shared, and nothing has to be moved.
 
 Data, plugins and results that no sweep on the server names any more are removed from it after a day. Sweeps
 stay until somebody forgets them with shatter forget, or for --keep after they have ended. The folders under
@@ -47,8 +47,8 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			if dir == "" {
 				return usageError{errors.New("--dir is needed: the folder where this coordinator keeps its sweeps")}
 			}
-			if lease < time.Second || ship <= 0 {
-				return usageError{fmt.Errorf("--lease %v, --ship-every %v: at least 1s, and more than 0s, are needed", lease, ship)}
+			if lease < time.Second {
+				return usageError{fmt.Errorf("--lease %v: at least 1s is needed", lease)}
 			}
 			age, err := parseAge(keep)
 			if err != nil {
@@ -71,7 +71,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			log.Info("serving", "server", bus.Redact(server.url), "dir", dir, "name", workerName())
 			loader := loader{conn, make(chan struct{}, runtime.NumCPU())}
 			return lead.Serve(c.Context(), lead.Config{
-				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, ShipEvery: ship, Log: log,
+				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, Log: log,
 				Keep: age, Monitor: monitor,
 			})
 		},
@@ -84,7 +84,6 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
 	flags.StringVar(&keep, "keep", "", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
 	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
-	flags.DurationVar(&ship, "ship-every", 10*time.Second, "time between shipments of what was found")
 	return c
 }
 

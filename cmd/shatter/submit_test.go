@@ -56,7 +56,7 @@ func (c *cluster) must(args ...string) (stdout, stderr string) {
 func (c *cluster) coordinator(name string, flags ...string) *exec.Cmd {
 	c.Helper()
 	cmd := exec.Command(binary(c), append([]string{"coordinator", "--server", c.url, "--dir",
-		filepath.Join(c.dir, name), "--lease", "1s", "--ship-every", "50ms"}, flags...)...)
+		filepath.Join(c.dir, name), "--lease", "1s"}, flags...)...)
 	start(c.T, cmd)
 	return cmd
 }

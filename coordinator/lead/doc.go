@@ -2,8 +2,9 @@
 //
 // It promises that a sweep that was submitted comes to its end as long as one coordinator anywhere
 // serves, whatever happens to those before it and to their disks: each sweep has one leader at a
-// time, which ships the files of its output folder to the server as they grow, and the next leader
-// goes on from these. Two leaders at the same time would waste work and change no result.
+// time. Results stay on the server until the sweep has ended, and the next leader reads them all. The output
+// folder goes to the server when a leader ends. Two leaders at the same time would waste work and change no
+// result.
 //
 // It needs a bus connection to a server with a registry, a folder of its own, and a Load, which makes
 // a plan of what was submitted. Start at Serve. Its parts:

@@ -23,7 +23,6 @@ type Config struct {
 	Load Load
 
 	Lease     time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
-	ShipEvery time.Duration // between shipments of a ledger that grows; 0: 10 s
 	Keep      time.Duration // after which a sweep that has ended is forgotten; 0: never
 	TidyEvery time.Duration // between looks for content that no sweep names; 0: 10 min
 	Grace     time.Duration // for which content stays that no sweep names, as of one being submitted; 0: 24 h
@@ -45,7 +44,7 @@ type Sweep struct {
 // ctx ends. It then ships what it has, and returns when all sweeps are given back. Where the server
 // loses the registry, Serve gives up all sweeps and begins anew with what the registry has then.
 func Serve(ctx context.Context, c Config) error {
-	c.Lease, c.ShipEvery = cmp.Or(c.Lease, 10*time.Second), cmp.Or(c.ShipEvery, 10*time.Second)
+	c.Lease = cmp.Or(c.Lease, 10*time.Second)
 	c.TidyEvery, c.Grace = cmp.Or(c.TidyEvery, 10*time.Minute), cmp.Or(c.Grace, 24*time.Hour)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

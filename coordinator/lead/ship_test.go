@@ -105,17 +105,14 @@ func outcomes(t *testing.T, dir string) int64 {
 	return report.Outcomes
 }
 
-// A ledger is shipped in few parts however often it grows, and what is fetched is the folder.
+// What is shipped and fetched is the folder, as it was when it was shipped last.
 func TestShip(t *testing.T) {
 	t.Parallel()
 	h, dir := newHarbour(t), t.TempDir()
 	s := &shipper{dir: dir, conn: h.conn, lead: h.lead}
-	const times = 100
-	for i := range int64(times) {
+	for i := range int64(3) {
 		record(t, dir, message(t, 1, 10*i, 10))
-		if i == 0 {
-			check(t, os.WriteFile(filepath.Join(dir, "ledger", "sweep.json"), []byte("{}"), 0o600))
-		}
+		check(t, os.WriteFile(filepath.Join(dir, "manifest.json"), fmt.Append(nil, i), 0o600))
 		check(t, s.ship(t.Context()))
 	}
 	before := h.shipped()
@@ -123,19 +120,13 @@ func TestShip(t *testing.T) {
 	if now := h.shipped(); !now.At.Equal(before.At) {
 		t.Error("listed again without a change")
 	}
-	s.stand = func() *Stand { return &Stand{Decided: 1, Trials: 10 * times} }
-	for range 2 {
-		check(t, s.ship(t.Context()))
-	}
+	s.stand = func() *Stand { return &Stand{Decided: 1, Trials: 30} }
+	check(t, s.ship(t.Context()))
 	if now := h.shipped(); now.Stand == nil || *now.Stand != *s.stand() {
 		t.Errorf("the sweep stands at %v, want %v", now.Stand, s.stand())
 	}
-	i := slices.IndexFunc(before.Files, func(f File) bool { return f.isLog() })
-	if parts := len(before.Files[i].Parts); parts > 8 {
-		t.Errorf("%d parts after %d shipments", parts, times)
-	}
-	out := filepath.Join(t.TempDir(), "out")
-	check(t, Fetch(t.Context(), h.conn, out, &Record{ID: h.lead.ID, Shipment: before}))
+	out, x := filepath.Join(t.TempDir(), "out"), &Record{ID: h.lead.ID, Shipment: before}
+	check(t, begin(t.Context(), h.conn, out, x))
 	for _, f := range before.Files {
 		want, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.Name)))
 		check(t, err)
@@ -143,8 +134,13 @@ func TestShip(t *testing.T) {
 			t.Errorf("%s: fetched %d bytes, %v; shipped were %d", f.Name, len(got), err, len(want))
 		}
 	}
-	if n := outcomes(t, out); n != 10*times {
-		t.Errorf("%d outcomes were fetched of %d", n, 10*times)
+	if n := outcomes(t, out); n != 30 {
+		t.Errorf("%d outcomes were fetched of 30", n)
+	}
+	record(t, out, message(t, 2, 0, 5))
+	check(t, begin(t.Context(), h.conn, out, x)) // a folder that is there stays as it is
+	if n := outcomes(t, out); n != 35 {
+		t.Errorf("%d outcomes are left of 35", n)
 	}
 }
 
@@ -158,61 +154,16 @@ func TestShipWholeFrames(t *testing.T) {
 	whole, err := os.ReadFile(log)
 	check(t, err)
 	frame := ledger.AppendFrame(nil, message(t, 2, 0, 5))
-	for cut := range len(frame) {
+	for _, cut := range []int{0, 1, len(frame) / 2, len(frame) - 1, len(frame)} {
 		check(t, os.WriteFile(log, slices.Concat(whole, frame[:cut]), 0o600))
 		check(t, s.ship(t.Context()))
-		if size := h.shipped().Files[0].size(); size != int64(len(whole)) {
-			t.Fatalf("%d bytes shipped, where frames end at %d", size, len(whole))
+		want := len(whole)
+		if cut == len(frame) {
+			want += cut
 		}
-	}
-	check(t, os.WriteFile(log, slices.Concat(whole, frame), 0o600))
-	check(t, s.ship(t.Context()))
-	if size := h.shipped().Files[0].size(); size != int64(len(whole)+len(frame)) {
-		t.Errorf("%d bytes shipped of %d", size, len(whole)+len(frame))
-	}
-}
-
-// A leader takes over with whatever its folder holds: afterwards it has what was shipped and what it
-// had, each outcome once, and ships only what is new.
-func TestMerge(t *testing.T) {
-	t.Parallel()
-	a, b, c := int64(10), int64(7), int64(5) // outcomes of three messages
-	for _, tt := range []struct {
-		name  string
-		local []int64 // messages that the folder has, by their number of outcomes
-		want  int64
-		kept  bool // the shipped part of the log is the folder's own, byte for byte
-	}{
-		{"lost disk", nil, a + b, true},
-		{"the same", []int64{a, b}, a + b, true},
-		{"an older state", []int64{a}, a + b, true},
-		{"a later state", []int64{a, b, c}, a + b + c, true},
-		{"another order", []int64{b, a}, a + b, false},
-		{"outcomes of its own", []int64{c}, a + b + c, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			h, there, here := newHarbour(t), t.TempDir(), t.TempDir()
-			messages := map[int64][]byte{a: message(t, 1, 0, a), b: message(t, 2, 0, b), c: message(t, 3, 0, c)}
-			record(t, there, messages[a], messages[b])
-			check(t, (&shipper{dir: there, conn: h.conn, lead: h.lead}).ship(t.Context()))
-			for _, n := range tt.local {
-				record(t, here, messages[n])
-			}
-			have, err := merge(t.Context(), h.conn, here, sweepID, h.shipped())
-			check(t, err)
-			if n := outcomes(t, here); n != tt.want {
-				t.Errorf("%d outcomes, want %d", n, tt.want)
-			}
-			if kept := len(have["ledger/0001.log"].Parts) > 0; kept != tt.kept {
-				t.Errorf("the folder begins with what was shipped: %v, want %v", kept, tt.kept)
-			}
-			check(t, (&shipper{dir: here, conn: h.conn, lead: h.lead, files: have}).ship(t.Context()))
-			out := filepath.Join(t.TempDir(), "out")
-			check(t, Fetch(t.Context(), h.conn, out, &Record{ID: h.lead.ID, Shipment: h.shipped()}))
-			if n := outcomes(t, out); n != tt.want {
-				t.Errorf("%d outcomes shipped afterwards, want %d", n, tt.want)
-			}
-		})
+		if size := h.shipped().Files[0].Size; size != int64(want) {
+			t.Fatalf("%d bytes shipped, where frames end at %d", size, want)
+		}
 	}
 }
 
@@ -224,13 +175,10 @@ func TestFetchOutside(t *testing.T) {
 	check(t, err)
 	for _, name := range []string{"../out.txt", "/etc/out.txt", "a/../../out.txt", ""} {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
-			s := Shipment{Files: []File{{Name: name, Parts: []Part{{4, digest}}}}}
+			s := Shipment{Files: []File{{Name: name, Size: 4, Digest: digest}}}
 			dir := t.TempDir()
 			if err := Fetch(t.Context(), h.conn, dir, &Record{ID: sweepID, Shipment: s}); err == nil {
 				t.Error("fetched")
-			}
-			if _, err := merge(t.Context(), h.conn, dir, sweepID, s); err == nil {
-				t.Error("merged")
 			}
 		})
 	}

@@ -212,12 +212,11 @@ func (t *term) finish(l *bus.Leadership, end End) error {
 	return t.Conn.ForgetResults(t.ctx, t.id) // its files have all of them
 }
 
-// work runs the sweep in its folder, and ships the folder while it runs and afterwards.
+// work runs the sweep in its folder, and ships the folder afterwards.
 func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, err error) {
-	t.say("fetching what earlier leaders have shipped")
+	t.say("fetching the folder that earlier leaders have shipped")
 	dir := t.dir(t.id)
-	shipped, err := merge(t.ctx, t.Conn, dir, t.id, record.Shipment)
-	if err != nil {
+	if err := begin(t.ctx, t.Conn, dir, record); err != nil {
 		return nil, err
 	}
 	t.say("resolving the sweep")
@@ -236,17 +235,15 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 	if err := claimed.KeepPlan(sweep.Saved); err != nil {
 		return nil, err
 	}
-	ship := &shipper{dir: dir, conn: t.Conn, lead: l, files: shipped, stand: t.stands}
+	ship := &shipper{dir: dir, conn: t.Conn, lead: l, stand: t.stands}
 	t.mu.Lock()
 	t.ship, t.phase, t.stand = ship, "", record.Shipment.Stand
 	t.mu.Unlock()
-	stop := t.keepShipping(ship)
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
 	c.Keep, c.Epoch, c.Priority, c.Weight = true, l.Epoch, t.wished.Priority, t.wished.Weight
 	c.Budget = left(t.wished.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
-	stop()
 	if s != nil {
 		t.mu.Lock()
 		t.stand = &Stand{Decided: s.Decided, Trials: s.Known + s.Trials + s.Served}
@@ -269,32 +266,10 @@ func left(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
 	return b
 }
 
-// keepShipping ships the folder again and again until the function that it returns is called.
-func (t *term) keepShipping(s *shipper) (stop func()) {
-	ctx, cancel := context.WithCancel(t.ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(t.ShipEvery)
-		defer tick.Stop()
-		for {
-			if err := s.ship(ctx); err != nil && ctx.Err() == nil {
-				t.log.Warn("ledger not shipped; trying again", "error", err.Error())
-			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() { cancel(); <-done }
-}
-
-// shipLast ships the folder once more if the lease still stands, even if the work was ended.
+// shipLast ships the folder if the lease still stands, even if the work was ended.
 func (t *term) shipLast(s *shipper, l *bus.Leadership) error {
 	if l.Context().Err() != nil {
-		return nil // the new leader's shipments count
+		return nil // the new leader's shipment counts
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), farewell)
 	defer cancel()

@@ -120,9 +120,7 @@ func name(e *bus.Entry, named map[string]bool) bool {
 		named[digest] = true
 	}
 	for _, f := range r.Shipment.Files {
-		for _, p := range f.Parts {
-			named[p.Digest] = true
-		}
+		named[f.Digest] = true
 	}
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -145,6 +146,22 @@ func (c *Conn) FetchBytes(ctx context.Context, digest string) ([]byte, error) {
 		return &b, nil
 	})
 	return b.Bytes(), err
+}
+
+// FetchFile makes the file at path of the content with this digest, verified. If it fails, the file may hold anything.
+func (c *Conn) FetchFile(ctx context.Context, digest, path string) error {
+	if err := checkDigest(digest); err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = c.fetch(ctx, digest, func(uint64) (io.Writer, error) {
+		_, err := f.Seek(0, io.SeekStart)
+		return f, errors.Join(err, f.Truncate(0))
+	})
+	return errors.Join(err, f.Close())
 }
 
 // Restore puts again what this process has put on the server and the server has lost. A call while another one is at

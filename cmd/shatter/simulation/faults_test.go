@@ -109,7 +109,7 @@ func (w *world) apply(f fault) {
 	default:
 		switch {
 		case f.Kind == "ghost":
-			f.For += shipEvery // so long that it ships something
+			f.For += lease // so long that it may ship something
 		case f.Kind == "stop" && f.N%2 == 0:
 			f.For += lease
 		}

@@ -35,9 +35,8 @@ import (
 
 // The times of a simulated sweep.
 const (
-	lease     = 4 * time.Second
-	shipEvery = 2 * time.Second
-	patience  = 10 * time.Minute // for a sweep to end after its last fault
+	lease    = 4 * time.Second
+	patience = 10 * time.Minute // for a sweep to end after its last fault
 )
 
 // world is one run of a sweep under a schedule of faults. Its methods may be called concurrently.
@@ -502,7 +501,7 @@ func (n *node) lead(p *process, load lead.Load) error {
 		return load(ctx, s)
 	}
 	err = lead.Serve(p.ctx, lead.Config{
-		Conn: c, Dir: dir, Name: n.name, Lease: lease, ShipEvery: shipEvery, Log: n.logger(), Load: fetch,
+		Conn: c, Dir: dir, Name: n.name, Lease: lease, Log: n.logger(), Load: fetch,
 	})
 	if p.ctx.Err() == nil {
 		n.world.violated("%s ended by itself: %v", n.name, err)
