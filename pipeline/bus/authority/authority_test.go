@@ -170,8 +170,7 @@ func TestWorker(t *testing.T) {
 	s := serve(t, c)
 	_, err = dial(t, c, s, "coordinator").Registry(soon(t))
 	must(t, err)
-	js, err := jetstream.New(as(t, c, s, "coordinator"))
-	must(t, err)
+	js := jetStream(t, as(t, c, s, "coordinator"))
 	jobs, err := js.Stream(soon(t), "shatter-jobs")
 	must(t, err)
 	_, err = jobs.CreateConsumer(soon(t), jetstream.ConsumerConfig{
@@ -181,8 +180,7 @@ func TestWorker(t *testing.T) {
 	_, err = js.Publish(soon(t), "shatter.job.s.1.j", []byte("job"))
 	must(t, err)
 
-	own, err := jetstream.New(as(t, c, s, "w1"))
-	must(t, err)
+	own := jetStream(t, as(t, c, s, "w1"))
 	consumer, err := own.Consumer(soon(t), "shatter-jobs", "s")
 	must(t, err)
 	job, err := consumer.Next(jetstream.FetchMaxWait(10 * time.Second))
@@ -197,8 +195,7 @@ func TestWorker(t *testing.T) {
 		t.Errorf("%d jobs are left, %v", info.State.Msgs, err)
 	}
 
-	submitter, err := jetstream.New(as(t, c, s, "submitter"))
-	must(t, err)
+	submitter := jetStream(t, as(t, c, s, "submitter"))
 	workers, err := submitter.KeyValue(soon(t), "shatter-workers")
 	must(t, err)
 	if keys, err := workers.Keys(soon(t)); err != nil || len(keys) != 1 {
@@ -253,12 +250,29 @@ func TestTeams(t *testing.T) {
 	heard, err := blue.SubscribeSync(">")
 	must(t, err)
 	must(t, blue.Flush())
-	for _, subject := range []string{"shatter.job.red1.j", "shatter.result.red1.w.j.0.1", "$KV.shatter-sweeps.x"} {
-		must(t, red.Publish(subject, nil))
+	jobs, others := jetStream(t, red), jetStream(t, blue)
+	all := []string{"shatter.job.red1.1.j", "shatter.result.red1.red-w.1.j.0.1", "$KV.shatter-workers.red-w"}
+	for _, subject := range all {
+		_, err := jobs.Publish(soon(t), subject, []byte("red"))
+		must(t, err)
 	}
+	must(t, red.Publish("shatter.offer.red1", nil))
 	must(t, red.Flush())
 	must(t, blue.Publish("over", nil))
-	until(t, heard, "over", "shatter.job.red1.j", "shatter.result.red1.w.j.0.1", "$KV.shatter-sweeps.x")
+	until(t, heard, "over", append(all, "shatter.offer.red1")...)
+	if kept := everything(t, others); strings.Contains(kept, "red") || !strings.Contains(kept, "blue2") {
+		t.Errorf("the other team's account holds\n%s", kept)
+	}
+	if kept := everything(t, jobs); strings.Count(kept, "red-w") != 2 || strings.Contains(kept, "blue2") {
+		t.Errorf("the first team's account holds\n%s", kept)
+	}
+}
+
+func jetStream(t *testing.T, nc *nats.Conn) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	return js
 }
 
 // reload makes a server read its configuration again, as a signal would.
@@ -364,8 +378,7 @@ func TestStolen(t *testing.T) {
 			must(t, err)
 			led, err := registry.Lead(soon(t), "s", "c", time.Hour, nil)
 			must(t, err)
-			js, err := jetstream.New(as(t, c, s, "coordinator"))
-			must(t, err)
+			js := jetStream(t, as(t, c, s, "coordinator"))
 			nc, denied := thief(t, c, s, "evil")
 			before := everything(t, js)
 			for _, act := range append(more, forbidden...) {
