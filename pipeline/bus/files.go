@@ -211,7 +211,7 @@ func (c *Conn) Remove(ctx context.Context, digest string) error {
 	return err
 }
 
-// RemoveUnnamed removes all content from the server that named does not report and that nobody has put there, or
+// RemoveUnnamed removes all content from the server that named does not report and that no process has put there, or
 // found there while putting it, for at least idle. It returns the number of removed objects. idle covers the time
 // between putting content and naming it.
 func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool, idle time.Duration) (int, error) {
@@ -378,7 +378,7 @@ func (c *Conn) putOnce(ctx context.Context, digest string, content io.Reader, si
 		return err
 	case whole && time.Since(o.ModTime) < fresh:
 		return nil
-	case whole: // evict has to see that it is needed
+	case whole: // the new date keeps it from RemoveUnnamed
 		return c.describe(ctx, o, jetstream.WithExpectLastSequencePerSubject(o.seq))
 	}
 	o.ObjectInfo = jetstream.ObjectInfo{Bucket: fileBucket, NUID: rand.Text(), ObjectMeta: jetstream.ObjectMeta{
@@ -443,9 +443,9 @@ func (c *Conn) describe(ctx context.Context, o object, expected jetstream.Publis
 	})
 }
 
-// fetch writes content to the writer that begin returns for its size, and verifies it. It calls begin again if it
-// has to begin again. A server may not have yet what another one has taken in, so that fetch waits a little for what
-// is missing. Those who may remove damaged content do so, and put it again if they have it.
+// fetch writes content to the writer that begin returns for its size, and verifies it. It calls begin again before
+// it starts again. Because a server of a cluster may be behind, fetch waits up to replicaLag for missing content. A
+// process that may remove damaged content does so, and puts it again if it has it.
 func (c *Conn) fetch(ctx context.Context, digest string, begin func(size uint64) (io.Writer, error)) error {
 	if err := checkDigest(digest); err != nil {
 		return err
