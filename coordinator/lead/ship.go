@@ -146,7 +146,7 @@ func (s *shipper) put(ctx context.Context, f *File) error {
 		}
 		f.Size = int64(len(wholeFrames(content)))
 	}
-	f.Digest, err = s.conn.PutRange(ctx, path, 0, f.Size)
+	f.Digest, err = s.conn.PutPrefix(ctx, path, f.Size)
 	return err
 }
 

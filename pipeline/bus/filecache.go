@@ -98,11 +98,7 @@ func fetchFile(ctx context.Context, c *Conn, digest, path string) error {
 	}
 	defer f.Close()
 	if _, err = os.Stat(path); err != nil { // else another process has fetched it meanwhile
-		err = c.fetch(ctx, digest, func(uint64) (io.Writer, error) {
-			_, err := f.Seek(0, io.SeekStart)
-			return f, errors.Join(err, f.Truncate(0))
-		})
-		if err == nil {
+		if err = c.fetch(ctx, digest, into(f)); err == nil {
 			err = errors.Join(f.Chmod(0o444), f.Sync())
 		}
 		if err == nil {

@@ -93,15 +93,15 @@ func opened[T io.ReadCloser](content T, size int64, err error) (io.ReadCloser, i
 	return content, size, err
 }
 
-// PutRange makes size bytes of the file at path, from offset at on, available everywhere, and returns their SHA-256
-// in hex digits. The file may only grow.
-func (c *Conn) PutRange(ctx context.Context, path string, at, size int64) (digest string, err error) {
+// PutPrefix makes the first size bytes of the file at path available everywhere, and returns their SHA-256 in hex
+// digits. The file may only grow.
+func (c *Conn) PutPrefix(ctx context.Context, path string, size int64) (digest string, err error) {
 	from := func() (io.ReadCloser, int64, error) {
 		f, _, err := disk.Open(path)
 		return struct {
 			io.Reader
 			io.Closer
-		}{io.NewSectionReader(f, at, size), f}, size, err
+		}{io.LimitReader(f, size), f}, size, err
 	}
 	content, _, err := from()
 	if err == nil {
@@ -113,7 +113,7 @@ func (c *Conn) PutRange(ctx context.Context, path string, at, size int64) (diges
 		err = c.put(ctx, digest, from)
 	}
 	if err != nil {
-		return "", fmt.Errorf("send %d bytes at %d of %q: %w", size, at, path, err)
+		return "", fmt.Errorf("send %d bytes of %q: %w", size, path, err)
 	}
 	return digest, nil
 }
@@ -157,11 +157,15 @@ func (c *Conn) FetchFile(ctx context.Context, digest, path string) error {
 	if err != nil {
 		return err
 	}
-	err = c.fetch(ctx, digest, func(uint64) (io.Writer, error) {
+	return errors.Join(c.fetch(ctx, digest, into(f)), f.Close())
+}
+
+// into returns what fetch calls to begin a file.
+func into(f *os.File) func(uint64) (io.Writer, error) {
+	return func(uint64) (io.Writer, error) {
 		_, err := f.Seek(0, io.SeekStart)
 		return f, errors.Join(err, f.Truncate(0))
-	})
-	return errors.Join(err, f.Close())
+	}
 }
 
 // Restore puts again what this process has put on the server and the server has lost. A call while another one is at

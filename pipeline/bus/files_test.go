@@ -83,13 +83,13 @@ func TestFiles(t *testing.T) {
 			}
 		}
 		path, digest := someFile(t, 100)
-		found, err := puts.PutRange(t.Context(), path, 10, 20)
+		found, err := puts.PutPrefix(t.Context(), path, 20)
 		must(t, err)
-		if got, err := gets.FetchBytes(t.Context(), found); err != nil || !bytes.Equal(got, mustRead(t, path)[10:30]) {
-			t.Errorf("a range came back as %d bytes, %v", len(got), err)
+		if got, err := gets.FetchBytes(t.Context(), found); err != nil || !bytes.Equal(got, mustRead(t, path)[:20]) {
+			t.Errorf("a prefix came back as %d bytes, %v", len(got), err)
 		}
-		if _, err := puts.PutRange(t.Context(), path, 90, 20); err == nil {
-			t.Error("a range beyond the end was put")
+		if _, err := puts.PutPrefix(t.Context(), path, 101); err == nil {
+			t.Error("a prefix beyond the end was put")
 		}
 		_, err = gets.FetchBytes(t.Context(), digest)
 		wants(t, err, digest, "not on the server", "submit or run")
