@@ -24,7 +24,7 @@ type Progress struct {
 	Out, Again     int              // jobs that are on the server, and those that wait to be published again
 	Unread         int              // results on the server that are not in the ledger yet, about
 	NoWorkers      bool             // nobody is there who would work
-	Stuck          string           // why nobody can run what comes next; "" where somebody can
+	Stuck          string           // why no worker takes jobs of the sweep; "" where one does
 	Refused        int64            // results of workers that were dropped
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }

@@ -42,7 +42,7 @@ var examples = map[string]string{
 	"results":           "shatter results 0123 --out out",
 	"forget":            "shatter forget 0123",
 	"worker":            "shatter worker --server nats://host:4222 --workers 8",
-	"workers":           "shatter workers --plugins",
+	"workers":           "shatter workers",
 	"coordinator":       "shatter coordinator --server nats://host:4222 --dir sweeps",
 	"cluster init":      "shatter cluster init mycluster --host nats1.example.org",
 	"cluster worker":    "shatter cluster worker node7 --dir mycluster",
