@@ -18,8 +18,9 @@ import (
 
 // Limits of one message, in bytes. A server's max_payload has to be at least MaxResult.
 const (
-	MaxJob    = 256 << 10 // of a job
-	MaxResult = 1 << 20   // of a result
+	MaxJob       = 256 << 10 // of a job
+	MaxResult    = 1 << 20   // of a result
+	MaxHeartbeat = 128 << 10 // of a worker's heartbeat
 )
 
 // Options of a server or a connection. The zero value works.

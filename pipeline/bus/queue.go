@@ -31,7 +31,7 @@ type Queue struct {
 
 const (
 	unreadResults    = 64      // results that are read ahead of the coordinator
-	unreadHeartbeats = 1 << 12 // heartbeats that may wait for the coordinator; further ones are lost
+	unreadHeartbeats = 1 << 9  // heartbeats that may wait for the coordinator; further ones are lost
 	mostLeased       = 1 << 16 // jobs of a sweep that are leased at a time
 )
 
@@ -47,7 +47,11 @@ func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
 	}
 	q.open, q.stop = context.WithCancel(context.Background())
 	var err error
-	q.heard, err = c.nc.Subscribe(workerSubject+"*", func(m *nats.Msg) { offer(q.heartbeats, heartbeat(m)) })
+	q.heard, err = c.nc.Subscribe(workerSubject+"*", func(m *nats.Msg) {
+		if len(m.Data) <= MaxHeartbeat {
+			offer(q.heartbeats, heartbeat(m))
+		}
+	})
 	if err == nil {
 		err = c.retry(ctx, "prepare the server", q.prepare)
 	}

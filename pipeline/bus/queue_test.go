@@ -193,7 +193,7 @@ func TestSizes(t *testing.T) {
 		for _, err := range []error{
 			q.Publish(t.Context(), "1", make([]byte, MaxJob+1)),
 			conn.Publish(t.Context(), part, make([]byte, MaxResult+1)),
-			conn.Beat("1", make([]byte, MaxResult+1)),
+			conn.Beat("1", make([]byte, MaxHeartbeat+1)),
 		} {
 			var size *SizeError
 			if !errors.As(err, &size) || size.Size != size.Limit+1 {

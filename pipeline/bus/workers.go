@@ -31,8 +31,8 @@ func (c *Conn) Beat(worker string, data []byte) error {
 	if err := token("worker", worker, false); err != nil {
 		return err
 	}
-	if len(data) > MaxResult {
-		return &SizeError{What: "heartbeat", ID: worker, Size: len(data), Limit: MaxResult}
+	if len(data) > MaxHeartbeat {
+		return &SizeError{What: "heartbeat", ID: worker, Size: len(data), Limit: MaxHeartbeat}
 	}
 	return c.tell("heartbeat of worker "+worker, &nats.Msg{Subject: workerSubject + worker, Data: data})
 }
