@@ -40,10 +40,9 @@ func TestRunLog(t *testing.T) {
 		t.Fatalf("%d jobs were logged", len(seen["job done"]))
 	}
 	for job, done := range seen["job done"] { // others may have been dropped at the end
-		published, taken := seen["job published"][job], seen["result taken in"][job]
-		done.Msg, taken.Msg = "", ""
-		if published.Cell != done.Cell || published.Sweep != done.Sweep || taken != done || done.Cell == "" || done.Worker == "" {
-			t.Errorf("job %s: published %+v, done %+v, taken in %+v", job, published, done, taken)
+		published := seen["job published"][job]
+		if published.Cell != done.Cell || published.Sweep != done.Sweep || done.Cell == "" || done.Worker == "" {
+			t.Errorf("job %s: published %+v, done %+v", job, published, done)
 		}
 	}
 }

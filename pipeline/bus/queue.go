@@ -61,6 +61,13 @@ func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
 		return nil, fmt.Errorf("coordinate sweep %q: %w", lead.Sweep, err)
 	}
 	go func() { defer close(q.read); q.readAll() }()
+	go func() {
+		defer q.stop()
+		select {
+		case <-c.closed:
+		case <-q.open.Done():
+		}
+	}()
 	return q, nil
 }
 

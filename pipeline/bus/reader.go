@@ -34,8 +34,6 @@ func (q *Queue) readAll() {
 		q.c.complain(fmt.Errorf("read results of sweep %s: %w", q.lead.Sweep, err))
 		select {
 		case <-time.After(readRest):
-		case <-q.c.closed:
-			return
 		case <-q.open.Done():
 		}
 	}
