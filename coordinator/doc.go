@@ -1,10 +1,11 @@
 // Package coordinator turns a plan into a table. It asks each cell which trials it still needs,
-// hands these out as jobs, checks the outcomes that come back, keeps them in the ledger, and stops
-// where the table is decided.
+// publishes these as jobs to a work queue, checks the outcomes that come back, keeps them in the ledger,
+// and stops where the table is decided.
 //
 // It promises that what is left to do is always the plan minus the ledger: a job that is lost,
 // doubled, late or reordered changes nothing. It promises that the result files are a pure function
-// of the plan and the outcomes, and that an outcome is acknowledged only after it is on the disk.
+// of the plan and the outcomes, and that results stay on the server until the sweep has ended or they are
+// in a ledger on the disk: a new leader reads them again.
 // A random share of each cell's trials is run again, by another worker if there is one, and compared
 // bit for bit (looks).
 //
@@ -13,8 +14,9 @@
 // file:
 //
 //	grid        the cells: which are decided, which may want trials; asks the algorithms
-//	dispatcher  the jobs that are out: what is handed out next
-//	crew        the workers: who can run what, who has what, and what they do not have any more
+//	dispatcher  the jobs that are out: which trials the next jobs have
+//	crew        the work queue: publishes jobs and offers, follows the workers' heartbeats, publishes again
+//	            what the server has lost, and once more what runs four times longer than predicted
 //	intake      the results: checked, appended to the ledger, fed to their cells
 //	looks       trials that are run a second time when the cells are decided
 //	rerun       trials that are run again, to compare them with their records

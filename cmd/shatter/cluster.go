@@ -29,7 +29,7 @@ func clusterCommand() *cobra.Command {
 name their holder, say what he is, and may expire. The folder of a cluster holds the keys of everything:
 keep it where neither workers nor submitters can read it.
 
-A worker's credentials let it take jobs, fetch files, and send results and announcements under its own name. A
+A worker's credentials let it lease jobs, fetch files, and publish results and heartbeats under its own name. A
 submitter's allow submitting sweeps, and seeing and steering those of everybody in the team. A coordinator's, which
 shatter run --server needs as well, allow everything but running the servers.
 

@@ -38,10 +38,12 @@ func workerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker --server URL",
 		Short: "Work for sweeps that run with --server",
-		Long: `Run the jobs that coordinators on a NATS server send here, and publish their outcomes, until
-interrupted: the first interrupt finishes the jobs in work. Data files come by content. Plugins of others
-have to be named with --plugin, or allowed with --allow-plugins: then they come by content too, and run
-with the rights of this user.`,
+		Long: `Lease jobs from the queues of all sweeps on a NATS server, run them and publish their outcomes, until
+interrupted: the first interrupt returns the jobs that wait and finishes those in work. A job of a worker
+that dies is delivered to another one when its lease of ten seconds ends. A worker leases no jobs of a sweep
+that it cannot run, and shatter workers shows the reason. Data files are fetched by content. Plugins of others have to
+be named with --plugin, or allowed with --allow-plugins: then they are fetched by content too, and run with
+the rights of this user.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := server.check(); err != nil {
@@ -105,7 +107,7 @@ with the rights of this user.`,
 	flags.StringArrayVar(&allowed, "allow-plugins", nil,
 		"fetch a plugin of others from the server and run it: its SHA-256, or any (again for more)")
 	flags.DurationVar(&drain, "drain-timeout", 20*time.Second,
-		"time that jobs in work have after an interrupt; then they go back, and others run them again")
+		"time that jobs in work have after an interrupt; then they return to the queue, and others run them again")
 	flags.Var(&until, "until", "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
 		"it takes no job that cannot end by then, and leaves")
 	flags.StringVar(&cache, "cache", fileCache(),
