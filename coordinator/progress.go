@@ -29,17 +29,17 @@ type Progress struct {
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
-// announcing is the time after the beginning of a run in which workers that are there may not have been
-// heard of yet.
-const announcing = 5 * time.Second
+// firstHeartbeat is the time after the beginning of a run in which heartbeats of running workers may not have
+// arrived yet.
+const firstHeartbeat = 5 * time.Second
 
 // Stands returns why nothing moves, in words; "" where it does.
 func (p *Progress) Stands() string {
 	switch {
 	case !p.NoWorkers:
 		return p.Stuck
-	case p.Elapsed < announcing:
-		return "no worker has announced itself yet"
+	case p.Elapsed < firstHeartbeat:
+		return "no heartbeat of a worker has arrived yet"
 	}
 	return "no worker is there: start `shatter worker --server URL`"
 }

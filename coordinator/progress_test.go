@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// That no worker is there is said only when workers have had the time to announce themselves: a leader that
+// That no worker is there is said only when workers have had the time to publish a heartbeat: a leader that
 // has just taken a sweep over knows none.
 func TestStands(t *testing.T) {
 	for _, tt := range []struct {
@@ -15,7 +15,7 @@ func TestStands(t *testing.T) {
 	}{
 		{Progress{}, ""},
 		{Progress{Stuck: "worker w has not the plugin"}, "worker w has not the plugin"},
-		{Progress{NoWorkers: true, Elapsed: time.Second}, "no worker has announced itself yet"},
+		{Progress{NoWorkers: true, Elapsed: time.Second}, "no heartbeat of a worker has arrived yet"},
 		{Progress{NoWorkers: true, Elapsed: time.Minute}, "no worker is there: start `shatter worker"},
 	} {
 		if got := tt.p.Stands(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
