@@ -53,8 +53,8 @@ const (
 var ErrNotStored = errors.New("it is not on the server; submit or run the sweep that needs it again")
 
 var (
-	errDamaged = errors.New("it is damaged on the server; remove it there (`nats object rm " + fileBucket + " NAME`), " +
-		"then submit or run the sweep that needs it again")
+	errDamaged = errors.New("it is damaged on the server; empty the store there (`nats stream purge " + fileStream +
+		"`), then submit or run the sweeps that need its files again")
 	errIncomplete = fmt.Errorf("a chunk is missing: %w", errDamaged)
 	errLost       = errors.New("chunks that the server has stored are gone")
 )

@@ -225,7 +225,7 @@ func TestDamagedOnServer(t *testing.T) {
 			must(t, err)
 			fault.do(t, has, stream, o)
 			_, err = worker.FetchBytes(soon(t), digest)
-			wants(t, err, digest, "damaged", "nats object rm")
+			wants(t, err, digest, "damaged", "nats stream purge")
 			if fault.name == "chunks missing" { // whoever submits it again replaces it
 				must(t, submitter.PutFile(soon(t), digest, path))
 				fetched(t, worker, digest)
