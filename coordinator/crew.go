@@ -47,9 +47,6 @@ type errand struct {
 	before    int     // trials that were open when its last result arrived
 }
 
-// fields returns what a log says of the errand next to its words.
-func (e *errand) fields() []any { return []any{"job", e.id} }
-
 // member is a worker that was heard of.
 type member struct {
 	*fleet.Worker
@@ -244,7 +241,11 @@ func (w *crew) heal(ctx context.Context, now time.Time) error {
 	defer cancel()
 	stored, err := w.queue.Jobs(within)
 	last := uint64(0)
-	if err == nil && slices.ContainsFunc(slices.Collect(maps.Keys(w.errands)), func(id string) bool { return !stored[id] }) {
+	missing := false
+	for id := range w.errands {
+		missing = missing || !stored[id]
+	}
+	if err == nil && missing {
 		last, err = w.queue.Last(within)
 	}
 	if err == nil {
@@ -344,7 +345,7 @@ func (w *crew) hurry(e *errand) {
 		return // a second slot of this machine is worth more than the first trial of a new kind
 	}
 	w.journal.note(fmt.Sprintf("job %s has run for %.0f s on worker %s, %.1f were expected: it is published once more",
-		e.id, e.running, e.worker, e.seconds), e.fields()...)
+		e.id, e.running, e.worker, e.seconds), "job", e.id)
 	way.avoid = e.worker
 	w.wait(e.cargo)
 }
@@ -353,10 +354,11 @@ func (w *crew) hurry(e *errand) {
 func (w *crew) back(e *errand, why string) {
 	w.end(e)
 	if way := e.cargo.way(); len(way.errands) == 0 && e.cargo.left() != nil {
-		w.journal.note(fmt.Sprintf("job %s: %s; its missing trials are published again", e.id, why), e.fields()...)
+		w.journal.note(fmt.Sprintf("job %s: %s; its missing trials are published again", e.id, why), "job", e.id)
 		w.wait(e.cargo)
 		if w.alone && way.sent >= mostTries {
-			w.failed = fmt.Errorf("the worker of this process has taken job %s %d times, and its results never came", e.id, way.sent)
+			w.failed = fmt.Errorf("the worker of this process has taken job %s %d times, and its results never came",
+				e.id, way.sent)
 		}
 	}
 }
@@ -464,7 +466,7 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 	way.errands = append(way.errands, e)
 	way.sent++
 	w.meter.count(func(c *Counts) { c.Sent++ })
-	w.journal.log.Debug("job published", append(e.fields(), "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)...)
+	w.journal.log.Debug("job published", "job", e.id, "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)
 	return true, nil
 }
 

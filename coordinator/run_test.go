@@ -205,7 +205,8 @@ func (f *fake) run(ctx context.Context) {
 	for idle := 0; ctx.Err() == nil; {
 		f.announce()
 		var jobs []*bus.Job
-		if err := f.conn.Lease(ctx, f.sweep, 8, 10*time.Millisecond, func(j *bus.Job) { jobs = append(jobs, j) }); err != nil {
+		take := func(j *bus.Job) { jobs = append(jobs, j) }
+		if err := f.conn.Lease(ctx, f.sweep, 8, 10*time.Millisecond, take); err != nil {
 			continue // the run may have ended
 		}
 		for _, j := range jobs {

@@ -76,7 +76,7 @@ const (
 
 // receive takes in a job, or returns it.
 func (w *worker) receive(leased *bus.Job) {
-	back := func(delay time.Duration) { w.warn("job not returned", &held{Job: leased}, leased.Return(delay)) }
+	back := func(delay time.Duration) { w.warn(&held{Job: leased}, "return it", leased.Return(delay)) }
 	job, err := trial.DecodeJob(leased.Data)
 	if err == nil {
 		if most := job.Cell.SessionTrials(job.N); job.Count > int64(most) {

@@ -21,7 +21,7 @@ type Monitor struct {
 type Overview struct {
 	Heard   time.Time        // when the worker last published its heartbeat; zero: it has not begun
 	Last    fleet.Worker     // what it said
-	Jobs    map[string]int64 // by how they ended: done, dropped by their leader, or returned because of fault, cannot or drain
+	Jobs    map[string]int64 // by how they ended: done, dropped, or returned because of fault, cannot or drain
 	Trials  map[string]int64 // of jobs that were done, by status: ok, failed, lost
 	Refused int64            // sample sizes that algorithms refused
 }

@@ -152,8 +152,8 @@ func (w *worker) hear(said bus.Offer) (fresh bool) {
 // cannot returns why this worker can never run the jobs of a sweep, and what that is about; "" if it can.
 func (w *worker) cannot(o *fleet.Offer) (what, why string) {
 	if o.Profile != "" && o.Profile != w.profile {
-		return "float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may differ",
-			o.Profile, w.profile)
+		return "float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may "+
+			"differ", o.Profile, w.profile)
 	}
 	for _, n := range o.Needs {
 		if err := w.plugins.cannot(n); err != nil {
@@ -166,13 +166,14 @@ func (w *worker) cannot(o *fleet.Offer) (what, why string) {
 // extend extends the leases of all jobs that are held.
 func (w *worker) extend() {
 	for _, h := range w.shelf.all() {
-		w.warn("lease not extended", h, h.Extend())
+		w.warn(h, "extend its lease", h.Extend())
 	}
 }
 
-func (w *worker) warn(what string, h *held, err error) {
+// warn logs that the server could not be told what to do with a job, which is no fault: its lease runs out.
+func (w *worker) warn(h *held, what string, err error) {
 	if err != nil {
-		w.Log.Warn(what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "error", err.Error())
+		w.Log.Warn("server not told", "what", what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "error", err.Error())
 	}
 }
 
@@ -215,7 +216,7 @@ func (w *worker) drain(end func()) {
 // giveBack ends the lease of a job that this worker does not run, for a reason in one word.
 func (w *worker) giveBack(h *held, reason string, delay time.Duration) {
 	w.Monitor.ended(reason, nil)
-	w.warn("job not returned", h, h.Return(delay))
+	w.warn(h, "return it", h.Return(delay))
 }
 
 // serve runs one slot.
@@ -263,12 +264,12 @@ func (w *worker) settle(ctx, hard context.Context, h *held, outcomes *outcomes, 
 		w.Monitor.ended("done", outcomes)
 		w.Log.Debug("job done", "sweep", h.Sweep, "cell", h.trial.Cell.Key.Short(), "worker", w.Name, "job", h.ID,
 			"n", h.trial.N, "trials", h.trial.Count, "seconds", h.took.Seconds())
-		w.warn("job not acknowledged", h, h.Done())
+		w.warn(h, "acknowledge it", h.Done())
 	case hard.Err() != nil:
 		w.giveBack(h, "drain", 0)
 	case ctx.Err() != nil: // its leader does not need it
 		w.Monitor.ended("dropped", nil)
-		w.warn("job not acknowledged", h, h.Done())
+		w.warn(h, "acknowledge it", h.Done())
 	default:
 		w.fail(h, h.trial.Subject(), err)
 	}

@@ -71,7 +71,9 @@ func (c *Conn) Lease(ctx context.Context, sweep string, most int, wait time.Dura
 	return nil
 }
 
-func (c *Conn) request(ctx context.Context, sweep string, most int, wait time.Duration) (jetstream.MessageBatch, error) {
+func (c *Conn) request(
+	ctx context.Context, sweep string, most int, wait time.Duration,
+) (jetstream.MessageBatch, error) {
 	consumer, err := c.consumer(ctx, sweep)
 	switch {
 	case err != nil:

@@ -79,7 +79,8 @@ func TestDecodeOffer(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	w := someWorker()
 	until := w.Refusals[0].Until
-	if r := w.Refuses("s", until.Add(-1)); r == nil || w.Refuses("s", until) != nil || w.Refuses("other", until.Add(-1)) != nil {
+	before := until.Add(-1)
+	if w.Refuses("s", before) == nil || w.Refuses("s", until) != nil || w.Refuses("other", before) != nil {
 		t.Errorf("%+v", w.Refusals)
 	}
 	w.Refusals[0].Never = true

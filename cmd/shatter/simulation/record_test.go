@@ -70,21 +70,6 @@ func (r *record) add(b *ledger.Batch) {
 	}
 }
 
-// has reports whether the record has all outcomes of a message.
-func (r *record) has(body []byte) bool {
-	if r.messages[string(body)] {
-		return true
-	}
-	b, err := ledger.Decode(body)
-	if err != nil {
-		return false
-	}
-	if b.Refusal != nil {
-		return r.refused[size{b.Cell, b.N}]
-	}
-	return len(r.outcomes.Add(b).New) == 0
-}
-
 // logsIn returns the files of the ledger in a folder, in order.
 func logsIn(dir string) (list [][]byte, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.log")) // sorted

@@ -206,10 +206,7 @@ func decodeState(text []byte) (s state, err error) {
 		sound = sound && hostName.MatchString(h)
 	}
 	for name, a := range s.Teams {
-		sound = sound && validName.MatchString(name) && nkeys.IsValidPublicAccountKey(a.Key)
-		for _, r := range roles {
-			sound = sound && isSeed(a.Signers[r], nkeys.PrefixByteAccount)
-		}
+		sound = sound && validName.MatchString(name) && a.sound()
 	}
 	for name, x := range s.Issued {
 		sound = sound && x != nil && validName.MatchString(name) && s.Teams[x.Team].Key != "" &&
@@ -222,6 +219,15 @@ func decodeState(text []byte) (s state, err error) {
 		return s, errors.New("keys, names or hosts are not sound")
 	}
 	return s, nil
+}
+
+// sound reports whether the keys of a team are what they should be.
+func (a account) sound() bool {
+	ok := nkeys.IsValidPublicAccountKey(a.Key)
+	for _, r := range roles {
+		ok = ok && isSeed(a.Signers[r], nkeys.PrefixByteAccount)
+	}
+	return ok
 }
 
 // isSeed reports whether text is the seed of a kind of key.
