@@ -280,16 +280,18 @@ func (s *shelf) fault(sweep, what, reason string, never bool) fleet.Refusal {
 	if a.refusal != nil {
 		r.Faults += a.refusal.Faults
 	}
-	r.Until = time.Now().Add(min(fleet.Interval<<min(r.Faults-1, 10), 5*time.Minute))
+	r.Until = time.Now().Add(fleet.Backoff(r.Faults))
 	a.refusal = r
 	return *r
 }
 
-// mended forgets the faults about a sweep, because a job of it has run.
+// mended forgets the fault about a sweep if it was about what a job needed that has run.
 func (s *shelf) mended(h *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h.sweep.refusal = nil
+	if r := h.sweep.refusal; r != nil && r.What == h.trial.Subject() {
+		h.sweep.refusal = nil
+	}
 }
 
 // close closes the shelf, and returns the jobs that wait.
@@ -327,7 +329,7 @@ func (s *shelf) describe(w *fleet.Worker, now time.Time) {
 	defer s.mu.Unlock()
 	for h := range s.held {
 		one := fleet.Held{Sweep: h.Sweep, Epoch: h.Epoch, ID: h.ID}
-		if !h.began.IsZero() {
+		if !h.began.IsZero() && h.took == 0 {
 			one.Running = max(1e-9, now.Sub(h.began).Seconds())
 		}
 		w.Held = append(w.Held, one)

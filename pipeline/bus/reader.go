@@ -18,7 +18,7 @@ type reader struct {
 }
 
 const (
-	readAtOnce = 256                    // results, in one request
+	readAtOnce = 32                     // results, in one request: a server may have so much on its way
 	readPoll   = time.Second            // that a request waits for results
 	readRest   = 200 * time.Millisecond // after an error
 )

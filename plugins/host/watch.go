@@ -11,8 +11,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// watchEvery is the time between two looks at the memory of a process, and at the context and the time of a call.
-const watchEvery = 50 * time.Millisecond
+const (
+	watchEvery = 50 * time.Millisecond  // between two looks at the context and the time of a call
+	guardEvery = 200 * time.Millisecond // between two looks at the memory and the folder of a process, which cost more
+)
 
 // silence is the time beyond the limit of a trial for which a plugin that promised progress may say
 // nothing.
@@ -124,16 +126,16 @@ func (h *child) shared() (sum int64) {
 
 // guard ends the process if it holds too much or fills its folder.
 func (h *child) guard() {
-	ticker := time.NewTicker(watchEvery)
+	ticker := time.NewTicker(guardEvery)
 	defer ticker.Stop()
-	for i := 0; ; i++ {
+	for {
 		select {
 		case <-h.done:
 			return
 		case <-ticker.C:
 		}
 		cause, detail := h.greed()
-		if i%5 == 0 && cause == "" && sandbox.FolderSize(h.dir.path) > sandbox.MaxFolder {
+		if cause == "" && sandbox.FolderSize(h.dir.path) > sandbox.MaxFolder {
 			cause, detail = Greed, fmt.Sprintf("it filled its folder with more than %s", wording.Bytes(sandbox.MaxFolder))
 		}
 		if cause != "" {

@@ -147,7 +147,13 @@ func (s sink) works(o worker.Overview) {
 	s.put("shatter_worker_jobs_running", float64(running))
 	s.put("shatter_worker_jobs_waiting", float64(len(o.Last.Held)-running))
 	s.put("shatter_worker_leaving", one(o.Last.Leaving))
-	s.put("shatter_worker_faults", float64(len(o.Last.Refusals)))
+	faults := 0
+	for _, r := range o.Last.Refusals {
+		if !r.Never {
+			faults++
+		}
+	}
+	s.put("shatter_worker_faults", float64(faults))
 	s.by("shatter_worker_jobs_total", o.Jobs)
 	s.by("shatter_worker_trials_total", o.Trials)
 	s.put("shatter_worker_job_seconds_total", o.Last.Seconds)
