@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -21,7 +21,7 @@ import (
 type colleague struct {
 	name  string
 	forge func(b *ledger.Batch) // changes the outcomes of an honest worker; nil: it does not
-	conn  *bus.Conn
+	conn  *queue.Conn
 	sweep string
 	codes []string
 	jobs  int // received
@@ -31,7 +31,7 @@ type colleague struct {
 func (x *colleague) run(ctx context.Context, t *testing.T) {
 	for ctx.Err() == nil {
 		beat(t, x.conn, &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes})
-		err := x.conn.Lease(ctx, x.sweep, 2, 10*time.Millisecond, func(j *bus.Job) {
+		err := x.conn.Lease(ctx, x.sweep, 2, 10*time.Millisecond, func(j *queue.Job) {
 			if !avoided(t, x.name, j) {
 				x.jobs++
 				x.answer(t, j)
@@ -45,7 +45,7 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 }
 
 // avoided returns a job that is to be left to others.
-func avoided(t *testing.T, worker string, j *bus.Job) bool {
+func avoided(t *testing.T, worker string, j *queue.Job) bool {
 	job, err := trial.DecodeJob(j.Data)
 	if err == nil && (job.Avoid != worker || j.Tries > 5) {
 		return false
@@ -57,7 +57,7 @@ func avoided(t *testing.T, worker string, j *bus.Job) bool {
 }
 
 // answer runs a job.
-func (x *colleague) answer(t *testing.T, j *bus.Job) {
+func (x *colleague) answer(t *testing.T, j *queue.Job) {
 	job, err := trial.DecodeJob(j.Data)
 	if err != nil {
 		t.Error(err)
@@ -72,7 +72,7 @@ func (x *colleague) answer(t *testing.T, j *bus.Job) {
 		x.forge(b)
 	}
 	if data, err := b.Encode(); err == nil { // the run may have ended
-		_ = x.conn.Publish(context.Background(), bus.Part{Lead: j.Lead, Worker: x.name, Job: j.ID, Of: 1}, data)
+		_ = x.conn.Publish(context.Background(), queue.Part{Lead: j.Lead, Worker: x.name, Job: j.ID, Of: 1}, data)
 	}
 	_ = j.Done()
 }

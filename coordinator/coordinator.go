@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -18,7 +18,7 @@ import (
 // Config configures [Run]. Folder, Conn and Digests are required; the other fields have defaults.
 type Config struct {
 	Folder   *folder.Folder
-	Conn     *bus.Conn
+	Conn     *queue.Conn
 	Epoch    uint64            // number of this leadership of the sweep; 0: 1
 	Keep     bool              // results stay on the server, for another coordinator to go on from them
 	Priority int               // workers run jobs of higher priorities first
@@ -90,7 +90,7 @@ func newRun(c Config) (*run, error) {
 	}
 	r := &run{Config: c, grid: grid, tally: newTally(), journal: &journal{log: c.Log}}
 	r.crew = &crew{
-		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, digests: c.Digests, journal: r.journal,
+		lead: queue.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, digests: c.Digests, journal: r.journal,
 		priority: c.Priority, weight: c.Weight, alone: c.Workers != nil && c.Conn != nil && c.Conn.Embedded(),
 		healing: c.Healing, members: map[string]*member{}, errands: map[string]*errand{}, strange: map[string]stranger{},
 		needs: needsOf(grid.cells, c.Digests), meter: c.Meter,

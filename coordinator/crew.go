@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -65,8 +65,8 @@ const (
 // crew knows the workers and publishes jobs. It keeps account of the jobs that are on the server, and publishes
 // again what is lost there.
 type crew struct {
-	queue    *bus.Queue
-	lead     bus.Lead
+	queue    *queue.Queue
+	lead     queue.Lead
 	digests  map[string]string // see Config
 	journal  *journal
 	priority int
@@ -131,7 +131,7 @@ func (w *crew) slots() (n int) {
 }
 
 // hear takes in a heartbeat.
-func (w *crew) hear(said bus.Heartbeat, now time.Time) {
+func (w *crew) hear(said queue.Heartbeat, now time.Time) {
 	if said.Data == nil {
 		delete(w.members, said.Worker)
 		delete(w.strange, said.Worker)
@@ -379,7 +379,7 @@ func (w *crew) wait(c cargo) {
 }
 
 // arrived notes a part of a job's results: after the last one the server does not have the job any more.
-func (w *crew) arrived(m *bus.Message) *errand {
+func (w *crew) arrived(m *queue.Message) *errand {
 	w.read, w.unread = m.Sequence, int(m.Pending)
 	e := w.errands[m.Job]
 	if e == nil || m.Epoch != w.lead.Epoch {

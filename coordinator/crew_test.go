@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // crewOf returns a crew of workers on an embedded server.
 func crewOf(members ...*member) *crew {
 	w := &crew{
-		lead: bus.Lead{Sweep: "s", Epoch: 1}, healing: time.Second, members: map[string]*member{},
+		lead: queue.Lead{Sweep: "s", Epoch: 1}, healing: time.Second, members: map[string]*member{},
 		errands: map[string]*errand{}, meter: &Meter{}, journal: &journal{log: slog.New(slog.DiscardHandler)},
 		strange: map[string]stranger{},
 	}
@@ -33,12 +33,12 @@ func crewOf(members ...*member) *crew {
 
 // trouble is a second worker that never does what it should.
 type trouble struct {
-	conn  *bus.Conn
+	conn  *queue.Conn
 	sweep string
 	codes []string
 	jobs  int // that it has leased
 	// take deals with a job and reports whether it is held, as one that has been running for very long.
-	take func(x *trouble, j *bus.Job) (held bool)
+	take func(x *trouble, j *queue.Job) (held bool)
 	silent,
 	leaving bool
 	refusal *fleet.Refusal
@@ -48,7 +48,7 @@ type trouble struct {
 
 // run works until ctx ends.
 func (x *trouble) run(ctx context.Context, t *testing.T) {
-	held := map[string]*bus.Job{}
+	held := map[string]*queue.Job{}
 	for ctx.Err() == nil {
 		if !x.silent {
 			w := &fleet.Worker{Name: "trouble", Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving}
@@ -65,7 +65,7 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		_ = x.conn.Lease(ctx, x.sweep, 1, 10*time.Millisecond, func(j *bus.Job) {
+		_ = x.conn.Lease(ctx, x.sweep, 1, 10*time.Millisecond, func(j *queue.Job) {
 			if avoided(t, "trouble", j) {
 				return
 			}
@@ -82,8 +82,8 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 }
 
 // publish publishes a result of a job.
-func (x *trouble) publish(j *bus.Job, data []byte) bool {
-	_ = x.conn.Publish(context.Background(), bus.Part{Lead: j.Lead, Worker: "trouble", Job: j.ID, Of: 1}, data)
+func (x *trouble) publish(j *queue.Job, data []byte) bool {
+	_ = x.conn.Publish(context.Background(), queue.Part{Lead: j.Lead, Worker: "trouble", Job: j.ID, Of: 1}, data)
 	_ = j.Done()
 	return false
 }
@@ -93,17 +93,17 @@ func (x *trouble) publish(j *bus.Job, data []byte) bool {
 func TestTroublesomeWorker(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
-	for name, take := range map[string]func(x *trouble, j *bus.Job) bool{
-		"hangs":      func(*trouble, *bus.Job) bool { return true },
-		"loses jobs": func(_ *trouble, j *bus.Job) bool { return j.Done() != nil },
-		"goes":       func(x *trouble, _ *bus.Job) bool { x.silent = true; return false },
-		"leaves":     func(x *trouble, j *bus.Job) bool { x.leaving = true; return j.Return(0) != nil },
-		"cannot": func(x *trouble, j *bus.Job) bool {
+	for name, take := range map[string]func(x *trouble, j *queue.Job) bool{
+		"hangs":      func(*trouble, *queue.Job) bool { return true },
+		"loses jobs": func(_ *trouble, j *queue.Job) bool { return j.Done() != nil },
+		"goes":       func(x *trouble, _ *queue.Job) bool { x.silent = true; return false },
+		"leaves":     func(x *trouble, j *queue.Job) bool { x.leaving = true; return j.Return(0) != nil },
+		"cannot": func(x *trouble, j *queue.Job) bool {
 			x.refusal = &fleet.Refusal{Sweep: j.Sweep, What: "data", Reason: "the disk is full", Never: true}
 			return j.Return(0) != nil
 		},
-		"sends garbage": func(x *trouble, j *bus.Job) bool { return x.publish(j, []byte("garbage")) },
-		"is too slow": func(x *trouble, j *bus.Job) bool {
+		"sends garbage": func(x *trouble, j *queue.Job) bool { return x.publish(j, []byte("garbage")) },
+		"is too slow": func(x *trouble, j *queue.Job) bool {
 			<-x.joined // a machine that is alone is believed
 			job, err := trial.DecodeJob(j.Data)
 			if err != nil {
@@ -202,7 +202,7 @@ func TestState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.hear(bus.Heartbeat{Worker: name, Data: data}, now)
+		w.hear(queue.Heartbeat{Worker: name, Data: data}, now)
 	}
 	w.first = time.Time{} // they have gathered
 	const want = "no worker can run it: worker a (and 1 more) could not run plugin acme: it is for linux/amd64"

@@ -9,7 +9,7 @@
 // A random share of each cell's trials is run again, by another worker if there is one, and compared
 // bit for bit (looks).
 //
-// It needs a bus connection and a claimed folder (package folder): what algorithms say of sample sizes
+// It needs a connection of package queue and a claimed folder (package folder): what algorithms say of sample sizes
 // comes from workers. Start reading at Run and at the loop of type run. Its parts, each a type with a
 // file:
 //

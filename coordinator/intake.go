@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -50,8 +50,8 @@ type intake struct {
 
 // acceptAll takes in a message and all that wait behind it, so that one search for work serves them
 // all.
-func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
-	batch := []*bus.Message{m}
+func (in *intake) acceptAll(m *queue.Message, waiting <-chan *queue.Message) error {
+	batch := []*queue.Message{m}
 	for more := true; more && len(batch) < 64; {
 		select {
 		case m := <-waiting:
@@ -70,7 +70,7 @@ func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
 
 // accept checks one result message, adds it to the ledger and feeds its cell. A message that is not
 // for this run is dropped.
-func (in *intake) accept(m *bus.Message) error {
+func (in *intake) accept(m *queue.Message) error {
 	e := in.jobs.crew.arrived(m)
 	err := in.take(m, e)
 	in.jobs.crew.swept(e, m.Worker, time.Now())
@@ -78,7 +78,7 @@ func (in *intake) accept(m *bus.Message) error {
 }
 
 // take does the work of accept, but for the account of who has what.
-func (in *intake) take(m *bus.Message, e *errand) error {
+func (in *intake) take(m *queue.Message, e *errand) error {
 	if strings.HasPrefix(m.Job, recheckPrefix) { // of a run that was ended in the middle of it
 		return nil
 	}
@@ -155,7 +155,7 @@ func (in *intake) refused() (count int64) {
 }
 
 // drop acknowledges a message without recording it. wrong is the kind of the reason.
-func (in *intake) drop(m *bus.Message, wrong, reason string) {
+func (in *intake) drop(m *queue.Message, wrong, reason string) {
 	in.meter.count(func(c *Counts) { increase(&c.Dropped, wrong, 1) })
 	worker := in.worker(m.Worker)
 	if worker.Refused++; worker.Refused > mostDropsTold {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -152,7 +152,7 @@ func (x *rerun) refill() {
 }
 
 // acceptAll takes in a message and all that wait behind it, so that jobs are sent for all of them at once.
-func (x *rerun) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
+func (x *rerun) acceptAll(m *queue.Message, waiting <-chan *queue.Message) error {
 	for {
 		if err := x.accept(m); err != nil {
 			return err
@@ -166,7 +166,7 @@ func (x *rerun) acceptAll(m *bus.Message, waiting <-chan *bus.Message) error {
 }
 
 // accept checks one message against the job that it answers, and uses its rows.
-func (x *rerun) accept(m *bus.Message) error {
+func (x *rerun) accept(m *queue.Message) error {
 	if !strings.HasPrefix(m.Job, recheckPrefix) {
 		return x.intake.accept(m)
 	}

@@ -19,11 +19,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -103,7 +103,7 @@ type script func(f *fake, job *trial.Job, b *ledger.Batch)
 // fake is a worker that follows a script.
 type fake struct {
 	t      *testing.T
-	conn   *bus.Conn
+	conn   *queue.Conn
 	sweep  string
 	script script
 	codes  []string // identities of the algorithms that it has
@@ -112,7 +112,7 @@ type fake struct {
 	profile string // float profile that it announces
 
 	mu     sync.Mutex
-	job    *bus.Job             // in work
+	job    *queue.Job           // in work
 	sent   [][]byte             // by the script, for this job
 	held   map[string]*heldBack // by job: published when there are no more jobs
 	rng    *rand.Rand
@@ -122,7 +122,7 @@ type fake struct {
 
 // heldBack is a result that is published later.
 type heldBack struct {
-	job   *bus.Job
+	job   *queue.Job
 	batch *ledger.Batch
 }
 
@@ -148,9 +148,9 @@ func (f *fake) publish(b *ledger.Batch) {
 func (f *fake) raw(data []byte) { f.sent = append(f.sent, data) }
 
 // flush publishes what a script has sent.
-func (f *fake) flush(job *bus.Job) {
+func (f *fake) flush(job *queue.Job) {
 	for i, data := range f.sent {
-		part := bus.Part{Lead: job.Lead, Worker: "fake", Job: job.ID, Index: i, Of: len(f.sent)}
+		part := queue.Part{Lead: job.Lead, Worker: "fake", Job: job.ID, Index: i, Of: len(f.sent)}
 		if err := f.conn.Publish(context.Background(), part, data); err != nil {
 			f.t.Error(err)
 		}
@@ -204,8 +204,8 @@ func (f *fake) run(ctx context.Context) {
 	defer f.release()
 	for idle := 0; ctx.Err() == nil; {
 		f.announce()
-		var jobs []*bus.Job
-		take := func(j *bus.Job) { jobs = append(jobs, j) }
+		var jobs []*queue.Job
+		take := func(j *queue.Job) { jobs = append(jobs, j) }
 		if err := f.conn.Lease(ctx, f.sweep, 8, 10*time.Millisecond, take); err != nil {
 			continue // the run may have ended
 		}
@@ -224,7 +224,7 @@ func (f *fake) run(ctx context.Context) {
 }
 
 // work follows the script for one job.
-func (f *fake) work(message *bus.Job) {
+func (f *fake) work(message *queue.Job) {
 	job, err := trial.DecodeJob(message.Data)
 	if err != nil {
 		f.t.Error(err)
@@ -255,7 +255,7 @@ func (f *fake) announce() {
 }
 
 // beat publishes a heartbeat, unless the run has ended.
-func beat(t *testing.T, conn *bus.Conn, w *fleet.Worker) {
+func beat(t *testing.T, conn *queue.Conn, w *fleet.Worker) {
 	data, err := w.Encode()
 	if err != nil {
 		t.Error(err)
@@ -294,7 +294,7 @@ func claim(t *testing.T, dir string, p *plan.Plan, mode folder.Mode) *folder.Fol
 // ends both; the end of the test does, too.
 func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *fake, stop func()) {
 	t.Helper()
-	server, err := bus.Embed(bus.Options{})
+	server, err := queue.Embed(queue.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package pipeline holds nothing itself. The packages below it take a sweep from its file to its
-// tables, one noun each: sweep, plan, trial, concept, problem, privacy, estimate, dataset, bus,
+// tables, one noun each: sweep, plan, trial, concept, problem, privacy, estimate, dataset, queue,
 // ledger, cache and result.
 //
 // README.md in this folder has the map: the rooms in the order of the flow, a walk from sweep.yaml

@@ -12,5 +12,5 @@
 // process that runs nothing but looks, asks about some of them alone, and then about all in another
 // order, or runs each trial in a process of its own.
 //
-// It needs a bus connection, plugins and a folder for what it fetches. Start reading at Run.
+// It needs a connection of package queue, plugins and a folder for what it fetches. Start reading at Run.
 package worker

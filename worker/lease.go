@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -75,7 +75,7 @@ const (
 )
 
 // receive takes in a job, or returns it.
-func (w *worker) receive(leased *bus.Job) {
+func (w *worker) receive(leased *queue.Job) {
 	back := func(delay time.Duration) { w.warn(&held{Job: leased}, "return it", leased.Return(delay)) }
 	job, err := trial.DecodeJob(leased.Data)
 	if err == nil {

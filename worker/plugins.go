@@ -11,9 +11,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -32,7 +32,7 @@ type plugins struct {
 
 	sandbox sandbox.Policy // of the fetched ones
 
-	open func(ctx context.Context, digest string) (*bus.CachedFile, error)
+	open func(ctx context.Context, digest string) (*queue.CachedFile, error)
 
 	mu      sync.Mutex
 	fetched map[string]*fetched // by digest
@@ -48,7 +48,7 @@ type fetched struct {
 
 // openCopy is a file whose content was verified and that is kept open. The zero value is none.
 type openCopy struct {
-	file *bus.CachedFile
+	file *queue.CachedFile
 	info fs.FileInfo // when it was verified
 
 	digest string
@@ -78,9 +78,9 @@ func (c openCopy) close() {
 func newPlugins(c Config) *plugins {
 	ps := &plugins{given: c.Plugins, allow: c.Allow, sandbox: c.Sandbox, fetched: map[string]*fetched{}}
 	if c.Cache != "" && c.Conn != nil {
-		cache := bus.FileCache{Dir: filepath.Join(c.Cache, "plugins"), Quota: c.CacheSize}
+		cache := queue.FileCache{Dir: filepath.Join(c.Cache, "plugins"), Quota: c.CacheSize}
 		ps.dir = cache.Dir
-		ps.open = func(ctx context.Context, digest string) (*bus.CachedFile, error) {
+		ps.open = func(ctx context.Context, digest string) (*queue.CachedFile, error) {
 			return cache.Open(ctx, c.Conn, digest)
 		}
 	}
@@ -261,7 +261,7 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 }
 
 // executable makes a verified file executable, if it is a program for this machine.
-func (ps *plugins) executable(file *bus.CachedFile, digest string) (made openCopy, err error) {
+func (ps *plugins) executable(file *queue.CachedFile, digest string) (made openCopy, err error) {
 	is, err := pluginfile.Platform(file.Path)
 	if err != nil {
 		return made, err

@@ -16,21 +16,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/queue/queuetest"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 // dial returns a connection to a server of its own.
-func dial(t *testing.T) *bus.Conn {
+func dial(t *testing.T) *queue.Conn {
 	t.Helper()
-	s := bustest.Serve(t, &server.Options{
+	s := queuetest.Serve(t, &server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
 	})
-	conn, err := bus.Dial(t.Context(), s.ClientURL(), bus.Options{})
+	conn, err := queue.Dial(t.Context(), s.ClientURL(), queue.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func dial(t *testing.T) *bus.Conn {
 }
 
 // put writes a file, puts it on the server and returns its digest.
-func put(t *testing.T, conn *bus.Conn, text string) (digest string) {
+func put(t *testing.T, conn *queue.Conn, text string) (digest string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -76,7 +76,7 @@ func TestFetchesPlugins(t *testing.T) {
 		ps := newPlugins(Config{Conn: conn, Cache: cache, Allow: []string{"x", allow}})
 		var opened atomic.Int64
 		open := ps.open
-		ps.open = func(ctx context.Context, digest string) (*bus.CachedFile, error) {
+		ps.open = func(ctx context.Context, digest string) (*queue.CachedFile, error) {
 			opened.Add(1)
 			return open(ctx, digest)
 		}
@@ -182,7 +182,7 @@ func TestRefusesPlugins(t *testing.T) {
 		"built in":    {Config{Cache: "/c", Allow: []string{AllowAny}}, builtin, PluginNotHere, "the built-in baseline/erm"},
 		"no cache":    {Config{Allow: []string{AllowAny}}, of(digest), PluginNotHere, "plugin /there/acme (sha256 abab"},
 	} {
-		test.config.Plugins, test.config.Conn = given, new(bus.Conn)
+		test.config.Plugins, test.config.Conn = given, new(queue.Conn)
 		ps := newPlugins(test.config)
 		_, err := ps.get(t.Context(), test.job)
 		var e *PluginError
@@ -206,7 +206,7 @@ func TestMissingPlugin(t *testing.T) {
 	}
 	open, asked, ctx := ps.open, make(chan struct{}), t.Context()
 	first, cancel := context.WithCancel(ctx)
-	ps.open = func(ctx context.Context, _ string) (*bus.CachedFile, error) {
+	ps.open = func(ctx context.Context, _ string) (*queue.CachedFile, error) {
 		close(asked)
 		<-ctx.Done()
 		return nil, ctx.Err()

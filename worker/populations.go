@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -149,14 +149,14 @@ func (ps *populations) unsealed(ctx context.Context, p schemas.Problem) (*proble
 }
 
 // file opens a data file, which it fetches if need be.
-func (ps *populations) file(ctx context.Context, digest string) (*bus.CachedFile, error) {
+func (ps *populations) file(ctx context.Context, digest string) (*queue.CachedFile, error) {
 	if path, ok := ps.Files[digest]; ok {
-		return &bus.CachedFile{Path: path}, nil
+		return &queue.CachedFile{Path: path}, nil
 	}
 	if ps.Cache == "" {
 		return nil, errors.New("not among this worker's files")
 	}
-	cache := bus.FileCache{Dir: ps.Cache, Quota: ps.CacheSize}
+	cache := queue.FileCache{Dir: ps.Cache, Quota: ps.CacheSize}
 	return cache.Open(ctx, ps.Conn, digest)
 }
 

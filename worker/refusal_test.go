@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -38,7 +38,7 @@ func TestRefusal(t *testing.T) {
 		}
 		all := out.messages(s.w, 0.5)
 		msg, err := all[0].Encode()
-		if err != nil || len(all) != 1 || len(msg) > bus.MaxResult {
+		if err != nil || len(all) != 1 || len(msg) > queue.MaxResult {
 			t.Fatalf("%s: %d messages, %v", tt.name, len(all), err)
 		}
 		b, err := ledger.Decode(msg)

@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // held is a job that this worker has leased: it waits, runs in a slot, or its results are being published.
 type held struct {
-	*bus.Job
+	*queue.Job
 	trial *trial.Job
 	sweep *account
 	began time.Time          // zero while it waits
@@ -190,7 +190,7 @@ func (s *shelf) wants(now time.Time) (sweeps []string, jobs int) {
 }
 
 // add takes in a job that was leased. It reports false if this worker leaves, or the sweep is over.
-func (s *shelf) add(leased *bus.Job, job *trial.Job) bool {
+func (s *shelf) add(leased *queue.Job, job *trial.Job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.sweeps[leased.Sweep]

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -25,7 +25,7 @@ func offer(s *shelf, sweep string, o fleet.Offer) {
 func shelve(t *testing.T, s *shelf, sweep string, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if !s.add(&bus.Job{Lead: bus.Lead{Sweep: sweep, Epoch: 1}, ID: id}, &trial.Job{}) {
+		if !s.add(&queue.Job{Lead: queue.Lead{Sweep: sweep, Epoch: 1}, ID: id}, &trial.Job{}) {
 			t.Fatalf("job %s is not taken", id)
 		}
 	}
@@ -120,11 +120,11 @@ func TestShelfDrops(t *testing.T) {
 		t.Errorf("another sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
 	offer(s, "a", fleet.Offer{Over: true})
-	if got := waiting(s); got != "" || ctx.Err() == nil || s.add(&bus.Job{Lead: bus.Lead{Sweep: "a"}}, &trial.Job{}) {
+	if got := waiting(s); got != "" || ctx.Err() == nil || s.add(&queue.Job{Lead: queue.Lead{Sweep: "a"}}, &trial.Job{}) {
 		t.Errorf("the sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
 	s.done(running)
-	if left := s.close(); len(left) != 0 || s.add(&bus.Job{}, &trial.Job{}) {
+	if left := s.close(); len(left) != 0 || s.add(&queue.Job{}, &trial.Job{}) {
 		t.Errorf("a closed shelf holds %d jobs, or takes one", len(left))
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -22,13 +22,13 @@ import (
 
 // Config is what a worker needs. Conn, Name and Plugins have no default.
 type Config struct {
-	Conn    *bus.Conn
+	Conn    *queue.Conn
 	Slots   int                     // number of jobs that run at the same time; 0: 1
 	Name    string                  // of this worker, in jobs, results and messages: no dots
 	Plugins map[string]host.Command // how to start a plugin that is here, by its identity
 	Allow   []string                // identities of plugins that may be fetched and started, or AllowAny
 	Files   map[string]string       // data files that are already here: path by SHA-256
-	Cache   string                  // folder for what is fetched from the bus; empty: nothing is fetched
+	Cache   string                  // folder for what is fetched from the server; empty: nothing is fetched
 	Build   string                  // of this program, in words
 	Sandbox sandbox.Policy          // of plugins that are fetched
 	Layers  string                  // of the sandbox, in words, as they were found
@@ -105,10 +105,10 @@ type worker struct {
 }
 
 // extendEvery is the time after which leases are extended.
-const extendEvery = bus.AckWait / 3
+const extendEvery = queue.AckWait / 3
 
 // listen takes in what leaders offer, publishes heartbeats and extends leases, until ctx ends.
-func (w *worker) listen(ctx context.Context, offers <-chan bus.Offer) {
+func (w *worker) listen(ctx context.Context, offers <-chan queue.Offer) {
 	tick := time.NewTicker(fleet.Interval)
 	defer tick.Stop()
 	extended := time.Now()
@@ -136,7 +136,7 @@ func (w *worker) listen(ctx context.Context, offers <-chan bus.Offer) {
 }
 
 // hear takes in an offer. It reports whether its leader has not heard of this worker yet.
-func (w *worker) hear(said bus.Offer) (fresh bool) {
+func (w *worker) hear(said queue.Offer) (fresh bool) {
 	o, err := fleet.DecodeOffer(said.Data)
 	if err != nil {
 		w.Log.Debug("offer not understood", "sweep", said.Sweep, "error", err.Error())
@@ -246,7 +246,7 @@ func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) 
 	for i, b := range batches {
 		data, err := b.Encode()
 		if err == nil {
-			err = w.Conn.Publish(ctx, bus.Part{Lead: h.Lead, Worker: w.Name, Job: h.ID, Index: i, Of: len(batches)}, data)
+			err = w.Conn.Publish(ctx, queue.Part{Lead: h.Lead, Worker: w.Name, Job: h.ID, Index: i, Of: len(batches)}, data)
 		}
 		if err != nil {
 			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -45,7 +45,7 @@ func TestMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(msg) > bus.MaxResult {
+		if len(msg) > queue.MaxResult {
 			t.Errorf("message %d has %d bytes", i, len(msg))
 		}
 		decoded, err := ledger.Decode(msg)
@@ -109,7 +109,7 @@ func TestCannot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.hear(bus.Offer{Sweep: name, Data: data})
+		w.hear(queue.Offer{Sweep: name, Data: data})
 		said := &fleet.Worker{}
 		w.shelf.describe(said, time.Now())
 		sweeps, _ := w.shelf.wants(time.Now())

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/bus/authority"
+	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/queue/authority"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -36,8 +36,8 @@ shatter run --server needs as well, allow everything but running the servers.
 A cluster can serve several teams, which see nothing of each other: each has an account of its own on the servers.
 shatter cluster coordinator NAME --team TEAM adds one.`,
 	}
-	c.AddCommand(clusterInitCommand(), clusterIssueCommand(bus.Worker), clusterIssueCommand(bus.Submitter),
-		clusterIssueCommand(bus.Coordinator), clusterRenewCommand(), clusterRevokeCommand())
+	c.AddCommand(clusterInitCommand(), clusterIssueCommand(queue.Worker), clusterIssueCommand(queue.Submitter),
+		clusterIssueCommand(queue.Coordinator), clusterRenewCommand(), clusterRevokeCommand())
 	return c
 }
 
@@ -152,7 +152,7 @@ func (e *expiry) Set(s string) error {
 	return nil
 }
 
-func clusterIssueCommand(role bus.Role) *cobra.Command {
+func clusterIssueCommand(role queue.Role) *cobra.Command {
 	var dir clusterFlag
 	var expires expiry
 	var team string
@@ -178,11 +178,11 @@ func clusterIssueCommand(role bus.Role) *cobra.Command {
 			return err
 		},
 	}
-	if role == bus.Worker {
+	if role == queue.Worker {
 		c.Short = "Issue credentials for a worker: one file for each process"
 	}
 	usage := "team of the holder"
-	if role == bus.Coordinator {
+	if role == queue.Coordinator {
 		usage += "; a new one gets an account of its own on the servers"
 	}
 	c.Flags().StringVar(&team, "team", authority.FirstTeam, usage)

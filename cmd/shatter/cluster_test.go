@@ -17,7 +17,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/shatterlab/shatter/pipeline/bus/bustest"
+	"github.com/shatterlab/shatter/pipeline/queue/queuetest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -43,7 +43,7 @@ func (c *secured) serve(address string) (url string) {
 	c.Helper()
 	options := serverOptions(c.T, filepath.Join(c.dir, "server-localhost"))
 	options.Host, options.Port, options.StoreDir = address, server.RANDOM_PORT, c.TempDir()
-	return bustest.Serve(c, options).ClientURL()
+	return queuetest.Serve(c, options).ClientURL()
 }
 
 // serverOptions reads the configuration in the folder of a server, as one that is started there does.
@@ -53,7 +53,7 @@ func serverOptions(t *testing.T, dir string) *server.Options {
 	for _, name := range []string{"cert.pem", "key.pem", "ca.pem"} {
 		text = strings.ReplaceAll(text, `"`+name+`"`, `"`+filepath.Join(dir, name)+`"`)
 	}
-	options, err := bustest.Options(write(t, filepath.Join(t.TempDir(), "nats.conf"), text))
+	options, err := queuetest.Options(write(t, filepath.Join(t.TempDir(), "nats.conf"), text))
 	if err != nil {
 		t.Fatal(err)
 	}

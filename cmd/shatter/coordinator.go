@@ -15,8 +15,8 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -61,14 +61,14 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			if err != nil {
 				return err
 			}
-			conn, told, stop, err := http.serve(c.Context(), &server, bus.Coordinator, log)
+			conn, told, stop, err := http.serve(c.Context(), &server, queue.Coordinator, log)
 			if err != nil {
 				return err
 			}
 			defer stop()
 			monitor := &lead.Monitor{}
 			watchCoordinator(told, conn, monitor)
-			log.Info("serving", "server", bus.Redact(server.url), "dir", dir, "name", workerName())
+			log.Info("serving", "server", queue.Redact(server.url), "dir", dir, "name", workerName())
 			loader := loader{conn, make(chan struct{}, runtime.NumCPU())}
 			return lead.Serve(c.Context(), lead.Config{
 				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, Log: log,
@@ -89,7 +89,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 
 // loader makes sweeps of what was submitted.
 type loader struct {
-	conn     *bus.Conn
+	conn     *queue.Conn
 	decoding chan struct{} // holds as many sweeps as are decoded at a time: each takes a core, and memory
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
 )
 
@@ -50,7 +50,7 @@ const mostSilence = time.Minute
 
 // check returns the checks of a process whose loop was heard of last at the time that heard returns,
 // or the zero time if it has not begun.
-func check(conn *bus.Conn, heard func() time.Time) observe.Checks {
+func check(conn *queue.Conn, heard func() time.Time) observe.Checks {
 	return observe.Checks{
 		Healthy: func() string {
 			if last := heard(); !last.IsZero() && time.Since(last) > mostSilence {
@@ -71,14 +71,14 @@ func check(conn *bus.Conn, heard func() time.Time) observe.Checks {
 }
 
 // watchCoordinator tells of a coordinator.
-func watchCoordinator(s *observe.Server, conn *bus.Conn, m *lead.Monitor) {
+func watchCoordinator(s *observe.Server, conn *queue.Conn, m *lead.Monitor) {
 	s.Watch(check(conn, func() time.Time { return m.Overview().Heard }), observe.Registry(observe.Sources{
 		Version: version(), Traffic: conn.Traffic, Leads: m.Overview, Counts: m.Counts,
 	}))
 }
 
 // watchWorker tells of a worker.
-func watchWorker(s *observe.Server, conn *bus.Conn, m *worker.Monitor) {
+func watchWorker(s *observe.Server, conn *queue.Conn, m *worker.Monitor) {
 	checks := check(conn, func() time.Time { return m.Overview().Heard })
 	connected := checks.Ready
 	checks.Ready = func() string {
@@ -123,7 +123,7 @@ func (m *runMonitor) overview() lead.Overview {
 }
 
 // watch tells of the run.
-func (m *runMonitor) watch(s *observe.Server, conn *bus.Conn) {
+func (m *runMonitor) watch(s *observe.Server, conn *queue.Conn) {
 	checks := check(conn, func() time.Time { return m.overview().Heard })
 	checks.Healthy = nil // writing the result may take any time
 	s.Watch(checks, observe.Registry(observe.Sources{
@@ -177,8 +177,8 @@ func (f *logFlags) logFile(path string) (*slog.Logger, func() error, error) {
 
 // serve dials the server while the process tells already, at --http, that it is waiting.
 func (f *httpFlags) serve(
-	ctx context.Context, server *serverFlags, role bus.Role, log *slog.Logger,
-) (*bus.Conn, *observe.Server, func(), error) {
+	ctx context.Context, server *serverFlags, role queue.Role, log *slog.Logger,
+) (*queue.Conn, *observe.Server, func(), error) {
 	if err := server.check(); err != nil {
 		return nil, nil, nil, err
 	}

@@ -31,8 +31,8 @@ var layers = [][]string{
 	},
 	{"pipeline/sandbox"},
 	{"pipeline/lp", "pipeline/pluginfile"},
-	{"pipeline/bus", "pipeline/fleet"},
-	{"pipeline/bus/authority"},
+	{"pipeline/queue", "pipeline/fleet"},
+	{"pipeline/queue/authority"},
 
 	// The mathematics.
 	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy", "pipeline/theory"},
@@ -72,7 +72,7 @@ var layers = [][]string{
 
 // testPackages lists the packages for tests, which only each other import.
 var testPackages = []string{
-	"pipeline/testkit", "pipeline/bus/bustest", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest",
+	"pipeline/testkit", "pipeline/queue/queuetest", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest",
 	"pipeline/problem/problemtest", "plugins/finite/finitetest",
 }
 
@@ -108,7 +108,7 @@ func init() {
 // libraries lists who may import a library: its types stop there. Names stand for the packages
 // below them too.
 var libraries = map[string][]string{
-	"github.com/nats-io": {"pipeline/bus"},
+	"github.com/nats-io": {"pipeline/queue"},
 	"github.com/apache/arrow/go": {
 		"pipeline/problem/population",
 		"pipeline/result", "pipeline/result/query", "pipeline/result/render", "pipeline/result/sheet",

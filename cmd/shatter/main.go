@@ -29,9 +29,9 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -224,8 +224,8 @@ func exitCode(err error) int {
 		owner   *folder.OwnerError
 		changed *folder.ChangedError
 		code    *coordinator.CodeError
-		connect *bus.ConnectError
-		id      *bus.IDError
+		connect *queue.ConnectError
+		id      *queue.IDError
 	)
 	switch {
 	case errors.As(err, &status):

@@ -18,8 +18,8 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -82,7 +82,7 @@ func (f *planFlags) predict(c *cobra.Command, s *loadedSweep) (p *coordinator.Pr
 		return nil, fmt.Errorf("make a folder for the pilot: %w", err)
 	}
 	defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
-	options := bus.Options{Name: "shatter plan " + s.Name, Log: slog.New(slog.DiscardHandler)}
+	options := queue.Options{Name: "shatter plan " + s.Name, Log: slog.New(slog.DiscardHandler)}
 	conn, closeBus, err := connect(c.Context(), "", options)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/shatterlab/shatter/pipeline/bus/bustest"
+	"github.com/shatterlab/shatter/pipeline/queue/queuetest"
 )
 
 // startServer starts a NATS server with the configuration of deploy, on a free port of this
@@ -31,18 +31,18 @@ func serverIn(dir string) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return s.ClientURL(), func() { bustest.Stop(s) }, nil
+	return s.ClientURL(), func() { queuetest.Stop(s) }, nil
 }
 
 // newServer starts a server that keeps its files in dir, with options that change has changed.
 func newServer(dir string, change func(*server.Options)) (*server.Server, error) {
-	options, err := bustest.Options(natsConfig)
+	options, err := queuetest.Options(natsConfig)
 	if err != nil {
 		return nil, err
 	}
 	options.Host, options.Port, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, dir
 	change(options)
-	return bustest.Start(options)
+	return queuetest.Start(options)
 }
 
 // natsConfig is the path of the configuration that this project ships.

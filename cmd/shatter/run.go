@@ -16,9 +16,9 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -162,7 +162,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	defer told.Close()
-	conn, closeBus, err := connect(c.Context(), f.url, f.options("shatter run "+s.Name, log, bus.Coordinator))
+	conn, closeBus, err := connect(c.Context(), f.url, f.options("shatter run "+s.Name, log, queue.Coordinator))
 	if err != nil {
 		return err // before anything is written
 	}
@@ -206,7 +206,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 // submitted there and has not ended: its coordinators and this run would depose each other. Folders of
 // run are locked, and each is a sweep of its own on the server; of two copies of one, the run that began
 // last goes on.
-func (f *runFlags) checkRegistry(ctx context.Context, conn *bus.Conn) error {
+func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 	r := &remote{conn: conn}
 	err := r.within(ctx, func(ctx context.Context) (err error) {
 		r.registry, err = conn.Registry(ctx)
@@ -220,7 +220,7 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *bus.Conn) error {
 		return nil //nolint:nilerr // a new folder, or one of which Claim says what is wrong
 	}
 	record, err := r.find(ctx, owner.ID())
-	if unknown := (*bus.IDError)(nil); errors.As(err, &unknown) {
+	if unknown := (*queue.IDError)(nil); errors.As(err, &unknown) {
 		return nil
 	}
 	if err != nil || record.End != nil || record.ID != owner.ID() {
@@ -245,7 +245,7 @@ func claim(dir string, p *plan.Plan, mode folder.Mode) (*folder.Folder, error) {
 // coordinate puts the files of a sweep on a server elsewhere, starts the workers of this process, calls work with
 // the configuration of a coordinator, and stops the workers.
 func (f *runFlags) coordinate(
-	ctx context.Context, s *loadedSweep, conn *bus.Conn, claimed *folder.Folder, m *runMonitor,
+	ctx context.Context, s *loadedSweep, conn *queue.Conn, claimed *folder.Folder, m *runMonitor,
 	work func(context.Context, coordinator.Config) error,
 ) (failed error) {
 	if f.url != "" {

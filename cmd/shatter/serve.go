@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
@@ -110,7 +110,7 @@ func (f *serveFlags) tls() (*tls.Config, error) {
 		return nil, usageError{errors.New("--tls-cert and --tls-key belong together: give both")}
 	}
 	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		pair, err := bus.TLS{Cert: f.tlsCert, Key: f.tlsKey}.Certificate()
+		pair, err := queue.TLS{Cert: f.tlsCert, Key: f.tlsKey}.Certificate()
 		return &pair, err
 	}
 	if _, err := load(nil); err != nil {

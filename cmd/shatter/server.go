@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // serverVariable is the environment variable that stands for --server.
@@ -24,8 +24,8 @@ const serverVariable = "SHATTER_SERVER"
 // serverFlags says where the NATS server is, and how to be let in.
 type serverFlags struct {
 	url, credentials string
-	tls              bus.TLS
-	replicas         int // see bus.Options
+	tls              queue.TLS
+	replicas         int // see queue.Options
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
@@ -67,7 +67,7 @@ func (f *serverFlags) registerReplicas(flags *pflag.FlagSet, when string) {
 func (f *serverFlags) resolve() error {
 	if strings.Contains(f.url, "@") && f.url != os.Getenv(serverVariable) { // from where check takes it
 		return usageError{fmt.Errorf("--server %s: everybody on this machine can see a password in a command line; put the "+
-			"URL into the variable %s, or use --creds and a file", bus.Redact(f.url), serverVariable)}
+			"URL into the variable %s, or use --creds and a file", queue.Redact(f.url), serverVariable)}
 	}
 	for _, x := range f.access() {
 		*x.value = cmp.Or(*x.value, os.Getenv(x.variable))
@@ -94,8 +94,8 @@ func (f *serverFlags) check() error {
 }
 
 // options returns those of a connection by the holder of credentials of one of the roles.
-func (f *serverFlags) options(name string, log *slog.Logger, roles ...bus.Role) bus.Options {
-	return bus.Options{Name: name, Credentials: f.credentials, TLS: f.tls, Roles: roles, Log: log,
+func (f *serverFlags) options(name string, log *slog.Logger, roles ...queue.Role) queue.Options {
+	return queue.Options{Name: name, Credentials: f.credentials, TLS: f.tls, Roles: roles, Log: log,
 		Replicas: f.replicas}
 }
 
@@ -107,8 +107,8 @@ const (
 
 // remote is a connection to a server, with the sweeps that were submitted there. Close it.
 type remote struct {
-	conn     *bus.Conn
-	registry *bus.Registry
+	conn     *queue.Conn
+	registry *queue.Registry
 }
 
 // open connects to the server for a command.
@@ -116,9 +116,9 @@ func (f *serverFlags) open(c *cobra.Command) (*remote, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	options := f.options(c.CommandPath()+" "+workerName(), nil, bus.Submitter, bus.Coordinator)
+	options := f.options(c.CommandPath()+" "+workerName(), nil, queue.Submitter, queue.Coordinator)
 	options.Patience = contentPatience
-	conn, err := bus.Dial(c.Context(), f.url, options)
+	conn, err := queue.Dial(c.Context(), f.url, options)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -225,9 +225,9 @@ func (c *cluster) signal(cmd *exec.Cmd, s syscall.Signal) {
 }
 
 // registry opens the registry of the cluster's server.
-func (c *cluster) registry() *bus.Registry {
+func (c *cluster) registry() *queue.Registry {
 	c.Helper()
-	conn, err := bus.Dial(c.Context(), c.url, bus.Options{})
+	conn, err := queue.Dial(c.Context(), c.url, queue.Options{})
 	if err != nil {
 		c.Fatal(err)
 	}

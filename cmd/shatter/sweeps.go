@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -55,7 +55,7 @@ func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 
 // list returns how all sweeps stand, the newest first. It leaves out those of other releases.
 func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
-	var all []*bus.Entry
+	var all []*queue.Entry
 	err := r.within(c.Context(), func(ctx context.Context) (err error) {
 		all, err = r.registry.List(ctx)
 		return err

@@ -18,7 +18,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -85,7 +85,7 @@ func outdated(err error, record *folder.Record) error {
 
 // work gives do a connection and workers of this process.
 func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator.Config) error) error {
-	conn, closeBus, err := connect(ctx, "", bus.Options{Name: "shatter " + r.Name, Log: slog.New(slog.DiscardHandler)})
+	conn, closeBus, err := connect(ctx, "", queue.Options{Name: "shatter " + r.Name, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

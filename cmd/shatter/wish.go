@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 func pauseCommand() *cobra.Command {
@@ -130,7 +130,7 @@ func (r *remote) wish(
 		return nil, err
 	}
 	after, err := r.find(ctx, record.ID)
-	if unknown := (*bus.IDError)(nil); errors.As(err, &unknown) { // it is forgotten already
+	if unknown := (*queue.IDError)(nil); errors.As(err, &unknown) { // it is forgotten already
 		after, err = record, nil
 		after.Wish = wished
 	}

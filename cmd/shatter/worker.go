@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
@@ -71,7 +71,7 @@ the rights of this user.`,
 			if err != nil {
 				return err
 			}
-			conn, told, stop, err := http.serve(c.Context(), &server, bus.Worker, log)
+			conn, told, stop, err := http.serve(c.Context(), &server, queue.Worker, log)
 			if err != nil {
 				return err
 			}
@@ -85,10 +85,10 @@ the rights of this user.`,
 				defer cancel()
 			}
 			name := workerName()
-			if who := conn.Holder(); who.Role == bus.Worker {
+			if who := conn.Holder(); who.Role == queue.Worker {
 				name = who.Name // the server lets it have no other
 			}
-			log.Info("working", "server", bus.Redact(server.url), "slots", slots, "name", name,
+			log.Info("working", "server", queue.Redact(server.url), "slots", slots, "name", name,
 				"sandbox", sandbox.Words(layers))
 			defer context.AfterFunc(ctx, func() { log.Info("leaving", "why", leaving(ctx)) })()
 			return worker.Run(ctx, context.Background(), worker.Config{
@@ -188,16 +188,16 @@ func pluginsOf(s *loadedSweep) (digests map[string]string, commands map[string]h
 }
 
 // connect connects to the server at url, or to an embedded one if url is empty.
-func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(), error) {
+func connect(ctx context.Context, url string, o queue.Options) (*queue.Conn, func(), error) {
 	if url != "" {
-		conn, err := bus.Dial(ctx, url, o)
+		conn, err := queue.Dial(ctx, url, o)
 		if err != nil {
 			return nil, nil, err
 		}
 		return conn, conn.Close, nil
 	}
-	o.Credentials, o.TLS = "", bus.TLS{} // those of the environment are for servers elsewhere
-	server, err := bus.Embed(o)
+	o.Credentials, o.TLS = "", queue.TLS{} // those of the environment are for servers elsewhere
+	server, err := queue.Embed(o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,7 +222,7 @@ func dataPaths(s *loadedSweep) map[string]string {
 
 // publishFiles puts the data files of a sweep where workers find them, by content, and returns their
 // digests.
-func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digests []string, err error) {
+func publishFiles(ctx context.Context, conn *queue.Conn, s *loadedSweep) (digests []string, err error) {
 	files := dataPaths(s)
 	digests = slices.Sorted(maps.Keys(files))
 	for _, digest := range digests {
@@ -235,7 +235,7 @@ func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digests 
 
 // publishPlugins puts the plugins of a sweep where workers that allow it find them, by content: the
 // files of all platforms and, of a set, its list. It returns the digests.
-func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digests []string, err error) {
+func publishPlugins(ctx context.Context, conn *queue.Conn, s *loadedSweep) (digests []string, err error) {
 	done := map[string]bool{"": true}
 	for _, cell := range s.Cells {
 		if done[cell.Plugin] {
@@ -302,10 +302,10 @@ func fileCache() string {
 }
 
 // dialPatiently connects to a server. It waits for one that is not up yet.
-func dialPatiently(ctx context.Context, url string, o bus.Options) (*bus.Conn, error) {
+func dialPatiently(ctx context.Context, url string, o queue.Options) (*queue.Conn, error) {
 	for {
-		conn, err := bus.Dial(ctx, url, o)
-		var failed *bus.ConnectError
+		conn, err := queue.Dial(ctx, url, o)
+		var failed *queue.ConnectError
 		if err == nil || !errors.As(err, &failed) || !failed.Waits {
 			return conn, err
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -30,7 +30,7 @@ seconds is not listed, and its leases have ended: its jobs are delivered to othe
 func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, err error) {
 	all := map[string]*fleet.Worker{}
 	err = r.within(c.Context(), func(ctx context.Context) error {
-		return r.conn.Workers(ctx, func(said bus.Heartbeat) {
+		return r.conn.Workers(ctx, func(said queue.Heartbeat) {
 			w, err := fleet.Decode(said.Worker, said.Data)
 			if err != nil {
 				fmt.Fprintf(c.ErrOrStderr(), "shatter: worker %s left out: %s; is it of another version of shatter (%s here)?\n",

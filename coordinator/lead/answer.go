@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // question is what people ask a leader.
@@ -74,7 +74,7 @@ const (
 
 // Ask asks the leader of a sweep how it stands; with ship, after it has shipped what it has. It
 // returns nil where nobody answers.
-func Ask(ctx context.Context, conn *bus.Conn, id string, ship bool) (*Answer, error) {
+func Ask(ctx context.Context, conn *queue.Conn, id string, ship bool) (*Answer, error) {
 	patience := askPatience
 	if ship {
 		patience = shipPatience + askPatience
@@ -86,7 +86,7 @@ func Ask(ctx context.Context, conn *bus.Conn, id string, ship bool) (*Answer, er
 		return nil, err
 	}
 	raw, err = conn.Ask(within, id, raw)
-	if errors.Is(err, bus.ErrNobody) || err != nil && within.Err() != nil && ctx.Err() == nil {
+	if errors.Is(err, queue.ErrNobody) || err != nil && within.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ type Status struct {
 }
 
 // Look finds out how a sweep stands.
-func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) {
+func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error) {
 	if r.Wish.Do == Forget {
 		return Status{State: Forgotten, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
 	}
@@ -166,7 +166,7 @@ func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) 
 }
 
 // nobody says why no leader answers.
-func nobody(l *bus.Leader) string {
+func nobody(l *queue.Leader) string {
 	if l == nil {
 		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
 			"about to take it, or leads as many cells as it can"

@@ -6,7 +6,7 @@
 // folder goes to the server when a leader ends. Two leaders at the same time would waste work and change no
 // result.
 //
-// It needs a bus connection to a server with a registry, a folder of its own, and a Load, which makes
+// It needs a connection of package queue to a server with a registry, a folder of its own, and a Load, which makes
 // a plan of what was submitted. Start at Serve. Its parts:
 //
 //	Submission, Wish, End   what the registry holds of a sweep

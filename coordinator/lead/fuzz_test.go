@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // What the registry holds of a sweep may be anything: whoever may submit writes there.
@@ -17,7 +17,7 @@ func FuzzReadRecord(f *testing.F) {
 		if s := (&Submission{}); json.Unmarshal(submission, s) == nil && len(wish)%2 == 0 {
 			id = s.ID()
 		}
-		r, err := ReadRecord(&bus.Entry{ID: id, Submission: submission, Wish: wish, Ledger: ledger, End: end})
+		r, err := ReadRecord(&queue.Entry{ID: id, Submission: submission, Wish: wish, Ledger: ledger, End: end})
 		if err != nil {
 			return
 		}

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // Config is what Serve needs. Conn, Dir, Name and Load have no default.
 type Config struct {
-	Conn *bus.Conn
+	Conn *queue.Conn
 	Dir  string // the output folder of a sweep is in it, under the sweep's id
 	Name string // of this coordinator
 	Load Load
@@ -80,14 +80,14 @@ func Serve(ctx context.Context, c Config) error {
 }
 
 // serve does the work of Serve until ctx ends or the registry is gone. It returns after its terms.
-func serve(ctx context.Context, c Config, registry *bus.Registry) error {
+func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 	s := &server{
 		Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term), tidy: make(chan struct{}, 1),
 	}
-	entries, watched := make(chan *bus.Entry), make(chan error, 1)
+	entries, watched := make(chan *queue.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
 	go func() {
-		watched <- registry.Watch(watching, func(e *bus.Entry) error {
+		watched <- registry.Watch(watching, func(e *queue.Entry) error {
 			select {
 			case entries <- e:
 				return nil
@@ -106,7 +106,7 @@ func serve(ctx context.Context, c Config, registry *bus.Registry) error {
 // server serves. It belongs to one goroutine.
 type server struct {
 	Config
-	registry *bus.Registry
+	registry *queue.Registry
 	seats    map[string]*seat // by id of the sweep
 	ended    chan *term
 	tidy     chan struct{} // filled when there is a sweep to be forgotten
@@ -126,7 +126,7 @@ type seat struct {
 	term   *term     // nil: this server does not lead the sweep
 }
 
-func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <-chan error) error {
+func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched <-chan error) error {
 	tick := time.NewTicker(s.Lease / 4)
 	defer tick.Stop()
 	ctx, end := context.WithCancelCause(ctx)
@@ -159,7 +159,7 @@ func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <
 }
 
 // see takes in what the registry says of a sweep.
-func (s *server) see(ctx context.Context, e *bus.Entry) {
+func (s *server) see(ctx context.Context, e *queue.Entry) {
 	if x := s.seats[e.ID]; e.Submission == nil {
 		if x != nil && x.term == nil { // a term that has not ended keeps its seat, which then is of no use
 			delete(s.seats, e.ID)
@@ -207,7 +207,7 @@ func (s *server) consider(ctx context.Context, id string) {
 	x.term = newTerm(s, r)
 	s.leading++
 	s.cells += x.term.cells
-	go func(over *bus.Leader) {
+	go func(over *queue.Leader) {
 		x.term.run(ctx, over)
 		s.ended <- x.term
 	}(r.Leader)

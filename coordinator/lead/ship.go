@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // Shipment lists the files of an output folder that are on the server: as it was when its leader ended, or when
@@ -53,8 +53,8 @@ func (f *File) checkName() error {
 // shipper ships the output folder of a sweep. Its methods may be called concurrently.
 type shipper struct {
 	dir   string
-	conn  *bus.Conn
-	lead  *bus.Leadership
+	conn  *queue.Conn
+	lead  *queue.Leadership
 	stand func() *Stand // returns how far the sweep has come; nil: unknown
 
 	mu   sync.Mutex
@@ -163,7 +163,7 @@ func wholeFrames(b []byte) []byte {
 
 // begin makes the folder of a sweep of what was shipped, if there is no folder yet. Everything else that is known is
 // in the stream of results.
-func begin(ctx context.Context, conn *bus.Conn, dir string, r *Record) error {
+func begin(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 	_, err := os.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -179,7 +179,7 @@ func begin(ctx context.Context, conn *bus.Conn, dir string, r *Record) error {
 }
 
 // Fetch makes the folder dir, which must be empty or missing, of what was shipped of a sweep.
-func Fetch(ctx context.Context, conn *bus.Conn, dir string, r *Record) error {
+func Fetch(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

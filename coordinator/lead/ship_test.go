@@ -13,8 +13,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 func TestMain(m *testing.M) {
@@ -27,14 +27,14 @@ const sweepID = "ab12"
 // harbour is a server with a sweep that this party leads.
 type harbour struct {
 	*testing.T
-	conn     *bus.Conn
-	registry *bus.Registry
-	lead     *bus.Leadership
+	conn     *queue.Conn
+	registry *queue.Registry
+	lead     *queue.Leadership
 }
 
 func newHarbour(t *testing.T) *harbour {
 	t.Helper()
-	s, err := bus.Embed(bus.Options{})
+	s, err := queue.Embed(queue.Options{})
 	check(t, err)
 	t.Cleanup(s.Shutdown)
 	h := &harbour{T: t}

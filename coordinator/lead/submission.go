@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -78,7 +78,7 @@ type Wish struct {
 }
 
 // ChangeWish replaces the wish for a sweep by what change makes of it.
-func ChangeWish(ctx context.Context, r *bus.Registry, id string, change func(*Wish) error) error {
+func ChangeWish(ctx context.Context, r *queue.Registry, id string, change func(*Wish) error) error {
 	return r.Change(ctx, id, func(raw []byte) ([]byte, error) {
 		w := readWish(raw)
 		if err := change(&w); err != nil {
@@ -125,13 +125,13 @@ func toForget(wish []byte) bool { return readWish(wish).Do == Forget }
 // and whether it is kept: it was to be forgotten, and now has that wish. If it is neither, nothing
 // changes, but that another text of the same sweep takes the place of the one that is there. One that was
 // altered is as good as new. The content that the submission names has to be on the server.
-func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added, kept bool, err error) {
+func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (added, kept bool, err error) {
 	s.Format = submissionFormat
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return false, false, err
 	}
-	var unknown *bus.IDError
+	var unknown *queue.IDError
 	found, err := r.Find(ctx, s.ID())
 	if err != nil && !errors.As(err, &unknown) {
 		return false, false, err
@@ -165,8 +165,8 @@ func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added,
 
 // keepWish stores a wish for a sweep that has none: the server may have lost the one that went before the
 // submission.
-func keepWish(ctx context.Context, r *bus.Registry, id string, w Wish) error {
-	var unknown *bus.IDError
+func keepWish(ctx context.Context, r *queue.Registry, id string, w Wish) error {
+	var unknown *queue.IDError
 	e, err := r.Find(ctx, id)
 	switch {
 	case errors.As(err, &unknown): // it was forgotten meanwhile
@@ -198,7 +198,7 @@ type Record struct {
 	Submission Submission
 	Altered    error // why Submission is not what was submitted under the id; nil: it is
 	Wish       Wish
-	Leader     *bus.Leader // nil: nobody leads it
+	Leader     *queue.Leader // nil: nobody leads it
 	Shipment   Shipment
 	End        *End // nil: it has not ended
 }
@@ -209,7 +209,7 @@ func (r *Record) cells() int { return max(0, r.Submission.Cells) }
 // readSubmission decodes the submission of an entry. It returns a *schemas.VersionError if it is of another
 // release, and another error if it is not what was submitted under the id: whoever may submit can write
 // anything there.
-func readSubmission(e *bus.Entry, s *Submission) error {
+func readSubmission(e *queue.Entry, s *Submission) error {
 	var what struct{ Format int }
 	err := json.Unmarshal(e.Submission, &what)
 	if err == nil && what.Format != submissionFormat {
@@ -231,7 +231,7 @@ func readSubmission(e *bus.Entry, s *Submission) error {
 }
 
 // ReadRecord decodes an entry of the registry.
-func ReadRecord(e *bus.Entry) (r *Record, err error) {
+func ReadRecord(e *queue.Entry) (r *Record, err error) {
 	r = &Record{ID: e.ID, Leader: e.Leader, Wish: readWish(e.Wish)}
 	var other *schemas.VersionError
 	if r.Altered = readSubmission(e, &r.Submission); errors.As(r.Altered, &other) {

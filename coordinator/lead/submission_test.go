@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -25,7 +25,7 @@ func TestTriedAgain(t *testing.T) {
 		{"failed again", failed, `{"do":"run","after":6}`, true},
 		{"done", done, `{"do":"run","after":7}`, true},
 	} {
-		r, err := ReadRecord(&bus.Entry{
+		r, err := ReadRecord(&queue.Entry{
 			ID: (&Submission{}).ID(), Submission: []byte(`{"format":2}`), Wish: []byte(tt.wish), End: []byte(tt.end),
 		})
 		if err != nil {
@@ -66,7 +66,7 @@ func TestWishLost(t *testing.T) {
 func TestBegun(t *testing.T) {
 	t.Parallel()
 	h := newHarbour(t)
-	reason := func(change func(*bus.Leader)) string {
+	reason := func(change func(*queue.Leader)) string {
 		t.Helper()
 		e, err := h.registry.Find(t.Context(), sweepID)
 		check(t, err)
@@ -81,11 +81,11 @@ func TestBegun(t *testing.T) {
 	const begun, away = "its leader, test, has just begun to lead it", "its leader, test, does not answer"
 	for _, tt := range []struct {
 		name, want string
-		change     func(*bus.Leader)
+		change     func(*queue.Leader)
 	}{
-		{"begun", begun, func(*bus.Leader) {}},
-		{"renewed", away, func(l *bus.Leader) { l.Revision++ }},
-		{"died at once", away, func(l *bus.Leader) { l.Renewed = l.Renewed.Add(-2 * l.Duration) }},
+		{"begun", begun, func(*queue.Leader) {}},
+		{"renewed", away, func(l *queue.Leader) { l.Revision++ }},
+		{"died at once", away, func(l *queue.Leader) { l.Renewed = l.Renewed.Add(-2 * l.Duration) }},
 	} {
 		if got := reason(tt.change); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -111,13 +111,13 @@ func TestAltered(t *testing.T) {
 		{`{"format":2,"resolved":["r"]}`, `{}`, true, Wish{Do: Run}},
 		{`no`, ``, true, Wish{Do: Run}},
 	} {
-		r, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(tt.submission), Wish: []byte(tt.wish)})
+		r, err := ReadRecord(&queue.Entry{ID: id, Submission: []byte(tt.submission), Wish: []byte(tt.wish)})
 		if err != nil || (r.Altered != nil) != tt.altered || r.Wish != tt.want {
 			t.Errorf("%s, %s: %+v, %v", tt.submission, tt.wish, r, err)
 		}
 	}
 	var other *schemas.VersionError
-	if _, err := ReadRecord(&bus.Entry{ID: id, Submission: []byte(`{"format":3,"resolved":[]}`)}); !errors.As(err, &other) {
+	if _, err := ReadRecord(&queue.Entry{ID: id, Submission: []byte(`{"format":3,"resolved":[]}`)}); !errors.As(err, &other) {
 		t.Errorf("a submission of a later release: %v", err)
 	}
 }

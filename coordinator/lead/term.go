@@ -11,7 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // term is one leadership of one sweep.
@@ -75,7 +75,7 @@ const farewell = 20 * time.Second
 
 // run leads the sweep until it has ended, the lease is lost, or ctx or t.ctx ends. over is the lease
 // of an earlier leader, or nil.
-func (t *term) run(ctx context.Context, over *bus.Leader) {
+func (t *term) run(ctx context.Context, over *queue.Leader) {
 	defer t.end(nil)
 	defer context.AfterFunc(ctx, func() { t.end(context.Cause(ctx)) })()
 	l, err := t.campaign(over)
@@ -111,7 +111,7 @@ func (t *term) run(ctx context.Context, over *bus.Leader) {
 
 // campaign becomes the leader of the sweep. Where the server does not store the lease for as long as one
 // lasts, campaign tells those who ask that this is why nobody leads.
-func (t *term) campaign(over *bus.Leader) (*bus.Leadership, error) {
+func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
 	trying, cancel := context.WithCancel(t.ctx)
 	var telling sync.WaitGroup
 	defer telling.Wait()
@@ -148,7 +148,7 @@ func (t *term) wait(err error) {
 }
 
 // lead runs the sweep and stores how it ended. It returns an error of this machine.
-func (t *term) lead(l *bus.Leadership) error {
+func (t *term) lead(l *queue.Leadership) error {
 	e, err := t.registry.Find(t.ctx, t.id)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (t *term) pause(why string, spent bool) error {
 const mostTold = 100
 
 // finish stores how the sweep ended.
-func (t *term) finish(l *bus.Leadership, end End) error {
+func (t *term) finish(l *queue.Leadership, end End) error {
 	end.Epoch, end.Leader, end.At, end.Log = l.Epoch, t.Name, time.Now().UTC(), t.lines.last()
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), mostTold)]
@@ -213,7 +213,7 @@ func (t *term) finish(l *bus.Leadership, end End) error {
 }
 
 // work runs the sweep in its folder, and ships the folder afterwards.
-func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, err error) {
+func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary, err error) {
 	t.say("fetching the folder that earlier leaders have shipped")
 	dir := t.dir(t.id)
 	if err := begin(t.ctx, t.Conn, dir, record); err != nil {
@@ -267,7 +267,7 @@ func left(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
 }
 
 // shipLast ships the folder if the lease still stands, even if the work was ended.
-func (t *term) shipLast(s *shipper, l *bus.Leadership) error {
+func (t *term) shipLast(s *shipper, l *queue.Leadership) error {
 	if l.Context().Err() != nil {
 		return nil // the new leader's shipment counts
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // keepTidy keeps the server free of what nobody needs, until ctx ends: at once of sweeps that are to be
@@ -111,7 +111,7 @@ func (s *server) evict(ctx context.Context) error {
 
 // name adds the digests of a sweep's content to named. It reports false if they cannot be known. Of one
 // that was altered, what its leader has shipped is known.
-func name(e *bus.Entry, named map[string]bool) bool {
+func name(e *queue.Entry, named map[string]bool) bool {
 	r, err := ReadRecord(e)
 	if err != nil || r.Altered == nil && r.Submission.Content == nil {
 		return false

@@ -10,14 +10,14 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
 )
 
 // Sources are where numbers come from, at the time of each look. Any of them may be nil.
 type Sources struct {
 	Version string
-	Traffic func() bus.Traffic
+	Traffic func() queue.Traffic
 	Leads   func() lead.Overview
 	Counts  func() coordinator.Counts
 	Works   func() worker.Overview
@@ -75,7 +75,7 @@ func (s sink) by(name string, values map[string]int64) {
 	}
 }
 
-func (s sink) traffic(t bus.Traffic) {
+func (s sink) traffic(t queue.Traffic) {
 	s.put("shatter_connected", one(t.Connected))
 	s.put("shatter_reconnects_total", float64(t.Reconnects))
 	s.put("shatter_messages_total", float64(t.Sent), "out")

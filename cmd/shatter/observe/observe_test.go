@@ -22,8 +22,8 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
 )
 
@@ -41,7 +41,7 @@ func everything(sweeps int) Sources {
 	}
 	return Sources{
 		Version: "test",
-		Traffic: func() bus.Traffic { return bus.Traffic{Connected: true} },
+		Traffic: func() queue.Traffic { return queue.Traffic{Connected: true} },
 		Leads:   func() lead.Overview { return o },
 		Counts: func() coordinator.Counts {
 			one := map[string]int64{"one": 1}

@@ -2,7 +2,7 @@
 // and disks that fail as a seed says, and compares what comes out with an undisturbed run.
 //
 // It promises that everything but three things is the code that people run: the NATS server and its
-// client, package bus, the leaders with their ledgers and shipments, and the workers with their
+// client, package queue, the leaders with their ledgers and shipments, and the workers with their
 // shelves. The three are the connections, which lose, double, delay and reorder messages; the disks
 // under the ledgers, which forget what was not synced; and the trials, whose outcomes are drawn and
 // whose time is slept. It needs testing/synctest and a folder in memory. All of it is tests: start at
@@ -18,6 +18,6 @@
 //
 // A bubble has one clock for all, so that nothing stops a process altogether. Of one that is stopped no
 // message arrives or leaves, no sync of its disk and no trial ends, and the timers of its leases fire
-// late, which [bus.Options] lets them: a leader goes on after its lease, and does not know yet. Its other
+// late, which [queue.Options] lets them: a leader goes on after its lease, and does not know yet. Its other
 // timers fire in time, but what they do is not heard of before it goes on.
 package simulation

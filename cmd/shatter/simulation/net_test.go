@@ -136,7 +136,7 @@ type conn struct {
 
 var errRefused = errors.New("connection refused")
 
-// Dial connects to the server: a process is a dialer of its bus.Options.
+// Dial connects to the server: a process is a dialer of its queue.Options.
 func (p *process) Dial(string, string) (net.Conn, error) {
 	w := p.node.world
 	ns := w.server.Load()

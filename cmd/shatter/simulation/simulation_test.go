@@ -25,8 +25,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server/ats"
 
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 var (
@@ -166,7 +166,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	defer stop()
 	w.ending.Go(func() {
 		for watching.Err() == nil { // after an error the bucket is gone, and will be there again
-			_ = r.Watch(watching, func(e *bus.Entry) error { return w.seen(e, found) })
+			_ = r.Watch(watching, func(e *queue.Entry) error { return w.seen(e, found) })
 			time.Sleep(time.Second)
 		}
 	})
@@ -210,7 +210,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 }
 
 // seen takes in what the registry says of the sweep.
-func (w *world) seen(e *bus.Entry, ended chan<- *lead.Record) error {
+func (w *world) seen(e *queue.Entry, ended chan<- *lead.Record) error {
 	record, err := lead.ReadRecord(e)
 	if err != nil {
 		return err

@@ -24,10 +24,10 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/lead"
-	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/bus/bustest"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/queue/queuetest"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
@@ -103,8 +103,8 @@ func (w *world) startServer(wiped bool) {
 		w.stores++
 		w.ended = 0
 	}
-	ns, err := bustest.Start(&server.Options{
-		ServerName: "simulated", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: bus.MaxResult,
+	ns, err := queuetest.Start(&server.Options{
+		ServerName: "simulated", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: queue.MaxResult,
 		PingInterval: 20 * time.Second, DisableShortFirstPing: true,
 		JetStream: true, DisableJetStreamBanner: true, SyncAlways: true,
 		StoreDir:           filepath.Join(w.dir, fmt.Sprintf("store%d", w.stores)),
@@ -128,7 +128,7 @@ func (w *world) stopServer() {
 		return
 	}
 	w.cut(func(*conn) bool { return true })
-	bustest.Stop(ns)
+	queuetest.Stop(ns)
 }
 
 // cut cuts connections.
@@ -459,10 +459,10 @@ func (n *node) watch(step disk.Step, path string) error {
 }
 
 // dial connects a process, however long that takes.
-func (p *process) dial() (*bus.Conn, error) {
+func (p *process) dial() (*queue.Conn, error) {
 	for {
 		within, cancel := context.WithTimeout(p.ctx, 10*time.Second)
-		c, err := bus.Dial(within, "nats://127.0.0.1", bus.Options{Name: p.node.name, Dialer: p, Awake: p.node.awake})
+		c, err := queue.Dial(within, "nats://127.0.0.1", queue.Options{Name: p.node.name, Dialer: p, Awake: p.node.awake})
 		cancel()
 		if err == nil || p.ctx.Err() != nil {
 			return c, err
@@ -570,7 +570,7 @@ func (l logWriter) Write(b []byte) (int, error) {
 }
 
 // finished checks what is left when the sweep has ended: the files that were shipped are the result.
-func (w *world) finished(ctx context.Context, c *bus.Conn, r *lead.Record, want string) {
+func (w *world) finished(ctx context.Context, c *queue.Conn, r *lead.Record, want string) {
 	switch s := r.End.Summary; {
 	case s == nil:
 		w.violated("the sweep failed: %s", r.End.Failure)

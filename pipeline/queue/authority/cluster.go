@@ -1,0 +1,384 @@
+package authority
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/queue"
+)
+
+// Names of files in a cluster's folder.
+const (
+	keysFile = "keys/cluster.json" // never leaves the folder
+	lockFile = "keys/lock"         // held by who changes it
+	caKey    = "keys/ca.key"       // the same; only of an authority of its own
+	caFile   = "ca.pem"            // for everybody who connects
+	confFile = "nats.conf"
+	certFile = "cert.pem"
+	keyFile  = "key.pem"
+)
+
+// A Cluster is the folder of a cluster.
+type Cluster struct {
+	Dir  string
+	lock *os.File // nil: it was just made
+	state
+}
+
+// state is the content of keysFile.
+type state struct {
+	Format   int                `json:"format"`
+	Hosts    []string           `json:"hosts"`
+	Operator string             `json:"operator"` // seed
+	Token    string             `json:"token"`    // of the operator: with another one a server has to be restarted
+	System   string             `json:"system"`   // public key of the servers' own account
+	Teams    map[string]account `json:"teams"`    // by name
+	Issued   map[string]*issued `json:"issued"`   // by name
+}
+
+const format = 2
+
+// FirstTeam is the name of the team that Create makes.
+const FirstTeam = "shatter"
+
+// An account is that of a team.
+type account struct {
+	Key     string                `json:"key"`     // public
+	Signers map[queue.Role]string `json:"signers"` // seeds of the keys that sign the credentials of each role
+}
+
+// issued records the credentials of a name.
+type issued struct {
+	Team    string     `json:"team"`
+	Role    queue.Role `json:"role"`
+	Keys    []string   `json:"keys"` // public, the last one is in use
+	Revoked time.Time  `json:"revoked,omitzero"`
+}
+
+var roles = []queue.Role{queue.Coordinator, queue.Submitter, queue.Worker}
+
+// Options of a cluster.
+type Options struct {
+	Hosts   []string      // names or addresses of its servers: one, or at least three
+	TLS     queue.TLS     // certificate of all servers, with its authority; zero: they are made
+	Expires time.Duration // time for which credentials are good; 0: for ever
+}
+
+// Create sets up a cluster in a folder, which must not exist or be empty: its keys, the folder of
+// each server, and credentials for a coordinator and a submitter.
+func Create(dir string, o Options) (c *Cluster, err error) {
+	if err := check(dir, o); err != nil {
+		return nil, err
+	}
+	dir = filepath.Clean(dir)
+	c = &Cluster{state: state{
+		Format: format, Hosts: o.Hosts, Teams: map[string]account{}, Issued: map[string]*issued{},
+	}}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return nil, inputError("no cluster can be at %q (%v): choose another folder", dir, err)
+	}
+	if c.Dir, err = os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".new"); err != nil { // for nobody else
+		return nil, err
+	}
+	made := c.Dir
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(made))
+		}
+	}()
+	if err := c.makeKeys(); err != nil {
+		return nil, err
+	}
+	for _, r := range []queue.Role{queue.Coordinator, queue.Submitter} {
+		if _, err := c.Issue(string(r), FirstTeam, r, o.Expires); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.makeCertificates(o); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	c.Dir = dir
+	return c, os.Rename(made, dir)
+}
+
+// An InputError blames what the caller has asked for.
+type InputError struct{ Text string }
+
+func (e *InputError) Error() string { return e.Text }
+
+func inputError(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,250}[A-Za-z0-9])?$`)
+
+// check refuses folders in use and clusters that could not elect a leader.
+func check(dir string, o Options) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		return inputError("folder %q holds something already (%s): choose a new one", dir, entries[0].Name())
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return inputError("no cluster can be at %q (%v): choose another folder", dir, err)
+	case len(o.Hosts) == 0 || len(o.Hosts) == 2:
+		return inputError("%d servers: one is needed, or at least three, of which one may die", len(o.Hosts))
+	}
+	for i, h := range o.Hosts {
+		if !hostName.MatchString(h) {
+			return inputError("host %q: a name or an address is needed, without a port", h)
+		}
+		if slices.Contains(o.Hosts[:i], h) {
+			return inputError("host %q is given twice", h)
+		}
+	}
+	return nil
+}
+
+// patience is the time to wait for others who change a cluster, each of which takes milliseconds.
+const patience = 10 * time.Second
+
+// Open opens the folder of a cluster, to change it. Nobody else does until Close: of two changes at the
+// same time one would be lost, and with it what a revocation has to name.
+func Open(ctx context.Context, dir string) (c *Cluster, err error) {
+	c = &Cluster{Dir: dir}
+	defer func() {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = inputError("%q is no folder of a cluster: `shatter cluster init DIR` makes one", dir)
+		}
+	}()
+	lock, err := disk.OpenFile(c.path(lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	busy := inputError("another command changes the cluster in %q: wait for it, or end it", dir)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, busy)
+	defer cancel()
+	if err := disk.Lock(ctx, lock.File, disk.Exclusive); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	c.lock = lock.File
+	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
+	if err == nil {
+		if c.state, err = decodeState(text); err != nil {
+			err = inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy, or set up the "+
+				"cluster again with `shatter cluster init`", c.path(keysFile), err)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return c, nil
+}
+
+// Close lets others change the cluster.
+func (c *Cluster) Close() { c.lock.Close() }
+
+// mostKeys bounds keysFile, in bytes.
+const mostKeys = 64 << 20
+
+// decodeState reads the content of keysFile. Its hosts and names become parts of paths.
+func decodeState(text []byte) (s state, err error) {
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, err
+	}
+	if s.Format != format {
+		return s, fmt.Errorf("its format is %d", s.Format)
+	}
+	_, err = jwt.DecodeOperatorClaims(s.Token)
+	sound := err == nil && isSeed(s.Operator, nkeys.PrefixByteOperator) && nkeys.IsValidPublicAccountKey(s.System) &&
+		len(s.Teams) > 0 && len(s.Issued) > 0
+	for _, h := range s.Hosts {
+		sound = sound && hostName.MatchString(h)
+	}
+	for name, a := range s.Teams {
+		sound = sound && validName.MatchString(name) && a.sound()
+	}
+	for name, x := range s.Issued {
+		sound = sound && x != nil && validName.MatchString(name) && s.Teams[x.Team].Key != "" &&
+			slices.Contains(roles, x.Role)
+		for i := 0; sound && i < len(x.Keys); i++ {
+			sound = nkeys.IsValidPublicUserKey(x.Keys[i])
+		}
+	}
+	if !sound {
+		return s, errors.New("keys, names or hosts are not sound")
+	}
+	return s, nil
+}
+
+// sound reports whether the keys of a team are what they should be.
+func (a account) sound() bool {
+	ok := nkeys.IsValidPublicAccountKey(a.Key)
+	for _, r := range roles {
+		ok = ok && isSeed(a.Signers[r], nkeys.PrefixByteAccount)
+	}
+	return ok
+}
+
+// isSeed reports whether text is the seed of a kind of key.
+func isSeed(text string, kind nkeys.PrefixByte) bool {
+	prefix, _, err := nkeys.DecodeSeed([]byte(text))
+	return err == nil && prefix == kind
+}
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
+
+// ServerDir returns the folder of a server, which goes to its machine.
+func (c *Cluster) ServerDir(host string) string {
+	return c.path("server-" + strings.ReplaceAll(host, ":", "-"))
+}
+
+// Credentials returns the path of the credentials of a name.
+func (c *Cluster) Credentials(name string) string { return c.path(name + ".creds") }
+
+// makeKeys makes the keys of the operator and of the servers' own account.
+func (c *Cluster) makeKeys() error {
+	if err := os.Mkdir(filepath.Dir(c.path(keysFile)), 0o700); err != nil {
+		return err
+	}
+	var public string
+	public, c.Operator = newPair(nkeys.PrefixByteOperator)
+	c.System, _ = newPair(nkeys.PrefixByteAccount)
+	operator, err := nkeys.FromSeed([]byte(c.Operator))
+	if err != nil {
+		return err
+	}
+	claims := jwt.NewOperatorClaims(public)
+	claims.Name, claims.SystemAccount = "shatter", c.System
+	c.Token, err = claims.Encode(operator)
+	return err
+}
+
+// addTeam makes the account of a team, which the servers have once they have read their new configurations.
+func (c *Cluster) addTeam(name string) error {
+	a := account{Signers: map[queue.Role]string{}}
+	a.Key, _ = newPair(nkeys.PrefixByteAccount)
+	for _, r := range roles {
+		_, a.Signers[r] = newPair(nkeys.PrefixByteAccount)
+	}
+	c.Teams[name] = a
+	return c.configure()
+}
+
+// newPair makes a pair of keys of a kind.
+func newPair(kind nkeys.PrefixByte) (public, seed string) {
+	var raw []byte
+	pair, err := nkeys.CreatePair(kind)
+	if err == nil {
+		public, err = pair.PublicKey()
+	}
+	if err == nil {
+		raw, err = pair.Seed()
+	}
+	if err != nil {
+		panic(err) // random numbers do not fail
+	}
+	return public, string(raw)
+}
+
+func (c *Cluster) save() error {
+	text, err := json.MarshalIndent(c.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return disk.WriteSecret(c.path(keysFile), disk.Bytes(text))
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+
+// Issue issues credentials of a team to a name that has none, good for some time, or for ever if that is 0. It
+// returns the path of the file. Credentials of a coordinator may be the first of a new team.
+func (c *Cluster) Issue(name, team string, r queue.Role, good time.Duration) (path string, err error) {
+	for _, s := range []string{name, team} {
+		if !validName.MatchString(s) {
+			return "", inputError("name %q: 1 to 63 letters, digits, '-' and '_' are needed", s)
+		}
+	}
+	if x := c.Issued[name]; x != nil {
+		return "", inputError("name %q has been issued to a %s: choose another one, or `shatter cluster renew %s`",
+			name, x.Role, name)
+	}
+	if _, known := c.Teams[team]; !known {
+		if r != queue.Coordinator {
+			return "", inputError("no team %q (there is %s): `shatter cluster coordinator NAME --team %s` adds it", team,
+				strings.Join(slices.Sorted(maps.Keys(c.Teams)), ", "), team)
+		}
+		if err := c.addTeam(team); err != nil {
+			return "", err
+		}
+	}
+	c.Issued[name] = &issued{Team: team, Role: r}
+	return c.write(name, good)
+}
+
+// Renew issues new credentials to a name that has some. Those that it has stay good until they
+// expire. The configurations of the servers become what this version writes.
+func (c *Cluster) Renew(name string, good time.Duration) (path string, err error) {
+	x := c.Issued[name]
+	switch {
+	case x == nil:
+		return "", inputError("name %q has no credentials: `shatter cluster worker %[1]s` issues those of a worker", name)
+	case !x.Revoked.IsZero():
+		return "", inputError("the credentials of %q were revoked: issue some to another name", name)
+	}
+	if err := c.configure(); err != nil {
+		return "", err
+	}
+	return c.write(name, good)
+}
+
+// write makes a credentials file, and remembers its key.
+func (c *Cluster) write(name string, good time.Duration) (path string, err error) {
+	x := c.Issued[name]
+	a := c.Teams[x.Team]
+	signer, err := nkeys.FromSeed([]byte(a.Signers[x.Role]))
+	if err != nil {
+		return "", fmt.Errorf("read the signing key of role %s: %w", x.Role, err)
+	}
+	key, seed := newPair(nkeys.PrefixByteUser)
+	token, err := jwt.IssueUserJWT(signer, a.Key, key, name, good, queue.RoleTag(x.Role))
+	if err != nil {
+		return "", err
+	}
+	text, err := jwt.FormatUserConfig(token, []byte(seed))
+	if err != nil {
+		return "", err
+	}
+	x.Keys = append(x.Keys, key)
+	if err := c.save(); err != nil {
+		return "", err
+	}
+	return c.Credentials(name), disk.WriteSecret(c.Credentials(name), disk.Bytes(text))
+}
+
+// Revoke makes all credentials of a name useless, once the servers have their new configurations.
+func (c *Cluster) Revoke(name string) error {
+	x := c.Issued[name]
+	if x == nil {
+		return inputError("name %q has no credentials: there is %s", name,
+			strings.Join(slices.Sorted(maps.Keys(c.Issued)), ", "))
+	}
+	x.Revoked = time.Now().UTC().Truncate(time.Second)
+	if err := c.save(); err != nil {
+		return err
+	}
+	if err := os.Remove(c.Credentials(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return c.configure()
+}

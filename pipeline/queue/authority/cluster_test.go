@@ -1,0 +1,144 @@
+package authority
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/queue"
+)
+
+// Nobody else can read what a cluster's folder holds.
+func TestPrivate(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("w1", FirstTeam, queue.Worker, 0)
+	must(t, err)
+	must(t, filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	}))
+}
+
+// What cannot be done is refused, and nothing is left behind.
+func TestRefusals(t *testing.T) {
+	used, dir := create(t), t.TempDir()
+	one := Options{Hosts: []string{"localhost"}}
+	_, err := used.Issue("w1", FirstTeam, queue.Worker, 0)
+	must(t, err)
+	pem, key := filepath.Join(used.ServerDir("localhost"), certFile),
+		filepath.Join(used.ServerDir("localhost"), keyFile)
+	given := queue.TLS{Cert: pem, Key: key, CA: used.path(caFile)}
+	create := func(dir string, o Options) error { _, err := Create(dir, o); return err }
+	issue := func(name string) error { _, err := used.Issue(name, FirstTeam, queue.Worker, 0); return err }
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"folder in use", create(used.Dir, one), "holds something already (ca.pem)"},
+		{"a file", create(used.path(caFile), one), "choose another folder"},
+		{"two servers", create(dir, Options{Hosts: []string{"a", "b"}}), "2 servers: one is needed, or at least three"},
+		{"twice", create(dir, Options{Hosts: []string{"a", "b", "a"}}), `"a" is given twice`},
+		{"port", create(dir, Options{Hosts: []string{"a/b"}}), "without a port"},
+		{"half", create(dir, Options{Hosts: one.Hosts, TLS: queue.TLS{Cert: pem}}), "go together"},
+		{"other host", create(dir, Options{Hosts: []string{"elsewhere"}, TLS: given}),
+			"is not good for server elsewhere"},
+		{"no cluster", func() error { _, err := Open(t.Context(), dir); return err }(), "is no folder of a cluster"},
+		{"name in use", issue("w1"), "has been issued to a worker"},
+		{"no name", issue("w.1"), `name "w.1"`},
+		{"template", issue("{{name()}}"), "letters, digits"},
+		{"renew nobody", func() error { _, err := used.Renew("w2", 0); return err }(), "has no credentials"},
+		{"revoke nobody", used.Revoke("w2"), "coordinator, submitter, w1"},
+	} {
+		var input *InputError
+		if !errors.As(tt.err, &input) || !strings.Contains(tt.err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.name, tt.err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: given}))
+}
+
+// A folder of a server that was moved to its machine keeps no credentials from being revoked.
+func TestRevokeWithoutServerFolder(t *testing.T) {
+	c := create(t)
+	must(t, os.RemoveAll(c.ServerDir(c.Hosts[0])))
+	must(t, c.Revoke("submitter"))
+	must(t, func() error { _, err := os.Stat(filepath.Join(c.ServerDir(c.Hosts[0]), confFile)); return err }())
+}
+
+// Keys that somebody has changed are refused as they are read: no revocation leaves one out, and no text of
+// theirs stands in a configuration.
+func TestDamagedKeys(t *testing.T) {
+	for name, change := range map[string]func(s *state){
+		"token":    func(s *state) { s.Token = "x\"\n}" },
+		"operator": func(s *state) { s.Operator = s.Teams[FirstTeam].Signers[queue.Worker] },
+		"signer":   func(s *state) { s.Teams[FirstTeam].Signers[queue.Worker] = s.Operator },
+		"account":  func(s *state) { s.Teams[FirstTeam] = account{"A", s.Teams[FirstTeam].Signers} },
+		"team":     func(s *state) { s.Teams["x\n}"] = s.Teams[FirstTeam] },
+		"member":   func(s *state) { s.Issued["submitter"].Team = "other" },
+		"system":   func(s *state) { s.System = s.Operator },
+		"user":     func(s *state) { s.Issued["submitter"].Keys = []string{"*"} },
+		"host":     func(s *state) { s.Hosts = []string{"a\"; include \"b"} },
+	} {
+		c := create(t)
+		change(&c.state)
+		must(t, c.save())
+		var input *InputError
+		if _, err := Open(t.Context(), c.Dir); !errors.As(err, &input) || !strings.Contains(err.Error(), "is damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Credentials that were revoked are refused by a server that has read its configuration again, and so
+// is who is connected with them; those of others are good.
+func TestRevoke(t *testing.T) {
+	c := create(t)
+	for _, name := range []string{"bad", "good"} {
+		_, err := c.Issue(name, FirstTeam, queue.Worker, 0)
+		must(t, err)
+	}
+	s := serve(t, c)
+	copied := filepath.Join(t.TempDir(), "bad.creds")
+	text, err := os.ReadFile(c.Credentials("bad"))
+	must(t, err)
+	must(t, os.WriteFile(copied, text, 0o600))
+	options := queue.Options{Credentials: copied, TLS: queue.TLS{CA: c.path(caFile)}}
+	conn, err := queue.Dial(t.Context(), s.ClientURL(), options)
+	must(t, err)
+	defer conn.Close()
+	good := dial(t, c, s, "good")
+	opened, err := Open(t.Context(), c.Dir)
+	must(t, err)
+	must(t, opened.Revoke("bad"))
+	opened.Close()
+	reload(t, c, s)
+	_, err = queue.Dial(t.Context(), s.ClientURL(), options)
+	if err == nil || !strings.Contains(err.Error(), "or has revoked it") {
+		t.Errorf("a new connection: %v", err)
+	}
+	_, stop, err := good.Offers()
+	must(t, err)
+	stop()
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err = conn.Publish(short, queue.Part{Lead: queue.Lead{Sweep: "s", Epoch: 1}, Worker: "bad", Job: "j", Of: 1}, nil)
+	// The server says first that they were revoked, and at each later attempt that it does not know them.
+	if err == nil || !strings.Contains(err.Error(), "revoked") {
+		t.Errorf("who is connected: %v", err)
+	}
+}

@@ -1,0 +1,151 @@
+package authority
+
+import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/queue"
+)
+
+// validity is the time for which the certificates of an authority of its own are good: as long as a
+// cluster, because credentials are what expires.
+const validity = 10 * 365 * 24 * time.Hour
+
+// makeCertificates makes the servers' certificates, or copies those that are given.
+func (c *Cluster) makeCertificates(o Options) error {
+	if o.TLS != (queue.TLS{}) {
+		return c.takeCertificates(o)
+	}
+	ca, caPair, err := newCertificate("", nil, nil)
+	if err != nil {
+		return err
+	}
+	if err := c.putPEM(caKey, keyPEM(caPair)); err != nil {
+		return err
+	}
+	if err := c.putPEM(caFile, certPEM(ca.Raw)); err != nil {
+		return err
+	}
+	for _, host := range c.Hosts {
+		cert, pair, err := newCertificate(host, ca, caPair)
+		if err != nil {
+			return err
+		}
+		if err := c.putServer(host, certPEM(cert.Raw), keyPEM(pair), certPEM(ca.Raw)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newCertificate makes the certificate and the key of a server, which is also known by the names that its own machine
+// has for it. Without a host it makes those of an authority.
+func newCertificate(
+	host string, ca *x509.Certificate, caPair *ecdsa.PrivateKey,
+) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		Subject:   pkix.Name{CommonName: cmp.Or(host, "shatter cluster")},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity), // clocks differ
+	}
+	if host == "" {
+		template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+		template.KeyUsage = x509.KeyUsageCertSign
+		ca, caPair = template, pair
+	} else {
+		template.KeyUsage = x509.KeyUsageDigitalSignature
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} // of a route
+		template.DNSNames = []string{"localhost"}
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else if host != "localhost" {
+			template.DNSNames = append([]string{host}, template.DNSNames...)
+		}
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, ca, &pair.PublicKey, caPair)
+	if err != nil {
+		return nil, nil, err
+	}
+	cert, err := x509.ParseCertificate(raw)
+	return cert, pair, err
+}
+
+func certPEM(raw []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+}
+
+func keyPEM(pair *ecdsa.PrivateKey) []byte {
+	raw, err := x509.MarshalPKCS8PrivateKey(pair)
+	if err != nil {
+		panic(err) // the curve is known
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+}
+
+func (c *Cluster) putPEM(name string, text []byte) error {
+	return disk.WriteSecret(c.path(name), disk.Bytes(text))
+}
+
+// putServer writes the certificate of a server into its folder.
+func (c *Cluster) putServer(host string, cert, key, ca []byte) error {
+	for name, text := range map[string][]byte{certFile: cert, keyFile: key, caFile: ca} {
+		if err := disk.WriteSecret(filepath.Join(c.ServerDir(host), name), disk.Bytes(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeCertificates copies the files that are given, if they are for all servers.
+func (c *Cluster) takeCertificates(o Options) error {
+	if o.TLS.CA == "" || o.TLS.Cert == "" || o.TLS.Key == "" {
+		return inputError("--tls-cert, --tls-key and --tls-ca go together: " +
+			"the servers' certificate, its key and its authority")
+	}
+	var texts [3][]byte
+	for i, path := range []string{o.TLS.Cert, o.TLS.Key, o.TLS.CA} {
+		text, err := queue.ReadPEM(path)
+		if err != nil {
+			return &InputError{err.Error()}
+		}
+		texts[i] = text
+	}
+	pair, err := tls.X509KeyPair(texts[0], texts[1])
+	if err != nil {
+		return inputError("certificate %q with key %q: %v", o.TLS.Cert, o.TLS.Key, err)
+	}
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(texts[2]) {
+		return inputError("%q holds no certificate of an authority in PEM", o.TLS.CA)
+	}
+	between := x509.NewCertPool()
+	for _, raw := range pair.Certificate[1:] {
+		if cert, err := x509.ParseCertificate(raw); err == nil {
+			between.AddCert(cert)
+		}
+	}
+	for _, host := range c.Hosts {
+		_, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: trusted, Intermediates: between})
+		if err != nil {
+			return inputError("certificate %q is not good for server %s: %v", o.TLS.Cert, host, err)
+		}
+		if err := c.putServer(host, texts[0], texts[1], texts[2]); err != nil {
+			return err
+		}
+	}
+	return c.putPEM(caFile, texts[2])
+}

@@ -1,0 +1,270 @@
+package queue
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A ConnectError reports that there is no usable server: none is there, access was refused, there
+// is no JetStream, its limits are too small, or the connection was closed for good.
+type ConnectError struct {
+	URL    string // of the server, without password
+	Reason string // what is wrong, without the URL
+	Remedy string // what the user can do
+	Err    error  // the cause
+	Waits  bool   // a server may come up there later
+}
+
+func (e *ConnectError) Error() string {
+	return fmt.Sprintf("%s at %s: %v; %s", e.Reason, e.URL, e.Err, e.Remedy)
+}
+
+func (e *ConnectError) Unwrap() error { return e.Err }
+
+// A SizeError reports that a payload exceeds its limit. It was not sent.
+type SizeError struct {
+	What  string // "job" or "result"
+	ID    string
+	Size  int // bytes
+	Limit int // bytes
+}
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("send %s %q: %d bytes are more than the %d that one message may have; make it smaller",
+		e.What, e.ID, e.Size, e.Limit)
+}
+
+// An IDError reports that an id, or the beginning of one, does not name one sweep.
+type IDError struct {
+	ID    string
+	Known []string // ids that it could stand for; none: there is no such sweep
+}
+
+func (e *IDError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("no sweep %q on this server; `shatter sweeps` lists what there is", e.ID)
+	}
+	return fmt.Sprintf("sweep %q could be any of %s; give more of its id", e.ID, strings.Join(e.Known, ", "))
+}
+
+// Silent returns the error of a call that the server did not answer in time, or refused again and again.
+func (c *Conn) Silent(after time.Duration, err error) error {
+	if missing := (*ConnectError)(nil); errors.As(err, &missing) {
+		return missing
+	}
+	e := &ConnectError{
+		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
+		Remedy: "its disk may be full or have been full (make room, and start it again), or too few servers of its " +
+			"cluster run: see their logs, or try again",
+	}
+	if noRoom(err) {
+		e.Reason = fmt.Sprintf("no room for %v on the NATS server", after)
+		e.Remedy = "make room on its disk, raise max_file_store in its configuration, or forget sweeps " +
+			"(shatter forget ID; a coordinator removes what they had a day later)"
+	}
+	return e
+}
+
+// isRefusal reports whether the server knows the other side and does not let it in.
+func isRefusal(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired)
+}
+
+// refused explains why the server has not taken the credentials, or takes them no more.
+func (c *Conn) refused(err error) *ConnectError {
+	const reason = "access refused by the NATS server"
+	if c.opts.Credentials == "" {
+		return c.misfit(reason, err, "give a credentials file with --creds, or user and password in $SHATTER_SERVER")
+	}
+	c.mu.Lock()
+	who := c.who
+	c.mu.Unlock()
+	late := !who.Expires.IsZero() && !time.Now().Before(who.Expires)
+	if late || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
+		return c.misfit(reason, fmt.Errorf("credentials %q have expired, or were revoked: %w", c.opts.Credentials, err),
+			renewRemedy(who.Name))
+	}
+	return c.misfit(reason, fmt.Errorf("it does not know who issued %q to %q, or has revoked it: %w",
+		c.opts.Credentials, who.Name, err), "give credentials that were issued for this very cluster")
+}
+
+// certificateError explains why the server's certificate is not accepted; nil: there is another
+// reason.
+func certificateError(where string, err error) *ConnectError {
+	e := &ConnectError{URL: Redact(where), Err: err}
+	var host x509.HostnameError
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &host):
+		names := host.Certificate.DNSNames
+		for _, ip := range host.Certificate.IPAddresses {
+			names = append(names, ip.String())
+		}
+		e.Reason = "certificate of the NATS server is for another name"
+		e.Remedy = fmt.Sprintf("use one of its names in the URL (%s), or give the server a certificate for this one: "+
+			"`shatter cluster init --host NAME`", strings.Join(names, ", "))
+	case errors.As(err, &unknown):
+		e.Reason = "certificate of the NATS server is signed by an unknown authority"
+		e.Remedy = "give that authority's file with --tls-ca: ca.pem of the folder that `shatter cluster init` has written"
+	case errors.As(err, &invalid):
+		e.Reason = "certificate of the NATS server is not valid"
+		e.Remedy = "give the server a new one, or set this machine's clock"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		e.Reason, e.Remedy = "no encryption at the NATS server", "give its configuration a tls section, or leave out --tls-ca"
+	default:
+		return nil
+	}
+	return e
+}
+
+// connectError explains why the first connection failed.
+func (c *Conn) connectError(err error) *ConnectError {
+	err = hide(c.url, err)
+	if isRefusal(err) {
+		return c.refused(err)
+	}
+	if e := certificateError(c.url, err); e != nil {
+		return e
+	}
+	return unreachable(c.url, err)
+}
+
+// notNATS explains that a list of URLs has one of another kind of server, which the client would
+// connect to as if it were of NATS; nil: it has none.
+func notNATS(list string) *ConnectError {
+	for one := range strings.SplitSeq(list, ",") {
+		scheme, _, ok := strings.Cut(strings.TrimSpace(one), "://")
+		if ok && !slices.Contains([]string{"nats", "tls", "ws", "wss"}, strings.ToLower(scheme)) {
+			return &ConnectError{URL: Redact(list), Reason: "no URL of a NATS server",
+				Err: fmt.Errorf("it begins with %s://", scheme), Remedy: "write nats://HOST:PORT, or tls://HOST:PORT"}
+		}
+	}
+	return nil
+}
+
+// unreachable explains why there is no server.
+func unreachable(where string, err error) *ConnectError {
+	const start = `start one with "nats-server -c deploy/nats.conf" or check the URL`
+	e := &ConnectError{URL: Redact(where), Err: err}
+	var late net.Error
+	var failed *net.OpError
+	switch {
+	case errors.Is(err, nats.ErrNoServers): // the client hides its cause
+		e.Reason, e.Remedy, e.Err, e.Waits = "no NATS server", start, errors.New("connection refused"), true
+	case errors.Is(err, nats.ErrTimeout), errors.As(err, &late) && late.Timeout():
+		e.Reason, e.Remedy, e.Waits = "no answer from a NATS server", "check host, port and firewall", true
+	case errors.As(err, &failed) && failed.Op == "dial":
+		e.Reason, e.Remedy, e.Waits = "no NATS server", start, true
+	default:
+		e.Reason = "no connection to the NATS server"
+		e.Remedy = "check the URL, the credentials and the files of TLS"
+	}
+	return e
+}
+
+// noJetStream reports whether a server says that it has no JetStream, or none for this account.
+func noJetStream(err error) bool {
+	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
+}
+
+// jetStreamError explains why the server's JetStream cannot be used. A cluster without JetStream
+// does not answer at all.
+func jetStreamError(where string, err error) *ConnectError {
+	e := &ConnectError{URL: Redact(where), Err: err, Reason: "no JetStream on the NATS server"}
+	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the account`
+	if !noJetStream(err) {
+		e.Reason, e.Waits = "no answer from JetStream on the NATS server", true
+		e.Remedy = "it is disabled there, or too few servers of its cluster run: start them, more than half are needed, " +
+			"or see their logs"
+	}
+	return e
+}
+
+// Redact removes passwords and tokens from a list of URLs.
+func Redact(list string) string {
+	urls := strings.Split(list, ",")
+	for i, s := range urls {
+		s = strings.TrimSpace(s)
+		if at := strings.LastIndex(s, "@"); at >= 0 {
+			u, err := url.Parse(s)
+			switch {
+			case err != nil || u.Scheme == "":
+				s = "xxxxx" + s[at:]
+			case u.User != nil:
+				if _, ok := u.User.Password(); !ok { // a token
+					u.User = url.User("xxxxx")
+				}
+				s = u.Redacted()
+			}
+		}
+		urls[i] = s
+	}
+	return strings.Join(urls, ",")
+}
+
+// hide returns an error whose text holds no password or token of a list of URLs.
+func hide(list string, err error) error {
+	if !strings.Contains(list, "@") {
+		return err
+	}
+	if bad := (*url.Error)(nil); errors.As(err, &bad) { // it quotes what it does not understand
+		return errors.New("it is no URL; write special characters of user and password as %XX")
+	}
+	return err
+}
+
+// isAny reports whether errors.Is holds for one of the targets.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}
+
+// transient reports whether waiting may cure a failure.
+func transient(err error) bool {
+	if isAny(err, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, errNoAnswer) {
+		return true
+	}
+	if later := (*ConnectError)(nil); errors.As(err, &later) {
+		return later.Waits
+	}
+	var broken net.Error // the client may notice a broken connection later than this call
+	if errors.As(err, &broken) {
+		return true
+	}
+	var watching *nats.APIError // of the older interface, through which a bucket is watched
+	if errors.As(err, &watching) {
+		return watching.Code == 503
+	}
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	const streamOffline = 10118 // all servers that have it are away
+	return noRoom(err) || api.ErrorCode == streamOffline || api.Code == 503
+}
+
+// noRoom reports whether the server says that it has no room for more.
+func noRoom(err error) bool {
+	const (
+		storeFailed = 10077 // a limit of the stream
+		noStorage   = 10047 // a limit of the account
+		noResources = 10023 // a limit of the server
+	)
+	limits := []jetstream.ErrorCode{storeFailed, noStorage, noResources}
+	var api *jetstream.APIError
+	return errors.As(err, &api) && slices.Contains(limits, api.ErrorCode)
+}
+
+// errNoAnswer ends one attempt of a call; the call tries again.
+var errNoAnswer = errors.New("no answer from the NATS server")

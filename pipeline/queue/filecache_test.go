@@ -1,0 +1,101 @@
+package queue
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// openedFile opens a file of a cache until the test ends.
+func openedFile(t *testing.T, fc FileCache, c *Conn, digest string) *CachedFile {
+	t.Helper()
+	f, err := fc.Open(soon(t), c, digest)
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	must(t, verify(f.Path, digest))
+	return f
+}
+
+// A damaged file of the cache is removed and fetched again, and its damage goes no further.
+func TestDamagedCachedFile(t *testing.T) {
+	t.Parallel()
+	s := external(t)
+	owner, worker := s.dial(t, Options{}), s.dial(t, Options{})
+	path, digest := someFile(t, 3*chunkSize)
+	must(t, owner.PutFile(t.Context(), digest, path))
+	sound := mustRead(t, path)
+	fc := FileCache{Dir: filepath.Join(t.TempDir(), "cache")}
+	flipped := slices.Clone(sound)
+	flipped[chunkSize+5] ^= 4
+	for name, damaged := range map[string][]byte{
+		"empty": {}, "truncated": sound[:chunkSize], "longer": append(slices.Clone(sound), 1), "one bit": flipped,
+	} {
+		cached := filepath.Join(fc.Dir, digest)
+		must(t, os.MkdirAll(fc.Dir, 0o755))
+		must(t, os.RemoveAll(cached))
+		must(t, os.WriteFile(cached, damaged, 0o400))
+		if f, err := fc.Open(t.Context(), worker, digest); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else {
+			must(t, verify(f.Path, digest))
+			must(t, f.Close())
+		}
+	}
+	// Where the damaged file is the only one that is left, nobody gets it.
+	must(t, os.RemoveAll(filepath.Join(fc.Dir, digest)))
+	must(t, os.WriteFile(filepath.Join(fc.Dir, digest), flipped, 0o400))
+	must(t, owner.Remove(t.Context(), digest))
+	must(t, worker.Remove(t.Context(), digest))
+	if _, err := fc.Open(t.Context(), worker, digest); !errors.Is(err, ErrNotStored) {
+		t.Errorf("error %v, want %v", err, ErrNotStored)
+	}
+}
+
+// The cache stays below its quota: the least recently opened files go, those that are open stay, and
+// so does what is none of its own.
+func TestCacheQuota(t *testing.T) {
+	t.Parallel()
+	c := external(t).dial(t, Options{})
+	fc := FileCache{Dir: t.TempDir(), Quota: 3 * chunkSize}
+	must(t, os.WriteFile(filepath.Join(fc.Dir, "notes.txt"), make([]byte, 9*chunkSize), 0o600))
+	var digests []string
+	for i := range 5 {
+		path, digest := someFile(t, chunkSize-i)
+		must(t, c.PutFile(t.Context(), digest, path))
+		digests = append(digests, digest)
+	}
+	has := func() (list []int) {
+		for i, digest := range digests {
+			if _, err := os.Stat(filepath.Join(fc.Dir, digest)); err == nil {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	minutes := 0
+	use := func(i int, want ...int) *CachedFile {
+		t.Helper()
+		f := openedFile(t, fc, c, digests[i])
+		at := time.Now().Add(time.Duration(minutes-1000) * time.Minute) // the clock of files may be coarse
+		minutes++
+		must(t, os.Chtimes(f.Path, at, at))
+		if found := has(); !slices.Equal(found, want) {
+			t.Fatalf("after file %d the cache has %v, want %v", i, found, want)
+		}
+		return f
+	}
+	must(t, use(0, 0).Close())
+	first := use(1, 0, 1)
+	must(t, use(2, 0, 1, 2).Close())
+	must(t, use(0, 0, 1, 2).Close())
+	must(t, use(3, 0, 1, 3).Close()) // 1 is older than 2 but open
+	must(t, use(4, 1, 3, 4).Close())
+	must(t, first.Close())
+	must(t, use(2, 2, 3, 4).Close())
+	if _, err := os.Stat(filepath.Join(fc.Dir, "notes.txt")); err != nil {
+		t.Error(err)
+	}
+}

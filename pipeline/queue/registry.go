@@ -1,0 +1,447 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// registryBucket is the key-value bucket of the registry. A sweep with the id X has the keys
+//
+//	X         the submission; never changed
+//	X.wish    the desired state; changed by compare-and-set
+//	X.lead    the lease of its leader; see Leadership
+//	X.ledger  the list of what its leader has shipped
+//	X.end     how it ended
+const registryBucket = "shatter-sweeps"
+
+// Keys of a sweep in the registry, after its id.
+const (
+	wishKey   = ".wish"
+	leadKey   = ".lead"
+	ledgerKey = ".ledger"
+	endKey    = ".end"
+)
+
+// registryConfig configures the bucket's stream. nats.go would make it with AllowDirect: then any server of a
+// cluster answers a read, perhaps with an old value. Without it the stream's leader answers, so that a read sees
+// every earlier write. Without AllowRollup no message can remove the other values.
+var registryConfig = jetstream.StreamConfig{
+	Subjects: []string{registrySubject + ">"}, Description: "Shatter: sweeps that were submitted",
+	MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: -1, Discard: jetstream.DiscardNew, DenyDelete: true,
+}
+
+// Registry lists the sweeps that were submitted to a server. The values that it stores are the
+// caller's, except leases. Its methods may be called concurrently. They wait for a connection for
+// as long as their context allows.
+type Registry struct {
+	c    *Conn
+	kv   jetstream.KeyValue
+	anew time.Duration // watchAnew, except in tests
+}
+
+// Entry holds the registry's values of one sweep. Values that were never written are nil.
+type Entry struct {
+	ID         string
+	Submission []byte
+	Wish       []byte
+	Ledger     []byte
+	End        []byte
+	Leader     *Leader // nil: it has none, or the last one has resigned
+}
+
+// Leader is the lease of a sweep's leader. It ends when it was not renewed for Duration.
+type Leader struct {
+	Name     string        `json:"name"`            // for people
+	Epoch    uint64        `json:"epoch,omitempty"` // greater than those of all leaders before; 0: see Revision
+	Token    string        `json:"token"`           // distinguishes leaders of one name
+	Duration time.Duration `json:"duration"`
+
+	Revision uint64    `json:"-"` // of the lease: each renewal has another, and the first one's is the epoch
+	Renewed  time.Time `json:"-"` // by the server's clock
+}
+
+// Registry opens the registry. If the server has none, it makes one, with the streams that holders of limited
+// credentials need and cannot make.
+func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
+	r := &Registry{c: c, anew: watchAnew}
+	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
+		r.kv, err = c.openRegistry(ctx)
+		return err
+	})
+	return r, err
+}
+
+// openRegistry does one attempt of Registry.
+func (c *Conn) openRegistry(ctx context.Context) (kv jetstream.KeyValue, err error) {
+	if !c.limited() {
+		c.setup.forget()
+		for _, name := range []string{jobStream, resultStream, fileStream} {
+			if _, err = c.setup.stream(ctx, c, name); err != nil {
+				return nil, err
+			}
+		}
+		if err = c.workersReady(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if _, err = c.stream(ctx, registryStream); err != nil {
+		return nil, err
+	}
+	if kv, err = c.js.KeyValue(ctx, registryBucket); streamGone(err) { // the server has lost its store meanwhile
+		err = fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	return kv, err
+}
+
+// reach calls do until it succeeds, as retry does. If the server has lost its store, it makes the registry again,
+// empty; holders of limited credentials wait for a coordinator to do so.
+func (r *Registry) reach(ctx context.Context, what string, do func(context.Context) error) error {
+	return r.c.retry(ctx, what, func(ctx context.Context) error {
+		err := do(ctx)
+		if !streamGone(err) {
+			return err
+		}
+		if r.c.limited() {
+			missing := r.c.unprepared()
+			missing.Waits = true
+			return missing
+		}
+		if _, err := r.c.openRegistry(ctx); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errNoAnswer, err) // the next attempt finds the registry
+	})
+}
+
+// streamGone reports whether no server has answered a request to a stream: it is gone, or has no leader now.
+func streamGone(err error) bool {
+	return isAny(err, nats.ErrNoResponders, nats.ErrStreamNotFound, jetstream.ErrNoStreamResponse,
+		jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound)
+}
+
+// conflict reports whether the server refused a value because another one was stored meanwhile.
+func conflict(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
+
+// isID reports whether an id can be that of a sweep: it becomes part of subjects, keys and paths. The registry
+// ignores other keys.
+func isID(id string) bool { return idPattern.MatchString(id) }
+
+// Submit stores a submission under an id, once for all. It reports whether the id is new; if it is not, nothing
+// changes.
+func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (added bool, err error) {
+	if !isID(id) {
+		return false, fmt.Errorf("submit sweep %q: its id has to be 1 to 64 letters, digits and '_'", id)
+	}
+	err = r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
+		_, err := r.kv.Create(ctx, id, submission)
+		return err
+	})
+	if conflict(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Replace stores a submission under an id in place of another one.
+func (r *Registry) Replace(ctx context.Context, id string, submission []byte) error {
+	return r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
+		_, err := r.kv.Put(ctx, id, submission)
+		return err
+	})
+}
+
+// Change replaces the wish for a sweep by the result of change, whose argument is nil if there is no wish yet. It
+// calls change again if another party has changed the wish meanwhile. An error of change ends it.
+func (r *Registry) Change(ctx context.Context, id string, change func(wish []byte) ([]byte, error)) error {
+	return r.reach(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
+		for {
+			var old []byte
+			var revision uint64 // 0: there is no wish
+			found, err := r.get(ctx, id+wishKey)
+			if err != nil {
+				return err
+			}
+			if found != nil {
+				old, revision = found.Value(), found.Revision()
+			}
+			wish, err := change(old)
+			if err != nil {
+				return err
+			}
+			_, err = r.set(ctx, id+wishKey, wish, revision)
+			if !conflict(err) {
+				return err
+			}
+		}
+	})
+}
+
+// get reads the value of a key; nil: there is none. A request that was lost with the stream's leader ends soon.
+func (r *Registry) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	found, err := r.kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// set stores a value while its key has a revision, or no value if that is 0, and returns the new revision.
+func (r *Registry) set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if revision == 0 {
+		return r.kv.Create(ctx, key, value)
+	}
+	return r.kv.Update(ctx, key, value, revision)
+}
+
+// storeWhile stores a message under a key while another key has a revision. The server compares and stores in one
+// step, so that a message that arrives late, or from a process that was stopped meanwhile, changes nothing.
+func (r *Registry) storeWhile(ctx context.Context, key string, m nats.Msg, other string, revision uint64) error {
+	m.Subject = registrySubject + key
+	_, err := r.c.js.PublishMsg(ctx, &m, jetstream.WithExpectLastSequenceForSubject(revision, registrySubject+other))
+	return err
+}
+
+// markHeader is the header of the message by which a bucket marks a removed value.
+const markHeader = "KV-Operation"
+
+// Forget removes a sweep from the registry if agreed returns true for the wish. It reports whether it has. The
+// server takes each step only while the wish stays as it is: if another party changes it, the rest stays, which
+// is a sweep that has not ended. A leader loses its lease first, so that it stores nothing more.
+func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byte) bool) (done bool, err error) {
+	err = r.c.retry(ctx, "forget sweep "+id, func(ctx context.Context) error {
+		wish, err := r.get(ctx, id+wishKey)
+		if err != nil || wish == nil || !agreed(wish.Value()) {
+			return err
+		}
+		for _, key := range []string{leadKey, endKey, ledgerKey, ""} {
+			removed := nats.Msg{Header: nats.Header{markHeader: {"DEL"}}} // as KeyValue.Delete writes it
+			if err := r.storeWhile(ctx, id+key, removed, id+wishKey, wish.Revision()); err != nil {
+				return err
+			}
+		}
+		done = true
+		return r.kv.Delete(ctx, id+wishKey, jetstream.LastRevision(wish.Revision()))
+	})
+	if conflict(err) {
+		return done, nil
+	}
+	return done, err
+}
+
+// Clear removes the marks of keys that were removed half an hour ago or before.
+func (r *Registry) Clear(ctx context.Context) error {
+	return r.c.retry(ctx, "clear the registry", func(ctx context.Context) error { return r.kv.PurgeDeletes(ctx) })
+}
+
+// Find returns the entry of the sweep whose id is or begins with prefix. It returns an *IDError if that is not one
+// sweep.
+func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
+	if isID(prefix) {
+		if e, err := r.entry(ctx, prefix); err != nil || e.Submission != nil {
+			return e, err
+		}
+	}
+	all, err := r.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(e *Entry) bool { return prefix == "" || !strings.HasPrefix(e.ID, prefix) })
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	failed := &IDError{ID: prefix}
+	for _, e := range all {
+		failed.Known = append(failed.Known, e.ID)
+	}
+	return nil, failed
+}
+
+// entry reads the values of a sweep.
+func (r *Registry) entry(ctx context.Context, id string) (e *Entry, err error) {
+	err = r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
+		e = &Entry{ID: id}
+		for _, key := range []string{"", wishKey, leadKey, ledgerKey, endKey} {
+			x, err := r.get(ctx, id+key)
+			if err == nil && x != nil {
+				err = e.set(key, x)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return e, err
+}
+
+// set updates the entry with the value of one of its keys.
+func (e *Entry) set(key string, x jetstream.KeyValueEntry) (err error) {
+	var data []byte // nil: it was removed
+	if x.Operation() == jetstream.KeyValuePut {
+		data = append([]byte{}, x.Value()...)
+	}
+	switch key {
+	case "":
+		e.Submission = data
+	case wishKey:
+		e.Wish = data
+	case ledgerKey:
+		e.Ledger = data
+	case endKey:
+		e.End = data
+	case leadKey:
+		if e.Leader = nil; data != nil {
+			e.Leader, err = decodeLeader(x)
+		}
+	}
+	return err
+}
+
+// decodeLeader reads a lease. Its duration is positive.
+func decodeLeader(x jetstream.KeyValueEntry) (*Leader, error) {
+	l := &Leader{}
+	err := json.Unmarshal(x.Value(), l)
+	if err == nil && l.Duration <= 0 {
+		err = fmt.Errorf("its duration is %v", l.Duration)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %q of bucket %q: %.100q is no lease: %w", x.Key(), registryBucket, x.Value(), err)
+	}
+	l.Revision, l.Renewed = x.Revision(), x.Created()
+	l.Epoch = cmp.Or(l.Epoch, l.Revision)
+	return l, nil
+}
+
+// List returns the entries of all sweeps, by id.
+func (r *Registry) List(ctx context.Context) (list []*Entry, err error) {
+	err = r.reach(ctx, "list sweeps", func(ctx context.Context) error {
+		err := r.follow(ctx, func(all []*Entry, _ *Entry) error { list = all; return errComplete })
+		if errors.Is(err, errComplete) {
+			return nil
+		}
+		return err
+	})
+	return list, err
+}
+
+// errComplete ends follow after the first call of see.
+var errComplete = errors.New("all sweeps are read")
+
+// watchAnew is the time after which Watch reads the whole registry again, in case that the client has lost a
+// change.
+const watchAnew = time.Minute
+
+// Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
+// whenever one has changed, perhaps without a difference. For one that was forgotten it calls see with
+// an entry without a submission, unless it missed that change. It returns when ctx ends, or see returns an error.
+func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
+	for {
+		within, cancel := context.WithTimeout(ctx, r.anew)
+		err := r.follow(within, func(all []*Entry, changed *Entry) error {
+			if changed != nil {
+				all = []*Entry{changed}
+			}
+			for _, e := range all {
+				if err := see(e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		over := within.Err() != nil || errors.Is(err, errNoAnswer)
+		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !over {
+			return err
+		}
+	}
+}
+
+// follow calls see once with all sweeps that were submitted, by id, and then with each sweep whose values change or
+// are removed. It returns when ctx ends or see returns an error. The caller owns the entries.
+func (r *Registry) follow(ctx context.Context, see func(all []*Entry, changed *Entry) error) error {
+	var w jetstream.KeyWatcher
+	err := r.c.retry(ctx, "watch sweeps", func(answer context.Context) (err error) {
+		life, end := context.WithCancel(ctx) // of the watcher; it ends with an attempt that is not answered
+		defer context.AfterFunc(answer, end)()
+		w, err = r.kv.WatchAll(life)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Stop() //nolint:errcheck // it ends with ctx at the latest
+	found, complete := map[string]*Entry{}, false
+	for {
+		var x jetstream.KeyValueEntry // nil: the changes follow
+		select {
+		case next, ok := <-w.Updates():
+			if !ok {
+				return fmt.Errorf("watch sweeps: %w", errNoAnswer)
+			}
+			x = next
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-r.c.closed:
+			return r.c.Gone()
+		}
+		if x == nil {
+			complete = true
+			if err := see(submitted(found), nil); err != nil {
+				return err
+			}
+			continue
+		}
+		id, key, dotted := strings.Cut(x.Key(), ".")
+		if dotted {
+			key = "." + key
+		}
+		if !isID(id) {
+			continue
+		}
+		e := &Entry{ID: id}
+		if found[id] != nil {
+			*e = *found[id]
+		}
+		found[id] = e
+		if err := e.set(key, x); err != nil {
+			return err
+		}
+		if complete && (e.Submission != nil || key == "") {
+			if err := see(nil, e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// submitted returns the entries that have a submission, by id.
+func submitted(found map[string]*Entry) (list []*Entry) {
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		if found[id].Submission != nil {
+			list = append(list, found[id])
+		}
+	}
+	return list
+}

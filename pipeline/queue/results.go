@@ -1,0 +1,67 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Part names one message of a job's results.
+type Part struct {
+	Lead        // of the leader that published the job
+	Worker, Job string
+	Index, Of   int // counted from 0
+}
+
+// subject returns shatter.result.<sweep>.<worker>.<epoch>.<job>.<part>.<parts>.
+func (p Part) subject() string {
+	return fmt.Sprintf("%s%s.%s.%d.%s.%d.%d", resultSubject, p.Sweep, p.Worker, p.Epoch, p.Job, p.Index, p.Of)
+}
+
+// ParsePart reads the subject of a result.
+func ParsePart(subject string) (p Part, ok bool) {
+	fields := strings.Split(strings.TrimPrefix(subject, resultSubject), ".")
+	if len(fields) != 6 || !strings.HasPrefix(subject, resultSubject) {
+		return p, false
+	}
+	var errs [3]error
+	p.Sweep, p.Worker, p.Job = fields[0], fields[1], fields[3]
+	p.Epoch, errs[0] = strconv.ParseUint(fields[2], 10, 64)
+	p.Index, errs[1] = strconv.Atoi(fields[4])
+	p.Of, errs[2] = strconv.Atoi(fields[5])
+	if errors.Join(errs[:]...) != nil || p.Index < 0 || p.Index >= p.Of {
+		return Part{}, false
+	}
+	return p, true
+}
+
+// A Message is one part of a job's results.
+type Message struct {
+	Part            // its zero value, where the subject is not sound
+	Data     []byte // at most MaxResult bytes
+	Sequence uint64 // its place among all results on the server
+	Pending  uint64 // number of the sweep's results after it, when it was delivered
+}
+
+func newMessage(m jetstream.Msg, meta *jetstream.MsgMetadata) *Message {
+	p, _ := ParsePart(m.Subject())
+	return &Message{Part: p, Data: m.Data(), Sequence: meta.Sequence.Stream, Pending: meta.NumPending}
+}
+
+// Publish stores a part of a job's results for the sweep's leaders and returns nil when the server
+// has it. It goes on through restarts of the server and while the stream is full, until ctx ends.
+// The result may be stored more than once; the ledger recognizes the copies.
+func (c *Conn) Publish(ctx context.Context, p Part, result []byte) error {
+	err := errors.Join(token("sweep", p.Sweep, false), token("worker", p.Worker, false), token("job", p.Job, false))
+	if err != nil {
+		return err
+	}
+	if len(result) > MaxResult {
+		return &SizeError{What: "result", ID: p.Job, Size: len(result), Limit: MaxResult}
+	}
+	return c.store(ctx, "publish result of job "+p.Job, p.subject(), result)
+}
