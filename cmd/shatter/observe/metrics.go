@@ -46,7 +46,7 @@ var metrics = []metric{
 	{"shatter_sweep_jobs_out", gauge, "Jobs of the sweep that are queued or leased.", ofSweep},
 	{"shatter_sweep_jobs_waiting", gauge, "Jobs of the sweep that wait to be published again.", ofSweep},
 	{"shatter_sweep_results_unread", gauge, "Results on the server that are not in the sweep's ledger yet.", ofSweep},
-	{"shatter_sweep_workers", gauge, "Workers whose heartbeats the sweep's leader received in the last ten seconds.", ofSweep},
+	{"shatter_sweep_workers", gauge, "Workers whose heartbeats its leader received in the last ten seconds.", ofSweep},
 	{"shatter_sweep_slots", gauge, "Slots of these workers.", ofSweep},
 	{"shatter_sweep_stuck", gauge, "1 while nothing moves; shatter status says why.", ofSweep},
 	{"shatter_leases", gauge, "Sweeps whose lease this coordinator holds.", nil},
@@ -73,7 +73,7 @@ var metrics = []metric{
 	{"shatter_worker_jobs_running", gauge, "Jobs that run now.", nil},
 	{"shatter_worker_jobs_waiting", gauge, "Leased jobs that wait for a slot.", nil},
 	{"shatter_worker_leaving", gauge, "1 once the worker leases no more jobs.", nil},
-	{"shatter_worker_faults", gauge, "Sweeps whose jobs the worker cannot run for now; shatter workers gives the reasons.", nil},
+	{"shatter_worker_faults", gauge, "Sweeps whose jobs the worker cannot run for now; shatter workers says why.", nil},
 	{
 		"shatter_worker_jobs_total", counter,
 		"Jobs by how they ended: done, dropped by their leader, or returned to the queue (fault, cannot, drain).",
