@@ -42,7 +42,7 @@ type errand struct {
 	published time.Time
 	seconds   float64 // that it will take, as far as is known
 	worker    string  // that runs it, by its last heartbeat; "": none
-	running   float64 // seconds since it was begun, as that worker says
+	running   float64 // seconds since it was begun, by that heartbeat
 	missing   int     // looks in a row in which the server did not have it
 	before    int     // trials that were open when its last result arrived
 }
@@ -62,8 +62,8 @@ const (
 	quickWeight  = 1. / 8 // of the last job in what is usual
 )
 
-// crew knows the workers and publishes jobs. It keeps account of the jobs that are on the server, and publishes
-// again what is lost there.
+// crew follows the heartbeats of workers and publishes jobs. It keeps a list of the jobs that are on the server, and
+// publishes those again that the server has lost.
 type crew struct {
 	queue    *queue.Queue
 	lead     queue.Lead
@@ -227,9 +227,8 @@ func (w *crew) setProfile(profile string) {
 	}
 }
 
-// heal repeats the offer, forgets workers that are silent, and compares the account of jobs with the server's. What
-// the server has lost is published again, what takes far too long is published once more, and what is not needed any
-// more is removed.
+// heal repeats the offer, removes silent workers, and compares the list of jobs with the server's: a lost job is
+// published again, a late one is published once more, and one that is not needed any more is removed.
 func (w *crew) heal(ctx context.Context, now time.Time) error {
 	maps.DeleteFunc(w.members, func(_ string, m *member) bool { return now.Sub(m.heard) > w.scaled(fleet.Silence) })
 	maps.DeleteFunc(w.strange, func(_ string, x stranger) bool { return now.Sub(x.heard) > w.scaled(fleet.Silence) })
@@ -438,7 +437,7 @@ func (w *crew) took(seconds float64) {
 	w.usual += quickWeight * (max(0, believable(seconds)) - w.usual)
 }
 
-// send publishes what is left of a cargo. It reports false if that has to wait.
+// send publishes the open trials of a cargo as a job. It reports false if that has to wait.
 func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 	job, way, now := c.left(), c.way(), time.Now()
 	if job == nil {

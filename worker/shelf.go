@@ -323,7 +323,7 @@ func (s *shelf) all() (jobs []*held) {
 	return jobs
 }
 
-// describe fills in what a heartbeat says of jobs and sweeps.
+// describe fills in the jobs and refusals of a heartbeat.
 func (s *shelf) describe(w *fleet.Worker, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -170,10 +170,10 @@ func (w *worker) extend() {
 	}
 }
 
-// warn logs that the server could not be told what to do with a job, which is no fault: its lease runs out.
+// warn logs that a message about a job did not reach the server. Its lease runs out then.
 func (w *worker) warn(h *held, what string, err error) {
 	if err != nil {
-		w.Log.Warn("server not told", "what", what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "error", err.Error())
+		w.Log.Warn("message about a job not sent", "what", what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "error", err.Error())
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // Shipment lists the files of an output folder that are on the server: as it was when its leader ended, or when
-// somebody asked for results.
+// results were asked for.
 type Shipment struct {
 	Epoch uint64    `json:"epoch"` // of the leader that shipped them
 	At    time.Time `json:"at"`

@@ -254,8 +254,7 @@ func (c *Conn) reconnected() {
 	c.mu.Unlock()
 }
 
-// Close sends what is buffered and ends
-// the connection. Waiting calls return with an error. Close a [Queue] first.
+// Close sends all buffered messages and ends the connection. Waiting calls return with an error. Close a [Queue] first.
 func (c *Conn) Close() {
 	if err := c.nc.Drain(); err != nil {
 		c.nc.Close()

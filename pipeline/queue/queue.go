@@ -127,7 +127,7 @@ func (q *Queue) Publish(ctx context.Context, id string, payload []byte) error {
 	return nil
 }
 
-// Offer tells all workers what the sweep needs and wants. Losing it is harmless: it is repeated.
+// Offer publishes the needs of the sweep to all workers. Losing this message is harmless: it is repeated.
 func (q *Queue) Offer(data []byte) error {
 	return q.c.tell("offer the sweep", &nats.Msg{Subject: offerSubject + q.lead.Sweep, Data: data})
 }
@@ -136,7 +136,7 @@ func (q *Queue) Offer(data []byte) error {
 // their jobs are of.
 func (q *Queue) Results() <-chan *Message { return q.results }
 
-// Heartbeats returns the channel of what workers say of themselves.
+// Heartbeats returns the channel of the workers' heartbeats.
 func (q *Queue) Heartbeats() <-chan Heartbeat { return q.heartbeats }
 
 // Closed returns a channel that is closed when the connection is gone for good.

@@ -19,14 +19,14 @@ const (
 	workerTTL     = 10 * time.Second
 )
 
-// A Heartbeat is what a worker says of itself.
+// A Heartbeat is a worker's message about itself.
 type Heartbeat struct {
 	Worker string // as the server lets it call itself
 	Data   []byte // nil: the worker has left
 }
 
-// Beat puts a worker's heartbeat into the bucket. It waits for no answer: another one follows within a second,
-// and leaders read what is published.
+// Beat puts a worker's heartbeat into the bucket, to whose subjects leaders subscribe. It waits for no answer: another
+// heartbeat follows within a second.
 func (c *Conn) Beat(worker string, data []byte) error {
 	if err := token("worker", worker, false); err != nil {
 		return err
