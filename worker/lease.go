@@ -67,11 +67,12 @@ func (w *worker) leaseFrom(ctx context.Context, sweep string, most int, wait tim
 	return w.Conn.Lease(ctx, sweep, most, wait, w.receive)
 }
 
-// When a job is left to other workers: it names this one to be avoided, and was not delivered too often for there to
-// be others.
+// A job that names this worker to be avoided is left to others, for a longer time with each delivery. After mostAvoids
+// deliveries, two minutes, there seem to be no others.
 const (
-	avoidDelay = 300 * time.Millisecond
-	mostAvoids = 5
+	avoidDelay     = 300 * time.Millisecond
+	mostAvoidDelay = 3 * time.Second
+	mostAvoids     = 40
 )
 
 // receive takes in a job, or returns it.
@@ -90,7 +91,7 @@ func (w *worker) receive(leased *queue.Job) {
 		w.beatNow()
 		back(retryDelay)
 	case job.Avoid == w.Name && leased.Tries <= mostAvoids, w.lacksTime(job):
-		back(avoidDelay)
+		back(min(avoidDelay*time.Duration(leased.Tries), mostAvoidDelay))
 	case !w.shelf.add(leased, job):
 		back(0)
 	}
