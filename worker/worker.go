@@ -173,7 +173,8 @@ func (w *worker) extend() {
 // warn logs that a message about a job did not reach the server. Its lease runs out then.
 func (w *worker) warn(h *held, what string, err error) {
 	if err != nil {
-		w.Log.Warn("message about a job not sent", "what", what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "error", err.Error())
+		w.Log.Warn("message about a job not sent", "what", what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID,
+			"error", err.Error())
 	}
 }
 
