@@ -40,8 +40,7 @@ func (a *account) busy() bool { return a.running+len(a.waiting) > 0 }
 
 // takes reports whether jobs of the sweep may be leased at a time.
 func (a *account) takes(now time.Time) bool {
-	r := a.refusal
-	return !a.offer.Over && now.Sub(a.heard) < fleet.Silence && (r == nil || !r.Never && !now.Before(r.Until))
+	return !a.offer.Over && now.Sub(a.heard) < fleet.Silence && (a.refusal == nil || !a.refusal.Holds(now))
 }
 
 // before reports whether jobs of the sweep come before those of another one: it has the higher priority or, among
@@ -74,9 +73,12 @@ func newShelf(slots int) *shelf {
 }
 
 // wake has the goroutine that leases jobs look again.
-func (s *shelf) wake() {
+func (s *shelf) wake() { signal(s.changed) }
+
+// signal fills a channel with room for one value, unless it is full.
+func signal(ch chan<- struct{}) {
 	select {
-	case s.changed <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }

@@ -28,7 +28,7 @@ type Config struct {
 	Plugins map[string]host.Command // how to start a plugin that is here, by its identity
 	Allow   []string                // identities of plugins that may be fetched and started, or AllowAny
 	Files   map[string]string       // data files that are already here: path by SHA-256
-	Cache   string                  // folder for what is fetched from the server; empty: nothing is fetched
+	Cache   string                  // folder for files from the server; empty: nothing is fetched
 	Build   string                  // of this program, in words
 	Sandbox sandbox.Policy          // of plugins that are fetched
 	Layers  string                  // of the sandbox, in words, as they were found
@@ -196,12 +196,7 @@ func (w *worker) announce() {
 }
 
 // beatNow has a heartbeat published at once.
-func (w *worker) beatNow() {
-	select {
-	case w.beat <- struct{}{}:
-	default:
-	}
-}
+func (w *worker) beatNow() { signal(w.beat) }
 
 // drain returns the jobs that wait, and calls end when the time for draining is over.
 func (w *worker) drain(end func()) {

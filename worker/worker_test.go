@@ -88,7 +88,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A worker that can never run what a sweep needs takes none of its jobs, and says why.
+// A worker that can never run what a sweep needs takes none of its jobs, and publishes the reason.
 func TestCannot(t *testing.T) {
 	w := &worker{
 		plugins: newPlugins(Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here", shelf: newShelf(1),
@@ -101,8 +101,10 @@ func TestCannot(t *testing.T) {
 		"it can":          {fleet.Offer{Needs: []fleet.Need{{Plugin: "d"}}}, ""},
 		"its own profile": {fleet.Offer{Profile: "here"}, ""},
 		"another profile": {fleet.Offer{Profile: "there"}, "there"},
-		"other built-in":  {fleet.Offer{Needs: []fleet.Need{{Plugin: "d"}, {Plugin: "e", Name: "the built-in x", Own: true}}}, "built-in"},
 		"other plugin":    {fleet.Offer{Needs: []fleet.Need{{Plugin: "e", Name: "plugin /x"}}}, "/x"},
+		"other built-in": {
+			fleet.Offer{Needs: []fleet.Need{{Plugin: "d"}, {Plugin: "e", Name: "the built-in x", Own: true}}}, "built-in",
+		},
 	} {
 		test.offer.Weight = 1
 		data, err := test.offer.Encode()

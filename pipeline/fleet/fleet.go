@@ -72,10 +72,13 @@ const (
 // Encode returns the heartbeat as the bytes of a message.
 func (w *Worker) Encode() ([]byte, error) { return json.Marshal(w) }
 
+// Holds reports whether the refusal still counts at a time.
+func (r *Refusal) Holds(now time.Time) bool { return r.Never || now.Before(r.Until) }
+
 // Refuses returns why the worker takes no jobs of a sweep at a time; nil if it takes them.
 func (w *Worker) Refuses(sweep string, now time.Time) *Refusal {
 	for i := range w.Refusals {
-		if r := &w.Refusals[i]; r.Sweep == sweep && (r.Never || now.Before(r.Until)) {
+		if r := &w.Refusals[i]; r.Sweep == sweep && r.Holds(now) {
 			return r
 		}
 	}

@@ -55,7 +55,8 @@ func TestDecode(t *testing.T) {
 
 func TestDecodeOffer(t *testing.T) {
 	want := &Offer{
-		Epoch: 3, Priority: -1, Weight: 2, Profile: "p", Needs: []Need{{"abc", "plugin x", false}}, Dropped: []string{"j"}, Over: true,
+		Epoch: 3, Priority: -1, Weight: 2, Profile: "p", Needs: []Need{{"abc", "plugin x", false}},
+		Dropped: []string{"j"}, Over: true,
 	}
 	data, err := want.Encode()
 	if err != nil {

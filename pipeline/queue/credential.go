@@ -144,7 +144,7 @@ func (c *Conn) Holder() Credential {
 	return c.who
 }
 
-// limited reports whether the holder of the credentials can neither make streams nor remove what is in them.
+// limited reports whether the holder of the credentials can neither make streams nor remove messages of them.
 func (c *Conn) limited() bool { return c.who.Role == Worker || c.who.Role == Submitter }
 
 // confirm returns an error if the server has refused one of the subscriptions made before. It says

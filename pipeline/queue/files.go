@@ -530,7 +530,7 @@ func (c *Conn) download(
 // may make it again do so.
 func (c *Conn) onFiles(ctx context.Context, what string, do func(context.Context, jetstream.Stream) error) error {
 	return c.retry(ctx, what, func(ctx context.Context) error {
-		s, err := c.setup.readyFiles(ctx, c)
+		s, err := c.setup.stream(ctx, c, fileStream)
 		if err == nil {
 			err = do(ctx, s)
 		}

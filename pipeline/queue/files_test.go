@@ -219,7 +219,7 @@ func TestDamagedOnServer(t *testing.T) {
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
 			must(t, has.PutFile(soon(t), digest, path))
-			stream, err := has.setup.readyFiles(t.Context(), has)
+			stream, err := has.setup.stream(t.Context(), has, fileStream)
 			must(t, err)
 			o, err := has.find(t.Context(), digest)
 			must(t, err)
@@ -310,7 +310,7 @@ func TestFilesAtOnce(t *testing.T) {
 	fetched(t, c, digest)
 }
 
-// Content that nobody names goes once it is old enough, with the chunks of uploads that were not finished. What
+// Unnamed content goes once it is old enough, with the chunks of uploads that were not finished. Content that
 // is put at the same time stays whole.
 func TestRemoveUnnamed(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ var ErrLed = errors.New("another coordinator leads this sweep")
 // A Leadership is the lease of this party on a sweep. It is renewed until it is lost or Resign is
 // called. Determinism makes a second leader harmless, so a lease does not have to exclude one; but
 // no other leader can change the values that one leader stores in the registry, because the server takes
-// them only while the lease stands as the writer knows it.
+// them only while the lease has the revision that the writer knows.
 type Leadership struct {
 	ID    string
 	Epoch uint64 // greater than those of all leaders before
@@ -64,7 +64,7 @@ func (r *Registry) Lead(
 }
 
 // attempt calls store until it succeeds, at most for a quarter of the lease each time, so that an answer that got
-// lost does not cost the lease. store writes while the lease stands as l knows it. If that is not so because an
+// lost does not cost the lease. store writes while the lease has the revision that l knows. If it has another one as an
 // earlier attempt has renewed the lease, and its answer was lost, attempt adopts the revision: with it, store is
 // called again if again is set. If another party leads, attempt returns ErrLed.
 func (l *Leadership) attempt(ctx context.Context, what string, again bool, store func(context.Context) error) error {

@@ -86,11 +86,10 @@ func (q *Queue) makeStreams(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err = q.c.setup.stream(ctx, q.c, resultStream); err != nil {
-		return err
-	}
-	if err = q.c.workersReady(ctx); err != nil {
-		return err
+	for _, name := range []string{resultStream, workerStream} {
+		if _, err = q.c.setup.stream(ctx, q.c, name); err != nil {
+			return err
+		}
 	}
 	subjects := jobSubject + q.lead.Sweep + ".>"
 	if err = stream.Purge(ctx, jetstream.WithPurgeSubject(subjects)); err != nil {

@@ -86,13 +86,10 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 func (c *Conn) openRegistry(ctx context.Context) (kv jetstream.KeyValue, err error) {
 	if !c.limited() {
 		c.setup.forget()
-		for _, name := range []string{jobStream, resultStream, fileStream} {
+		for _, name := range []string{jobStream, resultStream, workerStream, fileStream} {
 			if _, err = c.setup.stream(ctx, c, name); err != nil {
 				return nil, err
 			}
-		}
-		if err = c.workersReady(ctx); err != nil {
-			return nil, err
 		}
 	}
 	if _, err = c.stream(ctx, registryStream); err != nil {

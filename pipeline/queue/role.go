@@ -12,7 +12,7 @@ const (
 	Worker      Role = "worker"      // runs jobs
 )
 
-// Grants list the subjects that a role may use. {{name()}} stands for the name in the credential.
+// Grants list the subjects that a role may use. The server replaces {{name()}} by the name in the credential.
 type Grants struct {
 	Publish   []string // messages and requests; none: all subjects
 	Subscribe []string // none: all subjects

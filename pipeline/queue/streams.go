@@ -37,7 +37,7 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 	resultStream: {
 		Subjects: []string{resultSubject + ">"}, Description: "Shatter: results of sweeps that have not ended",
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxMsgs: -1,
-		MaxMsgSize: MaxResult + headerRoom, MaxAge: 30 * 24 * time.Hour, // for sweeps that nobody resumes
+		MaxMsgSize: MaxResult + headerRoom, MaxAge: 30 * 24 * time.Hour, // for sweeps that are not resumed
 	},
 	fileStream: {
 		// That of an object store, without the headers with which one message could remove all others.
@@ -46,6 +46,7 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		MaxMsgs: -1, MaxMsgSize: chunkSize + headerRoom, AllowDirect: true,
 	},
 	registryStream: registryConfig,
+	workerStream:   workerConfig,
 }
 
 // streams keeps which streams are known to be on the server as streamConfigs has them. Whoever
@@ -53,11 +54,6 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 type streams struct {
 	looking turn
 	known   sync.Map // jetstream.Stream by name
-}
-
-// readyFiles makes the stream of files if it is missing.
-func (s *streams) readyFiles(ctx context.Context, c *Conn) (jetstream.Stream, error) {
-	return s.stream(ctx, c, fileStream)
 }
 
 // stream makes a stream of streamConfigs if it is missing. Once it has succeeded, further calls only return the
@@ -151,7 +147,6 @@ func (c *Conn) unprepared() *ConnectError {
 
 // makeStream makes a stream.
 func (c *Conn) makeStream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstream.Stream, err error) {
-	cfg.Storage = jetstream.FileStorage
 	if c.local != nil {
 		cfg.Storage = jetstream.MemoryStorage
 	}
@@ -160,7 +155,7 @@ func (c *Conn) makeStream(ctx context.Context, cfg jetstream.StreamConfig) (s je
 		s, err = c.js.CreateStream(ctx, cfg)
 		return err
 	})
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody made it meanwhile, with other limits
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another party made it meanwhile, with other limits
 		return c.js.Stream(ctx, cfg.Name)
 	}
 	return s, err

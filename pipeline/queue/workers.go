@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,9 +14,17 @@ import (
 // removed after workerTTL.
 const (
 	workerBucket  = "shatter-workers"
+	workerStream  = "KV_" + workerBucket
 	workerSubject = "$KV." + workerBucket + "."
 	workerTTL     = 10 * time.Second
 )
+
+// workerConfig configures the bucket's stream.
+var workerConfig = jetstream.StreamConfig{
+	Subjects: []string{workerSubject + ">"}, Description: "Shatter: heartbeats of workers",
+	MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: MaxHeartbeat + headerRoom, MaxAge: workerTTL,
+	Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, DenyDelete: true,
+}
 
 // A Heartbeat is a worker's message about itself.
 type Heartbeat struct {
@@ -78,26 +85,4 @@ func heartbeat(m *nats.Msg) Heartbeat {
 		h.Data = append([]byte{}, m.Data...)
 	}
 	return h
-}
-
-// workersReady makes the bucket where it is missing.
-func (c *Conn) workersReady(ctx context.Context) error {
-	_, err := c.js.KeyValue(ctx, workerBucket)
-	if !errors.Is(err, jetstream.ErrBucketNotFound) || c.limited() {
-		return err
-	}
-	err = c.replicated(ctx, func(replicas int) error {
-		_, err := c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: workerBucket, Description: "Shatter: heartbeats of workers", TTL: workerTTL,
-			Storage: jetstream.MemoryStorage, Replicas: replicas,
-		})
-		return err
-	})
-	if errors.Is(err, jetstream.ErrBucketExists) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("make the bucket %q: %w", workerBucket, err)
-	}
-	return nil
 }

@@ -88,7 +88,7 @@ func dial(t *testing.T, c *Cluster, s *server.Server, name string) *queue.Conn {
 	return conn
 }
 
-// thief connects as somebody does who has stolen credentials, and keeps to no rule of this program.
+// thief connects with stolen credentials, and follows no rule of this program.
 func thief(t *testing.T, c *Cluster, s *server.Server, name string) (nc *nats.Conn, denied chan error) {
 	t.Helper()
 	denied = make(chan error, 100)

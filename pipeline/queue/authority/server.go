@@ -63,7 +63,7 @@ func (c *Cluster) configure() error {
 	return nil
 }
 
-// tokens returns what is the same for all servers: the accounts, signed by the operator.
+// tokens returns the accounts, signed by the operator, which all servers share.
 func (c *Cluster) tokens() (*conf, error) {
 	operator, err := nkeys.FromSeed([]byte(c.Operator))
 	if err != nil {
