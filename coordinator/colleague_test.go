@@ -29,8 +29,14 @@ type colleague struct {
 
 // run works until ctx ends.
 func (x *colleague) run(ctx context.Context, t *testing.T) {
-	for ctx.Err() == nil {
+	announce := func() {
 		beat(t, x.conn, &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes})
+	}
+	if !offered(t, ctx, x.conn, announce) {
+		return
+	}
+	for ctx.Err() == nil {
+		announce()
 		err := x.conn.Lease(ctx, x.sweep, 2, 10*time.Millisecond, func(j *queue.Job) {
 			if !avoided(t, x.name, j) {
 				x.jobs++
@@ -40,7 +46,6 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 		if err != nil {
 			return // the run has ended
 		}
-		time.Sleep(time.Millisecond) // while there is no sweep
 	}
 }
 

@@ -79,14 +79,14 @@ type crew struct {
 	first   time.Time // when the first worker was heard of
 	members map[string]*member
 	errands map[string]*errand
-	waiting []cargo  // to be published again
-	profile string   // float profile of the jobs; "": not known yet
-	serial  int      // of the last job
-	usual   float64  // seconds that a job takes; 0: unknown
-	read    uint64   // sequence of the result that was taken in last
-	dropped []string // jobs that the next offer drops
-	unread  int      // results on the server after that one
-	failed  error    // why nothing can be run any more
+	waiting []cargo // to be published again
+	profile string  // float profile of the jobs; "": not known yet
+	serial  int     // of the last job
+	usual   float64 // seconds that a job takes; 0: unknown
+	read    uint64  // sequence of the result that was taken in last
+	stuck   int     // jobs that are late, which leave their place to others
+	unread  int     // results on the server after that one
+	failed  error   // why nothing can be run any more
 
 	strange map[string]stranger // workers that cannot be understood, by name
 }
@@ -112,22 +112,30 @@ func needsOf(cells []*cell, digests map[string]string) (needs []fleet.Need) {
 	return needs
 }
 
-// able returns the workers that take jobs of this sweep.
-func (w *crew) able(now time.Time) (list []*member) {
-	for _, name := range slices.Sorted(maps.Keys(w.members)) {
-		if m := w.members[name]; !m.Leaving && m.Refuses(w.lead.Sweep, now) == nil {
-			list = append(list, m)
-		}
-	}
-	return list
+// takes reports whether a worker takes jobs of this sweep.
+func (w *crew) takes(m *member, now time.Time) bool {
+	return !m.Leaving && m.Refuses(w.lead.Sweep, now) == nil
 }
 
 // slots returns the number of slots of the workers that take jobs of this sweep.
 func (w *crew) slots() (n int) {
-	for _, m := range w.able(time.Now()) {
-		n += m.Slots
+	now := time.Now()
+	for _, m := range w.members {
+		if w.takes(m, now) {
+			n += m.Slots
+		}
 	}
 	return n
+}
+
+// others reports whether a worker of another name takes jobs of this sweep.
+func (w *crew) others(name string, now time.Time) bool {
+	for _, m := range w.members {
+		if m.Name != name && w.takes(m, now) {
+			return true
+		}
+	}
+	return false
 }
 
 // hear takes in a heartbeat.
@@ -203,13 +211,12 @@ func (w *crew) state(now time.Time) (none bool, why string) {
 	return false, "no worker can run it: " + fleet.Explain(reasons)
 }
 
-// offer publishes what the sweep needs and wants of workers.
-func (w *crew) offer(over bool) {
+// offer publishes the needs of the sweep to all workers, with jobs that are not needed any more.
+func (w *crew) offer(over bool, dropped ...string) {
 	o := fleet.Offer{
 		Epoch: w.lead.Epoch, Priority: w.priority, Weight: cmp.Or(w.weight, 1), Profile: w.profile, Needs: w.needs,
-		Dropped: w.dropped, Over: over,
+		Dropped: dropped, Over: over,
 	}
-	w.dropped = nil
 	data, err := o.Encode()
 	if err == nil {
 		err = w.queue.Offer(data)
@@ -234,6 +241,7 @@ func (w *crew) heal(ctx context.Context, now time.Time) error {
 	maps.DeleteFunc(w.strange, func(_ string, x stranger) bool { return now.Sub(x.heard) > w.scaled(fleet.Silence) })
 	w.offer(false)
 	if len(w.errands) == 0 {
+		w.stuck = 0
 		return nil
 	}
 	within, cancel := context.WithTimeout(ctx, healPatience)
@@ -271,6 +279,7 @@ func (w *crew) scaled(d time.Duration) time.Duration {
 // stored: one that is missing twice when all results are read was lost with the server's store.
 func (w *crew) reckon(ctx context.Context, now time.Time, stored map[string]bool, idle bool) error {
 	var dropped []string
+	w.stuck = 0
 	for _, id := range slices.Sorted(maps.Keys(w.errands)) {
 		e := w.errands[id]
 		if e.cargo.left() == nil {
@@ -289,13 +298,15 @@ func (w *crew) reckon(ctx context.Context, now time.Time, stored map[string]bool
 			w.back(e, "the server does not have it any more")
 			continue
 		}
-		w.hurry(e)
+		if e.late() {
+			w.stuck++
+			w.hurry(e)
+		}
 	}
 	if len(dropped) == 0 {
 		return nil
 	}
-	w.dropped = dropped
-	w.offer(false)
+	w.offer(false, dropped...)
 	return w.queue.Drop(ctx, dropped...)
 }
 
@@ -349,7 +360,7 @@ func (w *crew) hurry(e *errand) {
 	w.wait(e.cargo)
 }
 
-// back strikes off a job that the server does not have any more. What is left of it is published again.
+// back strikes off a job that the server does not have any more. Its open trials are published again.
 func (w *crew) back(e *errand, why string) {
 	w.end(e)
 	if way := e.cargo.way(); len(way.errands) == 0 && e.cargo.left() != nil {
@@ -391,8 +402,8 @@ func (w *crew) arrived(m *queue.Message) *errand {
 	return e
 }
 
-// swept ends what arrived has begun, when the result was taken in. What is left when all results are in is published
-// again; after a result that holds nothing that its job had asked for, for others and after a while.
+// swept follows arrived when the result was taken in. Trials that are open when all results are in are published again:
+// after a result without any outcome that its job had asked for, for other workers and after a while.
 func (w *crew) swept(e *errand, worker string, now time.Time) {
 	if e == nil {
 		return
@@ -426,7 +437,7 @@ func (w *crew) room() bool {
 	if w.usual > 0 {
 		most = max(most, int(min(quickPerSlot, quickLoad/w.usual)))
 	}
-	return len(w.errands) < most*w.slots()
+	return len(w.errands)-w.stuck < most*w.slots()
 }
 
 // took notes the time that a worker has needed for a result.
@@ -437,28 +448,25 @@ func (w *crew) took(seconds float64) {
 	w.usual += quickWeight * (max(0, believable(seconds)) - w.usual)
 }
 
-// send publishes the open trials of a cargo as a job. It reports false if that has to wait.
-func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
+// send publishes the open trials of a cargo, if there are any, as a job.
+func (w *crew) send(ctx context.Context, c cargo) error {
 	job, way, now := c.left(), c.way(), time.Now()
 	if job == nil {
-		return true, nil
-	}
-	if now.Before(way.rest) || !w.room() {
-		return false, nil
+		return nil
 	}
 	w.serial++
 	job.ID = fmt.Sprintf("%s%s-%d-%d-%d-%d", job.ID, job.Cell.Key.Short(), job.N, job.First,
 		job.Repetition(int(job.Count)-1)+1, w.serial)
 	job.Sweep, job.Plugin = w.lead.Sweep, w.digests[job.Cell.Code()]
-	if able := w.able(now); len(able) > 1 || len(able) == 1 && able[0].Name != way.avoid {
+	if w.others(way.avoid, now) {
 		job.Avoid = way.avoid
 	}
 	data, err := job.Encode()
 	if err != nil {
-		return false, fmt.Errorf("encode job %q: %w", job.ID, err)
+		return fmt.Errorf("encode job %q: %w", job.ID, err)
 	}
 	if err := w.queue.Publish(ctx, job.ID, data); err != nil {
-		return false, errors.Join(ctx.Err(), err)
+		return errors.Join(ctx.Err(), err)
 	}
 	e := &errand{id: job.ID, cargo: c, published: now, seconds: job.Seconds}
 	w.errands[e.id] = e
@@ -466,7 +474,7 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 	way.sent++
 	w.meter.count(func(c *Counts) { c.Sent++ })
 	w.journal.log.Debug("job published", "job", e.id, "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)
-	return true, nil
+	return nil
 }
 
 // sendAgain publishes what waits to be published again.
@@ -477,14 +485,13 @@ func (w *crew) sendAgain(ctx context.Context) error {
 	waiting := w.waiting
 	w.waiting = nil
 	for i, c := range waiting {
-		ok, err := w.send(ctx, c)
-		if err != nil {
-			w.waiting = append(w.waiting, waiting[i:]...)
-			return err
-		}
-		if !ok {
+		if c.left() != nil && (time.Now().Before(c.way().rest) || !w.room()) {
 			w.waiting = append(w.waiting, c)
 			continue
+		}
+		if err := w.send(ctx, c); err != nil {
+			w.waiting = append(w.waiting, waiting[i:]...)
+			return err
 		}
 		c.way().waits = false
 	}

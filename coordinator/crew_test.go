@@ -43,26 +43,24 @@ type trouble struct {
 	leaving bool
 	refusal *fleet.Refusal
 	joined  chan struct{} // closed when the other worker has a job
-	took    chan struct{} // closed when this one has had its first; nil: nobody waits for that
+	took    chan struct{} // closed when this one has had its first; nil: it is not waited for
 }
 
 // run works until ctx ends.
 func (x *trouble) run(ctx context.Context, t *testing.T) {
 	held := map[string]*queue.Job{}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	if !offered(t, ctx, x.conn, func() { x.announce(t, held) }) {
+		return
+	}
 	for ctx.Err() == nil {
-		if !x.silent {
-			w := &fleet.Worker{Name: "trouble", Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving}
-			for _, j := range held {
-				w.Held = append(w.Held, fleet.Held{Sweep: j.Sweep, Epoch: j.Epoch, ID: j.ID, Running: 1e6})
-				_ = j.Extend()
-			}
-			if x.refusal != nil {
-				w.Refusals = []fleet.Refusal{*x.refusal}
-			}
-			beat(t, x.conn, w)
-		}
+		x.announce(t, held)
 		if x.silent || x.leaving || x.refusal != nil {
-			time.Sleep(10 * time.Millisecond)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
 			continue
 		}
 		_ = x.conn.Lease(ctx, x.sweep, 1, 10*time.Millisecond, func(j *queue.Job) {
@@ -77,8 +75,23 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 				close(x.took)
 			}
 		})
-		time.Sleep(time.Millisecond)
 	}
+}
+
+// announce publishes a heartbeat, unless the worker is silent, and extends its leases.
+func (x *trouble) announce(t *testing.T, held map[string]*queue.Job) {
+	if x.silent {
+		return
+	}
+	w := &fleet.Worker{Name: "trouble", Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving}
+	for _, j := range held {
+		w.Held = append(w.Held, fleet.Held{Sweep: j.Sweep, Epoch: j.Epoch, ID: j.ID, Running: 1e6})
+		_ = j.Extend()
+	}
+	if x.refusal != nil {
+		w.Refusals = []fleet.Refusal{*x.refusal}
+	}
+	beat(t, x.conn, w)
 }
 
 // publish publishes a result of a job.
@@ -185,6 +198,25 @@ func TestReckon(t *testing.T) {
 	}
 	if back := w.meter.Counts().Back; back["lost"] != 1 || w.errands["stored"] == nil || w.errands["young"] == nil {
 		t.Errorf("jobs came back: %v", back)
+	}
+}
+
+// Workers that hang with all jobs that are on the server keep no place from others.
+func TestAllStuck(t *testing.T) {
+	w := crewOf(&member{Worker: &fleet.Worker{Slots: 1}})
+	stored := map[string]bool{}
+	for i := 0; w.room(); i++ {
+		c, id := &parcel{}, fmt.Sprint(i)
+		e := &errand{id: id, cargo: c, worker: "w0", running: 1e6}
+		w.errands[id], stored[id] = e, true
+		c.on.errands = []*errand{e}
+	}
+	jobs := len(w.errands)
+	if err := w.reckon(t.Context(), time.Now(), stored, true); err != nil {
+		t.Fatal(err)
+	}
+	if !w.room() || len(w.waiting) != jobs {
+		t.Errorf("%d of %d jobs wait to be published once more, with room: %v", len(w.waiting), jobs, w.room())
 	}
 }
 

@@ -179,7 +179,7 @@ func believable(seconds float64) float64 { return min(seconds, 1e6) }
 func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block) error {
 	j := &job{from: d, cell: c, block: b, missing: b.Count}
 	j.seconds = believable(c.secondsPerTrial(b.N) * float64(b.Count))
-	if _, err := d.crew.send(ctx, j); err != nil {
+	if err := d.crew.send(ctx, j); err != nil {
 		return err
 	}
 	d.add(j)

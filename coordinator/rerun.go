@@ -134,7 +134,7 @@ func (x *rerun) send(ctx context.Context) error {
 	for len(x.waiting) > 0 && x.crew.room() {
 		r := x.waiting[0]
 		r.profile = x.profile
-		if _, err := x.crew.send(ctx, r); err != nil {
+		if err := x.crew.send(ctx, r); err != nil {
 			return err
 		}
 		x.waiting = x.waiting[1:]

@@ -202,6 +202,9 @@ func lose(b *ledger.Batch, rep int64) bool {
 // run works until ctx ends.
 func (f *fake) run(ctx context.Context) {
 	defer f.release()
+	if !offered(f.t, ctx, f.conn, f.announce) {
+		return
+	}
 	for idle := 0; ctx.Err() == nil; {
 		f.announce()
 		var jobs []*queue.Job
@@ -217,8 +220,6 @@ func (f *fake) run(ctx context.Context) {
 			idle = 0
 		case idle > 3:
 			f.release()
-		default:
-			time.Sleep(5 * time.Millisecond) // while there is no sweep
 		}
 	}
 }
@@ -252,6 +253,28 @@ func (f *fake) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	beat(f.t, f.conn, &fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes})
+}
+
+// offered publishes heartbeats until a leader offers jobs. It reports false if ctx ends before.
+func offered(t *testing.T, ctx context.Context, conn *queue.Conn, beat func()) bool {
+	offers, stop, err := conn.Offers()
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	defer stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		beat()
+		select {
+		case <-offers:
+			return true
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // beat publishes a heartbeat, unless the run has ended.

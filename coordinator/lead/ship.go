@@ -58,7 +58,7 @@ type shipper struct {
 	stand func() *Stand // returns how far the sweep has come; nil: unknown
 
 	mu   sync.Mutex
-	told Shipment // that the registry lists, without its time
+	last Shipment // that the registry lists, without its time
 }
 
 // ship puts the folder on the server, and lists it in the registry.
@@ -84,10 +84,10 @@ func (s *shipper) ship(ctx context.Context) error {
 		}
 		list.Files = append(list.Files, f)
 	}
-	if reflect.DeepEqual(list, s.told) {
+	if reflect.DeepEqual(list, s.last) {
 		return nil
 	}
-	told := list
+	next := list
 	list.At = time.Now().UTC()
 	raw, err := json.Marshal(list)
 	if err != nil {
@@ -96,18 +96,18 @@ func (s *shipper) ship(ctx context.Context) error {
 	if err := s.lead.Ship(ctx, raw); err != nil {
 		return err
 	}
-	s.forget(ctx, told)
-	s.told = told
+	s.forget(ctx, next)
+	s.last = next
 	return nil
 }
 
-// forget removes what the last shipment had and the next one has not. What it fails to remove stays there unused.
+// forget removes the files of the last shipment that the next one does not have. A failure leaves them there unused.
 func (s *shipper) forget(ctx context.Context, next Shipment) {
 	kept := map[string]bool{}
 	for _, f := range next.Files {
 		kept[f.Digest] = true
 	}
-	for _, f := range s.told.Files {
+	for _, f := range s.last.Files {
 		if !kept[f.Digest] {
 			_ = s.conn.Remove(ctx, f.Digest)
 		}

@@ -105,7 +105,7 @@ func outcomes(t *testing.T, dir string) int64 {
 	return report.Outcomes
 }
 
-// What is shipped and fetched is the folder, as it was when it was shipped last.
+// A fetched folder equals the shipped one, as it was at the last shipment.
 func TestShip(t *testing.T) {
 	t.Parallel()
 	h, dir := newHarbour(t), t.TempDir()

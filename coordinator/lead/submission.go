@@ -198,7 +198,7 @@ type Record struct {
 	Submission Submission
 	Altered    error // why Submission is not what was submitted under the id; nil: it is
 	Wish       Wish
-	Leader     *queue.Leader // nil: nobody leads it
+	Leader     *queue.Leader // nil: it has no leader
 	Shipment   Shipment
 	End        *End // nil: it has not ended
 }
