@@ -47,7 +47,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		key := cacheKey(c.Cell, u.seed)
+		key := cacheKey(c.Cell.Cell, u.seed)
 		batches, damaged, err := u.cache.Read(key)
 		if err != nil {
 			in.journal.noteCache(err.Error())
@@ -107,7 +107,7 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 // servable returns the rows of a cached batch that the cell can have and that are wanted.
 func servable(c *cell, b *ledger.Batch, wanted func(rep int64) bool) (rows []int) {
 	for i, rep := range b.Repetition {
-		if c.has(b.N, rep) && wanted(rep) {
+		if c.Has(b.N, rep) && wanted(rep) {
 			rows = append(rows, i)
 		}
 	}
@@ -125,7 +125,7 @@ func (u cacheUse) store() {
 		if !c.fresh || u.doubtful(c) {
 			continue
 		}
-		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), func(add func(*ledger.Batch) error) error {
+		_, err := u.cache.Add(ctx, cacheKey(c.Cell.Cell, u.seed), func(add func(*ledger.Batch) error) error {
 			return in.ledger.Each(c.Key, add)
 		})
 		if err != nil {

@@ -104,7 +104,7 @@ func (x *differences) contradiction(l *ledger.Ledger) (worst *differing, found s
 			least, worst = i, d
 		}
 		found = schemas.Contradiction{
-			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.n, d.rep), What: d.cell.words(), Cause: cause,
+			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.n, d.rep), What: d.cell.Words(), Cause: cause,
 			Difference: difference(old, d.second, 0), Worker: old.Worker, Second: d.second.Worker, Different: x.count,
 		}
 		if cause == schemas.CauseUnknown {

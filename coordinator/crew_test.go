@@ -262,7 +262,7 @@ func TestScaled(t *testing.T) {
 
 // What a person sees of jobs that take far longer than expected is the one that has run for longest.
 func TestLateWords(t *testing.T) {
-	c := &cell{Cell: testPlan(t).Cells[0]}
+	c := cellOf(t, testPlan(t).Cells[0])
 	w := &crew{errands: map[string]*errand{}}
 	add := func(n int64, running, expected float64) {
 		j := &job{cell: c, block: estimate.Block{N: n, Count: 16}, missing: 5}
@@ -277,7 +277,7 @@ func TestLateWords(t *testing.T) {
 	add(3, 30, 0)
 	add(4, 40, 1)
 	add(5, 20, 1)
-	if got, want := w.late(), "5 trials have run for 40 s: "+c.at(4); got != want {
+	if got, want := w.late(), "5 trials have run for 40 s: "+c.At(4); got != want {
 		t.Errorf("late: %q, want %q", got, want)
 	}
 }

@@ -1,12 +1,10 @@
 package coordinator
 
 import (
-	"fmt"
-
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -14,7 +12,6 @@ import (
 // which may want trials.
 type grid struct {
 	cells   []*cell // in the order of the plan
-	tests   int     // cells and ladders, which have equal shares of the chance of a wrong table
 	byKey   map[trial.Key]*cell
 	ready   cellQueue // cells that may want trials
 	changed []*cell   // cells with outcomes that sort has not looked at yet
@@ -22,70 +19,38 @@ type grid struct {
 }
 
 func newGrid(p *plan.Plan) (*grid, error) {
-	g := &grid{byKey: map[trial.Key]*cell{}, open: len(p.Cells), tests: countTests(p.Cells)}
-	for i, pc := range p.Cells {
-		c, err := newCell(pc, i, g.tests)
-		if err != nil {
-			return nil, fmt.Errorf("cell %s: %w", pc.Key.Short(), err)
-		}
-		g.cells = append(g.cells, c)
-		g.byKey[pc.Key] = c
+	cells, err := decision.New(p.Cells)
+	if err != nil {
+		return nil, err
 	}
-	return g, g.climb()
-}
-
-// climb puts the rungs on their ladders, whose searches begin.
-func (g *grid) climb() error {
-	ladders := map[*trial.Ladder]*ladder{}
-	for _, c := range g.cells {
-		if c.Rung == nil {
-			continue
-		}
-		if err := c.climb(ladders, g.tests); err != nil {
-			return fmt.Errorf("cell %s: %w", c.Key.Short(), err)
-		}
+	g := &grid{byKey: map[trial.Key]*cell{}, open: len(cells)}
+	for i, c := range cells {
+		own := &cell{Cell: c, index: i, place: -1}
+		g.cells = append(g.cells, own)
+		g.byKey[c.Key] = own
 	}
-	for _, l := range ladders {
-		l.skipTrivial()
-	}
-	return nil
+	return g, nil
 }
 
 // load feeds the cells with the outcomes of the ledger and returns how many there are.
 func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 	for _, c := range g.cells {
-		before := c.trials
-		if c.Online() && c.CanSucceed() { // what they are judged by is no error, and is not in memory
-			err = l.Each(c.Key, func(b *ledger.Batch) error {
-				size := c.size(b.N)
-				for i, rep := range b.Repetition {
-					c.recall(size, b.N, rep, b.Status[i], result.Judged(c.Cell, b, i))
-				}
-				return nil
-			})
-			if err != nil {
-				return 0, err
+		var size *sizing
+		err := c.Read(l, func(n, rep int64) {
+			if size == nil || size.n != n {
+				size = c.size(n)
 			}
-		} else {
-			for _, n := range l.Sizes(c.Key) {
-				size := c.size(n)
-				for o := range l.Outcomes(c.Key, n) {
-					c.recall(size, n, o.Repetition, o.Status, o.Error)
-				}
-			}
+			size.taken.Set(rep)
+			c.fed++
+			c.trials++
+			outcomes++
+		})
+		if err != nil {
+			return 0, err
 		}
-		outcomes += c.trials - before
 		g.queue(c)
 	}
 	return outcomes, nil
-}
-
-// recall takes in an outcome of an earlier run at a size.
-func (c *cell) recall(size *sizing, n, rep int64, status uint8, judged float64) {
-	size.answered = true
-	size.taken.Set(rep)
-	c.feed(n, rep, status, judged)
-	c.trials++
 }
 
 // queue queues c, and the other rungs of its ladder, for the next call of sort.
@@ -95,10 +60,8 @@ func (g *grid) queue(c *cell) {
 	}
 	c.changed = true
 	g.changed = append(g.changed, c)
-	if c.ladder != nil {
-		for _, other := range c.ladder.rungs {
-			g.queue(other)
-		}
+	for _, other := range c.Group() {
+		g.queue(g.byKey[other.Key])
 	}
 }
 
@@ -120,8 +83,8 @@ func (g *grid) lineUp(c *cell) {
 
 // close marks a cell as done if it has come to its end.
 func (g *grid) close(c *cell) {
-	c.settle()
-	if (c.Done() || c.refused != "") && !c.done {
+	c.Settle()
+	if c.Decided() && !c.done {
 		c.done = true
 		g.open--
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
-	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -179,7 +178,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 		return nil, "sweep", fmt.Sprintf("it is of the sweep %q", b.Sweep)
 	case !ok:
 		return nil, "cell", "the sweep file no longer has its cell"
-	case !c.has(b.N, last):
+	case !c.Has(b.N, last):
 		return nil, "trial", fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
 	case b.Refusal == nil && !slices.Equal(b.Metrics, c.Metrics):
 		return nil, "metrics", fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
@@ -199,7 +198,6 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, e *errand) {
 	}
 	b := v.Batch
 	size := c.size(b.N)
-	size.answered = true
 	size.seconds += b.Seconds
 	size.trials += int64(len(b.Repetition))
 	for _, note := range b.Notes {
@@ -214,7 +212,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, e *errand) {
 			continue
 		}
 		in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
-		c.Lost(b.N, int(rep), b.ReasonOf(i))
+		c.Lose(b.N, rep, b.ReasonOf(i))
 	}
 	for _, i := range v.New {
 		rep := b.Repetition[i]
@@ -223,7 +221,8 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, e *errand) {
 		if b.Status[i] == ledger.Failed {
 			in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
 		}
-		c.feed(b.N, rep, b.Status[i], result.Judged(c.Cell, b, i))
+		c.fed++
+		c.Feed(b, i)
 	}
 }
 

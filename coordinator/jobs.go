@@ -32,7 +32,7 @@ type job struct {
 
 func (j *job) way() *way     { return &j.road }
 func (j *job) open() int     { return j.missing }
-func (j *job) words() string { return j.cell.at(j.block.N) }
+func (j *job) words() string { return j.cell.At(j.block.N) }
 
 // left returns the job of the repetitions that are still out.
 func (j *job) left() *trial.Job {
@@ -40,7 +40,7 @@ func (j *job) left() *trial.Job {
 		return nil
 	}
 	t := &trial.Job{
-		Cell: j.cell.Cell, N: j.block.N, First: int64(j.block.First), Count: int64(j.block.Count),
+		Cell: j.cell.Cell.Cell, N: j.block.N, First: int64(j.block.First), Count: int64(j.block.Count),
 		Profile: j.from.tally.profile, Seconds: j.seconds,
 	}
 	if j.missing == j.block.Count {

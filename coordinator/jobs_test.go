@@ -6,7 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -45,14 +47,20 @@ func TestCellQueue(t *testing.T) {
 	})
 }
 
-// listCell makes a cell with a list of sample sizes.
-func listCell(t *testing.T, trials int, n ...int64) *cell {
+// cellOf makes the only cell of a table.
+func cellOf(t *testing.T, c *trial.Cell) *cell {
 	t.Helper()
-	c, err := newCell(&trial.Cell{N: n, Trials: trials, Beta: 0.1}, 0, 1)
+	g, err := newGrid(&plan.Plan{Cells: []*trial.Cell{c}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return g.cells[0]
+}
+
+// listCell makes a cell with a list of sample sizes.
+func listCell(t *testing.T, trials int, n ...int64) *cell {
+	t.Helper()
+	return cellOf(t, &trial.Cell{N: n, Trials: trials, Beta: 0.1})
 }
 
 // Jobs are cut by predicted time, by the session's bounds and by the number of slots.
@@ -126,7 +134,7 @@ func TestFreeCoversOnce(t *testing.T) {
 // A message has to be about trials that its cell can have.
 func TestCellHas(t *testing.T) {
 	list := listCell(t, 100, 10, 20)
-	find := &cell{Cell: &trial.Cell{Find: &trial.Find{From: 8, To: 64}, MaxTrials: 50}}
+	find := &cell{Cell: decision.Of(&trial.Cell{Find: &trial.Find{From: 8, To: 64}, MaxTrials: 50}, nil)}
 	for _, test := range []struct {
 		c    *cell
 		n    int64
@@ -136,7 +144,7 @@ func TestCellHas(t *testing.T) {
 		{list, 10, 99, true}, {list, 10, 100, false}, {list, 15, 0, false}, {list, 20, 0, true},
 		{find, 8, 49, true}, {find, 64, 0, true}, {find, 64, 50, false}, {find, 7, 0, false}, {find, 65, 0, false},
 	} {
-		if got := test.c.has(test.n, test.last); got != test.want {
+		if got := test.c.Has(test.n, test.last); got != test.want {
 			t.Errorf("n = %d, repetition %d: %v, want %v", test.n, test.last, got, test.want)
 		}
 	}

@@ -36,19 +36,6 @@ func (g *grid) workLeft(t *tally) (sum workLeft) {
 // average returns the mean seconds of a trial in this run; 0 before the first one.
 func (t *tally) average() float64 { return t.seconds / float64(max(1, t.trials)) }
 
-// trialsLeft predicts the trials that deciding the cell takes. It is a function of the outcomes alone,
-// because tables contain it.
-func (c *cell) trialsLeft() (trials float64) {
-	left := c.Left()
-	if c.ladder != nil {
-		left = c.ladder.search.Left()
-	}
-	for _, b := range left {
-		trials += float64(b.Count)
-	}
-	return trials
-}
-
 // Undecided is a cell that a budget left over, with the predicted work of deciding it.
 type Undecided struct {
 	Cell    string  `json:"cell"` // first digits of its key
@@ -63,7 +50,7 @@ func (g *grid) undecided(t *tally) (left []Undecided) {
 		if !c.done {
 			w := c.workLeft(t.average())
 			left = append(left, Undecided{
-				Cell: c.Key.Short(), What: c.words(), Trials: int64(w.trials), Seconds: w.seconds,
+				Cell: c.Key.Short(), What: c.Words(), Trials: int64(w.trials), Seconds: w.seconds,
 			})
 		}
 	}

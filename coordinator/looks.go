@@ -209,7 +209,7 @@ func (l *looks) isEqual(c *cell, t ranked) bool {
 func (l *looks) choose() error {
 	l.cells = make([]lookedCell, 0, len(l.grid.cells))
 	for _, c := range l.grid.cells {
-		if !c.done || c.refused != "" {
+		if !c.done || c.Refused != "" {
 			continue
 		}
 		x := lookedCell{cell: c}
@@ -695,10 +695,10 @@ func (l *looks) tell() toldLooks {
 		case noted > mostLookNotes:
 		case y.left > 0:
 			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d due at trials of %s were not made: %s",
-				y.left, y.due, x.words(), x.why))
+				y.left, y.due, x.Words(), x.why))
 		default:
 			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d trials of %s: %s",
-				y.due, y.trials, x.words(), x.why))
+				y.due, y.trials, x.Words(), x.why))
 		}
 	}
 	if more := noted - mostLookNotes; more > 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -105,7 +106,7 @@ func TestLookTrials(t *testing.T) {
 		want        int
 	}{{0, false, 1024}, {1e-6, false, 1024}, {1e-3, false, 250}, {10, false, 1}, {1e-3, true, 250}, {10, true, 64}} {
 		x := &lookedCell{
-			cell: &cell{Cell: &trial.Cell{}}, sizes: []sizeTime{{n: 1, seconds: c.cost / lookFactor, trials: 1}},
+			cell: &cell{Cell: decision.Of(&trial.Cell{}, nil)}, sizes: []sizeTime{{n: 1, seconds: c.cost / lookFactor, trials: 1}},
 		}
 		if c.interactive {
 			x.Adversary = &schemas.Adversary{}
@@ -511,7 +512,7 @@ func TestLooksOfOtherOutcomes(t *testing.T) {
 
 // What this run's trials took is known without the ledger.
 func TestMeasureFromMemory(t *testing.T) {
-	x := lookedCell{cell: &cell{Cell: &trial.Cell{}, fed: 30, sizes: []*sizing{
+	x := lookedCell{cell: &cell{Cell: decision.Of(&trial.Cell{}, nil), fed: 30, sizes: []*sizing{
 		{n: 1, seconds: 2, trials: 10}, {n: 2}, {n: 4, seconds: 3, trials: 20},
 	}}}
 	all, err := x.measure(nil)

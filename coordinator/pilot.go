@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -45,7 +46,7 @@ func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	var cells []*trial.Cell
 	var left [][]estimate.Block // that each cell is expected to read
 	for _, c := range r.grid.cells {
-		cells, left = append(cells, c.Cell), append(left, c.Left())
+		cells, left = append(cells, c.Cell.Cell), append(left, c.Left())
 	}
 	pilots := r.grid.startPilots()
 	if err = r.recover(); err == nil {
@@ -56,7 +57,7 @@ func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	}
 	out := &Prediction{Pilot: r.tally.trials, Failures: r.tally.listFailures(), Interrupted: ctx.Err() != nil}
 	for i, own := range cells {
-		p := CellPrediction{Cell: own.Key.Short(), What: r.grid.cells[i].words(), Trivial: pilots[i] == nil}
+		p := CellPrediction{Cell: own.Key.Short(), What: r.grid.cells[i].Words(), Trivial: pilots[i] == nil}
 		if !p.Trivial {
 			p.Trials, p.Seconds = pilots[i].predict(own, left[i])
 		}
@@ -98,16 +99,15 @@ func (g *grid) startPilots() (pilots []*pilotRun) {
 	shared := map[pilotKey]*pilotRun{}
 	for _, c := range g.cells {
 		var p *pilotRun
-		if _, nothing := c.decider.(trivial); !nothing {
+		if _, nothing := c.Decider.(estimate.Trivial); !nothing {
 			key := pilotKey{c.As, fmt.Sprint(c.Params), c.DataKey, c.AdversaryKey, c.Queries}
 			if p = shared[key]; p == nil {
 				p = newPilot(c)
 				shared[key] = p
 			} else {
-				c.decider = trivial{}
+				c.Cell = decision.Of(c.Cell.Cell, estimate.Trivial(""))
 			}
 		}
-		c.ladder = nil
 		pilots = append(pilots, p)
 	}
 	return pilots
@@ -124,9 +124,9 @@ func newPilot(c *cell) *pilotRun {
 	} else if c.Rung == nil {
 		p.trials = min(pilot, c.Trials)
 	}
-	tried := *c.Cell
+	tried := *c.Cell.Cell
 	tried.Find, tried.Rung, tried.N, tried.Trials = nil, nil, slices.Clone(p.sizes), p.trials
-	c.Cell, c.decider = &tried, p
+	c.Cell = decision.Of(&tried, p)
 	p.next()
 	return p
 }
@@ -210,7 +210,7 @@ func (p *pilotRun) count(n int64) {
 // predict predicts the trials of a cell that is expected to read these blocks, and the seconds of one slot
 // that they take. Both are 0 if the algorithm refused all sizes of the pilot.
 func (p *pilotRun) predict(c *trial.Cell, blocks []estimate.Block) (trials, seconds float64) {
-	if len(p.costs) == 0 || p.cell.refused != "" {
+	if len(p.costs) == 0 || p.cell.Refused != "" {
 		return 0, 0
 	}
 	line := fitCosts(p.costs)

@@ -33,11 +33,8 @@ func TestFitCosts(t *testing.T) {
 // A pilot recovers a known cost line, leaves the start of a process out, and predicts the trials of all
 // feasible sizes.
 func TestPilot(t *testing.T) {
-	c, err := newCell(&trial.Cell{N: []int64{8, 16, 64, 256}, Trials: 500}, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, left := c.Cell, c.Left()
+	c := cellOf(t, &trial.Cell{N: []int64{8, 16, 64, 256}, Trials: 500})
+	plan, left := c.Cell.Cell, c.Left()
 	p := newPilot(c)
 	p.Infeasible(8, "too small")
 	for !p.Done() {

@@ -6,10 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -141,52 +138,6 @@ func TestClash(t *testing.T) {
 				t.Errorf("%+v, %v", x, err)
 			}
 		})
-	}
-}
-
-// needing is a decider that needs sizes.
-type needing struct {
-	estimate.Search
-	sizes []int64
-	told  []int64
-}
-
-func (d *needing) Needs() []int64               { return d.sizes }
-func (d *needing) Done() bool                   { return false }
-func (d *needing) Infeasible(n int64, _ string) { d.told = append(d.told, n) }
-
-// What is refused counts once it is needed, and an invalid size once all needed ones are answered for.
-func TestSettle(t *testing.T) {
-	no, bad := ledger.Refusal{Kind: ledger.Infeasible, Message: "no"}, ledger.Refusal{Kind: ledger.Invalid, Message: "bad"}
-	type answers map[int64]ledger.Refusal
-	for name, tt := range map[string]struct {
-		needs    []int64
-		answered []int64 // with outcomes
-		refusals answers
-		told     []int64
-		refused  string
-	}{
-		"nothing known":         {needs: []int64{4, 8}},
-		"infeasible":            {needs: []int64{4, 8}, refusals: answers{4: no}, told: []int64{4}},
-		"not needed":            {needs: []int64{4, 8}, refusals: answers{16: no, 32: bad}},
-		"invalid, one open":     {needs: []int64{4, 8}, refusals: answers{8: bad}},
-		"invalid, all answered": {needs: []int64{4, 8}, answered: []int64{4}, refusals: answers{8: bad}, refused: "n = 8: bad"},
-		"both invalid":          {needs: []int64{4, 8}, refusals: answers{4: bad, 8: bad}, refused: "n = 8: bad"},
-		"one of each":           {needs: []int64{4, 8}, refusals: answers{4: bad, 8: no}, told: []int64{8}, refused: "n = 4: bad"},
-	} {
-		d := &needing{sizes: tt.needs}
-		c := &cell{decider: d}
-		for _, n := range tt.answered {
-			c.size(n).answered = true
-		}
-		for n, r := range tt.refusals {
-			c.refuse(n, r)
-		}
-		c.settle()
-		c.settle()
-		if d := cmp.Diff(tt.told, d.told); d != "" || c.refused != tt.refused {
-			t.Errorf("%s: refused %q, told %s", name, c.refused, d)
-		}
 	}
 }
 

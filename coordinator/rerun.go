@@ -30,7 +30,7 @@ type rerunBlock struct {
 
 func (r *rerunBlock) way() *way     { return &r.road }
 func (r *rerunBlock) open() int     { return r.missing }
-func (r *rerunBlock) words() string { return r.cell.at(r.n) }
+func (r *rerunBlock) words() string { return r.cell.At(r.n) }
 
 // left returns the job of the trials that have not come back.
 func (r *rerunBlock) left() *trial.Job {
@@ -44,7 +44,7 @@ func (r *rerunBlock) left() *trial.Job {
 		}
 	}
 	t := &trial.Job{
-		ID: recheckPrefix, Cell: r.cell.Cell, N: r.n, First: picked[0], Count: int64(len(picked)),
+		ID: recheckPrefix, Cell: r.cell.Cell.Cell, N: r.n, First: picked[0], Count: int64(len(picked)),
 		Profile: r.profile, Look: r.look, Seconds: r.seconds,
 	}
 	if last := picked[len(picked)-1]; last-t.First+1 != t.Count {

@@ -11,6 +11,7 @@ import (
 	"unique"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
@@ -138,10 +139,10 @@ func (r *run) result() (out *result.Result, unfinished int, err error) {
 	t.out.Table = make([]result.TableRow, 0, len(cells))
 	for _, c := range cells {
 		verdict := t.verdict(c)
-		if !c.finished(verdict.Status) {
+		if !c.Finished(verdict) {
 			unfinished++
 		}
-		t.out.Trials = append(t.out.Trials, result.Consumed{Cell: c.Cell, Points: points(c, verdict)})
+		t.out.Trials = append(t.out.Trials, result.Consumed{Cell: c.Cell.Cell, Points: points(c, verdict, t.ledger)})
 		t.out.Table = append(t.out.Table, tableRow(c, verdict))
 		sizes += len(verdict.Points)
 	}
@@ -171,7 +172,7 @@ func (r *run) result() (out *result.Result, unfinished int, err error) {
 func confidence(cells []*trial.Cell) float64 {
 	least := 0.0
 	for _, c := range cells {
-		sure := listConfidence
+		sure := decision.ListConfidence
 		switch {
 		case c.Beta == 0: // games without a search among them
 			continue
@@ -202,20 +203,20 @@ type tables struct {
 func (t *tables) verdict(c *cell) estimate.Result {
 	res := c.Result()
 	if t.partial != "" && !c.done {
-		left := coarsely(c.trialsLeft())
+		left := coarsely(c.TrialsLeft())
 		res.Status = estimate.StatusUndecided
 		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
 	}
-	if c.refused != "" {
+	if c.Refused != "" {
 		if !c.Searched() { // how far the other sizes came is chance
-			res = newList(c.Cell, 1).Result()
+			res = estimate.Result{}
 		}
-		res.Status, res.Reason = estimate.StatusFailed, c.refused
+		res.Status, res.Reason = estimate.StatusFailed, c.Refused
 	}
 	t.alarm(c, &res)
-	if c.ladder != nil && res.Status != estimate.StatusFailed {
-		for _, other := range c.ladder.rungs { // what is wrong with one is wrong with the search
-			t.alarm(other, &res)
+	if group := c.Group(); len(group) > 1 && res.Status != estimate.StatusFailed {
+		for _, other := range group { // what is wrong with one is wrong with the search
+			t.alarm(t.intake.grid.byKey[other.Key], &res)
 		}
 	}
 	res.Reason = unique.Make(res.Reason).Value() // many cells have the same
@@ -251,12 +252,14 @@ func coarsely(trials float64) int64 {
 }
 
 // points returns what of a cell entered its result.
-func points(c *cell, res estimate.Result) []result.Point {
+func points(c *cell, res estimate.Result, l *ledger.Ledger) []result.Point {
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed), Spot: p.Spot}
-		if l, ok := c.decider.(*list); ok && p.Lost > 0 {
-			points[i].Lost = l.lostBelow(p.N, int64(p.Consumed))
+		for rep := int64(0); p.Lost > 0 && rep < int64(p.Consumed); rep++ {
+			if !l.Has(c.Key, p.N, rep) {
+				points[i].Lost = append(points[i].Lost, rep)
+			}
 		}
 	}
 	return points
@@ -346,16 +349,16 @@ func (t *tables) games(c *trial.Cell, points []result.Point) ([]result.GameRow, 
 // tableRow makes the cell's row of the table, without what the curve adds to it.
 func tableRow(c *cell, res estimate.Result) result.TableRow {
 	row := result.TableRow{
-		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
+		Cell: c.Cell.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
 		Falls: res.Falls && res.Status != estimate.StatusFailed, Trials: res.Trials, Fixed: !c.Searched(),
 		MeanError: math.NaN(),
 	}
-	if c.ladder != nil {
-		row.Found = c.ladder.found(res.Status)
+	if c.Rung != nil {
+		row.Found = found(c.Cell, res.Status)
 	} else if res.Status == estimate.StatusDecided {
 		row.NStar = res.High
 	}
-	if !c.Online() && c.ladder == nil && res.Status != estimate.StatusFailed && res.Status != estimate.StatusTrivial {
+	if !c.Online() && c.Rung == nil && res.Status != estimate.StatusFailed && res.Status != estimate.StatusTrivial {
 		m := estimate.FitModel(res.Points, 1-c.Beta, 0.05)
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -31,7 +32,7 @@ func TestTableRowBounds(t *testing.T) {
 		{[]*pluginv1.Bound{proved(20), order, printed(40)}, 20, 40},
 		{[]*pluginv1.Bound{proved(20), order}, 20, 0},
 	} {
-		x := &cell{Cell: &trial.Cell{Bounds: c.bounds}}
+		x := &cell{Cell: decision.Of(&trial.Cell{Bounds: c.bounds}, nil)}
 		row := tableRow(x, estimate.Result{Status: estimate.StatusFailed})
 		if row.Theory.Value != c.theory || row.PaperN != c.paper || (row.PaperSource != "") != (c.paper > 0) {
 			t.Errorf("%v: theory_n %v, paper_n %v %q", c.bounds, row.Theory.Value, row.PaperN, row.PaperSource)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unique"
 
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/theory"
@@ -152,7 +153,7 @@ func (t *tables) refuteRegret(row *result.GameRow, games int) {
 	if row.Theory.Source == "" || row.Cell.Rung != nil {
 		return
 	}
-	level := (1 - listConfidence) / float64(t.gameRows)
+	level := (1 - decision.ListConfidence) / float64(t.gameRows)
 	low, _ := estimate.MeanInterval(row.ExcessMean, max(0.5, row.ExcessDeviation), games, 2*level)
 	if low > 0 {
 		row.Theory.Contradicts = fmt.Sprintf("the mean regret %.4g is more than the %.4g of %s (%s)", row.RegretMean,

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -119,7 +119,7 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 		return nil, err
 	}
 	c := r.grid.byKey[t.Cell.Key]
-	out := &Comparison{Trial: c.TrialID(t.N, t.Repetition), What: c.words()}
+	out := &Comparison{Trial: c.TrialID(t.N, t.Repetition), What: c.Words()}
 	old, err := r.intake.ledger.Trial(c.Key, t.N, t.Repetition)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 		o.Error = &e
 	}
 	if c.CanSucceed() && b.Status[row] != ledger.Lost {
-		success := result.Success(b.Status[row], result.Judged(c.Cell, b, row), c.Above, c.Alpha)
+		success := decision.Success(b.Status[row], decision.Judged(c.Cell.Cell, b, row), c.Above, c.Alpha)
 		o.Success = &success
 	}
 	for i, name := range b.Metrics {

@@ -139,8 +139,8 @@ func (r *run) replay() error {
 	r.grid.loadRefusals(r.intake.ledger, anyFile)
 	r.grid.sort()
 	for _, x := range r.Folder.Report.Lost {
-		if c, ok := r.grid.byKey[x.Cell]; ok && c.has(x.N, x.Repetition) {
-			c.Lost(x.N, int(x.Repetition), x.Reason)
+		if c, ok := r.grid.byKey[x.Cell]; ok && c.Has(x.N, x.Repetition) {
+			c.Lose(x.N, x.Repetition, x.Reason)
 			r.grid.queue(c)
 		}
 	}
@@ -222,7 +222,7 @@ func (t *Tables) findMissing(r *run) {
 			continue
 		}
 		if t.Open++; t.FirstOpen == "" {
-			t.FirstOpen = c.words()
+			t.FirstOpen = c.Words()
 			if b, ok := c.nextFree(c.Want()); ok {
 				t.FirstOpen += fmt.Sprintf(", which needs trial %s", c.TrialID(b.N, int64(b.First)))
 			}

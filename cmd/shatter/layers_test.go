@@ -45,6 +45,7 @@ var layers = [][]string{
 	{"pipeline/trial"},
 	{"pipeline/plan"},
 	{"pipeline/ledger"},
+	{"pipeline/decision"},
 	{"pipeline/cache"},
 	{"pipeline/result/sheet"},
 	{"pipeline/result/render"},

@@ -9,6 +9,6 @@
 // It needs trials that are independent of each other, at one sample size and between sample sizes,
 // and, for statements about n*, a success probability that does not fall as the sample grows.
 //
-// Start at [Search]. [ClopperPearson] is the interval of a single rate, [FitModel] the point
+// Start at [Decider] and [Search]. [ClopperPearson] is the interval of a single rate, [FitModel] the point
 // estimate of n*, and [FitTrend] the slope through several cells.
 package estimate

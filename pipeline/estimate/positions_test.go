@@ -26,7 +26,7 @@ func TestWrongDirection(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.Name(Words{func(n int64) string { return fmt.Sprintf("x = %d", n) }, "x is wrong", "turn it round"})
+				s.say, s.fall, s.remedy = func(n int64) string { return fmt.Sprintf("x = %d", n) }, "x is wrong", "turn it round"
 				w := world{rate: rate, seed: seed}
 				for !s.Done() {
 					for _, b := range s.Want() {

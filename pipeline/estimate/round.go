@@ -22,7 +22,6 @@ func (s *Search) startRound() {
 	case s.low > 0 && s.high <= s.find.To && s.find.narrow(s.low, s.high):
 		s.beginSpots(StatusDecided)
 	default:
-		s.learn()
 		s.plan()
 		if s.doubling || s.Done() {
 			s.belief.growths = nil // which nothing asks for in such a round
@@ -38,7 +37,10 @@ func (s *Search) plan() {
 	}
 	before := s.open
 	s.open, s.doubling = nil, s.mustDouble()
-	s.claims, s.wide = s.aim()
+	if s.trials > 0 { // before, nothing depends on a belief
+		s.learn()
+		s.claims, s.wide = s.aim()
+	}
 	small, large := s.suspects()
 	switch {
 	case small != nil:

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-
-	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // Find describes what a [Search] looks for: the least sample size at which trials succeed with
@@ -156,26 +154,12 @@ type point struct {
 	refusal string         // why the algorithm refused
 }
 
-// begun returns a search that has read nothing, which is not to be changed: the cells of a table
-// mostly look for the same, and where to begin takes some time to work out.
-var begun = numeric.Remember(begin)
-
 // NewSearch starts a search. It returns an error if a field of find is outside its range.
 func NewSearch(find Find) (*Search, error) {
-	s, err := Begun(find)
-	if err != nil {
-		return nil, err
-	}
-	return s.Again(), nil
-}
-
-// Begun returns what NewSearch does, but always the same for the same find. It must not be told
-// anything: many cells that nothing is known of can have it together.
-func Begun(find Find) (*Search, error) {
 	if err := find.check(); err != nil {
 		return nil, fmt.Errorf("search for n: %w", err)
 	}
-	return begun(find), nil
+	return begin(find), nil
 }
 
 // begin starts a search; find is in its range.
@@ -197,9 +181,6 @@ type Words struct {
 	Remedy string               // what to do then
 }
 
-// Name has the reasons of the search use these words. It is called before anything is added.
-func (s *Search) Name(w Words) { s.say, s.fall, s.remedy = w.Size, w.Fall, w.Remedy }
-
 // fallen returns the reason of a search that ends because success falls along it, as some sizes show.
 func (k *knowledge) fallen(shown string) string {
 	k.falls = true
@@ -213,17 +194,6 @@ func sizeInWords(say func(n int64) string, n int64) string {
 		return fmt.Sprintf("n = %d", n)
 	}
 	return say(n)
-}
-
-// Again returns a search like s, which has read nothing and been told nothing.
-func (s *Search) Again() *Search {
-	c := *s
-	c.open, c.points = make([]*point, len(s.open)), make(map[int64]*point, len(s.open))
-	for i, p := range s.open {
-		own := *p
-		c.open[i], c.points[p.N] = &own, &own
-	}
-	return &c
 }
 
 func (f Find) check() error {

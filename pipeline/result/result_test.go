@@ -589,25 +589,6 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestSuccess(t *testing.T) {
-	for _, c := range []struct {
-		status            uint8
-		err, above, alpha float64
-		want              bool
-	}{
-		{ledger.OK, 0.1, 0, 0.1, true},
-		{ledger.OK, 0.3, 0.2, 0.1, true}, // 0.3 - 0.2 < 0.1 in floating point, and either way
-		{ledger.OK, 0.8, 0.7, 0.1, true}, // 0.8 - 0.7 > 0.1 in floating point
-		{ledger.OK, 0.1 + 1e-11, 0, 0.1, false},
-		{ledger.Failed, nan, 0, 0.1, false},
-		{ledger.Lost, nan, 0, 0.1, false},
-	} {
-		if got := Success(c.status, c.err, c.above, c.alpha); got != c.want {
-			t.Errorf("%+v: got %v", c, got)
-		}
-	}
-}
-
 // A table without a decided cell states no confidence of brackets.
 func TestNothingDecided(t *testing.T) {
 	r := result(t, run(t, 1))

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unique"
 
+	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -26,7 +26,7 @@ type trials struct {
 	error  []float64
 	kind   map[int64]string // of failed trials
 	values map[string][]float64
-	judged []float64 // error, or regret per round: see Judged
+	judged []float64 // error, or regret per round: see decision.Judged
 }
 
 const unread = 0xFF
@@ -111,27 +111,9 @@ func checkPoints(c *trial.Cell, points []Point) error {
 	return nil
 }
 
-// Success reports whether an outcome is a success: error - above <= alpha, as numeric.Within
-// compares. In task online the error is the regret per round: see Judged.
-func Success(status uint8, err, above, alpha float64) bool {
-	return status == ledger.OK && numeric.Within(err, above, alpha)
-}
-
-// Judged returns the number that decides about success in a row of a batch of a cell: the error of the
-// trial, or in task online its regret per round, because an outcome's error is the loss per round there.
-func Judged(c *trial.Cell, b *ledger.Batch, row int) float64 {
-	if !c.Online() {
-		return b.Error[row]
-	}
-	if i := slices.Index(b.Metrics, schemas.Regret); i >= 0 {
-		return b.Values[i][row] / float64(b.N)
-	}
-	return math.NaN()
-}
-
 // success reports whether the trial of an index succeeded.
 func (t *trials) success(i int) bool {
-	return Success(t.status[i], t.judged[i], t.cell.Above, t.cell.Alpha)
+	return decision.Success(t.status[i], t.judged[i], t.cell.Above, t.cell.Alpha)
 }
 
 // Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one

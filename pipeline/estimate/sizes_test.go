@@ -1,4 +1,4 @@
-package coordinator
+package estimate
 
 import (
 	"fmt"
@@ -10,24 +10,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/testkit"
-	"github.com/shatterlab/shatter/pipeline/trial"
 )
+
+// newSizes starts the decision of a list; beta is 0 if there is no goal.
+func newSizes(trials int, beta float64, cells int, sizes ...int64) *Sizes {
+	list := List{Sizes: sizes, Trials: trials, Confidence: 0.95, Cells: cells}
+	if beta > 0 {
+		list.Target = 1 - beta
+	}
+	return NewSizes(list)
+}
 
 // feed gives a size all its outcomes but those to skip: first the successes, then failures, then
 // misses.
-func feed(l *list, n int64, successes, failed int, skip []int) {
-	for rep := range l.trials {
+func feed(l *Sizes, n int64, successes, failed int, skip []int) {
+	for rep := range l.list.Trials {
 		if slices.Contains(skip, rep) {
 			continue
 		}
-		o := estimate.Miss
+		o := Miss
 		switch {
 		case rep < successes:
-			o = estimate.Success
+			o = Success
 		case rep < successes+failed:
-			o = estimate.Failed
+			o = Failed
 		}
 		l.Add(n, rep, o)
 	}
@@ -41,7 +48,7 @@ func all(from, to int) (list []int) {
 	return list
 }
 
-func TestListStatus(t *testing.T) {
+func TestSizesStatus(t *testing.T) {
 	const trials = 200
 	for name, test := range map[string]struct {
 		beta       float64
@@ -53,40 +60,39 @@ func TestListStatus(t *testing.T) {
 		low, high  int64
 		reason     string
 	}{
-		"decided":     {beta: 0.5, successes: [3]int{0, 100, 200}, status: estimate.StatusDecided, low: 10, high: 30},
-		"above range": {beta: 0.5, status: estimate.StatusAboveRange, low: 30},
-		"below range": {beta: 0.5, successes: [3]int{200, 200, 200}, status: estimate.StatusBelowRange, high: 10},
+		"decided":     {beta: 0.5, successes: [3]int{0, 100, 200}, status: StatusDecided, low: 10, high: 30},
+		"above range": {beta: 0.5, status: StatusAboveRange, low: 30},
+		"below range": {beta: 0.5, successes: [3]int{200, 200, 200}, status: StatusBelowRange, high: 10},
 		"unclear": {
-			beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided,
+			beta: 0.5, successes: [3]int{100, 100, 100}, status: StatusUndecided,
 			reason: "at n = 10, 20, 30 the trials show neither",
 		},
 		"not monotone": {
-			beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusNotMonotone, low: 20, high: 10,
+			beta: 0.5, successes: [3]int{200, 0, 200}, status: StatusNotMonotone, low: 20, high: 10,
 			reason: "success falls as n grows: n = 10 suffices, and n = 20 does not; ",
 		},
-		"no goal":         {successes: [3]int{0, 100, 200}, status: estimate.StatusUndecided, reason: "goal.beta"},
-		"failed":          {beta: 0.5, failed: trials, status: estimate.StatusFailed, low: 30, reason: "not one trial"},
-		"failed, no goal": {failed: trials, status: estimate.StatusFailed, reason: "not one trial"},
-		"infeasible":      {beta: 0.5, infeasible: 3, status: estimate.StatusInfeasible, low: 30, reason: "budget"},
+		"no goal":         {successes: [3]int{0, 100, 200}, status: StatusUndecided, reason: "goal.beta"},
+		"failed":          {beta: 0.5, failed: trials, status: StatusFailed, low: 30, reason: "not one trial"},
+		"failed, no goal": {failed: trials, status: StatusFailed, reason: "not one trial"},
+		"infeasible":      {beta: 0.5, infeasible: 3, status: StatusInfeasible, low: 30, reason: "budget"},
 		"partly infeasible": {
-			beta: 0.5, infeasible: 2, successes: [3]int{0, 0, 200}, status: estimate.StatusDecided, low: 20, high: 30,
+			beta: 0.5, infeasible: 2, successes: [3]int{0, 0, 200}, status: StatusDecided, low: 20, high: 30,
 		},
 		"all lost but two successes": {
-			beta: 0.5, successes: [3]int{0, 2, 200}, lost: all(2, trials), status: estimate.StatusUndecided, low: 10, high: 30,
+			beta: 0.5, successes: [3]int{0, 2, 200}, lost: all(2, trials), status: StatusUndecided, low: 10, high: 30,
 			reason: "198 trials were lost",
 		},
 		"all lost but two misses": {
-			beta: 0.5, successes: [3]int{0, 0, 200}, lost: all(2, trials), status: estimate.StatusUndecided, low: 10, high: 30,
+			beta: 0.5, successes: [3]int{0, 0, 200}, lost: all(2, trials), status: StatusUndecided, low: 10, high: 30,
 			reason: "198 trials were lost",
 		},
 		"lost": {
-			beta: 0.5, successes: [3]int{0, 100, 200}, lost: []int{150, 7}, status: estimate.StatusUndecided, low: 10, high: 30,
+			beta: 0.5, successes: [3]int{0, 100, 200}, lost: []int{150, 7}, status: StatusUndecided, low: 10, high: 30,
 			reason: "2 trials were lost, the first of them repetition 7 at n = 20: why 7",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &trial.Cell{N: []int64{30, 10, 20}, Trials: trials, Beta: test.beta}
-			l := newList(c, 1)
+			l := newSizes(trials, test.beta, 1, 30, 10, 20)
 			if got := l.Needs(); !cmp.Equal(got, []int64{10, 20, 30}) {
 				t.Errorf("needs %v", got)
 			}
@@ -117,16 +123,16 @@ func TestListStatus(t *testing.T) {
 }
 
 // Whatever the lost trials of a list would have been, it shows no more than it shows with them.
-func TestListShowsNoMoreWithoutLostTrials(t *testing.T) {
+func TestSizesShowsNoMoreWithoutLostTrials(t *testing.T) {
 	const trials = 60
 	rapid.Check(t, func(t *rapid.T) {
-		c := &trial.Cell{N: []int64{10}, Trials: trials, Beta: rapid.SampledFrom([]float64{0.1, 0.5, 0.9}).Draw(t, "beta")}
-		full, damaged := newList(c, 1), newList(c, 1)
+		beta := rapid.SampledFrom([]float64{0.1, 0.5, 0.9}).Draw(t, "beta")
+		full, damaged := newSizes(trials, beta, 1, 10), newSizes(trials, beta, 1, 10)
 		rate := rapid.IntRange(0, 10).Draw(t, "rate")
 		for rep := range trials {
-			o := estimate.Miss
+			o := Miss
 			if rapid.IntRange(1, 10).Draw(t, "outcome") <= rate {
-				o = estimate.Success
+				o = Success
 			}
 			full.Add(10, rep, o)
 			if rapid.IntRange(0, 3).Draw(t, "lost") == 0 {
@@ -139,7 +145,7 @@ func TestListShowsNoMoreWithoutLostTrials(t *testing.T) {
 		if got.Low > want.Low || got.High != 0 && got.High != want.High {
 			t.Fatalf("shows %+v with lost trials, %+v without", got, want)
 		}
-		if p := got.Points[0]; p.Consumed != trials || p.Lost != len(damaged.lostBelow(10, trials)) {
+		if p := got.Points[0]; p.Consumed != trials || p.Lost != len(damaged.sizes[0].lost) {
 			t.Fatalf("%+v", p)
 		}
 	})
@@ -148,7 +154,7 @@ func TestListShowsNoMoreWithoutLostTrials(t *testing.T) {
 // Somebody who looks at a table of lists, raises the number of trials and looks again, ever sees a wrong
 // bracket in at most one of twenty tables, even where the success rates are as close to the goal as
 // can be.
-func TestListStaysValidWhenTrialsAreRaised(t *testing.T) {
+func TestSizesStaysValidWhenTrialsAreRaised(t *testing.T) {
 	testkit.Serial(t)
 	const tables, cells, most, beta = 1000, 2, 1600, 0.1
 	wrong := 0
@@ -156,15 +162,15 @@ func TestListStaysValidWhenTrialsAreRaised(t *testing.T) {
 		rng := rand.New(rand.NewPCG(table, 9))
 		ever := false
 		for range cells {
-			l := newList(&trial.Cell{N: []int64{10, 20}, Beta: beta}, cells)
-			for l.trials < most {
-				l.trials += 25
-				for rep := l.trials - 25; rep < l.trials; rep++ {
+			l := newSizes(0, beta, cells, 10, 20)
+			for l.list.Trials < most {
+				l.list.Trials += 25
+				for rep := l.list.Trials - 25; rep < l.list.Trials; rep++ {
 					for i, rate := range []float64{1 - beta - 1e-9, 1 - beta} {
 						if rng.Float64() < rate {
-							l.Add(l.sizes[i].N, rep, estimate.Success)
+							l.Add(l.sizes[i].n, rep, Success)
 						} else {
-							l.Add(l.sizes[i].N, rep, estimate.Miss)
+							l.Add(l.sizes[i].n, rep, Miss)
 						}
 					}
 				}
@@ -183,17 +189,17 @@ func TestListStaysValidWhenTrialsAreRaised(t *testing.T) {
 
 // The order of outcomes changes nothing, and neither do those that come twice or belong nowhere; a
 // lost trial that is found counts.
-func TestListOrder(t *testing.T) {
+func TestSizesOrder(t *testing.T) {
 	type event struct {
 		n    int64
 		rep  int
-		o    estimate.Outcome
+		o    Outcome
 		lost bool
 	}
 	var events []event
 	for _, n := range []int64{10, 20} {
 		for rep := range 50 {
-			e := event{n: n, rep: rep, o: estimate.Outcome(rep % 3)}
+			e := event{n: n, rep: rep, o: Outcome(rep % 3)}
 			events = append(events, e, e)
 			if rep%7 == 0 {
 				e.lost = true
@@ -203,11 +209,11 @@ func TestListOrder(t *testing.T) {
 	}
 	events = append(events, event{n: 15, rep: 1}, event{n: 10, rep: 50}, event{n: 10, rep: -1},
 		event{n: 15, rep: 1, lost: true}, event{n: 10, rep: 50, lost: true})
-	var want estimate.Result
+	var want Result
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-		l := newList(&trial.Cell{N: []int64{10, 20}, Trials: 50, Beta: 0.1}, 3)
+		l := newSizes(50, 0.1, 3, 10, 20)
 		for _, e := range events {
 			if e.lost {
 				l.Lost(e.n, e.rep, "gone")
@@ -227,10 +233,10 @@ func TestListOrder(t *testing.T) {
 }
 
 // Only the repetitions before the first missing one are consumed.
-func TestListConsumedIsPrefix(t *testing.T) {
-	l := newList(&trial.Cell{N: []int64{10}, Trials: 20, Beta: 0.1}, 1)
+func TestSizesConsumedIsPrefix(t *testing.T) {
+	l := newSizes(20, 0.1, 1, 10)
 	for _, rep := range []int{0, 1, 2, 5} {
-		l.Add(10, rep, estimate.Success)
+		l.Add(10, rep, Success)
 	}
 	r := l.Result()
 	if len(r.Points) != 1 || r.Points[0].Consumed != 3 || r.Points[0].Successes != 3 {

@@ -1,4 +1,4 @@
-package coordinator
+package decision
 
 import (
 	"fmt"
@@ -9,29 +9,21 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// ladderPlan returns a plan of a list and of a ladder with that many rungs, at n = 100.
-func ladderPlan(t *testing.T, rungs int) *plan.Plan {
-	t.Helper()
-	p := &plan.Plan{Cells: []*trial.Cell{{As: "list", N: []int64{10}, Trials: 10, Alpha: 0.1, Beta: 0.1}}}
+// ladderCells returns the cells of a list and of a ladder with that many rungs, at n = 100.
+func ladderCells(rungs int) []*trial.Cell {
+	cells := []*trial.Cell{{As: "list", N: []int64{10}, Trials: 10, Alpha: 0.1, Beta: 0.1}}
 	l := &trial.Ladder{Axis: "epsilon", Rises: true, Within: 1, Confidence: 0.9}
 	for i := range rungs {
 		l.Values = append(l.Values, float64(i+1)/10)
-		p.Cells = append(p.Cells, &trial.Cell{
+		cells = append(cells, &trial.Cell{
 			As: "rung", N: []int64{100}, MaxTrials: 5000, Alpha: 0.1, Beta: 0.1, Epsilon: l.Values[i],
 			Rung: &trial.Rung{Ladder: l, Value: l.Values[i], Position: int64(i) + 1},
 		})
 	}
-	for i, c := range p.Cells {
-		var err error
-		if c.Key, err = trial.KeyOf(i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return p
+	return cells
 }
 
 // climbed is what a ladder came to.
@@ -45,31 +37,30 @@ type climbed struct {
 // a rung, from 0 on, and refusals are what the algorithm refuses.
 func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string, order *rand.Rand) climbed {
 	t.Helper()
-	g, err := newGrid(ladderPlan(t, 9))
+	cells := ladderCells(9)
+	if tests := countTests(cells); tests != 2 {
+		t.Fatalf("%d tests for a list and a ladder", tests)
+	}
+	all, err := New(cells)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.tests != 2 {
-		t.Fatalf("%d tests for a list and a ladder", g.tests)
-	}
-	l := g.cells[1].ladder
-	for rounds := 0; !slices.ContainsFunc(l.rungs, func(c *cell) bool { return c.done }); rounds++ {
+	rungs := all[1].Group()
+	for rounds := 0; !slices.ContainsFunc(rungs, (*Cell).Decided); rounds++ {
 		if rounds > 10_000 {
 			t.Fatal("no end")
 		}
-		for _, i := range order.Perm(len(l.rungs)) {
-			c := l.rungs[i]
+		for _, i := range order.Perm(len(rungs)) {
+			c := rungs[i]
 			if kind, ok := refusals[i]; ok && len(c.Needs()) > 0 {
-				c.refuse(100, ledger.Refusal{Kind: kind, Message: fmt.Sprintf("not %v", c.Epsilon)})
-				g.queue(c)
-				g.sort()
+				c.Refuse(100, ledger.Refusal{Kind: kind, Message: fmt.Sprintf("not %v", c.Epsilon)})
+				c.Settle()
 				continue
 			}
 			for _, b := range c.Want() {
 				if b.N != 100 {
 					t.Fatalf("rung %d wants %+v", i, b)
 				}
-				c.size(100).answered = true
 				for rep := b.First; rep < b.First+b.Count; rep++ {
 					e := 0.5
 					if rand.New(rand.NewPCG(uint64(i), uint64(rep))).Float64() < rate(i) {
@@ -78,17 +69,16 @@ func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string
 					c.feed(100, int64(rep), ledger.OK, e)
 				}
 			}
-			g.queue(c)
-			g.sort()
+			c.Settle()
 		}
 	}
-	for i, c := range l.rungs {
-		if !c.done {
+	for i, c := range rungs {
+		if !c.Decided() {
 			t.Errorf("rung %d is not done, and others are", i)
 		}
 	}
-	out := climbed{refused: l.rungs[0].refused, low: math.Inf(-1), high: math.Inf(1)}
-	for _, c := range l.rungs {
+	out := climbed{refused: rungs[0].Refused, low: math.Inf(-1), high: math.Inf(1)}
+	for _, c := range rungs {
 		r := c.Result()
 		out.status, out.reason = r.Status, r.Reason
 		out.trials += r.Trials
@@ -98,13 +88,13 @@ func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string
 		if r.High != 0 {
 			out.high = min(out.high, c.Epsilon)
 		}
-		if c.refused != out.refused {
-			t.Errorf("rungs are refused in different words: %q and %q", c.refused, out.refused)
+		if c.Refused != out.refused {
+			t.Errorf("rungs are refused in different words: %q and %q", c.Refused, out.refused)
 		}
 	}
-	if f := l.found(out.status); out.refused == "" && (!math.IsInf(out.low, 0) && f.Insufficient != out.low ||
-		!math.IsInf(out.high, 0) && f.Sufficient != out.high) {
-		t.Errorf("found %+v, and the rungs say %+v", f, out)
+	if low, high := rungs[0].Found(); out.refused == "" && (!math.IsInf(out.low, 0) && low != out.low ||
+		!math.IsInf(out.high, 0) && high != out.high) {
+		t.Errorf("found %v to %v, and the rungs show %+v", low, high, out)
 	}
 	return out
 }

@@ -1,0 +1,278 @@
+// Package decision applies the outcomes of a ledger to the deciders of a plan's cells.
+//
+// It promises that the decision on a cell is a function of the outcomes, losses and refusals of its trials,
+// whenever and in whatever order they become known. A coordinator feeds cells with each result as it
+// arrives; everything else loads them from a ledger.
+//
+// Start with New, Cell and Load.
+package decision
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// ListConfidence is the confidence that no bracket of a table of lists is wrong.
+const ListConfidence = 0.95
+
+// A Cell is a cell of a plan with the decision on it.
+type Cell struct {
+	*trial.Cell
+	estimate.Decider
+	Refused string // why the algorithm refuses the cell at some n, after it was accepted without one; "": it does not
+
+	ladder   *ladder            // of a rung; nil: the cell is decided alone
+	refusals map[int64]*refusal // by sample size; nil: none
+	answered []int64            // sample sizes with outcomes or losses, which the algorithm accepts
+}
+
+// A refusal is that of a sample size.
+type refusal struct {
+	ledger.Refusal
+	reported bool // to the decider
+}
+
+// A ladder is the search over another number than n, with its cells.
+//
+// The search's confidence rests on trials that are independent of each other. Those of different
+// rungs are, though they have one n: see [trial.Cell.Sampled].
+type ladder struct {
+	*estimate.Ladder
+	rungs []*Cell // by position, from 0 on
+}
+
+// New returns the cells of a table, about which nothing is known yet. They share the chance of a wrong
+// table equally; a ladder counts as one cell.
+func New(cells []*trial.Cell) ([]*Cell, error) { return begin(cells, countTests(cells)) }
+
+// countTests returns the number of cells without rungs, and of ladders.
+func countTests(cells []*trial.Cell) (tests int) {
+	ladders := map[*trial.Ladder]bool{}
+	for _, c := range cells {
+		if c.Rung == nil {
+			tests++
+		} else {
+			ladders[c.Rung.Ladder] = true
+		}
+	}
+	return tests + len(ladders)
+}
+
+// begin returns some cells of a table of that many tests, among them all rungs of a ladder or none.
+func begin(cells []*trial.Cell, tests int) ([]*Cell, error) {
+	all, ladders := make([]*Cell, len(cells)), map[*trial.Ladder]*ladder{}
+	for i, c := range cells {
+		all[i] = &Cell{Cell: c}
+		if err := all[i].begin(ladders, tests); err != nil {
+			return nil, fmt.Errorf("cell %s: %w", c.Key.Short(), err)
+		}
+	}
+	for _, l := range ladders {
+		// A learner without data that passes on the first rung passes on all.
+		if first := l.rungs[0]; first.Trivial() {
+			for _, c := range l.rungs {
+				c.Decider = estimate.Trivial(first.WithoutData())
+			}
+		}
+	}
+	return all, nil
+}
+
+// begin gives the cell its decider. The rungs of one ladder share it.
+func (c *Cell) begin(ladders map[*trial.Ladder]*ladder, tests int) (err error) {
+	switch {
+	case c.Rung != nil:
+		l := ladders[c.Rung.Ladder]
+		if l == nil {
+			if l, err = newLadder(c.Cell, tests); err != nil {
+				return err
+			}
+			ladders[c.Rung.Ladder] = l
+		}
+		l.rungs[c.Rung.Position-1] = c
+		c.ladder, c.Decider = l, l.Rung(c.Rung.Position, c.N[0])
+	case c.Find == nil:
+		list := estimate.List{Sizes: c.N, Trials: c.Trials, Confidence: ListConfidence, Cells: tests}
+		if c.Beta > 0 {
+			list.Target = 1 - c.Beta
+		}
+		if c.Trivial() {
+			list.Trivial = c.WithoutData()
+		}
+		c.Decider = estimate.NewSizes(list)
+	case c.Trivial():
+		c.Decider = estimate.Trivial(c.WithoutData())
+	default:
+		c.Decider, err = estimate.NewSearch(estimate.Find{
+			From: c.Find.From, To: c.Find.To, Step: c.Find.Step, Within: c.Find.Within, Confidence: c.Find.Confidence,
+			Target: 1 - c.Beta, Cells: tests, MaxTrials: c.MaxTrials, Monotone: c.Find.Monotone,
+		})
+	}
+	return err
+}
+
+// newLadder starts the search over the positions of a cell's ladder.
+func newLadder(c *trial.Cell, tests int) (*ladder, error) {
+	of := c.Rung.Ladder
+	other, without := trial.Ladder{Rises: !of.Rises}, "find"
+	if c.Online() {
+		without = "find and goal"
+	}
+	remedy := fmt.Sprintf("if it %s instead, write find: {axis: %s, success: %s}; if it does neither, list the values "+
+		"without %s", other.Direction(), of.Axis, other.Direction(), without)
+	search, err := estimate.NewLadder(estimate.Find{
+		From: 1, To: int64(len(of.Values)), Within: 1, Gap: of.Within, Confidence: of.Confidence,
+		Target: 1 - c.Beta, Cells: tests, MaxTrials: c.MaxTrials, Monotone: of.Monotone, Ends: true,
+	}, estimate.Words{Size: of.Words, Fall: of.Fall(), Remedy: remedy})
+	return &ladder{search, make([]*Cell, len(of.Values))}, err
+}
+
+// Of returns a cell of its own with a decider.
+func Of(c *trial.Cell, d estimate.Decider) *Cell { return &Cell{Cell: c, Decider: d} }
+
+// Group returns the cells that are decided together: the rungs of the cell's ladder, or the cell alone.
+func (c *Cell) Group() []*Cell {
+	if c.ladder != nil {
+		return c.ladder.rungs
+	}
+	return []*Cell{c}
+}
+
+// Has reports whether the cell can have the trials up to a repetition of a sample size.
+func (c *Cell) Has(n, last int64) bool {
+	if c.Find != nil {
+		return c.Find.From <= n && n <= c.Find.To && last < c.MaxTrials
+	}
+	return slices.Contains(c.N, n) && last < c.Repetitions()
+}
+
+// Feed adds the outcome in a row of a batch that the ledger counts.
+func (c *Cell) Feed(b *ledger.Batch, row int) {
+	c.feed(b.N, b.Repetition[row], b.Status[row], Judged(c.Cell, b, row))
+}
+
+// feed adds an outcome: its status and the number that decides about success.
+func (c *Cell) feed(n, rep int64, status uint8, judged float64) {
+	c.answer(n)
+	o := estimate.Miss
+	switch {
+	case status == ledger.Failed:
+		o = estimate.Failed
+	case Success(status, judged, c.Above, c.Alpha):
+		o = estimate.Success
+	}
+	c.Add(n, int(rep), o)
+}
+
+// Lose reports that a trial is lost for good.
+func (c *Cell) Lose(n, rep int64, reason string) {
+	c.answer(n)
+	c.Lost(n, int(rep), reason)
+}
+
+// answer notes that the algorithm accepts a sample size.
+func (c *Cell) answer(n int64) {
+	if i, known := slices.BinarySearch(c.answered, n); !known {
+		c.answered = slices.Insert(c.answered, i, n)
+	}
+}
+
+// Refuse makes the refusal of a sample size known.
+func (c *Cell) Refuse(n int64, r ledger.Refusal) {
+	if c.refusals == nil {
+		c.refusals = map[int64]*refusal{}
+	}
+	if c.refusals[n] == nil {
+		c.refusals[n] = &refusal{Refusal: r}
+	}
+}
+
+// Refuses reports whether the algorithm is known to refuse a sample size.
+func (c *Cell) Refuses(n int64) bool { return c.refusals[n] != nil }
+
+// maxReason is the number of letters of a refusal that are shown.
+const maxReason = 1000
+
+// Settle reports to the decider which of the sizes that it needs are infeasible, as far as is known. Other
+// refusals wait until their sizes are needed, so that the decision does not depend on when they came. The
+// cells of the group are refused if such a size is invalid, once all of these sizes were answered: the
+// largest one is named.
+func (c *Cell) Settle() {
+	group := c.Group()
+	for again := true; again && !c.Decided(); {
+		again = false
+		open, reason := false, ""
+		for _, x := range group {
+			for _, n := range x.Needs() {
+				r := x.refusals[n]
+				switch {
+				case r == nil:
+					_, answered := slices.BinarySearch(x.answered, n)
+					open = open || !answered
+				case r.Kind == ledger.Invalid:
+					reason = fmt.Sprintf("%s: %s", x.position(n), wording.OneLine(r.Message, maxReason))
+				case !r.reported:
+					r.reported, again = true, true
+					x.Infeasible(n, wording.OneLine(r.Message, maxReason))
+				}
+			}
+		}
+		if reason != "" && !open && !again {
+			for _, x := range group {
+				x.Refused = reason
+			}
+		}
+	}
+}
+
+// position names a sample size of the cell, or its value on its ladder.
+func (c *Cell) position(n int64) string {
+	if c.Rung != nil {
+		return c.Rung.Words(c.Rung.Position)
+	}
+	return fmt.Sprintf("n = %d", n)
+}
+
+// Decided reports whether the cell needs no more trials.
+func (c *Cell) Decided() bool { return c.Refused != "" || c.Done() }
+
+// Finished reports whether the result of the cell answers its question: a search found where its number lies,
+// or a list has all of its trials, whatever they show.
+func (c *Cell) Finished(r estimate.Result) bool {
+	switch {
+	case r.Status == estimate.StatusFailed:
+		return false
+	case !c.Searched():
+		return c.Done() && !slices.ContainsFunc(r.Points, func(p estimate.Point) bool { return p.Lost > 0 })
+	}
+	return r.Status != estimate.StatusUndecided && r.Status != estimate.StatusNotMonotone
+}
+
+// TrialsLeft predicts the trials that the decision still takes, those of the whole ladder for a rung.
+func (c *Cell) TrialsLeft() (trials float64) {
+	for _, x := range c.Group() {
+		for _, b := range x.Left() {
+			trials += float64(b.Count)
+		}
+	}
+	return trials
+}
+
+// Found returns the values on the cell's ladder that were shown insufficient and sufficient; NaN: none.
+func (c *Cell) Found() (insufficient, sufficient float64) {
+	insufficient, sufficient = math.NaN(), math.NaN()
+	r := c.ladder.Result()
+	if r.Low > 0 {
+		insufficient = c.Rung.Values[r.Low-1]
+	}
+	if r.High > 0 {
+		sufficient = c.Rung.Values[r.High-1]
+	}
+	return insufficient, sufficient
+}
