@@ -37,7 +37,7 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 	}
 	for ctx.Err() == nil {
 		announce()
-		err := x.conn.Lease(ctx, x.sweep, 2, 10*time.Millisecond, func(j *queue.Job) {
+		err := puller(t, x.conn, x.name).Lease(ctx, x.sweep, 2, 10*time.Millisecond, func(j *queue.Job) {
 			if !avoided(t, x.name, j) {
 				x.jobs++
 				x.answer(t, j)
@@ -77,7 +77,7 @@ func (x *colleague) answer(t *testing.T, j *queue.Job) {
 		x.forge(b)
 	}
 	if data, err := b.Encode(); err == nil { // the run may have ended
-		_ = x.conn.Publish(context.Background(), queue.Part{Lead: j.Lead, Worker: x.name, Job: j.ID, Of: 1}, data)
+		_ = puller(t, x.conn, x.name).Publish(context.Background(), queue.Part{Lead: j.Lead, Job: j.ID, Of: 1}, data)
 	}
 	_ = j.Done()
 }

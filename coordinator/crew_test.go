@@ -63,7 +63,7 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 			}
 			continue
 		}
-		_ = x.conn.Lease(ctx, x.sweep, 1, 10*time.Millisecond, func(j *queue.Job) {
+		_ = puller(t, x.conn, "trouble").Lease(ctx, x.sweep, 1, 10*time.Millisecond, func(j *queue.Job) {
 			if avoided(t, "trouble", j) {
 				return
 			}
@@ -96,7 +96,7 @@ func (x *trouble) announce(t *testing.T, held map[string]*queue.Job) {
 
 // publish publishes a result of a job.
 func (x *trouble) publish(j *queue.Job, data []byte) bool {
-	_ = x.conn.Publish(context.Background(), queue.Part{Lead: j.Lead, Worker: "trouble", Job: j.ID, Of: 1}, data)
+	_ = puller(nil, x.conn, "trouble").Publish(context.Background(), queue.Part{Lead: j.Lead, Job: j.ID, Of: 1}, data)
 	_ = j.Done()
 	return false
 }

@@ -150,8 +150,8 @@ func (f *fake) raw(data []byte) { f.sent = append(f.sent, data) }
 // flush publishes what a script has sent.
 func (f *fake) flush(job *queue.Job) {
 	for i, data := range f.sent {
-		part := queue.Part{Lead: job.Lead, Worker: "fake", Job: job.ID, Index: i, Of: len(f.sent)}
-		if err := f.conn.Publish(context.Background(), part, data); err != nil {
+		part := queue.Part{Lead: job.Lead, Job: job.ID, Index: i, Of: len(f.sent)}
+		if err := puller(f.t, f.conn, "fake").Publish(context.Background(), part, data); err != nil {
 			f.t.Error(err)
 		}
 	}
@@ -209,7 +209,7 @@ func (f *fake) run(ctx context.Context) {
 		f.announce()
 		var jobs []*queue.Job
 		take := func(j *queue.Job) { jobs = append(jobs, j) }
-		if err := f.conn.Lease(ctx, f.sweep, 8, 10*time.Millisecond, take); err != nil {
+		if err := puller(f.t, f.conn, "fake").Lease(ctx, f.sweep, 8, 10*time.Millisecond, take); err != nil {
 			continue // the run may have ended
 		}
 		for _, j := range jobs {
@@ -255,9 +255,18 @@ func (f *fake) announce() {
 	beat(f.t, f.conn, &fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes})
 }
 
+// puller returns the queue's side of a worker.
+func puller(t *testing.T, conn *queue.Conn, worker string) *queue.Puller {
+	p, err := conn.Puller(worker)
+	if err != nil {
+		t.Error(err)
+	}
+	return p
+}
+
 // offered publishes heartbeats until a leader offers jobs. It reports false if ctx ends before.
 func offered(t *testing.T, ctx context.Context, conn *queue.Conn, beat func()) bool {
-	offers, stop, err := conn.Offers()
+	offers, stop, err := puller(t, conn, "offers").Offers()
 	if err != nil {
 		t.Error(err)
 		return false
@@ -283,7 +292,7 @@ func beat(t *testing.T, conn *queue.Conn, w *fleet.Worker) {
 	if err != nil {
 		t.Error(err)
 	}
-	_ = conn.Beat(w.Name, data)
+	_ = puller(t, conn, w.Name).Beat(data)
 }
 
 // release publishes what was held back, in any order.

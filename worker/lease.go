@@ -64,7 +64,7 @@ func (w *worker) leaseInTurn(ctx context.Context, sweeps []string) error {
 
 // leaseFrom leases jobs of a sweep.
 func (w *worker) leaseFrom(ctx context.Context, sweep string, most int, wait time.Duration) error {
-	return w.Conn.Lease(ctx, sweep, most, wait, w.receive)
+	return w.queue.Lease(ctx, sweep, most, wait, w.receive)
 }
 
 // A job that names this worker to be avoided is left to others, for a longer time with each delivery. After mostAvoids

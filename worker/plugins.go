@@ -81,7 +81,7 @@ func newPlugins(c Config) *plugins {
 		cache := queue.FileCache{Dir: filepath.Join(c.Cache, "plugins"), Quota: c.CacheSize}
 		ps.dir = cache.Dir
 		ps.open = func(ctx context.Context, digest string) (*queue.CachedFile, error) {
-			return cache.Open(ctx, c.Conn, digest)
+			return cache.Open(ctx, c.Conn.Files, digest)
 		}
 	}
 	return ps

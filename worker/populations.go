@@ -157,7 +157,7 @@ func (ps *populations) file(ctx context.Context, digest string) (*queue.CachedFi
 		return nil, errors.New("not among this worker's files")
 	}
 	cache := queue.FileCache{Dir: ps.Cache, Quota: ps.CacheSize}
-	return cache.Open(ctx, ps.Conn, digest)
+	return cache.Open(ctx, ps.Conn.Files, digest)
 }
 
 // release gives back what get has returned.

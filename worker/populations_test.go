@@ -98,11 +98,12 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	digest := slow.Data.Digest
 	file := testkit.ReadFile(t, ps.Files[digest])
 	delete(ps.Files, digest)
-	fetched, err := os.Create(filepath.Join(cache, digest+".part"))
+	fetched, err := os.Create(filepath.Join(cache, digest))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := disk.Lock(t.Context(), fetched, disk.Exclusive); err != nil {
+	_, err = fetched.WriteString(file)
+	if err := errors.Join(err, disk.Lock(t.Context(), fetched, disk.Exclusive)); err != nil {
 		t.Fatal(err)
 	}
 	came := make(chan error)
@@ -128,9 +129,8 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	if _, err := ps.get(ctx, key, slow); !errors.Is(err, context.Canceled) {
 		t.Errorf("a job that is cancelled while it waits: %v", err)
 	}
-	err = errors.Join(os.WriteFile(filepath.Join(cache, digest), []byte(file), 0o400), fetched.Close())
-	if err = errors.Join(err, <-came); err != nil {
-		t.Errorf("once the file is there: %v", err)
+	if err = errors.Join(fetched.Close(), <-came); err != nil {
+		t.Errorf("once the file can be opened: %v", err)
 	}
 	key, absent := dataProblem(t, ps, 9)
 	ps.Files[absent.Data.Digest] = filepath.Join(cache, "absent")

@@ -59,7 +59,11 @@ func Run(ctx, hard context.Context, c Config) error {
 		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), shelf: newShelf(c.Slots),
 		plugins: newPlugins(c), began: time.Now(), beat: make(chan struct{}, 1),
 	}
-	offers, stop, err := c.Conn.Offers()
+	var err error
+	if w.queue, err = c.Conn.Puller(c.Name); err != nil {
+		return err
+	}
+	offers, stop, err := w.queue.Offers()
 	if err != nil {
 		return err
 	}
@@ -94,6 +98,7 @@ func Run(ctx, hard context.Context, c Config) error {
 // worker is what the slots share.
 type worker struct {
 	Config
+	queue       *queue.Puller
 	profile     string // float profile of this machine
 	populations *populations
 	plugins     *plugins
@@ -126,7 +131,7 @@ func (w *worker) listen(ctx context.Context, offers <-chan queue.Offer) {
 				w.extend()
 			}
 		case <-ctx.Done():
-			if err := w.Conn.LeaveWorkers(w.Name); err != nil {
+			if err := w.queue.Leave(); err != nil {
 				w.Log.Debug("worker not removed from the list", "error", err.Error())
 			}
 			return
@@ -188,7 +193,7 @@ func (w *worker) announce() {
 	w.Monitor.note(func(o *Overview) { o.Heard, o.Last = time.Now(), a })
 	data, err := a.Encode()
 	if err == nil {
-		err = w.Conn.Beat(w.Name, data)
+		err = w.queue.Beat(data)
 	}
 	if err != nil {
 		w.Log.Warn("heartbeat not published", "worker", w.Name, "error", err.Error())
@@ -242,7 +247,7 @@ func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) 
 	for i, b := range batches {
 		data, err := b.Encode()
 		if err == nil {
-			err = w.Conn.Publish(ctx, queue.Part{Lead: h.Lead, Worker: w.Name, Job: h.ID, Index: i, Of: len(batches)}, data)
+			err = w.queue.Publish(ctx, queue.Part{Lead: h.Lead, Job: h.ID, Index: i, Of: len(batches)}, data)
 		}
 		if err != nil {
 			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)

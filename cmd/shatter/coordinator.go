@@ -78,7 +78,6 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 	}
 	flags := c.Flags()
 	server.register(flags)
-	server.registerReplicas(flags, "")
 	http.register(flags)
 	logs.register(flags)
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
@@ -94,7 +93,7 @@ type loader struct {
 }
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
-	saved, err := l.conn.FetchBytes(ctx, s.Plan)
+	saved, err := l.conn.Files.FetchBytes(ctx, s.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the plan: %w", err)
 	}

@@ -86,7 +86,6 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.url, "server", "", "NATS server with JetStream (tls://host:port) instead of the embedded one; "+
 		fromEnvironment+": that of $"+serverVariable)
 	f.registerAccess(flags)
-	f.registerReplicas(flags, "with --server: ")
 	flags.BoolVar(&f.mode.Extend, "extend", false,
 		"the sweep file has changed: keep the outcomes that still apply and run what is new; brackets may move, because "+
 			"more cells share the confidence of the table, or because more trials are read")
@@ -113,8 +112,6 @@ func (f *runFlags) check() error {
 		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
 	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
 		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, do not go with it")}
-	case f.replicas != 0 && f.url == "":
-		return usageError{errors.New("--replicas is for --server, which is not given")}
 	case f.attached != "" && f.url != "":
 		return usageError{errors.New("--attach is for plugins of this machine: leave out --server")}
 	case f.credentials != "" && f.url == "":

@@ -25,7 +25,6 @@ const serverVariable = "SHATTER_SERVER"
 type serverFlags struct {
 	url, credentials string
 	tls              queue.TLS
-	replicas         int // see queue.Options
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
@@ -56,12 +55,6 @@ func (f *serverFlags) registerAccess(flags *pflag.FlagSet) {
 	}
 }
 
-// registerReplicas adds the flag of those who make streams.
-func (f *serverFlags) registerReplicas(flags *pflag.FlagSet, when string) {
-	flags.IntVar(&f.replicas, "replicas", 0, when+"servers, from 1 to 5, that each hold a copy of what the server keeps "+
-		"(default: as it is, and of what is new 3 in a cluster of as many servers, else 1)")
-}
-
 // resolve takes from the environment what no flag gives, but for the URL. It refuses a URL with a
 // password, which everybody on this machine could read in the list of processes.
 func (f *serverFlags) resolve() error {
@@ -71,9 +64,6 @@ func (f *serverFlags) resolve() error {
 	}
 	for _, x := range f.access() {
 		*x.value = cmp.Or(*x.value, os.Getenv(x.variable))
-	}
-	if f.replicas < 0 || f.replicas > 5 {
-		return usageError{fmt.Errorf("--replicas %d: 1 to 5 are possible, and 0 leaves them as they are", f.replicas)}
 	}
 	if (f.tls.Cert == "") != (f.tls.Key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key go together")}
@@ -95,8 +85,7 @@ func (f *serverFlags) check() error {
 
 // options returns those of a connection by the holder of credentials of one of the roles.
 func (f *serverFlags) options(name string, log *slog.Logger, roles ...queue.Role) queue.Options {
-	return queue.Options{Name: name, Credentials: f.credentials, TLS: f.tls, Roles: roles, Log: log,
-		Replicas: f.replicas}
+	return queue.Options{Name: name, Credentials: f.credentials, TLS: f.tls, Roles: roles, Log: log}
 }
 
 // The times that a command waits for a server that it has reached.

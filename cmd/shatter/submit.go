@@ -178,7 +178,7 @@ func (r *remote) put(ctx context.Context, s *loadedSweep) (*lead.Submission, err
 	if err != nil {
 		return nil, err
 	}
-	out.Plan, err = r.conn.PutBytes(ctx, saved)
+	out.Plan, err = r.conn.Files.PutBytes(ctx, saved)
 	out.Content = append(slices.Concat(files, plugins), out.Plan)
 	return out, err
 }

@@ -66,7 +66,7 @@ stays as it was wished.`
 func forgetCommand() *cobra.Command {
 	c := wishCommand("forget", "Forget a submitted sweep that is done, was cancelled or has failed",
 		func(x *lead.Record, w *lead.Wish) error {
-			if x.End == nil && x.Altered == nil && w.Do != lead.Cancel && w.Do != lead.Forget {
+			if x.End == nil && w.Do != lead.Cancel && w.Do != lead.Forget {
 				return usageError{fmt.Errorf("sweep %s has not ended; shatter cancel %s ends it", x.ID, x.ID)}
 			}
 			w.Do = lead.Forget

@@ -226,11 +226,20 @@ func publishFiles(ctx context.Context, conn *queue.Conn, s *loadedSweep) (digest
 	files := dataPaths(s)
 	digests = slices.Sorted(maps.Keys(files))
 	for _, digest := range digests {
-		if err := conn.PutFile(ctx, digest, files[digest]); err != nil {
+		if err := putFile(ctx, conn, digest, files[digest]); err != nil {
 			return nil, err
 		}
 	}
 	return digests, nil
+}
+
+// putFile puts a file on the server. It returns an error if the file was changed since its digest was taken.
+func putFile(ctx context.Context, conn *queue.Conn, digest, path string) error {
+	found, err := conn.Files.Put(ctx, path, -1)
+	if err == nil && found != digest {
+		err = fmt.Errorf("send file %q: its content has SHA-256 %s, not %s: it was changed", path, found, digest)
+	}
+	return err
 }
 
 // publishPlugins puts the plugins of a sweep where workers that allow it find them, by content: the
@@ -247,13 +256,13 @@ func publishPlugins(ctx context.Context, conn *queue.Conn, s *loadedSweep) (dige
 			return nil, err
 		}
 		for _, f := range plugin.Files {
-			if err := conn.PutFile(ctx, f.Digest, f.Path); err != nil {
+			if err := putFile(ctx, conn, f.Digest, f.Path); err != nil {
 				return nil, err
 			}
 			digests = append(digests, f.Digest)
 		}
 		if plugin.Set {
-			list, err := conn.PutBytes(ctx, plugin.List())
+			list, err := conn.Files.PutBytes(ctx, plugin.List())
 			if err != nil {
 				return nil, err
 			}

@@ -1,12 +1,9 @@
 package folder
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -33,66 +30,24 @@ type Contradiction struct {
 
 const looksFormat = 1
 
-// Add remembers an outcome that a second look found again.
+// Add records an outcome that a second look found again.
 func (l *Looks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
-	all := l.Equal[cell]
-	i, found := all.find(n, repetition)
-	if !found {
-		all = slices.Insert(all, i, outcome{n: n, repetition: repetition})
-		l.Equal[cell] = all
+	if l.Equal[cell] == nil {
+		l.Equal[cell] = Outcomes{}
 	}
-	all[i].fingerprint = fingerprint
+	if l.Equal[cell][n] == nil {
+		l.Equal[cell][n] = map[int64]uint64{}
+	}
+	l.Equal[cell][n][repetition] = fingerprint
 }
 
-// Outcomes are fingerprints of a cell's outcomes, by sample size and repetition. In JSON they are objects in
-// an object.
-type Outcomes []outcome // ascending
-
-type outcome struct {
-	n, repetition int64
-	fingerprint   uint64
-}
-
-func (o Outcomes) find(n, repetition int64) (i int, found bool) {
-	return slices.BinarySearchFunc(o, outcome{n: n, repetition: repetition}, func(a, b outcome) int {
-		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.repetition, b.repetition))
-	})
-}
+// Outcomes are fingerprints of a cell's outcomes, by sample size and repetition.
+type Outcomes map[int64]map[int64]uint64
 
 // Fingerprint returns that of the outcome of a trial, and whether it is there.
 func (o Outcomes) Fingerprint(n, repetition int64) (fingerprint uint64, found bool) {
-	i, found := o.find(n, repetition)
-	if found {
-		fingerprint = o[i].fingerprint
-	}
+	fingerprint, found = o[n][repetition]
 	return fingerprint, found
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (o Outcomes) MarshalJSON() ([]byte, error) {
-	sizes := map[int64]map[int64]uint64{}
-	for _, x := range o {
-		if sizes[x.n] == nil {
-			sizes[x.n] = map[int64]uint64{}
-		}
-		sizes[x.n][x.repetition] = x.fingerprint
-	}
-	return json.Marshal(sizes)
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (o *Outcomes) UnmarshalJSON(raw []byte) error {
-	var sizes map[int64]map[int64]uint64
-	if err := json.Unmarshal(raw, &sizes); err != nil {
-		return err
-	}
-	*o = nil
-	for _, n := range slices.Sorted(maps.Keys(sizes)) {
-		for _, repetition := range slices.Sorted(maps.Keys(sizes[n])) {
-			*o = append(*o, outcome{n, repetition, sizes[n][repetition]})
-		}
-	}
-	return nil
 }
 
 func (f *Folder) looksPath() string { return filepath.Join(f.Dir, "ledger", "looks.json") }

@@ -13,34 +13,37 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// question is what people ask a leader.
+// question is a request to a leader.
 type question struct {
-	Ship bool `json:"ship"` // ship what there is before the answer
+	Ship bool `json:"ship"` // put the folder on the server before answering
 }
 
-// Answer is what a leader tells of its sweep.
-type Answer struct {
-	Leader   string                `json:"leader"` // its name; "": this is a coordinator that wants to lead and cannot
-	Epoch    uint64                `json:"epoch"`
-	Began    time.Time             `json:"began"`
-	Phase    string                `json:"phase,omitempty"`    // what it does before trials are handed out
+// State describes a leadership at a moment.
+type State struct {
+	Epoch    uint64                `json:"epoch"`              // 0: the sweep is not led yet
+	Phase    string                `json:"phase,omitempty"`    // activity before trials are published
 	Reason   string                `json:"reason,omitempty"`   // why nothing moves
 	Progress *coordinator.Progress `json:"progress,omitempty"` // nil: not yet
-	Log      []string              `json:"log"`                // its last lines about the sweep
-	Error    string                `json:"error,omitempty"`    // why it could not ship
+}
+
+// Answer describes a sweep to people.
+type Answer struct {
+	State
+	Leader string    `json:"leader"` // its name; "": a coordinator that wants to lead and cannot
+	Began  time.Time `json:"began"`
+	Log    []string  `json:"log"`             // its last lines about the sweep
+	Error  string    `json:"error,omitempty"` // why it could not put the folder on the server
 }
 
 // answer answers a question about the sweep.
 func (t *term) answer(raw []byte) []byte {
 	var q question
 	_ = json.Unmarshal(raw, &q) // one of a later version asks for less
-	t.mu.Lock()
-	a := Answer{
-		Epoch: t.epoch, Began: t.began.UTC(), Phase: t.phase, Reason: t.reason(), Progress: t.progress,
-	}
-	if t.epoch > 0 {
+	a := Answer{State: t.state(), Began: t.began.UTC()}
+	if a.Epoch > 0 {
 		a.Leader = t.Name
 	}
+	t.mu.Lock()
 	ship := t.ship
 	t.mu.Unlock()
 	if q.Ship && ship != nil {
@@ -58,12 +61,15 @@ func (t *term) answer(raw []byte) []byte {
 	return answer
 }
 
-// reason returns why nothing moves; "" where it does. t.mu is held.
-func (t *term) reason() string {
-	if p := t.progress; t.stuck == "" && p != nil {
-		return p.Stands()
+// state returns the present state.
+func (t *term) state() State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := State{Epoch: t.epoch, Phase: t.phase, Reason: t.stuck, Progress: t.progress}
+	if s.Reason == "" && s.Progress != nil {
+		s.Reason = s.Progress.Stands()
 	}
-	return t.stuck
+	return s
 }
 
 // The longest times that people wait for a leader.
@@ -86,7 +92,7 @@ func Ask(ctx context.Context, conn *queue.Conn, id string, ship bool) (*Answer, 
 		return nil, err
 	}
 	raw, err = conn.Ask(within, id, raw)
-	if errors.Is(err, queue.ErrNobody) || err != nil && within.Err() != nil && ctx.Err() == nil {
+	if errors.Is(err, queue.ErrNoLeader) || err != nil && within.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
 	if err != nil {
@@ -128,9 +134,6 @@ func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error
 	if r.Wish.Do == Forget {
 		return Status{State: Forgotten, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
 	}
-	if r.Altered != nil {
-		return Status{State: Failed, Reason: r.Altered.Error()}, nil
-	}
 	if r.End != nil {
 		if r.End.Failure != "" {
 			return Status{State: Failed, Reason: r.End.Failure}, nil
@@ -171,7 +174,7 @@ func nobody(l *queue.Leader) string {
 		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
 			"about to take it, or leads as many cells as it can"
 	}
-	if l.Epoch == l.Revision && time.Since(l.Renewed) < l.Duration { // it has not renewed its lease yet
+	if l.Epoch == l.Renewal && time.Since(l.Renewed) < l.Duration { // it has not renewed its lease yet
 		return fmt.Sprintf("its leader, %s, has just begun to lead it", l.Name)
 	}
 	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s UTC, and another coordinator takes "+

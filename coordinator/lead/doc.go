@@ -12,7 +12,7 @@
 //	Submission, Wish, End   what the registry holds of a sweep
 //	Server                  watches the registry, campaigns, and leads
 //	term                    one leadership of one sweep
-//	keepTidy                forgets sweeps, and removes content that no sweep names
+//	collectGarbage          forgets sweeps, and removes results and content that no sweep needs
 //	shipper                 ships a folder; Fetch makes a folder of what was shipped
-//	Answer                  what a leader tells of its sweep; Look derives a Status from all of that
+//	Answer                  a leader's description of its sweep; Look derives a Status
 package lead

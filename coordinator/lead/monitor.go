@@ -31,10 +31,7 @@ type Overview struct {
 type Leading struct {
 	ID, Name string
 	Cells    int
-	Epoch    uint64                // 0: it is not led yet
-	Phase    string                // see Answer
-	Reason   string                // why nothing moves; "" where it does
-	Progress *coordinator.Progress // nil: not yet
+	State
 }
 
 // look takes in how the sweeps stand. Only the goroutine of Serve calls it.
@@ -60,8 +57,6 @@ func (x *seat) state() string {
 		return "led here"
 	case r.Wish.Do == Forget:
 		return Forgotten
-	case r.Altered != nil:
-		return Failed
 	case r.End != nil:
 		return "ended"
 	case r.Wish.Do == Pause:
@@ -80,12 +75,7 @@ func (m *Monitor) Overview() Overview {
 	defer m.mu.Unlock()
 	o := Overview{Heard: m.heard, Sweeps: m.states}
 	for _, t := range m.terms {
-		t.mu.Lock()
-		l := Leading{
-			ID: t.id, Name: t.name, Cells: t.cells, Epoch: t.epoch, Phase: t.phase, Reason: t.reason(), Progress: t.progress,
-		}
-		t.mu.Unlock()
-		o.Leading = append(o.Leading, l)
+		o.Leading = append(o.Leading, Leading{ID: t.id, Name: t.name, Cells: t.cells, State: t.state()})
 	}
 	return o
 }

@@ -97,7 +97,7 @@ func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 		})
 	}()
 	var tidying sync.WaitGroup
-	tidying.Go(func() { s.keepTidy(watching) })
+	tidying.Go(func() { s.collectGarbage(watching) })
 	defer tidying.Wait()
 	defer stop()
 	return s.serve(ctx, entries, watched)
@@ -176,7 +176,7 @@ func (s *server) see(ctx context.Context, e *queue.Entry) {
 		x = &seat{record: &Record{}}
 		s.seats[e.ID] = x
 	}
-	if old := x.record.Leader; old == nil || record.Leader == nil || old.Revision != record.Leader.Revision {
+	if old := x.record.Leader; old == nil || record.Leader == nil || old.Renewal != record.Leader.Renewal {
 		x.since = time.Now()
 	}
 	x.record = record
@@ -197,7 +197,7 @@ func (s *server) consider(ctx context.Context, id string) {
 	x := s.seats[id]
 	r, now := x.record, time.Now()
 	switch {
-	case ctx.Err() != nil, x.term != nil, r.Altered != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
+	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
 		return // by this machine's clock alone: those of others may be wrong

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -109,8 +110,38 @@ func TestOtherText(t *testing.T) {
 		check(t, err)
 		r, err := ReadRecord(e)
 		check(t, err)
-		if x := r.Submission; r.Altered != nil || x.Plan != source || x.Seed != first || x.By != "a" {
-			t.Errorf("%+v, %v", x, r.Altered)
+		if x := r.Submission; x.Plan != source || x.Seed != first || x.By != "a" {
+			t.Errorf("%+v", x)
 		}
+	}
+}
+
+// Results of a sweep that has ended are removed if its leader has stopped before it could do so.
+func TestPurgeEnded(t *testing.T) {
+	t.Parallel()
+	h := newHarbour(t)
+	queued, err := h.conn.Coordinate(t.Context(), queue.Lead{Sweep: sweepID, Epoch: h.lead.Epoch})
+	check(t, err)
+	defer func() { check(t, queued.Close(t.Context())) }()
+	worker, err := h.conn.Puller("w")
+	check(t, err)
+	s, purged := &server{Config: Config{Conn: h.conn}, registry: h.registry}, map[string]bool{}
+	stored := func() bool {
+		list, err := h.registry.List(t.Context())
+		check(t, err)
+		list[0].Leader = nil
+		check(t, s.purgeEnded(t.Context(), list, purged))
+		last, err := queued.Last(t.Context())
+		check(t, err)
+		return last > 0
+	}
+	part := queue.Part{Lead: queue.Lead{Sweep: sweepID, Epoch: h.lead.Epoch}, Job: "j", Of: 1}
+	check(t, worker.Publish(t.Context(), part, nil))
+	if !stored() {
+		t.Error("the results of a sweep that has not ended were removed")
+	}
+	check(t, h.lead.Finish(t.Context(), []byte(`{"epoch":1,"summary":{}}`)))
+	if stored() {
+		t.Error("results are left")
 	}
 }

@@ -109,7 +109,7 @@ func (s *shipper) forget(ctx context.Context, next Shipment) {
 	}
 	for _, f := range s.last.Files {
 		if !kept[f.Digest] {
-			_ = s.conn.Remove(ctx, f.Digest)
+			_ = s.conn.Files.Remove(ctx, f.Digest)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (s *shipper) put(ctx context.Context, f *File) error {
 		}
 		f.Size = int64(len(wholeFrames(content)))
 	}
-	f.Digest, err = s.conn.PutPrefix(ctx, path, f.Size)
+	f.Digest, err = s.conn.Files.Put(ctx, path, f.Size)
 	return err
 }
 
@@ -190,11 +190,20 @@ func Fetch(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
-			err = conn.FetchFile(ctx, f.Digest, path)
+			err = fetchFile(ctx, conn, f.Digest, path)
 		}
 		if err != nil {
 			return fmt.Errorf("fetch %q: %w", f.Name, err)
 		}
 	}
 	return nil
+}
+
+// fetchFile makes the file at path of content on the server.
+func fetchFile(ctx context.Context, conn *queue.Conn, digest, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(conn.Files.Fetch(ctx, digest, f), f.Close())
 }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const sweepID = "ab12"
+var sweepID = (&Submission{}).ID()
 
 // harbour is a server with a sweep that this party leads.
 type harbour struct {
@@ -171,7 +171,7 @@ func TestShipWholeFrames(t *testing.T) {
 func TestFetchOutside(t *testing.T) {
 	t.Parallel()
 	h := newHarbour(t)
-	digest, err := h.conn.PutBytes(t.Context(), []byte("text"))
+	digest, err := h.conn.Files.PutBytes(t.Context(), []byte("text"))
 	check(t, err)
 	for _, name := range []string{"../out.txt", "/etc/out.txt", "a/../../out.txt", ""} {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {

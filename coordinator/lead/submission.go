@@ -88,12 +88,6 @@ func ChangeWish(ctx context.Context, r *queue.Registry, id string, change func(*
 	})
 }
 
-// names reports whether two submissions of one sweep name the same content.
-func (s *Submission) names(other *Submission) bool {
-	return s.Plan == other.Plan && s.Cells == other.Cells &&
-		slices.Equal(slices.Sorted(slices.Values(s.Content)), slices.Sorted(slices.Values(other.Content)))
-}
-
 // readWish decodes a wish. One that says nothing, because whoever may submit has written something else
 // there, is as if there were none.
 func readWish(raw []byte) Wish {
@@ -122,42 +116,39 @@ func CheckWeight(weight float64) error {
 func toForget(wish []byte) bool { return readWish(wish).Do == Forget }
 
 // Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new,
-// and whether it is kept: it was to be forgotten, and now has that wish. If it is neither, nothing
-// changes, but that another text of the same sweep takes the place of the one that is there. One that was
-// altered is as good as new. The content that the submission names has to be on the server.
+// and whether it is kept: it was to be forgotten, and now has that wish. If it is neither, only the text of the sweep
+// changes. The content that the submission names has to be on the server.
 func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (added, kept bool, err error) {
 	s.Format = submissionFormat
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return false, false, err
+	store := func(s Submission, do func(context.Context, string, []byte) error) error {
+		raw, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		return do(ctx, s.ID(), raw)
 	}
 	var unknown *queue.IDError
 	found, err := r.Find(ctx, s.ID())
 	if err != nil && !errors.As(err, &unknown) {
 		return false, false, err
 	}
-	var old Submission
-	altered := found != nil && readSubmission(found, &old) != nil
-	if found != nil && !altered && !toForget(found.Wish) {
-		if old.names(s) {
-			return false, false, nil
-		}
-		// What s names is on the server, which nobody knows of the other one. A secret seed was drawn for each.
+	if found != nil && !toForget(found.Wish) {
 		own := *s
-		own.By, own.At, own.Seed = old.By, old.At, old.Seed
-		if raw, err = json.Marshal(own); err != nil {
-			return false, false, err
+		old, err := readSubmission(found)
+		if err == nil { // else another client has written something else there
+			own.By, own.At, own.Seed = old.By, old.At, old.Seed // each submission draws its own secret seed
 		}
-		return false, false, r.Replace(ctx, s.ID(), raw)
+		return false, false, store(own, r.Replace)
 	}
 	// The wish goes first: whoever sees the submission sees the wish too.
 	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
 		return false, false, err
 	}
-	if altered {
-		return true, false, r.Replace(ctx, s.ID(), raw)
-	}
-	if added, err = r.Submit(ctx, s.ID(), raw); err != nil {
+	err = store(*s, func(ctx context.Context, id string, raw []byte) (err error) {
+		added, err = r.Submit(ctx, id, raw)
+		return err
+	})
+	if err != nil {
 		return added, false, err
 	}
 	return added, !added && found != nil, keepWish(ctx, r, s.ID(), w)
@@ -175,7 +166,7 @@ func keepWish(ctx context.Context, r *queue.Registry, id string, w Wish) error {
 		return err
 	}
 	return ChangeWish(ctx, r, id, func(old *Wish) error {
-		if *old == (Wish{Do: Run}) { // else somebody had one meanwhile
+		if *old == (Wish{Do: Run}) { // else another party has stored one meanwhile
 			*old = w
 		}
 		return nil
@@ -196,7 +187,6 @@ type End struct {
 type Record struct {
 	ID         string
 	Submission Submission
-	Altered    error // why Submission is not what was submitted under the id; nil: it is
 	Wish       Wish
 	Leader     *queue.Leader // nil: it has no leader
 	Shipment   Shipment
@@ -207,38 +197,33 @@ type Record struct {
 func (r *Record) cells() int { return max(0, r.Submission.Cells) }
 
 // readSubmission decodes the submission of an entry. It returns a *schemas.VersionError if it is of another
-// release, and another error if it is not what was submitted under the id: whoever may submit can write
-// anything there.
-func readSubmission(e *queue.Entry, s *Submission) error {
-	var what struct{ Format int }
-	err := json.Unmarshal(e.Submission, &what)
-	if err == nil && what.Format != submissionFormat {
-		return &schemas.VersionError{
-			What: "sweep " + e.ID, Found: fmt.Sprint(what.Format), Want: fmt.Sprint(submissionFormat),
+// release, and another error if another client has written something else under the id.
+func readSubmission(e *queue.Entry) (s Submission, err error) {
+	var head struct{ Format int }
+	err = json.Unmarshal(e.Submission, &head)
+	if err == nil && head.Format != submissionFormat {
+		return s, &schemas.VersionError{
+			What: "sweep " + e.ID, Found: fmt.Sprint(head.Format), Want: fmt.Sprint(submissionFormat),
 		}
 	}
 	if err == nil {
-		err = json.Unmarshal(e.Submission, s)
+		err = json.Unmarshal(e.Submission, &s)
 	}
 	if err == nil && s.ID() != e.ID {
 		err = fmt.Errorf("its id would be %s", s.ID())
 	}
 	if err != nil {
-		return fmt.Errorf("somebody has put something else in the place of what was submitted (%w): submitting the same "+
-			"again mends it, and shatter forget %s removes it", err, e.ID)
+		return s, fmt.Errorf("sweep %s is not what was submitted under this id (%w): submit it again, or remove it with "+
+			"`nats kv del shatter-sweeps %[1]s`", e.ID, err)
 	}
-	return nil
+	return s, nil
 }
 
 // ReadRecord decodes an entry of the registry.
 func ReadRecord(e *queue.Entry) (r *Record, err error) {
 	r = &Record{ID: e.ID, Leader: e.Leader, Wish: readWish(e.Wish)}
-	var other *schemas.VersionError
-	if r.Altered = readSubmission(e, &r.Submission); errors.As(r.Altered, &other) {
-		return nil, other
-	}
-	if r.Altered != nil {
-		r.Submission = Submission{}
+	if r.Submission, err = readSubmission(e); err != nil {
+		return nil, err
 	}
 	if e.Ledger != nil {
 		if err := json.Unmarshal(e.Ledger, &r.Shipment); err != nil {

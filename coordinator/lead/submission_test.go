@@ -70,9 +70,7 @@ func TestBegun(t *testing.T) {
 		t.Helper()
 		e, err := h.registry.Find(t.Context(), sweepID)
 		check(t, err)
-		r, err := ReadRecord(e)
-		check(t, err)
-		r.Altered = nil // its id is not that of what was submitted here
+		r := &Record{ID: e.ID, Leader: e.Leader, Wish: readWish(e.Wish)}
 		change(r.Leader)
 		s, err := Look(t.Context(), h.conn, r)
 		check(t, err)
@@ -84,7 +82,7 @@ func TestBegun(t *testing.T) {
 		change     func(*queue.Leader)
 	}{
 		{"begun", begun, func(*queue.Leader) {}},
-		{"renewed", away, func(l *queue.Leader) { l.Revision++ }},
+		{"renewed", away, func(l *queue.Leader) { l.Renewal++ }},
 		{"died at once", away, func(l *queue.Leader) { l.Renewed = l.Renewed.Add(-2 * l.Duration) }},
 	} {
 		if got := reason(tt.change); !strings.HasPrefix(got, tt.want) {
@@ -107,12 +105,12 @@ func TestAltered(t *testing.T) {
 		{`{"format":2,"resolved":"r"}`, `{"do":"cancel","weight":"x"}`, false, Wish{Do: Run}},
 		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":-1,"priority":3}`, false, Wish{Do: Run, Priority: 3}},
 		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":1e7}`, false, Wish{Do: Run}},
-		{`{"format":2,"resolved":"q"}`, `{"do":"forget"}`, true, Wish{Do: Forget}},
-		{`{"format":2,"resolved":["r"]}`, `{}`, true, Wish{Do: Run}},
-		{`no`, ``, true, Wish{Do: Run}},
+		{`{"format":2,"resolved":"q"}`, `{"do":"forget"}`, true, Wish{}},
+		{`{"format":2,"resolved":["r"]}`, `{}`, true, Wish{}},
+		{`no`, ``, true, Wish{}},
 	} {
 		r, err := ReadRecord(&queue.Entry{ID: id, Submission: []byte(tt.submission), Wish: []byte(tt.wish)})
-		if err != nil || (r.Altered != nil) != tt.altered || r.Wish != tt.want {
+		if (err != nil) != tt.altered || err == nil && r.Wish != tt.want {
 			t.Errorf("%s, %s: %+v, %v", tt.submission, tt.wish, r, err)
 		}
 	}

@@ -154,9 +154,6 @@ func (t *term) lead(l *queue.Leadership) error {
 		return err
 	}
 	record, err := ReadRecord(e) // as the leader before has left it
-	if err == nil {
-		err = record.Altered
-	}
 	if err != nil {
 		return err
 	}

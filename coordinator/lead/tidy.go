@@ -2,17 +2,20 @@ package lead
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// keepTidy keeps the server free of what nobody needs, until ctx ends: at once of sweeps that are to be
-// forgotten, and now and then of those that ended long ago and of content that no sweep names. Several
+// collectGarbage removes unused data from the server until ctx ends: sweeps that are to be forgotten at once, and at
+// intervals sweeps that ended long ago, results of sweeps that have ended, and content that no sweep names. Several
 // coordinators may do so at the same time.
-func (s *server) keepTidy(ctx context.Context) {
+func (s *server) collectGarbage(ctx context.Context) {
 	tick := time.NewTicker(s.TidyEvery)
 	defer tick.Stop()
+	purged := map[string]bool{} // sweeps that have ended and whose results were purged
 	for {
 		all := false
 		select {
@@ -22,28 +25,45 @@ func (s *server) keepTidy(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		err := s.forget(ctx)
+		list, err := s.registry.List(ctx)
+		if err == nil {
+			err = s.forget(ctx, list)
+		}
 		if err == nil && all {
-			err = s.evict(ctx)
+			err = errors.Join(s.purgeEnded(ctx, list, purged), s.evict(ctx, list))
 		}
 		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("server not tidied; trying again", "error", err.Error())
+			s.Log.Warn("unused data not removed from the server; trying again", "error", err.Error())
 		}
 	}
 }
 
-// forget removes the sweeps that are to be forgotten, and those that ended longer ago than Keep.
-func (s *server) forget(ctx context.Context) error {
-	list, err := s.registry.List(ctx)
-	if err != nil {
-		return err
+// purgeEnded removes the results of sweeps that have ended, whose leaders may have stopped before they did so.
+func (s *server) purgeEnded(ctx context.Context, list []*queue.Entry, purged map[string]bool) error {
+	for _, e := range list {
+		r, err := ReadRecord(e)
+		if err != nil || r.End == nil || r.Leader != nil {
+			delete(purged, e.ID) // it may run again after a failure
+			continue
+		}
+		if !purged[r.ID] {
+			if err := s.Conn.ForgetResults(ctx, r.ID); err != nil {
+				return err
+			}
+			purged[r.ID] = true
+		}
 	}
+	return nil
+}
+
+// forget removes the sweeps that are to be forgotten, and those that ended longer ago than Keep.
+func (s *server) forget(ctx context.Context, list []*queue.Entry) error {
 	for _, e := range list {
 		r, err := ReadRecord(e)
 		if err != nil {
-			continue // of another release, which may forget it
+			continue // another release may have submitted it
 		}
-		if s.outlived(r) {
+		if s.expired(r) {
 			err = ChangeWish(ctx, s.registry, r.ID, func(w *Wish) error {
 				if *w == r.Wish {
 					w.Do, w.By, w.At = Forget, s.Name, time.Now().UTC()
@@ -70,8 +90,8 @@ func (s *server) forget(ctx context.Context) error {
 	return nil
 }
 
-// outlived reports whether a sweep has been done, failed or cancelled for longer than Keep.
-func (s *server) outlived(r *Record) bool {
+// expired reports whether a sweep has been done, failed or cancelled for longer than Keep.
+func (s *server) expired(r *Record) bool {
 	var since time.Time
 	switch {
 	case s.Keep == 0:
@@ -86,20 +106,27 @@ func (s *server) outlived(r *Record) bool {
 	return time.Since(since) > s.Keep
 }
 
-// evict removes content that no sweep names from the server.
-func (s *server) evict(ctx context.Context) error {
-	list, err := s.registry.List(ctx)
-	if err != nil {
-		return err
-	}
+// evict removes content that no sweep names from the server, unless another release has submitted a sweep.
+func (s *server) evict(ctx context.Context, list []*queue.Entry) error {
 	named := map[string]bool{}
 	for _, e := range list {
-		if !name(e, named) {
+		r, err := ReadRecord(e)
+		var other *schemas.VersionError
+		if errors.As(err, &other) {
 			s.Log.Debug("no content is removed: an earlier or later release has submitted a sweep", "sweep", e.ID)
 			return nil
 		}
+		if err != nil {
+			continue
+		}
+		for _, digest := range r.Submission.Content {
+			named[digest] = true
+		}
+		for _, f := range r.Shipment.Files {
+			named[f.Digest] = true
+		}
 	}
-	removed, err := s.Conn.RemoveUnnamed(ctx, func(digest string) bool { return named[digest] }, s.Grace)
+	removed, err := s.Conn.Files.RemoveUnnamed(ctx, func(digest string) bool { return named[digest] }, s.Grace)
 	if removed > 0 {
 		s.Log.Info("content removed that no sweep names", "files", removed)
 	}
@@ -107,20 +134,4 @@ func (s *server) evict(ctx context.Context) error {
 		return err
 	}
 	return s.registry.Clear(ctx)
-}
-
-// name adds the digests of a sweep's content to named. It reports false if they cannot be known. Of one
-// that was altered, what its leader has shipped is known.
-func name(e *queue.Entry, named map[string]bool) bool {
-	r, err := ReadRecord(e)
-	if err != nil || r.Altered == nil && r.Submission.Content == nil {
-		return false
-	}
-	for _, digest := range r.Submission.Content {
-		named[digest] = true
-	}
-	for _, f := range r.Shipment.Files {
-		named[f.Digest] = true
-	}
-	return true
 }

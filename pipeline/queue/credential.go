@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
@@ -15,17 +16,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// A Credential is what a credentials file says of its holder.
+// A Credential describes the holder of a credentials file.
 type Credential struct {
 	Name    string
-	Role    Role      // "": it is not of a cluster that `shatter cluster init` has set up
+	Role    Role      // "": `shatter cluster init` has not set up its cluster
 	Expires time.Time // zero: never
 }
 
 // mostCredentials bounds a credentials file, in bytes.
 const mostCredentials = 64 << 10
 
-// readCredential reads a credentials file: what it says, its token, and what signs for its holder.
+// readCredential reads a credentials file: its holder, its token, and the key that signs for its holder.
 func readCredential(path string) (who Credential, token string, key nkeys.KeyPair, err error) {
 	text, err := disk.ReadFile(path, mostCredentials)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,61 +65,60 @@ func decodeCredential(text []byte) (who Credential, token string, key nkeys.KeyP
 	return who, token, key, nil
 }
 
-// RoleTag returns the tag that says in a credential what its role is. What its holder may do, the
-// server knows from who has signed it.
+// RoleTag returns the tag of a role in a credential. The server derives permissions from the signing key instead.
 func RoleTag(r Role) string { return "shatter-" + string(r) }
 
-// identify reads the credentials file of the options, and refuses one that is of no use here.
-func (c *Conn) identify() (err error) {
-	path := c.opts.Credentials
-	if path == "" {
-		return nil
-	}
-	if c.who, _, _, err = readCredential(path); err != nil {
-		return c.misfit("credentials cannot be used", err, "give the file that `shatter cluster` has written with --creds")
-	}
-	if c.opts.Roles != nil && c.who.Role != "" && !slices.Contains(c.opts.Roles, c.who.Role) {
-		return c.misfit("credentials are for something else",
-			fmt.Errorf("%q is that of the %s %s", path, c.who.Role, c.who.Name),
-			fmt.Sprintf("this needs that of a %s: `shatter cluster %[1]s NAME` issues one", c.opts.Roles[0]))
-	}
-	return c.expired()
+// access is a party's right to use a server: its URL and its credentials file.
+type access struct {
+	url   string
+	file  string // path of the credentials file; "": none
+	roles []Role // see Options
+
+	mu  sync.Mutex
+	who Credential // as it was read last. Only Expires changes after identify
 }
 
-// expired returns an error if the credential's time is over.
-func (c *Conn) expired() error {
-	if c.who.Expires.IsZero() || time.Now().Before(c.who.Expires) {
+// identify reads the credentials file, and refuses one that cannot be used.
+func (a *access) identify() (err error) {
+	if a.file == "" {
 		return nil
 	}
-	return c.misfit("credentials have expired", fmt.Errorf("%q was good until %s",
-		c.opts.Credentials, c.who.Expires.Format(time.DateTime)), renewRemedy(c.who.Name))
+	if a.who, _, _, err = readCredential(a.file); err != nil {
+		return a.misfit("credentials cannot be used", err, "give the file that `shatter cluster` has written with --creds")
+	}
+	if a.roles != nil && a.who.Role != "" && !slices.Contains(a.roles, a.who.Role) {
+		return a.misfit("credentials are for something else",
+			fmt.Errorf("%q is that of the %s %s", a.file, a.who.Role, a.who.Name),
+			fmt.Sprintf("this needs that of a %s: `shatter cluster %[1]s NAME` issues one", a.roles[0]))
+	}
+	if a.who.Expires.IsZero() || time.Now().Before(a.who.Expires) {
+		return nil
+	}
+	return a.misfit("credentials have expired", fmt.Errorf("%q was good until %s",
+		a.file, a.who.Expires.Format(time.DateTime)), renewRemedy(a.who.Name))
 }
 
 func renewRemedy(name string) string {
 	return fmt.Sprintf("`shatter cluster renew %s` issues new ones, where the cluster was set up; "+
-		"copy them over the old file: who runs already goes on with them by itself", name)
+		"copy them over the old file: running processes read them by themselves", name)
 }
 
-func (c *Conn) misfit(reason string, err error, remedy string) *ConnectError {
-	return &ConnectError{URL: Redact(c.url), Reason: reason, Err: err, Remedy: remedy}
-}
-
-// credentials returns the option that reads the credentials file whenever there is a new
-// connection, so that new credentials count without a restart.
-func (c *Conn) credentials() nats.Option {
+// option returns the option that reads the credentials file whenever there is a new connection, so that new
+// credentials count without a restart. It calls fail if the file is that of another holder.
+func (a *access) option(fail func(error)) nats.Option {
 	return nats.UserJWT(func() (string, error) {
-		who, token, _, err := readCredential(c.opts.Credentials)
-		if err == nil && (who.Name != c.who.Name || who.Role != c.who.Role) {
-			err = c.misfit("credentials have changed hands", fmt.Errorf("%q was that of %q, and is that of %q now",
-				c.opts.Credentials, c.who.Name, who.Name), "start again to go on under the new name")
-			go c.fail(err)
+		who, token, _, err := readCredential(a.file)
+		if err == nil && (who.Name != a.who.Name || who.Role != a.who.Role) {
+			err = a.misfit("credentials have changed hands", fmt.Errorf("%q was that of %q, and is that of %q now",
+				a.file, a.who.Name, who.Name), "start again to go on under the new name")
+			go fail(err)
 		}
-		c.mu.Lock()
-		c.who.Expires = who.Expires
-		c.mu.Unlock()
+		a.mu.Lock()
+		a.who.Expires = who.Expires
+		a.mu.Unlock()
 		return token, err
 	}, func(nonce []byte) ([]byte, error) {
-		_, _, key, err := readCredential(c.opts.Credentials)
+		_, _, key, err := readCredential(a.file)
 		if err != nil {
 			return nil, err
 		}
@@ -127,28 +127,14 @@ func (c *Conn) credentials() nats.Option {
 	})
 }
 
-// fail ends the connection for good, for a reason that Gone returns.
-func (c *Conn) fail(err error) {
-	c.mu.Lock()
-	c.failed = err
-	c.mu.Unlock()
-	if c.nc != nil {
-		c.nc.Close()
-	}
-}
-
-// Holder returns what the credentials of this connection say; the zero value where it has none.
+// Holder returns the holder of the connection's credentials; the zero value if it has none.
 func (c *Conn) Holder() Credential {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.who
+	c.access.mu.Lock()
+	defer c.access.mu.Unlock()
+	return c.access.who
 }
 
-// limited reports whether the holder of the credentials can neither make streams nor remove messages of them.
-func (c *Conn) limited() bool { return c.who.Role == Worker || c.who.Role == Submitter }
-
-// confirm returns an error if the server has refused one of the subscriptions made before. It says
-// so in a message of its own, after which nothing would ever arrive.
+// confirm returns an error if the server has refused a subscription. The server reports that in a message of its own.
 func (c *Conn) confirm(subject string) error {
 	if err := c.nc.Flush(); err != nil {
 		return err
@@ -157,6 +143,6 @@ func (c *Conn) confirm(subject string) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `Subscription to "`+subject+`"`) {
 		return nil
 	}
-	return c.misfit("access refused by the NATS server", err,
+	return c.access.misfit("access refused by the NATS server", err,
 		"the credentials are not for this: `shatter cluster worker NAME` issues those of a worker")
 }

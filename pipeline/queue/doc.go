@@ -11,8 +11,8 @@
 //	shatter-sweeps   key-value     the [Registry] of sweeps that were submitted, with the leases of their leaders
 //	shatter-files    object store  data, plugins, plans and results, named by their SHA-256
 //
-// A worker leases a job ([Conn.Lease]), extends the lease while it works, stores the results
-// ([Conn.Publish]), and then acknowledges the job, which removes it. Of a worker that dies, the lease ends
+// A worker leases a job ([Puller.Lease]), extends the lease while it works, stores the results
+// ([Puller.Publish]), and then acknowledges the job, which removes it. Of a worker that dies, the lease ends
 // after [AckWait] and the server delivers the job to another one. Results stay until their sweep has ended,
 // or are on the disk of the one coordinator that needs them: a new leader reads them all from the first on.
 // Jobs and results may come more than once; the ledger recognizes copies.
@@ -27,6 +27,6 @@
 // streams and consumers of jobs and results: coordinators do. What a worker sends is its own, because
 // the server lets it publish under no other name.
 //
-// Start at [Conn]: Coordinate returns a leader's [Queue]; Offers, Lease and Publish are the worker's side;
-// Registry has what was submitted, and elects leaders.
+// Start at [Conn]: Coordinate returns a leader's [Queue], Puller a worker's side of the queue; [Files] stores files, and
+// [Registry] lists submitted sweeps and elects their leaders.
 package queue

@@ -56,46 +56,53 @@ func (e *IDError) Error() string {
 	return fmt.Sprintf("sweep %q could be any of %s; give more of its id", e.ID, strings.Join(e.Known, ", "))
 }
 
+// misfit returns the error of a server or of credentials that cannot be used.
+func (a *access) misfit(reason string, err error, remedy string) *ConnectError {
+	return &ConnectError{URL: Redact(a.url), Reason: reason, Err: err, Remedy: remedy}
+}
+
+// unprepared returns the error of a party that cannot make the missing streams on the server.
+func (a *access) unprepared() *ConnectError {
+	return a.misfit("nothing is prepared on the NATS server", errors.New("no coordinator has served there yet"),
+		"start `shatter coordinator --server URL --dir DIR` first")
+}
+
 // Silent returns the error of a call that the server did not answer in time, or refused again and again.
 func (c *Conn) Silent(after time.Duration, err error) error {
 	if missing := (*ConnectError)(nil); errors.As(err, &missing) {
 		return missing
 	}
-	e := &ConnectError{
-		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
-		Remedy: "its disk may be full or have been full (make room, and start it again), or too few servers of its " +
-			"cluster run: see their logs, or try again",
-	}
 	if noRoom(err) {
-		e.Reason = fmt.Sprintf("no room for %v on the NATS server", after)
-		e.Remedy = "make room on its disk, raise max_file_store in its configuration, or forget sweeps " +
-			"(shatter forget ID; a coordinator removes what they had a day later)"
+		return c.access.misfit(fmt.Sprintf("no room for %v on the NATS server", after), err,
+			"make room on its disk, raise max_file_store in its configuration, or forget sweeps "+
+				"(shatter forget ID; a coordinator removes what they had a day later)")
 	}
-	return e
+	return c.access.misfit(fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), err,
+		"its disk may be full or have been full (make room, and start it again), or too few servers of its "+
+			"cluster run: see their logs, or try again")
 }
 
 // isRefusal reports whether the server knows the other side and does not let it in.
 func isRefusal(err error) bool {
-	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
-		errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired)
+	return isAny(err, nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired)
 }
 
-// refused explains why the server has not taken the credentials, or takes them no more.
-func (c *Conn) refused(err error) *ConnectError {
+// refused explains why the server does not accept the credentials, or no longer accepts them.
+func (a *access) refused(err error) *ConnectError {
 	const reason = "access refused by the NATS server"
-	if c.opts.Credentials == "" {
-		return c.misfit(reason, err, "give a credentials file with --creds, or user and password in $SHATTER_SERVER")
+	if a.file == "" {
+		return a.misfit(reason, err, "give a credentials file with --creds, or user and password in $SHATTER_SERVER")
 	}
-	c.mu.Lock()
-	who := c.who
-	c.mu.Unlock()
+	a.mu.Lock()
+	who := a.who
+	a.mu.Unlock()
 	late := !who.Expires.IsZero() && !time.Now().Before(who.Expires)
-	if late || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
-		return c.misfit(reason, fmt.Errorf("credentials %q have expired, or were revoked: %w", c.opts.Credentials, err),
+	if late || isAny(err, nats.ErrAuthExpired, nats.ErrAuthRevoked) {
+		return a.misfit(reason, fmt.Errorf("credentials %q have expired, or were revoked: %w", a.file, err),
 			renewRemedy(who.Name))
 	}
-	return c.misfit(reason, fmt.Errorf("it does not know who issued %q to %q, or has revoked it: %w",
-		c.opts.Credentials, who.Name, err), "give credentials that were issued for this very cluster")
+	return a.misfit(reason, fmt.Errorf("it does not know who issued %q to %q, or has revoked it: %w",
+		a.file, who.Name, err), "give credentials that were issued for this very cluster")
 }
 
 // certificateError explains why the server's certificate is not accepted; nil: there is another
@@ -129,15 +136,17 @@ func certificateError(where string, err error) *ConnectError {
 }
 
 // connectError explains why the first connection failed.
-func (c *Conn) connectError(err error) *ConnectError {
-	err = hide(c.url, err)
-	if isRefusal(err) {
-		return c.refused(err)
+func (a *access) connectError(err error) *ConnectError {
+	if bad := (*url.Error)(nil); strings.Contains(a.url, "@") && errors.As(err, &bad) { // it quotes the password
+		err = errors.New("it is no URL; write special characters of user and password as %XX")
 	}
-	if e := certificateError(c.url, err); e != nil {
+	if isRefusal(err) {
+		return a.refused(err)
+	}
+	if e := certificateError(a.url, err); e != nil {
 		return e
 	}
-	return unreachable(c.url, err)
+	return unreachable(a.url, err)
 }
 
 // notNATS explains that a list of URLs has one of another kind of server, which the client would
@@ -211,17 +220,6 @@ func Redact(list string) string {
 		urls[i] = s
 	}
 	return strings.Join(urls, ",")
-}
-
-// hide returns an error whose text holds no password or token of a list of URLs.
-func hide(list string, err error) error {
-	if !strings.Contains(list, "@") {
-		return err
-	}
-	if bad := (*url.Error)(nil); errors.As(err, &bad) { // it quotes what it does not understand
-		return errors.New("it is no URL; write special characters of user and password as %XX")
-	}
-	return err
 }
 
 // isAny reports whether errors.Is holds for one of the targets.

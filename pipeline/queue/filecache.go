@@ -10,30 +10,29 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // A FileCache is a folder of fetched files, named by their SHA-256, that the processes of a machine
-// share. A file is fetched once, verified whenever it is opened, fetched again when it was damaged,
-// and stays until others need its place.
+// share. A file is verified whenever it is opened, fetched again if it was damaged, and removed when
+// others need its place.
 type FileCache struct {
 	Dir string
 
-	// Quota is the number of bytes that files which nobody has open may keep occupied; 0: no limit. The
+	// Quota is the number of bytes that files which no process has open may keep occupied; 0: no limit. The
 	// least recently opened ones are removed first, and those that are open never.
 	Quota int64
 }
 
-// A CachedFile is an open file of a FileCache. It stays where it is until it is closed.
+// A CachedFile is an open file of a FileCache. It is not removed until it is closed.
 type CachedFile struct {
 	Path string
-	lock *os.File // nil: it belongs to somebody else
+	lock *os.File // nil: it is not of a cache
 }
 
-// Close lets the file go: it may be removed when others need its place.
+// Close allows the cache to remove the file.
 func (f *CachedFile) Close() error {
 	if f.lock == nil {
 		return nil
@@ -42,103 +41,83 @@ func (f *CachedFile) Close() error {
 }
 
 // Open returns the file with a digest, verified. It is fetched unless a sound copy is there.
-func (fc *FileCache) Open(ctx context.Context, c *Conn, digest string) (*CachedFile, error) {
+func (fc *FileCache) Open(ctx context.Context, files *Files, digest string) (*CachedFile, error) {
 	if err := checkDigest(digest); err != nil {
 		return nil, err
 	}
-	const tries = 3
+	const maxTries = 3
 	path := filepath.Join(fc.Dir, digest)
 	for try := 1; ; try++ {
-		err := fetchFile(ctx, c, digest, path)
-		if disk.IsFull(err) && try == 1 {
+		f, err := openVerified(ctx, path, digest)
+		switch {
+		case err == nil:
+			now := time.Now()
+			_ = os.Chtimes(path, now, now) // only trim reads it
+			if fc.Quota > 0 {
+				err = fc.trim(fc.Quota)
+			}
+			return &CachedFile{Path: path, lock: f}, err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !errors.Is(err, os.ErrNotExist):
+			files.c.opts.Log.Warn("damaged file removed from the cache", "file", path, "error", err.Error())
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return nil, err
+			}
+		}
+		if try > maxTries {
+			return nil, fmt.Errorf("keep file %s in %q: the disk returns other content than was written, or another "+
+				"process removes it; check the disk: %w", digest, fc.Dir, err)
+		}
+		if err := fc.fetch(ctx, files, digest, path); disk.IsFull(err) && try == 1 {
 			if err := fc.trim(0); err != nil {
 				return nil, err
 			}
-			continue
-		}
-		if err != nil {
+		} else if err != nil {
 			return nil, err
-		}
-		f, err := openCached(ctx, path)
-		if errors.Is(err, os.ErrNotExist) { // another process has removed it meanwhile
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		bad := verify(path, digest)
-		if bad == nil {
-			now := time.Now()
-			_ = os.Chtimes(path, now, now) // only Trim reads it
-			return &CachedFile{Path: path, lock: f}, fc.Trim()
-		}
-		if err := errors.Join(os.Remove(path), f.Close()); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-		c.log.Warn("damaged file removed from the cache", "file", path, "error", bad.Error())
-		if try == tries {
-			return nil, fmt.Errorf("keep file %s in %q: what is written there comes back as something else; check the disk: %w",
-				digest, fc.Dir, bad)
 		}
 	}
 }
 
-// fetchFile makes the file at path unless it is there. It writes to path + ".part", which is locked: other
-// processes that need the file wait.
-func fetchFile(ctx context.Context, c *Conn, digest, path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// fetch fetches a file to path. It writes to a file of another name, which it keeps locked.
+func (fc *FileCache) fetch(ctx context.Context, files *Files, digest, path string) error {
+	if err := os.MkdirAll(fc.Dir, 0o700); err != nil {
 		return err
 	}
-	f, err := openLocked(ctx, path+".part")
+	f, err := os.CreateTemp(fc.Dir, digest+".part")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err = os.Stat(path); err != nil { // else another process has fetched it meanwhile
-		if err = c.fetch(ctx, digest, into(f)); err == nil {
-			err = errors.Join(f.Chmod(0o444), f.Sync())
-		}
-		if err == nil {
-			return os.Rename(f.Name(), path)
-		}
+	err = disk.Lock(ctx, f, disk.Exclusive)
+	if err == nil {
+		err = files.Fetch(ctx, digest, f)
 	}
-	return errors.Join(err, os.Remove(f.Name()))
+	if err == nil {
+		err = errors.Join(f.Chmod(0o444), f.Sync())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }
 
-// openLocked opens or makes a file and locks it. It waits for other holders of the lock, who may rename or remove
-// the file.
-func openLocked(ctx context.Context, path string) (*os.File, error) {
-	for {
-		f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if errors.Is(err, os.ErrPermission) { // it is about to be renamed, or was left so
-			if err = os.Chmod(path, 0o600); err == nil || errors.Is(err, os.ErrNotExist) {
-				continue
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := disk.Lock(ctx, f.File, disk.Exclusive); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		if same(f.File, path) {
-			return f.File, nil
-		}
+// openVerified opens the file at path, which has to have a digest, and locks it against trim.
+func openVerified(ctx context.Context, path, digest string) (*os.File, error) {
+	f, _, err := disk.Open(path)
+	if err == nil {
+		err = disk.Lock(ctx, f, disk.Shared)
+	}
+	if err == nil {
+		err = verify(path, digest)
+	}
+	if err != nil && f != nil {
 		f.Close()
 	}
-}
-
-// same reports whether an open file is still the one at path.
-func same(f *os.File, path string) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, there)
+	return f, err
 }
 
 // verify returns an error unless the file at path has a digest.
@@ -155,82 +134,57 @@ func verify(path, digest string) error {
 	return sameDigest(sum.Sum(nil), digest)
 }
 
-// openCached opens a file and takes a shared lock, which keeps Trim away.
-func openCached(ctx context.Context, path string) (*os.File, error) {
-	f, _, err := disk.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := disk.Lock(ctx, f, disk.Shared); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if !same(f, path) {
-		f.Close()
-		return nil, os.ErrNotExist
-	}
-	return f, nil
-}
-
-// Trim removes files until those that are left take at most Quota bytes: what was begun and left
-// unfinished, and the least recently opened ones. Files that are open stay, and those whose names are
-// no digests.
-func (fc *FileCache) Trim() error {
-	if fc.Quota <= 0 {
-		return nil
-	}
-	return fc.trim(fc.Quota)
-}
-
-// trim removes files until those that are left take at most so many bytes.
+// trim removes the least recently opened files until the rest take at most so many bytes. It skips files that are
+// open, and those whose names do not begin with a digest.
 func (fc *FileCache) trim(most int64) error {
 	entries, err := os.ReadDir(fc.Dir)
 	if err != nil {
 		return err
 	}
-	var files []os.FileInfo
+	var list []os.FileInfo
 	total := int64(0)
 	for _, e := range entries {
-		if checkDigest(strings.TrimSuffix(e.Name(), ".part")) != nil {
+		name := e.Name()
+		if checkDigest(name[:min(len(name), 2*sha256.Size)]) != nil {
 			continue
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // else it was just removed
-			files, total = append(files, info), total+info.Size()
+			list, total = append(list, info), total+info.Size()
 		}
 	}
-	slices.SortFunc(files, func(a, b os.FileInfo) int {
+	slices.SortFunc(list, func(a, b os.FileInfo) int {
 		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
-	for _, info := range files {
+	for _, info := range list {
 		if total <= most {
 			return nil
 		}
-		if removed, err := removeUnlocked(filepath.Join(fc.Dir, info.Name())); err != nil {
+		removed, err := removeUnlocked(filepath.Join(fc.Dir, info.Name()))
+		if err != nil {
 			return err
-		} else if removed {
+		}
+		if removed {
 			total -= info.Size()
 		}
 	}
 	return nil
 }
 
-// removeUnlocked removes a file unless somebody has it open.
+// removeUnlocked removes a file unless a process has it open.
 func removeUnlocked(path string) (removed bool, err error) {
 	f, _, err := disk.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return true, nil
+	if err == nil {
+		defer f.Close()
+		err = disk.TryLock(f, disk.Exclusive)
 	}
-	if err != nil {
-		return false, err
+	if err == nil {
+		err = os.Remove(path)
 	}
-	defer f.Close()
-	switch err := disk.TryLock(f, disk.Exclusive); {
+	switch {
 	case errors.Is(err, disk.ErrLocked):
 		return false, nil
-	case err != nil:
-		return false, err
+	case errors.Is(err, os.ErrNotExist):
+		return true, nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return false, err
-	}
-	return true, nil
+	return err == nil, err
 }

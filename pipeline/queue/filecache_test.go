@@ -12,7 +12,7 @@ import (
 // openedFile opens a file of a cache until the test ends.
 func openedFile(t *testing.T, fc FileCache, c *Conn, digest string) *CachedFile {
 	t.Helper()
-	f, err := fc.Open(soon(t), c, digest)
+	f, err := fc.Open(soon(t), c.Files, digest)
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
 	must(t, verify(f.Path, digest))
@@ -25,7 +25,7 @@ func TestDamagedCachedFile(t *testing.T) {
 	s := external(t)
 	owner, worker := s.dial(t, Options{}), s.dial(t, Options{})
 	path, digest := someFile(t, 3*chunkSize)
-	must(t, owner.PutFile(t.Context(), digest, path))
+	must(t, put(t.Context(), owner, digest, path))
 	sound := mustRead(t, path)
 	fc := FileCache{Dir: filepath.Join(t.TempDir(), "cache")}
 	flipped := slices.Clone(sound)
@@ -37,7 +37,7 @@ func TestDamagedCachedFile(t *testing.T) {
 		must(t, os.MkdirAll(fc.Dir, 0o755))
 		must(t, os.RemoveAll(cached))
 		must(t, os.WriteFile(cached, damaged, 0o400))
-		if f, err := fc.Open(t.Context(), worker, digest); err != nil {
+		if f, err := fc.Open(t.Context(), worker.Files, digest); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else {
 			must(t, verify(f.Path, digest))
@@ -47,9 +47,9 @@ func TestDamagedCachedFile(t *testing.T) {
 	// Where the damaged file is the only one that is left, nobody gets it.
 	must(t, os.RemoveAll(filepath.Join(fc.Dir, digest)))
 	must(t, os.WriteFile(filepath.Join(fc.Dir, digest), flipped, 0o400))
-	must(t, owner.Remove(t.Context(), digest))
-	must(t, worker.Remove(t.Context(), digest))
-	if _, err := fc.Open(t.Context(), worker, digest); !errors.Is(err, ErrNotStored) {
+	must(t, owner.Files.Remove(t.Context(), digest))
+	must(t, worker.Files.Remove(t.Context(), digest))
+	if _, err := fc.Open(t.Context(), worker.Files, digest); !errors.Is(err, ErrNotStored) {
 		t.Errorf("error %v, want %v", err, ErrNotStored)
 	}
 }
@@ -64,7 +64,7 @@ func TestCacheQuota(t *testing.T) {
 	var digests []string
 	for i := range 5 {
 		path, digest := someFile(t, chunkSize-i)
-		must(t, c.PutFile(t.Context(), digest, path))
+		must(t, put(t.Context(), c, digest, path))
 		digests = append(digests, digest)
 	}
 	has := func() (list []int) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
 
@@ -54,24 +53,19 @@ func FuzzCredential(f *testing.F) {
 	})
 }
 
-// What others send has a subject and content that may be anything, as may the answers of a server.
-func FuzzMessage(f *testing.F) {
+// The subject of a result may be anything.
+func FuzzSubject(f *testing.F) {
 	for _, subject := range []string{
 		"s.w.1.j.0.1", "s.1", "s.w.job.with.many.dots", ".w.1.j.0.1", "s.w.-1.j.1.1", "s.w.18446744073709551616.j.0.1",
 		"s.w.1.j.99999999999999999999.1", "",
 	} {
-		f.Add(subject, []byte(`["a","b"]`))
+		f.Add(subject)
 	}
-	f.Add("s.1", []byte(`{"stream":"x","seq":1}`))
-	f.Add("s.1", []byte(`{"error":{"code":400,"err_code":10071}}`))
-	f.Fuzz(func(t *testing.T, subject string, data []byte) {
+	f.Fuzz(func(t *testing.T, subject string) {
 		if p, ok := ParsePart(resultSubject + subject); ok {
 			if again, ok := ParsePart(p.subject()); !ok || again != p || p.Index < 0 || p.Index >= p.Of {
 				t.Errorf("%q: %+v", subject, p)
 			}
-		}
-		if err := refusal(&nats.Msg{Subject: subject, Data: data}); err == nil && !strings.HasPrefix(string(data), `{"stream":`) {
-			t.Errorf("%q passes for stored", data)
 		}
 	})
 }

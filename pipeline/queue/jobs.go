@@ -2,10 +2,10 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -50,11 +50,24 @@ func (j *Job) Return(delay time.Duration) error {
 	return j.m.NakWithDelay(delay)
 }
 
+// A Puller is a worker's side of the queue: a pull consumer of the jobs of all sweeps. Its methods may be called
+// concurrently.
+type Puller struct {
+	c         *Conn
+	worker    string
+	consumers sync.Map // jetstream.Consumer by sweep
+}
+
+// Puller returns the queue's side of a worker with a name.
+func (c *Conn) Puller(worker string) (*Puller, error) {
+	return &Puller{c: c, worker: worker}, token("worker", worker)
+}
+
 // Lease leases up to most jobs of a sweep, and calls take with each as it arrives. It returns when it has
 // so many, or after the wait; 0: it takes those that are available now. A sweep without a leader has no jobs.
 // It returns an error only if the server does not answer or refuses the request.
-func (c *Conn) Lease(ctx context.Context, sweep string, most int, wait time.Duration, take func(*Job)) error {
-	batch, err := c.request(ctx, sweep, most, wait)
+func (p *Puller) Lease(ctx context.Context, sweep string, most int, wait time.Duration, take func(*Job)) error {
+	batch, err := p.request(ctx, sweep, most, wait)
 	if err == nil {
 		for m := range batch.Messages() {
 			take(newJob(sweep, m))
@@ -62,7 +75,7 @@ func (c *Conn) Lease(ctx context.Context, sweep string, most int, wait time.Dura
 		err = batch.Error()
 	}
 	if noConsumer(err) {
-		c.consumers.Delete(sweep)
+		p.consumers.Delete(sweep)
 		return nil
 	}
 	if err != nil {
@@ -71,10 +84,10 @@ func (c *Conn) Lease(ctx context.Context, sweep string, most int, wait time.Dura
 	return nil
 }
 
-func (c *Conn) request(
+func (p *Puller) request(
 	ctx context.Context, sweep string, most int, wait time.Duration,
 ) (jetstream.MessageBatch, error) {
-	consumer, err := c.consumer(ctx, sweep)
+	consumer, err := p.consumer(ctx, sweep)
 	switch {
 	case err != nil:
 		return nil, err
@@ -85,18 +98,18 @@ func (c *Conn) request(
 }
 
 // consumer returns the consumer of a sweep's jobs, which its leader has made.
-func (c *Conn) consumer(ctx context.Context, sweep string) (jetstream.Consumer, error) {
-	if known, ok := c.consumers.Load(sweep); ok {
+func (p *Puller) consumer(ctx context.Context, sweep string) (jetstream.Consumer, error) {
+	if known, ok := p.consumers.Load(sweep); ok {
 		return known.(jetstream.Consumer), nil
 	}
-	if err := token("sweep", sweep, false); err != nil {
+	if err := token("sweep", sweep); err != nil {
 		return nil, err
 	}
-	within, cancel := context.WithTimeout(ctx, answering)
+	within, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	found, err := c.js.Consumer(within, jobStream, sweep)
+	found, err := p.c.js.Consumer(within, jobStream, sweep)
 	if err == nil {
-		c.consumers.Store(sweep, found)
+		p.consumers.Store(sweep, found)
 	}
 	return found, err
 }
@@ -117,7 +130,7 @@ func newJob(sweep string, m jetstream.Msg) *Job {
 	return j
 }
 
-// An Offer is what a leader publishes about its sweep, about once a second.
+// An Offer is a leader's message about its sweep, which it repeats about once a second.
 type Offer struct {
 	Sweep string
 	Data  []byte
@@ -126,31 +139,25 @@ type Offer struct {
 // unreadOffers is the number of offers that may wait for a worker. Further ones are lost: they are repeated.
 const unreadOffers = 1 << 12
 
-// Offers returns the channel of what leaders offer, and what ends it.
-func (c *Conn) Offers() (offers <-chan Offer, stop func(), err error) {
+// Offers returns the channel of the leaders' offers, and a function that ends it.
+func (p *Puller) Offers() (offers <-chan Offer, stop func(), err error) {
 	ch := make(chan Offer, unreadOffers)
-	sub, err := c.nc.Subscribe(offerSubject+"*", func(m *nats.Msg) {
-		offer(ch, Offer{strings.TrimPrefix(m.Subject, offerSubject), m.Data})
+	sub, err := p.c.nc.Subscribe(offerSubject+"*", func(m *nats.Msg) {
+		sendOrDrop(ch, Offer{strings.TrimPrefix(m.Subject, offerSubject), m.Data})
 	})
 	if err == nil {
-		err = c.confirm(offerSubject + "*")
+		err = p.c.confirm(offerSubject + "*")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen to the leaders of sweeps: %w", err)
 	}
-	return ch, func() { c.unsubscribe(sub) }, nil
+	return ch, func() { _ = sub.Unsubscribe() }, nil // fails if the connection is closed
 }
 
-// offer passes a value on to whoever reads ch, unless too many wait there already.
-func offer[T any](ch chan<- T, v T) {
+// sendOrDrop sends a value to a channel unless it is full.
+func sendOrDrop[T any](ch chan<- T, v T) {
 	select {
 	case ch <- v:
 	default:
-	}
-}
-
-func (c *Conn) unsubscribe(sub *nats.Subscription) {
-	if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		c.log.Warn("unsubscribe", "subject", sub.Subject, "error", err.Error())
 	}
 }

@@ -15,117 +15,99 @@ import (
 // ErrLed reports that another party leads a sweep.
 var ErrLed = errors.New("another coordinator leads this sweep")
 
+// Leader is the leader of a sweep. Its lease ends when it was not renewed for Duration.
+type Leader struct {
+	Name     string        `json:"name"`  // for people
+	Token    string        `json:"token"` // distinguishes leaders of one name
+	Duration time.Duration `json:"duration"`
+
+	Epoch   uint64    `json:"-"` // revision with which it was elected; greater than those of all leaders before
+	Renewal uint64    `json:"-"` // revision of the last renewal; the epoch if there was none
+	Renewed time.Time `json:"-"` // by the server's clock
+}
+
+// decodeLeader reads the value of an elected leader. Its duration is positive.
+func decodeLeader(x jetstream.KeyValueEntry) (*Leader, error) {
+	l := &Leader{}
+	err := json.Unmarshal(x.Value(), l)
+	if err == nil && l.Duration <= 0 {
+		err = fmt.Errorf("its duration is %v", l.Duration)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %q of bucket %q: %.100q is no leader: %w", x.Key(), registryBucket, x.Value(), err)
+	}
+	l.Epoch, l.Renewal, l.Renewed = x.Revision(), x.Revision(), x.Created()
+	return l, nil
+}
+
 // A Leadership is the lease of this party on a sweep. It is renewed until it is lost or Resign is
 // called. Determinism makes a second leader harmless, so a lease does not have to exclude one; but
-// no other leader can change the values that one leader stores in the registry, because the server takes
-// them only while the lease has the revision that the writer knows.
+// no earlier leader can change the values of the registry, because the server takes them only while the key of the
+// leader has the writer's epoch as its revision.
 type Leadership struct {
 	ID    string
 	Epoch uint64 // greater than those of all leaders before
 
 	r    *Registry
+	lead Leader
 	lost context.Context // ends when the lease is lost or given up
 	end  context.CancelCauseFunc
 	done chan struct{} // closed when it is renewed no more
-
-	over *time.Timer // ends the leadership unless the lease is renewed in time
-
-	asking   turn // held during each request to the server: it guards what follows
-	lead     Leader
-	revision uint64 // of the lease, as this party wrote it
 }
 
-// Lead tries to become the leader of a sweep, with a lease of the given duration. over is the lease
-// that the caller has seen to be over, or nil if it has seen none. Lead returns ErrLed if another party
+// Lead tries to become the leader of a sweep, with a lease of the given duration. over is the leader
+// whose lease the caller has seen to be over, or nil if it has seen none. Lead returns ErrLed if another party
 // was faster.
 func (r *Registry) Lead(
 	ctx context.Context, id, name string, duration time.Duration, over *Leader,
 ) (*Leadership, error) {
 	l := &Leadership{
-		ID: id, r: r, done: make(chan struct{}), asking: make(turn, 1),
-		lead: Leader{Name: name, Token: rand.Text(), Duration: duration},
+		ID: id, r: r, done: make(chan struct{}), lead: Leader{Name: name, Token: rand.Text(), Duration: duration},
 	}
-	if over != nil {
-		l.revision = over.Revision
-	}
-	l.lost, l.end = context.WithCancelCause(context.Background())
-	began := time.Now()
-	if err := l.write(ctx); err != nil {
-		l.end(err)
+	value, err := json.Marshal(l.lead)
+	if err != nil {
 		return nil, err
 	}
-	l.Epoch, l.lead.Epoch = l.revision, l.revision
-	l.over = time.AfterFunc(time.Until(began.Add(duration)), func() {
-		l.awake()
-		l.end(fmt.Errorf("lease on sweep %s lost: it was not renewed for %v", id, duration))
+	before := uint64(0)
+	if over != nil {
+		before = over.Epoch
+	}
+	began := time.Now()
+	err = r.do(ctx, "lead sweep "+id, func(ctx context.Context) (err error) {
+		l.Epoch, err = r.set(ctx, id+leadKey, value, before)
+		if !conflict(err) {
+			return err
+		}
+		found, err := r.get(ctx, id+leadKey)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return ErrLed // another party led and has resigned
+		}
+		other, err := decodeLeader(found)
+		if err == nil && other.Token != l.lead.Token { // else an earlier attempt was stored, and its answer was lost
+			err = fmt.Errorf("%w: %s since epoch %d", ErrLed, other.Name, other.Epoch)
+		}
+		l.Epoch = found.Revision()
+		return err
 	})
-	go l.renew()
+	if err != nil {
+		return nil, err
+	}
+	l.lost, l.end = context.WithCancelCause(context.Background())
+	go l.renew(began)
 	return l, nil
 }
 
-// attempt calls store until it succeeds, at most for a quarter of the lease each time, so that an answer that got
-// lost does not cost the lease. store writes while the lease has the revision that l knows. If it has another one as an
-// earlier attempt has renewed the lease, and its answer was lost, attempt adopts the revision: with it, store is
-// called again if again is set. If another party leads, attempt returns ErrLed.
-func (l *Leadership) attempt(ctx context.Context, what string, again bool, store func(context.Context) error) error {
-	return l.r.c.retry(ctx, what+" sweep "+l.ID, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeoutCause(ctx, l.lead.Duration/4, errNoAnswer)
-		defer cancel()
-		if err := l.asking.take(ctx); err != nil {
-			return err
-		}
-		defer l.asking.give()
-		for {
-			err := store(ctx)
-			if !conflict(err) {
-				return err
-			}
-			if err = l.adopt(ctx); err != nil || !again {
-				return err
-			}
-		}
-	})
-}
-
-// adopt reads the revision of the lease on the server if this party wrote it. Else it returns ErrLed.
-func (l *Leadership) adopt(ctx context.Context) error {
-	found, err := l.r.get(ctx, l.ID+leadKey)
-	if err != nil {
-		return err
-	}
-	if found == nil {
-		return ErrLed // another party led and has resigned
-	}
-	lead, err := decodeLeader(found)
-	if err != nil {
-		return err
-	}
-	if lead.Token != l.lead.Token {
-		return fmt.Errorf("%w: %s since epoch %d", ErrLed, lead.Name, lead.Epoch)
-	}
-	l.revision = lead.Revision
-	return nil
-}
-
-// write stores the lease.
-func (l *Leadership) write(ctx context.Context) error {
-	value, err := json.Marshal(l.lead)
-	if err != nil {
-		return err
-	}
-	return l.attempt(ctx, "lead", false, func(ctx context.Context) error {
-		revision, err := l.r.set(ctx, l.ID+leadKey, value, l.revision)
-		if err == nil {
-			l.revision = revision
-		}
-		return err
-	})
-}
-
-// renew renews the lease at every third of its duration, until the leadership ends.
-func (l *Leadership) renew() {
+// renew renews the lease at every third of its duration, until the leadership ends. began is the time of its election.
+func (l *Leadership) renew(began time.Time) {
 	defer close(l.done)
-	defer l.over.Stop()
+	over := time.AfterFunc(time.Until(began.Add(l.lead.Duration)), func() {
+		l.awake()
+		l.end(fmt.Errorf("lease on sweep %s lost: it was not renewed for %v", l.ID, l.lead.Duration))
+	})
+	defer over.Stop()
 	tick := time.NewTicker(l.lead.Duration / 3)
 	defer tick.Stop()
 	for {
@@ -136,11 +118,11 @@ func (l *Leadership) renew() {
 			return
 		}
 		began := time.Now()
-		if err := l.write(l.lost); err != nil {
+		if err := l.store(l.lost, "renew the lease of", renewalKey, nil); err != nil {
 			l.end(fmt.Errorf("lease on sweep %s lost: %w", l.ID, err))
 			return
 		}
-		l.over.Reset(time.Until(began.Add(l.lead.Duration)))
+		over.Reset(time.Until(began.Add(l.lead.Duration)))
 	}
 }
 
@@ -154,23 +136,30 @@ func (l *Leadership) awake() {
 // Context returns a context that ends with the leadership, with the reason as its cause.
 func (l *Leadership) Context() context.Context { return l.lost }
 
-// Ship stores the list of what was shipped.
+// Ship stores the list of the files that are on the server.
 func (l *Leadership) Ship(ctx context.Context, list []byte) error {
-	return l.put(ctx, "ship", ledgerKey, list)
+	return l.store(ctx, "ship", ledgerKey, list)
 }
 
 // Finish stores how the sweep ended.
 func (l *Leadership) Finish(ctx context.Context, end []byte) error {
-	return l.put(ctx, "finish", endKey, end)
+	return l.store(ctx, "finish", endKey, end)
 }
 
-// put stores a value of the sweep while this party leads it.
-func (l *Leadership) put(ctx context.Context, what, key string, value []byte) error {
+// store stores a value of the sweep while this party leads it. An attempt takes at most a quarter of the lease, so that
+// a lost answer does not cost the lease.
+func (l *Leadership) store(ctx context.Context, what, key string, value []byte) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })()
-	err := l.attempt(ctx, what, true, func(ctx context.Context) error {
-		return l.r.storeWhile(ctx, l.ID+key, nats.Msg{Data: value}, l.ID+leadKey, l.revision)
+	err := l.r.do(ctx, what+" sweep "+l.ID, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, l.lead.Duration/4)
+		defer cancel()
+		err := l.r.storeWhile(ctx, l.ID+key, nats.Msg{Data: value}, l.ID+leadKey, l.Epoch)
+		if conflict(err) {
+			return ErrLed
+		}
+		return err
 	})
 	if errors.Is(err, ErrLed) {
 		l.end(fmt.Errorf("lease on sweep %s lost: %w", l.ID, err))
@@ -182,10 +171,10 @@ func (l *Leadership) put(ctx context.Context, what, key string, value []byte) er
 func (l *Leadership) Resign(ctx context.Context) error {
 	l.end(errors.New("resigned"))
 	<-l.done
-	err := l.attempt(ctx, "resign from", true, func(ctx context.Context) error {
-		return l.r.kv.Delete(ctx, l.ID+leadKey, jetstream.LastRevision(l.revision))
+	err := l.r.do(ctx, "resign from sweep "+l.ID, func(ctx context.Context) error {
+		return l.r.kv.Delete(ctx, l.ID+leadKey, jetstream.LastRevision(l.Epoch))
 	})
-	if errors.Is(err, ErrLed) {
+	if conflict(err) { // another party leads, or this one has resigned
 		return nil
 	}
 	return err

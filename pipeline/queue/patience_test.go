@@ -19,14 +19,14 @@ func TestPatienceServerGone(t *testing.T) {
 	s := external(t)
 	c, err := Dial(t.Context(), s.url(), Options{Patience: time.Second})
 	conn := connection(t, c, err)
-	_, err = conn.PutBytes(t.Context(), []byte("before"))
+	_, err = conn.Files.PutBytes(t.Context(), []byte("before"))
 	must(t, err)
 	s.kill(t)
-	_, err = conn.PutBytes(t.Context(), []byte("while it is away"))
+	_, err = conn.Files.PutBytes(t.Context(), []byte("while it is away"))
 	refused(t, err, "no answer within 1s", "gave up", "too few servers")
 	s.start(t)
 	until(t, soon(t), "the server takes content again", func() bool {
-		_, err := conn.PutBytes(t.Context(), []byte("after"))
+		_, err := conn.Files.PutBytes(t.Context(), []byte("after"))
 		return err == nil
 	})
 }
@@ -42,7 +42,7 @@ func TestPatienceServerFull(t *testing.T) {
 	data := make([]byte, 4*chunkSize)
 	_, err = rand.Read(data)
 	must(t, err)
-	_, err = conn.PutBytes(t.Context(), data)
+	_, err = conn.Files.PutBytes(t.Context(), data)
 	refused(t, err, "no room for 1s", "insufficient resources", "raise max_file_store", "shatter forget")
 }
 

@@ -16,7 +16,7 @@ func TestLease(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
-		if err := conn.Lease(soon(t), "sweep", 1, 0, func(j *Job) { t.Errorf("%+v", j) }); err != nil {
+		if err := puller(t, conn).Lease(soon(t), "sweep", 1, 0, func(j *Job) { t.Errorf("%+v", j) }); err != nil {
 			t.Errorf("a sweep without a leader: %v", err)
 		}
 		q, other := coordinate(t, dial(Options{}), "sweep", 7), coordinate(t, dial(Options{}), "other", 1)
@@ -32,7 +32,7 @@ func TestLease(t *testing.T) {
 		if j := lease(t, conn, "other", 1)[0]; j.Lead != other.lead || j.ID != "c" {
 			t.Errorf("%+v", j)
 		}
-		must(t, conn.Lease(soon(t), "sweep", 1, 0, func(j *Job) { t.Errorf("%s is leased twice", j.ID) }))
+		must(t, puller(t, conn).Lease(soon(t), "sweep", 1, 0, func(j *Job) { t.Errorf("%s is leased twice", j.ID) }))
 		stores(t, q, "a-64-1", "b")
 		must(t, jobs[0].Extend())
 		must(t, jobs[0].Done())
@@ -56,7 +56,7 @@ func TestHeartbeats(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
 		q := coordinate(t, dial(Options{}), "sweep", 1)
-		offers, end, err := conn.Offers()
+		offers, end, err := puller(t, conn).Offers()
 		must(t, err)
 		defer end()
 		must(t, q.Offer([]byte("work")))
@@ -64,12 +64,16 @@ func TestHeartbeats(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		for _, name := range []string{"v", "w", "w"} {
-			must(t, conn.Beat(name, []byte(name+" is here")))
+			p, err := conn.Puller(name)
+			must(t, err)
+			must(t, p.Beat([]byte(name+" is here")))
 			if h := receive(t, q.Heartbeats()); h.Worker != name || string(h.Data) != name+" is here" {
 				t.Errorf("%+v", h)
 			}
 		}
-		must(t, conn.LeaveWorkers("v"))
+		v, err := conn.Puller("v")
+		must(t, err)
+		must(t, v.Leave())
 		if h := receive(t, q.Heartbeats()); h.Worker != "v" || h.Data != nil {
 			t.Errorf("%+v", h)
 		}
@@ -88,11 +92,11 @@ func TestResults(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		worker, before := dial(Options{}), dial(Options{})
 		q, other := coordinate(t, before, "sweep", 4), coordinate(t, dial(Options{}), "sweep-1", 1)
-		parts := []Part{{q.lead, "host-1", "a-64-1", 0, 2}, {q.lead, "host-1", "a-64-1", 1, 2}, {q.lead, "host-2", "b", 0, 1}}
+		parts := []Part{{q.lead, "w", "a-64-1", 0, 2}, {q.lead, "w", "a-64-1", 1, 2}, {q.lead, "w", "b", 0, 1}}
 		for _, p := range parts {
-			must(t, worker.Publish(soon(t), p, []byte(p.Job)))
+			must(t, puller(t, worker).Publish(soon(t), p, []byte(p.Job)))
 		}
-		must(t, worker.Publish(soon(t), Part{other.lead, "w", "other", 0, 1}, nil))
+		must(t, puller(t, worker).Publish(soon(t), Part{other.lead, "w", "other", 0, 1}, nil))
 		reads := func(q *Queue, want ...Part) (last uint64) {
 			t.Helper()
 			for _, p := range want {
@@ -111,7 +115,7 @@ func TestResults(t *testing.T) {
 		after := coordinate(t, dial(Options{}), "sweep", 9)
 		last := reads(after, parts...)
 		late := Part{q.lead, "w", "late", 0, 1} // its worker has not heard of the new leader
-		must(t, worker.Publish(soon(t), late, []byte("late")))
+		must(t, puller(t, worker).Publish(soon(t), late, []byte("late")))
 		reads(after, late)
 		must(t, after.Forget(soon(t), last))
 		reads(coordinate(t, dial(Options{}), "sweep", 10), late)
@@ -172,7 +176,8 @@ func TestStrangeResults(t *testing.T) {
 	conn := embedded(t, Options{})
 	q := coordinate(t, conn, "sweep", 1)
 	for _, rest := range []string{"w", "w.1.job.1", "w.1.job.one.2", "w.1.job.2.2", "w.x.job.0.1", "w.1.job.0.1.2"} {
-		must(t, conn.store(soon(t), "publish", resultSubject+"sweep."+rest, nil))
+		_, err := conn.js.Publish(soon(t), resultSubject+"sweep."+rest, nil)
+		must(t, err)
 		if m := next(t, q); m.Part != (Part{}) {
 			t.Errorf("%s is taken for %+v", rest, m.Part)
 		}
@@ -186,20 +191,20 @@ func TestSizes(t *testing.T) {
 		q := coordinate(t, conn, "sweep", 1)
 		part := Part{q.lead, "w", "1", 0, 1}
 		must(t, q.Publish(t.Context(), "1", make([]byte, MaxJob)))
-		must(t, conn.Publish(t.Context(), part, make([]byte, MaxResult)))
+		must(t, puller(t, conn).Publish(t.Context(), part, make([]byte, MaxResult)))
 		if j, m := lease(t, conn, "sweep", 1)[0], next(t, q); len(j.Data) != MaxJob || len(m.Data) != MaxResult {
 			t.Errorf("a job of %d bytes, a result of %d", len(j.Data), len(m.Data))
 		}
 		for _, err := range []error{
 			q.Publish(t.Context(), "1", make([]byte, MaxJob+1)),
-			conn.Publish(t.Context(), part, make([]byte, MaxResult+1)),
-			conn.Beat("1", make([]byte, MaxHeartbeat+1)),
+			puller(t, conn).Publish(t.Context(), part, make([]byte, MaxResult+1)),
+			puller(t, conn).Beat(make([]byte, MaxHeartbeat+1)),
 		} {
 			var size *SizeError
 			if !errors.As(err, &size) || size.Size != size.Limit+1 {
 				t.Errorf("one byte too many gives %v", err)
 			}
-			wants(t, err, `"1"`, "smaller")
+			wants(t, err, "smaller")
 		}
 	})
 }
@@ -210,10 +215,11 @@ func TestNames(t *testing.T) {
 	q := coordinate(t, conn, "good", 1)
 	for _, bad := range []string{"", "a b", "a\n", "*", "a.>", ">", ".a", "a.", "a..b", "a.b", strings.Repeat("x", 129)} {
 		_, err := conn.Coordinate(t.Context(), Lead{bad, 1})
+		_, worker := conn.Puller(bad)
 		for what, err := range map[string]error{
-			"sweep": err, "job": q.Publish(t.Context(), bad, nil), "worker": conn.Beat(bad, nil),
-			"leased":  conn.Lease(t.Context(), bad, 1, 0, func(*Job) {}),
-			"results": conn.Publish(t.Context(), Part{q.lead, "w", bad, 0, 1}, nil),
+			"sweep": err, "job": q.Publish(t.Context(), bad, nil), "worker": worker,
+			"leased":  puller(t, conn).Lease(t.Context(), bad, 1, 0, func(*Job) {}),
+			"results": puller(t, conn).Publish(t.Context(), Part{q.lead, "w", bad, 0, 1}, nil),
 		} {
 			if err == nil {
 				t.Errorf("%s %q is taken", what, bad)
@@ -234,12 +240,12 @@ func TestFullStream(t *testing.T) {
 	_, err = conn.js.UpdateStream(t.Context(), cfg)
 	must(t, err)
 	part := Part{q.lead, "w", "1", 0, 1}
-	must(t, conn.Publish(t.Context(), part, nil))
+	must(t, puller(t, conn).Publish(t.Context(), part, nil))
 	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	wants(t, conn.Publish(short, part, nil), "publish result of job 1", "deadline exceeded", "maximum messages exceeded")
+	wants(t, puller(t, conn).Publish(short, part, nil), "publish result of job 1", "deadline exceeded", "maximum messages exceeded")
 	published := make(chan error)
-	go func() { published <- conn.Publish(soon(t), part, nil) }()
+	go func() { published <- puller(t, conn).Publish(soon(t), part, nil) }()
 	must(t, q.Forget(soon(t), next(t, q).Sequence))
 	must(t, <-published)
 }
@@ -254,7 +260,7 @@ func TestServerKilled(t *testing.T) {
 	published := make(chan error, 1)
 	go func() {
 		for _, id := range numbers("", jobs) {
-			if err := worker.Publish(soon(t), Part{q.lead, "w", id, 0, 1}, make([]byte, 2000)); err != nil {
+			if err := puller(t, worker).Publish(soon(t), Part{q.lead, "w", id, 0, 1}, make([]byte, 2000)); err != nil {
 				published <- err
 				return
 			}
@@ -288,14 +294,14 @@ func TestServerAway(t *testing.T) {
 	defer cancel()
 	for what, err := range map[string]error{
 		"job":    q.Publish(short, "2", nil),
-		"result": conn.Publish(short, part, nil),
+		"result": puller(t, conn).Publish(short, part, nil),
 	} {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s without a server gives %v", what, err)
 		}
 	}
 	published := make(chan error)
-	go func() { published <- conn.Publish(soon(t), part, []byte("x")) }()
+	go func() { published <- puller(t, conn).Publish(soon(t), part, []byte("x")) }()
 	s.start(t)
 	must(t, <-published)
 	if m := next(t, q); string(m.Data) != "x" {

@@ -18,9 +18,9 @@ type reader struct {
 }
 
 const (
-	readAtOnce = 32                     // results, in one request: a server may have so much on its way
-	readPoll   = time.Second            // that a request waits for results
-	readRest   = 200 * time.Millisecond // after an error
+	readAtOnce = 32                     // results in one request, which the server may send at once
+	readPoll   = time.Second            // longest time that a request waits for results
+	readRest   = 200 * time.Millisecond // pause after an error
 )
 
 // readAll passes results on until the queue is closed.
@@ -32,14 +32,11 @@ func (q *Queue) readAll() {
 			continue
 		}
 		q.c.complain(fmt.Errorf("read results of sweep %s: %w", q.lead.Sweep, err))
-		select {
-		case <-time.After(readRest):
-		case <-q.open.Done():
-		}
+		_ = pause(q.open, readRest)
 	}
 }
 
-// read reads with one consumer until it is of no more use.
+// read reads with one consumer until it fails or stalls.
 func (r *reader) read(ctx context.Context) error {
 	consumer, err := r.consumer(ctx)
 	if err != nil {
@@ -94,7 +91,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer, deliver
 
 // consumer makes a consumer of the results after the last that was read.
 func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	stream, err := r.q.c.js.Stream(ctx, resultStream)
 	if err != nil {

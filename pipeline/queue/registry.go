@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,36 +16,30 @@ import (
 
 // registryBucket is the key-value bucket of the registry. A sweep with the id X has the keys
 //
-//	X         the submission; never changed
-//	X.wish    the desired state; changed by compare-and-set
-//	X.lead    the lease of its leader; see Leadership
-//	X.ledger  the list of what its leader has shipped
-//	X.end     how it ended
+//	X          the submission; never changed
+//	X.wish     the desired state; changed by compare-and-set
+//	X.lead     its leader; see Leadership
+//	X.renewal  stored whenever the leader renews its lease
+//	X.ledger   the list of the files that its leader has put on the server
+//	X.end      how it ended
 const registryBucket = "shatter-sweeps"
 
 // Keys of a sweep in the registry, after its id.
 const (
-	wishKey   = ".wish"
-	leadKey   = ".lead"
-	ledgerKey = ".ledger"
-	endKey    = ".end"
+	wishKey    = ".wish"
+	leadKey    = ".lead"
+	renewalKey = ".renewal"
+	ledgerKey  = ".ledger"
+	endKey     = ".end"
 )
 
-// registryConfig configures the bucket's stream. nats.go would make it with AllowDirect: then any server of a
-// cluster answers a read, perhaps with an old value. Without it the stream's leader answers, so that a read sees
-// every earlier write. Without AllowRollup no message can remove the other values.
-var registryConfig = jetstream.StreamConfig{
-	Subjects: []string{registrySubject + ">"}, Description: "Shatter: sweeps that were submitted",
-	MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: -1, Discard: jetstream.DiscardNew, DenyDelete: true,
-}
-
 // Registry lists the sweeps that were submitted to a server. The values that it stores are the
-// caller's, except leases. Its methods may be called concurrently. They wait for a connection for
+// caller's, except leaders. Its methods may be called concurrently. They wait for a connection for
 // as long as their context allows.
 type Registry struct {
-	c    *Conn
-	kv   jetstream.KeyValue
-	anew time.Duration // watchAnew, except in tests
+	c      *Conn
+	kv     jetstream.KeyValue
+	reread time.Duration // rereadTime, except in tests
 }
 
 // Entry holds the registry's values of one sweep. Values that were never written are nil.
@@ -60,78 +52,39 @@ type Entry struct {
 	Leader     *Leader // nil: it has none, or the last one has resigned
 }
 
-// Leader is the lease of a sweep's leader. It ends when it was not renewed for Duration.
-type Leader struct {
-	Name     string        `json:"name"`            // for people
-	Epoch    uint64        `json:"epoch,omitempty"` // greater than those of all leaders before; 0: see Revision
-	Token    string        `json:"token"`           // distinguishes leaders of one name
-	Duration time.Duration `json:"duration"`
-
-	Revision uint64    `json:"-"` // of the lease: each renewal has another, and the first one's is the epoch
-	Renewed  time.Time `json:"-"` // by the server's clock
-}
-
 // Registry opens the registry. If the server has none, it makes one, with the streams that holders of limited
 // credentials need and cannot make.
 func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
-	r := &Registry{c: c, anew: watchAnew}
+	r := &Registry{c: c, reread: rereadTime}
 	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
-		r.kv, err = c.openRegistry(ctx)
+		if err = c.streams.prepare(ctx); err != nil {
+			return err
+		}
+		if r.kv, err = c.js.KeyValue(ctx, registryBucket); streamGone(err) { // the server has lost its store meanwhile
+			err = fmt.Errorf("%w: %w", errNoAnswer, err)
+		}
 		return err
 	})
 	return r, err
 }
 
-// openRegistry does one attempt of Registry.
-func (c *Conn) openRegistry(ctx context.Context) (kv jetstream.KeyValue, err error) {
-	if !c.limited() {
-		c.setup.forget()
-		for _, name := range []string{jobStream, resultStream, workerStream, fileStream} {
-			if _, err = c.setup.stream(ctx, c, name); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if _, err = c.stream(ctx, registryStream); err != nil {
-		return nil, err
-	}
-	if kv, err = c.js.KeyValue(ctx, registryBucket); streamGone(err) { // the server has lost its store meanwhile
-		err = fmt.Errorf("%w: %w", errNoAnswer, err)
-	}
-	return kv, err
-}
-
-// reach calls do until it succeeds, as retry does. If the server has lost its store, it makes the registry again,
+// do calls do until it succeeds, as retry does. If the server has lost its store, it makes the registry again,
 // empty; holders of limited credentials wait for a coordinator to do so.
-func (r *Registry) reach(ctx context.Context, what string, do func(context.Context) error) error {
+func (r *Registry) do(ctx context.Context, what string, do func(context.Context) error) error {
 	return r.c.retry(ctx, what, func(ctx context.Context) error {
 		err := do(ctx)
 		if !streamGone(err) {
 			return err
 		}
-		if r.c.limited() {
-			missing := r.c.unprepared()
+		again := r.c.streams.prepare(ctx)
+		if missing := (*ConnectError)(nil); errors.As(again, &missing) {
 			missing.Waits = true
-			return missing
 		}
-		if _, err := r.c.openRegistry(ctx); err != nil {
-			return err
+		if again != nil {
+			return again
 		}
 		return fmt.Errorf("%w: %w", errNoAnswer, err) // the next attempt finds the registry
 	})
-}
-
-// streamGone reports whether no server has answered a request to a stream: it is gone, or has no leader now.
-func streamGone(err error) bool {
-	return isAny(err, nats.ErrNoResponders, nats.ErrStreamNotFound, jetstream.ErrNoStreamResponse,
-		jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound)
-}
-
-// conflict reports whether the server refused a value because another one was stored meanwhile.
-func conflict(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
@@ -146,7 +99,7 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 	if !isID(id) {
 		return false, fmt.Errorf("submit sweep %q: its id has to be 1 to 64 letters, digits and '_'", id)
 	}
-	err = r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
+	err = r.do(ctx, "submit sweep "+id, func(ctx context.Context) error {
 		_, err := r.kv.Create(ctx, id, submission)
 		return err
 	})
@@ -158,7 +111,7 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 
 // Replace stores a submission under an id in place of another one.
 func (r *Registry) Replace(ctx context.Context, id string, submission []byte) error {
-	return r.reach(ctx, "submit sweep "+id, func(ctx context.Context) error {
+	return r.do(ctx, "submit sweep "+id, func(ctx context.Context) error {
 		_, err := r.kv.Put(ctx, id, submission)
 		return err
 	})
@@ -167,7 +120,7 @@ func (r *Registry) Replace(ctx context.Context, id string, submission []byte) er
 // Change replaces the wish for a sweep by the result of change, whose argument is nil if there is no wish yet. It
 // calls change again if another party has changed the wish meanwhile. An error of change ends it.
 func (r *Registry) Change(ctx context.Context, id string, change func(wish []byte) ([]byte, error)) error {
-	return r.reach(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
+	return r.do(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
 		for {
 			var old []byte
 			var revision uint64 // 0: there is no wish
@@ -192,7 +145,7 @@ func (r *Registry) Change(ctx context.Context, id string, change func(wish []byt
 
 // get reads the value of a key; nil: there is none. A request that was lost with the stream's leader ends soon.
 func (r *Registry) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	found, err := r.kv.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -229,7 +182,7 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 		if err != nil || wish == nil || !agreed(wish.Value()) {
 			return err
 		}
-		for _, key := range []string{leadKey, endKey, ledgerKey, ""} {
+		for _, key := range []string{leadKey, renewalKey, endKey, ledgerKey, ""} {
 			removed := nats.Msg{Header: nats.Header{markHeader: {"DEL"}}} // as KeyValue.Delete writes it
 			if err := r.storeWhile(ctx, id+key, removed, id+wishKey, wish.Revision()); err != nil {
 				return err
@@ -274,9 +227,9 @@ func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
 
 // entry reads the values of a sweep.
 func (r *Registry) entry(ctx context.Context, id string) (e *Entry, err error) {
-	err = r.reach(ctx, "read sweep "+id, func(ctx context.Context) error {
+	err = r.do(ctx, "read sweep "+id, func(ctx context.Context) error {
 		e = &Entry{ID: id}
-		for _, key := range []string{"", wishKey, leadKey, ledgerKey, endKey} {
+		for _, key := range []string{"", wishKey, leadKey, renewalKey, ledgerKey, endKey} {
 			x, err := r.get(ctx, id+key)
 			if err == nil && x != nil {
 				err = e.set(key, x)
@@ -309,29 +262,20 @@ func (e *Entry) set(key string, x jetstream.KeyValueEntry) (err error) {
 		if e.Leader = nil; data != nil {
 			e.Leader, err = decodeLeader(x)
 		}
+	case renewalKey:
+		if e.Leader != nil && x.Revision() > e.Leader.Epoch {
+			renewed := *e.Leader
+			renewed.Renewal, renewed.Renewed = x.Revision(), x.Created()
+			e.Leader = &renewed
+		}
 	}
 	return err
 }
 
-// decodeLeader reads a lease. Its duration is positive.
-func decodeLeader(x jetstream.KeyValueEntry) (*Leader, error) {
-	l := &Leader{}
-	err := json.Unmarshal(x.Value(), l)
-	if err == nil && l.Duration <= 0 {
-		err = fmt.Errorf("its duration is %v", l.Duration)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %q of bucket %q: %.100q is no lease: %w", x.Key(), registryBucket, x.Value(), err)
-	}
-	l.Revision, l.Renewed = x.Revision(), x.Created()
-	l.Epoch = cmp.Or(l.Epoch, l.Revision)
-	return l, nil
-}
-
 // List returns the entries of all sweeps, by id.
 func (r *Registry) List(ctx context.Context) (list []*Entry, err error) {
-	err = r.reach(ctx, "list sweeps", func(ctx context.Context) error {
-		err := r.follow(ctx, func(all []*Entry, _ *Entry) error { list = all; return errComplete })
+	err = r.do(ctx, "list sweeps", func(ctx context.Context) error {
+		err := r.follow(ctx, func(all []*Entry) error { list = all; return errComplete })
 		if errors.Is(err, errComplete) {
 			return nil
 		}
@@ -343,21 +287,18 @@ func (r *Registry) List(ctx context.Context) (list []*Entry, err error) {
 // errComplete ends follow after the first call of see.
 var errComplete = errors.New("all sweeps are read")
 
-// watchAnew is the time after which Watch reads the whole registry again, in case that the client has lost a
+// rereadTime is the time after which Watch reads the whole registry again, in case that the client has lost a
 // change.
-const watchAnew = time.Minute
+const rereadTime = time.Minute
 
 // Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
 // whenever one has changed, perhaps without a difference. For one that was forgotten it calls see with
 // an entry without a submission, unless it missed that change. It returns when ctx ends, or see returns an error.
 func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 	for {
-		within, cancel := context.WithTimeout(ctx, r.anew)
-		err := r.follow(within, func(all []*Entry, changed *Entry) error {
-			if changed != nil {
-				all = []*Entry{changed}
-			}
-			for _, e := range all {
+		within, cancel := context.WithTimeout(ctx, r.reread)
+		err := r.follow(within, func(entries []*Entry) error {
+			for _, e := range entries {
 				if err := see(e); err != nil {
 					return err
 				}
@@ -377,7 +318,7 @@ func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 
 // follow calls see once with all sweeps that were submitted, by id, and then with each sweep whose values change or
 // are removed. It returns when ctx ends or see returns an error. The caller owns the entries.
-func (r *Registry) follow(ctx context.Context, see func(all []*Entry, changed *Entry) error) error {
+func (r *Registry) follow(ctx context.Context, see func([]*Entry) error) error {
 	var w jetstream.KeyWatcher
 	err := r.c.retry(ctx, "watch sweeps", func(answer context.Context) (err error) {
 		life, end := context.WithCancel(ctx) // of the watcher; it ends with an attempt that is not answered
@@ -405,7 +346,7 @@ func (r *Registry) follow(ctx context.Context, see func(all []*Entry, changed *E
 		}
 		if x == nil {
 			complete = true
-			if err := see(submitted(found), nil); err != nil {
+			if err := see(submitted(found)); err != nil {
 				return err
 			}
 			continue
@@ -426,7 +367,7 @@ func (r *Registry) follow(ctx context.Context, see func(all []*Entry, changed *E
 			return err
 		}
 		if complete && (e.Submission != nil || key == "") {
-			if err := see(nil, e); err != nil {
+			if err := see([]*Entry{e}); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -55,13 +56,23 @@ func newMessage(m jetstream.Msg, meta *jetstream.MsgMetadata) *Message {
 // Publish stores a part of a job's results for the sweep's leaders and returns nil when the server
 // has it. It goes on through restarts of the server and while the stream is full, until ctx ends.
 // The result may be stored more than once; the ledger recognizes the copies.
-func (c *Conn) Publish(ctx context.Context, p Part, result []byte) error {
-	err := errors.Join(token("sweep", p.Sweep, false), token("worker", p.Worker, false), token("job", p.Job, false))
-	if err != nil {
+func (p *Puller) Publish(ctx context.Context, part Part, result []byte) error {
+	if err := errors.Join(token("sweep", part.Sweep), token("job", part.Job)); err != nil {
 		return err
 	}
 	if len(result) > MaxResult {
-		return &SizeError{What: "result", ID: p.Job, Size: len(result), Limit: MaxResult}
+		return &SizeError{What: "result", ID: part.Job, Size: len(result), Limit: MaxResult}
 	}
-	return c.store(ctx, "publish result of job "+p.Job, p.subject(), result)
+	part.Worker = p.worker
+	return p.c.retry(ctx, "publish result of job "+part.Job, func(ctx context.Context) error {
+		_, err := p.c.js.PublishMsg(ctx, &nats.Msg{Subject: part.subject(), Data: result})
+		if streamGone(err) {
+			p.c.streams.forget()
+			if !p.c.limited() {
+				_, err = p.c.streams.open(ctx, resultStream)
+			}
+			err = fmt.Errorf("%w: no stream of results (%w)", errNoAnswer, err)
+		}
+		return err
+	})
 }

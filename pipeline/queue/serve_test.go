@@ -225,11 +225,19 @@ func publish(t testing.TB, q *Queue, ids ...string) {
 	}
 }
 
+// puller returns the side of a worker.
+func puller(t testing.TB, c *Conn) *Puller {
+	t.Helper()
+	p, err := c.Puller("w")
+	must(t, err)
+	return p
+}
+
 // lease waits for jobs of a sweep.
 func lease(t testing.TB, c *Conn, sweep string, n int) (jobs []*Job) {
 	t.Helper()
 	for len(jobs) < n {
-		err := c.Lease(soon(t), sweep, n-len(jobs), time.Second, func(j *Job) { jobs = append(jobs, j) })
+		err := puller(t, c).Lease(soon(t), sweep, n-len(jobs), time.Second, func(j *Job) { jobs = append(jobs, j) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +259,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 // finish publishes the only part of a job's results.
 func finish(t testing.TB, c *Conn, j *Job) {
 	t.Helper()
-	must(t, c.Publish(soon(t), Part{j.Lead, "w", j.ID, 0, 1}, append([]byte("result of "), j.Data...)))
+	must(t, puller(t, c).Publish(soon(t), Part{j.Lead, "w", j.ID, 0, 1}, append([]byte("result of "), j.Data...)))
 	must(t, j.Done())
 }
 

@@ -21,6 +21,9 @@ type Server struct {
 
 // Embed starts a server and waits until it is ready, which takes milliseconds.
 func Embed(o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	// Limits in bytes: the first is not reserved, the second not used.
 	const memory, store = 4 << 30, 1 << 20
 	// JetStream needs a folder to start with but keeps nothing in it when every stream is in memory.
@@ -41,7 +44,7 @@ func Embed(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start embedded server: %w", err)
 	}
-	log := &serverLog{log: o.logger()}
+	log := &serverLog{log: o.Log}
 	ns.SetLoggerV2(log, false, false, false)
 	ns.Start()
 	s := &Server{ns: ns, opts: o}

@@ -1,14 +1,14 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -19,8 +19,6 @@ const (
 	jobSubject    = "shatter.job."    // <sweep>.<epoch>.<job>
 	resultSubject = "shatter.result." // <sweep>.<worker>.<epoch>.<job>.<part>.<parts>
 	offerSubject  = "shatter.offer."  // <sweep>: plain messages to all workers
-
-	mostReplicas = 3 // of a stream, in a cluster of at least as many servers
 
 	// headerRoom is the number of bytes that the headers of a message may take. The server counts them.
 	headerRoom = 4 << 10
@@ -45,202 +43,176 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		Description: "Shatter: files and other content by SHA-256", Discard: jetstream.DiscardNew,
 		MaxMsgs: -1, MaxMsgSize: chunkSize + headerRoom, AllowDirect: true,
 	},
-	registryStream: registryConfig,
-	workerStream:   workerConfig,
+	// nats.go would make the bucket with AllowDirect: then any server of a cluster answers a read, perhaps with an old
+	// value. Without it the stream's leader answers, so that a read sees every earlier write. Without AllowRollup no
+	// message can remove the other values.
+	registryStream: {
+		Subjects: []string{registrySubject + ">"}, Description: "Shatter: sweeps that were submitted",
+		MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: -1, Discard: jetstream.DiscardNew, DenyDelete: true,
+	},
+	workerStream: {
+		Subjects: []string{workerSubject + ">"}, Description: "Shatter: heartbeats of workers",
+		MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: MaxHeartbeat + headerRoom, MaxAge: workerTTL,
+		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, DenyDelete: true,
+	},
 }
 
-// streams keeps which streams are known to be on the server as streamConfigs has them. Whoever
-// comes first makes or changes them.
+// streams opens the streams of streamConfigs, and makes missing ones if the credentials permit it.
 type streams struct {
-	looking turn
-	known   sync.Map // jetstream.Stream by name
+	c     *Conn
+	known sync.Map // jetstream.Stream by name
 }
 
-// stream makes a stream of streamConfigs if it is missing. Once it has succeeded, further calls only return the
-// stream until forget is called.
-func (s *streams) stream(ctx context.Context, c *Conn, name string) (jetstream.Stream, error) {
+// open returns a stream. After it has succeeded once, further calls do not ask the server until forget is called.
+func (s *streams) open(ctx context.Context, name string) (jetstream.Stream, error) {
 	if found, ok := s.known.Load(name); ok {
 		return found.(jetstream.Stream), nil
 	}
-	if err := s.looking.take(ctx); err != nil {
-		return nil, err
-	}
-	defer s.looking.give()
-	if found, ok := s.known.Load(name); ok {
-		return found.(jetstream.Stream), nil
-	}
-	found, err := c.stream(ctx, name)
+	found, err := s.ensure(ctx, name)
 	if err == nil {
 		s.known.Store(name, found)
 	}
 	return found, err
 }
 
-// forget makes the next calls look again.
+// forget makes the next calls of open ask the server.
 func (s *streams) forget() { s.known.Clear() }
 
-// A turn is a lock whose holder may wait for the server. It has room for one holder.
-type turn chan struct{}
-
-// take waits until nobody holds the lock, or ctx ends.
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// do calls do with a stream until it succeeds, as retry does. If the stream is gone, do makes it again.
+func (s *streams) do(
+	ctx context.Context, what, name string, do func(context.Context, jetstream.Stream) error,
+) error {
+	return s.c.retry(ctx, what, func(ctx context.Context) error {
+		stream, err := s.open(ctx, name)
+		if err == nil {
+			err = do(ctx, stream)
+		}
+		if streamGone(err) {
+			s.forget()
+			return fmt.Errorf("%w: %w", errNoAnswer, err)
+		}
+		return err
+	})
 }
 
-func (t turn) give() { <-t }
+// purge removes the messages of a subject from a stream.
+func (s *streams) purge(ctx context.Context, name, subject string, limits ...jetstream.StreamPurgeOpt) error {
+	return s.do(ctx, "remove "+subject, name, func(ctx context.Context, stream jetstream.Stream) error {
+		return stream.Purge(ctx, append(limits, jetstream.WithPurgeSubject(subject))...)
+	})
+}
 
-// stream finds a stream of streamConfigs, or makes it, or gives it today's limits.
-func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error) {
+// prepare asks the server for all streams, and makes missing ones. If the credentials do not permit that, it only
+// checks that a coordinator has made the registry.
+func (s *streams) prepare(ctx context.Context) error {
+	s.forget()
+	names := []string{registryStream}
+	if !s.c.limited() {
+		names = append(names, jobStream, resultStream, workerStream, fileStream)
+	}
+	for _, name := range names {
+		if _, err := s.open(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ensure finds a stream, or makes it, and gives it the limits of this version.
+func (s *streams) ensure(ctx context.Context, name string) (jetstream.Stream, error) {
 	want := streamConfigs[name]
 	want.Name = name
-	s, err := c.js.Stream(ctx, name)
+	found, err := s.c.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if c.limited() {
-			return nil, c.unprepared()
+		if s.c.limited() {
+			return nil, s.c.access.unprepared()
 		}
-		s, err = c.makeStream(ctx, want)
-	}
-	if few := (*ConnectError)(nil); errors.As(err, &few) {
-		return nil, few
+		found, err = s.create(ctx, want)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make stream %q: %w", name, err)
 	}
-	if c.limited() {
-		return s, nil
+	if s.c.limited() {
+		return found, nil
 	}
-	found := s.CachedInfo().Config
-	if found.Retention != want.Retention {
+	have := found.CachedInfo().Config
+	if have.Retention != want.Retention {
 		return nil, fmt.Errorf("use stream %q: it exists with another retention; "+
 			`remove it with "nats stream rm %s" when no sweep runs`, name, name)
 	}
-	if slices.Equal(found.Subjects, want.Subjects) && found.AllowDirect == want.AllowDirect &&
-		found.MaxMsgs == want.MaxMsgs && found.MaxMsgSize == want.MaxMsgSize && found.MaxAge == want.MaxAge &&
-		found.Replicas == c.replicasAs(found.Replicas) {
-		return s, nil
+	next := have
+	next.Subjects, next.AllowDirect, next.MaxAge = want.Subjects, want.AllowDirect, want.MaxAge
+	next.MaxMsgs, next.MaxMsgSize = want.MaxMsgs, want.MaxMsgSize
+	if reflect.DeepEqual(next, have) {
+		return found, nil
 	}
-	changed := found
-	changed.Subjects, changed.AllowDirect, changed.MaxAge = want.Subjects, want.AllowDirect, want.MaxAge
-	changed.MaxMsgs, changed.MaxMsgSize = want.MaxMsgs, want.MaxMsgSize
-	changed.Replicas = c.replicasAs(found.Replicas)
-	s, err = c.js.UpdateStream(ctx, changed)
-	if tooFewServers(err) {
-		return nil, c.tooManyReplicas(err)
-	}
-	if err != nil {
+	if found, err = s.c.js.UpdateStream(ctx, next); err != nil {
 		return nil, fmt.Errorf("give stream %q the limits of this version: %w; "+
 			`remove it with "nats stream rm %s" when no sweep runs`, name, err, name)
 	}
-	return s, nil
+	return found, nil
 }
 
-// unprepared returns the error of those who cannot make what is missing on the server.
-func (c *Conn) unprepared() *ConnectError {
-	return c.misfit("nothing is prepared on the NATS server", errors.New("no coordinator has served there yet"),
-		"start `shatter coordinator --server URL --dir DIR` first")
-}
+const (
+	maxReplicas = 3 // of a stream, in a cluster of at least as many servers
 
-// makeStream makes a stream.
-func (c *Conn) makeStream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstream.Stream, err error) {
-	if c.local != nil {
+	// joining is the time in which the servers of a cluster that has just started find each other. Before, they report
+	// that there are too few, and a stream with one replica would stay like that. A cluster of two looks the same.
+	joining = 3 * time.Second
+
+	// settled is the pause before the first stream is made with credentials. That server (2.15.2,
+	// Account.EnableJetStream) sets up an account when the first party connects: it removes the account's folder if that
+	// is empty, and lets a second party in meanwhile, whose streams then cannot be made or, worse, lose their folder.
+	settled = time.Second
+)
+
+// create makes a stream with as many replicas as a cluster of servers can have, at most maxReplicas.
+func (s *streams) create(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	if s.c.local != nil {
 		cfg.Storage = jetstream.MemoryStorage
 	}
-	err = c.replicated(ctx, func(replicas int) (err error) {
-		cfg.Replicas = replicas
-		s, err = c.js.CreateStream(ctx, cfg)
-		return err
-	})
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another party made it meanwhile, with other limits
-		return c.js.Stream(ctx, cfg.Name)
-	}
-	return s, err
-}
-
-// replicasAs returns the number of replicas that the options ask for, and found where they ask for none.
-func (c *Conn) replicasAs(found int) int { return cmp.Or(c.opts.Replicas, found) }
-
-// tooManyReplicas returns the error of a server that cannot have the replicas that the options ask for.
-func (c *Conn) tooManyReplicas(err error) error {
-	return c.misfit(fmt.Sprintf("no %d replicas on the NATS server", c.opts.Replicas), err,
-		fmt.Sprintf("a cluster of %d servers or more is needed, each with JetStream: ask for fewer with --replicas, or for "+
-			"none in particular", c.opts.Replicas))
-}
-
-// settled is the age of a connection at which it makes what is missing on a server with credentials.
-// That server (2.15.2, Account.EnableJetStream) sets up an account when the first party connects:
-// it removes the account's folder if that is empty, and lets a second party in meanwhile, whose streams
-// then cannot be made or, worse, lose their folder. It does so before it answers the first party.
-const settled = time.Second
-
-// settle waits until the connection is old enough to make what is missing on the server.
-func (c *Conn) settle(ctx context.Context) error {
-	c.mu.Lock()
-	left := time.Until(c.born.Add(settled))
-	c.mu.Unlock()
-	if c.opts.Credentials == "" || left <= 0 {
-		return nil
-	}
-	select {
-	case <-time.After(left):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// joining is the time in which the servers of a cluster that has just begun hear of each other. Who asks
-// earlier is told that there are too few, and a stream with one replica would stay like that. A cluster
-// of two looks like one of three that has just begun, so that each connection waits so long, once.
-const joining = 3 * time.Second
-
-// tooFewSince returns when this connection was first told that its cluster has too few servers: now, if it
-// was not yet.
-func (c *Conn) tooFewSince() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.few.Before(c.born) {
-		c.few = time.Now()
-	}
-	return c.few
-}
-
-// replicated calls create, which makes a stream, with the number of replicas that the options ask for,
-// or with as many as a cluster of servers can have, at most mostReplicas.
-func (c *Conn) replicated(ctx context.Context, create func(replicas int) error) error {
-	if err := c.settle(ctx); err != nil {
-		return err
-	}
-	if c.opts.Replicas > 0 || c.nc.ConnectedClusterName() == "" {
-		err := create(c.opts.Replicas)
-		if c.opts.Replicas > 0 && tooFewServers(err) {
-			return c.tooManyReplicas(err)
+	first := true
+	s.known.Range(func(any, any) bool { first = false; return false })
+	if first && s.c.opts.Credentials != "" {
+		if err := pause(ctx, settled); err != nil {
+			return nil, err
 		}
-		return err
 	}
-	err := create(mostReplicas)
-	for tooFewServers(err) && time.Since(c.tooFewSince()) < joining {
-		select {
-		case <-time.After(joining / 10):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	if s.c.nc.ConnectedClusterName() != "" {
+		cfg.Replicas = maxReplicas
+	}
+	for began := time.Now(); ; {
+		made, err := s.c.js.CreateStream(ctx, cfg)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // another party made it meanwhile, with other limits
+			return s.c.js.Stream(ctx, cfg.Name)
+		case !tooFewServers(err):
+			return made, err
+		case time.Since(began) >= joining:
+			cfg.Replicas = 1
 		}
-		err = create(mostReplicas)
+		if err := pause(ctx, joining/10); err != nil {
+			return nil, err
+		}
 	}
-	if tooFewServers(err) {
-		err = create(1)
-	}
-	return err
 }
 
-// tooFewServers reports whether a stream was refused because a cluster has fewer servers than it
-// wants replicas.
+// tooFewServers reports whether a stream was refused because a cluster has fewer servers than the stream wants replicas.
 func tooFewServers(err error) bool {
 	const noPeers, replicasUnsupported = 10005, 10074
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == noPeers || api.ErrorCode == replicasUnsupported)
+}
+
+// streamGone reports whether no server has answered a request to a stream: it is gone, or has no leader now.
+func streamGone(err error) bool {
+	return isAny(err, nats.ErrNoResponders, nats.ErrStreamNotFound, jetstream.ErrNoStreamResponse,
+		jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound)
+}
+
+// conflict reports whether the server refused a message because another one was stored meanwhile.
+func conflict(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// workerBucket is the key-value bucket of heartbeats, by the worker's name. What a worker has put last is
-// removed after workerTTL.
+// workerBucket is the key-value bucket of heartbeats, by the worker's name. A heartbeat is removed after workerTTL.
 const (
 	workerBucket  = "shatter-workers"
 	workerStream  = "KV_" + workerBucket
@@ -19,43 +18,33 @@ const (
 	workerTTL     = 10 * time.Second
 )
 
-// workerConfig configures the bucket's stream.
-var workerConfig = jetstream.StreamConfig{
-	Subjects: []string{workerSubject + ">"}, Description: "Shatter: heartbeats of workers",
-	MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: MaxHeartbeat + headerRoom, MaxAge: workerTTL,
-	Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, DenyDelete: true,
-}
-
 // A Heartbeat is a worker's message about itself.
 type Heartbeat struct {
-	Worker string // as the server lets it call itself
+	Worker string // its name, which the server has checked
 	Data   []byte // nil: the worker has left
 }
 
-// Beat puts a worker's heartbeat into the bucket, to whose subjects leaders subscribe. It waits for no answer: another
-// heartbeat follows within a second.
-func (c *Conn) Beat(worker string, data []byte) error {
-	if err := token("worker", worker, false); err != nil {
-		return err
-	}
+// Beat puts this worker's heartbeat into the bucket, to whose subjects leaders subscribe. It waits for no answer:
+// another heartbeat follows within a second.
+func (p *Puller) Beat(data []byte) error {
 	if len(data) > MaxHeartbeat {
-		return &SizeError{What: "heartbeat", ID: worker, Size: len(data), Limit: MaxHeartbeat}
+		return &SizeError{What: "heartbeat", ID: p.worker, Size: len(data), Limit: MaxHeartbeat}
 	}
-	return c.tell("heartbeat of worker "+worker, &nats.Msg{Subject: workerSubject + worker, Data: data})
+	return p.c.notify("heartbeat", &nats.Msg{Subject: workerSubject + p.worker, Data: data})
 }
 
-// LeaveWorkers removes a worker from the bucket.
-func (c *Conn) LeaveWorkers(worker string) error {
-	m := &nats.Msg{Subject: workerSubject + worker, Header: nats.Header{markHeader: {"DEL"}}}
-	return c.tell("leave of worker "+worker, m)
+// Leave removes this worker from the bucket.
+func (p *Puller) Leave() error {
+	return p.c.notify("end of heartbeats",
+		&nats.Msg{Subject: workerSubject + p.worker, Header: nats.Header{markHeader: {"DEL"}}})
 }
 
-// Workers calls hear with the last heartbeat of each worker.
-func (c *Conn) Workers(ctx context.Context, hear func(Heartbeat)) error {
+// Workers calls see with the last heartbeat of each worker.
+func (c *Conn) Workers(ctx context.Context, see func(Heartbeat)) error {
 	return c.retry(ctx, "list workers", func(ctx context.Context) error {
 		kv, err := c.js.KeyValue(ctx, workerBucket)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			return c.unprepared()
+			return c.access.unprepared()
 		}
 		if err != nil {
 			return err
@@ -71,7 +60,7 @@ func (c *Conn) Workers(ctx context.Context, hear func(Heartbeat)) error {
 				if !ok || e == nil { // nil: these were all
 					return nil
 				}
-				hear(Heartbeat{e.Key(), e.Value()})
+				see(Heartbeat{e.Key(), e.Value()})
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}

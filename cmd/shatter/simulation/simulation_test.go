@@ -151,7 +151,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	}
 	submit := func() (err error) {
 		s := submission()
-		if s.Plan, err = c.PutBytes(p.ctx, []byte("the plan")); err != nil {
+		if s.Plan, err = c.Files.PutBytes(p.ctx, []byte("the plan")); err != nil {
 			return err
 		}
 		s.Content = []string{s.Plan}

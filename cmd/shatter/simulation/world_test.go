@@ -495,7 +495,7 @@ func (n *node) lead(p *process, load lead.Load) error {
 	dir := n.dir
 	n.mu.Unlock()
 	fetch := func(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
-		if _, err := c.FetchBytes(ctx, s.Plan); err != nil {
+		if _, err := c.Files.FetchBytes(ctx, s.Plan); err != nil {
 			return nil, err
 		}
 		return load(ctx, s)

@@ -150,10 +150,10 @@ func TestSubmitter(t *testing.T) {
 	_, err = c.Issue("w1", FirstTeam, queue.Worker, time.Hour)
 	must(t, err)
 	for _, puts := range []*queue.Conn{coordinator, submitter} {
-		digest, err := puts.PutBytes(soon(t), []byte(puts.Holder().Name))
+		digest, err := puts.Files.PutBytes(soon(t), []byte(puts.Holder().Name))
 		must(t, err)
 		for _, name := range []string{"coordinator", "submitter", "w1"} {
-			got, err := dial(t, c, s, name).FetchBytes(soon(t), digest)
+			got, err := dial(t, c, s, name).Files.FetchBytes(soon(t), digest)
 			if err != nil || string(got) != puts.Holder().Name {
 				t.Errorf("%s fetched %q, %v", name, got, err)
 			}
@@ -227,7 +227,7 @@ func TestTeams(t *testing.T) {
 		must(t, err)
 		_, err = r.Submit(soon(t), []string{"red1", "blue2"}[i], []byte("sweep"))
 		must(t, err)
-		digest, err := conn.PutBytes(soon(t), []byte{byte(i)})
+		digest, err := conn.Files.PutBytes(soon(t), []byte{byte(i)})
 		must(t, err)
 		registries, digests = append(registries, r), append(digests, digest)
 	}
@@ -242,7 +242,7 @@ func TestTeams(t *testing.T) {
 	for i, conn := range conns {
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := conn.FetchBytes(short, digests[1-i]); err == nil {
+		if _, err := conn.Files.FetchBytes(short, digests[1-i]); err == nil {
 			t.Error("content of the other team was fetched")
 		}
 	}

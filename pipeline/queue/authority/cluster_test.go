@@ -131,12 +131,16 @@ func TestRevoke(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "or has revoked it") {
 		t.Errorf("a new connection: %v", err)
 	}
-	_, stop, err := good.Offers()
+	side, err := good.Puller("good")
+	must(t, err)
+	_, stop, err := side.Offers()
 	must(t, err)
 	stop()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	err = conn.Publish(short, queue.Part{Lead: queue.Lead{Sweep: "s", Epoch: 1}, Worker: "bad", Job: "j", Of: 1}, nil)
+	side, err = conn.Puller("bad")
+	must(t, err)
+	err = side.Publish(short, queue.Part{Lead: queue.Lead{Sweep: "s", Epoch: 1}, Job: "j", Of: 1}, nil)
 	// The server says first that they were revoked, and at each later attempt that it does not know them.
 	if err == nil || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("who is connected: %v", err)
