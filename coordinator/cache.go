@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -27,10 +28,10 @@ func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
 // cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a
 // note.
 type cacheUse struct {
-	cache  *cache.Cache // nil: none
-	intake *intake
-	looks  *looks
-	seed   trial.SweepSeed
+	cache   *cache.Cache // nil: none
+	intake  *intake
+	recheck *audit.Recheck
+	seed    trial.SweepSeed
 }
 
 // load takes outcomes that the ledger lacks from the cache into it: those of today's code
@@ -58,14 +59,14 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		}
 		before := in.tally.served
 		for _, b := range batches {
-			if b.Digest == in.files.today[c.Code()] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
+			if b.Digest == in.code.Today[c.Code()] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
 				if err := u.serve(c, b); err != nil {
 					return err
 				}
 			}
 		}
 		if in.tally.served > before {
-			in.tally.profile = profile
+			in.pool.SetProfile(profile)
 			u.cache.Used(key)
 		}
 	}
@@ -74,7 +75,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 
 // doubtful reports whether some trial of a cell has come out in two ways.
 func (u cacheUse) doubtful(c *cell) bool {
-	return u.intake.alarmsOf(c)+u.intake.clashesOf(c) > 0 || u.looks.contradiction(c) != nil
+	return u.intake.alarmsOf(c)+u.intake.clashesOf(c) > 0 || u.recheck.Contradiction(c.Cell.Cell) != nil
 }
 
 // serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does
@@ -86,7 +87,7 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 		return nil
 	}
 	served := b.Select(rows)
-	served.Sweep, served.Worker, served.Notes = in.files.folder.ID, cacheWorker, nil
+	served.Sweep, served.Worker, served.Notes = in.code.Folder.ID, cacheWorker, nil
 	share := float64(len(rows)) / float64(len(b.Repetition))
 	served.Seconds, served.PluginSeconds = b.Seconds*share, b.PluginSeconds*share
 	msg, err := served.Encode()

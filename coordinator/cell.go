@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -12,12 +13,11 @@ import (
 // cell is a cell of the plan while it is worked on.
 type cell struct {
 	*decision.Cell
-	index  int       // in the plan
-	sizes  []*sizing // ascending in n
-	trials int64     // outcomes and repetitions handed out, for the order of work
-	place  int       // in the queue of cells that may want trials; -1: not there
-	jobs   []*job    // handed out
-	fed    int64     // outcomes that the decider was given
+	index  int             // in the plan
+	sizes  []*sizing       // ascending in n
+	trials int64           // outcomes and repetitions handed out, for the order of work
+	place  int             // in the queue of cells that may want trials; -1: not there
+	jobs   []*pool.Request // requests with missing trials
 
 	changed bool // queued in grid.changed
 	done    bool // decided, or refused
@@ -28,7 +28,6 @@ type cell struct {
 type sizing struct {
 	n       int64
 	taken   numeric.BitSet // repetitions that are in the ledger, handed out or lost
-	out     numeric.BitSet // repetitions that are handed out and have not come back
 	seconds float64        // that workers report for trials of this size
 	trials  int64          // that took these seconds
 }
@@ -101,7 +100,7 @@ func (c *cell) aims(n int64) (least, best float64) {
 // trips returns the number of round trips that the trials of a job at n share.
 func (c *cell) trips(n int64) float64 {
 	switch {
-	case !c.interactive():
+	case !c.Interactive():
 		return 0
 	case c.Online():
 		return float64(n)

@@ -92,7 +92,7 @@ func with(
 	defer ended.Wait()
 	defer cancel()
 	summary, _, err := setup{dir: dir, script: honest, change: func(c *Config) {
-		c.Workers, c.Healing, c.Looks = nil, 200*time.Millisecond, looks
+		c.Workers, c.Healing, c.Recheck = nil, 200*time.Millisecond, looks
 		for _, x := range others {
 			x.conn, x.sweep, x.codes = c.Conn, c.Folder.ID, slices.Collect(maps.Values(c.Digests))
 			ended.Go(func() { x.run(ctx, t) })
@@ -149,21 +149,5 @@ func TestOtherName(t *testing.T) {
 	s, workers, err := with(t, t.TempDir(), 0, x)
 	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || workers["x"].Refused == 0 {
 		t.Errorf("%+v, %v, %v", s, workers, err)
-	}
-}
-
-// The sweep's float profile is that of most workers, of those the one of most slots.
-func TestProfile(t *testing.T) {
-	worker := func(profile string, slots int) *member {
-		return &member{Worker: &fleet.Worker{Profile: profile, Slots: slots}}
-	}
-	a, b, c := worker("p", 9), worker("q", 2), worker("q", 2)
-	for _, x := range []struct {
-		members []*member
-		want    string
-	}{{nil, ""}, {[]*member{a}, "p"}, {[]*member{b, a}, "p"}, {[]*member{a, b, c}, "q"}} {
-		if got := crewOf(x.members...).usualProfile(); got != x.want {
-			t.Errorf("%d workers: profile %q, want %q", len(x.members), got, x.want)
-		}
 	}
 }

@@ -41,7 +41,6 @@ func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 				size = c.size(n)
 			}
 			size.taken.Set(rep)
-			c.fed++
 			c.trials++
 			outcomes++
 		})

@@ -7,38 +7,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/audit"
+	"github.com/shatterlab/shatter/coordinator/meter"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// fsyncBytes is the size of results that are made durable at once, without waiting for fsyncEvery.
+// fsyncBytes is the size of results that are made durable at once, without waiting for the next tick.
 const fsyncBytes = 4 << 20
 
-// pluginFiles knows which plugins and built-in algorithms may have made the outcomes of a sweep.
-type pluginFiles struct {
-	today  map[string]string // see Config.Digests
-	folder *folder.Folder
-}
-
-// foreign reports whether what made outcomes of a cell is not today's plugin or built-in algorithm
-// and was not compared with it.
-func (p pluginFiles) foreign(c *cell, digest string) bool {
-	today := p.today[c.Code()]
-	return digest != today && !p.folder.Compared(digest, today)
-}
-
-// intake takes in outcomes: it checks result messages, records them in the ledger and feeds their
-// cells. A message is acknowledged only after it is on the disk.
+// An intake checks results, records them in the ledger and feeds their cells.
 type intake struct {
 	grid    *grid
-	jobs    *dispatcher
+	jobs    *scheduler
 	tally   *tally
 	journal *journal
-	files   pluginFiles
+	code    audit.Code
+	pool    *pool.Pool
 	ledger  *ledger.Ledger
-	meter   *Meter
+	meter   *meter.Meter
 	workers map[string]*schemas.ManifestWorker // that sent results, by name; at most mostWorkers
 
 	synced  uint64            // sequence of a result up to which all are on the disk
@@ -47,38 +36,10 @@ type intake struct {
 	clashes map[sizeID]string // in words, of sample sizes that were answered for in two ways
 }
 
-// acceptAll takes in a message and all that wait behind it, so that one search for work serves them
-// all.
-func (in *intake) acceptAll(m *queue.Message, waiting <-chan *queue.Message) error {
-	batch := []*queue.Message{m}
-	for more := true; more && len(batch) < 64; {
-		select {
-		case m := <-waiting:
-			batch = append(batch, m)
-		default:
-			more = false
-		}
-	}
-	for _, m := range batch {
-		if err := in.accept(m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// accept checks one result message, adds it to the ledger and feeds its cell. A message that is not
-// for this run is dropped.
-func (in *intake) accept(m *queue.Message) error {
-	e := in.jobs.crew.arrived(m)
-	err := in.take(m, e)
-	in.jobs.crew.swept(e, m.Worker, time.Now())
-	return err
-}
-
-// take does the work of accept, but for the account of who has what.
-func (in *intake) take(m *queue.Message, e *errand) error {
-	if strings.HasPrefix(m.Job, recheckPrefix) { // of a run that was ended in the middle of it
+// accept checks one result, adds it to the ledger and feeds its cell. r is the request that it answers, or nil. A
+// result that is not of this run is dropped.
+func (in *intake) accept(m *queue.Message, r *pool.Request) error {
+	if pool.IsAgain(m.Job) { // of a run that was ended in the middle of it
 		return nil
 	}
 	b, err := ledger.Decode(m.Data)
@@ -94,19 +55,20 @@ func (in *intake) take(m *queue.Message, e *errand) error {
 		in.drop(m, wrong, reason)
 		return nil
 	}
-	in.jobs.crew.took(b.Seconds)
+	in.pool.Took(b.Seconds)
 	verdict, err := in.ledger.AddBatch(b, m.Data)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}
-	in.meter.took(verdict, len(m.Data))
+	in.countResult(verdict, len(m.Data))
 	in.journal.log.Debug("result taken in", "job", m.Job, "worker", m.Worker, "cell", c.Key.Short(), "n", b.N,
 		"trials", len(verdict.New))
 	in.bytes += len(m.Data)
-	in.tally.profile = b.Profile
-	in.record(c, verdict, m.Worker, e)
+	in.pool.SetProfile(b.Profile)
+	in.record(c, verdict, m.Worker, r)
 	in.worker(m.Worker).Results++
 	in.tally.trials += int64(len(verdict.New))
+	in.jobs.spent = false // it may have taken less time than was predicted
 	if len(verdict.New) > 0 {
 		in.tally.seconds += b.Seconds
 		in.tally.plugin += b.PluginSeconds
@@ -117,6 +79,26 @@ func (in *intake) take(m *queue.Message, e *errand) error {
 		return in.flush()
 	}
 	return nil
+}
+
+// countResult counts a result of so many bytes.
+func (in *intake) countResult(v ledger.Verdict, bytes int) {
+	failed := 0
+	for _, i := range v.New {
+		if v.Batch.Status[i] == ledger.Failed {
+			failed++
+		}
+	}
+	in.meter.Count(func(c *meter.Counts) {
+		meter.Increase(&c.Trials, ledger.StatusName(ledger.OK), len(v.New)-failed)
+		meter.Increase(&c.Trials, ledger.StatusName(ledger.Failed), failed)
+		meter.Increase(&c.Trials, ledger.StatusName(ledger.Lost), len(v.Lost))
+		c.TrialSeconds += v.Batch.Seconds
+		c.Bytes += int64(bytes)
+		if v.Refused {
+			c.Refused++
+		}
+	})
 }
 
 // mostDropsTold is the number of dropped results of a worker that are told one by one.
@@ -155,7 +137,7 @@ func (in *intake) refused() (count int64) {
 
 // drop acknowledges a message without recording it. wrong is the kind of the reason.
 func (in *intake) drop(m *queue.Message, wrong, reason string) {
-	in.meter.count(func(c *Counts) { increase(&c.Dropped, wrong, 1) })
+	in.meter.Count(func(c *meter.Counts) { meter.Increase(&c.Dropped, wrong, 1) })
 	worker := in.worker(m.Worker)
 	if worker.Refused++; worker.Refused > mostDropsTold {
 		return
@@ -173,8 +155,8 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 	if b.Refusal == nil {
 		last = b.Repetition[len(b.Repetition)-1]
 	}
-	switch profile := in.tally.profile; {
-	case b.Sweep != in.files.folder.ID:
+	switch profile := in.pool.Profile(); {
+	case b.Sweep != in.code.Folder.ID:
 		return nil, "sweep", fmt.Sprintf("it is of the sweep %q", b.Sweep)
 	case !ok:
 		return nil, "cell", "the sweep file no longer has its cell"
@@ -182,7 +164,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 		return nil, "trial", fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
 	case b.Refusal == nil && !slices.Equal(b.Metrics, c.Metrics):
 		return nil, "metrics", fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
-	case in.files.foreign(c, b.Digest):
+	case in.code.Foreign(c.Cell.Cell, b.Digest):
 		return nil, "code", fmt.Sprintf("worker %q made it with other code, sha256 %.12s", b.Worker, b.Digest)
 	case profile != "" && profile != b.Profile:
 		return nil, "profile", fmt.Sprintf("worker %q has the float profile %s, the sweep's is %s: "+
@@ -192,7 +174,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 }
 
 // record feeds a cell with the outcomes that were new to the ledger.
-func (in *intake) record(c *cell, v ledger.Verdict, worker string, e *errand) {
+func (in *intake) record(c *cell, v ledger.Verdict, worker string, r *pool.Request) {
 	if in.recordRefusal(c, v) {
 		return
 	}
@@ -208,7 +190,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, e *errand) {
 	}
 	for _, i := range v.Lost {
 		rep := b.Repetition[i]
-		if !in.jobs.lost(c, b.N, rep, worker, e) {
+		if !in.jobs.lost(c, b.N, rep, worker, r) {
 			continue
 		}
 		in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
@@ -217,11 +199,10 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, e *errand) {
 	for _, i := range v.New {
 		rep := b.Repetition[i]
 		size.taken.Set(rep)
-		in.jobs.returned(c, size, rep)
+		in.jobs.returned(c, b.N, rep, r)
 		if b.Status[i] == ledger.Failed {
 			in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
 		}
-		c.fed++
 		c.Feed(b, i)
 	}
 }
@@ -232,12 +213,12 @@ func (in *intake) flush() error {
 		began := time.Now()
 		err := in.ledger.Sync()
 		took := time.Since(began)
-		in.meter.count(func(c *Counts) { c.Fsyncs.add(took, FsyncBounds) })
+		in.meter.Count(func(c *meter.Counts) { c.Fsyncs.Add(took, meter.FsyncBounds) })
 		if err != nil {
 			return err
 		}
 	}
-	in.synced, in.bytes = in.jobs.crew.read, 0
+	in.synced, in.bytes = in.pool.Read(), 0
 	return nil
 }
 

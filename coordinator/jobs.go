@@ -1,13 +1,12 @@
 package coordinator
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"time"
 
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // A job below leastJob costs more to carry than to run; far above aimJob, the end of a
@@ -16,112 +15,65 @@ const (
 	leastJob  = 0.001 // seconds
 	aimJob    = 0.250 // seconds, in a fleet of up to aimJob*jobRate slots
 	jobRate   = 256   // jobs that end in a second, at most, where they can be long enough: each costs a disk a sync
-	pilot     = 16    // trials of a job whose cost is unknown
+	firstJob  = 16    // trials of a job whose cost is unknown
 	roundTrip = 30e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
 )
 
-// job is a range of repetitions that was handed out and has not come back whole.
-type job struct {
-	from    *dispatcher
-	cell    *cell
-	block   estimate.Block
-	missing int     // repetitions that are out
-	seconds float64 // that it will take, as far as is known
-	road    way
-}
-
-func (j *job) way() *way     { return &j.road }
-func (j *job) open() int     { return j.missing }
-func (j *job) words() string { return j.cell.At(j.block.N) }
-
-// left returns the job of the repetitions that are still out.
-func (j *job) left() *trial.Job {
-	if j.cell.done || j.missing == 0 {
-		return nil
-	}
-	t := &trial.Job{
-		Cell: j.cell.Cell.Cell, N: j.block.N, First: int64(j.block.First), Count: int64(j.block.Count),
-		Profile: j.from.tally.profile, Seconds: j.seconds,
-	}
-	if j.missing == j.block.Count {
-		return t
-	}
-	out, end := &j.cell.size(j.block.N).out, t.First+t.Count
-	for rep := out.FirstSet(t.First, end); rep < end; rep = out.FirstSet(rep+1, end) {
-		t.Picked = append(t.Picked, rep)
-	}
-	t.First, t.Count = t.Picked[0], int64(len(t.Picked))
-	t.Seconds *= float64(t.Count) / float64(j.block.Count)
-	return t
-}
-
-// dispatcher hands out jobs and keeps account of those that have not come back whole.
-type dispatcher struct {
+// A scheduler requests the trials that cells need, and tracks the requests whose trials have not all come back.
+type scheduler struct {
 	grid   *grid
-	crew   *crew
+	pool   *pool.Pool
 	tally  *tally
 	budget Budget
 
-	jobs    map[*job]bool
-	doubts  map[doubt]*job // what runs a trial that was lost once again
-	slots   int            // that work, as far as is known
-	handed  int64          // trials that were handed out
-	spent   bool           // the budget is spent
-	working string         // the cell that was handed out last, in words
+	jobs   map[*pool.Request]*cell
+	doubts map[doubt]doubtful
+	slots  int   // slots that work, as far as is known
+	handed int64 // trials that were requested
+	spent  bool  // the budget is spent
+	last   *pool.Request
 }
 
-// hasProfile reports whether the sweep has a float profile. The first workers that can run it determine it.
-func (d *dispatcher) hasProfile() bool {
-	if d.tally.profile == "" && d.crew.room() {
-		d.tally.profile = d.crew.usualProfile()
-	}
-	d.crew.setProfile(d.tally.profile)
-	return d.tally.profile != ""
-}
-
-// doubt is a trial that a limit of a machine has ended.
+// A doubt is a trial that a limit of a machine has ended.
 type doubt struct {
 	cell   *cell
 	n, rep int64
 }
 
-// dispatch keeps as many jobs out as slots will take soon: first the jobs that came back, then the trials that
-// cells want, cells with the least progress first.
-func (d *dispatcher) dispatch(ctx context.Context) error {
-	d.spent = false
-	d.slots = max(1, d.crew.slots())
-	if !d.hasProfile() {
-		return nil
-	}
-	if err := d.crew.sendAgain(ctx); err != nil {
-		return err
-	}
-	if err := d.sendWanted(ctx); err != nil || d.spent {
-		return err
-	}
-	if len(d.jobs) == 0 && d.grid.open > 0 && d.grid.ready.Len() == 0 && d.crew.room() {
-		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
-			"run again to go on from the ledger", d.grid.open)
-	}
-	return nil
+// A doubtful trial runs a second time.
+type doubtful struct {
+	request *pool.Request
+	worker  string // that has lost it the first time
 }
 
-// sendWanted hands out what cells want.
-func (d *dispatcher) sendWanted(ctx context.Context) error {
-	for d.crew.room() {
-		c, b, ok := d.grid.wanted()
-		if !ok {
-			return nil
+// next returns a request for trials that a cell needs, cells with the least progress first; nil: there is none at
+// present, or the budget is spent.
+func (d *scheduler) next() (*pool.Request, error) {
+	d.slots, d.spent = max(1, d.pool.Slots()), false
+	c, b, found := d.grid.wanted()
+	if !found {
+		if len(d.jobs) == 0 && d.grid.open > 0 {
+			return nil, fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
+				"run again to go on from the ledger", d.grid.open)
 		}
-		b = d.cut(c, b)
-		if b, d.spent = d.afford(c, b); d.spent {
-			return nil
-		}
-		if err := d.submit(ctx, c, b); err != nil {
-			return err
-		}
+		return nil, nil
 	}
-	return nil
+	if b, d.spent = d.afford(c, d.cut(c, b)); d.spent {
+		return nil, nil
+	}
+	r := pool.NewRequest(c.Cell.Cell, b.N, pool.Range(b.First, b.Count)...)
+	r.Seconds = pool.Believable(c.secondsPerTrial(b.N) * float64(b.Count))
+	d.add(c, r)
+	size := c.size(b.N)
+	for i := range b.Count {
+		size.taken.Set(int64(b.First + i))
+	}
+	d.handed += int64(b.Count)
+	d.last = r
+	if c.place >= 0 {
+		d.grid.ready.push(c)
+	}
+	return r, nil
 }
 
 // leastParts is the number of slots that share a small block, where there are so many, however many
@@ -129,12 +81,12 @@ func (d *dispatcher) sendWanted(ctx context.Context) error {
 const leastParts = 16
 
 // cut shortens a block to one job.
-func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
+func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
 	least, best := c.aims(b.N)
 	switch t := c.secondsPerTrial(b.N); t {
 	case 0:
-		most = min(most, pilot)
+		most = min(most, firstJob)
 	default:
 		large := float64(d.slots) / jobRate
 		most = max(1, int(min(float64(most), max(best, large)/t)))
@@ -151,7 +103,7 @@ func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 }
 
 // afford cuts a block to what the budget still allows, or reports that it is spent.
-func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent bool) {
+func (d *scheduler) afford(c *cell, b estimate.Block) (_ estimate.Block, spent bool) {
 	switch {
 	case d.budget.Trials > 0:
 		left := d.budget.Trials - d.handed
@@ -159,8 +111,8 @@ func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent 
 		return b, left <= 0
 	case d.budget.Time > 0:
 		left := d.budget.Time.Seconds() - d.tally.seconds
-		for j := range d.jobs {
-			left -= j.cell.secondsPerTrial(j.block.N) * float64(j.missing)
+		for r, cell := range d.jobs {
+			left -= cell.secondsPerTrial(r.N) * float64(r.Missing())
 		}
 		most := 1.0 // of unknown cost
 		if t := c.secondsPerTrial(b.N); t > 0 {
@@ -172,95 +124,69 @@ func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent 
 	return b, false
 }
 
-// believable returns at most the seconds that a job can take: a worker may report anything.
-func believable(seconds float64) float64 { return min(seconds, 1e6) }
-
-// submit hands out a block as a job.
-func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block) error {
-	j := &job{from: d, cell: c, block: b, missing: b.Count}
-	j.seconds = believable(c.secondsPerTrial(b.N) * float64(b.Count))
-	if err := d.crew.send(ctx, j); err != nil {
-		return err
-	}
-	d.add(j)
-	d.handed += int64(b.Count)
-	d.working = j.words()
-	if c.place >= 0 {
-		d.grid.ready.push(c)
-	}
-	return nil
+// add tracks a request.
+func (d *scheduler) add(c *cell, r *pool.Request) {
+	c.trials += int64(r.Len())
+	c.jobs = append(c.jobs, r)
+	d.jobs[r] = c
 }
 
-// add keeps account of a job that is handed out.
-func (d *dispatcher) add(j *job) {
-	size := j.cell.size(j.block.N)
-	for i := range j.block.Count {
-		size.taken.Set(int64(j.block.First + i))
-		size.out.Set(int64(j.block.First + i))
-	}
-	j.cell.trials += int64(j.block.Count)
-	j.cell.jobs = append(j.cell.jobs, j)
-	d.jobs[j] = true
-}
-
-// returned strikes one repetition of a sample size of a cell off the job that it belongs to. It reports
-// whether the repetition was out.
-func (d *dispatcher) returned(c *cell, size *sizing, rep int64) bool {
-	if !size.out.Has(rep) {
-		return false
-	}
-	size.out.Clear(rep)
-	for _, j := range c.jobs {
-		if j.block.N != size.n || rep < int64(j.block.First) || rep >= int64(j.block.First+j.block.Count) {
-			continue
-		}
-		if j.missing--; j.missing == 0 {
-			d.forget(j)
-		}
-		break
-	}
-	return true
-}
-
-// forget strikes a job off.
-func (d *dispatcher) forget(j *job) {
-	delete(d.jobs, j)
-	if i := slices.Index(j.cell.jobs, j); i >= 0 {
-		j.cell.jobs = slices.Delete(j.cell.jobs, i, i+1)
-	}
-}
-
-// lost deals with a trial that a limit of a worker's machine has ended. The first time, it is run
-// again, by another worker if there is one; it reports whether this was the second time.
-func (d *dispatcher) lost(c *cell, n, rep int64, worker string, e *errand) (agreed bool) {
-	x := doubt{c, n, rep}
-	again := d.doubts[x]
-	if again != nil && e != nil && worker == again.road.first && len(d.crew.members) > 1 && again.road.sent < mostTries {
-		return false // not a second machine: it is published again
-	}
-	if e == nil || again != nil && e.cargo != again || !d.returned(c, c.size(n), rep) {
-		return false // told already, or left over from an earlier run: this one tries again
-	}
-	if again != nil {
+// returned records that a trial has come back, perhaps in answer to a request, which may be nil. It reports whether the
+// trial was out.
+func (d *scheduler) returned(c *cell, n, rep int64, answered *pool.Request) bool {
+	if answered != nil && d.jobs[answered] == c && answered.N == n && answered.Return(rep) {
+		d.complete(c, answered)
 		return true
 	}
-	j := &job{from: d, cell: c, block: estimate.Block{N: n, First: int(rep), Count: 1}, missing: 1}
-	j.road.avoid, j.road.first = worker, worker
-	d.doubts[x] = j
-	d.add(j)
-	d.crew.wait(j)
+	for _, r := range c.jobs {
+		if r.N == n && r.Return(rep) {
+			d.complete(c, r)
+			return true
+		}
+	}
 	return false
 }
 
-// heal compares the account of jobs with the server's.
-func (d *dispatcher) heal(ctx context.Context, now time.Time) error {
-	if err := d.crew.heal(ctx, now); err != nil {
-		return err
+// complete forgets a request if all of its trials have come back.
+func (d *scheduler) complete(c *cell, r *pool.Request) {
+	if r.Missing() > 0 {
+		return
 	}
-	for j := range d.jobs {
-		if j.cell.done && len(j.road.errands) == 0 { // it is not needed any more
-			d.forget(j)
+	delete(d.jobs, r)
+	if i := slices.Index(c.jobs, r); i >= 0 {
+		c.jobs = slices.Delete(c.jobs, i, i+1)
+	}
+}
+
+// cancelDecided cancels the requests of decided cells.
+func (d *scheduler) cancelDecided() {
+	maps.DeleteFunc(d.jobs, func(r *pool.Request, c *cell) bool {
+		if c.done {
+			r.Cancel()
+			c.jobs = nil
 		}
+		return c.done
+	})
+}
+
+// lost handles a trial that a limit of a worker's machine has ended. The first time, it is run again, by another worker
+// if there is one. It reports whether this was the second time.
+func (d *scheduler) lost(c *cell, n, rep int64, worker string, r *pool.Request) (agreed bool) {
+	x := doubt{c, n, rep}
+	again, second := d.doubts[x]
+	if second && worker == again.worker && d.pool.Several() && again.request.Failures() < pool.MaxTries {
+		return false // not a second machine: the pool publishes it again
 	}
-	return nil
+	if r == nil || second && r != again.request || !d.returned(c, n, rep, r) {
+		return false // known already, or left over from an earlier run: this one tries again
+	}
+	if second {
+		return true
+	}
+	retry := pool.NewRequest(c.Cell.Cell, n, rep)
+	retry.Avoid = worker
+	d.doubts[x] = doubtful{retry, worker}
+	d.add(c, retry)
+	d.pool.Retry(retry)
+	return false
 }

@@ -72,7 +72,7 @@ func TestCut(t *testing.T) {
 		cells   int // that want trials
 		want    int
 	}{
-		"unknown cost":        {block: 5000, slots: 2, want: pilot},
+		"unknown cost":        {block: 5000, slots: 2, want: firstJob},
 		"aim":                 {seconds: 1, block: 5000, slots: 2, want: 250},
 		"session":             {seconds: 1e-9, block: 50000, slots: 1, want: trial.SessionTrials},
 		"no time at all":      {seconds: 5e-324, block: 50000, slots: 1, want: trial.SessionTrials},
@@ -94,7 +94,7 @@ func TestCut(t *testing.T) {
 					s.trials = 1
 				}
 			}
-			d := &dispatcher{slots: test.slots, grid: &grid{ready: cellQueue{cells: make([]*cell, test.cells)}}}
+			d := &scheduler{slots: test.slots, grid: &grid{ready: cellQueue{cells: make([]*cell, test.cells)}}}
 			if got := d.cut(c, estimate.Block{N: 10, Count: test.block}); got.Count != test.want {
 				t.Errorf("cut to %d, want %d", got.Count, test.want)
 			}
@@ -105,7 +105,7 @@ func TestCut(t *testing.T) {
 // Blocks that are handed out never overlap and cover what is wanted, whatever the sizes of jobs.
 func TestFreeCoversOnce(t *testing.T) {
 	for seed := range uint64(20) {
-		d := &dispatcher{slots: 3, grid: &grid{}}
+		d := &scheduler{slots: 3, grid: &grid{}}
 		c := listCell(t, 500, 10, 20)
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for range 100 {

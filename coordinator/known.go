@@ -46,9 +46,7 @@ func WriteKnown(c Config, dir string, running bool) (*Known, error) {
 	}
 	m := r.describe(before)
 	m.Facts = before.Facts
-	if m.Looks, err = r.knownLooks(); err != nil {
-		return nil, err
-	}
+	m.Looks = r.knownLooks()
 	k.Partial = r.howFar(k, running)
 	m.Partial, r.limited = k.Partial, notReached
 	res, _, err := r.result()
@@ -73,34 +71,32 @@ func WriteKnown(c Config, dir string, running bool) (*Known, error) {
 func (r *run) howFar(k *Known, running bool) string {
 	text := fmt.Sprintf("%d of %d cells done, %s trials run so far",
 		k.Done, k.Cells, wording.Thousands(float64(k.Trials)))
-	if r.grid.open == 0 && r.looks.pending > 0 {
-		text += fmt.Sprintf(", %d second looks left", r.looks.pending)
+	due := r.recheck.Progress().Due
+	if r.grid.open == 0 && due > 0 {
+		text += fmt.Sprintf(", %d second looks left", due)
 	}
 	switch {
 	case running:
 		return text + "; the sweep is still running"
 	case r.Folder.Fetched() != "":
 		return text + "; " + r.Folder.Fetched()
-	case r.grid.open > 0 || r.looks.pending > 0:
+	case r.grid.open > 0 || due > 0:
 		return text + "; the sweep was interrupted: the same command goes on"
 	}
 	return ""
 }
 
-// knownLooks tells which trials earlier runs have looked at a second time, and chooses those that
-// are to be looked at if all cells are decided.
-func (r *run) knownLooks() (*schemas.Looks, error) {
+// knownLooks describes the rechecks of earlier runs, and chooses those that remain if all cells are decided.
+func (r *run) knownLooks() *schemas.Looks {
 	if r.grid.open == 0 {
-		if err := r.looks.choose(); err != nil {
-			return nil, err
-		}
+		r.recheck.Choose(r.decided())
 	}
-	m := r.looks.tell().manifest(r.Folder.Plan.Cells)
-	if r.looks.share > 0 && r.grid.open > 0 || r.looks.pending > 0 {
+	m := r.recheck.Report()
+	if m.Share > 0 && r.grid.open > 0 || r.recheck.Progress().Due > 0 {
 		m.Notes = append(m.Notes, "second looks, which may withhold an n*, are still to come")
 	}
 	for _, x := range r.intake.listAlarms() {
 		m.Notes = append(m.Notes, "integrity alarm: "+x)
 	}
-	return m, nil
+	return m
 }

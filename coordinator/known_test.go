@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -116,7 +117,7 @@ func TestKnown(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	partial("interrupted")
-	if err := died(3); !errors.Is(err, errWorkers) {
+	if err := died(3); !errors.Is(err, pool.ErrWorkers) {
 		t.Fatal(err)
 	}
 	partial("died")
@@ -127,7 +128,7 @@ func TestKnown(t *testing.T) {
 	if !folder.ResultStands(dir) {
 		t.Error("the result of a budget does not stand")
 	}
-	if err := died(3); !errors.Is(err, errWorkers) {
+	if err := died(3); !errors.Is(err, pool.ErrWorkers) {
 		t.Fatal(err)
 	}
 	partial("died after a budget")
@@ -161,7 +162,7 @@ func TestKnownLooks(t *testing.T) {
 	}
 	claim(t, dir, testPlan(t), folder.Mode{}).Close()
 	cfg := reading(t, dir)
-	cfg.Looks = 0.01
+	cfg.Recheck = 0.01
 	k, err := WriteKnown(cfg, t.TempDir(), false)
 	if err != nil || !strings.HasPrefix(k.Partial, "6 of 6 cells done, ") ||
 		!strings.Contains(k.Partial, " second looks left; ") {

@@ -3,31 +3,30 @@ package coordinator
 import (
 	"cmp"
 	"slices"
+
+	"github.com/shatterlab/shatter/coordinator/forecast"
 )
 
-// workLeft predicts the trials that cells still read and the seconds of one slot that these take, within
-// about a factor of two.
-type workLeft struct{ trials, seconds float64 }
-
 // workLeft predicts the rest of the cell. Trials of a cell without a measurement take average seconds.
-func (c *cell) workLeft(average float64) (w workLeft) {
-	cost := c.cost()
-	if cost == (costLine{}) {
-		cost.base = average
+func (c *cell) workLeft(average float64) forecast.Work {
+	var costs []forecast.Cost
+	for _, s := range c.sizes {
+		if s.trials > 0 {
+			costs = append(costs, forecast.Cost{N: s.n, Trials: s.trials, Seconds: s.seconds})
+		}
 	}
-	for _, b := range c.Left() {
-		w.trials += float64(b.Count)
-		w.seconds += float64(b.Count) * cost.at(b.N)
+	line := forecast.Fit(costs)
+	if len(costs) == 0 {
+		line.Base = average
 	}
-	return w
+	return line.Work(c.Left())
 }
 
 // workLeft predicts the rest of all cells.
-func (g *grid) workLeft(t *tally) (sum workLeft) {
+func (g *grid) workLeft(t *tally) (sum forecast.Work) {
 	for _, c := range g.cells {
 		if !c.done {
-			w := c.workLeft(t.average())
-			sum.trials, sum.seconds = sum.trials+w.trials, sum.seconds+w.seconds
+			sum = sum.Plus(c.workLeft(t.average()))
 		}
 	}
 	return sum
@@ -50,7 +49,7 @@ func (g *grid) undecided(t *tally) (left []Undecided) {
 		if !c.done {
 			w := c.workLeft(t.average())
 			left = append(left, Undecided{
-				Cell: c.Key.Short(), What: c.Words(), Trials: int64(w.trials), Seconds: w.seconds,
+				Cell: c.Key.Short(), What: c.Words(), Trials: int64(w.Trials), Seconds: w.Seconds,
 			})
 		}
 	}

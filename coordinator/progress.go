@@ -3,6 +3,10 @@ package coordinator
 import (
 	"math"
 	"time"
+
+	"github.com/shatterlab/shatter/coordinator/audit"
+	"github.com/shatterlab/shatter/coordinator/forecast"
+	"github.com/shatterlab/shatter/coordinator/pool"
 )
 
 // Progress tells where a run stands.
@@ -19,14 +23,9 @@ type Progress struct {
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
-	Late           string           // the job that has run far longer than expected, in words; "": none
-	Workers        int              // that are there
-	Out, Again     int              // jobs that are on the server, and those that wait to be published again
-	Unread         int              // results on the server that are not in the ledger yet, about
-	NoWorkers      bool             // nobody is there who would work
-	Stuck          string           // why no worker takes jobs of the sweep; "" where one does
-	Refused        int64            // results of workers that were dropped
-	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
+	pool.Status
+	Refused       int64 // results of workers that were dropped
+	Looks, Looked int64 // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
 // firstHeartbeat is the time after the beginning of a run in which heartbeats of running workers may not have
@@ -52,16 +51,18 @@ type Left struct {
 
 // progress makes the progress of a run, with numbers that are calm from one look to the next.
 type progress struct {
-	grid   *grid
-	tally  *tally
-	jobs   *dispatcher
-	looks  *looks
-	intake *intake
-	began  time.Time
+	grid    *grid
+	tally   *tally
+	jobs    *scheduler
+	pool    *pool.Pool
+	recheck *audit.Recheck
+	intake  *intake
+	began   time.Time
+	shown   time.Time // when the progress was shown last
 
 	rate     decayingRate
 	foreseen time.Time // time of the prediction; zero: there is none
-	rest     workLeft
+	rest     forecast.Work
 }
 
 // look returns the progress at a time.
@@ -72,12 +73,13 @@ func (p *progress) look(now time.Time) Progress {
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
-		Working: p.jobs.working, Late: p.jobs.crew.late(),
-		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
-		Unread: p.jobs.crew.unread, Refused: p.intake.refused(),
-		Looks: p.looks.pending, Looked: p.looks.looked,
+		Status: p.pool.Status(now), Refused: p.intake.refused(),
 	}
-	out.NoWorkers, out.Stuck = p.jobs.crew.state(now)
+	if r := p.jobs.last; r != nil {
+		out.Working = r.Cell.At(r.N)
+	}
+	rechecks := p.recheck.Progress()
+	out.Looks, out.Looked = rechecks.Due, rechecks.Done
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count
 	}
@@ -96,7 +98,7 @@ func (p *progress) left(now time.Time) *Left {
 		return nil
 	}
 	seconds := work/float64(p.jobs.slots)/p.busy(now) - now.Sub(p.foreseen).Seconds()
-	return &Left{Seconds: max(1, seconds), Counted: int64(p.rest.trials)}
+	return &Left{Seconds: max(1, seconds), Counted: int64(p.rest.Trials)}
 }
 
 // work returns the number that an autoscaler should follow: the predicted seconds of one slot until the end of
@@ -111,12 +113,13 @@ func (p *progress) work() float64 {
 // expected returns the predicted seconds of one slot until the end of the run, as far as the budget allows; 0
 // before the first outcome.
 func (p *progress) expected() float64 {
-	seconds := p.rest.seconds
+	seconds := p.rest.Seconds
 	switch b := p.jobs.budget; {
 	case p.grid.open == 0: // second looks remain
-		return float64(p.looks.pending-p.looks.looked) * p.tally.average()
+		r := p.recheck.Progress()
+		return float64(r.Due-r.Done) * p.tally.average()
 	case b.Trials > 0:
-		seconds *= min(1, max(0, float64(b.Trials-p.tally.trials))/max(1, p.rest.trials))
+		seconds *= min(1, max(0, float64(b.Trials-p.tally.trials))/max(1, p.rest.Trials))
 	case b.Time > 0:
 		seconds = min(seconds, max(0, b.Time.Seconds()-p.tally.seconds))
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/shatterlab/shatter/coordinator/pool"
 )
 
 // That no worker is there is said only when workers have had the time to publish a heartbeat: a leader that
@@ -14,9 +16,9 @@ func TestStands(t *testing.T) {
 		want string
 	}{
 		{Progress{}, ""},
-		{Progress{Stuck: "worker w has not the plugin"}, "worker w has not the plugin"},
-		{Progress{NoWorkers: true, Elapsed: time.Second}, "no heartbeat of a worker has arrived yet"},
-		{Progress{NoWorkers: true, Elapsed: time.Minute}, "no worker is there: start `shatter worker"},
+		{Progress{Status: pool.Status{Stuck: "worker w has not the plugin"}}, "worker w has not the plugin"},
+		{Progress{Status: pool.Status{NoWorkers: true}, Elapsed: time.Second}, "no heartbeat of a worker has arrived yet"},
+		{Progress{Status: pool.Status{NoWorkers: true}, Elapsed: time.Minute}, "no worker is there: start `shatter worker"},
 	} {
 		if got := tt.p.Stands(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
 			t.Errorf("%+v: %q, want %q", tt.p, got, tt.want)

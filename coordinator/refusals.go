@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -12,10 +13,10 @@ import (
 // it, and send a refusal instead of outcomes. The ledger keeps refusals next to the outcomes.
 
 // loadRefusals makes the refusals of the ledger known that use is true for.
-func (g *grid) loadRefusals(l *ledger.Ledger, use func(c *cell, digest string) bool) {
+func (g *grid) loadRefusals(l *ledger.Ledger, use func(c *trial.Cell, digest string) bool) {
 	for _, c := range g.cells {
 		for _, r := range l.Refusals(c.Key) {
-			if use(c, r.Digest) {
+			if use(c.Cell.Cell, r.Digest) {
 				c.Refuse(r.N, r.Refusal)
 				g.queue(c)
 			}
@@ -23,25 +24,8 @@ func (g *grid) loadRefusals(l *ledger.Ledger, use func(c *cell, digest string) b
 	}
 }
 
-// admitted returns a function that tells whether what a plugin file has said of a cell counts: that of
-// today's file does, and that of another one of which outcomes of the cell are there, since a sample
-// of these is compared before anything is run. Else today's file is asked again.
-func (r *run) admitted() func(c *cell, digest string) bool {
-	type file struct {
-		cell   trial.Key
-		digest string
-	}
-	made := map[file]bool{}
-	for _, o := range r.intake.ledger.Origins() {
-		made[file{o.Cell, o.Digest}] = true
-	}
-	return func(c *cell, digest string) bool {
-		return !r.intake.files.foreign(c, digest) || made[file{c.Key, digest}]
-	}
-}
-
 // anyFile admits whatever was recorded.
-func anyFile(*cell, string) bool { return true }
+func anyFile(*trial.Cell, string) bool { return true }
 
 // recordRefusal deals with a refusal, and with outcomes of a size that is refused. It reports whether
 // the message was either. Of a refused size nothing is out any more; where the size has outcomes that
@@ -58,17 +42,20 @@ func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
 	if refused {
 		c.Refuse(n, known.Refusal)
 	}
-	const end = ledger.MaxRepetition + 1
-	size := c.size(n)
-	for rep := size.out.FirstSet(0, end); rep < end; rep = size.out.FirstSet(rep+1, end) {
-		in.jobs.returned(c, size, rep)
-		if !refused {
-			c.Lose(n, rep, "the algorithm refuses the sample size, and took it before: "+
-				wording.OneLine(v.Batch.Refusal.Message, 1000))
+	for _, r := range slices.Clone(c.jobs) {
+		if r.N != n {
 			continue
 		}
-		in.jobs.handed-- // it was not run
-		c.trials--
+		for _, rep := range r.Open() {
+			in.jobs.returned(c, n, rep, r)
+			if !refused {
+				c.Lose(n, rep, "the algorithm refuses the sample size, and took it before: "+
+					wording.OneLine(v.Batch.Refusal.Message, 1000))
+				continue
+			}
+			in.jobs.handed-- // it was not run
+			c.trials--
+		}
 	}
 	return true
 }

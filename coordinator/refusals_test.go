@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -81,7 +82,7 @@ func TestRefusalsResumed(t *testing.T) {
 			}
 		}
 		s := setup{dir: dir, script: died, refuse: died, change: func(c *Config) { c.Workers = gone }}
-		if _, _, err := s.run(t, t.Context()); !errors.Is(err, errWorkers) {
+		if _, _, err := s.run(t, t.Context()); !errors.Is(err, pool.ErrWorkers) {
 			t.Fatal(err)
 		}
 		got, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
@@ -169,7 +170,7 @@ func TestKnownRefusals(t *testing.T) {
 		}
 		f := claim(t, dir, p, folder.Mode{})
 		defer f.Close()
-		k, err := WriteKnown(Config{Folder: f, Digests: map[string]string{"": "one"}}, t.TempDir(), false)
+		k, err := WriteKnown(Config{Folder: f, Config: pool.Config{Digests: map[string]string{"": "one"}}}, t.TempDir(), false)
 		if err != nil || k.Cells != 1 || k.Trials != 0 {
 			t.Fatalf("%+v, %v", k, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unique"
 
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -52,17 +53,17 @@ type Summary struct {
 
 // finish writes the result files, unless the run was interrupted, and the manifest in any case.
 func (r *run) finish(interrupted bool) (s *Summary, err error) {
+	rechecks := r.recheck.Progress()
 	s = &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
 		Known: r.tally.known, Failures: r.tally.listFailures(), Alarms: r.intake.listAlarms(),
-		Looked: r.looks.looked, LooksLeft: r.looks.leftOver(),
-		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !r.looks.ended),
+		Looked: rechecks.Done, LooksLeft: rechecks.Left,
+		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !rechecks.Ended),
 	}
-	for _, x := range r.looks.listContradictions() {
+	for _, x := range r.recheck.Contradictions() {
 		s.Withheld++
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
-	looked := r.looks.tell()
 	r.cacheUse().store()
 	s.Workers = r.intake.listWorkers()
 	if !s.Interrupted {
@@ -77,7 +78,8 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	s.Served, s.Cache = r.tally.served, r.journal.cache
 	s.Seconds, s.PluginSeconds = r.tally.seconds, r.tally.plugin
 	m := r.manifest(s)
-	m.Looks, s.LookNotes = looked.manifest(r.Folder.Plan.Cells), looked.Notes
+	m.Looks = r.recheck.Report()
+	s.LookNotes = m.Looks.Notes
 	if m.Resolved, err = r.Folder.Plan.Resolved(); err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (r *run) partial() string {
 // result gathers the rows of all files, and counts the undecided or failed cells.
 func (r *run) result() (out *result.Result, unfinished int, err error) {
 	t := &tables{
-		ledger: r.intake.ledger, intake: r.intake, looks: r.looks, partial: r.partial(),
+		ledger: r.intake.ledger, intake: r.intake, recheck: r.recheck, partial: r.partial(),
 		out: &result.Result{
 			Source: r.Folder.Plan.Source, Ledger: r.intake.ledger, Confidence: confidence(r.Folder.Plan.Cells),
 		},
@@ -192,7 +194,7 @@ func confidence(cells []*trial.Cell) float64 {
 type tables struct {
 	ledger   *ledger.Ledger
 	intake   *intake
-	looks    *looks
+	recheck  *audit.Recheck
 	partial  string // why the result is not that of the whole sweep; "" where it is
 	gameRows int    // rows of task online whose number of trials was given
 	out      *result.Result
@@ -233,7 +235,7 @@ func (t *tables) alarm(c *cell, res *estimate.Result) {
 		res.Status = estimate.StatusFailed
 		res.Reason = fmt.Sprintf("integrity alarm: %d sample sizes were answered for in two ways", n)
 	}
-	if x := t.looks.contradiction(c); x != nil {
+	if x := t.recheck.Contradiction(c.Cell.Cell); x != nil {
 		res.Low, res.High = 0, 0
 		res.Status, res.Reason = estimate.StatusFailed, "integrity alarm: "+x.Sentence(false)
 	}
@@ -373,11 +375,13 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Number: r.Folder.Number(),
 		Began:  r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Counted: s.Counted, Served: t.served,
-		Looked: s.Looked, LookTime: r.looks.seconds,
+		Looked: s.Looked, LookTime: r.recheck.Progress().Seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), PluginTime: min(t.plugin, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),
-		Sandbox: r.crew.sandboxes(),
+	}
+	if r.pool != nil { // it was not interrupted before
+		run.Sandbox = r.pool.Sandboxes()
 	}
 	if r.Budget.Given() {
 		run.Budget = r.Budget.String()
@@ -388,22 +392,13 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 	return m
 }
 
-// sandboxes returns the names of the workers by the layers around their plugins.
-func (w *crew) sandboxes() map[string][]string {
-	names := map[string][]string{}
-	for _, m := range w.members {
-		names[m.Sandbox] = append(names[m.Sandbox], m.Name)
-	}
-	return names
-}
-
 // describe begins the manifest of a result: what made it, and the runs of the manifest before.
 func (r *run) describe(before schemas.Manifest) schemas.Manifest {
 	p := r.Folder.Plan
 	return schemas.Manifest{
 		Name: p.Name, Seed: p.Seed.Seed,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
-		Profile: r.tally.profile, Plugins: r.manifestPlugins(), Metrics: p.Metrics, Runs: before.Runs,
+		Profile: r.profile(), Plugins: r.manifestPlugins(), Metrics: p.Metrics, Runs: before.Runs,
 	}
 }
 

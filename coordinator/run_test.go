@@ -18,7 +18,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
@@ -379,9 +381,8 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 		s.digests = madeBy(cmp.Or(s.digest, "one"))
 	}
 	cfg := Config{
+		Config: pool.Config{Digests: s.digests, Healing: 100 * time.Millisecond},
 		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2,
-		Digests: s.digests,
-		Healing: 100 * time.Millisecond,
 	}
 	defer cfg.Folder.Close()
 	f, stop := startFake(t, ctx, &cfg, s.script)
@@ -667,7 +668,7 @@ func TestWorkersEnd(t *testing.T) {
 	}
 	change := func(c *Config) { c.Workers = gone }
 	_, _, err := setup{dir: dir, change: change, script: leaving}.run(t, t.Context())
-	if !errors.Is(err, errWorkers) {
+	if !errors.Is(err, pool.ErrWorkers) {
 		t.Errorf("error %v", err)
 	}
 	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
@@ -714,7 +715,7 @@ func TestRecheck(t *testing.T) {
 	if err != nil || !s.Interrupted {
 		t.Errorf("interrupted: %+v, %v", s, err)
 	}
-	var code *CodeError
+	var code *audit.CodeError
 	_, _, err = setup{dir: dir, digest: "d", script: other}.run(t, t.Context())
 	if !errors.As(err, &code) || !strings.Contains(code.Difference, "77") {
 		t.Errorf("error %v", err)

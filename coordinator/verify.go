@@ -3,12 +3,10 @@ package coordinator
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +96,7 @@ func CheckTables(c Config) (*Tables, error) {
 		t.Conflicts = append(t.Conflicts, trial.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
 	}
 	t.Clashes = slices.Sorted(maps.Values(r.intake.clashes))
-	for _, x := range r.looks.listContradictions() {
+	for _, x := range r.recheck.Contradictions() {
 		t.Contradictions = append(t.Contradictions, x.Sentence(true))
 	}
 	t.Others = otherPlugins(r.grid, r.intake.ledger, c.Digests)
@@ -251,143 +249,4 @@ func (t *Tables) findMissing(r *run) {
 			}
 		}
 	}
-}
-
-// Sample tells how many recorded trials are run again.
-type Sample struct {
-	Share float64 // of each algorithm's, and at least 20
-	Count int64   // of all, where Share is 0
-}
-
-// Rerun tells what CheckSample found.
-type Rerun struct {
-	Recorded, Again int64 // trials in the ledger, and those of them that were drawn
-	Different       int64
-	First, What     string // a trial that differs, and how; the one that shows the cause, else the first of the tables
-	Cause           schemas.Cause
-	Lost            int64  // trials that a limit of this machine ended: neither equal nor different
-	FirstLost       string // the first of these, and why
-}
-
-// CheckSample runs a sample of the recorded trials again, drawn under the sweep's seed, and
-// compares every bit. It needs Folder, Conn, Slots, Digests and Workers, and changes nothing in the
-// folder. It calls progress after each trial.
-func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of int64)) (*Rerun, error) {
-	r, err := newRun(c)
-	if err != nil {
-		return nil, err
-	}
-	x := &Rerun{}
-	blocks := draw(r.grid, r.intake.ledger, r.Folder.Plan.Seed, s, x)
-	if x.Again == 0 {
-		return x, nil
-	}
-	profile, here := r.recordedProfile(), trial.FloatProfile()
-	if profile != here {
-		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
-			"and their last bits may differ; verify where the sweep was run, or the tables alone with --sample 0", profile, here)
-	}
-	compared := comparison{rerun: x, ledger: r.intake.ledger, firstLost: position{cell: len(r.grid.cells)}}
-	done := int64(0)
-	err = r.coordinate(ctx, func(ctx context.Context) error {
-		err := r.runAgain(ctx, blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
-			done++
-			progress(done, x.Again)
-			compared.add(c, b, row)
-			return nil
-		})
-		if err != nil || compared.different.count == 0 {
-			return err
-		}
-		return r.examine(ctx, compared.different.first, profile)
-	})
-	if err != nil || compared.different.count == 0 {
-		return x, err
-	}
-	_, found, err := compared.different.contradiction(r.intake.ledger)
-	x.Different, x.First, x.What, x.Cause = found.Different, found.Trial, found.Difference, found.Cause
-	return x, err
-}
-
-// comparison compares trials that are run again with their records.
-type comparison struct {
-	rerun     *Rerun
-	ledger    *ledger.Ledger
-	different differences
-	firstLost position
-}
-
-// add compares one trial, whose outcome stands in one row of b.
-func (x *comparison) add(c *cell, b *ledger.Batch, row int) {
-	where := position{c.index, b.N, b.Repetition[row]}
-	if b.Status[row] == ledger.Lost {
-		if x.rerun.Lost++; where.compare(x.firstLost) < 0 {
-			x.firstLost, x.rerun.FirstLost = where, c.TrialID(where.n, where.repetition)+": "+b.ReasonOf(row)
-		}
-		return
-	}
-	if agrees, _ := x.ledger.Agrees(b, row); !agrees {
-		x.different.add(c, b, row)
-	}
-}
-
-// position orders trials as the tables do.
-type position struct {
-	cell          int
-	n, repetition int64
-}
-
-func (p position) compare(q position) int {
-	return cmp.Or(cmp.Compare(p.cell, q.cell), cmp.Compare(p.n, q.n), cmp.Compare(p.repetition, q.repetition))
-}
-
-// blockTrials is the most trials of a sample that are one job.
-const blockTrials = 64
-
-// draw draws the sample under a seed and cuts it into jobs. It counts in x what is recorded and
-// drawn.
-func draw(g *grid, l *ledger.Ledger, seed trial.SweepSeed, s Sample, x *Rerun) (blocks []*rerunBlock) {
-	left, wanted := map[string]int64{}, map[string]int64{}
-	stratum := func(c *cell) string {
-		if s.Share > 0 {
-			return c.As
-		}
-		return "" // all algorithms together
-	}
-	for _, c := range g.cells {
-		for _, count := range l.Counts(c.Key) {
-			left[stratum(c)] += count
-			x.Recorded += count
-		}
-	}
-	for as, count := range left {
-		wanted[as] = min(count, s.Count)
-		if s.Share > 0 {
-			wanted[as] = min(count, max(recheckLeast, int64(math.Ceil(s.Share*float64(count)))))
-		}
-		x.Again += wanted[as]
-	}
-	rng := seed.Rand(trial.DrawVerify)
-	for _, c := range g.cells {
-		as := stratum(c)
-		for _, n := range l.Sizes(c.Key) {
-			most := min(blockTrials, c.SessionTrials(n))
-			var last *rerunBlock
-			for o := range l.Outcomes(c.Key, n) {
-				drawn := rng.Int64N(left[as]) < wanted[as] // each sample of that size is equally likely
-				left[as]--
-				if !drawn {
-					continue
-				}
-				wanted[as]--
-				if last != nil && len(last.picked) < most {
-					last.add(o.Repetition)
-					continue
-				}
-				last = again(c, n, o.Repetition, trial.LookShuffled)
-				blocks = append(blocks, last)
-			}
-		}
-	}
-	return blocks
 }

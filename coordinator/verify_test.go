@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -26,7 +28,7 @@ func reading(t *testing.T, dir string) Config {
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return Config{
-		Folder: f, Digests: madeBy("one"), Healing: 100 * time.Millisecond, Slots: 2,
+		Config: pool.Config{Digests: madeBy("one"), Healing: 100 * time.Millisecond}, Folder: f, Slots: 2,
 	}
 }
 
@@ -41,14 +43,14 @@ func checkTables(t *testing.T, dir string) *Tables {
 }
 
 // rerunSample runs recorded trials again, with a worker that follows a script.
-func rerunSample(t *testing.T, dir string, s Sample, script script) (*Rerun, error) {
+func rerunSample(t *testing.T, dir string, s audit.Sample, script script) (*audit.Result, error) {
 	t.Helper()
 	cfg := reading(t, dir)
 	_, stop := startFake(t, t.Context(), &cfg, script)
 	defer stop()
 	guarded, cancel := context.WithTimeout(t.Context(), hanging)
 	defer cancel()
-	return CheckSample(guarded, cfg, s, func(done, of int64) {
+	return audit.Verify(guarded, cfg.Folder, cfg.Config, s, func(done, of int64) {
 		if done > of {
 			t.Errorf("%d of %d done", done, of)
 		}
@@ -79,38 +81,38 @@ func TestCheck(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		sample Sample
+		sample audit.Sample
 		script script
-		want   func(r *Rerun) bool
+		want   func(r *audit.Result) bool
 	}{
-		{"all", Sample{Share: 1}, honest, func(r *Rerun) bool { return r.Again == x.Outcomes && r.Different+r.Lost == 0 }},
-		{"seven", Sample{Count: 7}, honest, func(r *Rerun) bool {
+		{"all", audit.Sample{Share: 1}, honest, func(r *audit.Result) bool { return r.Again == x.Outcomes && r.Different+r.Lost == 0 }},
+		{"seven", audit.Sample{Count: 7}, honest, func(r *audit.Result) bool {
 			return r.Again == 7 && r.Recorded == x.Outcomes && r.Different+r.Lost == 0
 		}},
-		{"none", Sample{}, honest, func(r *Rerun) bool { return r.Again == 0 }},
-		{"share", Sample{Share: 1e-9}, honest, func(r *Rerun) bool {
+		{"none", audit.Sample{}, honest, func(r *audit.Result) bool { return r.Again == 0 }},
+		{"share", audit.Sample{Share: 1e-9}, honest, func(r *audit.Result) bool {
 			return r.Again > 20*5 && r.Again <= 20*6 && r.Different+r.Lost == 0
 		}},
-		{"dropped once, doubled, in pieces", Sample{Count: 300}, func(f *fake, job *trial.Job, b *ledger.Batch) {
+		{"dropped once, doubled, in pieces", audit.Sample{Count: 300}, func(f *fake, job *trial.Job, b *ledger.Batch) {
 			if f.first("%s %d %d", job.Cell.As, job.N, job.First) {
 				f.publish(part(b, 0, 1))
 				return
 			}
 			f.publish(b)
 			f.publish(b)
-		}, func(r *Rerun) bool { return r.Again == 300 && r.Different+r.Lost == 0 }},
-		{"different", Sample{Share: 1}, func(f *fake, job *trial.Job, b *ledger.Batch) {
+		}, func(r *audit.Result) bool { return r.Again == 300 && r.Different+r.Lost == 0 }},
+		{"different", audit.Sample{Share: 1}, func(f *fake, job *trial.Job, b *ledger.Batch) {
 			for i, rep := range b.Repetition {
 				if job.Cell.As == "plain-1" && job.N == 20 && rep >= 7 && rep <= 9 {
 					b.Values[0][i] = 77
 				}
 			}
 			f.publish(b)
-		}, func(r *Rerun) bool {
+		}, func(r *audit.Result) bool {
 			return r.Different == 3 && strings.HasSuffix(r.First, "/20/7") && strings.Contains(r.What, "77")
 		}},
-		{"lost", Sample{Share: 1}, func(f *fake, job *trial.Job, b *ledger.Batch) { lose(b, 7); f.publish(b) },
-			func(r *Rerun) bool {
+		{"lost", audit.Sample{Share: 1}, func(f *fake, job *trial.Job, b *ledger.Batch) { lose(b, 7); f.publish(b) },
+			func(r *audit.Result) bool {
 				return r.Lost > 0 && r.Different == 0 && strings.HasSuffix(r.FirstLost, "/7: too slow")
 			}},
 	} {
@@ -121,7 +123,7 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	never := func(*fake, *trial.Job, *ledger.Batch) {}
-	_, err = rerunSample(t, dir, Sample{Count: 1}, never)
+	_, err = rerunSample(t, dir, audit.Sample{Count: 1}, never)
 	if err == nil || !strings.Contains(err.Error(), "never came") {
 		t.Errorf("error %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -110,7 +111,7 @@ func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, erro
 	return &lead.Sweep{
 		Plan: p, Saved: saved,
 		Config: coordinator.Config{
-			Digests: s.Plugins, Looks: defaultLooks,
+			Config: pool.Config{Digests: s.Plugins}, Recheck: defaultLooks,
 			Facts: map[string]string{
 				"command": "coordinator", "file": s.File, "queue": "external", "submitted": cmp.Or(s.By, "unknown"),
 				"version": version(), "host": workerName(), "cores": fmt.Sprint(runtime.NumCPU()),

@@ -16,6 +16,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
 )
@@ -92,7 +93,7 @@ func watchWorker(s *observe.Server, conn *queue.Conn, m *worker.Monitor) {
 
 // runMonitor watches a run with workers of its own.
 type runMonitor struct {
-	coordinator.Meter
+	meter.Meter
 	workers worker.Monitor
 	display *display
 	log     *slog.Logger

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -65,9 +66,9 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 		return err
 	}
 	config := r.config
-	config.Looks = defaultLooks
+	config.Recheck = defaultLooks
 	if looks := folder.ReadManifest(dir).Looks; looks != nil {
-		config.Looks = looks.Share
+		config.Recheck = looks.Share
 	}
 	found, err := coordinator.WriteKnown(config, k.Dir, running)
 	if err != nil {
@@ -126,7 +127,7 @@ func openSaved(record *folder.Record) (*finishedSweep, error) {
 	}
 	return &finishedSweep{
 		loadedSweep: &loadedSweep{Plan: p}, folder: opened,
-		config: coordinator.Config{Folder: opened, Digests: digests},
+		config: coordinator.Config{Folder: opened, Config: pool.Config{Digests: digests}},
 	}, nil
 }
 

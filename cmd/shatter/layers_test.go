@@ -64,7 +64,9 @@ var layers = [][]string{
 	{"plugins/plugintest"},
 
 	// The two sides of the queue.
-	{"coordinator/folder"},
+	{"coordinator/folder", "coordinator/meter", "coordinator/forecast"},
+	{"coordinator/pool"},
+	{"coordinator/audit"},
 	{"coordinator", "worker"},
 	{"coordinator/lead"},
 	{"cmd/shatter/observe"},

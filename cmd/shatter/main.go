@@ -27,7 +27,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -223,7 +223,7 @@ func exitCode(err error) int {
 		invalid sweep.Mistakes
 		owner   *folder.OwnerError
 		changed *folder.ChangedError
-		code    *coordinator.CodeError
+		code    *audit.CodeError
 		connect *queue.ConnectError
 		id      *queue.IDError
 	)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
@@ -265,18 +266,17 @@ func (f *runFlags) coordinate(
 		defer func() { failed = errors.Join(failed, closeLogs()) }()
 	}
 	cfg := coordinator.Config{
-		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
-		Progress: m.show, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID),
-		Facts: f.facts(s.File), Budget: f.budget.Budget,
-		Looks: float64(f.looks),
+		Config: pool.Config{Conn: conn, Digests: digests, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID)},
+		Folder: claimed, Slots: f.workers, Progress: m.show, Facts: f.facts(s.File), Budget: f.budget.Budget,
+		Recheck: float64(f.looks),
 	}
 	if f.url != "" {
-		cfg.Epoch = uint64(time.Now().UnixMilli())
+		cfg.Lead.Epoch = uint64(time.Now().UnixMilli())
 	}
 	if dir := cacheDir(f.cache); dir != "" {
 		cfg.Cache = &cache.Cache{Dir: dir}
 	}
-	stop, err := startWorkers(ctx, &cfg, s, commands, f.workers, &m.workers)
+	stop, err := startWorkers(ctx, &cfg.Config, s, commands, f.workers, &m.workers)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -66,7 +68,7 @@ func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error)
 		return nil, err
 	}
 	r.commands = commands
-	r.config = coordinator.Config{Folder: r.folder, Digests: digests}
+	r.config = coordinator.Config{Folder: r.folder, Config: pool.Config{Digests: digests}}
 	return r, nil
 }
 
@@ -84,14 +86,14 @@ func outdated(err error, record *folder.Record) error {
 }
 
 // work gives do a connection and workers of this process.
-func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator.Config) error) error {
+func (r *finishedSweep) work(ctx context.Context, slots int, do func(pool.Config) error) error {
 	conn, closeBus, err := connect(ctx, "", queue.Options{Name: "shatter " + r.Name, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
 	defer closeBus()
-	cfg := r.config
-	cfg.Conn, cfg.Slots = conn, slots
+	cfg := r.config.Config
+	cfg.Conn = conn
 	stop, err := startWorkers(ctx, &cfg, r.loadedSweep, r.commands, slots, nil)
 	if err != nil {
 		return err
@@ -134,16 +136,16 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 		return err
 	}
 	defer r.close()
-	t, err := coordinator.FindTrial(r.Plan, id)
+	t, err := audit.FindTrial(r.Plan, id)
 	if err != nil {
 		return usageError{err}
 	}
-	var got *coordinator.Comparison
-	err = r.work(c.Context(), 1, func(cfg coordinator.Config) (err error) {
-		got, err = coordinator.RunTrial(c.Context(), cfg, t)
+	var got *audit.Comparison
+	err = r.work(c.Context(), 1, func(cfg pool.Config) (err error) {
+		got, err = audit.RunTrial(c.Context(), r.folder, cfg, t)
 		return err
 	})
-	var refused *coordinator.RefusedError
+	var refused *audit.RefusedError
 	switch {
 	case errors.As(err, &refused):
 		return usageError{err}
@@ -163,7 +165,7 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 }
 
 // writeTrial writes a trial's outcome beside the recorded one.
-func writeTrial(w io.Writer, t *coordinator.Comparison, format string) error {
+func writeTrial(w io.Writer, t *audit.Comparison, format string) error {
 	if format == "json" {
 		return writeJSON(w, t)
 	}
@@ -180,7 +182,7 @@ func writeTrial(w io.Writer, t *coordinator.Comparison, format string) error {
 	b.WriteByte('\n')
 	for _, reason := range []struct {
 		when string
-		o    *coordinator.Outcome
+		o    *audit.Outcome
 	}{{"reason now", t.Outcome}, {"recorded reason", t.Recorded}} {
 		if reason.o != nil && reason.o.Reason != "" {
 			fmt.Fprintf(&b, "%s: %s\n", reason.when, reason.o.Reason)
@@ -193,21 +195,21 @@ func writeTrial(w io.Writer, t *coordinator.Comparison, format string) error {
 
 // outcomeFields lists what writeTrial shows of every outcome, before and after its metrics.
 var outcomeFields = [2][]outcomeField{{
-	{"status", func(o *coordinator.Outcome) string { return o.Status }},
-	{"kind", func(o *coordinator.Outcome) string { return o.Kind }},
-	{"error", func(o *coordinator.Outcome) string { return optional(o.Error, exact) }},
-	{"success", func(o *coordinator.Outcome) string { return optional(o.Success, strconv.FormatBool) }},
+	{"status", func(o *audit.Outcome) string { return o.Status }},
+	{"kind", func(o *audit.Outcome) string { return o.Kind }},
+	{"error", func(o *audit.Outcome) string { return optional(o.Error, exact) }},
+	{"success", func(o *audit.Outcome) string { return optional(o.Success, strconv.FormatBool) }},
 }, {
-	{"seconds", func(o *coordinator.Outcome) string {
+	{"seconds", func(o *audit.Outcome) string {
 		return optional(o.Seconds, func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
 	}},
-	{"plugin", func(o *coordinator.Outcome) string { return "sha256 " + o.Digest[:min(12, len(o.Digest))] }},
-	{"profile", func(o *coordinator.Outcome) string { return o.Profile }},
+	{"plugin", func(o *audit.Outcome) string { return "sha256 " + o.Digest[:min(12, len(o.Digest))] }},
+	{"profile", func(o *audit.Outcome) string { return o.Profile }},
 }}
 
 type outcomeField struct {
 	name string
-	text func(*coordinator.Outcome) string // empty: the outcome has no such value
+	text func(*audit.Outcome) string // empty: the outcome has no such value
 }
 
 // optional returns the text of a value, and no text for nil.
@@ -223,7 +225,7 @@ func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // outcomeLines returns the table of an outcome and the recorded one, which may be nil, without the
 // values that neither has.
-func outcomeLines(now, recorded *coordinator.Outcome) (lines [][]string) {
+func outcomeLines(now, recorded *audit.Outcome) (lines [][]string) {
 	fields := slices.Clone(outcomeFields[0])
 	names := slices.Collect(maps.Keys(now.Metrics))
 	if recorded != nil {
@@ -231,7 +233,7 @@ func outcomeLines(now, recorded *coordinator.Outcome) (lines [][]string) {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		fields = append(fields, outcomeField{"m_" + name, func(o *coordinator.Outcome) string {
+		fields = append(fields, outcomeField{"m_" + name, func(o *audit.Outcome) string {
 			if v, ok := o.Metrics[name]; ok {
 				return exact(v)
 			}
@@ -254,7 +256,7 @@ func outcomeLines(now, recorded *coordinator.Outcome) (lines [][]string) {
 }
 
 // verdict returns the last line: whether the two outcomes are equal.
-func verdict(t *coordinator.Comparison) string {
+func verdict(t *audit.Comparison) string {
 	switch {
 	case t.Outcome.Status == "lost":
 		return "lost: a limit of this machine ended it, which says nothing about the trial"

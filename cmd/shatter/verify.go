@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/audit"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -51,18 +53,18 @@ func addBase(c *cobra.Command, base *string) {
 }
 
 // parseSample reads the value of --sample: 1%, a number or all.
-func parseSample(s string) (coordinator.Sample, error) {
+func parseSample(s string) (audit.Sample, error) {
 	share, percent := strings.CutSuffix(s, "%")
 	if percent {
 		if v, err := strconv.ParseFloat(strings.TrimSpace(share), 64); err == nil && v > 0 && v <= 100 {
-			return coordinator.Sample{Share: v / 100}, nil
+			return audit.Sample{Share: v / 100}, nil
 		}
 	} else if s == "all" {
-		return coordinator.Sample{Share: 1}, nil
+		return audit.Sample{Share: 1}, nil
 	} else if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 {
-		return coordinator.Sample{Count: n}, nil
+		return audit.Sample{Count: n}, nil
 	}
-	return coordinator.Sample{}, usageError{
+	return audit.Sample{}, usageError{
 		fmt.Errorf("--sample %q: a share like 1%%, a number like 500, or all is needed", s),
 	}
 }
@@ -104,8 +106,8 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 }
 
 // open opens the folder. Plugins and data files are needed only to run trials again.
-func (f *verifyFlags) open(ctx context.Context, dir string, s coordinator.Sample) (*finishedSweep, error) {
-	if s == (coordinator.Sample{}) && f.base == "" {
+func (f *verifyFlags) open(ctx context.Context, dir string, s audit.Sample) (*finishedSweep, error) {
+	if s == (audit.Sample{}) && f.base == "" {
 		return openKnown(ctx, dir)
 	}
 	return openFinished(ctx, dir, f.base)
@@ -126,10 +128,10 @@ func explainVerify(err error) error {
 
 // rerun runs the sample again, with progress.
 func (f *verifyFlags) rerun(
-	c *cobra.Command, r *finishedSweep, s coordinator.Sample,
-) (found *coordinator.Rerun, err error) {
-	if s == (coordinator.Sample{}) {
-		return coordinator.CheckSample(c.Context(), r.config, s, nil)
+	c *cobra.Command, r *finishedSweep, s audit.Sample,
+) (found *audit.Result, err error) {
+	if s == (audit.Sample{}) {
+		return audit.Verify(c.Context(), r.folder, pool.Config{}, s, nil)
 	}
 	mode := progressMode("auto")
 	if f.quiet {
@@ -137,8 +139,8 @@ func (f *verifyFlags) rerun(
 	}
 	display, shown := newDisplay(c.ErrOrStderr(), mode), time.Now()
 	defer display.end()
-	err = r.work(c.Context(), f.workers, func(cfg coordinator.Config) (err error) {
-		found, err = coordinator.CheckSample(c.Context(), cfg, s, func(done, of int64) {
+	err = r.work(c.Context(), f.workers, func(cfg pool.Config) (err error) {
+		found, err = audit.Verify(c.Context(), r.folder, cfg, s, func(done, of int64) {
 			if now := time.Now(); now.Sub(shown) > 200*time.Millisecond {
 				shown = now
 				display.rewrite(func() line {
@@ -222,7 +224,7 @@ func (l *verifyReport) tables(t *coordinator.Tables) {
 }
 
 // again writes how the trials came out that were run again.
-func (l *verifyReport) again(dir string, x *coordinator.Rerun) {
+func (l *verifyReport) again(dir string, x *audit.Result) {
 	if x.Again == 0 {
 		l.line("again: no trial was run again")
 		return

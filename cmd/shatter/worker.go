@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -275,7 +275,7 @@ func publishPlugins(ctx context.Context, conn *queue.Conn, s *loadedSweep) (dige
 // startWorkers starts the slots of this process, which use the sweep's files where they are. They
 // finish their jobs and end when ctx ends or stop is called.
 func startWorkers(
-	ctx context.Context, cfg *coordinator.Config, s *loadedSweep, commands map[string]host.Command, slots int,
+	ctx context.Context, cfg *pool.Config, s *loadedSweep, commands map[string]host.Command, slots int,
 	monitor *worker.Monitor,
 ) (stop func() error, err error) {
 	if slots == 0 {

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/meter"
 )
 
 // Monitor shows what a running Serve does to other goroutines of its process. The zero value is
 // ready, for one Serve.
 type Monitor struct {
-	coordinator.Meter // counts what was done for all sweeps that were led
+	meter.Meter // counts what was done for all sweeps that were led
 
 	mu     sync.Mutex
 	heard  time.Time

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
@@ -162,7 +163,7 @@ func (t *term) lead(l *queue.Leadership) error {
 		return nil
 	}
 	summary, err := t.work(l, record)
-	var code *coordinator.CodeError
+	var code *audit.CodeError
 	switch {
 	case errors.As(err, &code): // every coordinator would meet it
 		t.log.Error("the sweep has failed", "error", err.Error())
@@ -238,7 +239,7 @@ func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary
 	t.mu.Unlock()
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
-	c.Keep, c.Epoch, c.Priority, c.Weight = true, l.Epoch, t.wished.Priority, t.wished.Weight
+	c.Keep, c.Lead.Epoch, c.Priority, c.Weight = true, l.Epoch, t.wished.Priority, t.wished.Weight
 	c.Budget = left(t.wished.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
 	if s != nil {

@@ -31,3 +31,7 @@ func (c *Cell) SessionTrials(n int64) int {
 
 // declaredBytes bounds the declared hypotheses of a session, which come in one message; a single one may be larger.
 const declaredBytes = 1 << 20
+
+// Interactive reports whether each query or round of a trial is a round trip to the plugin, which the trials of a
+// session share.
+func (c *Cell) Interactive() bool { return c.Adversary != nil && !c.Adversary.Offline }

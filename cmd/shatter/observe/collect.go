@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
 )
@@ -19,7 +20,7 @@ type Sources struct {
 	Version string
 	Traffic func() queue.Traffic
 	Leads   func() lead.Overview
-	Counts  func() coordinator.Counts
+	Counts  func() meter.Counts
 	Works   func() worker.Overview
 }
 
@@ -121,7 +122,7 @@ func (s sink) sweep(l lead.Leading) {
 	}
 }
 
-func (s sink) counts(c coordinator.Counts) {
+func (s sink) counts(c meter.Counts) {
 	s.by("shatter_trials_total", c.Trials)
 	s.by("shatter_jobs_back_total", c.Back)
 	s.by("shatter_results_dropped_total", c.Dropped)
@@ -131,7 +132,7 @@ func (s sink) counts(c coordinator.Counts) {
 	s.put("shatter_result_bytes_total", float64(c.Bytes))
 	within := map[float64]uint64{}
 	for i, n := range c.Fsyncs.Within {
-		within[coordinator.FsyncBounds[i]] = n
+		within[meter.FsyncBounds[i]] = n
 	}
 	s <- prometheus.MustNewConstHistogram(descriptions[fsyncs], c.Fsyncs.Count, c.Fsyncs.Seconds, within)
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
@@ -43,9 +44,9 @@ func everything(sweeps int) Sources {
 		Version: "test",
 		Traffic: func() queue.Traffic { return queue.Traffic{Connected: true} },
 		Leads:   func() lead.Overview { return o },
-		Counts: func() coordinator.Counts {
+		Counts: func() meter.Counts {
 			one := map[string]int64{"one": 1}
-			return coordinator.Counts{Trials: one, Back: one, Dropped: one}
+			return meter.Counts{Trials: one, Back: one, Dropped: one}
 		},
 		Works: func() worker.Overview {
 			return worker.Overview{

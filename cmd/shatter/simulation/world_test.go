@@ -24,6 +24,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
@@ -479,7 +480,7 @@ func (p *process) dial() (*queue.Conn, error) {
 func serve(n *node, p *process) error {
 	return n.lead(p, func(context.Context, *lead.Submission) (*lead.Sweep, error) {
 		return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{
-			Digests: codes, Looks: n.world.looks(),
+			Config: pool.Config{Digests: codes}, Recheck: n.world.looks(),
 		}}, nil
 	})
 }

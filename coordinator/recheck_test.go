@@ -11,19 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/cache"
-	"github.com/shatterlab/shatter/pipeline/decision"
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 // withLooks asks for second looks at a share of the trials.
-func withLooks(share float64) func(*Config) { return func(c *Config) { c.Looks = share } }
+func withLooks(share float64) func(*Config) { return func(c *Config) { c.Recheck = share } }
 
 // second calls change for each row of a second look of a kind at a cell's trials and then publishes
 // the batch.
@@ -54,67 +50,6 @@ func looksOf(t *testing.T, dir string) *schemas.Looks {
 		t.Fatal("the manifest has no second looks")
 	}
 	return m.Looks
-}
-
-// The choice is that of the least ranks, whatever the order and the borders of the points.
-func TestChooseLooks(t *testing.T) {
-	points := []estimate.Point{{N: 10, Consumed: 100}, {N: 20, Consumed: 3}, {N: 40, Consumed: 500}}
-	var all []ranked
-	for _, p := range points {
-		for rep := range p.Consumed {
-			rank, _ := trial.Seed(trial.Key{7}, 9, uint64(p.N), uint32(rep))
-			all = append(all, ranked{rank, p.N, int64(rep)})
-		}
-	}
-	slices.SortFunc(all, ranked.compare)
-	every := func(ranked) bool { return true }
-	for _, count := range []int{1, 2, 8, 100, 602, 603} {
-		got := chooseLooks(trial.Key{7}, points, every, count, 3)
-		if d := cmp.Diff(all[:count], got, cmp.AllowUnexported(ranked{})); d != "" {
-			t.Errorf("%d: %s", count, d)
-		}
-	}
-	if slices.Equal(chooseLooks(trial.Key{8}, points, every, 8, 3), all[:8]) {
-		t.Error("the choice does not depend on the key")
-	}
-	one := slices.DeleteFunc(slices.Clone(all), func(t ranked) bool { return t.n != all[0].n })
-	if d := cmp.Diff(one[:50], chooseLooks(trial.Key{7}, points, every, 50, 1), cmp.AllowUnexported(ranked{})); d != "" {
-		t.Errorf("at one size: %s", d)
-	}
-	whole := chooseLooks(trial.Key{7}, points, every, 603, 1)
-	slices.SortFunc(whole, ranked.compare)
-	if !slices.Equal(whole, all) {
-		t.Error("all trials, size by size, are not all trials")
-	}
-	for _, every := range []int64{2, 10} {
-		known := func(r ranked) bool { return r.rep%every == 0 }
-		want := slices.DeleteFunc(slices.Clone(all), func(r ranked) bool { return !known(r) })
-		for _, count := range []int{1, 8, len(want)} {
-			got := chooseLooks(trial.Key{7}, points, known, count, 3)
-			if d := cmp.Diff(want[:count], got, cmp.AllowUnexported(ranked{})); d != "" {
-				t.Errorf("%d of those of every %d that have an outcome: %s", count, every, d)
-			}
-		}
-	}
-}
-
-// Trials of microseconds share a job by the thousand, slow ones do not.
-func TestLookTrials(t *testing.T) {
-	for _, c := range []struct {
-		cost        float64
-		interactive bool
-		want        int
-	}{{0, false, 1024}, {1e-6, false, 1024}, {1e-3, false, 250}, {10, false, 1}, {1e-3, true, 250}, {10, true, 64}} {
-		x := &lookedCell{
-			cell: &cell{Cell: decision.Of(&trial.Cell{}, nil)}, sizes: []sizeTime{{n: 1, seconds: c.cost / lookFactor, trials: 1}},
-		}
-		if c.interactive {
-			x.Adversary = &schemas.Adversary{}
-		}
-		if got := x.lookTrials(1); got != c.want {
-			t.Errorf("trials of %g s, interactive %v: %d a job, want %d", c.cost, c.interactive, got, c.want)
-		}
-	}
 }
 
 // Honest trials are looked at and found equal, whatever the network does, and the result is that of
@@ -395,7 +330,7 @@ func TestLooksBudget(t *testing.T) {
 	left := false
 	for range 100 {
 		s, f, err := setup{dir: dir, script: honest, change: func(c *Config) {
-			c.Looks, c.Budget = 0.05, Budget{Trials: 500}
+			c.Recheck, c.Budget = 0.05, Budget{Trials: 500}
 		}}.run(t, t.Context())
 		if err != nil || f.trials > 500 {
 			t.Fatalf("%+v, %v, %d trials", s, err, f.trials)
@@ -415,7 +350,7 @@ func TestLooksBudget(t *testing.T) {
 func TestLooksCache(t *testing.T) {
 	t.Parallel()
 	cache := &cache.Cache{Dir: t.TempDir()}
-	with := func(c *Config) { c.Cache, c.Looks = cache, 0.01 }
+	with := func(c *Config) { c.Cache, c.Recheck = cache, 0.01 }
 	always := func(_ *fake, b *ledger.Batch, row int) { spoil(b, row, 1) }
 	if s, _, err := (setup{dir: t.TempDir(), change: with, script: second("plain-3", "any", always)}).
 		run(t, t.Context()); err != nil || len(s.Alarms) != 1 {
@@ -434,36 +369,6 @@ func TestLooksCache(t *testing.T) {
 	s, _, err := setup{dir: t.TempDir(), change: with, script: honest}.run(t, t.Context())
 	if err != nil || s.Served == 0 || s.Looked < 40 || s.Digest != reference(t) {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// Where trials are slow and few, fewer of them are looked at, and the result says so.
-func TestLooksSlow(t *testing.T) {
-	t.Parallel()
-	dir, few := t.TempDir(), testPlan(t)
-	few.Cells[0].Trials = 60
-	without, _, err := setup{dir: t.TempDir(), script: honest, plan: few}.run(t, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow := func(f *fake, job *trial.Job, b *ledger.Batch) {
-		if b.Seconds = 0; job.Cell.As == "plain-0" {
-			b.Seconds = 10 * float64(len(b.Status))
-		}
-		f.publish(b)
-	}
-	for range 2 {
-		s, _, err := setup{dir: dir, plan: few, script: slow, change: withLooks(0.001)}.run(t, t.Context())
-		if err != nil || s.Digest != without.Digest || len(s.LookNotes) != 1 || s.LooksLeft != 0 ||
-			!strings.Contains(s.LookNotes[0], "second looks: 3 of 180 trials of plain-0") ||
-			!strings.HasSuffix(s.LookNotes[0], ": too slow for more") {
-			t.Errorf("%+v, %v", s, err)
-		}
-	}
-	for _, c := range looksOf(t, dir).Cells[1:] {
-		if c.Due != 8 || c.Why != "" {
-			t.Errorf("%+v", c)
-		}
 	}
 }
 
@@ -507,17 +412,5 @@ func TestLooksOfOtherOutcomes(t *testing.T) {
 	s, _, err = setup{dir: dir, script: other, change: withLooks(0.01)}.run(t, t.Context())
 	if err != nil || s.Looked < 40 {
 		t.Errorf("damaged record: %+v, %v", s, err)
-	}
-}
-
-// What this run's trials took is known without the ledger.
-func TestMeasureFromMemory(t *testing.T) {
-	x := lookedCell{cell: &cell{Cell: decision.Of(&trial.Cell{}, nil), fed: 30, sizes: []*sizing{
-		{n: 1, seconds: 2, trials: 10}, {n: 2}, {n: 4, seconds: 3, trials: 20},
-	}}}
-	all, err := x.measure(nil)
-	if want := []sizeTime{{n: 1, seconds: 2, trials: 10}, {n: 4, seconds: 3, trials: 20}}; all != 5 || err != nil ||
-		!slices.Equal(x.sizes, want) {
-		t.Errorf("%v, %v, %v", all, x.sizes, err)
 	}
 }

@@ -1,4 +1,4 @@
-package coordinator
+package audit
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
@@ -93,7 +95,7 @@ type Outcome struct {
 	Profile string             `json:"profile"`
 }
 
-// Comparison holds a trial's outcome now beside the recorded one.
+// Comparison holds a trial's outcome now and the recorded one.
 type Comparison struct {
 	Trial      string   `json:"trial"`
 	What       string   `json:"what"` // algorithm and problem, in words
@@ -103,33 +105,23 @@ type Comparison struct {
 	Difference string   `json:"difference,omitempty"`
 }
 
-// RefusedError reports that the algorithm takes no sample of a trial's size.
-type RefusedError struct{ Trial, Reason string }
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("trial %s is never run: the algorithm refuses its n: %s", e.Trial, e.Reason)
-}
-
-// RunTrial runs one trial alone and compares it with its record, which it leaves as it is. It needs
-// Folder, Conn, Digests and Workers. It returns a *RefusedError if the algorithm
-// refuses the trial's sample size.
-func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
-	r, err := newRun(cfg)
-	if err != nil {
-		return nil, err
-	}
-	c := r.grid.byKey[t.Cell.Key]
+// RunTrial runs one trial alone and compares it with its record, which it leaves as it is. It returns a *RefusedError
+// if the algorithm refuses the trial's sample size.
+func RunTrial(ctx context.Context, f *folder.Folder, cfg pool.Config, t *Trial) (*Comparison, error) {
+	c := t.Cell
 	out := &Comparison{Trial: c.TrialID(t.N, t.Repetition), What: c.Words()}
-	old, err := r.intake.ledger.Trial(c.Key, t.N, t.Repetition)
+	old, err := f.Ledger.Trial(c.Key, t.N, t.Repetition)
 	if err != nil {
 		return nil, err
 	}
 	if old != nil {
 		out.Recorded = outcomeOf(c, old, 0)
 	}
-	blocks := []*rerunBlock{again(c, t.N, t.Repetition, "")}
-	err = r.coordinate(ctx, func(ctx context.Context) error {
-		return r.runAgain(ctx, blocks, trial.FloatProfile(), func(c *cell, b *ledger.Batch, row int) error {
+	cfg.Lead.Sweep, cfg.Cells = f.ID, f.Plan.Cells
+	err = pool.With(ctx, cfg, func(p *pool.Pool) error {
+		p.SetProfile(trial.FloatProfile())
+		requests := []*pool.Request{newRequest(c, t.N, "", t.Repetition)}
+		return run(ctx, p, nil, requests, func(_ *pool.Request, b *ledger.Batch, row int) error {
 			out.Outcome = outcomeOf(c, b, row)
 			out.Outcome.Seconds = &b.Seconds
 			if old != nil && b.Status[row] != ledger.Lost {
@@ -144,7 +136,7 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 }
 
 // outcomeOf copies one row of a batch, which is valid for a short time only.
-func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
+func outcomeOf(c *trial.Cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
 		Status: ledger.StatusName(b.Status[row]),
 		Kind:   strings.Clone(b.KindOf(row)), Reason: strings.Clone(b.ReasonOf(row)),
@@ -155,7 +147,7 @@ func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 		o.Error = &e
 	}
 	if c.CanSucceed() && b.Status[row] != ledger.Lost {
-		success := decision.Success(b.Status[row], decision.Judged(c.Cell.Cell, b, row), c.Above, c.Alpha)
+		success := decision.Success(b.Status[row], decision.Judged(c, b, row), c.Above, c.Alpha)
 		o.Success = &success
 	}
 	for i, name := range b.Metrics {

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// CodeError reports that an algorithm's code has changed since the sweep began, and that it does not give the recorded
+// outcomes.
+type CodeError struct {
+	Trial, Algorithm string
+	Old, New         string // digests of the plugin or built-in algorithm
+	Difference       string
+}
+
+func (e *CodeError) Error() string {
+	return fmt.Sprintf("trial %s of %s comes out differently than recorded (%s): "+
+		"its code has changed from sha256 %.12s to %.12s; "+
+		"run again with --redo to drop the outcomes of the old code, or with --fresh to set the folder aside",
+		e.Trial, e.Algorithm, e.Difference, e.Old, e.New)
+}
+
+// Code compares the plugins and built-in algorithms that have made the outcomes of a folder with the present ones.
+type Code struct {
+	Folder *folder.Folder
+	Today  map[string]string // digests of the present ones, by trial.Cell.Code
+}
+
+// Foreign reports whether other code than the present has made outcomes of a cell, with which it was not compared.
+func (x Code) Foreign(c *trial.Cell, digest string) bool {
+	today := x.Today[c.Code()]
+	return digest != today && !x.Folder.Compared(digest, today)
+}
+
+// codeShare is the share of each algorithm's recorded trials that changed code has to reproduce, and at least
+// minSample.
+const codeShare = 0.01
+
+// Sample draws trials that other code has made, under the sweep's seed. It lists the digests of that code by the digest
+// of the present code that replaces it.
+func (x Code) Sample() (sample []*pool.Request, replaced map[string][]string, err error) {
+	d := &drawing{
+		ledger: x.Folder.Ledger, random: x.Folder.Plan.Seed.Rand(trial.DrawCode),
+		stratum: func(c *trial.Cell) string { return c.As },
+		wanted:  func(trials int64) int64 { return share(codeShare, trials) },
+		match:   x.Foreign,
+	}
+	if sample, _, _, err = d.draw(x.Folder.Plan.Cells); err != nil {
+		return nil, nil, err
+	}
+	replaced = map[string][]string{}
+	for c, digest := range x.origins() {
+		today := x.Today[c.Code()]
+		replaced[today] = append(replaced[today], digest)
+	}
+	return sample, replaced, nil
+}
+
+// origins calls yield for each cell and digest of other code that has made outcomes of it.
+func (x Code) origins() func(yield func(c *trial.Cell, digest string) bool) {
+	index := indexOf(x.Folder.Plan.Cells)
+	return func(yield func(*trial.Cell, string) bool) {
+		for _, o := range x.Folder.Ledger.Origins() {
+			i, known := index[o.Cell]
+			if known && x.Foreign(x.Folder.Plan.Cells[i], o.Digest) && !yield(x.Folder.Plan.Cells[i], o.Digest) {
+				return
+			}
+		}
+	}
+}
+
+// Check runs a sample again and compares it with the records. It returns a *CodeError if a trial differs.
+func (x Code) Check(ctx context.Context, p *pool.Pool, other pool.Source, sample []*pool.Request) error {
+	return run(ctx, p, other, sample, func(r *pool.Request, b *ledger.Batch, row int) error {
+		n, repetition := b.N, b.Repetition[row]
+		id := r.Cell.TrialID(n, repetition)
+		if b.Status[row] == ledger.Lost {
+			return fmt.Errorf("check trial %s again: %s", id, b.ReasonOf(row))
+		}
+		if agrees, _ := x.Folder.Ledger.Agrees(b, row); agrees {
+			return nil
+		}
+		old, err := x.Folder.Ledger.Trial(r.Cell.Key, n, repetition)
+		if err != nil {
+			return err
+		}
+		return &CodeError{
+			Trial: id, Algorithm: r.Cell.As, Old: old.Digest, New: b.Digest, Difference: difference(old, b, row),
+		}
+	})
+}
+
+// Drop removes from the ledger the outcomes that other code has made, and the rechecks of their cells.
+func (x Code) Drop(k *Recheck) error {
+	changed := false
+	for c := range x.origins() {
+		k.forget(c)
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	if err := k.write(); err != nil {
+		return err
+	}
+	index := indexOf(x.Folder.Plan.Cells)
+	return x.Folder.Ledger.Drop(func(b *ledger.Batch) bool {
+		i, known := index[b.Cell]
+		return known && x.Foreign(x.Folder.Plan.Cells[i], b.Digest)
+	})
+}
+
+// Admits returns a function that reports whether a refusal by some code counts: that by the present code does, and that
+// by other code with outcomes of the cell, because a sample of these is compared before anything is run.
+func (x Code) Admits() func(c *trial.Cell, digest string) bool {
+	made := map[trial.Key][]string{}
+	for _, o := range x.Folder.Ledger.Origins() {
+		made[o.Cell] = append(made[o.Cell], o.Digest)
+	}
+	return func(c *trial.Cell, digest string) bool {
+		return !x.Foreign(c, digest) || slices.Contains(made[c.Key], digest)
+	}
+}

@@ -1,0 +1,160 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/coordinator/pool"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// difference describes how a row of b differs from the recorded outcome of its trial, the only row of old; "" if it
+// does not. Reasons are for people and may differ.
+func difference(old, b *ledger.Batch, row int) string {
+	was, is := statusWords(old, 0), statusWords(b, row)
+	if was != is {
+		return fmt.Sprintf("%s was recorded, now it is %s", was, is)
+	}
+	if !sameBits(old.Error[0], b.Error[row]) {
+		return fmt.Sprintf("error %v was recorded, now it is %v", old.Error[0], b.Error[row])
+	}
+	if !slices.Equal(old.Metrics, b.Metrics) {
+		return fmt.Sprintf("metrics %v were recorded, now they are %v", old.Metrics, b.Metrics)
+	}
+	for m, name := range old.Metrics {
+		if x, y := old.Values[m][0], b.Values[m][row]; !sameBits(x, y) {
+			return fmt.Sprintf("metric %s = %v was recorded, now it is %v", name, x, y)
+		}
+	}
+	return ""
+}
+
+// statusWords returns the status of a row, with its kind if it is not ok.
+func statusWords(b *ledger.Batch, row int) string {
+	status := ledger.StatusName(b.Status[row])
+	if kind := b.KindOf(row); kind != "" {
+		return fmt.Sprintf("%s (%s)", status, kind)
+	}
+	return status
+}
+
+// sameBits reports whether x and y are the same number to the last bit, or both NaN.
+func sameBits(x, y float64) bool {
+	return math.Float64bits(x) == math.Float64bits(y) || (math.IsNaN(x) && math.IsNaN(y))
+}
+
+// copyRow copies one row of a batch, which is valid for a short time only.
+func copyRow(b *ledger.Batch, row int) *ledger.Batch {
+	one := &ledger.Batch{
+		Cell: b.Cell, N: b.N, Digest: strings.Clone(b.Digest), Worker: strings.Clone(b.Worker),
+		Repetition: []int64{b.Repetition[row]}, Status: []uint8{b.Status[row]}, Error: []float64{b.Error[row]},
+		Metrics: slices.Clone(b.Metrics), Kind: []string{strings.Clone(b.KindOf(row))},
+	}
+	for _, v := range b.Values {
+		one.Values = append(one.Values, []float64{v[row]})
+	}
+	return one
+}
+
+// maxExamined is the largest number of differing trials of a cell that are run alone to find the cause.
+const maxExamined = 4
+
+// A differing trial came out differently when it was run again.
+type differing struct {
+	at     position
+	cell   *trial.Cell
+	second *ledger.Batch   // its outcome then, one row
+	alone  []*ledger.Batch // its outcomes when it was run alone, one row each
+	lost   string          // why one of these is missing; "": none is
+}
+
+// differences counts trials that came out differently, and keeps the first of them in the order of the tables.
+type differences struct {
+	count int64
+	first []*differing // at most maxExamined
+}
+
+// add adds the trial in a row of b. index is the place of its cell in the plan.
+func (x *differences) add(c *trial.Cell, index int, b *ledger.Batch, row int) {
+	x.count++
+	d := &differing{at: position{index, b.N, b.Repetition[row]}, cell: c}
+	i, _ := slices.BinarySearchFunc(x.first, d, func(a, b *differing) int { return a.at.compare(b.at) })
+	if i == maxExamined {
+		return
+	}
+	d.second = copyRow(b, row)
+	x.first = slices.Insert(x.first, i, d)
+	x.first = x.first[:min(len(x.first), maxExamined)]
+}
+
+// examine runs differing trials twice alone, each time in a fresh process.
+func examine(ctx context.Context, p *pool.Pool, other pool.Source, trials []*differing) error {
+	var requests []*pool.Request
+	of := map[*pool.Request]*differing{}
+	for _, d := range trials {
+		for range 2 {
+			r := newRequest(d.cell, d.at.n, trial.LookAlone, d.at.repetition)
+			requests, of[r] = append(requests, r), d
+		}
+	}
+	return run(ctx, p, other, requests, func(r *pool.Request, b *ledger.Batch, row int) error {
+		d := of[r]
+		if b.Status[row] == ledger.Lost {
+			d.lost = strings.Clone(b.ReasonOf(row))
+			return nil
+		}
+		d.alone = append(d.alone, copyRow(b, row))
+		return nil
+	})
+}
+
+// cause returns what the outcome of an examined trial depends on. old is the recorded outcome.
+func (d *differing) cause(old *ledger.Batch) schemas.Cause {
+	switch {
+	case len(d.alone) < 2:
+		return schemas.CauseUnknown
+	case difference(d.alone[0], d.alone[1], 0) != "":
+		return schemas.CauseChance
+	case difference(old, d.alone[0], 0) != "":
+		return schemas.CauseEarlier
+	case d.second.KindOf(0) == string(schemas.CauseDeclared):
+		return schemas.CauseDeclared
+	}
+	return schemas.CausePoints
+}
+
+// causes lists the causes, the strongest evidence first: a trial that differs for one of them may look as if it did for
+// a later one.
+var causes = []schemas.Cause{
+	schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints, schemas.CauseUnknown,
+}
+
+// contradiction describes the examined trial with the strongest evidence.
+func (x *differences) contradiction(l *ledger.Ledger) (worst *differing, found schemas.Contradiction, err error) {
+	least := len(causes)
+	for _, d := range x.first {
+		old, err := l.Trial(d.cell.Key, d.at.n, d.at.repetition)
+		if err != nil {
+			return nil, found, err
+		}
+		cause := d.cause(old)
+		i := slices.Index(causes, cause)
+		if i >= least {
+			continue
+		}
+		least, worst = i, d
+		found = schemas.Contradiction{
+			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.at.n, d.at.repetition), What: d.cell.Words(), Cause: cause,
+			Difference: difference(old, d.second, 0), Worker: old.Worker, Second: d.second.Worker, Different: x.count,
+		}
+		if cause == schemas.CauseUnknown {
+			found.Note = d.lost
+		}
+	}
+	return worst, found, nil
+}

@@ -1,0 +1,397 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// minRechecks is the smallest number of trials of a cell that are rechecked, or all of a cell with fewer.
+const minRechecks = 8
+
+// How many sample sizes of a cell are rechecked. Fewer sizes need fewer jobs.
+const (
+	minSizes           = 3
+	perSize            = 8  // rechecks per size, above minSizes
+	perInteractiveSize = 32 // the same for interactive cells, whose least number is 1
+)
+
+// Bounds of a job.
+const (
+	aimSeconds = 0.25 // run time
+	costFactor = 1.5  // run time of a recheck, in run times of the trial
+	maxTrials  = 1024
+)
+
+// saveEvery is the shortest time between two writes of the record.
+const saveEvery = 5 * time.Second
+
+// A Cell is a decided cell whose trials can be rechecked.
+type Cell struct {
+	*trial.Cell
+	Index   int                   // in the plan
+	Points  []estimate.Point      // trials that the table counts
+	Seconds func(n int64) float64 // predicted run time of a trial; 0: unknown
+}
+
+// A Recheck runs a random share of the trials that the tables count again, in a fresh process, with their points in
+// another order and with other trials, on another worker if there is one. Which trials follows from the keys of the
+// cells and from what was counted; plugins know neither.
+type Recheck struct {
+	folder  *folder.Folder
+	share   float64           // of each cell's trials; 0: none
+	record  *folder.Looks     // of this run and of earlier ones
+	cells   []checked         // decided cells, in the order of the plan
+	places  map[trial.Key]int // in cells
+	next    int               // index of the first cell whose rechecks were not requested
+	due     int64             // trials to be rechecked in this run
+	done    int64             // of these, how many came back
+	seconds float64           // run time of all rechecks, as workers report it
+	ended   bool              // nothing remains to be done in this run
+	save    time.Time         // time of the next write of the record
+}
+
+// checked is a cell with its rechecks.
+type checked struct {
+	Cell
+	trials    int64        // trials that the tables count
+	chosen    []ranked     // trials to be rechecked, in the order of choice
+	left      int64        // chosen trials that could not be rechecked
+	reason    string       // why there are such; "": there are none
+	different *differences // nil: none
+}
+
+// NewRecheck returns the rechecks of a folder, with the record of earlier runs.
+func NewRecheck(f *folder.Folder, share float64) *Recheck {
+	return &Recheck{folder: f, share: share, record: f.ReadLooks()}
+}
+
+func (k *Recheck) write() error { return k.folder.WriteLooks(k.record) }
+
+// forget removes the rechecks of a cell from the record.
+func (k *Recheck) forget(c *trial.Cell) {
+	delete(k.record.Equal, c.Key)
+	delete(k.record.Contradictions, c.Key)
+}
+
+// Contradiction returns the contradiction that was found in a cell, by this run or an earlier one; nil if there is
+// none, or if the outcome in question is no longer in the ledger.
+func (k *Recheck) Contradiction(c *trial.Cell) *schemas.Contradiction {
+	x, found := k.record.Contradictions[c.Key]
+	if !found {
+		return nil
+	}
+	if now, known := k.folder.Ledger.Fingerprint(c.Key, x.N, x.Repetition); !known || now != x.Fingerprint {
+		return nil
+	}
+	return &x.Found
+}
+
+// Contradictions returns the contradictions in the order of the plan.
+func (k *Recheck) Contradictions() (list []schemas.Contradiction) {
+	for _, c := range k.folder.Plan.Cells {
+		if x := k.Contradiction(c); x != nil {
+			list = append(list, *x)
+		}
+	}
+	return list
+}
+
+// Choose chooses trials of decided cells, in the order of the plan, and counts those that remain to be rechecked.
+func (k *Recheck) Choose(cells []Cell) {
+	k.cells, k.places = make([]checked, 0, len(cells)), make(map[trial.Key]int, len(cells))
+	for i, c := range cells {
+		k.places[c.Key] = i
+		x := checked{Cell: c}
+		for _, p := range c.Points {
+			x.trials += int64(p.Consumed - p.Lost)
+		}
+		if k.share > 0 && x.trials > 0 {
+			count := int(min(x.trials, max(minRechecks, int64(math.Ceil(k.share*float64(x.trials))))))
+			has := func(t ranked) bool { return k.folder.Ledger.Has(c.Key, t.n, t.rep) }
+			sizes := max(minSizes, count/perSize)
+			if c.Interactive() {
+				sizes = max(1, count/perInteractiveSize)
+			}
+			x.chosen = choose(c.NoiseKey, c.Points, has, count, sizes)
+		}
+		x.Points = nil
+		k.cells = append(k.cells, x)
+	}
+	k.due = 0
+	for i := range k.cells {
+		k.due += int64(len(k.missing(&k.cells[i])))
+	}
+}
+
+// missing returns the chosen trials of a cell that were not rechecked. A cell with a contradiction needs no further
+// rechecks.
+func (k *Recheck) missing(x *checked) (trials []ranked) {
+	if k.Contradiction(x.Cell.Cell) != nil {
+		return nil
+	}
+	for _, t := range x.chosen {
+		if !k.equal(x, t) {
+			trials = append(trials, t)
+		}
+	}
+	return trials
+}
+
+// equal reports whether a recheck of a trial has found its outcome again.
+func (k *Recheck) equal(x *checked, t ranked) bool {
+	was, found := k.record.Equal[x.Key].Fingerprint(t.n, t.rep)
+	if !found {
+		return false
+	}
+	now, known := k.folder.Ledger.Fingerprint(x.Key, t.n, t.rep)
+	return known && was == now
+}
+
+// countEqual counts the chosen trials of a cell whose outcome was found again.
+func (k *Recheck) countEqual(x *checked) (count int64) {
+	for _, t := range x.chosen {
+		if k.equal(x, t) {
+			count++
+		}
+	}
+	return count
+}
+
+// Skip leaves out all rechecks that are missing, for a reason.
+func (k *Recheck) Skip(reason string) {
+	for i := range k.cells {
+		x := &k.cells[i]
+		if n := int64(len(k.missing(x))); n > 0 {
+			x.left, x.reason = n, reason
+		}
+	}
+	k.due, k.ended = 0, true
+}
+
+// Limit leaves out the missing rechecks beyond a number of trials and of seconds.
+func (k *Recheck) Limit(trials int64, seconds float64) {
+	for i := range k.cells {
+		x := &k.cells[i]
+		missing := k.missing(x)
+		for i, t := range missing {
+			if trials <= 0 || seconds <= 0 {
+				x.left, x.reason = int64(len(missing)-i), "the budget was spent"
+				k.due -= x.left
+				break
+			}
+			trials--
+			seconds -= costFactor * x.Seconds(t.n)
+		}
+	}
+}
+
+// requests returns the missing rechecks of the next cell that has some; nil: there is none. A request holds trials of
+// one worker, and goes to another one if there is one.
+func (k *Recheck) requests(alone bool) (list []*pool.Request) {
+	for len(list) == 0 && k.next < len(k.cells) {
+		x := &k.cells[k.next]
+		k.next++
+		type origin struct {
+			n      int64
+			worker string
+		}
+		var origins []origin
+		picked := map[origin][]int64{}
+		missing := k.missing(x)
+		for _, t := range missing[:int64(len(missing))-x.left] {
+			o := origin{n: t.n}
+			if !alone {
+				o.worker = k.workerOf(x, t)
+			}
+			if picked[o] == nil {
+				origins = append(origins, o)
+			}
+			picked[o] = append(picked[o], t.rep)
+		}
+		for _, o := range origins {
+			for _, r := range cut(x.Cell.Cell, o.n, trial.LookShuffled, picked[o], x.perJob(o.n)) {
+				r.Avoid, r.Seconds = o.worker, costFactor*x.Seconds(o.n)*float64(r.Len())
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// perJob returns the largest number of trials of a size in one job.
+func (x *checked) perJob(n int64) int {
+	least := 1
+	if x.Interactive() {
+		least = blockTrials // each job has round trips
+	}
+	count := float64(maxTrials)
+	if cost := costFactor * x.Seconds(n); cost > 0 {
+		count = min(count, aimSeconds/cost)
+	}
+	return max(least, int(count))
+}
+
+// workerOf returns the worker that made the recorded outcome of a trial; "": unknown.
+func (k *Recheck) workerOf(x *checked, t ranked) string {
+	b, err := k.folder.Ledger.Trial(x.Key, t.n, t.rep)
+	if err != nil || b == nil {
+		return "" // verify finds damage of the ledger
+	}
+	return strings.Clone(b.Worker)
+}
+
+// Run makes the rechecks that are missing. It hands results of other jobs to other, and calls show now and then.
+func (k *Recheck) Run(ctx context.Context, p *pool.Pool, other pool.Source, show func()) (err error) {
+	if k.due == 0 {
+		k.ended = true
+		return nil
+	}
+	k.save = time.Now().Add(saveEvery)
+	defer func() {
+		if e := k.write(); err == nil {
+			err = e
+		}
+	}()
+	again := &rerun{pool: p, other: other, show: show, more: func() []*pool.Request { return k.requests(p.Alone()) }}
+	lost := map[position]bool{} // trials that were lost once
+	again.use = func(r *pool.Request, b *ledger.Batch, row int) error {
+		x := &k.cells[k.places[r.Cell.Key]]
+		at := position{x.Index, b.N, b.Repetition[row]}
+		k.seconds += pool.Believable(b.Seconds) / float64(len(b.Repetition))
+		if b.Status[row] == ledger.Lost && !lost[at] { // the limit of a machine may be a matter of chance
+			lost[at] = true
+			once := newRequest(r.Cell, at.n, trial.LookShuffled, at.repetition)
+			once.Avoid = strings.Clone(b.Worker)
+			again.waiting = append(again.waiting, once)
+			return nil
+		}
+		k.done++
+		return k.take(x, b, row)
+	}
+	show()
+	if err := p.Run(ctx, again); err != nil {
+		return err
+	}
+	if err := k.explain(ctx, p, other); err != nil {
+		return err
+	}
+	k.ended = true
+	return nil
+}
+
+// take compares a recheck, a row of b, with its record.
+func (k *Recheck) take(x *checked, b *ledger.Batch, row int) error {
+	if b.Status[row] == ledger.Lost {
+		x.left++
+		line, _, _ := strings.Cut(b.ReasonOf(row), "\n")
+		x.reason = "lost: " + line
+	} else if agrees, fingerprint := k.folder.Ledger.Agrees(b, row); agrees {
+		k.record.Add(x.Key, b.N, b.Repetition[row], fingerprint)
+	} else {
+		if x.different == nil {
+			x.different = &differences{}
+		}
+		x.different.add(x.Cell.Cell, x.Index, b, row)
+	}
+	began := time.Now()
+	if began.Before(k.save) {
+		return nil
+	}
+	err := k.write()
+	k.save = time.Now().Add(max(saveEvery, 20*time.Since(began))) // a large record takes its time
+	return err
+}
+
+// explain finds the likely causes of differences and records them.
+func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) error {
+	var trials []*differing
+	for i := range k.cells {
+		if d := k.cells[i].different; d != nil {
+			trials = append(trials, d.first...)
+		}
+	}
+	if len(trials) == 0 {
+		return nil
+	}
+	if err := examine(ctx, p, other, trials); err != nil {
+		return err
+	}
+	for i := range k.cells {
+		x := &k.cells[i]
+		if x.different == nil {
+			continue
+		}
+		worst, found, err := x.different.contradiction(k.folder.Ledger)
+		if err != nil {
+			return err
+		}
+		found.Looked = x.different.count + k.countEqual(x)
+		fingerprint, _ := k.folder.Ledger.Fingerprint(x.Key, worst.at.n, worst.at.repetition)
+		k.record.Contradictions[x.Key] = folder.Contradiction{
+			N: worst.at.n, Repetition: worst.at.repetition, Fingerprint: fingerprint, Found: found,
+		}
+	}
+	return nil
+}
+
+// maxNotes is the largest number of notes on single cells below a table.
+const maxNotes = 5
+
+// Report describes the rechecks for the manifest.
+func (k *Recheck) Report() *schemas.Looks {
+	m := &schemas.Looks{
+		Share: k.share, Contradictions: k.Contradictions(), Cells: make([]schemas.CellLooks, 0, len(k.cells)),
+	}
+	if k.share == 0 && len(k.cells) > 0 {
+		m.Notes = append(m.Notes, "no second looks: whether outcomes depend on anything but their trial was not checked")
+	}
+	noted := 0
+	for i := range k.cells {
+		x := &k.cells[i]
+		m.Cells = append(m.Cells, schemas.CellLooks{
+			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: k.countEqual(x), Left: x.left,
+			Why: x.reason,
+		})
+		if x.left == 0 {
+			continue
+		}
+		if noted++; noted <= maxNotes {
+			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d due at trials of %s were not made: %s",
+				x.left, len(x.chosen), x.Words(), x.reason))
+		}
+	}
+	if more := noted - maxNotes; more > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("second looks: some were not made at trials of %d more cells", more))
+	}
+	return m
+}
+
+// A Progress describes how far the rechecks of a run are.
+type Progress struct {
+	Due, Done int64   // trials to be rechecked in this run, and those of them that were
+	Seconds   float64 // run time of these, as workers report it
+	Left      int64   // trials that were due and were not rechecked
+	Ended     bool    // nothing remains to be done in this run
+}
+
+// Progress returns how far the rechecks are.
+func (k *Recheck) Progress() Progress {
+	p := Progress{Due: k.due, Done: k.done, Seconds: k.seconds, Ended: k.ended, Left: k.due - k.done}
+	if k.ended {
+		p.Left = 0
+		for i := range k.cells {
+			p.Left += k.cells[i].left
+		}
+	}
+	return p
+}

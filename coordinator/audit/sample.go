@@ -1,0 +1,186 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// minSample is the smallest number of trials of an algorithm in a sample that is a share of them.
+const minSample = 20
+
+// share returns the number of trials in a sample of a share.
+func share(share float64, trials int64) int64 {
+	return min(trials, max(minSample, int64(math.Ceil(share*float64(trials)))))
+}
+
+// A drawing is a uniform sample of recorded trials, drawn separately from each stratum.
+type drawing struct {
+	ledger  *ledger.Ledger
+	random  *rand.Rand
+	stratum func(*trial.Cell) string
+	wanted  func(trials int64) int64                // size of the sample of a stratum
+	match   func(c *trial.Cell, digest string) bool // selects trials by the code that made them
+	look    trial.Look
+}
+
+// draw draws from the trials of a plan's cells. It returns them as requests, with their number and that of all trials
+// that match.
+func (d *drawing) draw(cells []*trial.Cell) (requests []*pool.Request, drawn, all int64, err error) {
+	of := make(map[trial.Key]*trial.Cell, len(cells))
+	for _, c := range cells {
+		of[c.Key] = c
+	}
+	left, wanted := map[string]int64{}, map[string]int64{}
+	for _, o := range d.ledger.Origins() {
+		if c := of[o.Cell]; c != nil && d.match(c, o.Digest) {
+			left[d.stratum(c)] += o.Outcomes
+			all += o.Outcomes
+		}
+	}
+	for s, trials := range left {
+		wanted[s] = d.wanted(trials)
+		drawn += wanted[s]
+	}
+	for _, c := range cells {
+		s := d.stratum(c)
+		if wanted[s] == 0 {
+			continue
+		}
+		picked := map[int64][]int64{} // repetitions by sample size
+		err := d.ledger.Each(c.Key, func(b *ledger.Batch) error {
+			if !d.match(c, b.Digest) {
+				return nil
+			}
+			for _, repetition := range b.Repetition {
+				if d.random.Int64N(left[s]) < wanted[s] { // each sample of that size is equally likely
+					picked[b.N] = append(picked[b.N], repetition)
+					wanted[s]--
+				}
+				left[s]--
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		for _, n := range d.ledger.Sizes(c.Key) {
+			requests = append(requests, cut(c, n, d.look, picked[n], blockTrials)...)
+		}
+	}
+	return requests, drawn, all, nil
+}
+
+// A Sample is the size of a sample of recorded trials.
+type Sample struct {
+	Share float64 // of each algorithm's trials, and at least 20 of each
+	Count int64   // of all trials, if Share is 0
+}
+
+// A Result is the result of [Verify].
+type Result struct {
+	Recorded, Again int64 // trials in the ledger, and those of them that were drawn
+	Different       int64
+	First, What     string // a trial that differs, and how: the one that shows the cause, else the first of the tables
+	Cause           schemas.Cause
+	Lost            int64  // trials that a limit of this machine ended: neither equal nor different
+	FirstLost       string // the first of these, and why
+}
+
+// Verify runs a sample of the recorded trials again, drawn under the sweep's seed, and compares every bit. It changes
+// nothing in the folder. It calls progress after each trial.
+func Verify(
+	ctx context.Context, f *folder.Folder, c pool.Config, s Sample, progress func(done, of int64),
+) (*Result, error) {
+	d := &drawing{
+		ledger: f.Ledger, random: f.Plan.Seed.Rand(trial.DrawVerify), look: trial.LookShuffled,
+		stratum: func(c *trial.Cell) string { return c.As },
+		wanted:  func(trials int64) int64 { return share(s.Share, trials) },
+		match:   func(*trial.Cell, string) bool { return true },
+	}
+	if s.Share == 0 {
+		d.stratum = func(*trial.Cell) string { return "" } // all algorithms together
+		d.wanted = func(trials int64) int64 { return min(trials, s.Count) }
+	}
+	x := &Result{}
+	requests, again, recorded, err := d.draw(f.Plan.Cells)
+	if x.Again, x.Recorded = again, recorded; err != nil || again == 0 {
+		return x, err
+	}
+	profile, here := RecordedProfile(f), trial.FloatProfile()
+	if profile != here {
+		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
+			"and their last bits may differ; verify where the sweep was run, or the tables alone with --sample 0", profile, here)
+	}
+	compared := comparison{
+		result: x, ledger: f.Ledger, index: indexOf(f.Plan.Cells), firstLost: position{cell: len(f.Plan.Cells)},
+	}
+	done := int64(0)
+	c.Lead.Sweep, c.Cells = f.ID, f.Plan.Cells
+	err = pool.With(ctx, c, func(p *pool.Pool) error {
+		p.SetProfile(profile)
+		err := run(ctx, p, nil, requests, func(r *pool.Request, b *ledger.Batch, row int) error {
+			done++
+			progress(done, x.Again)
+			compared.add(r.Cell, b, row)
+			return nil
+		})
+		if err != nil || compared.different.count == 0 {
+			return err
+		}
+		return examine(ctx, p, nil, compared.different.first)
+	})
+	if err != nil || compared.different.count == 0 {
+		return x, err
+	}
+	_, found, err := compared.different.contradiction(f.Ledger)
+	x.Different, x.First, x.What, x.Cause = found.Different, found.Trial, found.Difference, found.Cause
+	return x, err
+}
+
+// RecordedProfile returns the float profile of the recorded outcomes and refusals, which all of them share; "": there
+// are none.
+func RecordedProfile(f *folder.Folder) (profile string) {
+	of := indexOf(f.Plan.Cells)
+	for _, c := range f.Plan.Cells {
+		for _, x := range f.Ledger.Refusals(c.Key) {
+			profile = x.Profile
+		}
+	}
+	for _, o := range f.Ledger.Origins() {
+		if _, known := of[o.Cell]; known {
+			profile = o.Profile
+		}
+	}
+	return profile
+}
+
+// A comparison compares trials that are run again with their records.
+type comparison struct {
+	result    *Result
+	ledger    *ledger.Ledger
+	index     map[trial.Key]int // places of cells in the plan
+	different differences
+	firstLost position
+}
+
+// add compares one trial, a row of b.
+func (x *comparison) add(c *trial.Cell, b *ledger.Batch, row int) {
+	at := position{x.index[c.Key], b.N, b.Repetition[row]}
+	if b.Status[row] == ledger.Lost {
+		if x.result.Lost++; at.compare(x.firstLost) < 0 {
+			x.firstLost, x.result.FirstLost = at, c.TrialID(at.n, at.repetition)+": "+b.ReasonOf(row)
+		}
+		return
+	}
+	if agrees, _ := x.ledger.Agrees(b, row); !agrees {
+		x.different.add(c, at.cell, b, row)
+	}
+}

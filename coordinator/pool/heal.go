@@ -1,0 +1,144 @@
+package pool
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator/meter"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+)
+
+// healTimeout is the longest time that heal waits for the server. Meanwhile no result is accepted.
+const healTimeout = 5 * time.Second
+
+// heal repeats the offer, removes silent workers, and compares the attempts with the jobs on the server: a lost job is
+// published again, a late one is published once more, and one that is not needed any more is removed.
+func (p *Pool) heal(ctx context.Context, now time.Time) error {
+	p.roster.expire(now.Add(-p.scaled(fleet.Silence)))
+	p.offer(false)
+	if len(p.attempts) == 0 {
+		p.late = 0
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, healTimeout)
+	defer cancel()
+	stored, err := p.queue.Jobs(within)
+	last, absent := uint64(0), false
+	for id := range p.attempts {
+		absent = absent || !stored[id]
+	}
+	if err == nil && absent {
+		last, err = p.queue.Last(within)
+	}
+	if err == nil {
+		err = p.reconcile(within, now, stored, last <= p.read)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		p.Note(fmt.Sprintf("the queue does not answer: %v", err))
+	}
+	return nil
+}
+
+// scaled returns a time in units of Config.Healing, which is a second except in tests.
+func (p *Pool) scaled(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * p.Healing.Seconds())
+}
+
+// maxAbsent is the number of checks in a row after which a job that the server does not have is lost.
+const maxAbsent = 2
+
+// reconcile compares the attempts with the ids of the jobs on the server. A job is removed there after its results are
+// stored: one that is absent twice while all results are read was lost with the server's store.
+func (p *Pool) reconcile(ctx context.Context, now time.Time, stored map[string]bool, allRead bool) error {
+	var dropped []string
+	p.late = 0
+	for _, id := range slices.Sorted(maps.Keys(p.attempts)) {
+		a := p.attempts[id]
+		switch {
+		case !a.request.needed():
+			dropped = append(dropped, id)
+			p.end(a)
+			continue
+		case stored[id]:
+			a.absent = 0
+		case allRead && now.Sub(a.published) >= p.Healing:
+			a.absent++
+		}
+		if a.absent >= maxAbsent {
+			p.lose(a)
+		} else if a.late() {
+			p.late++
+			p.hedge(a)
+		}
+	}
+	if len(dropped) == 0 {
+		return nil
+	}
+	p.offer(false, dropped...)
+	return p.queue.Drop(ctx, dropped...)
+}
+
+// lose publishes the trials of a job again that the server does not have any more.
+func (p *Pool) lose(a *attempt) {
+	p.Meter.Count(func(c *meter.Counts) { meter.Increase(&c.Back, "lost", 1) })
+	p.end(a)
+	state := &a.request.state
+	if len(state.attempts) > 0 {
+		return
+	}
+	p.Note(fmt.Sprintf("job %s: the server does not have it any more; its missing trials are published again", a.id),
+		"job", a.id)
+	p.Retry(a.request)
+	if p.Alone() && state.failures >= MaxTries {
+		p.failed = fmt.Errorf("the worker of this process has taken job %s %d times, and its results never came",
+			a.id, state.failures)
+	}
+}
+
+// A job is late when it has run for lateFactor times its predicted run time and for lateLeast seconds, or for
+// lateUnknown seconds without a prediction.
+const (
+	lateFactor  = 4
+	lateLeast   = 2.0
+	lateUnknown = 10.0
+)
+
+func (a *attempt) late() bool {
+	if a.seconds == 0 {
+		return a.running >= lateUnknown
+	}
+	return a.running >= max(lateLeast, lateFactor*a.seconds)
+}
+
+// lateWords describes the late job that has run for longest; "": there is none.
+func (p *Pool) lateWords() string {
+	var slow *attempt
+	for _, a := range p.attempts {
+		if a.late() && (slow == nil || a.running > slow.running) {
+			slow = a
+		}
+	}
+	if slow == nil {
+		return ""
+	}
+	r := slow.request
+	return fmt.Sprintf("%d trials have run for %.0f s: %s", r.missing, slow.running, r.Cell.At(r.N))
+}
+
+// hedge publishes the trials of a late job once more, unless another job with them is not late yet.
+func (p *Pool) hedge(a *attempt) {
+	onTime := func(a *attempt) bool { return !a.late() }
+	if a.seconds == 0 && p.Alone() || a.request.state.waiting || slices.ContainsFunc(a.request.state.attempts, onTime) {
+		return // a second slot of this machine is worth more than the first trial of a new kind
+	}
+	p.Note(fmt.Sprintf("job %s has run for %.0f s on worker %s, %.1f were expected: it is published once more",
+		a.id, a.running, a.worker, a.seconds), "job", a.id)
+	a.request.Avoid = a.worker
+	p.Retry(a.request)
+}

@@ -1,0 +1,187 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator/meter"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// poolOf returns a pool of workers without a server.
+func poolOf(t *testing.T, workers ...*fleet.Worker) *Pool {
+	t.Helper()
+	p := newPool(Config{Conn: new(queue.Conn), Lead: queue.Lead{Sweep: "s"}})
+	for i, w := range workers {
+		w.Name = fmt.Sprint("w", i)
+		p.roster.workers[w.Name] = &member{Worker: w}
+	}
+	return p
+}
+
+// request returns a request for some trials.
+func request(repetitions ...int64) *Request {
+	c := &trial.Cell{As: "erm", Problem: &schemas.Problem{Class: "thresholds"}}
+	return NewRequest(c, 4, repetitions...)
+}
+
+// attempt adds a job of a request.
+func (p *Pool) attempt(id string, r *Request, a attempt) {
+	a.id, a.request = id, r
+	p.attempts[id] = &a
+	r.state.attempts = append(r.state.attempts, &a)
+}
+
+// A job that the server does not have any more, and of which no result came, is published again; one whose result may
+// be unread is not, and one that is not needed any more is struck off.
+func TestReconcile(t *testing.T) {
+	w, now := poolOf(t), time.Now()
+	w.Meter = &meter.Meter{}
+	w.attempt("stored", request(1), attempt{published: now})
+	w.attempt("lost", request(2), attempt{published: now})
+	w.attempt("young", request(3), attempt{published: now.Add(time.Hour)})
+	stored := map[string]bool{"stored": true}
+	for i, idle := range []bool{true, false, true} {
+		now = now.Add(w.Healing + 1)
+		if err := w.reconcile(t.Context(), now, stored, idle); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{0, 0, 1}[i]; len(w.waiting) != want || len(w.attempts) != 3-want {
+			t.Errorf("look %d: %d jobs wait, %d are on the server", i, len(w.waiting), len(w.attempts))
+		}
+	}
+	if back := w.Meter.Counts().Back; back["lost"] != 1 || w.attempts["stored"] == nil || w.attempts["young"] == nil {
+		t.Errorf("jobs came back: %v", back)
+	}
+}
+
+// Workers that hang with all jobs that are on the server keep no place from others.
+func TestAllStuck(t *testing.T) {
+	w := poolOf(t, &fleet.Worker{Slots: 1})
+	stored := map[string]bool{}
+	for i := 0; w.room(); i++ {
+		id := fmt.Sprint(i)
+		w.attempt(id, request(int64(i)), attempt{worker: "w0", running: 1e6})
+		stored[id] = true
+	}
+	jobs := len(w.attempts)
+	if err := w.reconcile(t.Context(), time.Now(), stored, true); err != nil {
+		t.Fatal(err)
+	}
+	if !w.room() || len(w.waiting) != jobs {
+		t.Errorf("%d of %d jobs wait to be published once more, with room: %v", len(w.waiting), jobs, w.room())
+	}
+}
+
+// The reason why nothing moves is that of the workers, in their words.
+func TestState(t *testing.T) {
+	w, now := poolOf(t), time.Now()
+	if none, why := w.roster.state(now); !none || why != "" {
+		t.Errorf("without workers: %v, %q", none, why)
+	}
+	for _, name := range []string{"a", "b"} {
+		said := &fleet.Worker{Name: name, Slots: 1, Refusals: []fleet.Refusal{
+			{Sweep: "s", What: "plugin acme", Reason: "it is for linux/amd64", Never: true}, {Sweep: "other", Never: true},
+		}}
+		data, err := said.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.handleHeartbeat(queue.Heartbeat{Worker: name, Data: data}, now)
+	}
+	w.roster.first = time.Time{} // they have gathered
+	const want = "no worker can run it: worker a (and 1 more) could not run plugin acme: it is for linux/amd64"
+	if none, why := w.roster.state(now); none || why != want {
+		t.Errorf("%v, %q, want %q", none, why, want)
+	}
+	if w.Slots() != 0 || w.room() {
+		t.Error("jobs are published, and no worker takes them")
+	}
+	w.roster.workers["a"].Refusals = nil
+	if _, why := w.roster.state(now); why != "" || w.Slots() != 1 || !w.room() {
+		t.Errorf("one worker can run it: %q", why)
+	}
+}
+
+// The times of a pool that heals once a second are those of package fleet.
+func TestScaled(t *testing.T) {
+	w := poolOf(t)
+	for _, d := range []time.Duration{fleet.Silence, time.Second} {
+		if got := w.scaled(d); got != d {
+			t.Errorf("%v is scaled to %v", d, got)
+		}
+	}
+}
+
+// What a person sees of jobs that take far longer than expected is the one that has run for longest.
+func TestLateWords(t *testing.T) {
+	w := poolOf(t)
+	add := func(n int64, running, expected float64) {
+		r := request(1, 2, 3, 4, 5)
+		r.N = n
+		w.attempt(fmt.Sprint(n), r, attempt{running: running, seconds: expected})
+	}
+	add(1, 100, 50) // as expected, about
+	add(2, lateUnknown-1, 0)
+	if got := w.lateWords(); got != "" {
+		t.Errorf("late: %q", got)
+	}
+	add(3, 30, 0)
+	add(4, 40, 1)
+	add(5, 20, 1)
+	if got, want := w.lateWords(), "5 trials have run for 40 s: erm on thresholds, n = 4"; got != want {
+		t.Errorf("late: %q, want %q", got, want)
+	}
+}
+
+// More jobs are on the server where they are short, until one takes longer.
+func TestQuickJobs(t *testing.T) {
+	quick := func(jobs int) []float64 { return slices.Repeat([]float64{1e-4}, jobs) }
+	for _, c := range []struct {
+		name  string
+		slots int
+		took  []float64 // seconds, by the last jobs
+		want  int       // jobs that are on the server in the end
+	}{
+		{"nothing is known", 2, nil, 6},
+		{"a quick one", 2, quick(1), 6},
+		{"quick ones", 2, quick(60), 80},
+		{"longer ones", 2, slices.Repeat([]float64{0.5}, 30), 6},
+		{"a slow one at last", 2, append(quick(30), 1), 6},
+		{"many slots", 1000, quick(60), 40_000},
+		{"it takes no time, as it says", 2, slices.Repeat([]float64{-1}, 300), 80},
+	} {
+		w := poolOf(t, &fleet.Worker{Slots: c.slots})
+		for _, seconds := range c.took {
+			w.Took(seconds)
+		}
+		n := 0
+		for ; w.room(); n++ {
+			w.attempts[fmt.Sprint(n)] = &attempt{}
+		}
+		if n != c.want {
+			t.Errorf("%s: %d jobs, want %d", c.name, n, c.want)
+		}
+	}
+}
+
+// The sweep's float profile is that of most workers, of those the one of most slots.
+func TestProfile(t *testing.T) {
+	worker := func(profile string, slots int) *fleet.Worker {
+		return &fleet.Worker{Profile: profile, Slots: slots}
+	}
+	a, b, c := worker("p", 9), worker("q", 2), worker("q", 2)
+	for _, x := range []struct {
+		members []*fleet.Worker
+		want    string
+	}{{nil, ""}, {[]*fleet.Worker{a}, "p"}, {[]*fleet.Worker{b, a}, "p"}, {[]*fleet.Worker{a, b, c}, "q"}} {
+		if got := poolOf(t, x.members...).roster.usualProfile(); got != x.want {
+			t.Errorf("%d workers: profile %q, want %q", len(x.members), got, x.want)
+		}
+	}
+}

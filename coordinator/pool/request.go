@@ -1,0 +1,129 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// A Request is a set of trials of one cell and sample size. The pool publishes it as a job. Trials that do not come
+// back are published as further jobs.
+type Request struct {
+	Cell    *trial.Cell
+	N       int64
+	Again   bool       // the trials have an outcome already: results are compared with it and not recorded
+	Look    trial.Look // how trials are run again; "": as the first time
+	Seconds float64    // predicted run time; 0: unknown
+	Avoid   string     // worker that leaves the trials to others, if there are others; "": none
+
+	repetitions []int64        // ascending
+	returned    numeric.BitSet // indices of repetitions that have come back
+	missing     int            // number of repetitions that have not
+	canceled    bool
+	state       delivery
+}
+
+// delivery is the state of a request's jobs.
+type delivery struct {
+	attempts []*attempt // jobs on the server; more than one if the first is late
+	failures int        // jobs in a row of which no trial came back
+	waiting  bool       // the request is in Pool.waiting
+	after    time.Time  // earliest time of the next attempt
+}
+
+// An attempt is a job on the server, as far as is known.
+type attempt struct {
+	id        string
+	request   *Request
+	published time.Time
+	seconds   float64 // predicted run time; 0: unknown
+	worker    string  // that runs it, by its last heartbeat; "": none
+	running   float64 // seconds since it began, by that heartbeat
+	absent    int     // checks in a row in which the server did not have it
+	before    int     // trials of the request that were missing when the last result arrived
+}
+
+// Range returns the repetitions first..first+count-1.
+func Range(first, count int) []int64 {
+	list := make([]int64, count)
+	for i := range list {
+		list[i] = int64(first + i)
+	}
+	return list
+}
+
+// NewRequest returns a request for repetitions, at least one, in ascending order.
+func NewRequest(c *trial.Cell, n int64, repetitions ...int64) *Request {
+	return &Request{Cell: c, N: n, repetitions: repetitions, missing: len(repetitions)}
+}
+
+// Add adds a repetition above all others of a request that was not published yet.
+func (r *Request) Add(repetition int64) {
+	r.repetitions = append(r.repetitions, repetition)
+	r.missing++
+}
+
+// Len returns the number of trials.
+func (r *Request) Len() int { return len(r.repetitions) }
+
+// Missing returns the number of trials that have not come back.
+func (r *Request) Missing() int { return r.missing }
+
+// Failures returns the number of jobs in a row of which no trial came back.
+func (r *Request) Failures() int { return r.state.failures }
+
+// Return records that a trial has come back. It reports whether it was missing.
+func (r *Request) Return(repetition int64) bool {
+	i, found := slices.BinarySearch(r.repetitions, repetition)
+	if !found || r.returned.Has(int64(i)) {
+		return false
+	}
+	r.returned.Set(int64(i))
+	r.missing--
+	return true
+}
+
+// Open returns the repetitions that have not come back.
+func (r *Request) Open() (list []int64) {
+	for i, repetition := range r.repetitions {
+		if !r.returned.Has(int64(i)) {
+			list = append(list, repetition)
+		}
+	}
+	return list
+}
+
+// Cancel declares that the trials are not needed any more.
+func (r *Request) Cancel() { r.canceled = true }
+
+// needed reports whether trials are needed that have not come back.
+func (r *Request) needed() bool { return !r.canceled && r.missing > 0 }
+
+// againPrefix begins the ids of jobs whose results are compared and not recorded.
+const againPrefix = "recheck-"
+
+// IsAgain reports whether a job runs trials that have an outcome already, by its id.
+func IsAgain(id string) bool { return strings.HasPrefix(id, againPrefix) }
+
+// job returns the job of the trials that have not come back, without what the pool adds. serial tells apart jobs of
+// the same trials.
+func (r *Request) job(serial int) *trial.Job {
+	open := r.Open()
+	first, last := open[0], open[len(open)-1]
+	j := &trial.Job{
+		Cell: r.Cell, N: r.N, First: first, Count: int64(len(open)), Look: r.Look,
+		Seconds: r.Seconds * float64(len(open)) / float64(len(r.repetitions)),
+	}
+	if last-first+1 != j.Count {
+		j.Picked = open
+	}
+	j.ID = fmt.Sprintf("%s-%d-%d-%d-%d", r.Cell.Key.Short(), r.N, first, last+1, serial)
+	if r.Again {
+		j.ID = againPrefix + j.ID
+	}
+	return j
+}

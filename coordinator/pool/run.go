@@ -1,0 +1,227 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator/meter"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
+)
+
+// A Source provides trials to a pool and receives their results. The pool calls one method at a time.
+type Source interface {
+	// Done reports whether no further trials and results are needed.
+	Done() (bool, error)
+	// Next returns the next request to publish; nil if there is none at present.
+	Next() (*Request, error)
+	// Accept receives a result. r is the request that it answers; nil: a request that is not known any more. Accept
+	// calls r.Return for each of its trials.
+	Accept(m *queue.Message, r *Request) error
+	// Tick is called about every SyncEvery.
+	Tick(ctx context.Context) error
+}
+
+// SyncEvery is the time between two calls of [Source.Tick].
+const SyncEvery = 100 * time.Millisecond
+
+// ErrWorkers reports that the workers of this process have ended, and that there can be no others.
+var ErrWorkers = errors.New("the workers of this process have ended; their messages say why")
+
+// errClosed reports that the connection to the server is gone for good.
+var errClosed = errors.New("results ended: the connection to the queue was closed")
+
+// errSilent reports that the server does not answer.
+var errSilent = errors.New("ask the server for the last result")
+
+// maxResults is the number of results that are accepted before jobs are published again.
+const maxResults = 64
+
+// Run publishes the requests of a source, and hands it the results, until it is done. Requests of earlier sources that
+// wait to be published again are dropped.
+func (p *Pool) Run(ctx context.Context, s Source) error {
+	for _, r := range p.waiting {
+		r.state.waiting = false
+	}
+	p.waiting = nil
+	tick := time.NewTicker(SyncEvery)
+	defer tick.Stop()
+	healed := time.Now()
+	for {
+		if done, err := s.Done(); done || err != nil {
+			return err
+		}
+		if err := p.fill(ctx, s); err != nil {
+			return err
+		}
+		if done, err := s.Done(); done || err != nil {
+			return err
+		}
+		if err := p.wait(ctx, s, tick.C, &healed); err != nil {
+			return err
+		}
+	}
+}
+
+// fill publishes requests while there is room. The first workers that can run the sweep determine its float profile.
+func (p *Pool) fill(ctx context.Context, s Source) error {
+	if p.failed != nil {
+		return p.failed
+	}
+	if p.profile == "" && p.room() {
+		p.SetProfile(p.roster.usualProfile())
+	}
+	if p.profile == "" {
+		return nil
+	}
+	if err := p.publishWaiting(ctx); err != nil {
+		return err
+	}
+	for p.room() {
+		r, err := s.Next()
+		if r == nil || err != nil {
+			return err
+		}
+		if err := p.publish(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits for the next event and handles it. healed is the time of the last comparison with the server.
+func (p *Pool) wait(ctx context.Context, s Source, tick <-chan time.Time, healed *time.Time) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case m := <-p.queue.Results():
+		return p.acceptAll(m, s)
+	case h := <-p.queue.Heartbeats():
+		p.handleHeartbeat(h, time.Now())
+		return nil
+	case <-p.queue.Closed():
+		return errClosed
+	case <-p.Workers:
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return ErrWorkers
+	case now := <-tick:
+		if err := s.Tick(ctx); err != nil || now.Sub(*healed) < p.Healing {
+			return err
+		}
+		*healed = now
+		return p.heal(ctx, now)
+	}
+}
+
+// acceptAll accepts a result and those that wait after it, so that jobs are published for all of them at once.
+func (p *Pool) acceptAll(m *queue.Message, s Source) error {
+	for range maxResults {
+		if err := p.accept(m, s); err != nil {
+			return err
+		}
+		select {
+		case m = <-p.queue.Results():
+		default:
+			return nil
+		}
+	}
+	return p.accept(m, s)
+}
+
+// accept hands a result to the source. Trials that are still missing when all parts of a job's result have arrived are
+// published again. After a result without any of the missing trials, they are published after a while, for another
+// worker.
+func (p *Pool) accept(m *queue.Message, s Source) error {
+	p.read, p.unread = m.Sequence, int(m.Pending)
+	a := p.attempts[m.Job]
+	if a == nil || m.Epoch != p.Lead.Epoch {
+		return s.Accept(m, nil)
+	}
+	r, before := a.request, a.request.missing
+	a.absent = 0
+	last := m.Index == m.Of-1
+	if last {
+		p.end(a)
+	}
+	if err := s.Accept(m, r); err != nil {
+		return err
+	}
+	switch {
+	case r.missing < before:
+		r.state.failures = 0
+	case last && r.needed():
+		p.Meter.Count(func(c *meter.Counts) { meter.Increase(&c.Back, "useless", 1) })
+		r.Avoid = m.Worker
+		r.state.after = time.Now().Add(p.scaled(fleet.Interval << min(r.state.failures, 8)))
+		if p.Alone() && r.state.failures >= MaxTries {
+			p.failed = fmt.Errorf("the worker of this process has answered job %s %d times, and not with its outcomes",
+				m.Job, r.state.failures)
+		}
+	}
+	if len(r.state.attempts) == 0 {
+		p.Retry(r)
+	}
+	return nil
+}
+
+// CatchUp accepts the results that are on the server already.
+func (p *Pool) CatchUp(ctx context.Context, s Source) error {
+	tick := time.NewTicker(SyncEvery)
+	defer tick.Stop()
+	for {
+		last, err := p.queue.Last(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errSilent, err)
+		}
+		if p.read >= last {
+			return nil
+		}
+		for waiting := true; waiting; {
+			select {
+			case m := <-p.queue.Results():
+				if err := p.accept(m, s); err != nil {
+					return err
+				}
+			case <-tick.C: // the last one may have been removed meanwhile
+				waiting = false
+			case <-p.queue.Closed():
+				return errClosed
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// Drain accepts the results of the jobs that the workers of this process finish before they end, and those that are on
+// the server already. Results that do not arrive within a second after that stay there for the next run.
+func (p *Pool) Drain(s Source) error {
+	ctx := context.Background()
+	tick := time.NewTicker(SyncEvery)
+	defer tick.Stop()
+	for working := p.Workers != nil; working; {
+		select {
+		case m := <-p.queue.Results():
+			if err := p.accept(m, s); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if err := s.Tick(ctx); err != nil {
+				return err
+			}
+		case <-p.Workers:
+			working = false
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	err := p.CatchUp(within, s)
+	if within.Err() != nil || errors.Is(err, errClosed) || errors.Is(err, errSilent) {
+		return nil
+	}
+	return err
+}
