@@ -127,8 +127,8 @@ func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, erro
 	if x.Wish.Budget.Given() {
 		s.Budget = x.Wish.Budget.String()
 	}
-	if stand := x.Shipment.Stand; stand != nil {
-		s.Decided, s.Trials = &stand.Decided, &stand.Trials
+	if totals := x.Shipment.Totals; totals != nil {
+		s.Decided, s.Trials = &totals.Decided, &totals.Trials
 	}
 	if a := now.Answer; a != nil {
 		s.Leader, s.Epoch = a.Leader, a.Epoch

@@ -78,8 +78,8 @@ const (
 	shipPatience = time.Minute
 )
 
-// Ask asks the leader of a sweep how it stands; with ship, after it has shipped what it has. It
-// returns nil where nobody answers.
+// Ask asks the leader of a sweep for its state; with ship, after it has put its folder on the server. It
+// returns nil if there is no answer.
 func Ask(ctx context.Context, conn *queue.Conn, id string, ship bool) (*Answer, error) {
 	patience := askPatience
 	if ship {
@@ -115,21 +115,21 @@ func decodeAnswer(raw []byte) (*Answer, error) {
 const (
 	Waiting   = "waiting"   // wished to run, but nothing moves: the reason says why
 	Running   = "running"   // its leader hands out trials and takes in outcomes
-	Paused    = "paused"    // somebody has paused it, or its budget is spent
-	Cancelled = "cancelled" // somebody has cancelled it; what was found is kept
+	Paused    = "paused"    // a user has paused it, or its budget is spent
+	Cancelled = "cancelled" // a user has cancelled it; its outcomes are kept
 	Done      = "done"      // every cell is decided or has failed: the result is whole
 	Failed    = "failed"    // no coordinator can run it: the reason says why
 	Forgotten = "forgotten" // a coordinator removes it from the server
 )
 
-// Status is how a sweep stands.
+// Status is the state of a sweep.
 type Status struct {
 	State  string
-	Reason string  // why it stands so; "" where the state says all
-	Answer *Answer // of its leader; nil: nobody answers
+	Reason string  // "" if the state needs none
+	Answer *Answer // of its leader; nil: there is none
 }
 
-// Look finds out how a sweep stands.
+// Look returns the state of a sweep.
 func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error) {
 	if r.Wish.Do == Forget {
 		return Status{State: Forgotten, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
@@ -159,7 +159,7 @@ func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error
 			s.Reason = "its leader is taking in what is out"
 		}
 	case s.Answer == nil:
-		s.State, s.Reason = Waiting, nobody(r.Leader)
+		s.State, s.Reason = Waiting, noLeader(r.Leader)
 	case s.Answer.Reason != "":
 		s.State, s.Reason = Waiting, s.Answer.Reason
 	default:
@@ -168,8 +168,8 @@ func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error
 	return s, nil
 }
 
-// nobody says why no leader answers.
-func nobody(l *queue.Leader) string {
+// noLeader explains why no leader answers.
+func noLeader(l *queue.Leader) string {
 	if l == nil {
 		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
 			"about to take it, or leads as many cells as it can"
@@ -177,7 +177,7 @@ func nobody(l *queue.Leader) string {
 	if l.Epoch == l.Renewal && time.Since(l.Renewed) < l.Duration { // it has not renewed its lease yet
 		return fmt.Sprintf("its leader, %s, has just begun to lead it", l.Name)
 	}
-	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s UTC, and another coordinator takes "+
+	return fmt.Sprintf("its leader, %s, does not answer; it renewed its lease last at %s UTC, and another coordinator takes "+
 		"over some %v after that: start one unless there is another",
 		l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
 }
@@ -190,8 +190,8 @@ type lines struct {
 
 // Limits of lines.
 const (
-	mostLines   = 200
-	longestLine = 1000 // bytes
+	maxLines = 200
+	maxLine  = 1000 // bytes
 )
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -199,9 +199,9 @@ func (l *lines) Write(b []byte) (int, error) {
 	defer l.mu.Unlock()
 	for line := range bytes.Lines(b) {
 		line = bytes.TrimRight(line, "\n")
-		l.kept = append(l.kept, string(line[:min(len(line), longestLine)]))
+		l.kept = append(l.kept, string(line[:min(len(line), maxLine)]))
 	}
-	if more := len(l.kept) - mostLines; more > 0 {
+	if more := len(l.kept) - maxLines; more > 0 {
 		l.kept = append(l.kept[:0], l.kept[more:]...)
 	}
 	return len(b), nil

@@ -23,7 +23,7 @@ type Monitor struct {
 // Overview is what a coordinator does at a moment.
 type Overview struct {
 	Heard   time.Time      // when Serve was last known to go round; zero: it has not begun
-	Sweeps  map[string]int // number of submitted sweeps by state, see seat.state
+	Sweeps  map[string]int // number of submitted sweeps by state, see sweepState.state
 	Leading []Leading      // sweeps that are led here, by id
 }
 
@@ -34,11 +34,11 @@ type Leading struct {
 	State
 }
 
-// look takes in how the sweeps stand. Only the goroutine of Serve calls it.
-func (m *Monitor) look(seats map[string]*seat) {
+// look records the states of the sweeps. Only the goroutine of Serve calls it.
+func (m *Monitor) look(sweeps map[string]*sweepState) {
 	states := map[string]int{}
 	var terms []*term
-	for _, x := range seats {
+	for _, x := range sweeps {
 		states[x.state()]++
 		if x.term != nil {
 			terms = append(terms, x.term)
@@ -50,8 +50,8 @@ func (m *Monitor) look(seats map[string]*seat) {
 	m.heard, m.states, m.terms = time.Now(), states, terms
 }
 
-// state says in a word how the sweep stands, as far as the registry tells.
-func (x *seat) state() string {
+// state returns a word for the state of the sweep in the registry.
+func (x *sweepState) state() string {
 	switch r := x.record; {
 	case x.term != nil:
 		return "led here"

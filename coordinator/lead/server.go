@@ -27,7 +27,7 @@ type Config struct {
 	TidyEvery time.Duration // between looks for content that no sweep names; 0: 10 min
 	Grace     time.Duration // for which content stays that no sweep names, as of one being submitted; 0: 24 h
 	Log       *slog.Logger  // nil: silent
-	Monitor   *Monitor      // shows what Serve does; nil: nobody watches
+	Monitor   *Monitor      // shows the state of Serve; nil: not needed
 }
 
 // Load makes a sweep of what was submitted.
@@ -40,9 +40,9 @@ type Sweep struct {
 	Config coordinator.Config // what the leader does not know: Digests, Looks and Facts
 }
 
-// Serve leads every sweep of the registry that is wished to run and that nobody else leads, until
+// Serve leads every sweep of the registry that is wished to run and has no other leader, until
 // ctx ends. It then ships what it has, and returns when all sweeps are given back. Where the server
-// loses the registry, Serve gives up all sweeps and begins anew with what the registry has then.
+// loses the registry, Serve gives up all sweeps and begins again with what the registry has then.
 func Serve(ctx context.Context, c Config) error {
 	c.Lease = cmp.Or(c.Lease, 10*time.Second)
 	c.TidyEvery, c.Grace = cmp.Or(c.TidyEvery, 10*time.Minute), cmp.Or(c.Grace, 24*time.Hour)
@@ -56,17 +56,17 @@ func Serve(ctx context.Context, c Config) error {
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	for told := ""; ; {
+	for reported := ""; ; {
 		if err == nil {
-			told = ""
+			reported = ""
 			err = serve(ctx, c, registry)
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		if text := err.Error(); text != told {
-			told = text
-			c.Log.Warn("the server has lost the registry of sweeps; starting anew as soon as there is one", "reason", text)
+		if text := err.Error(); text != reported {
+			reported = text
+			c.Log.Warn("the server has lost the registry of sweeps; starting again as soon as there is one", "reason", text)
 		}
 		select {
 		case <-time.After(time.Second):
@@ -82,7 +82,7 @@ func Serve(ctx context.Context, c Config) error {
 // serve does the work of Serve until ctx ends or the registry is gone. It returns after its terms.
 func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 	s := &server{
-		Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term), tidy: make(chan struct{}, 1),
+		Config: c, registry: registry, sweeps: map[string]*sweepState{}, ended: make(chan *term), tidy: make(chan struct{}, 1),
 	}
 	entries, watched := make(chan *queue.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
@@ -107,19 +107,19 @@ func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 type server struct {
 	Config
 	registry *queue.Registry
-	seats    map[string]*seat // by id of the sweep
+	sweeps   map[string]*sweepState // by id of the sweep
 	ended    chan *term
 	tidy     chan struct{} // filled when there is a sweep to be forgotten
 	leading  int           // terms that have not ended
 	cells    int           // of their sweeps
 }
 
-// mostCells bounds the cells of the sweeps that are led at a time, unless it is one alone: a cell takes some
+// maxCells bounds the cells of the sweeps that are led at a time, unless it is one alone: a cell takes some
 // kilobytes. Without it, who may submit could have a coordinator take more memory than there is.
-const mostCells = 1_000_000
+const maxCells = 1_000_000
 
-// seat is a sweep as the server sees it.
-type seat struct {
+// A sweepState is the state of a submitted sweep in a server.
+type sweepState struct {
 	record *Record
 	since  time.Time // when record.Leader was first seen as it is
 	rest   time.Time // the server does not campaign before
@@ -135,18 +135,18 @@ func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched
 	for {
 		select {
 		case e := <-entries:
-			s.see(ctx, e)
+			s.update(ctx, e)
 		case <-tick.C:
-			for id := range s.seats {
-				s.consider(ctx, id)
+			for id := range s.sweeps {
+				s.leadIfFree(ctx, id)
 			}
-			s.Monitor.look(s.seats)
+			s.Monitor.look(s.sweeps)
 		case t := <-s.ended:
 			s.leading--
 			s.cells -= t.cells
-			s.seats[t.id].term, s.seats[t.id].rest = nil, time.Now().Add(t.rest)
-			s.consider(ctx, t.id)
-			s.Monitor.look(s.seats)
+			s.sweeps[t.id].term, s.sweeps[t.id].rest = nil, time.Now().Add(t.rest)
+			s.leadIfFree(ctx, t.id)
+			s.Monitor.look(s.sweeps)
 		case err := <-watched:
 			end(fmt.Errorf("watch the registry: %w", err))
 		case <-done:
@@ -158,11 +158,11 @@ func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched
 	}
 }
 
-// see takes in what the registry says of a sweep.
-func (s *server) see(ctx context.Context, e *queue.Entry) {
-	if x := s.seats[e.ID]; e.Submission == nil {
-		if x != nil && x.term == nil { // a term that has not ended keeps its seat, which then is of no use
-			delete(s.seats, e.ID)
+// update processes an entry of the registry.
+func (s *server) update(ctx context.Context, e *queue.Entry) {
+	if x := s.sweeps[e.ID]; e.Submission == nil {
+		if x != nil && x.term == nil { // a term that has not ended keeps its entry
+			delete(s.sweeps, e.ID)
 		}
 		return
 	}
@@ -171,10 +171,10 @@ func (s *server) see(ctx context.Context, e *queue.Entry) {
 		s.Log.Error("sweep not understood", "sweep", e.ID, "error", err.Error())
 		return
 	}
-	x := s.seats[e.ID]
+	x := s.sweeps[e.ID]
 	if x == nil {
-		x = &seat{record: &Record{}}
-		s.seats[e.ID] = x
+		x = &sweepState{record: &Record{}}
+		s.sweeps[e.ID] = x
 	}
 	if old := x.record.Leader; old == nil || record.Leader == nil || old.Renewal != record.Leader.Renewal {
 		x.since = time.Now()
@@ -189,19 +189,19 @@ func (s *server) see(ctx context.Context, e *queue.Entry) {
 	if x.term != nil {
 		x.term.wish(record.Wish)
 	}
-	s.consider(ctx, e.ID)
+	s.leadIfFree(ctx, e.ID)
 }
 
-// consider begins to lead a sweep if it is to run and nobody leads it.
-func (s *server) consider(ctx context.Context, id string) {
-	x := s.seats[id]
+// leadIfFree begins to lead a sweep if it is to run and nobody leads it.
+func (s *server) leadIfFree(ctx context.Context, id string) {
+	x := s.sweeps[id]
 	r, now := x.record, time.Now()
 	switch {
 	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
 		return // by this machine's clock alone: those of others may be wrong
-	case s.leading > 0 && s.cells+r.cells() > mostCells:
+	case s.leading > 0 && s.cells+r.cells() > maxCells:
 		return
 	}
 	x.term = newTerm(s, r)
@@ -216,7 +216,7 @@ func (s *server) consider(ctx context.Context, id string) {
 // dir returns the output folder of a sweep.
 func (s *server) dir(id string) string { return filepath.Join(s.Dir, id) }
 
-// What ends a term when somebody changes a wish. After the second, another term begins at once.
+// The reasons of terms that end because of a changed wish. After the second, another term begins at once.
 var (
 	errUnwished  = errors.New("the sweep is not wished to run any more")
 	errOtherwise = errors.New("the sweep is wished to run with another priority, weight or budget")

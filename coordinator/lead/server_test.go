@@ -22,7 +22,7 @@ func TestManyCells(t *testing.T) {
 	h := newHarbour(t)
 	ids := map[string]bool{}
 	for _, resolved := range []string{"a", "b"} {
-		s := &Submission{Resolved: resolved, Cells: mostCells/2 + 1}
+		s := &Submission{Resolved: resolved, Cells: maxCells/2 + 1}
 		_, _, err := Submit(t.Context(), h.registry, s, Wish{Do: Run})
 		check(t, err)
 		ids[s.Resolved] = true
@@ -60,7 +60,7 @@ func TestManyCells(t *testing.T) {
 }
 
 // A sweep that has more cells than it was submitted with, by which a coordinator reckons how many it can lead, is not
-// run, and whoever asks is told why.
+// run, and whoever asks is reported why.
 func TestMoreCells(t *testing.T) {
 	t.Parallel()
 	h, dir := newHarbour(t), t.TempDir()

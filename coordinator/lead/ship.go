@@ -20,14 +20,14 @@ import (
 // Shipment lists the files of an output folder that are on the server: as it was when its leader ended, or when
 // results were asked for.
 type Shipment struct {
-	Epoch uint64    `json:"epoch"` // of the leader that shipped them
-	At    time.Time `json:"at"`
-	Files []File    `json:"files"`           // by name
-	Stand *Stand    `json:"stand,omitempty"` // how far the sweep had come; nil: unknown
+	Epoch  uint64    `json:"epoch"` // of the leader that shipped them
+	At     time.Time `json:"at"`
+	Files  []File    `json:"files"`            // by name
+	Totals *Totals   `json:"totals,omitempty"` // nil: unknown
 }
 
-// Stand is how far a sweep has come.
-type Stand struct {
+// Totals counts the progress of a sweep.
+type Totals struct {
 	Decided int   `json:"decided"` // cells that are done
 	Trials  int64 `json:"trials"`  // outcomes in the ledger
 }
@@ -52,10 +52,10 @@ func (f *File) checkName() error {
 
 // shipper ships the output folder of a sweep. Its methods may be called concurrently.
 type shipper struct {
-	dir   string
-	conn  *queue.Conn
-	lead  *queue.Leadership
-	stand func() *Stand // returns how far the sweep has come; nil: unknown
+	dir    string
+	conn   *queue.Conn
+	lead   *queue.Leadership
+	totals func() *Totals // returns the present totals; nil: unknown
 
 	mu   sync.Mutex
 	last Shipment // that the registry lists, without its time
@@ -66,8 +66,8 @@ func (s *shipper) ship(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := Shipment{Epoch: s.lead.Epoch}
-	if s.stand != nil {
-		list.Stand = s.stand() // before the files, which have all of it then
+	if s.totals != nil {
+		list.Totals = s.totals() // before the files, which have all of it then
 	}
 	names, err := folderFiles(s.dir)
 	if err != nil {

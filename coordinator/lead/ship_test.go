@@ -120,10 +120,10 @@ func TestShip(t *testing.T) {
 	if now := h.shipped(); !now.At.Equal(before.At) {
 		t.Error("listed again without a change")
 	}
-	s.stand = func() *Stand { return &Stand{Decided: 1, Trials: 30} }
+	s.totals = func() *Totals { return &Totals{Decided: 1, Trials: 30} }
 	check(t, s.ship(t.Context()))
-	if now := h.shipped(); now.Stand == nil || *now.Stand != *s.stand() {
-		t.Errorf("the sweep stands at %v, want %v", now.Stand, s.stand())
+	if now := h.shipped(); now.Totals == nil || *now.Totals != *s.totals() {
+		t.Errorf("the sweep is at %v, want %v", now.Totals, s.totals())
 	}
 	out, x := filepath.Join(t.TempDir(), "out"), &Record{ID: h.lead.ID, Shipment: before}
 	check(t, begin(t.Context(), h.conn, out, x))

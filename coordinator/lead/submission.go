@@ -36,7 +36,7 @@ type Submission struct {
 const submissionFormat = 2
 
 // ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission, which is the resolved
-// sweep with its seed, and the digests of plugins and data. The same content is the same sweep, whoever submits
+// sweep with its seed, and the digests of plugins and data. The same content is the same sweep, independent of who submits
 // it, from wherever and when.
 func (s *Submission) ID() string {
 	raw, err := json.Marshal(struct {
@@ -88,8 +88,7 @@ func ChangeWish(ctx context.Context, r *queue.Registry, id string, change func(*
 	})
 }
 
-// readWish decodes a wish. One that says nothing, because whoever may submit has written something else
-// there, is as if there were none.
+// readWish decodes a wish. It ignores other data, which another client has written there.
 func readWish(raw []byte) Wish {
 	w := Wish{Do: Run}
 	if raw == nil {
@@ -148,29 +147,7 @@ func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (adde
 		added, err = r.Submit(ctx, id, raw)
 		return err
 	})
-	if err != nil {
-		return added, false, err
-	}
-	return added, !added && found != nil, keepWish(ctx, r, s.ID(), w)
-}
-
-// keepWish stores a wish for a sweep that has none: the server may have lost the one that went before the
-// submission.
-func keepWish(ctx context.Context, r *queue.Registry, id string, w Wish) error {
-	var unknown *queue.IDError
-	e, err := r.Find(ctx, id)
-	switch {
-	case errors.As(err, &unknown): // it was forgotten meanwhile
-		return nil
-	case err != nil || e.Wish != nil:
-		return err
-	}
-	return ChangeWish(ctx, r, id, func(old *Wish) error {
-		if *old == (Wish{Do: Run}) { // else another party has stored one meanwhile
-			*old = w
-		}
-		return nil
-	})
+	return added, err == nil && !added && found != nil, err
 }
 
 // End is how a sweep ended.

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -34,31 +32,6 @@ func TestTriedAgain(t *testing.T) {
 		if (r.End != nil) != tt.ended {
 			t.Errorf("%s: ended %v, want %v", tt.name, r.End != nil, tt.ended)
 		}
-	}
-}
-
-// The server loses its store after it has taken in a wish, and before the submission: the wish is there
-// nevertheless. One that somebody has had since then stays.
-func TestWishLost(t *testing.T) {
-	t.Parallel()
-	h := newHarbour(t) // the submission is there, and no wish
-	w := Wish{Do: Run, Priority: 7, Budget: coordinator.Budget{Trials: 100}, By: "ann", At: time.Now().UTC()}
-	wish := func() Wish {
-		t.Helper()
-		e, err := h.registry.Find(t.Context(), sweepID)
-		check(t, err)
-		r, err := ReadRecord(e)
-		check(t, err)
-		return r.Wish
-	}
-	check(t, keepWish(t.Context(), h.registry, sweepID, w))
-	if got := wish(); got != w {
-		t.Errorf("wished is %+v, want %+v", got, w)
-	}
-	check(t, ChangeWish(t.Context(), h.registry, sweepID, func(old *Wish) error { old.Do = Pause; return nil }))
-	check(t, keepWish(t.Context(), h.registry, sweepID, w))
-	if got := wish(); got.Do != Pause {
-		t.Errorf("a pause has become %+v", got)
 	}
 }
 

@@ -33,7 +33,7 @@ type term struct {
 	phase    string                // what the leader does; "" while trials are handed out
 	stuck    string                // why the sweep cannot be run here; "" if it can
 	progress *coordinator.Progress // nil: none yet
-	stand    *Stand                // how far the sweep has come; nil: nobody can say
+	totals   *Totals               // nil: unknown
 	ship     *shipper              // nil: not yet
 	epoch    uint64
 }
@@ -49,7 +49,7 @@ func newTerm(s *server, r *Record) *term {
 	return t
 }
 
-// wish takes in what people want of the sweep.
+// wish ends the work if the wish for the sweep has changed.
 func (t *term) wish(w Wish) {
 	switch {
 	case w.Do != Run:
@@ -59,20 +59,20 @@ func (t *term) wish(w Wish) {
 	}
 }
 
-func (t *term) say(phase string) {
+func (t *term) setPhase(phase string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.phase = phase
 }
 
-func (t *term) sayStuck(why string) {
+func (t *term) setProblem(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stuck = why
 }
 
-// farewell is the time for the last messages to the server.
-const farewell = 20 * time.Second
+// closingTime is the time for the last messages to the server.
+const closingTime = 20 * time.Second
 
 // run leads the sweep until it has ended, the lease is lost, or ctx or t.ctx ends. over is the lease
 // of an earlier leader, or nil.
@@ -98,7 +98,7 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 	if err != nil && t.ctx.Err() == nil {
 		t.wait(err)
 	}
-	patience := farewell
+	patience := closingTime
 	if l.Context().Err() != nil {
 		patience = t.Lease / 4 // it runs out, if it has not
 	}
@@ -111,7 +111,7 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 }
 
 // campaign becomes the leader of the sweep. Where the server does not store the lease for as long as one
-// lasts, campaign tells those who ask that this is why nobody leads.
+// lasts, campaign answers questions with that reason.
 func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
 	trying, cancel := context.WithCancel(t.ctx)
 	var telling sync.WaitGroup
@@ -124,8 +124,8 @@ func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
 			return
 		}
 		why := t.Conn.Silent(t.Lease, errors.New("it does not store who leads the sweep"))
-		t.sayStuck(fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why))
-		defer t.sayStuck("")
+		t.setProblem(fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why))
+		defer t.setProblem("")
 		stop, err := t.Conn.Answer(t.id, t.answer)
 		if err != nil {
 			return
@@ -140,7 +140,7 @@ func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
 // Then another coordinator may try.
 func (t *term) wait(err error) {
 	t.log.Error("the sweep cannot be run here", "error", err.Error())
-	t.sayStuck(fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err))
+	t.setProblem(fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err))
 	t.rest = 2 * t.Lease
 	select {
 	case <-time.After(t.Lease):
@@ -187,18 +187,18 @@ func (t *term) pause(why string, spent bool) error {
 	})
 }
 
-// mostTold is the number of alarms, of bounds that are refuted, of searches against their direction and of workers
+// maxListed is the number of alarms, of bounds that are refuted, of searches against their direction and of workers
 // that the registry keeps.
-const mostTold = 100
+const maxListed = 100
 
 // finish stores how the sweep ended.
 func (t *term) finish(l *queue.Leadership, end End) error {
 	end.Epoch, end.Leader, end.At, end.Log = l.Epoch, t.Name, time.Now().UTC(), t.lines.last()
 	if s := end.Summary; s != nil { // its result has all of them
-		s.Alarms = s.Alarms[:min(len(s.Alarms), mostTold)]
-		s.Contradicted = s.Contradicted[:min(len(s.Contradicted), mostTold)]
-		s.Against = s.Against[:min(len(s.Against), mostTold)]
-		s.Workers = s.Workers[:min(len(s.Workers), mostTold)]
+		s.Alarms = s.Alarms[:min(len(s.Alarms), maxListed)]
+		s.Contradicted = s.Contradicted[:min(len(s.Contradicted), maxListed)]
+		s.Against = s.Against[:min(len(s.Against), maxListed)]
+		s.Workers = s.Workers[:min(len(s.Workers), maxListed)]
 	}
 	raw, err := json.Marshal(end)
 	if err != nil {
@@ -212,12 +212,12 @@ func (t *term) finish(l *queue.Leadership, end End) error {
 
 // work runs the sweep in its folder, and ships the folder afterwards.
 func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary, err error) {
-	t.say("fetching the folder that earlier leaders have shipped")
+	t.setPhase("fetching the folder that earlier leaders have shipped")
 	dir := t.dir(t.id)
 	if err := begin(t.ctx, t.Conn, dir, record); err != nil {
 		return nil, err
 	}
-	t.say("resolving the sweep")
+	t.setPhase("resolving the sweep")
 	sweep, err := t.Load(t.ctx, &record.Submission)
 	if err != nil {
 		return nil, err
@@ -233,9 +233,9 @@ func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary
 	if err := claimed.KeepPlan(sweep.Saved); err != nil {
 		return nil, err
 	}
-	ship := &shipper{dir: dir, conn: t.Conn, lead: l, stand: t.stands}
+	ship := &shipper{dir: dir, conn: t.Conn, lead: l, totals: t.currentTotals}
 	t.mu.Lock()
-	t.ship, t.phase, t.stand = ship, "", record.Shipment.Stand
+	t.ship, t.phase, t.totals = ship, "", record.Shipment.Totals
 	t.mu.Unlock()
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
@@ -244,7 +244,7 @@ func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary
 	s, err = coordinator.Run(t.ctx, c)
 	if s != nil {
 		t.mu.Lock()
-		t.stand = &Stand{Decided: s.Decided, Trials: s.Known + s.Trials + s.Served}
+		t.totals = &Totals{Decided: s.Decided, Trials: s.Known + s.Trials + s.Served}
 		t.mu.Unlock()
 	}
 	return s, errors.Join(err, t.shipLast(ship, l))
@@ -264,12 +264,12 @@ func left(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
 	return b
 }
 
-// shipLast ships the folder if the lease still stands, even if the work was ended.
+// shipLast ships the folder if the lease still holds, even if the work was ended.
 func (t *term) shipLast(s *shipper, l *queue.Leadership) error {
 	if l.Context().Err() != nil {
 		return nil // the new leader's shipment counts
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), closingTime)
 	defer cancel()
 	return s.ship(ctx)
 }
@@ -278,12 +278,12 @@ func (t *term) shipLast(s *shipper, l *queue.Leadership) error {
 func (t *term) show(p coordinator.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.progress, t.stand = &p, &Stand{Decided: p.Decided, Trials: p.Known + p.Trials + p.Served}
+	t.progress, t.totals = &p, &Totals{Decided: p.Decided, Trials: p.Known + p.Trials + p.Served}
 }
 
-// stands returns how far the sweep has come.
-func (t *term) stands() *Stand {
+// currentTotals returns the present totals; nil: unknown.
+func (t *term) currentTotals() *Totals {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stand
+	return t.totals
 }

@@ -30,17 +30,13 @@ func (e *ConnectError) Error() string {
 
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// A SizeError reports that a payload exceeds its limit. It was not sent.
-type SizeError struct {
-	What  string // "job" or "result"
-	ID    string
-	Size  int // bytes
-	Limit int // bytes
-}
-
-func (e *SizeError) Error() string {
-	return fmt.Sprintf("send %s %q: %d bytes are more than the %d that one message may have; make it smaller",
-		e.What, e.ID, e.Size, e.Limit)
+// checkSize returns an error if a payload exceeds its limit in bytes.
+func checkSize(what, id string, payload []byte, limit int) error {
+	if len(payload) <= limit {
+		return nil
+	}
+	return fmt.Errorf("send %s %q: %d bytes are more than the %d that one message may have; make it smaller",
+		what, id, len(payload), limit)
 }
 
 // An IDError reports that an id, or the beginning of one, does not name one sweep.

@@ -91,13 +91,11 @@ func (q *Queue) prepare(ctx context.Context) error {
 // Publish queues a job under an id that was not used before in this epoch. It waits for a connection but
 // for no answer: Jobs lists which jobs the server has.
 func (q *Queue) Publish(ctx context.Context, id string, payload []byte) error {
-	if err := token("job", id); err != nil {
+	err := errors.Join(token("job", id), checkSize("job", id, payload, MaxJob))
+	if err != nil {
 		return err
 	}
-	if len(payload) > MaxJob {
-		return &SizeError{What: "job", ID: id, Size: len(payload), Limit: MaxJob}
-	}
-	err := q.c.connected(ctx)
+	err = q.c.connected(ctx)
 	if err == nil {
 		if _, err = q.c.js.PublishAsync(jobSubject+q.lead.String()+"."+id, payload); transient(err) {
 			err = nil

@@ -275,17 +275,20 @@ func (e *Entry) set(key string, x jetstream.KeyValueEntry) (err error) {
 // List returns the entries of all sweeps, by id.
 func (r *Registry) List(ctx context.Context) (list []*Entry, err error) {
 	err = r.do(ctx, "list sweeps", func(ctx context.Context) error {
-		err := r.follow(ctx, func(all []*Entry) error { list = all; return errComplete })
-		if errors.Is(err, errComplete) {
-			return nil
-		}
-		return err
+		return completed(r.follow(ctx, func(all []*Entry) error { list = all; return errComplete }))
 	})
 	return list, err
 }
 
-// errComplete ends follow after the first call of see.
-var errComplete = errors.New("all sweeps are read")
+// errComplete ends watch when all values were read.
+var errComplete = errors.New("all values are read")
+
+func completed(err error) error {
+	if errors.Is(err, errComplete) {
+		return nil
+	}
+	return err
+}
 
 // rereadTime is the time after which Watch reads the whole registry again, in case that the client has lost a
 // change.
@@ -319,57 +322,59 @@ func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 // follow calls see once with all sweeps that were submitted, by id, and then with each sweep whose values change or
 // are removed. It returns when ctx ends or see returns an error. The caller owns the entries.
 func (r *Registry) follow(ctx context.Context, see func([]*Entry) error) error {
-	var w jetstream.KeyWatcher
-	err := r.c.retry(ctx, "watch sweeps", func(answer context.Context) (err error) {
-		life, end := context.WithCancel(ctx) // of the watcher; it ends with an attempt that is not answered
-		defer context.AfterFunc(answer, end)()
-		w, err = r.kv.WatchAll(life)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	defer w.Stop() //nolint:errcheck // it ends with ctx at the latest
 	found, complete := map[string]*Entry{}, false
-	for {
-		var x jetstream.KeyValueEntry // nil: the changes follow
-		select {
-		case next, ok := <-w.Updates():
-			if !ok {
-				return fmt.Errorf("watch sweeps: %w", errNoAnswer)
-			}
-			x = next
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-r.c.closed:
-			return r.c.Gone()
-		}
+	return r.c.watch(ctx, r.kv, func(x jetstream.KeyValueEntry) error {
 		if x == nil {
 			complete = true
-			if err := see(submitted(found)); err != nil {
-				return err
-			}
-			continue
+			return see(submitted(found))
 		}
 		id, key, dotted := strings.Cut(x.Key(), ".")
 		if dotted {
 			key = "." + key
 		}
 		if !isID(id) {
-			continue
+			return nil
 		}
 		e := &Entry{ID: id}
 		if found[id] != nil {
 			*e = *found[id]
 		}
 		found[id] = e
-		if err := e.set(key, x); err != nil {
-			return err
+		err := e.set(key, x)
+		if err == nil && complete && (e.Submission != nil || key == "") {
+			err = see([]*Entry{e})
 		}
-		if complete && (e.Submission != nil || key == "") {
-			if err := see([]*Entry{e}); err != nil {
+		return err
+	})
+}
+
+// watch calls see with all values of a bucket, then with nil, and then with each change. It returns when ctx ends or
+// see returns an error.
+func (c *Conn) watch(ctx context.Context, kv jetstream.KeyValue, see func(jetstream.KeyValueEntry) error) error {
+	var w jetstream.KeyWatcher
+	err := c.retry(ctx, "watch bucket "+kv.Bucket(), func(answer context.Context) (err error) {
+		life, end := context.WithCancel(ctx) // of the watcher; it ends with an attempt that is not answered
+		defer context.AfterFunc(answer, end)()
+		w, err = kv.WatchAll(life)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Stop() //nolint:errcheck // it ends with ctx at the latest
+	for {
+		select {
+		case x, ok := <-w.Updates():
+			if !ok {
+				return fmt.Errorf("watch bucket %s: %w", kv.Bucket(), errNoAnswer)
+			}
+			if err := see(x); err != nil {
 				return err
 			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-c.closed:
+			return c.Gone()
 		}
 	}
 }

@@ -57,11 +57,9 @@ func newMessage(m jetstream.Msg, meta *jetstream.MsgMetadata) *Message {
 // has it. It goes on through restarts of the server and while the stream is full, until ctx ends.
 // The result may be stored more than once; the ledger recognizes the copies.
 func (p *Puller) Publish(ctx context.Context, part Part, result []byte) error {
-	if err := errors.Join(token("sweep", part.Sweep), token("job", part.Job)); err != nil {
+	err := errors.Join(token("sweep", part.Sweep), token("job", part.Job), checkSize("result", part.Job, result, MaxResult))
+	if err != nil {
 		return err
-	}
-	if len(result) > MaxResult {
-		return &SizeError{What: "result", ID: part.Job, Size: len(result), Limit: MaxResult}
 	}
 	part.Worker = p.worker
 	return p.c.retry(ctx, "publish result of job "+part.Job, func(ctx context.Context) error {

@@ -27,8 +27,8 @@ type Heartbeat struct {
 // Beat puts this worker's heartbeat into the bucket, to whose subjects leaders subscribe. It waits for no answer:
 // another heartbeat follows within a second.
 func (p *Puller) Beat(data []byte) error {
-	if len(data) > MaxHeartbeat {
-		return &SizeError{What: "heartbeat", ID: p.worker, Size: len(data), Limit: MaxHeartbeat}
+	if err := checkSize("heartbeat", p.worker, data, MaxHeartbeat); err != nil {
+		return err
 	}
 	return p.c.notify("heartbeat", &nats.Msg{Subject: workerSubject + p.worker, Data: data})
 }
@@ -49,22 +49,15 @@ func (c *Conn) Workers(ctx context.Context, see func(Heartbeat)) error {
 		if err != nil {
 			return err
 		}
-		all, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
-		if err != nil {
-			return err
-		}
-		defer all.Stop() //nolint:errcheck // the connection is gone then
-		for {
-			select {
-			case e, ok := <-all.Updates():
-				if !ok || e == nil { // nil: these were all
-					return nil
-				}
-				see(Heartbeat{e.Key(), e.Value()})
-			case <-ctx.Done():
-				return context.Cause(ctx)
+		return completed(c.watch(ctx, kv, func(e jetstream.KeyValueEntry) error {
+			if e == nil {
+				return errComplete
 			}
-		}
+			if e.Operation() == jetstream.KeyValuePut {
+				see(Heartbeat{e.Key(), e.Value()})
+			}
+			return nil
+		}))
 	})
 }
 
