@@ -274,7 +274,7 @@ func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) 
 		ctx, cancel = context.WithTimeoutCause(ctx, c.opts.Patience, errPatience)
 		defer cancel()
 	}
-	const firstAnswer, maxAnswer = 5 * time.Second, time.Minute
+	const firstAnswer, maxAnswer = 5 * time.Second, 10 * time.Second
 	var last error
 	for wait, answer := firstWait, firstAnswer; ; wait, answer = min(2*wait, maxWait), min(2*answer, maxAnswer) {
 		err := c.attempt(ctx, answer, do)
