@@ -296,6 +296,29 @@ func (s *shelf) mended(h *held) {
 	}
 }
 
+// unstored is the subject of a refusal, and maxUnstored the time for which one holds.
+const (
+	unstored    = "its jobs"
+	maxUnstored = 10 * time.Minute
+)
+
+// setUnstored makes the worker refuse jobs of a sweep whose results the server does not store, for a reason; "": the
+// server stores them again.
+func (s *shelf) setUnstored(sweep, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.sweeps[sweep]
+	switch {
+	case a == nil:
+	case reason != "":
+		a.refusal = &fleet.Refusal{
+			Sweep: sweep, What: unstored, Reason: reason, Faults: 1, Until: time.Now().Add(maxUnstored),
+		}
+	case a.refusal != nil && a.refusal.What == unstored:
+		a.refusal = nil
+	}
+}
+
 // close closes the shelf, and returns the jobs that wait.
 func (s *shelf) close() (waiting []*held) {
 	s.mu.Lock()

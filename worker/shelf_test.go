@@ -57,6 +57,25 @@ func run(t *testing.T, s *shelf, jobs int, seconds float64) (ids []string) {
 	return ids
 }
 
+// While the server does not store results of a sweep, the heartbeat has the reason.
+func TestUnstored(t *testing.T) {
+	s := newShelf(1)
+	offer(s, "a", fleet.Offer{})
+	refusals := func() int {
+		w := &fleet.Worker{}
+		s.describe(w, time.Now())
+		return len(w.Refusals)
+	}
+	s.setUnstored("a", "the disk is full")
+	if refusals() != 1 {
+		t.Error("no refusal")
+	}
+	s.setUnstored("a", "")
+	if refusals() != 0 {
+		t.Error("the refusal stays")
+	}
+}
+
 // Sweeps share a worker's time by weight, and those of a higher priority come first.
 func TestShelfOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

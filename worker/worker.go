@@ -242,8 +242,22 @@ func (w *worker) serve(hard context.Context) {
 	}
 }
 
+// lateStore is the time after which the heartbeat reports that the server does not store results.
+const lateStore = 10 * time.Second
+
 // publish stores the results of a job on the server.
 func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) error {
+	late := time.AfterFunc(lateStore, func() {
+		w.shelf.setUnstored(h.Sweep, fmt.Sprintf("the server has not stored their results for %v; its disk may be full or have "+
+			"been full: make room, and start the server again", lateStore))
+		w.beatNow()
+	})
+	defer func() {
+		if !late.Stop() {
+			w.shelf.setUnstored(h.Sweep, "")
+			w.beatNow()
+		}
+	}()
 	for i, b := range batches {
 		data, err := b.Encode()
 		if err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrLed reports that another party leads a sweep.
-var ErrLed = errors.New("another coordinator leads this sweep")
+// ErrLed reports that this party does not lead a sweep, or no longer.
+var ErrLed = errors.New("this coordinator does not lead the sweep")
 
 // Leader is the leader of a sweep. Its lease ends when it was not renewed for Duration.
 type Leader struct {
@@ -82,15 +82,11 @@ func (r *Registry) Lead(
 		if err != nil {
 			return err
 		}
-		if found == nil {
-			return ErrLed // another party led and has resigned
+		if l.isLeader(found) { // an earlier attempt was stored, and its answer was lost
+			l.Epoch = found.Revision()
+			return nil
 		}
-		other, err := decodeLeader(found)
-		if err == nil && other.Token != l.lead.Token { // else an earlier attempt was stored, and its answer was lost
-			err = fmt.Errorf("%w: %s since epoch %d", ErrLed, other.Name, other.Epoch)
-		}
-		l.Epoch = found.Revision()
-		return err
+		return ledBy(found)
 	})
 	if err != nil {
 		return nil, err
@@ -98,6 +94,28 @@ func (r *Registry) Lead(
 	l.lost, l.end = context.WithCancelCause(context.Background())
 	go l.renew(began)
 	return l, nil
+}
+
+// isLeader reports whether this party has stored the value of a sweep's leader; nil: there is none.
+func (l *Leadership) isLeader(found jetstream.KeyValueEntry) bool {
+	if found == nil {
+		return false
+	}
+	leader, err := decodeLeader(found)
+	return err == nil && leader.Token == l.lead.Token
+}
+
+// ledBy returns an ErrLed that names the leader; nil: there is none.
+func ledBy(found jetstream.KeyValueEntry) error {
+	if found == nil {
+		return fmt.Errorf("%w: the server has no leader of it any more; it has lost its store, or the sweep was forgotten",
+			ErrLed)
+	}
+	leader, err := decodeLeader(found)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s leads it since epoch %d", ErrLed, leader.Name, leader.Epoch)
 }
 
 // renew renews the lease at every third of its duration, until the leadership ends. began is the time of its election.
@@ -156,10 +174,14 @@ func (l *Leadership) store(ctx context.Context, what, key string, value []byte) 
 		ctx, cancel := context.WithTimeout(ctx, l.lead.Duration/4)
 		defer cancel()
 		err := l.r.storeWhile(ctx, l.ID+key, nats.Msg{Data: value}, l.ID+leadKey, l.Epoch)
-		if conflict(err) {
-			return ErrLed
+		if !conflict(err) {
+			return err
 		}
-		return err
+		found, err := l.r.get(ctx, l.ID+leadKey)
+		if err != nil {
+			return err
+		}
+		return ledBy(found)
 	})
 	if errors.Is(err, ErrLed) {
 		l.end(fmt.Errorf("lease on sweep %s lost: %w", l.ID, err))

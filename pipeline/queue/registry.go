@@ -292,7 +292,7 @@ func completed(err error) error {
 
 // rereadTime is the time after which Watch reads the whole registry again, in case that the client has lost a
 // change.
-const rereadTime = time.Minute
+const rereadTime = 20 * time.Second
 
 // Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
 // whenever one has changed, perhaps without a difference. For one that was forgotten it calls see with

@@ -155,7 +155,7 @@ func TestElection(t *testing.T) {
 		first, err := a.Lead(soon(t), "ab12", "a", short, nil)
 		must(t, err)
 		_, err = b.Lead(soon(t), "ab12", "b", short, nil)
-		if !errors.Is(err, ErrLed) || !strings.Contains(err.Error(), ": a since") {
+		if !errors.Is(err, ErrLed) || !strings.Contains(err.Error(), ": a leads it since") {
 			t.Fatalf("a second leader beside the first: %v", err)
 		}
 		lease := find(t, b, "ab12").Leader
