@@ -181,6 +181,11 @@ func (s *streams) create(ctx context.Context, cfg jetstream.StreamConfig) (jetst
 	if s.c.nc.ConnectedClusterName() != "" {
 		cfg.Replicas = maxReplicas
 	}
+	if cfg.Name == registryStream {
+		// Epochs are revisions. They have to grow also if the server loses its store: a late message of an earlier leader
+		// must not find its epoch again.
+		cfg.FirstSeq = uint64(time.Now().UnixMilli())
+	}
 	for began := time.Now(); ; {
 		made, err := s.c.js.CreateStream(ctx, cfg)
 		switch {
