@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
@@ -52,7 +53,7 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 // avoided returns a job that is to be left to others.
 func avoided(t *testing.T, worker string, j *queue.Job) bool {
 	job, err := trial.DecodeJob(j.Data)
-	if err == nil && (job.Avoid != worker || j.Tries > 1000) {
+	if err == nil && (!slices.Contains(job.Avoid, worker) || j.Tries > 1000) {
 		return false
 	}
 	if err := errors.Join(err, j.Return(10*time.Millisecond)); err != nil {
@@ -139,6 +140,33 @@ func TestWrongWorker(t *testing.T) {
 		if !strings.Contains(alarm, `"wrong"`) || !strings.Contains(alarm, `"fake"`) {
 			t.Errorf("the alarm does not name both workers: %s", alarm)
 		}
+	}
+}
+
+// A worker that computes wrongly is put in quarantine if others agree without it: its outcomes are run again.
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	wrong := &colleague{name: "wrong", forge: func(b *ledger.Batch) {
+		for i, status := range b.Status {
+			if status == ledger.OK {
+				b.Values[0][i]++
+			}
+		}
+	}}
+	dir := t.TempDir()
+	s, workers, err := with(t, dir, 1, wrong, &colleague{name: "other"})
+	if err != nil || s.Digest != reference(t) || s.Withheld > 0 || len(s.Alarms) > 0 || s.LooksLeft > 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	m := folder.ReadManifest(dir)
+	if notes := strings.Join(m.Runs[0].Notes, "\n"); !strings.Contains(notes, "worker wrong is in quarantine") {
+		t.Errorf("notes: %s", notes)
+	}
+	if workers["wrong"].Results == 0 {
+		t.Errorf("workers: %+v", workers)
+	}
+	if x := checkTables(t, dir); !x.Equal() {
+		t.Errorf("%+v", x)
 	}
 }
 

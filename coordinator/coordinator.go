@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -86,7 +88,7 @@ func newRun(c Config) (*run, error) {
 		slots: max(1, c.Slots),
 	}
 	r.intake = &intake{
-		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, code: r.code,
+		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, code: r.code, recheck: r.recheck,
 		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{}, meter: c.Meter,
 		workers: map[string]*schemas.ManifestWorker{},
 	}
@@ -143,6 +145,7 @@ func (r *run) coordinate(ctx context.Context, work func(context.Context) error) 
 	return pool.With(ctx, r.Config.Config, func(p *pool.Pool) error {
 		r.pool, r.jobs.pool, r.intake.pool, r.progress.pool = p, p, p, p
 		p.SetProfile(recorded)
+		p.Bar(r.recheck.Quarantined()...)
 		err := work(ctx)
 		if e := r.forgetResults(context.WithoutCancel(ctx)); e != nil {
 			r.journal.note(e.Error())
@@ -262,13 +265,55 @@ func (r *run) cacheUse() cacheUse {
 	return cacheUse{cache: r.Cache, intake: r.intake, recheck: r.recheck, seed: r.Folder.Plan.Seed}
 }
 
-// recheckTrials makes the rechecks that are missing, as far as the budget allows.
+// recheckTrials makes the rechecks that are missing, as far as the budget allows. It runs the outcomes of workers that
+// compute wrongly again.
 func (r *run) recheckTrials(ctx context.Context) error {
+	for {
+		wrong, err := r.recheckOnce(ctx)
+		if err != nil || len(wrong) == 0 {
+			return err
+		}
+		if err := r.quarantine(wrong); err != nil {
+			return err
+		}
+		if err := r.pool.Run(ctx, r); err != nil {
+			return err
+		}
+	}
+}
+
+// quarantine drops the outcomes of workers and gives them no more jobs.
+func (r *run) quarantine(workers []string) error {
+	for _, name := range workers {
+		r.journal.note(fmt.Sprintf("worker %s is in quarantine: its outcomes differ from those of all others; they are "+
+			"dropped and run again", name))
+	}
+	r.pool.Bar(workers...)
+	err := r.intake.ledger.Drop(func(b *ledger.Batch) bool { return slices.Contains(workers, b.Worker) })
+	if err != nil {
+		return err
+	}
+	grid, err := newGrid(r.Folder.Plan)
+	if err != nil {
+		return err
+	}
+	*r.grid = *grid
+	clear(r.jobs.jobs)
+	clear(r.jobs.doubts)
+	_, err = r.load()
+	for _, c := range r.grid.cells {
+		c.fresh = c.trials > 0
+	}
+	return err
+}
+
+// recheckOnce makes the rechecks that are missing, and returns the workers that it has put in quarantine.
+func (r *run) recheckOnce(ctx context.Context) (quarantined []string, err error) {
 	r.recheck.Choose(r.decided())
 	profile, here := r.profile(), trial.FloatProfile()
 	if r.Workers != nil && profile != here {
 		r.recheck.Skip(fmt.Sprintf("their float profile is %s, this machine's is %s", profile, here))
-		return nil
+		return nil, nil
 	}
 	trials, seconds := int64(math.MaxInt64), math.Inf(1)
 	if r.Budget.Trials > 0 {

@@ -25,6 +25,7 @@ type intake struct {
 	tally   *tally
 	journal *journal
 	code    audit.Code
+	recheck *audit.Recheck
 	pool    *pool.Pool
 	ledger  *ledger.Ledger
 	meter   *meter.Meter
@@ -164,6 +165,8 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 		return nil, "trial", fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
 	case b.Refusal == nil && !slices.Equal(b.Metrics, c.Metrics):
 		return nil, "metrics", fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
+	case slices.Contains(in.recheck.Quarantined(), b.Worker):
+		return nil, "quarantine", fmt.Sprintf("worker %q is in quarantine", b.Worker)
 	case in.code.Foreign(c.Cell.Cell, b.Digest):
 		return nil, "code", fmt.Sprintf("worker %q made it with other code, sha256 %.12s", b.Worker, b.Digest)
 	case profile != "" && profile != b.Profile:

@@ -184,7 +184,7 @@ func (d *scheduler) lost(c *cell, n, rep int64, worker string, r *pool.Request) 
 		return true
 	}
 	retry := pool.NewRequest(c.Cell.Cell, n, rep)
-	retry.Avoid = worker
+	retry.Avoid = []string{worker}
 	d.doubts[x] = doubtful{retry, worker}
 	d.add(c, retry)
 	d.pool.Retry(retry)

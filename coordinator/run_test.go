@@ -215,7 +215,9 @@ func (f *fake) run(ctx context.Context) {
 			continue // the run may have ended
 		}
 		for _, j := range jobs {
-			f.work(j)
+			if !avoided(f.t, "fake", j) {
+				f.work(j)
+			}
 		}
 		switch idle++; {
 		case len(jobs) > 0:

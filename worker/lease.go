@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (w *worker) receive(leased *queue.Job) {
 		w.shelf.fault(leased.Sweep, "a job", firstLine(err), false)
 		w.beatNow()
 		back(retryDelay)
-	case job.Avoid == w.Name && leased.Tries <= mostAvoids, w.lacksTime(job):
+	case slices.Contains(job.Avoid, w.Name) && leased.Tries <= mostAvoids, w.lacksTime(job):
 		back(min(avoidDelay*time.Duration(leased.Tries), mostAvoidDelay))
 	case !w.shelf.add(leased, job):
 		back(0)

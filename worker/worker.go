@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -159,6 +160,9 @@ func (w *worker) cannot(o *fleet.Offer) (what, why string) {
 	if o.Profile != "" && o.Profile != w.profile {
 		return "float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may "+
 			"differ", o.Profile, w.profile)
+	}
+	if slices.Contains(o.Barred, w.Name) {
+		return "its trials", "this worker is in quarantine: its outcomes differed from those of all others"
 	}
 	for _, n := range o.Needs {
 		if err := w.plugins.cannot(n); err != nil {

@@ -58,11 +58,9 @@ A share of each cell's trials, unknown to the algorithms, is run a second time i
 in another order and company, and compared bit by bit. A difference says that outcomes depend on other
 points, on earlier trials or on chance of its own: the cell's n* is withheld, and the exit code is 3.
 
-With --server, and two workers or more, a share of the results of each worker, unknown to it, is made again
-by another one and compared bit by bit. A third one settles a difference. A worker that has sent what the
-others do not find is set aside by its name, for the whole sweep; all its outcomes are dropped and run
-again. Where nobody can settle it the run ends with exit code 3, and the same command goes on with a
-further worker.
+With --server, another worker runs them again, if there is one, and a third one settles a difference. A worker
+whose outcomes differ from those of all others is put in quarantine by its name: all its outcomes of the
+sweep are dropped and run again.
 
 A bound of theory that is called proved, or that a plugin declares, and that the table refutes at its own
 confidence, is named on stderr, in the table, in the report and in JSON, and the exit code is 6. Trials

@@ -68,7 +68,8 @@ const maxExamined = 4
 type differing struct {
 	at     position
 	cell   *trial.Cell
-	second *ledger.Batch   // its outcome then, one row
+	old    *ledger.Batch   // its recorded outcome, one row; nil: not read yet
+	second *ledger.Batch   // its outcome when it was run again, one row
 	alone  []*ledger.Batch // its outcomes when it was run alone, one row each
 	lost   string          // why one of these is missing; "": none is
 }
@@ -92,13 +93,18 @@ func (x *differences) add(c *trial.Cell, index int, b *ledger.Batch, row int) {
 	x.first = x.first[:min(len(x.first), maxExamined)]
 }
 
-// examine runs differing trials twice alone, each time in a fresh process.
-func examine(ctx context.Context, p *pool.Pool, other pool.Source, trials []*differing) error {
+// examine runs differing trials twice alone, each time in a fresh process, on a third worker if there is one.
+func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Ledger, trials []*differing) error {
 	var requests []*pool.Request
 	of := map[*pool.Request]*differing{}
 	for _, d := range trials {
+		var err error
+		if d.old, err = l.Trial(d.cell.Key, d.at.n, d.at.repetition); err != nil {
+			return err
+		}
 		for range 2 {
 			r := newRequest(d.cell, d.at.n, trial.LookAlone, d.at.repetition)
+			r.Avoid = []string{d.old.Worker, d.second.Worker}
 			requests, of[r] = append(requests, r), d
 		}
 	}
@@ -113,14 +119,33 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, trials []*dif
 	})
 }
 
-// cause returns what the outcome of an examined trial depends on. old is the recorded outcome.
-func (d *differing) cause(old *ledger.Batch) schemas.Cause {
+// suspect returns the worker that is alone with its outcome of an examined trial, because all third workers agree with
+// the other one; "": there is none.
+func (d *differing) suspect() string {
+	third := slices.DeleteFunc(slices.Clone(d.alone), func(b *ledger.Batch) bool {
+		return b.Worker == d.old.Worker || b.Worker == d.second.Worker
+	})
+	agree := func(x *ledger.Batch) bool {
+		return !slices.ContainsFunc(third, func(b *ledger.Batch) bool { return difference(x, b, 0) != "" })
+	}
+	switch {
+	case len(third) == 0 || d.old.Worker == d.second.Worker:
+	case agree(d.second):
+		return d.old.Worker
+	case agree(d.old):
+		return d.second.Worker
+	}
+	return ""
+}
+
+// cause returns what the outcome of an examined trial depends on.
+func (d *differing) cause() schemas.Cause {
 	switch {
 	case len(d.alone) < 2:
 		return schemas.CauseUnknown
 	case difference(d.alone[0], d.alone[1], 0) != "":
 		return schemas.CauseChance
-	case difference(old, d.alone[0], 0) != "":
+	case difference(d.old, d.alone[0], 0) != "":
 		return schemas.CauseEarlier
 	case d.second.KindOf(0) == string(schemas.CauseDeclared):
 		return schemas.CauseDeclared
@@ -135,14 +160,10 @@ var causes = []schemas.Cause{
 }
 
 // contradiction describes the examined trial with the strongest evidence.
-func (x *differences) contradiction(l *ledger.Ledger) (worst *differing, found schemas.Contradiction, err error) {
+func (x *differences) contradiction() (worst *differing, found schemas.Contradiction) {
 	least := len(causes)
 	for _, d := range x.first {
-		old, err := l.Trial(d.cell.Key, d.at.n, d.at.repetition)
-		if err != nil {
-			return nil, found, err
-		}
-		cause := d.cause(old)
+		cause := d.cause()
 		i := slices.Index(causes, cause)
 		if i >= least {
 			continue
@@ -150,11 +171,11 @@ func (x *differences) contradiction(l *ledger.Ledger) (worst *differing, found s
 		least, worst = i, d
 		found = schemas.Contradiction{
 			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.at.n, d.at.repetition), What: d.cell.Words(), Cause: cause,
-			Difference: difference(old, d.second, 0), Worker: old.Worker, Second: d.second.Worker, Different: x.count,
+			Difference: difference(d.old, d.second, 0), Worker: d.old.Worker, Second: d.second.Worker, Different: x.count,
 		}
 		if cause == schemas.CauseUnknown {
 			found.Note = d.lost
 		}
 	}
-	return worst, found, nil
+	return worst, found
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +16,13 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// minRechecks is the smallest number of trials of a cell that are rechecked, or all of a cell with fewer.
-const minRechecks = 8
+// minRechecks is the smallest number of trials of a cell that are rechecked, or all of a cell with fewer. It is less in a
+// sweep of many small cells, where it would make rechecks more than maxShare of all trials, but at least 1.
+const (
+	minRechecks = 8
+	maxShare    = 0.1
+	fewTrials   = 10_000 // of a sweep that has the full number in any case
+)
 
 // How many sample sizes of a cell are rechecked. Fewer sizes need fewer jobs.
 const (
@@ -48,17 +54,21 @@ type Cell struct {
 // cells and from what was counted; plugins know neither.
 type Recheck struct {
 	folder  *folder.Folder
-	share   float64           // of each cell's trials; 0: none
-	record  *folder.Looks     // of this run and of earlier ones
-	cells   []checked         // decided cells, in the order of the plan
-	places  map[trial.Key]int // in cells
-	next    int               // index of the first cell whose rechecks were not requested
-	due     int64             // trials to be rechecked in this run
-	done    int64             // of these, how many came back
-	seconds float64           // run time of all rechecks, as workers report it
-	ended   bool              // nothing remains to be done in this run
-	save    time.Time         // time of the next write of the record
+	share   float64             // of each cell's trials; 0: none
+	record  *folder.Looks       // of this run and of earlier ones
+	cells   []checked           // decided cells, in the order of the plan
+	places  map[trial.Key]int   // in cells
+	next    int                 // index of the first cell whose rechecks were not requested
+	due     int64               // trials to be rechecked in this run
+	done    int64               // of these, how many came back
+	seconds float64             // run time of all rechecks, as workers report it
+	ended   bool                // nothing remains to be done in this run
+	agreed  map[agreement]int64 // rechecks of this run that found the outcome again
+	save    time.Time           // time of the next write of the record
 }
+
+// An agreement of two workers about a trial of an algorithm.
+type agreement struct{ algorithm, first, second string }
 
 // checked is a cell with its rechecks.
 type checked struct {
@@ -109,14 +119,14 @@ func (k *Recheck) Contradictions() (list []schemas.Contradiction) {
 // Choose chooses trials of decided cells, in the order of the plan, and counts those that remain to be rechecked.
 func (k *Recheck) Choose(cells []Cell) {
 	k.cells, k.places = make([]checked, 0, len(cells)), make(map[trial.Key]int, len(cells))
+	least := k.least(cells)
 	for i, c := range cells {
 		k.places[c.Key] = i
-		x := checked{Cell: c}
-		for _, p := range c.Points {
-			x.trials += int64(p.Consumed - p.Lost)
-		}
-		if k.share > 0 && x.trials > 0 {
-			count := int(min(x.trials, max(minRechecks, int64(math.Ceil(k.share*float64(x.trials))))))
+		x := checked{Cell: c, trials: counted(c)}
+		if count := int(k.count(x.trials, least)); count > 0 {
+			if least < minRechecks && int64(count) < min(minRechecks, x.trials) {
+				x.reason = "the sweep has many cells of few trials"
+			}
 			has := func(t ranked) bool { return k.folder.Ledger.Has(c.Key, t.n, t.rep) }
 			sizes := max(minSizes, count/perSize)
 			if c.Interactive() {
@@ -131,6 +141,37 @@ func (k *Recheck) Choose(cells []Cell) {
 	for i := range k.cells {
 		k.due += int64(len(k.missing(&k.cells[i])))
 	}
+}
+
+// counted returns the number of trials of a cell that the table counts and that have an outcome.
+func counted(c Cell) (trials int64) {
+	for _, p := range c.Points {
+		trials += int64(p.Consumed - p.Lost)
+	}
+	return trials
+}
+
+// count returns the number of rechecks of a cell of so many trials, where least is the smallest number.
+func (k *Recheck) count(trials, least int64) int64 {
+	if k.share == 0 {
+		return 0
+	}
+	return min(trials, max(least, int64(math.Ceil(k.share*float64(trials)))))
+}
+
+// least returns the smallest number of rechecks of a cell.
+func (k *Recheck) least(cells []Cell) int64 {
+	for least := int64(minRechecks); least > 1; least-- {
+		all, rechecks := int64(0), int64(0)
+		for _, c := range cells {
+			trials := counted(c)
+			all, rechecks = all+trials, rechecks+k.count(trials, least)
+		}
+		if all <= fewTrials || float64(rechecks) <= max(k.share, maxShare)*float64(all) {
+			return least
+		}
+	}
+	return 1
 }
 
 // missing returns the chosen trials of a cell that were not rechecked. A cell with a contradiction needs no further
@@ -220,7 +261,10 @@ func (k *Recheck) requests(alone bool) (list []*pool.Request) {
 		}
 		for _, o := range origins {
 			for _, r := range cut(x.Cell.Cell, o.n, trial.LookShuffled, picked[o], x.perJob(o.n)) {
-				r.Avoid, r.Seconds = o.worker, costFactor*x.Seconds(o.n)*float64(r.Len())
+				r.Seconds = costFactor * x.Seconds(o.n) * float64(r.Len())
+				if o.worker != "" {
+					r.Avoid = []string{o.worker}
+				}
 				list = append(list, r)
 			}
 		}
@@ -250,11 +294,18 @@ func (k *Recheck) workerOf(x *checked, t ranked) string {
 	return strings.Clone(b.Worker)
 }
 
-// Run makes the rechecks that are missing. It hands results of other jobs to other, and calls show now and then.
-func (k *Recheck) Run(ctx context.Context, p *pool.Pool, other pool.Source, show func()) (err error) {
+// Quarantined returns the workers whose results do not count.
+func (k *Recheck) Quarantined() []string { return k.record.Quarantined }
+
+// Run makes the rechecks that are missing. It hands results of other jobs to other, and calls show now and then. It
+// returns the workers that it has put in quarantine: after their outcomes are dropped and run again by others, the
+// rechecks have to be chosen and run again.
+func (k *Recheck) Run(
+	ctx context.Context, p *pool.Pool, other pool.Source, show func(),
+) (quarantined []string, err error) {
 	if k.due == 0 {
 		k.ended = true
-		return nil
+		return nil, nil
 	}
 	k.save = time.Now().Add(saveEvery)
 	defer func() {
@@ -262,7 +313,16 @@ func (k *Recheck) Run(ctx context.Context, p *pool.Pool, other pool.Source, show
 			err = e
 		}
 	}()
-	again := &rerun{pool: p, other: other, show: show, more: func() []*pool.Request { return k.requests(p.Alone()) }}
+	k.agreed = map[agreement]int64{}
+	origin := map[*pool.Request]string{} // workers that made the recorded outcomes
+	again := &rerun{pool: p, other: other, show: show, ignored: k.record.Quarantined}
+	again.more = func() []*pool.Request {
+		list := k.requests(p.Alone())
+		for _, r := range list {
+			origin[r] = strings.Join(r.Avoid, "")
+		}
+		return list
+	}
 	lost := map[position]bool{} // trials that were lost once
 	again.use = func(r *pool.Request, b *ledger.Batch, row int) error {
 		x := &k.cells[k.places[r.Cell.Key]]
@@ -271,32 +331,33 @@ func (k *Recheck) Run(ctx context.Context, p *pool.Pool, other pool.Source, show
 		if b.Status[row] == ledger.Lost && !lost[at] { // the limit of a machine may be a matter of chance
 			lost[at] = true
 			once := newRequest(r.Cell, at.n, trial.LookShuffled, at.repetition)
-			once.Avoid = strings.Clone(b.Worker)
+			once.Avoid, origin[once] = []string{strings.Clone(b.Worker)}, origin[r]
 			again.waiting = append(again.waiting, once)
 			return nil
 		}
 		k.done++
-		return k.take(x, b, row)
+		return k.take(x, b, row, origin[r])
 	}
 	show()
 	if err := p.Run(ctx, again); err != nil {
-		return err
+		return nil, err
 	}
-	if err := k.explain(ctx, p, other); err != nil {
-		return err
+	if quarantined, err = k.explain(ctx, p, other); err != nil {
+		return nil, err
 	}
-	k.ended = true
-	return nil
+	k.ended = len(quarantined) == 0
+	return quarantined, nil
 }
 
-// take compares a recheck, a row of b, with its record.
-func (k *Recheck) take(x *checked, b *ledger.Batch, row int) error {
+// take compares a recheck, a row of b, with its record, which a worker named first has made.
+func (k *Recheck) take(x *checked, b *ledger.Batch, row int, first string) error {
 	if b.Status[row] == ledger.Lost {
 		x.left++
 		line, _, _ := strings.Cut(b.ReasonOf(row), "\n")
 		x.reason = "lost: " + line
 	} else if agrees, fingerprint := k.folder.Ledger.Agrees(b, row); agrees {
 		k.record.Add(x.Key, b.N, b.Repetition[row], fingerprint)
+		k.agreed[agreement{x.As, first, b.Worker}]++
 	} else {
 		if x.different == nil {
 			x.different = &differences{}
@@ -312,8 +373,9 @@ func (k *Recheck) take(x *checked, b *ledger.Batch, row int) error {
 	return err
 }
 
-// explain finds the likely causes of differences and records them.
-func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) error {
+// explain finds the likely causes of differences and records them. It returns the workers that it has put in
+// quarantine.
+func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) (quarantined []string, err error) {
 	var trials []*differing
 	for i := range k.cells {
 		if d := k.cells[i].different; d != nil {
@@ -321,27 +383,63 @@ func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) 
 		}
 	}
 	if len(trials) == 0 {
-		return nil
+		return nil, nil
 	}
-	if err := examine(ctx, p, other, trials); err != nil {
-		return err
+	if err := examine(ctx, p, other, k.folder.Ledger, trials); err != nil {
+		return nil, err
+	}
+	if quarantined = k.wrongWorkers(trials); len(quarantined) > 0 {
+		k.record.Quarantined = append(k.record.Quarantined, quarantined...)
+		return quarantined, nil
 	}
 	for i := range k.cells {
 		x := &k.cells[i]
 		if x.different == nil {
 			continue
 		}
-		worst, found, err := x.different.contradiction(k.folder.Ledger)
-		if err != nil {
-			return err
-		}
+		worst, found := x.different.contradiction()
 		found.Looked = x.different.count + k.countEqual(x)
 		fingerprint, _ := k.folder.Ledger.Fingerprint(x.Key, worst.at.n, worst.at.repetition)
 		k.record.Contradictions[x.Key] = folder.Contradiction{
 			N: worst.at.n, Repetition: worst.at.repetition, Fingerprint: fingerprint, Found: found,
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// minAgreements is the number of rechecks of an algorithm in which other workers have to agree before a worker is put in
+// quarantine.
+const minAgreements = 8
+
+// wrongWorkers returns the workers that compute wrongly, by trials that were examined: for each algorithm with a trial
+// about which the worker is alone with its outcome, it is so about all that differ, and others agree without it.
+func (k *Recheck) wrongWorkers(trials []*differing) (wrong []string) {
+	suspects := map[string][]string{} // by algorithm
+	for _, d := range trials {
+		suspects[d.cell.As] = append(suspects[d.cell.As], d.suspect())
+	}
+	verdicts := map[string]bool{}
+	for algorithm, list := range suspects {
+		others := int64(0)
+		for a, count := range k.agreed {
+			if a.algorithm == algorithm && a.first != list[0] && a.second != list[0] {
+				others += count
+			}
+		}
+		sure := others >= minAgreements && len(slices.Compact(slices.Clone(list))) == 1
+		for _, worker := range list {
+			known, seen := verdicts[worker]
+			verdicts[worker] = sure && (known || !seen)
+		}
+	}
+	delete(verdicts, "")
+	for worker, sure := range verdicts {
+		if sure {
+			wrong = append(wrong, worker)
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
 }
 
 // maxNotes is the largest number of notes on single cells below a table.

@@ -71,3 +71,19 @@ func TestPerJob(t *testing.T) {
 		}
 	}
 }
+
+// Each cell has at least eight rechecks, unless these would be a tenth of the trials of a large sweep.
+func TestLeast(t *testing.T) {
+	for _, c := range []struct {
+		cells, trials int
+		want          int64
+	}{{100, 20, 8}, {1000, 1000, 8}, {1000, 60, 6}, {20_000, 8, 1}, {2000, 10, 1}} {
+		cells := make([]Cell, c.cells)
+		for i := range cells {
+			cells[i].Points = []estimate.Point{{N: 1, Consumed: c.trials}}
+		}
+		if got := (&Recheck{share: 0.01}).least(cells); got != c.want {
+			t.Errorf("%d cells of %d trials: at least %d rechecks, want %d", c.cells, c.trials, got, c.want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type rerun struct {
 	use     use
 	other   pool.Source // receives the results of other jobs, and ticks; nil: they are dropped
 	show    func()      // called at ticks; nil: not
+	ignored []string    // workers whose results do not count
 }
 
 // newRequest returns a request to run trials of a cell again.
@@ -98,7 +99,7 @@ func (x *rerun) Accept(m *queue.Message, r *pool.Request) error {
 
 // accept uses the rows of a batch that answer a request.
 func (x *rerun) accept(r *pool.Request, b *ledger.Batch) error {
-	if b.Sweep != x.pool.Lead.Sweep || b.Profile != x.pool.Profile() || b.Cell != r.Cell.Key || b.N != r.N ||
+	if slices.Contains(x.ignored, b.Worker) || b.Sweep != x.pool.Lead.Sweep || b.Profile != x.pool.Profile() || b.Cell != r.Cell.Key || b.N != r.N ||
 		b.Digest != x.pool.Digests[r.Cell.Code()] {
 		return nil
 	}

@@ -135,14 +135,14 @@ func Verify(
 		if err != nil || compared.different.count == 0 {
 			return err
 		}
-		return examine(ctx, p, nil, compared.different.first)
+		return examine(ctx, p, nil, f.Ledger, compared.different.first)
 	})
 	if err != nil || compared.different.count == 0 {
 		return x, err
 	}
-	_, found, err := compared.different.contradiction(f.Ledger)
+	_, found := compared.different.contradiction()
 	x.Different, x.First, x.What, x.Cause = found.Different, found.Trial, found.Difference, found.Cause
-	return x, err
+	return x, nil
 }
 
 // RecordedProfile returns the float profile of the recorded outcomes and refusals, which all of them share; "": there

@@ -18,6 +18,8 @@ type Looks struct {
 	Equal map[trial.Key]Outcomes `json:"equal"`
 	// Contradictions holds at most one trial for each cell.
 	Contradictions map[trial.Key]Contradiction `json:"contradictions,omitempty"`
+	// Quarantined holds the names of workers whose results do not count.
+	Quarantined []string `json:"quarantined,omitempty"`
 }
 
 // Contradiction is a trial whose second look came out differently.

@@ -139,6 +139,6 @@ func (p *Pool) hedge(a *attempt) {
 	}
 	p.Note(fmt.Sprintf("job %s has run for %.0f s on worker %s, %.1f were expected: it is published once more",
 		a.id, a.running, a.worker, a.seconds), "job", a.id)
-	a.request.Avoid = a.worker
+	a.request.Avoid = []string{a.worker}
 	p.Retry(a.request)
 }

@@ -46,6 +46,7 @@ type Pool struct {
 	unread   int        // results on the server after that one
 	late     int        // jobs that are late, which leave their place to others
 	failed   error      // why nothing can be run any more
+	barred   []string   // workers in quarantine
 }
 
 // The pool keeps perSlot jobs on the server for each slot: one runs, one waits at the worker, one waits on the server.
@@ -122,6 +123,14 @@ func (p *Pool) SetProfile(profile string) {
 	}
 }
 
+// Bar gives workers no more jobs.
+func (p *Pool) Bar(workers ...string) {
+	if len(workers) > 0 {
+		p.barred = append(p.barred, workers...)
+		p.offer(false)
+	}
+}
+
 // Sandboxes returns the names of the workers by the layers around their plugins.
 func (p *Pool) Sandboxes() map[string][]string { return p.roster.sandboxes() }
 
@@ -149,7 +158,7 @@ func (p *Pool) Status(now time.Time) Status {
 func (p *Pool) offer(over bool, dropped ...string) {
 	o := fleet.Offer{
 		Epoch: p.Lead.Epoch, Priority: p.Priority, Weight: cmp.Or(p.Weight, 1), Profile: p.profile, Needs: p.needs,
-		Dropped: dropped, Over: over,
+		Barred: p.barred, Dropped: dropped, Over: over,
 	}
 	data, err := o.Encode()
 	if err == nil {

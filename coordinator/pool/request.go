@@ -18,7 +18,7 @@ type Request struct {
 	Again   bool       // the trials have an outcome already: results are compared with it and not recorded
 	Look    trial.Look // how trials are run again; "": as the first time
 	Seconds float64    // predicted run time; 0: unknown
-	Avoid   string     // worker that leaves the trials to others, if there are others; "": none
+	Avoid   []string   // workers that leave the trials to others, if there are others
 
 	repetitions []int64        // ascending
 	returned    numeric.BitSet // indices of repetitions that have come back

@@ -57,9 +57,9 @@ func (r *roster) slots(now time.Time) (n int) {
 }
 
 // others reports whether a worker of another name takes jobs of the sweep.
-func (r *roster) others(name string, now time.Time) bool {
+func (r *roster) others(names []string, now time.Time) bool {
 	for _, m := range r.workers {
-		if m.Name != name && r.accepts(m, now) {
+		if !slices.Contains(names, m.Name) && r.accepts(m, now) {
 			return true
 		}
 	}

@@ -155,7 +155,7 @@ func (p *Pool) accept(m *queue.Message, s Source) error {
 		r.state.failures = 0
 	case last && r.needed():
 		p.Meter.Count(func(c *meter.Counts) { meter.Increase(&c.Back, "useless", 1) })
-		r.Avoid = m.Worker
+		r.Avoid = []string{m.Worker}
 		r.state.after = time.Now().Add(p.scaled(fleet.Interval << min(r.state.failures, 8)))
 		if p.Alone() && r.state.failures >= MaxTries {
 			p.failed = fmt.Errorf("the worker of this process has answered job %s %d times, and not with its outcomes",

@@ -142,12 +142,13 @@ func Explain(reasons map[string]string) string {
 // Offer is the heartbeat of a leader: what its sweep needs and wants of workers.
 type Offer struct {
 	Epoch    uint64   `json:"epoch"`
-	Priority int      `json:"priority"` // workers run jobs of higher priorities first
-	Weight   float64  `json:"weight"`   // share of a worker's time among sweeps of one priority, above 0
-	Profile  string   `json:"profile"`  // float profile that has to run the jobs; "": any
-	Needs    []Need   `json:"needs"`    // all that its jobs need
-	Dropped  []string `json:"dropped"`  // jobs that are not needed any more; who runs one ends it
-	Over     bool     `json:"over"`     // no job is needed any more
+	Priority int      `json:"priority"`         // workers run jobs of higher priorities first
+	Weight   float64  `json:"weight"`           // share of a worker's time among sweeps of one priority, above 0
+	Profile  string   `json:"profile"`          // float profile that has to run the jobs; "": any
+	Needs    []Need   `json:"needs"`            // all that its jobs need
+	Barred   []string `json:"barred,omitempty"` // workers in quarantine, which take no jobs of the sweep
+	Dropped  []string `json:"dropped"`          // jobs that are not needed any more; who runs one ends it
+	Over     bool     `json:"over"`             // no job is needed any more
 }
 
 // Need is a plugin, or a built-in algorithm, that jobs need.
@@ -169,7 +170,7 @@ func DecodeOffer(data []byte) (*Offer, error) {
 	switch {
 	case o.Weight <= 0 || o.Weight > MostWeight:
 		return nil, fmt.Errorf("decode offer: the weight %v is not above 0 and up to %d", o.Weight, MostWeight)
-	case len(o.Needs) > mostList || len(o.Dropped) > mostHeld:
+	case max(len(o.Needs), len(o.Barred)) > mostList || len(o.Dropped) > mostHeld:
 		return nil, fmt.Errorf("decode offer: a list in it is too long")
 	}
 	return o, nil

@@ -21,8 +21,8 @@ type Job struct {
 	Picked []int64 `json:"picked,omitempty"` // the Count repetitions, ascending from First on, where they are no range
 	Look   Look    `json:"look,omitempty"`   // how trials are looked at a second time; empty: they are run as ever
 
-	Avoid   string  `json:"avoid,omitempty"`   // worker that leaves the job to others, if there are others
-	Seconds float64 `json:"seconds,omitempty"` // that it will take, as far as is known
+	Avoid   []string `json:"avoid,omitempty"`   // workers that leave the job to others, if there are others
+	Seconds float64  `json:"seconds,omitempty"` // that it will take, as far as is known
 }
 
 // Look says how trials that have an outcome are run a second time, to see whether it depends on
