@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
@@ -91,8 +92,8 @@ func TestBudgetKilled(t *testing.T) {
 	if err := os.WriteFile(path, first, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	var unfinished *UnfinishedError
-	if _, err := CheckTables(reading(t, dir)); !errors.As(err, &unfinished) {
+	var unfinished *folder.UnfinishedError
+	if _, err := reading(t, dir).Folder.CheckTables(madeBy("one")); !errors.As(err, &unfinished) {
 		t.Errorf("error %v", err)
 	}
 	budgeted()

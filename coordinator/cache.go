@@ -75,7 +75,8 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 
 // doubtful reports whether some trial of a cell has come out in two ways.
 func (u cacheUse) doubtful(c *cell) bool {
-	return u.intake.alarmsOf(c)+u.intake.clashesOf(c) > 0 || u.recheck.Contradiction(c.Cell.Cell) != nil
+	l := u.intake.ledger
+	return len(l.Conflicts(c.Key))+len(l.Clashes(c.Key)) > 0 || u.recheck.Contradiction(c.Cell.Cell) != nil
 }
 
 // serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does

@@ -67,7 +67,6 @@ type run struct {
 	code     audit.Code
 
 	codeChecked bool      // outcomes of other code were compared
-	limited     string    // why the result that is read is partial; "": a run makes it
 	forgotten   time.Time // when results were last removed from the server
 }
 
@@ -89,7 +88,7 @@ func newRun(c Config) (*run, error) {
 	}
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, code: r.code, recheck: r.recheck,
-		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{}, meter: c.Meter,
+		ledger: c.Folder.Ledger, meter: c.Meter,
 		workers: map[string]*schemas.ManifestWorker{},
 	}
 	r.progress = &progress{
@@ -110,23 +109,12 @@ func (r *run) recover() error {
 	return err
 }
 
-// load feeds the cells with what the ledger has, and raises its alarms. It returns the number of
-// outcomes.
+// load feeds the cells with what the ledger has. It returns the number of outcomes.
 func (r *run) load() (outcomes int64, err error) {
 	if outcomes, err = r.grid.load(r.intake.ledger); err != nil {
 		return 0, err
 	}
 	r.grid.loadRefusals(r.intake.ledger, r.code.Admits())
-	for _, x := range r.Folder.Report.Conflicts {
-		if c, ok := r.grid.byKey[x.Cell]; ok && r.intake.ledger.Has(x.Cell, x.N, x.Repetition) {
-			r.intake.alarms[c.TrialID(x.N, x.Repetition)] = true
-		}
-	}
-	for _, x := range r.Folder.Report.Clashes {
-		if c, ok := r.grid.byKey[x.Cell]; ok {
-			r.intake.addClash(c, &x)
-		}
-	}
 	r.grid.sort()
 	return outcomes, nil
 }
@@ -136,7 +124,7 @@ func (r *run) profile() string {
 	if r.pool != nil {
 		return r.pool.Profile()
 	}
-	return audit.RecordedProfile(r.Folder)
+	return r.Folder.Profile()
 }
 
 // coordinate opens the pool and calls work.

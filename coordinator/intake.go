@@ -31,10 +31,8 @@ type intake struct {
 	meter   *meter.Meter
 	workers map[string]*schemas.ManifestWorker // that sent results, by name; at most mostWorkers
 
-	synced  uint64            // sequence of a result up to which all are on the disk
-	bytes   int               // in the ledger's file, not yet on the disk
-	alarms  map[string]bool   // IDs of trials with two outcomes
-	clashes map[sizeID]string // in words, of sample sizes that were answered for in two ways
+	synced uint64 // sequence of a result up to which all are on the disk
+	bytes  int    // in the ledger's file, not yet on the disk
 }
 
 // accept checks one result, adds it to the ledger and feeds its cell. r is the request that it answers, or nil. A
@@ -188,9 +186,6 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, r *pool.Reque
 	for _, note := range b.Notes {
 		in.journal.note(fmt.Sprintf("worker %s: %s", b.Worker, note))
 	}
-	for _, conflict := range v.Conflicts {
-		in.alarms[c.TrialID(b.N, conflict.Repetition)] = true
-	}
 	for _, i := range v.Lost {
 		rep := b.Repetition[i]
 		if !in.jobs.lost(c, b.N, rep, worker, r) {
@@ -223,23 +218,4 @@ func (in *intake) flush() error {
 	}
 	in.synced, in.bytes = in.pool.Read(), 0
 	return nil
-}
-
-// alarmsOf counts the cell's trials that have two different outcomes.
-func (in *intake) alarmsOf(c *cell) (n int) {
-	for trial := range in.alarms {
-		if strings.HasPrefix(trial, c.Key.Short()+"/") {
-			n++
-		}
-	}
-	return n
-}
-
-// listAlarms describes the trials with two outcomes, in the order of their IDs.
-func (in *intake) listAlarms() (list []string) {
-	for _, trial := range slices.Sorted(maps.Keys(in.alarms)) {
-		list = append(list, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts",
-			trial))
-	}
-	return slices.AppendSeq(list, slices.Values(slices.Sorted(maps.Values(in.clashes))))
 }

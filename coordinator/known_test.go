@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -16,10 +17,11 @@ import (
 )
 
 // known returns what the ledger of a folder knows, and where the files of it are.
-func known(t *testing.T, dir string, running bool) (*Known, string) {
+func known(t *testing.T, dir string, running bool) (*folder.Known, string) {
 	t.Helper()
 	to := t.TempDir()
-	k, err := WriteKnown(reading(t, dir), to, running)
+	f := reading(t, dir).Folder
+	k, err := f.WriteKnown(to, madeBy("one"), running, audit.Due(f, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func TestKnown(t *testing.T) {
 			t.Errorf("%s: %+v", when, k)
 		}
 		notYet := func(reason string) bool {
-			return strings.HasPrefix(reason, notReached+"; deciding it would take about ")
+			return strings.HasPrefix(reason, "the sweep has not got there yet; deciding it would take about ")
 		}
 		if open := k.Cells - k.Done; count[estimate.StatusUndecided] < open ||
 			len(slices.DeleteFunc(reasons, func(r string) bool { return !notYet(r) })) != open {
@@ -162,8 +164,7 @@ func TestKnownLooks(t *testing.T) {
 	}
 	claim(t, dir, testPlan(t), folder.Mode{}).Close()
 	cfg := reading(t, dir)
-	cfg.Recheck = 0.01
-	k, err := WriteKnown(cfg, t.TempDir(), false)
+	k, err := cfg.Folder.WriteKnown(t.TempDir(), cfg.Digests, false, audit.Due(cfg.Folder, 0.01))
 	if err != nil || !strings.HasPrefix(k.Partial, "6 of 6 cells done, ") ||
 		!strings.Contains(k.Partial, " second looks left; ") {
 		t.Errorf("%+v, %v", k, err)

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -24,16 +23,10 @@ func (g *grid) loadRefusals(l *ledger.Ledger, use func(c *trial.Cell, digest str
 	}
 }
 
-// anyFile admits whatever was recorded.
-func anyFile(*trial.Cell, string) bool { return true }
-
 // recordRefusal deals with a refusal, and with outcomes of a size that is refused. It reports whether
 // the message was either. Of a refused size nothing is out any more; where the size has outcomes that
 // count, the trials that are out are lost.
 func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
-	if v.Clash != nil {
-		in.addClash(c, v.Clash)
-	}
 	n := v.Batch.N
 	known, refused := in.ledger.Refusal(c.Key, n)
 	if v.Batch.Refusal == nil {
@@ -58,27 +51,4 @@ func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
 		}
 	}
 	return true
-}
-
-// addClash raises the alarm about a clash.
-func (in *intake) addClash(c *cell, x *ledger.Clash) {
-	const few = 200 // characters
-	in.clashes[sizeID{c.Key, x.N}] = fmt.Sprintf("sample size %s/%d was answered for in two ways, first %.*s, then %.*s; "+
-		"both are in the ledger, the first counts", c.Key.Short(), x.N, few, x.First, few, x.Second)
-}
-
-// sizeID names a sample size of a cell.
-type sizeID struct {
-	cell trial.Key
-	n    int64
-}
-
-// clashesOf counts the cell's sample sizes with a clash.
-func (in *intake) clashesOf(c *cell) (count int) {
-	for id := range in.clashes {
-		if id.cell == c.Key {
-			count++
-		}
-	}
-	return count
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -60,7 +61,7 @@ func TestRefusals(t *testing.T) {
 					t.Fatalf("digest %s, want %s; %+v, %v", s.Digest, want, s, err)
 				}
 			}
-			x, err := CheckTables(reading(t, dir))
+			x, err := reading(t, dir).Folder.CheckTables(madeBy("one"))
 			if err != nil || !x.Equal() {
 				t.Errorf("%+v, %v", x, err)
 			}
@@ -134,7 +135,7 @@ func TestClash(t *testing.T) {
 					t.Fatalf("run %d: %q, %v", i, s.Alarms, err)
 				}
 			}
-			x, err := CheckTables(reading(t, dir))
+			x, err := reading(t, dir).Folder.CheckTables(madeBy("one"))
 			if err != nil || x.Equal() || len(x.Clashes) != 1 {
 				t.Errorf("%+v, %v", x, err)
 			}
@@ -160,7 +161,7 @@ func TestKnownRefusals(t *testing.T) {
 			cancel()
 		}
 	}
-	known := func() *Known {
+	known := func() *folder.Known {
 		t.Helper()
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
@@ -170,7 +171,7 @@ func TestKnownRefusals(t *testing.T) {
 		}
 		f := claim(t, dir, p, folder.Mode{})
 		defer f.Close()
-		k, err := WriteKnown(Config{Folder: f, Config: pool.Config{Digests: map[string]string{"": "one"}}}, t.TempDir(), false)
+		k, err := f.WriteKnown(t.TempDir(), map[string]string{"": "one"}, false, audit.Due(f, 0))
 		if err != nil || k.Cells != 1 || k.Trials != 0 {
 			t.Fatalf("%+v, %v", k, err)
 		}

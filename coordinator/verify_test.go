@@ -33,9 +33,9 @@ func reading(t *testing.T, dir string) Config {
 }
 
 // checkTables compares a folder's files with its ledger.
-func checkTables(t *testing.T, dir string) *Tables {
+func checkTables(t *testing.T, dir string) *folder.Tables {
 	t.Helper()
-	x, err := CheckTables(reading(t, dir))
+	x, err := reading(t, dir).Folder.CheckTables(madeBy("one"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +138,8 @@ func TestCheckUnfinished(t *testing.T) {
 	if _, _, err := (setup{dir: dir, script: stopping}).run(t, ctx); err != nil {
 		t.Fatal(err)
 	}
-	var unfinished *UnfinishedError
-	if _, err := CheckTables(reading(t, dir)); !errors.As(err, &unfinished) {
+	var unfinished *folder.UnfinishedError
+	if _, err := reading(t, dir).Folder.CheckTables(madeBy("one")); !errors.As(err, &unfinished) {
 		t.Errorf("error %v", err)
 	}
 	part := testPlan(t)

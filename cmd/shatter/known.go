@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -65,12 +66,11 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 	if err != nil {
 		return err
 	}
-	config := r.config
-	config.Recheck = defaultLooks
+	share := defaultLooks
 	if looks := folder.ReadManifest(dir).Looks; looks != nil {
-		config.Recheck = looks.Share
+		share = looks.Share
 	}
-	found, err := coordinator.WriteKnown(config, k.Dir, running)
+	found, err := r.folder.WriteKnown(k.Dir, r.config.Digests, running, audit.Due(r.folder, share))
 	if err != nil {
 		return err
 	}

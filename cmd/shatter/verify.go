@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/audit"
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -82,7 +82,7 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 		return err
 	}
 	defer r.close()
-	tables, err := coordinator.CheckTables(r.config)
+	tables, err := r.folder.CheckTables(r.config.Digests)
 	if err != nil {
 		return explainVerify(err)
 	}
@@ -116,7 +116,7 @@ func (f *verifyFlags) open(ctx context.Context, dir string, s audit.Sample) (*fi
 // explainVerify finds out who is to blame for a result that cannot be checked.
 func explainVerify(err error) error {
 	var version *schemas.VersionError
-	var unfinished *coordinator.UnfinishedError
+	var unfinished *folder.UnfinishedError
 	switch {
 	case errors.As(err, &version):
 		return outdated(err, nil)
@@ -166,7 +166,7 @@ func (l *verifyReport) line(format string, args ...any) {
 }
 
 // tables writes what was found in the folder.
-func (l *verifyReport) tables(t *coordinator.Tables) {
+func (l *verifyReport) tables(t *folder.Tables) {
 	health := "no damage"
 	if len(t.Damaged)+len(t.Repaired) > 0 {
 		health = fmt.Sprintf("%d damaged parts", len(t.Damaged)+len(t.Repaired))
@@ -180,7 +180,7 @@ func (l *verifyReport) tables(t *coordinator.Tables) {
 		l.line("  damaged, and its trials were run again: %s", d)
 	}
 	for _, x := range t.Conflicts {
-		l.line("  CONFLICT: trial %s has two different outcomes", x)
+		l.line("  CONFLICT: %s", x)
 	}
 	for _, x := range t.Clashes {
 		l.line("  CONFLICT: %s", x)

@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -106,6 +107,11 @@ func (k *Recheck) Contradiction(c *trial.Cell) *schemas.Contradiction {
 	return &x.Found
 }
 
+// Contradicted returns the contradictions by cell.
+func (k *Recheck) Contradicted() map[trial.Key]schemas.Contradiction {
+	return k.record.Contradicted(k.folder.Ledger)
+}
+
 // Contradictions returns the contradictions in the order of the plan.
 func (k *Recheck) Contradictions() (list []schemas.Contradiction) {
 	for _, c := range k.folder.Plan.Cells {
@@ -172,6 +178,26 @@ func (k *Recheck) least(cells []Cell) int64 {
 		}
 	}
 	return 1
+}
+
+// Due returns the report on the rechecks of a folder that is only read, with the number of those that remain.
+func Due(f *folder.Folder, share float64) folder.Due {
+	return func(res *result.Result) (*schemas.Looks, int64) {
+		k := NewRecheck(f, share)
+		var cells []Cell
+		for i, x := range res.Trials {
+			if x.Refused || res.State.Open > 0 {
+				continue
+			}
+			c := Cell{Cell: x.Cell, Index: i, Seconds: func(int64) float64 { return 0 }}
+			for _, p := range x.Points {
+				c.Points = append(c.Points, estimate.Point{N: p.N, Consumed: int(p.Consumed), Lost: len(p.Lost)})
+			}
+			cells = append(cells, c)
+		}
+		k.Choose(cells)
+		return k.Report(), k.due
+	}
 }
 
 // missing returns the chosen trials of a cell that were not rechecked. A cell with a contradiction needs no further

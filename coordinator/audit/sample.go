@@ -114,7 +114,7 @@ func Verify(
 	if x.Again, x.Recorded = again, recorded; err != nil || again == 0 {
 		return x, err
 	}
-	profile, here := RecordedProfile(f), trial.FloatProfile()
+	profile, here := f.Profile(), trial.FloatProfile()
 	if profile != here {
 		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
 			"and their last bits may differ; verify where the sweep was run, or the tables alone with --sample 0", profile, here)
@@ -143,23 +143,6 @@ func Verify(
 	_, found := compared.different.contradiction()
 	x.Different, x.First, x.What, x.Cause = found.Different, found.Trial, found.Difference, found.Cause
 	return x, nil
-}
-
-// RecordedProfile returns the float profile of the recorded outcomes and refusals, which all of them share; "": there
-// are none.
-func RecordedProfile(f *folder.Folder) (profile string) {
-	of := indexOf(f.Plan.Cells)
-	for _, c := range f.Plan.Cells {
-		for _, x := range f.Ledger.Refusals(c.Key) {
-			profile = x.Profile
-		}
-	}
-	for _, o := range f.Ledger.Origins() {
-		if _, known := of[o.Cell]; known {
-			profile = o.Profile
-		}
-	}
-	return profile
 }
 
 // A comparison compares trials that are run again with their records.

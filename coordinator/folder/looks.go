@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -41,6 +42,17 @@ func (l *Looks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
 		l.Equal[cell][n] = map[int64]uint64{}
 	}
 	l.Equal[cell][n][repetition] = fingerprint
+}
+
+// Contradicted returns the contradictions about outcomes that a ledger still has, by cell.
+func (l *Looks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contradiction {
+	found := map[trial.Key]schemas.Contradiction{}
+	for key, x := range l.Contradictions {
+		if now, ok := in.Fingerprint(key, x.N, x.Repetition); ok && now == x.Fingerprint {
+			found[key] = x.Found
+		}
+	}
+	return found
 }
 
 // Outcomes are fingerprints of a cell's outcomes, by sample size and repetition.

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -83,4 +85,70 @@ func Repaired(m schemas.Manifest, d ledger.Damage) bool {
 	return slices.ContainsFunc(m.Runs, func(run schemas.ManifestRun) bool {
 		return slices.Contains(run.Damage, damage(d))
 	})
+}
+
+// cells returns the cells of the plan by key.
+func (f *Folder) cells() map[trial.Key]*trial.Cell {
+	cells := make(map[trial.Key]*trial.Cell, len(f.Plan.Cells))
+	for _, c := range f.Plan.Cells {
+		cells[c.Key] = c
+	}
+	return cells
+}
+
+// Profile returns the float profile of the recorded outcomes and refusals, which all of them share; "" if there
+// are none.
+func (f *Folder) Profile() (profile string) {
+	for _, c := range f.Plan.Cells {
+		for _, x := range f.Ledger.Refusals(c.Key) {
+			profile = x.Profile
+		}
+	}
+	cells := f.cells()
+	for _, o := range f.Ledger.Origins() {
+		if cells[o.Cell] != nil {
+			profile = o.Profile
+		}
+	}
+	return profile
+}
+
+// Describe begins the manifest of a result: its makers, and the runs of the manifest before. Digests are the
+// identities of plugins and built-in algorithms, by [trial.Cell.Code].
+func (f *Folder) Describe(digests map[string]string, before schemas.Manifest) schemas.Manifest {
+	p := f.Plan
+	return schemas.Manifest{
+		Name: p.Name, Seed: p.Seed.Seed,
+		Note:    "the noise of these experiments is seeded: nothing here is a private release",
+		Profile: f.Profile(), Plugins: f.plugins(digests), Metrics: p.Metrics, Runs: before.Runs,
+	}
+}
+
+// plugins lists every plugin and built-in algorithm that has made outcomes, and those that would have.
+func (f *Folder) plugins(digests map[string]string) (list []schemas.ManifestPlugin) {
+	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{}
+	for _, c := range f.Plan.Cells {
+		digest := digests[c.Code()]
+		p, seen := known[digest]
+		if !seen {
+			p = schemas.ManifestPlugin{File: c.Plugin, Algorithms: map[string]string{}}
+			if c.Plugin == "" {
+				p.BuiltIn = c.Algorithm
+			}
+			known[digest], counts[digest] = p, 0
+		}
+		p.Algorithms[c.Algorithm] = c.Version
+	}
+	for _, o := range f.Ledger.Origins() {
+		counts[o.Digest] += o.Outcomes
+	}
+	for digest, n := range counts {
+		p := known[digest]
+		p.Digest, p.Outcomes = digest, n
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b schemas.ManifestPlugin) int {
+		return cmp.Or(cmp.Compare(b.Outcomes, a.Outcomes), cmp.Compare(a.Digest, b.Digest))
+	})
+	return list
 }

@@ -99,7 +99,7 @@ func outcomes(t *testing.T, dir string) int64 {
 	l, report, err := ledger.Read(filepath.Join(dir, "ledger"), sweepID)
 	check(t, err)
 	check(t, l.Close())
-	if report.Torn != nil || report.Damaged != nil || report.Conflicts != nil {
+	if report.Torn != nil || report.Damaged != nil {
 		t.Errorf("ledger: %+v", report)
 	}
 	return report.Outcomes

@@ -219,7 +219,7 @@ func (a *adding) learn(b *ledger.Batch) (rows []int) {
 	if len(v.Conflicts) > 0 && a.conflict == "" {
 		first := v.Conflicts[0]
 		a.conflict = fmt.Sprintf("trial %x/%d/%d has two different outcomes of one plugin file (SHA-256 %.12s)",
-			first.Cell[:5], first.N, first.Repetition, b.Digest)
+			b.Cell[:5], first.N, first.Repetition, b.Digest)
 	}
 	return v.New
 }

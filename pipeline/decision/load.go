@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -45,5 +46,67 @@ func (c *Cell) Read(l *ledger.Ledger, each func(n, rep int64)) error {
 			each(n, o.Repetition)
 		}
 	}
+	return nil
+}
+
+// Load returns the cells of a table, in their order, with what a ledger knows of them: outcomes, losses and
+// refusals. Cells that were returned are not kept, except those of a ladder.
+func Load(cells []*trial.Cell, l *ledger.Ledger) iter.Seq2[*Cell, error] {
+	tests, rungs := countTests(cells), map[*trial.Ladder][]*trial.Cell{}
+	for _, c := range cells {
+		if c.Rung != nil {
+			rungs[c.Rung.Ladder] = append(rungs[c.Rung.Ladder], c)
+		}
+	}
+	return func(yield func(*Cell, error) bool) {
+		loaded := map[*trial.Cell]*Cell{} // rungs
+		for _, c := range cells {
+			own := loaded[c]
+			if own == nil {
+				group := []*trial.Cell{c}
+				if c.Rung != nil {
+					group = rungs[c.Rung.Ladder]
+				}
+				all, err := begin(group, tests)
+				if err == nil {
+					err = load(all, l)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				for _, x := range all {
+					if loaded[x.Cell] = x; x.Cell == c {
+						own = x
+					}
+				}
+			}
+			delete(loaded, c)
+			if !yield(own, nil) {
+				return
+			}
+		}
+	}
+}
+
+// load feeds cells with what the ledger knows of them.
+func load(cells []*Cell, l *ledger.Ledger) error {
+	for _, c := range cells {
+		if err := c.Read(l, func(int64, int64) {}); err != nil {
+			return err
+		}
+		for _, r := range l.Refusals(c.Key) {
+			c.Refuse(r.N, r.Refusal)
+		}
+	}
+	cells[0].Settle()
+	for _, c := range cells {
+		for _, x := range l.Losses(c.Key) {
+			if c.Has(x.N, x.Repetition) {
+				c.Lose(x.N, x.Repetition, x.Reason)
+			}
+		}
+	}
+	cells[0].Settle()
 	return nil
 }

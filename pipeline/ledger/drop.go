@@ -36,7 +36,7 @@ func (l *Ledger) dropFrom(file *logFile, match func(*Batch) bool) error {
 	kept := make([]byte, 0, len(b))
 	for f := range Frames(b) {
 		if f.Damage == "" {
-			batch, err := l.decode(f.Message)
+			batch, err := Decode(f.Message)
 			if err != nil {
 				return fmt.Errorf("read %q at %d: %w", path, f.Offset, err)
 			}

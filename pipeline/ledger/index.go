@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"unique"
 )
 
@@ -15,10 +16,15 @@ type index struct {
 
 func newIndex() *index { return &index{cells: map[[32]byte]*cellIndex{}} }
 
+// cellIndex holds what is known of the trials of a cell.
 type cellIndex struct {
-	frames  []frameRef // in the order in which they were added
-	points  []point    // ascending in n
-	credits []credit
+	frames    []frameRef // in the order in which they were added
+	points    []point    // ascending in n
+	credits   []credit
+	refused   []Refused      // ascending in n
+	conflicts []Conflict     // each once
+	clashes   []Clash        // each once
+	lost      map[Trial]Loss // the last loss of each trial
 }
 
 // credit counts the outcomes of a cell by what made them.
@@ -60,8 +66,6 @@ func (r *row) agrees(status uint8, bits, hash uint64) bool {
 func (r *row) outcome() Outcome {
 	return Outcome{Repetition: int64(r.repetition), Status: r.status, Error: math.Float64frombits(r.bits)}
 }
-
-func (r *row) fingerprint() uint64 { return fingerprint(r.status, r.bits, r.hash) }
 
 // seek returns the index of the first row from from on whose repetition is at least the given one. p may be
 // nil.
@@ -134,7 +138,13 @@ func (x *index) find(cell [32]byte, n, repetition int64) *row {
 // judge compares a batch with what is known and changes nothing. hashes are those of hashRows.
 func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 	v := Verdict{Batch: b}
-	p, place := x.cells[b.Cell].point(b.N), 0
+	c := x.cells[b.Cell]
+	p := c.point(b.N)
+	if known := c.refusal(b.N); b.Refusal != nil || known != nil {
+		v.judgeRefusal(known, p != nil)
+		return v
+	}
+	place := 0
 	for i, rep := range b.Repetition {
 		place = p.seek(place, rep)
 		known := p.at(place, rep)
@@ -152,7 +162,7 @@ func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 			v.Duplicate++
 		default:
 			v.Conflicts = append(v.Conflicts, Conflict{
-				Cell: b.Cell, N: b.N, Repetition: rep, Worker: b.Worker, Digest: b.Digest,
+				Trial: Trial{b.N, rep}, Worker: b.Worker, Digest: b.Digest,
 				First:  known.outcome(),
 				Second: Outcome{Repetition: rep, Status: status, Error: b.Error[i]},
 				hash:   hashAt(hashes, i),
@@ -162,16 +172,56 @@ func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 	return v
 }
 
-// commit makes the new rows of a verdict known, as those of the frame at ref.
-func (x *index) commit(v Verdict, hashes []uint64, ref frameRef) {
-	if len(v.New) == 0 {
-		return
+// kind returns the kind of the frame in which the message of a verdict is kept; 0: it says nothing new.
+func (x *index) kind(v Verdict) uint32 {
+	c := x.cells[v.Batch.Cell]
+	switch {
+	case len(v.New)+len(v.Lost) > 0 || v.Refused:
+		return frameOutcomes
+	case v.Clash != nil && !slices.ContainsFunc(c.clashes, v.Clash.equal):
+		return frameConflicts
+	case slices.ContainsFunc(v.Conflicts, func(x Conflict) bool { return !slices.ContainsFunc(c.conflicts, x.equal) }):
+		return frameConflicts
 	}
+	return 0
+}
+
+// commit makes known what a verdict has found, in a frame of the given kind at ref.
+func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 	b := v.Batch
 	c := x.cells[b.Cell]
 	if c == nil {
 		c = &cellIndex{}
 		x.cells[b.Cell] = c
+	}
+	for _, i := range v.Lost {
+		if c.lost == nil {
+			c.lost = map[Trial]Loss{}
+		}
+		t := Trial{b.N, b.Repetition[i]}
+		c.lost[t] = Loss{t, strings.Clone(b.KindOf(i)), strings.Clone(b.ReasonOf(i))}
+	}
+	for _, x := range v.Conflicts {
+		if !slices.ContainsFunc(c.conflicts, x.equal) {
+			x.Worker, x.Digest = strings.Clone(x.Worker), strings.Clone(x.Digest)
+			c.conflicts = append(c.conflicts, x)
+		}
+	}
+	if v.Clash != nil && !slices.ContainsFunc(c.clashes, v.Clash.equal) {
+		c.clashes = append(c.clashes, v.Clash.clone())
+	}
+	if kind != frameOutcomes {
+		return
+	}
+	if v.Refused {
+		i, _ := slices.BinarySearchFunc(c.refused, b.N, Refused.compare)
+		c.refused = slices.Insert(c.refused, i, Refused{
+			N: b.N, Refusal: Refusal{strings.Clone(b.Refusal.Kind), strings.Clone(b.Refusal.Message)},
+			Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile), Worker: strings.Clone(b.Worker),
+		})
+	}
+	if len(v.New) == 0 {
+		return
 	}
 	owner := uint32(len(c.frames))
 	c.frames = append(c.frames, ref)
@@ -202,13 +252,12 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 	c.credits = append(c.credits, credit{by, rows})
 }
 
-// owns appends to rows those of a batch whose outcomes the frame with the number owner of its cell
-// brought.
-func (x *index) owns(b *Batch, owner int, rows []int) []int {
-	p, place := x.cells[b.Cell].point(b.N), 0
+// owns returns the rows of a batch that the frame with the number owner brought, if their repetitions match.
+func (c *cellIndex) owns(b *Batch, owner uint32, match func(repetition int64) bool) (rows []int) {
+	p, place := c.point(b.N), 0
 	for i, rep := range b.Repetition {
 		place = p.seek(place, rep)
-		if r := p.at(place, rep); r != nil && r.owner == uint32(owner) {
+		if r := p.at(place, rep); r != nil && r.owner == owner && match(rep) {
 			rows = append(rows, i)
 		}
 	}

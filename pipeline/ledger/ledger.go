@@ -14,10 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"math"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
@@ -45,10 +43,6 @@ type Ledger struct {
 	mu      sync.Mutex   // guards what follows
 	index   *index
 	files   []*logFile
-	known   map[Conflict]bool // conflicts that are recorded
-	clashes map[Clash]bool    // that are recorded
-	refused refusals          // that are recorded
-	lost    losses            // that are recorded
 	scratch []byte
 	dirty   bool  // the last file has frames that were not synced
 	broken  error // set where the end of the log could not be restored
@@ -62,13 +56,10 @@ type logFile struct {
 
 // Report says what Open found.
 type Report struct {
-	Frames    int        // sound frames
-	Outcomes  int64      // trials that have one
-	Torn      *Damage    // a frame that a crash cut short at the very end; it has been cut off
-	Damaged   []Damage   // elsewhere: skipped; outcomes in them are missing
-	Conflicts []Conflict // recorded earlier
-	Clashes   []Clash    // recorded earlier
-	Lost      []Loss     // trials that were lost and have no outcome: the last loss of each
+	Frames   int      // sound frames
+	Outcomes int64    // trials that have one
+	Torn     *Damage  // a frame that a crash cut short at the very end; it has been cut off
+	Damaged  []Damage // elsewhere: skipped; outcomes in them are missing
 }
 
 // Damage says that a part of a file of frames cannot be read.
@@ -84,11 +75,13 @@ func (d Damage) String() string {
 	return fmt.Sprintf("%s: %d bytes at %d: %s", d.File, d.Bytes, d.Offset, d.Reason)
 }
 
+// Trial names a trial of a cell.
+type Trial struct{ N, Repetition int64 }
+
 // Conflict says that a trial has a second outcome, which differs from the first in status, error,
 // kind or a metric. The first counts.
 type Conflict struct {
-	Cell          [32]byte
-	N, Repetition int64
+	Trial
 	First, Second Outcome
 	Worker        string // that sent the second
 	Digest        string // of the plugin file that made the second
@@ -96,16 +89,10 @@ type Conflict struct {
 	hash uint64 // of the second: see hashRows
 }
 
-// identity returns what makes two conflicts the same, as a key of a map.
-func (c Conflict) identity() Conflict {
-	c.Worker, c.Digest = "", ""
-	if math.IsNaN(c.First.Error) {
-		c.First.Error = -1
-	}
-	if math.IsNaN(c.Second.Error) {
-		c.Second.Error = -1
-	}
-	return c
+// equal reports whether two conflicts are about the same outcomes of one trial.
+func (c Conflict) equal(d Conflict) bool {
+	return c.Trial == d.Trial && c.hash == d.hash && c.Second.Status == d.Second.Status &&
+		math.Float64bits(c.Second.Error) == math.Float64bits(d.Second.Error)
 }
 
 // Outcome holds what a ledger knows of a trial without reading its files.
@@ -124,22 +111,6 @@ type Verdict struct {
 	Conflicts []Conflict
 	Refused   bool   // the message's refusal is new
 	Clash     *Clash // the message contradicts what is known of its sample size; nil: it does not
-}
-
-// Origin counts the outcomes of a cell that came from one plugin file under one float profile.
-type Origin struct {
-	Cell            [32]byte
-	Digest, Profile string
-	Outcomes        int64
-}
-
-// decode decodes a message as Decode does, and refuses messages of other sweeps.
-func (l *Ledger) decode(msg []byte) (*Batch, error) {
-	b, err := Decode(msg)
-	if err != nil {
-		return nil, err
-	}
-	return b, l.checkSweep(b)
 }
 
 func (l *Ledger) checkSweep(b *Batch) error {
@@ -173,30 +144,16 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	hashes := hashRows(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.judge(b, hashes)
-	kind := uint32(frameOutcomes)
-	switch {
-	case len(v.New)+len(v.Lost) > 0, v.Refused:
-	case v.Clash != nil && !l.clashes[v.Clash.identity()]:
-		kind = frameConflicts
-	case slices.ContainsFunc(v.Conflicts, func(c Conflict) bool { return !l.known[c.identity()] }):
-		kind = frameConflicts
-	default:
-		return v, nil // a duplicate, or evidence that is recorded already
+	v := l.index.judge(b, hashes)
+	kind := l.index.kind(v)
+	if kind == 0 {
+		return v, nil
 	}
 	ref, err := l.append(kind, msg)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.dir, err)
 	}
-	l.index.commit(v, hashes, ref)
-	l.refused.commit(v)
-	l.lost.add(v)
-	if v.Clash != nil {
-		l.clashes[v.Clash.identity()] = true
-	}
-	for _, c := range v.Conflicts {
-		l.known[c.identity()] = true
-	}
+	l.index.commit(v, hashes, ref, kind)
 	return v, nil
 }
 
@@ -252,111 +209,6 @@ func (l *Ledger) inPlace(f *os.File) error {
 		}
 	}
 	return nil
-}
-
-// Has reports whether the trial has an outcome.
-func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.index.find(cell, n, repetition) != nil
-}
-
-// Sizes returns the sample sizes at which the cell has outcomes, ascending.
-func (l *Ledger) Sizes(cell [32]byte) []int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var sizes []int64
-	if c := l.index.cells[cell]; c != nil {
-		for _, p := range c.points {
-			sizes = append(sizes, p.n)
-		}
-	}
-	return sizes
-}
-
-// Outcomes returns the outcomes of the cell at sample size n, in the order of repetitions, from
-// memory. Those that are added while the sequence is read are not among them.
-func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
-	return func(yield func(Outcome) bool) {
-		for _, r := range l.rows(cell, n) {
-			if !yield(r.outcome()) {
-				return
-			}
-		}
-	}
-}
-
-// rows returns a copy of the outcomes of the cell at sample size n.
-func (l *Ledger) rows(cell [32]byte, n int64) []row {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p := l.index.cells[cell].point(n); p != nil {
-		return slices.Clone(p.rows)
-	}
-	return nil
-}
-
-// Origins returns, for each cell, the plugin files and float profiles that its outcomes came from,
-// in no particular order of cells.
-func (l *Ledger) Origins() []Origin {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var all []Origin
-	for cell, c := range l.index.cells {
-		for _, x := range c.credits {
-			by := x.maker.Value()
-			all = append(all, Origin{Cell: cell, Digest: by.digest, Profile: by.profile, Outcomes: x.outcomes})
-		}
-	}
-	return all
-}
-
-// Each reads the messages of a cell from the files, in the order in which they were added, and
-// calls fn with those of their rows that count: the first outcome of each trial, and no lost ones.
-// Messages without such a row are left out. A batch is valid until fn returns. fn may call Add, but
-// not Drop.
-func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
-	l.reading.RLock()
-	defer l.reading.RUnlock()
-	l.mu.Lock()
-	var frames []frameRef
-	if c := l.index.cells[cell]; c != nil {
-		frames = c.frames[:len(c.frames):len(c.frames)]
-	}
-	files := l.files[:len(l.files):len(l.files)]
-	l.mu.Unlock()
-	to := buffers.Get().(*buffer)
-	defer buffers.Put(to)
-	for i, ref := range frames {
-		f := files[ref.file].f
-		b, err := to.read(f, ref)
-		if err != nil {
-			return fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
-		}
-		l.mu.Lock()
-		to.rows = l.index.owns(b, i, to.rows[:0])
-		l.mu.Unlock()
-		if err := fn(b.Select(to.rows)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readFrame reads the frame at ref of a file into buf, which has its size, and decodes its message.
-func readFrame(f disk.File, ref frameRef, buf []byte) (*Batch, error) {
-	if _, err := f.ReadAt(buf, ref.at); err != nil {
-		return nil, err
-	}
-	h, ok := readHeader(buf)
-	if !ok || h.length != int(ref.length) {
-		return nil, errors.New("frame was changed since it was written")
-	}
-	msg, ok := h.message(buf)
-	if !ok {
-		return nil, errors.New("frame was changed since it was written")
-	}
-	return Decode(msg)
 }
 
 // lockAll takes all locks, in their order, for what changes files that may be read or synced meanwhile.

@@ -83,7 +83,7 @@ func TestAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, r = open(t, dir)
-	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(r.Conflicts) != 2 || r.Frames != 3 ||
+	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(l.Conflicts([32]byte{1})) != 2 || r.Frames != 3 ||
 		r.Outcomes != 10 {
 		t.Error(diff, r)
 	}
@@ -128,7 +128,7 @@ func TestConflicts(t *testing.T) {
 			want := known(l)
 			l.Close()
 			l, r := open(t, dir)
-			if len(r.Conflicts) != c.want || r.Frames != 1+c.want {
+			if len(l.Conflicts([32]byte{1})) != c.want || r.Frames != 1+c.want {
 				t.Errorf("opened again: %+v", r)
 			}
 			if diff := cmp.Diff(want, known(l), cmpopts.EquateNaNs()); diff != "" {
@@ -571,9 +571,9 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	loss := ledger.Loss{Cell: lost.Cell, N: 100, Repetition: 0, Kind: "time", Reason: "slow"}
-	if report.Torn == nil || len(report.Lost) != 1 || report.Lost[0] != loss {
-		t.Errorf("%+v", report)
+	loss := ledger.Loss{Trial: ledger.Trial{N: 100, Repetition: 0}, Kind: "time", Reason: "slow"}
+	if losses := r.Losses(lost.Cell); report.Torn == nil || len(losses) != 1 || losses[0] != loss {
+		t.Errorf("%+v, %+v", report, losses)
 	}
 	if b, err := r.Trial(lost.Cell, 100, 2); err != nil || b == nil || len(b.Error) != 1 || b.Error[0] != 10.002 {
 		t.Errorf("%+v, %v", b, err)

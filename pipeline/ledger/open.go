@@ -42,6 +42,20 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
+// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be
+// at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
+// new and Drop fail.
+func Read(dir, sweep string) (*Ledger, *Report, error) {
+	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
+	report, err := l.load()
+	if err != nil {
+		l.closeFiles()
+		return nil, nil, fmt.Errorf("read ledger %q: %w", dir, err)
+	}
+	l.dirty, l.broken = false, errors.New("it is open for reading alone")
+	return l, report, nil
+}
+
 // lockPatience is the time to wait for the lock, which InUse holds for an instant.
 const lockPatience = 100 * time.Millisecond
 
@@ -87,21 +101,18 @@ func takeLock(dir string) (*os.File, error) {
 
 // load reads all files into a new index.
 func (l *Ledger) load() (*Report, error) {
-	l.index, l.known = newIndex(), map[Conflict]bool{}
-	l.refused, l.clashes = refusals{}, map[Clash]bool{}
+	l.index = newIndex()
 	if err := l.openFiles(); err != nil {
 		return nil, err
 	}
 	r := &Report{}
-	l.lost = losses{}
 	var content []byte // of one file after the other
 	for i := range l.files {
 		var err error
-		if content, err = l.loadFile(i, content, r, l.lost); err != nil {
+		if content, err = l.loadFile(i, content, r); err != nil {
 			return nil, err
 		}
 	}
-	r.Lost = l.lost.without(l.index)
 	l.dirty = len(l.files) > 0 // a process that was killed may have written more than it synced
 	r.Outcomes = l.index.outcomes()
 	return r, nil
@@ -162,7 +173,7 @@ func (l *Ledger) closeFiles() {
 
 // loadFile reads one file into b, which it grows where it is too short, and returns. Only the last
 // file can have a torn tail: a file is synced before the next one is begun.
-func (l *Ledger) loadFile(i int, b []byte, r *Report, lost losses) ([]byte, error) {
+func (l *Ledger) loadFile(i int, b []byte, r *Report) ([]byte, error) {
 	file := l.files[i]
 	b = slices.Grow(b[:0], int(file.size))[:file.size]
 	n, err := file.f.ReadAt(b, 0)
@@ -174,7 +185,7 @@ func (l *Ledger) loadFile(i int, b []byte, r *Report, lost losses) ([]byte, erro
 		damage := Damage{file.f.Name(), int64(f.Offset), int64(f.End - f.Offset), f.Damage}
 		switch {
 		case f.Damage == "":
-			if err := l.loadFrame(i, f, r, lost); err != nil {
+			if err := l.loadFrame(i, f); err != nil {
 				return nil, fmt.Errorf("read %q at %d: %w", file.f.Name(), f.Offset, err)
 			}
 			r.Frames++
@@ -201,27 +212,16 @@ func (f *logFile) cut(size int64) error {
 }
 
 // loadFrame makes known what a frame of the file with the given index says.
-func (l *Ledger) loadFrame(file int, f Frame, r *Report, lost losses) error {
-	b, err := l.decode(f.Message)
+func (l *Ledger) loadFrame(file int, f Frame) error {
+	b, err := Decode(f.Message)
+	if err == nil {
+		err = l.checkSweep(b)
+	}
 	if err != nil {
 		return err // its checksum is right: this is no damage but another release or another sweep
 	}
 	hashes := hashRows(b)
-	v := l.judge(b, hashes)
-	lost.add(v)
-	if v.Clash != nil && !l.clashes[v.Clash.identity()] {
-		l.clashes[v.Clash.identity()] = true
-		r.Clashes = append(r.Clashes, *v.Clash)
-	}
-	for _, c := range v.Conflicts {
-		if !l.known[c.identity()] {
-			l.known[c.identity()] = true
-			r.Conflicts = append(r.Conflicts, c)
-		}
-	}
-	if f.kind == frameOutcomes {
-		l.refused.commit(v)
-		l.index.commit(v, hashes, frameRef{file: int32(file), at: int64(f.Offset), length: int32(len(f.Message))})
-	}
+	ref := frameRef{file: int32(file), at: int64(f.Offset), length: int32(len(f.Message))}
+	l.index.commit(l.index.judge(b, hashes), hashes, ref, f.kind)
 	return nil
 }

@@ -1,73 +1,152 @@
 package ledger
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
-	"strings"
-)
 
-// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be
-// at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
-// new and Drop fail.
-func Read(dir, sweep string) (*Ledger, *Report, error) {
-	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
-	report, err := l.load()
-	if err != nil {
-		l.closeFiles()
-		return nil, nil, fmt.Errorf("read ledger %q: %w", dir, err)
-	}
-	l.dirty, l.broken = false, errors.New("it is open for reading alone")
-	return l, report, nil
-}
+	"github.com/shatterlab/shatter/pipeline/disk"
+)
 
 // Loss says that a machine lost a trial.
 type Loss struct {
-	Cell          [32]byte
-	N, Repetition int64
-	Kind, Reason  string
+	Trial
+	Kind, Reason string
 }
 
-// losses holds the last loss of every lost trial, by its key without kind and reason.
-type losses map[Loss]Loss
+// Origin counts the outcomes of a cell that came from one plugin file under one float profile.
+type Origin struct {
+	Cell            [32]byte
+	Digest, Profile string
+	Outcomes        int64
+}
 
-func (l losses) add(v Verdict) {
-	for _, i := range v.Lost {
-		key := Loss{Cell: v.Batch.Cell, N: v.Batch.N, Repetition: v.Batch.Repetition[i]}
-		x := key
-		x.Kind, x.Reason = strings.Clone(v.Batch.KindOf(i)), strings.Clone(v.Batch.ReasonOf(i))
-		l[key] = x
+// look calls fn with what is known of a cell, if something is.
+func (l *Ledger) look(cell [32]byte, fn func(c *cellIndex)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.index.cells[cell]; c != nil {
+		fn(c)
 	}
 }
 
-// without returns the losses of trials that have no outcome, in order.
-func (l losses) without(known *index) []Loss {
-	var all []Loss
-	for _, x := range l {
-		if known.find(x.Cell, x.N, x.Repetition) == nil {
-			all = append(all, x)
+// Has reports whether the trial has an outcome.
+func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.index.find(cell, n, repetition) != nil
+}
+
+// Sizes returns the sample sizes at which the cell has outcomes, ascending.
+func (l *Ledger) Sizes(cell [32]byte) (sizes []int64) {
+	l.look(cell, func(c *cellIndex) {
+		for _, p := range c.points {
+			sizes = append(sizes, p.n)
+		}
+	})
+	return sizes
+}
+
+// Counts returns the number of outcomes of a cell by sample size.
+func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
+	counts := map[int64]int64{}
+	l.look(cell, func(c *cellIndex) {
+		for _, p := range c.points {
+			counts[p.n] = int64(len(p.rows))
+		}
+	})
+	return counts
+}
+
+// Outcomes returns the outcomes of the cell at sample size n, in the order of repetitions, from
+// memory. Those that are added while the sequence is read are not among them.
+func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
+	return func(yield func(Outcome) bool) {
+		var rows []row
+		l.look(cell, func(c *cellIndex) {
+			if p := c.point(n); p != nil {
+				rows = slices.Clone(p.rows)
+			}
+		})
+		for _, r := range rows {
+			if !yield(r.outcome()) {
+				return
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Loss) int {
-		return cmp.Or(bytes.Compare(a.Cell[:], b.Cell[:]), cmp.Compare(a.N, b.N), cmp.Compare(a.Repetition, b.Repetition))
-	})
+}
+
+// Refusals returns the sample sizes of the cell that are refused, ascending.
+func (l *Ledger) Refusals(cell [32]byte) (all []Refused) {
+	l.look(cell, func(c *cellIndex) { all = slices.Clone(c.refused) })
 	return all
 }
 
-// Losses returns the trials that were lost and have no outcome: the last loss of each, in order.
-func (l *Ledger) Losses() []Loss {
+// Refusal returns the refusal of a sample size of the cell, if there is one.
+func (l *Ledger) Refusal(cell [32]byte, n int64) (r Refused, ok bool) {
+	l.look(cell, func(c *cellIndex) {
+		if known := c.refusal(n); known != nil {
+			r, ok = *known, true
+		}
+	})
+	return r, ok
+}
+
+// Conflicts returns the conflicts about trials of the cell, each once, in the order of trials.
+func (l *Ledger) Conflicts(cell [32]byte) (all []Conflict) {
+	l.look(cell, func(c *cellIndex) { all = slices.Clone(c.conflicts) })
+	slices.SortStableFunc(all, func(a, b Conflict) int { return a.compare(b.Trial) })
+	return all
+}
+
+// Clashes returns the clashes about sample sizes of the cell, each once, ascending in n.
+func (l *Ledger) Clashes(cell [32]byte) (all []Clash) {
+	l.look(cell, func(c *cellIndex) { all = slices.Clone(c.clashes) })
+	slices.SortStableFunc(all, func(a, b Clash) int { return cmp.Compare(a.N, b.N) })
+	return all
+}
+
+// Losses returns the trials of the cell that were lost and have no outcome: the last loss of each, in the
+// order of trials.
+func (l *Ledger) Losses(cell [32]byte) (all []Loss) {
+	l.look(cell, func(c *cellIndex) {
+		for t, x := range c.lost {
+			if p := c.point(t.N); p.at(p.seek(0, t.Repetition), t.Repetition) == nil {
+				all = append(all, x)
+			}
+		}
+	})
+	slices.SortFunc(all, func(a, b Loss) int { return a.compare(b.Trial) })
+	return all
+}
+
+// compare orders trials by n and repetition.
+func (t Trial) compare(u Trial) int {
+	return cmp.Or(cmp.Compare(t.N, u.N), cmp.Compare(t.Repetition, u.Repetition))
+}
+
+// Origins returns, for each cell, the plugin files and float profiles that its outcomes came from,
+// in no particular order of cells.
+func (l *Ledger) Origins() []Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.lost.without(l.index)
+	var all []Origin
+	for cell, c := range l.index.cells {
+		for _, x := range c.credits {
+			by := x.maker.Value()
+			all = append(all, Origin{Cell: cell, Digest: by.digest, Profile: by.profile, Outcomes: x.outcomes})
+		}
+	}
+	return all
 }
 
 // Agrees reports whether a row of b, which is not of status Lost, is the outcome of its trial, bit for bit,
 // and returns that outcome's Fingerprint. Where there is none, they are true and 0.
 func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64) {
-	hashes := hashRows(b.slice(row, row+1))
+	hashes := hashRows(b.Select([]int{row}))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.index.find(b.Cell, b.N, b.Repetition[row])
@@ -89,53 +168,95 @@ func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) 
 	return r.fingerprint(), true
 }
 
-// Fingerprint returns for the second outcome what Ledger.Fingerprint returns for the first.
-func (c Conflict) Fingerprint() uint64 {
-	return fingerprint(c.Second.Status, math.Float64bits(c.Second.Error), c.hash)
-}
-
-func fingerprint(status uint8, bits, hash uint64) uint64 {
-	h := mix(uint64(1+status), hash)
-	if status == OK {
-		h = mix(h, bits)
+// fingerprint returns what Ledger.Fingerprint returns for the trial of the row.
+func (r *row) fingerprint() uint64 {
+	h := mix(uint64(1+r.status), r.hash)
+	if r.status == OK {
+		h = mix(h, r.bits)
 	}
 	return h
 }
 
-// Trial reads the outcome of one trial: a batch of one row with everything that its message said.
-// It returns nil where the trial has no outcome.
-func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
-	l.reading.RLock()
-	defer l.reading.RUnlock()
-	l.mu.Lock()
-	r := l.index.find(cell, n, repetition)
-	if r == nil {
-		l.mu.Unlock()
-		return nil, nil
-	}
-	ref := l.index.cells[cell].frames[r.owner]
-	f := l.files[ref.file].f
-	l.mu.Unlock()
-	b, err := readFrame(f, ref, make([]byte, frameSize(int(ref.length))))
-	if err != nil {
-		return nil, fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
-	}
-	i, ok := slices.BinarySearch(b.Repetition, repetition)
-	if !ok {
-		return nil, fmt.Errorf("read %q at %d: repetition %d is not there", f.Name(), ref.at, repetition)
-	}
-	return b.Select([]int{i}), nil
+// Each reads the messages of a cell from the files, in the order in which they were added, and
+// calls fn with those of their rows that count: the first outcome of each trial, and no lost ones.
+// Messages without such a row are left out. A batch is valid until fn returns. fn may call Add, but
+// not Drop.
+func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
+	return l.read(cell, func(c *cellIndex) (owners []uint32) {
+		for i := range c.frames {
+			owners = append(owners, uint32(i))
+		}
+		return owners
+	}, func(int64) bool { return true }, fn)
 }
 
-// Counts returns the number of outcomes of a cell by sample size.
-func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	counts := map[int64]int64{}
-	if c := l.index.cells[cell]; c != nil {
-		for _, p := range c.points {
-			counts[p.n] = int64(len(p.rows))
+// Range reads from the files the outcomes of the cell at sample size n whose repetitions are from
+// first to last-1, and calls fn as Each does, with these rows alone. Several goroutines may call it
+// at a time.
+func (l *Ledger) Range(cell [32]byte, n, first, last int64, fn func(*Batch) error) error {
+	return l.read(cell, func(c *cellIndex) (owners []uint32) {
+		p := c.point(n)
+		for i := p.seek(0, first); p != nil && i < len(p.rows) && int64(p.rows[i].repetition) < last; i++ {
+			owners = append(owners, p.rows[i].owner)
+		}
+		slices.Sort(owners)
+		return slices.Compact(owners)
+	}, func(repetition int64) bool { return first <= repetition && repetition < last }, fn)
+}
+
+// Trial reads the outcome of one trial: a batch of one row with everything that its message said.
+// It returns nil where the trial has no outcome.
+func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (one *Batch, err error) {
+	err = l.Range(cell, n, repetition, repetition+1, func(b *Batch) error {
+		one = b // no other batch follows, so it stays valid
+		return nil
+	})
+	return one, err
+}
+
+// read reads those of a cell's frames that choose returns, by their numbers, and calls fn with the rows that
+// count and that match.
+func (l *Ledger) read(
+	cell [32]byte, choose func(*cellIndex) []uint32, match func(repetition int64) bool, fn func(*Batch) error,
+) error {
+	l.reading.RLock()
+	defer l.reading.RUnlock()
+	var owners []uint32
+	var frames []frameRef
+	var files []*logFile
+	l.look(cell, func(c *cellIndex) {
+		owners, files = choose(c), l.files[:len(l.files):len(l.files)]
+		for _, owner := range owners {
+			frames = append(frames, c.frames[owner])
+		}
+	})
+	var buf []byte
+	for i, ref := range frames {
+		f := files[ref.file].f
+		size := frameSize(int(ref.length))
+		buf = slices.Grow(buf[:0], size)[:size]
+		b, err := readFrame(f, ref, buf)
+		if err != nil {
+			return fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
+		}
+		var rows []int
+		l.look(cell, func(c *cellIndex) { rows = c.owns(b, owners[i], match) })
+		if err := fn(b.Select(rows)); err != nil {
+			return err
 		}
 	}
-	return counts
+	return nil
+}
+
+// readFrame reads the frame at ref of a file into buf, which has its size, and decodes its message.
+func readFrame(f disk.File, ref frameRef, buf []byte) (*Batch, error) {
+	if _, err := f.ReadAt(buf, ref.at); err != nil {
+		return nil, err
+	}
+	h, ok := readHeader(buf)
+	msg, sound := h.message(buf)
+	if !ok || h.length != int(ref.length) || !sound {
+		return nil, errors.New("frame was changed since it was written")
+	}
+	return Decode(msg)
 }

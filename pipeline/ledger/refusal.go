@@ -43,10 +43,12 @@ type Refused struct {
 	Worker          string // that sent it
 }
 
+// compare compares the size with n.
+func (r Refused) compare(n int64) int { return cmp.Compare(r.N, n) }
+
 // Clash says that a sample size has a refusal and outcomes, or two different refusals. What came
 // first counts.
 type Clash struct {
-	Cell          [32]byte
 	N             int64
 	First, Second string // "outcomes", or a refusal in words
 	Worker        string // that sent the second
@@ -56,9 +58,14 @@ type Clash struct {
 // outcomesInWords stands for outcomes in a Clash.
 const outcomesInWords = "outcomes"
 
-// identity returns what makes two clashes the same.
-func (c Clash) identity() Clash {
-	c.Worker, c.Digest = "", ""
+// equal reports whether two clashes are about the same answers.
+func (c Clash) equal(d Clash) bool { return c.N == d.N && c.First == d.First && c.Second == d.Second }
+
+// clone returns a copy with strings of its own.
+func (c Clash) clone() Clash {
+	for _, s := range []*string{&c.First, &c.Second, &c.Worker, &c.Digest} {
+		*s = strings.Clone(*s)
+	}
 	return c
 }
 
@@ -96,20 +103,22 @@ func (b *Batch) checkRefusal() error {
 	return nil
 }
 
-// refusals holds the refused sample sizes of each cell.
-type refusals map[[32]byte]map[int64]Refused
+// refusal returns that of a sample size; nil if there is none. c may be nil.
+func (c *cellIndex) refusal(n int64) *Refused {
+	if c == nil {
+		return nil
+	}
+	if i, known := slices.BinarySearchFunc(c.refused, n, Refused.compare); known {
+		return &c.refused[i]
+	}
+	return nil
+}
 
-// judge compares a batch with what is known and changes nothing. hashes are those of hashRows.
-func (l *Ledger) judge(b *Batch, hashes []uint64) Verdict {
-	known, refused := l.refused[b.Cell][b.N]
-	if b.Refusal == nil && !refused {
-		return l.index.judge(b, hashes)
-	}
-	v := Verdict{Batch: b}
-	clash := Clash{
-		Cell: b.Cell, N: b.N, First: outcomesInWords, Second: outcomesInWords, Worker: b.Worker, Digest: b.Digest,
-	}
-	if refused {
+// judgeRefusal judges a batch about a sample size if either is a refusal: the batch, or known.
+func (v *Verdict) judgeRefusal(known *Refused, outcomes bool) {
+	b := v.Batch
+	clash := Clash{N: b.N, First: outcomesInWords, Second: outcomesInWords, Worker: b.Worker, Digest: b.Digest}
+	if known != nil {
 		clash.First = known.String()
 	}
 	if b.Refusal != nil {
@@ -117,47 +126,11 @@ func (l *Ledger) judge(b *Batch, hashes []uint64) Verdict {
 	}
 	switch {
 	case b.Refusal == nil && !slices.ContainsFunc(b.Status, func(s uint8) bool { return s != Lost }):
-	case refused && b.Refusal != nil && known.Refusal == *b.Refusal:
+	case known != nil && b.Refusal != nil && known.Refusal == *b.Refusal:
 		v.Duplicate = 1
-	case refused, l.index.cells[b.Cell].point(b.N) != nil:
+	case known != nil || outcomes:
 		v.Clash = &clash
 	default:
 		v.Refused = true
 	}
-	return v
-}
-
-// commit makes the refusal of a verdict known.
-func (r refusals) commit(v Verdict) {
-	if !v.Refused {
-		return
-	}
-	b := v.Batch
-	if r[b.Cell] == nil {
-		r[b.Cell] = map[int64]Refused{}
-	}
-	r[b.Cell][b.N] = Refused{
-		N: b.N, Refusal: Refusal{strings.Clone(b.Refusal.Kind), strings.Clone(b.Refusal.Message)},
-		Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile), Worker: strings.Clone(b.Worker),
-	}
-}
-
-// Refusals returns the sample sizes of the cell that are refused, ascending.
-func (l *Ledger) Refusals(cell [32]byte) []Refused {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var all []Refused
-	for _, r := range l.refused[cell] {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b Refused) int { return cmp.Compare(a.N, b.N) })
-	return all
-}
-
-// Refusal returns the refusal of a sample size of the cell, if there is one.
-func (l *Ledger) Refusal(cell [32]byte, n int64) (Refused, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r, ok := l.refused[cell][n]
-	return r, ok
 }

@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 		if d := cmp.Diff(want, l.Refusals([32]byte{1})); d != "" {
 			t.Error(d)
 		}
-		if _, ok := l.Refusal([32]byte{2}, 7); ok || report != nil && (report.Outcomes != 3 || len(report.Clashes) > 0) {
+		if _, ok := l.Refusal([32]byte{2}, 7); ok || report != nil && (report.Outcomes != 3) || len(l.Clashes([32]byte{1})) > 0 {
 			t.Errorf("%+v", report)
 		}
 	}
@@ -124,7 +124,7 @@ func TestClash(t *testing.T) {
 			l, _ := open(t, dir)
 			first := ledgertest.Add(t, l, c.first)
 			if c.want != nil {
-				c.want.Cell, c.want.N, c.want.Worker, c.want.Digest = [32]byte{1}, 100, "w", "d"
+				c.want.N, c.want.Worker, c.want.Digest = 100, "w", "d"
 			}
 			for range 2 {
 				v := ledgertest.Add(t, l, c.second)
@@ -135,13 +135,14 @@ func TestClash(t *testing.T) {
 			outcomes, refused := int64(len(first.New)), first.Refused
 			l.Close()
 			l, report := open(t, dir)
+			clashes := l.Clashes([32]byte{1})
 			if c.want != nil {
 				_, now := l.Refusal([32]byte{1}, 100)
-				if len(report.Clashes) != 1 || report.Clashes[0] != *c.want || report.Outcomes != outcomes || now != refused {
+				if len(clashes) != 1 || clashes[0] != *c.want || report.Outcomes != outcomes || now != refused {
 					t.Errorf("%+v, refused %v", report, now)
 				}
-			} else if len(report.Clashes) > 0 {
-				t.Errorf("%+v", report.Clashes)
+			} else if len(clashes) > 0 {
+				t.Errorf("%+v", clashes)
 			}
 			if report.Frames > 2 {
 				t.Errorf("%d frames: evidence is kept once", report.Frames)

@@ -10,6 +10,6 @@ func (s *Set) Add(b *Batch) Verdict {
 	}
 	hashes := hashRows(b)
 	v := s.known.judge(b, hashes)
-	s.known.commit(v, hashes, frameRef{})
+	s.known.commit(v, hashes, frameRef{}, frameOutcomes)
 	return v
 }

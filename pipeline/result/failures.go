@@ -49,12 +49,6 @@ func (r *FailureRow) cell() *trial.Cell { return r.Cell }
 
 // failures counts the failed trials that entered the result and the trials that were lost, by kind.
 func (r *Result) failures() (all []FailureRow, err error) {
-	lost := map[trial.Key][]ledger.Loss{}
-	if len(r.Trials) > 0 {
-		for _, x := range r.Ledger.Losses() {
-			lost[x.Cell] = append(lost[x.Cell], x)
-		}
-	}
 	for _, c := range r.Trials {
 		type kind struct {
 			n      int64
@@ -72,19 +66,12 @@ func (r *Result) failures() (all []FailureRow, err error) {
 				row.First, row.Reason = x.First, wording.OneLine(x.Reason, maxReason)
 			}
 		}
-		known, consumed := map[[2]int64]bool{}, map[int64]int64{}
-		for _, x := range lost[c.Cell.Key] {
-			known[[2]int64{x.N, x.Repetition}] = true
+		for _, x := range r.Ledger.Losses(c.Cell.Key) {
 			add(FailureRow{N: x.N, Status: ledger.Lost, Kind: x.Kind, Reason: x.Reason, First: x.Repetition})
 		}
+		consumed := map[int64]int64{}
 		for _, p := range c.Points {
 			consumed[p.N] = p.Consumed
-			for _, rep := range p.Lost {
-				if !known[[2]int64{p.N, rep}] {
-					add(FailureRow{N: p.N, Status: ledger.Lost, Kind: "machine",
-						Reason: "its job was queued several times and never came back", First: rep})
-				}
-			}
 		}
 		err := r.Ledger.Each(c.Cell.Key, func(b *ledger.Batch) error {
 			for i, rep := range b.Repetition {

@@ -46,11 +46,8 @@ func TestFailures(t *testing.T) {
 			"2 trials failed, for example: index 3 out of [2J range"},
 		{"beyond what entered the result", [][]failure{failed(29, 33, "error", always("x"))}, nil,
 			[]string{"failed error x 1 4d00000000/100/29"}, "1 trial failed, for example: x"},
-		{"lost, with and without a report", [][]failure{{{4, ledger.Lost, "memory", lost}, {5, ledger.Lost, "memory", lost}}},
-			[]int64{4, 5, 9}, []string{
-				"lost machine its job was queued several times and never came back 1 4d00000000/100/9",
-				"lost memory above 2 GiB 2 4d00000000/100/4",
-			}, ""},
+		{"lost", [][]failure{{{4, ledger.Lost, "memory", lost}, {5, ledger.Lost, "memory", lost}}},
+			[]int64{4, 5}, []string{"lost memory above 2 GiB 2 4d00000000/100/4"}, ""},
 		{"lost once, then it came", [][]failure{{{4, ledger.Lost, "time", "slow"}}, {{4, ledger.OK, "", ""}}}, nil, nil, ""},
 		{"a long reason", [][]failure{failed(0, 1, "error", always(strings.Repeat("é", 10_000)))}, nil,
 			[]string{"failed error " + strings.Repeat("é", 300) + "... 1 4d00000000/100/0"},
@@ -77,7 +74,7 @@ func TestFailures(t *testing.T) {
 				ledgertest.Add(t, l, b)
 			}
 			r := Result{Ledger: l, Curve: []CurveRow{row}, Table: []TableRow{{Cell: &c}},
-				Trials: []Consumed{{&c, []Point{{N: 100, Consumed: 30, Lost: tt.lost}}}}}
+				Trials: []Consumed{{Cell: &c, Points: []Point{{N: 100, Consumed: 30, Lost: tt.lost}}}}}
 			s, err := r.Sheet("failures")
 			if err != nil {
 				t.Fatal(err)

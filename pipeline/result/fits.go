@@ -30,9 +30,9 @@ type FitRow struct {
 	Reason        string
 }
 
-// Successes reads the trials of a cell that entered the result, and returns, for each point, the
+// successes reads the trials of a cell that entered the result, and returns, for each point, the
 // set of the repetitions that succeeded: bit r%64 of word r/64.
-func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) (sets [][]uint64, err error) {
+func successes(l *ledger.Ledger, c *trial.Cell, points []Point) (sets [][]uint64, err error) {
 	for t, err := range eachPoint(l, c, points) {
 		if err != nil {
 			return nil, fmt.Errorf("read successes: %w", err)
@@ -48,9 +48,9 @@ func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) (sets [][]uint64
 	return sets, nil
 }
 
-// Values reads a metric of the trials of a cell that entered the result, and returns, for each
+// metricValues reads a metric of the trials of a cell that entered the result, and returns, for each
 // point, its values by repetition: NaN where a trial has none.
-func Values(l *ledger.Ledger, c *trial.Cell, points []Point, metric string) (values [][]float64, err error) {
+func metricValues(l *ledger.Ledger, c *trial.Cell, points []Point, metric string) (values [][]float64, err error) {
 	for t, err := range eachPoint(l, c, points) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", metric, err)

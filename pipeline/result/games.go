@@ -5,8 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // GameRow is a row of the table of task online: a cell at one number of rounds.
@@ -31,45 +35,46 @@ type GameRow struct {
 	Search *TableRow // what the search came to that played these games; nil: their number was given
 }
 
-// GameMetrics names the metrics that the rows are made from.
-type GameMetrics struct{ Mistakes, Loss, BestLoss, Regret, Theory, Paper string }
-
-// Games reads the trials of a cell that entered the result, and returns its rows of the table of
-// task online, one per point, without RegretLow, RegretHigh, the sources and Search. Points ascend in N,
-// the number of rounds.
-func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) (rows []GameRow, err error) {
+// gamesOf reads the trials of a cell that entered the result, and returns its rows of the table of
+// task online, one per point, without Search. Points ascend in N, the number of rounds.
+func gamesOf(l *ledger.Ledger, c *trial.Cell, points []Point) (rows []GameRow, err error) {
 	for t, err := range eachPoint(l, c, points) {
 		if err != nil {
 			return nil, fmt.Errorf("make table: %w", err)
 		}
-		rows = append(rows, t.game(c, m))
+		row := t.game(c)
+		row.Predictable = adversary.Lookup(c.Adversary.Kind).Predictable
+		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, row.played(), 0.05)
+		setRegretBounds(&row)
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-// NotPlayed returns the row of a rung whose number of rounds its search did not look at.
-func NotPlayed(c *trial.Cell) GameRow {
-	return (&trials{n: c.N[0]}).game(c, GameMetrics{})
-}
+// played returns the number of games with an outcome that did not fail.
+func (r *GameRow) played() int { return int(r.Trials - r.Failed - r.Lost) }
 
-func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
+// notPlayed returns the row of a rung whose number of rounds its search did not look at.
+func notPlayed(c *trial.Cell) GameRow { return (&trials{n: c.N[0]}).game(c) }
+
+func (t *trials) game(c *trial.Cell) GameRow {
 	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status))}
 	r.MistakesMax, r.RegretLow, r.RegretHigh = math.NaN(), math.NaN(), math.NaN()
 	r.Failed, r.Lost = t.count(ledger.Failed), t.count(ledger.Lost)
-	r.MistakesMean, r.BestLoss = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss])
-	r.RegretMean = mean(t.values[m.Regret])
-	theory := t.reported(m.Theory)
-	r.Theory.Value, r.PaperRegret = mean(theory), mean(t.reported(m.Paper))
-	for _, v := range t.values[m.Mistakes] {
+	r.MistakesMean, r.BestLoss = mean(t.values[schemas.Mistakes]), mean(t.values[schemas.BestLoss])
+	r.RegretMean = mean(t.values[schemas.Regret])
+	proved := t.reported(theory.ProvedRegret)
+	r.Theory.Value, r.PaperRegret = mean(proved), mean(t.reported(theory.PrintedRegret))
+	for _, v := range t.values[schemas.Mistakes] {
 		if !(v <= r.MistakesMax) && v == v {
 			r.MistakesMax = v
 		}
 	}
-	r.RegretDeviation = deviation(t.values[m.Regret], r.RegretMean)
-	r.LossDeviation = deviation(t.values[m.Loss], mean(t.values[m.Loss]))
-	excess := slices.Clone(theory)
-	for i, v := range theory {
-		excess[i] = t.values[m.Regret][i] - v
+	r.RegretDeviation = deviation(t.values[schemas.Regret], r.RegretMean)
+	r.LossDeviation = deviation(t.values[schemas.Loss], mean(t.values[schemas.Loss]))
+	excess := slices.Clone(proved)
+	for i, v := range proved {
+		excess[i] = t.values[schemas.Regret][i] - v
 	}
 	r.ExcessMean = mean(excess)
 	r.ExcessDeviation = deviation(excess, r.ExcessMean)

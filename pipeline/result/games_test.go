@@ -12,8 +12,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // The table of online games has a row per number of rounds, with means and the largest over the
@@ -22,11 +24,13 @@ func TestGames(t *testing.T) {
 	l := ledgertest.Open(t, "")
 	c := &trial.Cell{
 		Key: trial.Key{7}, Task: "online", As: "soa",
+		Adversary: &schemas.Adversary{Kind: "random"}, N: []int64{10, 20, 30},
+		Bounds:  []*pluginv1.Bound{{Name: "reported", Proved: true}},
 		Problem: &schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}}, Evaluation: &problem.Evaluation{},
 	}
-	send := func(n int64, mistakes, regret, theory []float64) {
-		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret", "theory"},
-			Values: [][]float64{mistakes, regret, theory}}
+	send := func(n int64, mistakes, regret, proved []float64) {
+		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{schemas.Mistakes, theory.ProvedRegret, schemas.Regret},
+			Values: [][]float64{mistakes, proved, regret}}
 		for rep := range mistakes {
 			b.Repetition, b.Status, b.Error = append(b.Repetition, int64(rep)), append(b.Status, ledger.OK), append(b.Error, 0.5)
 		}
@@ -40,8 +44,7 @@ func TestGames(t *testing.T) {
 	send(10, []float64{3, 5, 4, none}, []float64{-1, 2, 2, none}, []float64{5, none, 1, none})
 	send(20, []float64{1, none}, []float64{7, none}, []float64{6.5, none})
 	send(30, []float64{3, 5, 4, none}, []float64{-1, 2, 2, none}, []float64{5, 1, 3, none})
-	m := GameMetrics{Mistakes: "mistakes", BestLoss: "best", Regret: "regret", Theory: "theory", Paper: "paper"}
-	rows, err := Games(l, c, []Point{{N: 10, Consumed: 4}, {N: 20, Consumed: 2}, {N: 30, Consumed: 4}}, m)
+	rows, err := gamesOf(l, c, []Point{{N: 10, Consumed: 4}, {N: 20, Consumed: 2}, {N: 30, Consumed: 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +65,7 @@ func TestGames(t *testing.T) {
 			t.Errorf("%d rounds: %s", r.Rounds, d)
 		}
 	}
-	_, err = Games(l, c, []Point{{N: 10, Consumed: 5}}, m)
+	_, err = gamesOf(l, c, []Point{{N: 10, Consumed: 5}})
 	if err == nil || !strings.Contains(err.Error(), "is not in the ledger") {
 		t.Errorf("a trial that is missing: %v", err)
 	}

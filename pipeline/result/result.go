@@ -5,7 +5,7 @@
 // byte for byte; that they are replaced together or not at all; and that a difference from what
 // they should be is named by file, row and column. It needs the open ledger of a sweep.
 //
-// Start with Result, WriteResult and CheckResult. A column stands with its name, its doc and the
+// Start with Rows, Result, WriteResult and CheckResult. A column stands with its name, its doc and the
 // way its value is read in columns.go, or in package trial where it says what a cell is.
 package result
 
@@ -110,8 +110,9 @@ type Point struct {
 
 // Consumed holds the points of a cell, ascending in N.
 type Consumed struct {
-	Cell   *trial.Cell
-	Points []Point
+	Cell    *trial.Cell
+	Points  []Point
+	Refused bool // the algorithm refuses the cell
 }
 
 // Result holds what the files are made from. They keep the order of its rows.
@@ -127,4 +128,5 @@ type Result struct {
 	Ledger  *ledger.Ledger // trials and messages are read from it
 
 	Confidence float64 // that no bracket of the table is wrong; 0: it has none
+	State      State
 }

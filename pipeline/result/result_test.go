@@ -141,7 +141,7 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 			curve[j].RateLow, curve[j].RateHigh = curve[j].Rate/2, (1+curve[j].Rate)/2
 		}
 		r.Curve = append(r.Curve, curve...)
-		r.Trials = append(r.Trials, Consumed{c, points})
+		r.Trials = append(r.Trials, Consumed{Cell: c, Points: points})
 		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190,
 			Status: "decided", Theory: Theory{Value: 1.2e8, Source: "Theorem 5", Standing: trial.Proved},
 			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Trials: 88, Failed: curve[0].Failed +
@@ -428,7 +428,7 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 	}
 	before := snapshot(t, dir)
 	missing := r
-	missing.Trials = []Consumed{{r.Trials[0].Cell, []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 1000}}}}
+	missing.Trials = []Consumed{{Cell: r.Trials[0].Cell, Points: []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 1000}}}}
 	if _, err := WriteResult(dir, missing); err == nil || !strings.Contains(err.Error(), "trial abcd010000/200/") {
 		t.Errorf("got %v, want the missing trial", err)
 	}

@@ -117,8 +117,7 @@ func (t *trials) success(i int) bool {
 }
 
 // Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one
-// per point, without Rate, RateLow and RateHigh. Points ascend in N. If a trial is missing, the
-// error names it.
+// per point. Points ascend in N. If a trial is missing, the error names it.
 func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) (rows []CurveRow, err error) {
 	for t, err := range eachPoint(l, c, points) {
 		if err != nil {
@@ -168,6 +167,10 @@ func (t *trials) curve() CurveRow {
 		}
 	}
 	r.Lost = t.count(ledger.Lost)
+	if t.cell.CanSucceed() {
+		r.Rate = float64(r.Successes) / float64(r.Trials)
+		r.RateLow, r.RateHigh = estimate.ClopperPearson(int(r.Successes), int(r.Lost), int(r.Trials), 0.05)
+	}
 	r.OK, r.Failed = int64(len(errs)), t.count(ledger.Failed)
 	unbiased, sequential := errs, t.cell.Evaluation.Looks != nil
 	if sequential {

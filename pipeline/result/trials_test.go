@@ -43,7 +43,7 @@ func manyTrials(t testing.TB, each int64, failed int) (r Result, rows int64) {
 			}
 			rows += p.Consumed
 		}
-		r.Trials = append(r.Trials, Consumed{c, points})
+		r.Trials = append(r.Trials, Consumed{Cell: c, Points: points})
 	}
 	return r, rows
 }

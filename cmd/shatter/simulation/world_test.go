@@ -27,6 +27,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/queue/queuetest"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -589,15 +590,15 @@ func (w *world) finished(ctx context.Context, c *queue.Conn, r *lead.Record, wan
 	if m := folder.ReadManifest(dir); m.Digest != r.End.Summary.Digest {
 		w.violated("the digest that was shipped is %.12s, that of the result %.12s", m.Digest, r.End.Summary.Digest)
 	}
-	l, report, err := ledger.Read(filepath.Join(dir, "ledger"), r.ID)
+	l, _, err := ledger.Read(filepath.Join(dir, "ledger"), r.ID)
 	if err != nil {
 		w.violated("the ledger that was shipped cannot be read: %v", err)
 		return
 	}
 	_ = l.Close() // it was read
 	w.checkKept(r.End, dir)
-	if len(report.Conflicts)+len(report.Clashes) > 0 {
-		w.violated("the ledger has trials with two outcomes: %v %v", report.Conflicts, report.Clashes)
+	if conflicts, clashes := result.Alarms(newPlan().Cells, l); len(conflicts)+len(clashes) > 0 {
+		w.violated("the ledger has trials with two outcomes: %v %v", conflicts, clashes)
 	}
 }
 

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"bytes"
@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
@@ -28,11 +26,11 @@ func (e *UnfinishedError) Error() string {
 }
 
 // unfinished returns the error of a folder that holds no result, for a reason.
-func unfinished(f *folder.Folder, reason string) error {
+func (f *Folder) unfinished(reason string) error {
 	return &UnfinishedError{f.Dir, reason, cmp.Or(f.Fetched(), "run its sweep again to go on")}
 }
 
-// Tables tells what CheckTables found.
+// Tables reports what CheckTables found.
 type Tables struct {
 	Frames         int
 	Outcomes       int64
@@ -71,86 +69,56 @@ func (t *Tables) Different() (list []result.FileCheck) {
 	return list
 }
 
-// CheckTables makes all files of a result anew from its ledger and compares them byte for byte. It
-// needs Folder and Digests, and changes nothing. It returns an *UnfinishedError where
-// there is no result to compare with.
-func CheckTables(c Config) (*Tables, error) {
-	m := folder.ReadManifest(c.Folder.Dir)
-	_, err := os.Stat(filepath.Join(c.Folder.Dir, "table.parquet"))
+// CheckTables makes all files of the folder's result again from its ledger and compares them byte for byte. It
+// changes nothing. Digests are the identities of plugins and built-in algorithms, by [trial.Cell.Code]. It
+// returns an *UnfinishedError if there is no result to compare with.
+func (f *Folder) CheckTables(digests map[string]string) (*Tables, error) {
+	m := ReadManifest(f.Dir)
+	_, err := os.Stat(filepath.Join(f.Dir, "table.parquet"))
 	if errors.Is(err, fs.ErrNotExist) && m.Digest == "" {
-		return nil, unfinished(c.Folder, "has no results yet")
+		return nil, f.unfinished("has no results yet")
 	}
-	if err := result.CheckVersions(c.Folder.Dir); err != nil {
+	if err := result.CheckVersions(f.Dir); err != nil {
 		return nil, err
 	}
-	r, err := newRun(c)
+	contradictions := f.ReadLooks().Contradicted(f.Ledger)
+	res, err := result.Rows(f.Plan, f.Ledger, result.Options{Partial: m.Partial, Contradictions: contradictions})
 	if err != nil {
 		return nil, err
 	}
-	if err := r.replay(); err != nil {
+	t := &Tables{Frames: f.Report.Frames, Outcomes: f.Report.Outcomes, Manifest: m.Digest}
+	t.addDamage(f.Report, m)
+	t.Conflicts, t.Clashes = result.Alarms(f.Plan.Cells, f.Ledger)
+	for _, c := range f.Plan.Cells {
+		if x, ok := contradictions[c.Key]; ok {
+			t.Contradictions = append(t.Contradictions, x.Sentence(true))
+		}
+	}
+	t.Others = f.otherPlugins(digests)
+	if err := f.checkFinished(res.State, m); err != nil {
 		return nil, err
 	}
-	t := &Tables{Frames: c.Folder.Report.Frames, Outcomes: c.Folder.Report.Outcomes, Manifest: m.Digest}
-	t.addDamage(c.Folder.Report, m)
-	for _, x := range c.Folder.Report.Conflicts {
-		t.Conflicts = append(t.Conflicts, trial.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
-	}
-	t.Clashes = slices.Sorted(maps.Values(r.intake.clashes))
-	for _, x := range r.recheck.Contradictions() {
-		t.Contradictions = append(t.Contradictions, x.Sentence(true))
-	}
-	t.Others = otherPlugins(r.grid, r.intake.ledger, c.Digests)
-	if err := checkFinished(r, m); err != nil {
-		return nil, err
-	}
-	if r.grid.open > 0 {
-		if t.findMissing(r); m.Partial == "" || t.Missing > 0 {
+	if t.Open, t.FirstOpen = res.State.Open, res.State.FirstOpen; t.Open > 0 {
+		if t.findMissing(f); m.Partial == "" || t.Missing > 0 {
 			return t, nil
 		}
-		r.limited = m.Partial
-		t.Partial = fmt.Sprintf("%s, with %d of %d cells undecided", m.Partial, t.Open, len(r.grid.cells))
+		t.Partial = fmt.Sprintf("%s, with %d of %d cells undecided", m.Partial, t.Open, len(f.Plan.Cells))
 		t.Open, t.FirstOpen = 0, ""
-	}
-	return t, t.compare(r)
-}
-
-// compare makes the files anew and compares them with those of the folder.
-func (t *Tables) compare(r *run) error {
-	res, _, err := r.result()
-	if err != nil {
-		return err
 	}
 	for _, x := range res.Trials {
 		for _, p := range x.Points {
 			t.Consumed += p.Consumed - int64(len(p.Lost))
 		}
 	}
-	t.Files, t.Digest, err = result.CheckResult(r.Folder.Dir, *res)
-	return err
-}
-
-// replay feeds the cells with what the ledger has, losses included.
-func (r *run) replay() error {
-	if err := r.recover(); err != nil {
-		return err
-	}
-	r.grid.loadRefusals(r.intake.ledger, anyFile)
-	r.grid.sort()
-	for _, x := range r.Folder.Report.Lost {
-		if c, ok := r.grid.byKey[x.Cell]; ok && c.Has(x.N, x.Repetition) {
-			c.Lose(x.N, x.Repetition, x.Reason)
-			r.grid.queue(c)
-		}
-	}
-	r.grid.sort()
-	return nil
+	t.Files, t.Digest, err = result.CheckResult(f.Dir, *res)
+	return t, err
 }
 
 // addDamage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as
 // the manifest tells, and what nobody has dealt with.
 func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	for _, d := range report.Damaged {
-		repaired := folder.Repaired(m, d)
+		repaired := Repaired(m, d)
 		d.File = filepath.Base(d.File)
 		if repaired {
 			t.Repaired = append(t.Repaired, d.String())
@@ -165,13 +133,13 @@ func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	}
 }
 
-// otherPlugins lists the plugins and built-in algorithms other than today's whose outcomes enter the
-// result. Digests are today's: see Config.
-func otherPlugins(g *grid, l *ledger.Ledger, digests map[string]string) (lines []string) {
+// otherPlugins lists the plugins and built-in algorithms other than the present ones whose outcomes enter the
+// result. Digests are those of the present ones, by [trial.Cell.Code].
+func (f *Folder) otherPlugins(digests map[string]string) (lines []string) {
 	type change struct{ code, was, is string }
-	counts := map[change]int64{}
-	for _, o := range l.Origins() {
-		if c, ok := g.byKey[o.Cell]; ok && o.Digest != digests[c.Code()] {
+	cells, counts := f.cells(), map[change]int64{}
+	for _, o := range f.Ledger.Origins() {
+		if c, ok := cells[o.Cell]; ok && o.Digest != digests[c.Code()] {
 			counts[change{c.Code(), o.Digest, digests[c.Code()]}] += o.Outcomes
 		}
 	}
@@ -188,45 +156,34 @@ const maxSource = 1 << 20
 
 // checkFinished returns an *UnfinishedError if the files of the folder are not those of its ledger,
 // because a run that went on has not ended.
-func checkFinished(r *run, m schemas.Manifest) error {
-	dir := r.Folder.Dir
+func (f *Folder) checkFinished(s result.State, m schemas.Manifest) error {
 	var last schemas.ManifestRun
 	if len(m.Runs) > 0 {
 		last = m.Runs[len(m.Runs)-1]
 	}
-	grown := len(m.Runs) == 0 || r.tally.known > last.Known+last.Trials+last.Served
+	grown := len(m.Runs) == 0 || s.Outcomes > last.Known+last.Trials+last.Served
 	if m.Partial != "" && grown {
-		return unfinished(r.Folder, fmt.Sprintf("holds a partial result (%s), "+
+		return f.unfinished(fmt.Sprintf("holds a partial result (%s), "+
 			"and the run that went on from there has not ended", m.Partial))
 	}
-	if r.grid.open == 0 {
+	if s.Open == 0 {
 		return nil
 	}
-	source, err := disk.ReadFile(filepath.Join(dir, "sweep.yaml"), maxSource)
-	changed := err == nil && !bytes.Equal(source, r.Folder.Plan.Source)
+	source, err := disk.ReadFile(filepath.Join(f.Dir, "sweep.yaml"), maxSource)
+	changed := err == nil && !bytes.Equal(source, f.Plan.Source)
 	if changed || len(m.Runs) == 0 || last.Interrupted {
-		return unfinished(r.Folder, "holds the result of an earlier sweep file, and the run of the new one has not ended")
+		return f.unfinished("holds the result of an earlier sweep file, and the run of the new one has not ended")
 	}
 	return nil
 }
 
-// findMissing finds what the ledger lacks: trials that the curve's rows count, and what the cells
-// that it does not decide wait for.
-func (t *Tables) findMissing(r *run) {
-	byName := map[string]*cell{}
-	for _, c := range r.grid.cells {
+// findMissing finds the trials that the ledger lacks, of those that the curve's rows count.
+func (t *Tables) findMissing(f *Folder) {
+	byName := map[string]*trial.Cell{}
+	for _, c := range f.Plan.Cells {
 		byName[c.Key.Short()] = c
-		if c.done {
-			continue
-		}
-		if t.Open++; t.FirstOpen == "" {
-			t.FirstOpen = c.Words()
-			if b, ok := c.nextFree(c.Want()); ok {
-				t.FirstOpen += fmt.Sprintf(", which needs trial %s", c.TrialID(b.N, int64(b.First)))
-			}
-		}
 	}
-	curve, err := sheet.ReadTable(r.Folder.Dir, "curve")
+	curve, err := sheet.ReadTable(f.Dir, "curve")
 	if err != nil {
 		return // it is compared with nothing: the open cells are reason enough
 	}
@@ -241,7 +198,7 @@ func (t *Tables) findMissing(r *run) {
 		count, _ := curve.At(row, trials).(int64)
 		c := byName[name]
 		for rep := int64(0); c != nil && rep < min(count, 1<<31); rep++ {
-			if r.intake.ledger.Has(c.Key, n, rep) {
+			if f.Ledger.Has(c.Key, n, rep) {
 				continue
 			}
 			if t.Missing++; t.Missing == 1 {

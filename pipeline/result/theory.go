@@ -1,4 +1,4 @@
-package coordinator
+package result
 
 import (
 	"cmp"
@@ -11,23 +11,22 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// boundRows makes the rows of the bounds of all cells, one at a time: each lasts until the next one. They
+// statedBounds makes the rows of the bounds of all cells, one at a time: each lasts until the next one. They
 // need the table no more.
-func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
+func statedBounds(table []TableRow) iter.Seq[BoundRow] {
 	cells, short := make([]*trial.Cell, len(table)), make([]int64, len(table))
 	for i := range table {
 		cells[i], short[i] = table[i].Cell, examplesShort(&table[i])
 	}
-	return func(yield func(result.BoundRow) bool) {
+	return func(yield func(BoundRow) bool) {
 		for i, c := range cells {
 			for _, b := range c.Bounds {
-				row := result.BoundRow{
+				row := BoundRow{
 					Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
 					Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),
 					Contradicted: trial.Contradicts(short[i], b),
@@ -42,7 +41,7 @@ func boundRows(table []result.TableRow) iter.Seq[result.BoundRow] {
 
 // examplesShort returns the largest number of examples that a row shows insufficient; 0 where there is
 // none. Games have no examples: what they show is about numbers of rounds.
-func examplesShort(row *result.TableRow) int64 {
+func examplesShort(row *TableRow) int64 {
 	if row.Cell.Online() {
 		return 0
 	}
@@ -50,7 +49,7 @@ func examplesShort(row *result.TableRow) int64 {
 }
 
 // setSizeBounds sets what theory says of a row of the table.
-func setSizeBounds(row *result.TableRow) {
+func setSizeBounds(row *TableRow) {
 	c := row.Cell
 	b, why := c.LeastBound()
 	row.Theory = theoryOf(c, b)
@@ -67,11 +66,11 @@ func setSizeBounds(row *result.TableRow) {
 }
 
 // theoryOf returns what a bound says of a row, but for what contradicts it; b may be nil.
-func theoryOf(c *trial.Cell, b *pluginv1.Bound) result.Theory {
+func theoryOf(c *trial.Cell, b *pluginv1.Bound) Theory {
 	if b == nil {
-		return result.Theory{Value: math.Inf(1)}
+		return Theory{Value: math.Inf(1)}
 	}
-	return result.Theory{Value: b.GetValue(), Source: sourceOf(b), Standing: c.Standing(b)}
+	return Theory{Value: b.GetValue(), Source: sourceOf(b), Standing: c.Standing(b)}
 }
 
 // sourceOf returns where a bound comes from. Cells with the same share its memory.
@@ -82,9 +81,9 @@ func sourceOf(b *pluginv1.Bound) string {
 // setRegretBounds sets what theory says of a row of task online. Its values are what the algorithm
 // has reported of each sequence, and the first bound that holds says where they come from. Where it
 // has reported none, the least of the bounds that are stated in a unit stands there.
-func setRegretBounds(row *result.GameRow) {
+func setRegretBounds(row *GameRow) {
 	c, reported := row.Cell, row.Theory.Value
-	row.Theory = result.Theory{Value: math.NaN()}
+	row.Theory = Theory{Value: math.NaN()}
 	for _, b := range c.Bounds {
 		switch {
 		case !b.GetProved() || row.Theory.Source != "":
@@ -116,7 +115,7 @@ func setRegretBounds(row *result.GameRow) {
 
 // setStatedRegret sets the least regret that a bound which holds states for a row, if there is one,
 // and by how much the games exceed it.
-func setStatedRegret(row *result.GameRow) {
+func setStatedRegret(row *GameRow) {
 	for _, b := range row.Cell.Bounds {
 		value := statedRegret(row, b)
 		if !trial.Stands(b) || math.IsNaN(value) || row.Theory.Value <= value {
@@ -134,7 +133,7 @@ func setStatedRegret(row *result.GameRow) {
 // statedRegret returns the regret that a bound states for a row: NaN where it names no unit, is not
 // finite, or is about another number of rounds, since bounds are asked for at the largest one. A
 // bound on mistakes is one on the regret with the best loss of the sequences that were played.
-func statedRegret(row *result.GameRow, b *pluginv1.Bound) float64 {
+func statedRegret(row *GameRow, b *pluginv1.Bound) float64 {
 	switch {
 	case b.GetUnit() == "" || math.IsInf(b.GetValue(), 1) || row.Rounds != slices.Max(row.Cell.N):
 		return math.NaN()
@@ -144,36 +143,45 @@ func statedRegret(row *result.GameRow, b *pluginv1.Bound) float64 {
 	return b.GetValue()
 }
 
-// refuteRegret looks whether a row of task online refutes the bound that stands beside it: whether
-// the mean of regret less bound is above 0, with the confidence of all rows of the table together
-// (Student). A regret counts mistakes, so games that differ less than half a mistake are taken to
-// differ that much: a few equal ones say nothing of the next. Where a search has chosen the number of
-// games after a look at some, that interval does not hold, and nothing is said.
-func (t *tables) refuteRegret(row *result.GameRow, games int) {
-	if row.Theory.Source == "" || row.Cell.Rung != nil {
-		return
+// refuteRegrets looks which rows of task online refute the bound next to them: those for which the mean of
+// regret less bound is above 0, with the confidence of all rows of the table together (Student). A regret
+// counts mistakes, so games that differ less than half a mistake are taken to differ that much: a few equal
+// ones say nothing of the next. If a search has chosen the number of games after a look at some, that
+// interval does not hold, and the row refutes nothing.
+func (r *Result) refuteRegrets() {
+	rows := 0
+	for _, x := range r.Trials {
+		if x.Cell.Online() && x.Cell.Rung == nil {
+			rows += len(x.Cell.N)
+		}
 	}
-	level := (1 - decision.ListConfidence) / float64(t.gameRows)
-	low, _ := estimate.MeanInterval(row.ExcessMean, max(0.5, row.ExcessDeviation), games, 2*level)
-	if low > 0 {
-		row.Theory.Contradicts = fmt.Sprintf("the mean regret %.4g is more than the %.4g of %s (%s)", row.RegretMean,
-			row.Theory.Value, row.Theory.Source, row.Theory.Standing)
+	for i := range r.Games {
+		g := &r.Games[i]
+		if g.Theory.Source == "" || g.Cell.Rung != nil {
+			continue
+		}
+		level := (1 - decision.ListConfidence) / float64(rows)
+		low, _ := estimate.MeanInterval(g.ExcessMean, max(0.5, g.ExcessDeviation), g.played(), 2*level)
+		if low > 0 {
+			g.Theory.Contradicts = fmt.Sprintf("the mean regret %.4g is more than the %.4g of %s (%s)", g.RegretMean,
+				g.Theory.Value, g.Theory.Source, g.Theory.Standing)
+		}
 	}
 }
 
-// contradictions names the bounds that rows of the result refute, and their standings, each once.
-func contradictions(res *result.Result) (lines, standings []string) {
-	note := func(c *trial.Cell, t *result.Theory, where string) {
+// Refuted names the bounds that rows of the result refute, and their standings, each once.
+func (r *Result) Refuted() (lines, standings []string) {
+	note := func(c *trial.Cell, t *Theory, where string) {
 		if t.Contradicts != "" {
 			lines = append(lines, fmt.Sprintf("%s (cell %s%s): %s", c.As, c.Key.Short(), where, t.Contradicts))
 			standings = append(standings, t.Standing)
 		}
 	}
-	for i := range res.Table {
-		note(res.Table[i].Cell, &res.Table[i].Theory, "")
+	for i := range r.Table {
+		note(r.Table[i].Cell, &r.Table[i].Theory, "")
 	}
-	for i := range res.Games {
-		g := &res.Games[i]
+	for i := range r.Games {
+		g := &r.Games[i]
 		note(g.Cell, &g.Theory, fmt.Sprintf(", %d rounds", g.Rounds))
 	}
 	slices.Sort(standings)

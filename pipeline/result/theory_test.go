@@ -1,4 +1,4 @@
-package coordinator
+package result
 
 import (
 	"math"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -32,7 +31,7 @@ func TestTableRowBounds(t *testing.T) {
 		{[]*pluginv1.Bound{proved(20), order, printed(40)}, 20, 40},
 		{[]*pluginv1.Bound{proved(20), order}, 20, 0},
 	} {
-		x := &cell{Cell: decision.Of(&trial.Cell{Bounds: c.bounds}, nil)}
+		x := decision.Of(&trial.Cell{Bounds: c.bounds}, nil)
 		row := tableRow(x, estimate.Result{Status: estimate.StatusFailed})
 		if row.Theory.Value != c.theory || row.PaperN != c.paper || (row.PaperSource != "") != (c.paper > 0) {
 			t.Errorf("%v: theory_n %v, paper_n %v %q", c.bounds, row.Theory.Value, row.PaperN, row.PaperSource)
@@ -73,7 +72,7 @@ func TestGameRowBounds(t *testing.T) {
 		{[]*pluginv1.Bound{printed(bound("mistakes", 7))}, 20, none, none, 4, [2]float64{none, none}, ""},
 		{[]*pluginv1.Bound{printed(bound("", 7))}, 20, none, none, none, [2]float64{none, none}, ""},
 	} {
-		row := result.GameRow{
+		row := GameRow{
 			Cell: &trial.Cell{Bounds: c.bounds, N: []int64{10, 20}}, Rounds: c.rounds, BestLoss: 3,
 			RegretMean: 6, RegretDeviation: 2, LossDeviation: 9, PaperRegret: none, ExcessMean: none, ExcessDeviation: none,
 		}

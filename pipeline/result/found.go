@@ -1,4 +1,4 @@
-package coordinator
+package result
 
 import (
 	"fmt"
@@ -6,16 +6,14 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// wrongDirections returns the reasons of the ladders and lists of a result along which success goes
-// against their direction, one each, with the name of the algorithm. Of searches for n* the status says
-// it.
-func wrongDirections(res *result.Result) (lines []string) {
+// WrongDirections returns the reasons of the ladders and lists along which success goes against their
+// direction, one each, with the name of the algorithm. The status of a search for n* shows it.
+func (r *Result) WrongDirections() (lines []string) {
 	told := map[*trial.Ladder]bool{}
-	for _, row := range res.Table {
+	for _, row := range r.Table {
 		c := row.Cell
 		switch {
 		case !row.Falls || c.Find != nil || c.Rung != nil && told[c.Rung.Ladder]:
@@ -35,8 +33,8 @@ func wrongDirections(res *result.Result) (lines []string) {
 
 // found returns what the search over a rung's ladder has found, for its row. The status is that of
 // the row: if an alarm has made it failed, nothing was found.
-func found(c *decision.Cell, status string) result.Found {
-	f := result.Found{Ladder: c.Group()[0].Key.Short(), Insufficient: math.NaN(), Sufficient: math.NaN()}
+func found(c *decision.Cell, status string) Found {
+	f := Found{Ladder: c.Group()[0].Key.Short(), Insufficient: math.NaN(), Sufficient: math.NaN()}
 	if status != estimate.StatusFailed && status != estimate.StatusTrivial {
 		f.Insufficient, f.Sufficient = c.Found()
 	}
@@ -45,7 +43,7 @@ func found(c *decision.Cell, status string) result.Found {
 
 // proved returns the first value of a ladder, in the order of its rungs, at which a proved bound is at
 // most n; NaN where there is none. The rows are those of its rungs.
-func proved(l *trial.Ladder, rows []*result.TableRow) float64 {
+func proved(l *trial.Ladder, rows []*TableRow) float64 {
 	first := len(l.Values)
 	for _, row := range rows {
 		if b := row.Theory.Value; b > 0 && b <= float64(row.Cell.N[0]) {
@@ -59,10 +57,10 @@ func proved(l *trial.Ladder, rows []*result.TableRow) float64 {
 }
 
 // addProved sets Found.Proved in the rows of ladders.
-func (t *tables) addProved() {
-	rows := map[*trial.Ladder][]*result.TableRow{}
-	for i := range t.out.Table {
-		if row := &t.out.Table[i]; row.Cell.Rung != nil {
+func (r *Result) addProved() {
+	rows := map[*trial.Ladder][]*TableRow{}
+	for i := range r.Table {
+		if row := &r.Table[i]; row.Cell.Rung != nil {
 			rows[row.Cell.Rung.Ladder] = append(rows[row.Cell.Rung.Ladder], row)
 		}
 	}

@@ -1,4 +1,4 @@
-package coordinator
+package result
 
 import (
 	"fmt"
@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -40,27 +38,26 @@ type place struct {
 
 // fitter reads every place once, however many fits it is in.
 type fitter struct {
-	ledger   *ledger.Ledger
-	out      *result.Result
-	games    map[place]*result.GameRow
+	out      *Result
+	games    map[place]*GameRow
 	observed map[place]*observed
 	list     []*observed // those with something to fit, in the order of use
 }
 
-// addFits adds the slopes that the sweep file asks for. The tables of out have the rows of all
-// cells, in the order of the plan.
-func addFits(out *result.Result, fits []plan.Fit, l *ledger.Ledger) error {
+// addFits adds the slopes that the sweep file asks for. The tables have the rows of all cells, in the order
+// of the plan.
+func (r *Result) addFits(fits []plan.Fit) error {
 	if len(fits) == 0 {
 		return nil
 	}
 	f := &fitter{
-		ledger: l, out: out,
-		games: map[place]*result.GameRow{}, observed: map[place]*observed{},
+		out:   r,
+		games: map[place]*GameRow{}, observed: map[place]*observed{},
 	}
 	cell := 0
-	for i := range out.Games {
-		row := &out.Games[i]
-		for out.Trials[cell].Cell != row.Cell {
+	for i := range r.Games {
+		row := &r.Games[i]
+		for r.Trials[cell].Cell != row.Cell {
 			cell++
 		}
 		f.games[place{cell, row.Rounds}] = row
@@ -77,7 +74,7 @@ func addFits(out *result.Result, fits []plan.Fit, l *ledger.Ledger) error {
 	f.resample()
 	for i, fit := range fits {
 		for _, group := range fit.Groups {
-			out.Fits = append(out.Fits, f.row(i, fit, group))
+			r.Fits = append(r.Fits, f.row(i, fit, group))
 		}
 	}
 	return nil
@@ -117,7 +114,7 @@ func (f *fitter) sampleSize(o *observed, p place) error {
 		return nil
 	}
 	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-row.Cell.Beta
-	sets, err := result.Successes(f.ledger, consumed.Cell, consumed.Points)
+	sets, err := successes(f.out.Ledger, consumed.Cell, consumed.Points)
 	for i, set := range sets {
 		size := consumed.Points[i]
 		if size.Spot {
@@ -135,8 +132,8 @@ func (f *fitter) regret(o *observed, p place) error {
 		return nil
 	}
 	o.y, o.theory, o.by = game.RegretMean, game.Theory.Value, byRegret
-	consumed := result.Point{N: p.rounds, Consumed: game.Trials}
-	values, err := result.Values(f.ledger, game.Cell, []result.Point{consumed}, schemas.Regret)
+	consumed := Point{N: p.rounds, Consumed: game.Trials}
+	values, err := metricValues(f.out.Ledger, game.Cell, []Point{consumed}, schemas.Regret)
 	if err == nil {
 		o.trials.Sizes = []estimate.Repetitions{{N: p.rounds, Count: int(game.Trials), Values: values[0]}}
 	}
@@ -158,8 +155,8 @@ func (f *fitter) resample() {
 }
 
 // row fits a slope to one group.
-func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) result.FitRow {
-	row := result.FitRow{
+func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) FitRow {
+	row := FitRow{
 		Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale.Name,
 		Claimed: fit.Exponent, ClaimedSource: fit.Source,
 	}

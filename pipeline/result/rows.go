@@ -1,0 +1,282 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unique"
+
+	"github.com/shatterlab/shatter/pipeline/decision"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Options holds what the rows of a result depend on besides the plan and the ledger.
+type Options struct {
+	// Partial is the reason why cells lack trials; "": none does, or the result is not to be shown.
+	Partial string
+	// Contradictions holds the cells with a trial whose second run came out differently.
+	Contradictions map[trial.Key]schemas.Contradiction
+}
+
+// State describes how far the cells of a result are decided.
+type State struct {
+	Open       int    // number of cells that lack trials
+	FirstOpen  string // the first of them, with the trial that it lacks
+	Unfinished int    // number of cells that are undecided or failed
+	Outcomes   int64  // number of outcomes in the ledger
+}
+
+// Rows makes the rows of a result from what a ledger knows of the cells of a plan. They are a function of
+// the arguments. The ledger may lack trials: see Options.Partial.
+func Rows(p *plan.Plan, l *ledger.Ledger, o Options) (*Result, error) {
+	r := &Result{Source: p.Source, Ledger: l, Confidence: confidence(p.Cells)}
+	for _, c := range p.Cells {
+		r.Metrics = append(r.Metrics, c.Metrics...)
+	}
+	r.Metrics = r.metrics()
+	r.Trials = make([]Consumed, 0, len(p.Cells))
+	r.Table = make([]TableRow, 0, len(p.Cells))
+	for c, err := range decision.Load(p.Cells, l) {
+		if err != nil {
+			return nil, err
+		}
+		v := r.verdict(c, o)
+		r.count(c, v)
+		r.Trials = append(r.Trials, Consumed{c.Cell, consumedPoints(c.Cell, v, l), c.Refused != ""})
+		r.Table = append(r.Table, tableRow(c, v))
+	}
+	for i := range r.Trials {
+		if err := r.addCell(i); err != nil {
+			return nil, err
+		}
+	}
+	r.compareQueries()
+	r.addProved()
+	r.refuteRegrets()
+	r.Bounds = statedBounds(r.Table)
+	return r, r.addFits(p.Fits)
+}
+
+// count adds a cell to the state.
+func (r *Result) count(c *decision.Cell, v estimate.Result) {
+	s := &r.State
+	for _, outcomes := range r.Ledger.Counts(c.Key) {
+		s.Outcomes += outcomes
+	}
+	if !c.Finished(v) {
+		s.Unfinished++
+	}
+	if c.Decided() {
+		return
+	}
+	if s.Open++; s.Open > 1 {
+		return
+	}
+	s.FirstOpen = c.Words()
+	for _, b := range c.Want() {
+		if !c.Refuses(b.N) {
+			s.FirstOpen += fmt.Sprintf(", which needs trial %s", c.TrialID(b.N, int64(b.First)))
+			return
+		}
+	}
+}
+
+// confidence returns that of all brackets of the table together: cells have equal shares of the
+// chance of an error, so the least that is asked for any of them holds. It is 0 where no cell has a
+// bracket.
+func confidence(cells []*trial.Cell) float64 {
+	least := 0.0
+	for _, c := range cells {
+		sure := decision.ListConfidence
+		switch {
+		case c.Beta == 0: // games without a search among them
+			continue
+		case c.Find != nil:
+			sure = c.Find.Confidence
+		case c.Rung != nil:
+			sure = c.Rung.Confidence
+		}
+		if least == 0 || sure < least {
+			least = sure
+		}
+	}
+	return least
+}
+
+// verdict returns the cell's result, with its status if something else than its decider ended it.
+func (r *Result) verdict(c *decision.Cell, o Options) estimate.Result {
+	v := c.Result()
+	if o.Partial != "" && !c.Decided() {
+		v.Status = estimate.StatusUndecided
+		v.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", o.Partial, coarsely(c.TrialsLeft()))
+	}
+	if c.Refused != "" {
+		if !c.Searched() { // how far the other sizes came is chance
+			v = estimate.Result{}
+		}
+		v.Status, v.Reason = estimate.StatusFailed, c.Refused
+	}
+	r.alarm(c, o, &v)
+	for _, other := range c.Group() { // a problem of one rung is one of the search
+		if other != c && v.Status != estimate.StatusFailed {
+			r.alarm(other, o, &v)
+		}
+	}
+	v.Reason = unique.Make(v.Reason).Value() // many cells have the same
+	return v
+}
+
+// alarm makes a result failed if the integrity of the cell's outcomes is in doubt.
+func (r *Result) alarm(c *decision.Cell, o Options, v *estimate.Result) {
+	if n := conflicting(r.Ledger, c.Key); n > 0 {
+		v.Status = estimate.StatusFailed
+		v.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
+	}
+	if n := clashing(r.Ledger, c.Key); n > 0 {
+		v.Status = estimate.StatusFailed
+		v.Reason = fmt.Sprintf("integrity alarm: %d sample sizes were answered for in two ways", n)
+	}
+	if x, ok := o.Contradictions[c.Key]; ok {
+		v.Low, v.High = 0, 0
+		v.Status, v.Reason = estimate.StatusFailed, "integrity alarm: "+x.Sentence(false)
+	}
+}
+
+// conflicting returns the number of trials of a cell with two outcomes.
+func conflicting(l *ledger.Ledger, cell trial.Key) int {
+	return len(slices.CompactFunc(l.Conflicts(cell), func(a, b ledger.Conflict) bool { return a.Trial == b.Trial }))
+}
+
+// clashing returns the number of sample sizes of a cell that were answered in two ways.
+func clashing(l *ledger.Ledger, cell trial.Key) int {
+	return len(slices.CompactFunc(l.Clashes(cell), func(a, b ledger.Clash) bool { return a.N == b.N }))
+}
+
+// Alarms describes the trials with two different outcomes in a ledger, and the sample sizes that were
+// answered in two ways, for some cells.
+func Alarms(cells []*trial.Cell, l *ledger.Ledger) (conflicts, clashes []string) {
+	for _, c := range cells {
+		for _, x := range l.Conflicts(c.Key) {
+			conflicts = append(conflicts, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first "+
+				"counts", c.TrialID(x.N, x.Repetition)))
+		}
+		for _, x := range l.Clashes(c.Key) {
+			const few = 200 // characters
+			clashes = append(clashes, fmt.Sprintf("sample size %s/%d was answered for in two ways, first %.*s, then %.*s; "+
+				"both are in the ledger, the first counts", c.Key.Short(), x.N, few, x.First, few, x.Second))
+		}
+	}
+	slices.Sort(conflicts)
+	slices.Sort(clashes)
+	return slices.Compact(conflicts), clashes
+}
+
+// coarsely rounds a predicted number of trials to 1, 2 or 5 times a power of ten: the prediction is no
+// better, and cells with the same reason are listed together.
+func coarsely(trials float64) int64 {
+	power := math.Pow(10, math.Floor(math.Log10(max(1, trials))))
+	for _, x := range []float64{1, 2, 5} {
+		if trials <= x*power*math.Sqrt2 {
+			return int64(x * power)
+		}
+	}
+	return int64(10 * power)
+}
+
+// consumedPoints returns the trials of a cell that enter its result.
+func consumedPoints(c *trial.Cell, v estimate.Result, l *ledger.Ledger) []Point {
+	points := make([]Point, len(v.Points))
+	losses := l.Losses(c.Key)
+	for i, p := range v.Points {
+		points[i] = Point{N: p.N, Consumed: int64(p.Consumed), Spot: p.Spot}
+		for _, x := range losses {
+			if x.N == p.N && x.Repetition < points[i].Consumed {
+				points[i].Lost = append(points[i].Lost, x.Repetition)
+			}
+		}
+	}
+	return points
+}
+
+// addCell adds the rows of the cell at a place in the plan, which has its row of the table, and completes
+// that row.
+func (r *Result) addCell(place int) error {
+	found, c := &r.Table[place], r.Trials[place].Cell
+	curve, err := Curve(r.Ledger, c, r.Trials[place].Points)
+	if err != nil {
+		return err
+	}
+	for _, p := range curve {
+		found.Failed += p.Failed
+		if p.N == found.NHigh || (found.NHigh == 0 && p.OK > 0) {
+			found.MeanError = p.ErrorMean
+		}
+	}
+	r.Curve = append(r.Curve, curve...)
+	if !c.Online() {
+		return nil
+	}
+	games, err := gamesOf(r.Ledger, c, r.Trials[place].Points)
+	if c.Rung != nil {
+		if len(games) == 0 {
+			games = []GameRow{notPlayed(c)}
+		}
+		search := *found
+		games[0].Search = &search
+	}
+	r.Games = append(r.Games, games...)
+	return err
+}
+
+// gameID says what two cells of task predict share whose learners are asked alike and judged alike.
+type gameID struct {
+	adversary trial.Key // with the seed and the problem
+	queries   int
+	goal      float64 // the largest error that is a success
+	states    string
+}
+
+func gameOf(c *trial.Cell) gameID {
+	return gameID{c.AdversaryKey, c.Queries, c.Above + c.Alpha, c.States}
+}
+
+// compareQueries sets QueriesSuccess in the rows of cells of task predict.
+func (r *Result) compareQueries() {
+	rates := map[gameID]float64{}
+	for i := range r.Curve { // of a cell, ascending in n
+		if row := &r.Curve[i]; row.Cell.Algorithm == schemas.BaselineQueries && row.Trials > 0 {
+			rates[gameOf(row.Cell)] = row.Rate
+		}
+	}
+	for i := range r.Table {
+		row := &r.Table[i]
+		row.QueriesSuccess = math.NaN()
+		if rate, ok := rates[gameOf(row.Cell)]; ok && row.Cell.Task == schemas.TaskPredict {
+			row.QueriesSuccess = rate
+		}
+	}
+}
+
+// tableRow makes the cell's row of the table, without what the curve adds to it.
+func tableRow(c *decision.Cell, v estimate.Result) TableRow {
+	row := TableRow{
+		Cell: c.Cell, NLow: v.Low, NHigh: v.High, Status: v.Status, Reason: v.Reason,
+		Falls: v.Falls && v.Status != estimate.StatusFailed, Trials: v.Trials, Fixed: !c.Searched(),
+		MeanError: math.NaN(),
+	}
+	if c.Rung != nil {
+		row.Found = found(c, v.Status)
+	} else if v.Status == estimate.StatusDecided {
+		row.NStar = v.High
+	}
+	if !c.Online() && c.Rung == nil && v.Status != estimate.StatusFailed && v.Status != estimate.StatusTrivial {
+		m := estimate.FitModel(v.Points, 1-c.Beta, 0.05)
+		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
+	}
+	setSizeBounds(&row)
+	return row
+}
