@@ -13,8 +13,7 @@
 //	intake     checks results, appends them to the ledger and feeds their cells
 //	cacheUse   outcomes shared with other sweeps
 //	progress   the state of the run for people, with the predicted work left
-//	tables     the rows of the result files; fitter adds the slopes
 //
 // Packages below it: pool (jobs and workers), audit (trials that are run twice), forecast (predicted run times), meter
-// (counters), folder (output folders).
+// (counters), folder (output folders and their checks). Package result makes the rows from plan and ledger.
 package coordinator
