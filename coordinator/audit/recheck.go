@@ -433,34 +433,28 @@ func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) 
 	return nil, nil
 }
 
-// minAgreements is the number of rechecks of an algorithm in which other workers have to agree before a worker is put in
-// quarantine.
+// minAgreements is the number of rechecks in which other workers have to agree before a worker is put in quarantine.
 const minAgreements = 8
 
-// wrongWorkers returns the workers that compute wrongly, by trials that were examined: for each algorithm with a trial
-// about which the worker is alone with its outcome, it is so about all that differ, and others agree without it.
+// wrongWorkers returns the workers that compute wrongly, by trials that were examined: a worker that is alone with its
+// outcome about each examined trial of some algorithms, about which others agree without it.
 func (k *Recheck) wrongWorkers(trials []*differing) (wrong []string) {
-	suspects := map[string][]string{} // by algorithm
+	suspect := map[string]string{} // by algorithm; "": not one alone
 	for _, d := range trials {
-		suspects[d.cell.As] = append(suspects[d.cell.As], d.suspect())
-	}
-	verdicts := map[string]bool{}
-	for algorithm, list := range suspects {
-		others := int64(0)
-		for a, count := range k.agreed {
-			if a.algorithm == algorithm && a.first != list[0] && a.second != list[0] {
-				others += count
-			}
+		worker := d.suspect()
+		if other, seen := suspect[d.cell.As]; seen && other != worker {
+			worker = ""
 		}
-		sure := others >= minAgreements && len(slices.Compact(slices.Clone(list))) == 1
-		for _, worker := range list {
-			known, seen := verdicts[worker]
-			verdicts[worker] = sure && (known || !seen)
+		suspect[d.cell.As] = worker
+	}
+	agreements := map[string]int64{} // without the worker, about its algorithms
+	for a, count := range k.agreed {
+		if worker := suspect[a.algorithm]; worker != "" && a.first != worker && a.second != worker {
+			agreements[worker] += count
 		}
 	}
-	delete(verdicts, "")
-	for worker, sure := range verdicts {
-		if sure {
+	for worker, count := range agreements {
+		if count >= minAgreements {
 			wrong = append(wrong, worker)
 		}
 	}
