@@ -19,15 +19,6 @@ func nameless(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// remap makes the mapping as long as the file, which may move it.
-func (m *Memory) remap(size int) error {
-	b, err := unix.Mremap(m.b, size, unix.MREMAP_MAYMOVE)
-	if err == nil {
-		m.b = b
-	}
-	return os.NewSyscallError("mremap", err)
-}
-
 // seal fixes the file's size, forbids writes but through mappings that exist, and forbids further
 // seals.
 func seal(f *os.File) error {

@@ -2,11 +2,7 @@
 
 package dataset
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
+import "os"
 
 // nameless makes an empty file without a name.
 func nameless(name string) (*os.File, error) {
@@ -19,17 +15,6 @@ func nameless(name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// remap maps the whole file anew.
-func (m *Memory) remap(size int) error {
-	b, err := unix.Mmap(int(m.file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return os.NewSyscallError("mmap", err)
-	}
-	err = unix.Munmap(m.b)
-	m.b = b
-	return os.NewSyscallError("munmap", err)
 }
 
 // seal does nothing: without seals, readers are trusted not to write.

@@ -66,10 +66,6 @@ func TestStatedRows(t *testing.T) {
 // A file of a few bytes cannot stand for any number of rows.
 func TestManyRows(t *testing.T) {
 	tab := &table{spec: &schemas.Data{File: "data", Format: arrowFormat.name, Features: []string{"a"}}, most: 1000}
-	if err := tab.open(); err != nil {
-		t.Fatal(err)
-	}
-	defer tab.memory.Close()
 	if err := tab.grow(500); err != nil {
 		t.Error(err)
 	}

@@ -256,7 +256,6 @@ func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bo
 	p := &Rows{}
 	err := tab.read(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))))
 	if err == nil {
-		defer tab.memory.Close()
 		p, err = tab.finish()
 	}
 	if err != nil {

@@ -58,9 +58,7 @@ type Rows struct {
 	// value, and were pulled back to it.
 	Pulled int
 
-	growing *dataset.Growing // memory of X until Seal
-	at      int              // first byte of X in it
-	memory  *dataset.Memory  // memory of X after Seal
+	memory *dataset.Memory // memory of X after Seal; nil before
 }
 
 // Row returns the numbers of a row of the file.
@@ -72,8 +70,7 @@ func (r *Rows) Row(i int) []float64 {
 }
 
 // Read checks what d states, reads its file, and fills in digest, format and features. class is the
-// class of the problem; its Dim does not matter. The features lie in memory that Close frees, and that
-// Seal makes a table to share with plugins. The error is a *blame.Error.
+// class of the problem; its Dim does not matter. The error is a *blame.Error.
 func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 	if err := checkData(d, class); err != nil {
 		return nil, err
@@ -82,11 +79,7 @@ func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 	if err := t.readFile(); err != nil {
 		return nil, err
 	}
-	rows, err := t.finish()
-	if err != nil {
-		_ = t.memory.Close() // err is the cause
-	}
-	return rows, err
+	return t.finish()
 }
 
 // refuse blames one key below "problem".
@@ -219,18 +212,11 @@ func (t *table) readFile() error {
 	return t.read(io.NewSectionReader(f, 0, size))
 }
 
-// read decodes a file. It is the only place where the decoders' panics on damaged bytes are caught. After
-// an error, t has no memory.
+// read decodes a file. It is the only place where the decoders' panics on damaged bytes are caught.
 func (t *table) read(f *io.SectionReader) (err error) {
-	if err := t.open(); err != nil {
-		return refuse("data.file", "%s: no memory: %v", t.spec.File, err)
-	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = t.damaged(r)
-		}
-		if err != nil {
-			_ = t.memory.Close() // err is the cause
 		}
 	}()
 	t.format = formatWith(func(f *format) bool { return f.name == t.spec.Format })

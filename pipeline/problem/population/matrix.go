@@ -23,7 +23,6 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 	if err := t.readFile(); err != nil {
 		return "", 0, blameFile(err)
 	}
-	defer func() { _ = t.memory.Close() }() // nothing was written to a disk
 	m.Digest, m.Format = file.Digest, file.Format
 	points = len(file.Features)
 	switch {

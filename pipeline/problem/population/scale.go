@@ -27,18 +27,15 @@ func (t *table) oneHot() (x []float64, dim int, err error) {
 		return nil, 0, refuse("data.categorical", "%s: %d rows of %d numbers are too many; leave out columns with many "+
 			"values", t.spec.File, t.rows, dim)
 	}
-	if err := t.resize(t.rows * dim); err != nil {
-		return nil, 0, err
-	}
-	for i := t.rows - 1; i >= 0; i-- { // in place: no row is written over before it has moved
-		row := t.numbers[i*dim : (i+1)*dim]
+	x = make([]float64, t.rows*dim)
+	for i := range t.rows {
+		row := x[i*dim : (i+1)*dim]
 		copy(row, t.numbers[i*numbers:(i+1)*numbers])
-		clear(row[numbers:])
 		for k, codes := range t.codes {
 			row[place[k][codes[i]]] = 1
 		}
 	}
-	return t.numbers, dim, nil
+	return x, dim, nil
 }
 
 // scaledTable is a table whose rows are brought into the unit ball.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -26,9 +25,6 @@ type table struct {
 	roles []role // of the file's columns
 	rows  int
 
-	memory  *dataset.Growing   // memory of numbers; set by read
-	b       []byte             // its mapping
-	at      int                // first byte of numbers in it
 	numbers []float64          // rows x len(spec.Features), row-major
 	codes   [][]int32          // the code of the value, by categorical column and row
 	values  []map[string]int32 // the code of each value, by categorical column
@@ -248,9 +244,7 @@ func (t *table) grow(rows int) error {
 	}
 	more := rows - t.rows
 	t.rows = rows
-	if err := t.resize(rows * len(t.spec.Features)); err != nil {
-		return err
-	}
+	t.numbers = extend(t.numbers, more*len(t.spec.Features))
 	t.y = extend(t.y, more)
 	for k := range t.codes {
 		t.codes[k] = extend(t.codes[k], more)
@@ -358,7 +352,7 @@ func (t *table) finish() (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := &Rows{X: x, Y: slices.Clip(t.y), Dim: dim, growing: t.memory, at: t.at}
+	rows := &Rows{X: x, Y: slices.Clip(t.y), Dim: dim}
 	if t.side == 0 {
 		rows.Pulled = scaledTable{t}.scale(x, dim)
 	}
