@@ -57,21 +57,6 @@ func members(c *enumerated) (all []Hypothesis) {
 	return all
 }
 
-// enumerateds returns classes small enough to list.
-func enumerateds() []Spec {
-	return []Spec{
-		{Name: "parities", Dim: 1}, {Name: "parities", Dim: 2}, {Name: "parities", Dim: 3}, {Name: "parities", Dim: 4},
-		{Name: "monotone-conjunctions", Dim: 1}, {Name: "monotone-conjunctions", Dim: 2},
-		{Name: "monotone-conjunctions", Dim: 3},
-		{Name: "conjunctions", Dim: 1}, {Name: "conjunctions", Dim: 2}, {Name: "conjunctions", Dim: 3},
-		{Name: "matrix", Domain: 1, Matrix: "1"}, {Name: "matrix", Domain: 1, Matrix: "01"},
-		{Name: "matrix", Domain: 5, Matrix: "01101"},
-		{Name: "matrix", Domain: 3, Matrix: "000" + "110" + "011" + "101" + "111"},
-		{Name: "matrix", Domain: 11, Matrix: "00000000000" + "11111111111" + "10101010101" +
-			"00000000111" + "11100000000" + "00011000010"},
-	}
-}
-
 // Beyond the exact methods a class still knows its size and its members.
 func TestBeyondExactMethods(t *testing.T) {
 	x := make([]float64, 64)
@@ -107,8 +92,9 @@ func TestBeyondExactMethods(t *testing.T) {
 		_, profileErr := k.NewProfile()
 		_, minimizerErr := k.(Finite).NewMinimizer(nil)
 		for _, err := range []error{bestErr, profileErr, minimizerErr} {
-			if !errors.Is(err, ErrNoExactMethod) || !strings.Contains(err.Error(), fmt.Sprintf("only up to %d dimensions",
-				c.limit)) {
+			if !errors.Is(err, ErrNoExactMethod) || !strings.Contains(err.Error(),
+				fmt.Sprintf("only up to %d dimensions",
+					c.limit)) {
 				t.Errorf("%s of dimension %d: error %v", c.Name, c.limit+1, err)
 			}
 		}

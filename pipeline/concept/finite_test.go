@@ -1,6 +1,7 @@
 package concept
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -15,6 +16,7 @@ import (
 // lister is a class small enough to list.
 type lister struct {
 	Finite
+	spec    Spec
 	members []Hypothesis
 	points  [][]float64 // of the whole domain
 }
@@ -26,7 +28,7 @@ func list(t testing.TB, s Spec) lister {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := lister{Finite: c.(Finite), points: [][]float64{{}}}
+	l := lister{Finite: c.(Finite), spec: s, points: [][]float64{{}}}
 	for i := range c.Size().Uint64() {
 		l.members = append(l.members, l.Member(i))
 	}
@@ -42,36 +44,26 @@ func list(t testing.TB, s Spec) lister {
 	return l
 }
 
-// smallLattices returns classes of several numbers per point; rectangles in 3 dimensions have no
-// exact methods.
-func smallLattices() []Spec {
-	return []Spec{
-		{Name: "stumps", Domain: 2, Dim: 1}, {Name: "stumps", Domain: 5, Dim: 1}, {Name: "stumps", Domain: 2, Dim: 3},
-		{Name: "stumps", Domain: 4, Dim: 2},
-		{Name: "rectangles", Domain: 1}, {Name: "rectangles", Domain: 2, Dim: 2}, {Name: "rectangles", Domain: 3},
-		{Name: "rectangles", Domain: 4},
-	}
-}
-
-// smallOrders returns the classes of ordered domains of these sizes.
-func smallOrders(domains ...uint64) (all []Spec) {
-	for _, x := range domains {
-		all = append(all, Spec{Name: Points, Domain: x})
-		if x > 1 {
-			all = append(all, Spec{Name: Thresholds, Domain: x}, Spec{Name: Thresholds, Domain: x, NoConstant: true},
-				Spec{Name: Intervals, Domain: x})
+// smallFinites returns the small classes of contractSpecs, of all definitions.
+func smallFinites(t testing.TB) (all []lister) {
+	t.Helper()
+	for _, d := range definitions {
+		for _, s := range contractSpecs(d) {
+			if made, err := d.New(s); err == nil && made.Size() != nil {
+				all = append(all, list(t, s))
+			}
 		}
 	}
 	return all
 }
 
-// smallFinites returns the small classes with exact methods.
-func smallFinites(t testing.TB) (all []lister) {
+// smallExact returns the small classes with exact methods.
+func smallExact(t testing.TB) []lister {
 	t.Helper()
-	for _, s := range slices.Concat(smallLattices(), smallOrders(1, 2, 3, 6), enumerateds()) {
-		all = append(all, list(t, s))
-	}
-	return all
+	return slices.DeleteFunc(smallFinites(t), func(l lister) bool {
+		_, err := l.NewProfile()
+		return errors.Is(err, ErrNoExactMethod)
+	})
 }
 
 func (l lister) String() string {
@@ -219,7 +211,7 @@ func reals() *rapid.Generator[float64] { return rapid.Float64Range(-10, 10) }
 // With exact sums the Minimizer answers the first member with the least sum, and that sum; with
 // others, a member as good as that.
 func TestMinimizeByEnumeration(t *testing.T) {
-	for _, l := range smallFinites(t) {
+	for _, l := range smallExact(t) {
 		t.Run(l.String(), rapid.MakeCheck(func(t *rapid.T) {
 			exact := rapid.Bool().Draw(t, "exact")
 			number := reals()
@@ -263,7 +255,8 @@ func (l lister) checkMinimum(t *rapid.T, m Minimizer, p problem, exact bool) {
 // there.
 func TestMinimizeOnLargeDomain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals", "stumps", "rectangles"}).Draw(t, "class")
+		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals", "stumps", "rectangles"}).Draw(t,
+			"class")
 		domain := rapid.SampledFrom([]uint64{1 << 20, MaxDomain}).Draw(t, "domain")
 		c, err := New(Spec{Name: name, Domain: domain})
 		if err != nil {
@@ -347,10 +340,13 @@ func TestBadRows(t *testing.T) {
 	}{
 		{Spec{Name: "thresholds", Domain: 4}, []float64{0, 4}, []float64{1, 1}, nil,
 			"point 4 of example 1: not in the domain"},
-		{Spec{Name: "points", Domain: 4}, []float64{nan}, []float64{1}, nil, "point NaN of example 0: not in the domain"},
-		{Spec{Name: "intervals", Domain: 4}, []float64{0}, []float64{0}, nil, "label 0 of example 0: neither -1 nor +1"},
+		{Spec{Name: "points", Domain: 4}, []float64{nan}, []float64{1}, nil,
+			"point NaN of example 0: not in the domain"},
+		{Spec{Name: "intervals", Domain: 4}, []float64{0}, []float64{0}, nil,
+			"label 0 of example 0: neither -1 nor +1"},
 		{Spec{Name: "intervals", Domain: 4}, nil, nil, []float64{3, 2.5},
-			`coordinate 0 of point 1 of the linear term: 2.5 is not in the domain of class "intervals", the integers 0 to 3`},
+			`coordinate 0 of point 1 of the linear term: 2.5 is not in the domain of class "intervals", ` +
+				"the integers 0 to 3"},
 		{Spec{Name: "stumps", Domain: 4, Dim: 2}, []float64{0, 0, 3, -1}, []float64{1, 1}, nil,
 			`coordinate 1 of example 1: -1 is not in the domain of class "stumps", the integers 0 to 3`},
 		{Spec{Name: "stumps", Domain: 4, Dim: 2}, []float64{0, 0}, []float64{2}, nil, "label 2 of example 0"},
@@ -365,8 +361,10 @@ func TestBadRows(t *testing.T) {
 			"coordinate 1 of point 0 of the linear term: 4 is not"},
 		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, 1, 1, 2}, []float64{1, 1}, nil,
 			`coordinate 1 of example 1: 2 is not in the domain of class "conjunctions", the numbers 0 and 1`},
-		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, nan}, []float64{1}, nil, "coordinate 1 of example 0: NaN is not"},
-		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, 1}, []float64{0}, nil, "label 0 of example 0: neither -1 nor +1"},
+		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, nan}, []float64{1}, nil,
+			"coordinate 1 of example 0: NaN is not"},
+		{Spec{Name: Conjunctions, Dim: 2}, []float64{0, 1}, []float64{0}, nil,
+			"label 0 of example 0: neither -1 nor +1"},
 		{Spec{Name: Matrix, Domain: 4, Matrix: "01011100"}, []float64{0, 4}, []float64{1, 1}, nil,
 			`coordinate 0 of example 1: 4 is not in the domain of class "matrix", the integers 0 to 3`},
 		{Spec{Name: Matrix, Domain: 4, Matrix: "01011100"}, []float64{1.5}, []float64{1}, nil,
@@ -393,7 +391,7 @@ func TestBadRows(t *testing.T) {
 		}
 		refused("profile", p.Reset(c.x, c.y))
 	}
-	for _, k := range smallFinites(t) {
+	for _, k := range smallExact(t) {
 		for _, weight := range []float64{-1, nan} {
 			if _, err := k.Best(make([]float64, k.Dim()), []float64{1}, []float64{weight}); err == nil ||
 				!strings.Contains(err.Error(), fmt.Sprintf("weight %v of example 0", weight)) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -35,7 +36,7 @@ func (l lister) profile(t interface{ Fatal(...any) }, x, y []float64) Profile {
 func TestSamplersByEnumeration(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 2000
-	for _, l := range smallFinites(t) {
+	for _, l := range smallExact(t) {
 		index := map[any]int{}
 		for i, h := range l.members {
 			index[key(h)] = i
@@ -54,7 +55,8 @@ func TestSamplersByEnumeration(t *testing.T) {
 					for range draws {
 						counts[index[key(m.draw(p, eps, r))]]++
 					}
-					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s", l, k, eps, m.name), counts, m.law(l.levels(x, y), eps))
+					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s", l, k, eps, m.name), counts,
+						m.law(l.levels(x, y), eps))
 				}
 			}
 		}
@@ -86,12 +88,7 @@ func (l lister) uniform(n int, seed uint64) (x, y []float64) {
 // The counts behind the draws of stumps are those of the list, and every rank of a level is another
 // member with that many errors.
 func TestStumpLevelsByEnumeration(t *testing.T) {
-	var all []lister
-	for _, s := range smallLattices() {
-		if s.Name == "stumps" {
-			all = append(all, list(t, s))
-		}
-	}
+	all := slices.DeleteFunc(smallExact(t), func(l lister) bool { return l.Name() != Stumps })
 	rapid.Check(t, func(t *rapid.T) {
 		l := rapid.SampledFrom(all).Draw(t, "class")
 		x, y := l.sample(t, 12)
@@ -209,7 +206,7 @@ func span(a *axis, h Range) (i, j int, ok bool) {
 // Min and Best agree with the list, a profile can be used again, and its draws have the errors that
 // it says.
 func TestErrorsByEnumeration(t *testing.T) {
-	all := smallFinites(t)
+	all := smallExact(t)
 	rapid.Check(t, func(t *rapid.T) {
 		l := rapid.SampledFrom(all).Draw(t, "class")
 		p := l.profile(t, nil, nil)
@@ -240,7 +237,8 @@ func (l lister) checkErrors(t *rapid.T, p Profile, r *rand.Rand, x, y, w []float
 	}
 	for _, m := range mechanisms() {
 		if h := m.draw(p, math.Inf(1), r); errs(h, x, y) != least {
-			t.Fatalf("%v: %s at infinite eps: %v makes %d errors, the fewest are %d", l, m.name, h, errs(h, x, y), least)
+			t.Fatalf("%v: %s at infinite eps: %v makes %d errors, the fewest are %d", l, m.name, h, errs(h, x, y),
+				least)
 		}
 	}
 	if p, ok := p.(*intervalProfile); ok {

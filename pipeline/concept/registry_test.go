@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -47,10 +46,11 @@ func contract(d *Definition) error {
 		"RandomDoc":                    (d.RandomDoc != "") == (d.Random != nil),
 		"Weight":                       (d.Weight != nil) == d.Shape.Finite(),
 		"Uniform":                      d.Uniform == nil || d.Shape.Finite(),
-		"MiddleDoc":                    (d.MiddleDoc != "") == (d.Middle != nil) && (d.Middle == nil || d.Shape.Finite()),
-		"Parse":                        (d.Parse != nil) == d.Shape.Finite(),
-		"Write":                        (d.Write != nil) == d.Shape.Finite(),
-		"Notation":                     (d.Notation != "") == d.Shape.Finite(),
+		"MiddleDoc": (d.MiddleDoc != "") == (d.Middle != nil) &&
+			(d.Middle == nil || d.Shape.Finite()),
+		"Parse":    (d.Parse != nil) == d.Shape.Finite(),
+		"Write":    (d.Write != nil) == d.Shape.Finite(),
+		"Notation": (d.Notation != "") == d.Shape.Finite(),
 	}
 	for field, ok := range present {
 		if !ok {
@@ -86,22 +86,28 @@ func contract(d *Definition) error {
 	return errors.Join(append(breaches, checkRefusals(d)...)...)
 }
 
-// contractSpecs names classes with at most 9 points and 64 hypotheses; New may refuse some of them.
+// contractSpecs names small classes, whose hypotheses and points can be listed; New may refuse some of them.
 func contractSpecs(d *Definition) (all []Spec) {
 	switch d.Shape {
 	case Scalar:
-		for x := range uint64(5) {
+		for x := range uint64(6) {
 			all = append(all, Spec{Domain: x + 1})
 		}
 	case Grid:
-		for _, x := range []uint64{1, 2, 3} {
+		for _, x := range []uint64{1, 2, 3, 4} {
 			all = append(all, Spec{Domain: x, Dim: 1}, Spec{Domain: x, Dim: 2})
 		}
-		all = append(all, Spec{Domain: 2, Dim: 3})
+		all = append(all, Spec{Domain: 5, Dim: 1}, Spec{Domain: 2, Dim: 3}, Spec{Domain: 3, Dim: 3})
 	case Bits:
-		all = []Spec{{Dim: 1}, {Dim: 2}, {Dim: 3}}
+		all = []Spec{{Dim: 1}, {Dim: 2}, {Dim: 3}, {Dim: 4}}
 	case Column:
-		all = []Spec{{Domain: 1, Matrix: "0"}, {Domain: 2, Matrix: "0111"}, {Domain: 4, Matrix: "000011110101011011001001"}}
+		all = []Spec{
+			{Domain: 1, Matrix: "0"}, {Domain: 1, Matrix: "01"}, {Domain: 2, Matrix: "0111"},
+			{Domain: 5, Matrix: "01101"},
+			{Domain: 5, Matrix: "101101001111101"}, {Domain: 4, Matrix: "000011110101011011001001"},
+			{Domain: 11, Matrix: "00000000000" + "11111111111" + "10101010101" + "00000000111" + "11100000000" +
+				"00011000010"},
+		}
 	case Ball:
 		all = []Spec{{Dim: 1}, {Dim: 2}, {Dim: 3}}
 	case InfiniteOrder:
@@ -112,6 +118,9 @@ func contractSpecs(d *Definition) (all []Spec) {
 			s.NoConstant = true
 			all = append(all, s)
 		}
+	}
+	for i := range all {
+		all[i].Name = d.Name
 	}
 	return all
 }
@@ -200,7 +209,8 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 		v := d.Place(i, n)
 		rank, ok := d.Rank(v)
 		if !ok || i > 0 && rank <= before {
-			return append(breaches, fmt.Errorf("  Rank of Place(%d, %d) = %v: %d, %t, after %d", i, n, v, rank, ok, before))
+			return append(breaches, fmt.Errorf("  Rank of Place(%d, %d) = %v: %d, %t, after %d", i, n, v, rank, ok,
+				before))
 		}
 		before, x = rank, append(x, v)
 	}
@@ -234,7 +244,8 @@ func checkOrder(d *Definition) (breaches []error) {
 	for i := range uint64(10) {
 		between := rank(i, 10) < rank(2*i+1, 20) && rank(2*i+1, 20) < rank(i+1, 10)
 		if d.Dense != between || !d.Dense && rank(i, 10) != d.First+i {
-			breaches = append(breaches, fmt.Errorf("  Dense %t, but ranks %d and %d", d.Dense, rank(i, 10), rank(i+1, 10)))
+			breaches = append(breaches, fmt.Errorf("  Dense %t, but ranks %d and %d", d.Dense, rank(i, 10),
+				rank(i+1, 10)))
 		}
 	}
 	return breaches
@@ -284,18 +295,6 @@ func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 			breach("Littlestone %v, by brute force %d", got, ldim)
 		}
 	}
-	if err := b.checkErrors(c); err != nil {
-		breach("%v", err)
-	}
-	if len(b.rows) > 1 {
-		for kind, separate := range map[string]func(Finite, Spec) (*Separator, error){
-			"Standard": d.Standard, "WholeDomain": d.WholeDomain,
-		} {
-			if err := checkSeparates(c, s, separate); err != nil {
-				breach("%s: %v", kind, err)
-			}
-		}
-	}
 	return breaches
 }
 
@@ -304,7 +303,6 @@ func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 func checkFacts(d *Definition) (breaches []error) {
 	thresholds, covers := true, true
 	for _, s := range contractSpecs(d) {
-		s.Name = d.Name
 		made, err := d.New(s)
 		if err != nil {
 			continue
@@ -460,96 +458,6 @@ func (b *brute) littlestone() int {
 		return most
 	}
 	return depth(1<<len(b.rows) - 1)
-}
-
-// checkErrors compares Best, the fewest errors of a Profile and the least objective of a Minimizer
-// with those of all hypotheses, on a few samples of all points.
-func (b *brute) checkErrors(c Finite) error {
-	x, n := b.flat(), len(b.points)
-	y, w := make([]float64, n), make([]float64, n)
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
-		for i := range y {
-			y[i], w[i] = float64(2*r.IntN(2)-1), float64(r.IntN(4))
-		}
-		least, weighted := math.Inf(1), math.Inf(1)
-		for _, row := range b.rows {
-			wrong, weight := 0.0, 0.0
-			for i := range row {
-				if row[i] != y[i] {
-					wrong, weight = wrong+1, weight+w[i]
-				}
-			}
-			least, weighted = min(least, wrong), min(weighted, weight)
-		}
-		switch got, err := c.Best(x, y, w); {
-		case errors.Is(err, ErrNoExactMethod):
-		case err != nil:
-			return fmt.Errorf("Best: %w", err)
-		case got != weighted:
-			return fmt.Errorf("Best %v, by brute force %v", got, weighted)
-		}
-		switch p, err := c.NewProfile(); {
-		case errors.Is(err, ErrNoExactMethod):
-		case err != nil:
-			return err
-		default:
-			if err := p.Reset(x, y); err != nil {
-				return fmt.Errorf("Profile: %w", err)
-			}
-			if float64(p.Min()) != least {
-				return fmt.Errorf("Profile with %d errors, by brute force %v", p.Min(), least)
-			}
-		}
-		switch m, err := c.NewMinimizer(nil); {
-		case errors.Is(err, ErrNoExactMethod):
-		case err != nil:
-			return err
-		default:
-			_, got, err := m.Minimize(x, y, w, nil)
-			if err != nil {
-				return fmt.Errorf("Minimizer: %w", err)
-			}
-			if got != weighted {
-				return fmt.Errorf("Minimizer with %v, by brute force %v", got, weighted)
-			}
-		}
-	}
-	return nil
-}
-
-// checkSeparates compares what a separator states with the labels at its points.
-func checkSeparates(c Finite, s Spec, separate func(Finite, Spec) (*Separator, error)) error {
-	z, err := separate(c, s)
-	if err != nil {
-		return err
-	}
-	least, most := math.MaxInt, 0
-	var rows [][]float64
-	for i := range c.Size().Uint64() {
-		row := make([]float64, z.Len())
-		c.Member(i).Labels(z.Points, row)
-		for _, other := range rows {
-			differ := 0
-			for k := range row {
-				if row[k] != other[k] {
-					differ++
-				}
-			}
-			least, most = min(least, differ), max(most, differ)
-		}
-		rows = append(rows, row)
-	}
-	if least == 0 || least != z.Hamming {
-		return fmt.Errorf("Hamming %d, by brute force %d of %d points", z.Hamming, least, z.Len())
-	}
-	if got := spread(most, z.Len()); z.Spread < got || z.Spread != got && z.Spread != 4 {
-		return fmt.Errorf("Spread %v, by brute force %v", z.Spread, got)
-	}
-	if z.Orthonormal && !(2*least == z.Len() && 2*most == z.Len()) {
-		return fmt.Errorf("not orthonormal: distances %d to %d at %d points", least, most, z.Len())
-	}
-	return nil
 }
 
 // A class asks nothing of the problem but the five keys of its Spec.

@@ -13,28 +13,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// smallSpecs returns small members of every class.
-func smallSpecs() (all []Spec) {
-	for x := uint64(2); x <= 4; x++ {
-		for _, name := range []string{"thresholds", "points", "intervals"} {
-			all = append(all, Spec{Name: name, Domain: x})
-		}
-		all = append(all, Spec{Name: "thresholds", Domain: x, NoConstant: true})
-		for d := 1; d <= 3; d++ {
-			all = append(all, Spec{Name: "stumps", Domain: x, Dim: d})
-		}
-	}
-	for x := uint64(2); x <= 3; x++ {
-		all = append(all, Spec{Name: "rectangles", Domain: x, Dim: 2})
-	}
-	for d := 1; d <= 4; d++ {
-		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d},
-			Spec{Name: "conjunctions", Dim: d})
-	}
-	return append(all, Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"},
-		Spec{Name: "matrix", Domain: 1, Matrix: "01"})
-}
-
 func separatorOf(t testing.TB, s Spec, kind string, seed uint64) (Finite, *Separator) {
 	t.Helper()
 	c := newFinite(t, s)
@@ -83,7 +61,11 @@ func signRows(c Finite, z *Separator) []float64 {
 // formula or not.
 func TestSeparatorsByEnumeration(t *testing.T) {
 	testkit.Serial(t)
-	for _, s := range smallSpecs() {
+	for _, l := range smallFinites(t) {
+		s := l.spec
+		if len(l.members) < 2 {
+			continue
+		}
 		for _, kind := range SeparatorKinds() {
 			if kind == "code" && s.Name != "parities" || kind == drawnPrintedKind { // it need not separate
 				continue
@@ -107,7 +89,8 @@ func TestSeparatorsByEnumeration(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := z.HullMargin(c)
-			if got.Lower > computed.Upper*(1+1e-9) || got.Upper < computed.Lower*(1-1e-9) || got.Upper-got.Lower > 1e-9 {
+			if got.Lower > computed.Upper*(1+1e-9) || got.Upper < computed.Lower*(1-1e-9) ||
+				got.Upper-got.Lower > 1e-9 {
 				t.Errorf("%+v, %s: margin %v, computed %v", s, kind, got, computed)
 			}
 		}
@@ -135,12 +118,14 @@ func TestSeparatorLen(t *testing.T) {
 		{Spec{Name: "stumps", Domain: 4, Dim: 3}, "standard", 10, 1},
 		{Spec{Name: "stumps", Domain: 4, Dim: 3}, "cube", 64, 16},
 		{Spec{Name: "rectangles", Domain: 4, Dim: 2}, "standard", 16, 1},
-		{Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, "standard", 4, 2}, // column 0 is constant
+		// column 0 is constant
+		{Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, "standard", 4, 2},
 		{Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, "cube", 5, 2},
 	} {
 		_, z := separatorOf(t, c.spec, c.kind, 0)
 		if z.Len() != c.m || z.Hamming != c.h || len(z.Points) != c.m*max(1, c.spec.Dim) {
-			t.Errorf("%+v, %s: m %d, h %d, want %d, %d; points %v", c.spec, c.kind, z.Len(), z.Hamming, c.m, c.h, z.Points)
+			t.Errorf("%+v, %s: m %d, h %d, want %d, %d; points %v", c.spec, c.kind, z.Len(), z.Hamming, c.m, c.h,
+				z.Points)
 		}
 	}
 }
@@ -152,7 +137,8 @@ func TestCode(t *testing.T) {
 			c, z := separatorOf(t, Spec{Name: "parities", Dim: d}, "code", seed)
 			least, most := apart(c, z)
 			if z.Len() != 10*d || z.Hamming != least || z.Spread != spread(most, z.Len()) {
-				t.Errorf("d=%d, seed %d: m %d, h %d, spread %v, want h %d, %d", d, seed, z.Len(), z.Hamming, z.Spread, least, most)
+				t.Errorf("d=%d, seed %d: m %d, h %d, spread %v, want h %d, %d", d, seed, z.Len(), z.Hamming, z.Spread,
+					least, most)
 			}
 			again, err := NewSeparator(c, Spec{Name: Parities, Dim: d}, "code", seed)
 			if err != nil || cmp.Diff(z.Points, again.Points) != "" {
@@ -285,7 +271,8 @@ func TestSeparatorRefuses(t *testing.T) {
 		kind string
 		want string
 	}{
-		{Spec{Name: Points, Domain: 4}, 4, "basis", `separator of kind "basis": use one of standard, cube, code, greedy`},
+		{Spec{Name: Points, Domain: 4}, 4, "basis",
+			`separator of kind "basis": use one of standard, cube, code, greedy`},
 		{Spec{Name: Points, Domain: 4}, 4, "code", `separate class "points" by a code: only parities have one`},
 		{Spec{Name: Points, Domain: 1}, 1, "standard",
 			`separate class "points": a single hypothesis needs no separator, take a larger class`},
@@ -297,7 +284,8 @@ func TestSeparatorRefuses(t *testing.T) {
 		{Spec{Name: Parities, Dim: 6000}, 9, "standard", `separate with 6000 points of 6000 numbers`},
 		{Spec{Name: Parities, Dim: 25}, 9, "code", `separate parities in dimension 25 by a code: use at most 24`},
 		{Spec{Name: Stumps, Domain: 1 << 40, Dim: 1 << 16}, 9, "standard", `separate with 72057594037862401 points`},
-		{Spec{Name: Intervals, Domain: 100}, 5051, "greedy", `list class "intervals": 5051 hypotheses, use at most 4096`},
+		{Spec{Name: Intervals, Domain: 100}, 5051, "greedy",
+			`list class "intervals": 5051 hypotheses, use at most 4096`},
 		{Spec{Name: Intervals, Domain: 5000}, 9, "greedy", `use at most 4096 points`},
 		{Spec{Name: Matrix, Domain: 3}, 1<<14 + 1, "cube", `list class "matrix": 16385 hypotheses, use at most 16384`},
 	} {

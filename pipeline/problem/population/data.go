@@ -108,7 +108,8 @@ func checkData(d *schemas.Data, class concept.Spec) error {
 		}
 	}
 	if concept.ShapeOf(class.Name) == concept.Scalar && len(d.Categorical) > 0 {
-		return refuse("data.categorical", "does not apply to %s, which take one column of integers; leave it out", class.Name)
+		return refuse("data.categorical", "does not apply to %s, which take one column of integers; leave it out",
+			class.Name)
 	}
 	if err := resolveFormat(d); err != nil {
 		return err
@@ -169,8 +170,9 @@ func checkScale(s *schemas.Scale, class string) error {
 	case whole:
 		return nil
 	case !given:
-		return refuse("data.scale", "missing; state a public bound: scale: B on the length of a row, or scale: {column: "+
-			"[low, high], ...} for each numeric column")
+		return refuse("data.scale",
+			"missing; state a public bound: scale: B on the length of a row, or scale: {column: "+
+				"[low, high], ...} for each numeric column")
 	case s.Norm != 0 && len(s.Ranges) > 0:
 		return refuse("data.scale", "norm and ranges are both given; choose one")
 	case s.Norm != 0 && !(s.Norm > 0 && !math.IsInf(s.Norm, 1)):

@@ -24,8 +24,9 @@ func (t *table) oneHot() (x []float64, dim int, err error) {
 		return t.numbers, dim, nil
 	}
 	if dim > maxDim || t.rows*dim > maxValues {
-		return nil, 0, refuse("data.categorical", "%s: %d rows of %d numbers are too many; leave out columns with many "+
-			"values", t.spec.File, t.rows, dim)
+		return nil, 0,
+			refuse("data.categorical", "%s: %d rows of %d numbers are too many; leave out columns with many "+
+				"values", t.spec.File, t.rows, dim)
 	}
 	x = make([]float64, t.rows*dim)
 	for i := range t.rows {

@@ -76,8 +76,9 @@ func (t *table) begin(columns []column) error {
 	numbers := map[string]int{} // of the columns, by name
 	for i, c := range columns {
 		if j, twice := numbers[c.name]; twice && c.name != "" {
-			return refuse("data.file", "%s: columns %d and %d are both named %q; the first line has to name the columns, each "+
-				"in its own way", t.spec.File, j+1, i+1, c.name)
+			return refuse("data.file",
+				"%s: columns %d and %d are both named %q; the first line has to name the columns, each "+
+					"in its own way", t.spec.File, j+1, i+1, c.name)
 		}
 		numbers[c.name] = i
 	}
@@ -141,18 +142,21 @@ func (t *table) checkKind(key string, use use, c column) error {
 func (t *table) allNumeric(columns []column) error {
 	for i, c := range columns {
 		if t.matrix && (c.kind != numbers || c.name == "0" || c.name == "1") {
-			return refuse("file", "%s: column %d, %q: the first line names the points, and every cell below it is 0 or 1",
+			return refuse("file",
+				"%s: column %d, %q: the first line names the points, and every cell below it is 0 or 1",
 				t.spec.File, i+1, c.name)
 		}
 		if c.name == t.spec.Label || slices.Contains(t.spec.Categorical, c.name) || c.kind == textual {
 			continue
 		}
 		if c.name == "" {
-			return refuse("data.features", "%s: column %d has no name; name it, or list the columns to use", t.spec.File, i+1)
+			return refuse("data.features", "%s: column %d has no name; name it, or list the columns to use",
+				t.spec.File, i+1)
 		}
 		if c.kind == unknown && t.format.untyped {
-			return refuse("data.features", "%s: the cell is missing, so whether the column holds numbers is unknown; list the "+
-				"columns to use", t.place(2, c.name))
+			return refuse("data.features",
+				"%s: the cell is missing, so whether the column holds numbers is unknown; list the "+
+					"columns to use", t.place(2, c.name))
 		}
 		if c.kind == numbers {
 			t.spec.Features = append(t.spec.Features, c.name)
@@ -169,7 +173,8 @@ func (t *table) checkColumns() error {
 			t.spec.File, len(features), quoted(features))
 	}
 	if len(features)+len(t.spec.Categorical) == 0 {
-		return refuse("data.features", "%s: no column is numeric; name columns in problem.data.categorical", t.spec.File)
+		return refuse("data.features", "%s: no column is numeric; name columns in problem.data.categorical",
+			t.spec.File)
 	}
 	ranges := t.spec.Scale.Ranges
 	if len(ranges) == 0 {
@@ -239,8 +244,9 @@ func (t *table) grow(rows int) error {
 	case float64(rows)*(features+1) > maxValues:
 		return refuse("data.file", "%s: more than 2^30 numbers; use fewer columns or rows", t.spec.File)
 	case float64(rows)*(features+1) > float64(t.most):
-		return refuse("data.file", "%s: more than %d numbers, far more than a file of its size holds; if they are meant, "+
-			"write it as CSV", t.spec.File, t.most)
+		return refuse("data.file",
+			"%s: more than %d numbers, far more than a file of its size holds; if they are meant, "+
+				"write it as CSV", t.spec.File, t.most)
 	}
 	more := rows - t.rows
 	t.rows = rows
@@ -269,7 +275,8 @@ func extend[T any](s []T, more int) []T {
 func (t *table) number(row, shown, k int, v float64) error {
 	name := t.spec.Features[k]
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return refuse("data.file", "%s: %v is not a finite number; drop the row or fill the cell", t.place(shown, name), v)
+		return refuse("data.file", "%s: %v is not a finite number; drop the row or fill the cell",
+			t.place(shown, name), v)
 	}
 	if t.side != 0 && !(v >= 0 && v < float64(t.side) && v == math.Trunc(v)) {
 		return refuse("data.file", "%s: %v is not an integer in 0..%d; correct it%s",
