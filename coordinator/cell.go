@@ -93,17 +93,6 @@ func (c *cell) nextFree(blocks []estimate.Block) (estimate.Block, bool) {
 // aims returns the least and the best length of a job at n, in seconds. The trials of an interactive
 // job share its round trips, so a job should be much longer than these alone.
 func (c *cell) aims(n int64) (least, best float64) {
-	trips := roundTrip * c.trips(n)
+	trips := roundTrip * float64(c.Trips(n))
 	return leastJob + 2*trips, aimJob + 20*trips
-}
-
-// trips returns the number of round trips that the trials of a job at n share.
-func (c *cell) trips(n int64) float64 {
-	switch {
-	case !c.Interactive():
-		return 0
-	case c.Online():
-		return float64(n)
-	}
-	return float64(c.Queries)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/baseline"
@@ -20,7 +21,6 @@ import (
 	"github.com/shatterlab/shatter/plugins/online"
 	"github.com/shatterlab/shatter/plugins/perturbed"
 	"github.com/shatterlab/shatter/plugins/prediction"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 func lawTable(*testing.T) string {
@@ -63,14 +63,17 @@ func noiseTable(*testing.T) string {
 
 func adversaryTables(*testing.T) string {
 	var b strings.Builder
-	for _, task := range []string{schemas.TaskPredict, schemas.TaskOnline} {
+	for _, t := range task.All() {
+		if !t.Adversary {
+			continue
+		}
 		var rows [][]string
 		for _, a := range adversary.All() {
-			if a.Task == task {
+			if a.PlaysRounds() == t.Rounds {
 				rows = append(rows, []string{code(a.Name), codes(adversaryKeys(a)), a.Doc, a.Reveals})
 			}
 		}
-		fmt.Fprintf(&b, "Task `%s`:\n\n%s\n", task, table([]string{"`kind`", "takes", "what it asks", "what it reveals"}, rows))
+		fmt.Fprintf(&b, "Task `%s`:\n\n%s\n", t.Name, table([]string{"`kind`", "takes", "what it asks", "what it reveals"}, rows))
 	}
 	return b.String()
 }

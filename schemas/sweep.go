@@ -33,7 +33,7 @@ type Sweep struct {
 	// Task of the algorithms: learn (labelled sample in, predictions on fresh points
 	// out), predict (then the queries of an adversary, one by one), online (rounds of point,
 	// prediction, truth).
-	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online,default=learn"`
+	Task string `yaml:"task" jsonschema:"registry=task,default=learn"`
 	// Seed of all randomness: a whole number, or secret for 128 bits of the system's
 	// randomness. A plugin can try numbers out until one gives its sample, and then knows the labels
 	// that it is asked for; take secret for plugins that you do not trust. The bits are drawn when the

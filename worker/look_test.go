@@ -127,9 +127,9 @@ func TestLooksAtGames(t *testing.T) {
 	s := testSlot(t)
 	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 10}
 	predict := func(algorithm string) *trial.Job {
-		return played(t, jobOf(t, s, algorithm, p, 3, 60), schemas.TaskPredict, schemas.Adversary{Kind: "stochastic"})
+		return played(t, jobOf(t, s, algorithm, p, 3, 60), "predict", schemas.Adversary{Kind: "stochastic"})
 	}
-	online := played(t, jobOf(t, s, "test/honest", p, 20, 60), schemas.TaskOnline, schemas.Adversary{Kind: "random"})
+	online := played(t, jobOf(t, s, "test/honest", p, 20, 60), "online", schemas.Adversary{Kind: "random"})
 	for name, c := range map[string]struct {
 		job    *trial.Job
 		honest bool

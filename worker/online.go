@@ -6,8 +6,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // rounds returns the number of rounds of an online game; 0 in other tasks.
@@ -38,14 +38,14 @@ func (x *session) games() ([]game, error) {
 	return list, nil
 }
 
-// playRounds plays all games in lock step: one round trip a round. A truth goes to the plugin with
-// the next round, after its answer has come. It returns the metrics of the games, and the truths of
-// the last round, which the plugin has yet to hear.
-func (x *session) playRounds(ctx context.Context) (measured map[string][]float64, truths []float64, err error) {
+// PlayRounds implements [task.Player]. It plays all games in lock step: one round trip per round. A truth goes to the
+// plugin with the next round, after its answer has come.
+func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error) {
 	list, err := x.games()
 	if err != nil {
-		return nil, nil, err
+		return played, err
 	}
+	var truths []float64
 	counts, dim := make([]uint32, len(list)), x.job.pop.Dim()
 	for range x.job.rounds() {
 		for j := range counts {
@@ -59,7 +59,7 @@ func (x *session) playRounds(ctx context.Context) (measured map[string][]float64
 		answers, faults, err := x.host.Round(ctx, counts, truths, points.fill)
 		x.slot.inPlugin.stop()
 		if err != nil {
-			return nil, nil, err
+			return played, err
 		}
 		truths = truths[:0]
 		for j, c := range counts {
@@ -69,8 +69,9 @@ func (x *session) playRounds(ctx context.Context) (measured map[string][]float64
 		}
 		x.scores.fault(faults)
 	}
-	measured, err = x.regrets(list)
-	return measured, truths, err
+	played.Truths = truths
+	played.Metrics, err = x.regrets(list)
+	return played, err
 }
 
 // roundPoints fills the points of a round, game after game.
@@ -124,7 +125,7 @@ func (x *session) regrets(list []game) (map[string][]float64, error) {
 		return nil, err
 	}
 	metrics := map[string][]float64{}
-	for _, name := range []string{schemas.Mistakes, schemas.Loss, schemas.BestLoss, schemas.Regret} {
+	for _, name := range x.job.Cell.Kind().MetricNames(false) {
 		metrics[name] = make([]float64, len(list))
 	}
 	ones := make([]float64, x.job.rounds())
@@ -140,8 +141,8 @@ func (x *session) regrets(list []game) (map[string][]float64, error) {
 			return nil, err
 		}
 		x.scores.error[j] = g.loss / float64(len(g.y))
-		metrics[schemas.Mistakes][j], metrics[schemas.Loss][j] = float64(g.mistakes), g.loss
-		metrics[schemas.BestLoss][j], metrics[schemas.Regret][j] = best, g.loss-best
+		metrics[task.Mistakes][j], metrics[task.Loss][j] = float64(g.mistakes), g.loss
+		metrics[task.BestLoss][j], metrics[task.Regret][j] = best, g.loss-best
 	}
 	return metrics, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -376,25 +377,25 @@ func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials
 		Sweep: "s", ID: "i", N: n, Count: trials, Plugin: "d",
 		Cell: &trial.Cell{
 			Key: trial.Key{1}, DataKey: key, NoiseKey: trial.Key{3}, AdversaryKey: trial.Key{4},
-			Task: schemas.TaskLearn, Problem: &p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1, Means: true,
+			Task: "learn", Problem: &p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1, Means: true,
 			Metrics: []string{"process", "turn"}, Evaluation: &problem.Evaluation{},
 		},
 	}
 }
 
 // played returns the job in another task, against an adversary.
-func played(t testing.TB, j *trial.Job, task string, a schemas.Adversary) *trial.Job {
+func played(t testing.TB, j *trial.Job, kind string, a schemas.Adversary) *trial.Job {
 	t.Helper()
-	if err := adversary.Resolve(task, j.Cell.Problem, &a); err != nil {
+	j.Cell.Task, j.Cell.Adversary = kind, &a
+	if err := adversary.Resolve(j.Cell.Kind().Rounds, j.Cell.Problem, &a); err != nil {
 		t.Fatal(err)
 	}
-	j.Cell.Task, j.Cell.Adversary = task, &a
-	if task == schemas.TaskPredict {
-		j.Cell.Queries = 20
-		j.Cell.Metrics = append(j.Cell.Metrics, schemas.HardQueries, schemas.QueryError)
-	} else {
+	if j.Cell.Kind().Rounds {
 		j.Cell.N = []int64{j.N}
-		j.Cell.Metrics = append(j.Cell.Metrics, schemas.Mistakes, schemas.Loss)
+		j.Cell.Metrics = append(j.Cell.Metrics, task.Mistakes, task.Loss)
+	} else {
+		j.Cell.Queries = 20
+		j.Cell.Metrics = append(j.Cell.Metrics, task.HardQueries, task.QueryError)
 	}
 	return j
 }

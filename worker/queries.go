@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -82,33 +83,32 @@ func (x *session) askQueries(ctx context.Context) ([]querying, error) {
 	return list, nil
 }
 
-// playQueries asks the queries of all trials, evaluates their final states, and returns the metrics
-// that the worker alone knows.
-func (x *session) playQueries(ctx context.Context) (map[string][]float64, error) {
+// AskQueries implements [task.Player].
+func (x *session) AskQueries(ctx context.Context) (task.Played, error) {
 	list, err := x.askQueries(ctx)
 	if err == nil {
 		err = x.evaluate(ctx)
 	}
 	if err != nil {
-		return nil, err
+		return task.Played{}, err
 	}
 	metrics := map[string][]float64{}
-	for _, name := range schemas.TaskMetrics(schemas.TaskPredict, x.job.Cell.States == schemas.StatesHard) {
+	for _, name := range x.job.Cell.Kind().MetricNames(x.job.Cell.States == schemas.StatesHard) {
 		metrics[name] = make([]float64, len(list))
 	}
 	for j := range list {
 		q := &list[j]
-		metrics[schemas.HardQueries][j] = float64(q.hard)
-		metrics[schemas.QueryError][j] = float64(q.wrong) / float64(x.job.Cell.Queries)
-		metrics[schemas.FinalError][j] = x.scores.error[j]
-		metrics[schemas.StatesProbed][j] = float64(q.states + 1)
-		metrics[schemas.Disagreement][j] = q.disagreement()
+		metrics[task.HardQueries][j] = float64(q.hard)
+		metrics[task.QueryError][j] = float64(q.wrong) / float64(x.job.Cell.Queries)
+		metrics[task.FinalError][j] = x.scores.error[j]
+		metrics[task.StatesProbed][j] = float64(q.states + 1)
+		metrics[task.Disagreement][j] = q.disagreement()
 		for i, e := range q.afterHard {
-			metrics[schemas.ErrorAfterHard(schemas.HardCounts[i])][j] = e
+			metrics[task.ErrorAfterHard(task.HardCounts[i])][j] = e
 		}
 		x.scores.error[j] = q.verdict(x.scores.error[j], x.job.Cell.Above)
 	}
-	return metrics, nil
+	return task.Played{Metrics: metrics}, nil
 }
 
 // queryStep fills the queries of a step, trial after trial.

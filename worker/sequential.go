@@ -2,7 +2,7 @@ package worker
 
 import (
 	"github.com/shatterlab/shatter/pipeline/problem"
-	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/pipeline/task"
 )
 
 // sequential ends the evaluations of trials by the sequential rule: see problem.Clear. A trial is
@@ -33,7 +33,7 @@ func (s *sequential) metrics() map[string][]float64 {
 	if s.looks == nil {
 		return nil
 	}
-	return map[string][]float64{schemas.FirstError: s.first, schemas.PointsRead: s.read}
+	return map[string][]float64{task.FirstError: s.first, task.PointsRead: s.read}
 }
 
 // computed records the error of a trial that was computed by a formula, and not read from points.

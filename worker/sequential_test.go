@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -23,7 +24,7 @@ func sequentialJob(t *testing.T, s *slot, algorithm string, trials int64) (*tria
 	j.Cell.Alpha = 0.35
 	how := open.Sequential(open.Evaluation(j.Cell.Alpha, p.Test, false))
 	j.Cell.Evaluation = &how
-	j.Cell.Metrics = append(j.Cell.Metrics, schemas.FirstError, schemas.PointsRead)
+	j.Cell.Metrics = append(j.Cell.Metrics, task.FirstError, task.PointsRead)
 	return j, how
 }
 
@@ -42,7 +43,7 @@ func TestSequentialOutcomes(t *testing.T) {
 	}
 	out := runJob(t, s, j)
 	ends := make([]int, len(how.Looks))
-	first, read := slices.Index(j.Cell.Metrics, schemas.FirstError), slices.Index(j.Cell.Metrics, schemas.PointsRead)
+	first, read := slices.Index(j.Cell.Metrics, task.FirstError), slices.Index(j.Cell.Metrics, task.PointsRead)
 	for i, got := range out.error {
 		k := 0
 		for k < len(how.Looks)-1 && !problem.Clear(whole[k][i], how.Looks[k], j.Cell.Alpha) {

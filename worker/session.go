@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -48,34 +49,26 @@ func (x *session) run(ctx context.Context, memory int64) error {
 	}
 	x.scores = newScores(x.trials())
 	x.scores.fault(faults)
-	measured, truths, err := x.play(ctx)
+	played, err := x.job.Cell.Kind().Play(x, ctx)
 	if err != nil {
 		return err
 	}
 	x.slot.inPlugin.start()
-	metrics, faults, err := x.host.CloseRound(ctx, truths)
+	metrics, faults, err := x.host.CloseRound(ctx, played.Truths)
 	x.slot.inPlugin.stop()
 	if err != nil {
 		return err
 	}
 	x.scores.fault(faults)
-	maps.Copy(metrics, measured)
+	maps.Copy(metrics, played.Metrics)
 	x.job.out.record(x.from, x.scores, metrics)
 	return nil
 }
 
-// play plays the adversary, if the task has one, and scores the trials. It returns the metrics that
-// the worker measures itself, and the truths of an online game that the plugin has yet to hear.
-func (x *session) play(ctx context.Context) (measured map[string][]float64, truths []float64, err error) {
-	if x.job.rounds() > 0 {
-		return x.playRounds(ctx)
-	}
-	if x.job.Cell.Adversary != nil {
-		measured, err = x.playQueries(ctx)
-		return measured, nil, err
-	}
-	err = x.evaluate(ctx)
-	return x.slot.evaluation.rule.metrics(), nil, err
+// Evaluate implements [task.Player].
+func (x *session) Evaluate(ctx context.Context) (task.Played, error) {
+	err := x.evaluate(ctx)
+	return task.Played{Metrics: x.slot.evaluation.rule.metrics()}, err
 }
 
 func (x *session) trials() int { return x.to - x.from }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -62,7 +63,7 @@ type probed struct {
 
 	due         bool // a query was marked as hard since the last probe
 	hardProbed  int
-	reported    int       // 1 + the place of the present state in schemas.HardCounts; 0: its error is not reported
+	reported    int       // 1 + the place of the present state in task.HardCounts; 0: its error is not reported
 	afterHard   []float64 // errors by that place, NaN where there was no such state; nil: they are not reported
 	states      int       // probed so far
 	worst       float64   // error of these
@@ -98,7 +99,7 @@ func (x *session) newProber(list []querying) *prober {
 	for j := range list {
 		list[j].places = *x.adversaryStream(j, trial.States)
 		if p.hard {
-			list[j].afterHard = slices.Repeat([]float64{math.NaN()}, len(schemas.HardCounts))
+			list[j].afterHard = slices.Repeat([]float64{math.NaN()}, len(task.HardCounts))
 		}
 	}
 	return p
@@ -154,7 +155,7 @@ func (p *prober) probe(ctx context.Context, asked int) error {
 		afterHard := q.due && q.hardProbed < mostHard && (p.hard || !p.job.Cell.Adversary.Offline)
 		q.reported = 0
 		if p.hard && (afterHard || asked == 0) {
-			q.reported = 1 + slices.Index(schemas.HardCounts, q.hard)
+			q.reported = 1 + slices.Index(task.HardCounts, q.hard)
 		}
 		if q.due = false; afterHard {
 			q.hardProbed++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -216,14 +217,14 @@ func TestErrorAfterHard(t *testing.T) {
 		for _, offline := range []bool{false, true} {
 			p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: c.domain, Target: "middle",
 				Test: c.test}
-			j := played(t, jobOf(t, s, "test/receding", p, 4, 3), schemas.TaskPredict,
+			j := played(t, jobOf(t, s, "test/receding", p, 4, 3), "predict",
 				schemas.Adversary{Kind: "boundary", Offline: offline})
 			j.Cell.States, j.Cell.Metrics = schemas.StatesHard, nil
-			for _, count := range schemas.HardCounts {
-				j.Cell.Metrics = append(j.Cell.Metrics, schemas.ErrorAfterHard(count))
+			for _, count := range task.HardCounts {
+				j.Cell.Metrics = append(j.Cell.Metrics, task.ErrorAfterHard(count))
 			}
 			out := runJob(t, s, j)
-			for i, count := range schemas.HardCounts {
+			for i, count := range task.HardCounts {
 				for trial, got := range out.values[i] {
 					want := float64(count) / 16
 					if count > 10 { // of 20 queries 10 are hard

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/reference"
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -146,10 +145,8 @@ func algorithmEntries(list []algorithmOf) (all []reference.Entry) {
 	for _, d := range list {
 		e := reference.Entry{Kind: "algorithm", Name: d.Name, Doc: d.Doc, Example: "algorithms: [{use: " + d.Name + "}]"}
 		var tasks []string
-		for _, task := range []string{schemas.TaskLearn, schemas.TaskPredict, schemas.TaskOnline} {
-			if slices.Contains(d.GetTasks(), trial.WireTask(task)) {
-				tasks = append(tasks, task)
-			}
+		for _, t := range d.GetTasks() {
+			tasks = append(tasks, t.Name())
 		}
 		e.Facts = []reference.Fact{
 			{What: "task", Text: strings.Join(tasks, ", ")}, {What: "private", Text: yesOrNo(d.Private)},

@@ -19,6 +19,7 @@ const module = "github.com/shatterlab/shatter/"
 // allow.
 var layers = [][]string{
 	{"schemas", "schemas/pluginv1"},
+	{"pipeline/task"},
 
 	// Tools that know nothing of sweeps.
 	{

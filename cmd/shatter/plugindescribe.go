@@ -173,7 +173,7 @@ func (r *description) addBound(d algorithmOf, task pluginv1.Task, b *pluginv1.Bo
 		if b.GetProved() {
 			metric = theory.ProvedRegret
 		}
-		if _, reported := r.Metrics[metric]; reported && task == pluginv1.Task_TASK_ONLINE {
+		if _, reported := r.Metrics[metric]; reported && a.Unit != theory.Examples {
 			a.Metric = metric
 		}
 		i = len(r.Bounds)

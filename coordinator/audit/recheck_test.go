@@ -8,7 +8,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // The choice is that of the least ranks, whatever the order and the borders of the points.
@@ -61,10 +60,10 @@ func TestPerJob(t *testing.T) {
 		want        int
 	}{{0, false, 1024}, {1e-6, false, 1024}, {1e-3, false, 250}, {10, false, 1}, {1e-3, true, 250}, {10, true, 64}} {
 		x := &checked{Cell: Cell{
-			Cell: &trial.Cell{}, Seconds: func(int64) float64 { return c.cost / costFactor },
+			Cell: &trial.Cell{Task: "learn"}, Seconds: func(int64) float64 { return c.cost / costFactor },
 		}}
 		if c.interactive {
-			x.Adversary = &schemas.Adversary{}
+			x.Task, x.Queries = "predict", 10
 		}
 		if got := x.perJob(1); got != c.want {
 			t.Errorf("trials of %g s, interactive %v: %d a job, want %d", c.cost, c.interactive, got, c.want)

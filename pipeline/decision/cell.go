@@ -121,7 +121,7 @@ func (c *Cell) begin(ladders map[*trial.Ladder]*ladder, tests int) (err error) {
 func newLadder(c *trial.Cell, tests int) (*ladder, error) {
 	of := c.Rung.Ladder
 	other, without := trial.Ladder{Rises: !of.Rises}, "find"
-	if c.Online() {
+	if c.Kind().GoalOptional {
 		without = "find and goal"
 	}
 	remedy := fmt.Sprintf("if it %s instead, write find: {axis: %s, success: %s}; if it does neither, list the values "+

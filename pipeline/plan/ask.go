@@ -65,7 +65,7 @@ func ask(
 		if instances[i].wrong || !asks[instances[i].entry] {
 			continue
 		}
-		a, err := question(r.File.Task(), &instances[i], known)
+		a, err := question(&instances[i], known)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -213,26 +213,16 @@ func share(answers []*answer) error {
 
 // question returns the answer that the instance shares with those of the same setting, to be
 // filled.
-func question(task string, x *instance, known map[string]*answer) (*answer, error) {
-	d, s, evaluation := x.entry.algorithm, &x.setting, &x.measured.evaluation
-	setting := &pluginv1.Setting{
-		Algorithm:  d.GetName(),
-		Task:       trial.WireTask(task),
-		Queries:    int64(s.queries),
-		Offline:    x.adversary != nil && x.adversary.Offline,
-		Rounds:     cmp.Or(int64(s.rounds), x.entry.grid.MostRounds()),
-		Parameters: s.params.Values(),
-		Problem:    trial.PublicOf(x.problem.public, task, x.adversary),
-		Above:      x.above,
-		Epsilon:    s.epsilon,
-		Delta:      s.delta,
-		Means:      s.means,
-		Test:       uint64(evaluation.Least),
-		Sees:       trial.SightOf(x.adversary),
+func question(x *instance, known map[string]*answer) (*answer, error) {
+	d, s := x.entry.algorithm, &x.setting
+	c := trial.Cell{
+		Task: x.entry.grid.File.Task().Name, Public: x.problem.public, Adversary: x.adversary,
+		Queries: s.queries, N: []int64{cmp.Or(int64(s.rounds), x.entry.grid.MostRounds())},
+		Algorithm: d.GetName(), Params: s.params, Means: s.means,
+		Alpha: s.alpha, Beta: s.beta, Above: x.above, Epsilon: s.epsilon, Delta: s.delta,
+		Evaluation: &x.measured.evaluation,
 	}
-	if !x.entry.grid.Online() { // where learners are told no goal
-		setting.Alpha, setting.Beta = s.alpha, s.beta
-	}
+	setting := c.Setting(0)
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)
 	if err != nil {
 		return nil, fmt.Errorf("ask %q: %w", d.GetName(), err)

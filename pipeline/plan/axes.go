@@ -267,10 +267,11 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 			plain(f, b.Path("privacy", "delta"), "delta", b.Privacy.Delta, budget,
 				func(s *setting, v float64) { s.delta = v }))
 	}
-	if b.Goal == nil { // task online without a search
+	if b.Goal == nil {
 		return given(axes)
 	}
-	if b.Online() { // where the reference is the best hypothesis in hindsight
+	t := f.Task()
+	if !t.Takes("goal.above") { // the reference is the best hypothesis in hindsight
 		return given(append(axes, goalAxes(b)...))
 	}
 	if b.Goal.Answers == schemas.AnswersMean {
@@ -283,7 +284,7 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 	}
 	axes = append(append(axes, goalAxes(b)...),
 		plain(f, b.Path("goal", "above"), "above", above, aboveValue, func(s *setting, v schemas.Above) { s.above = v }))
-	if f.Task() == schemas.TaskPredict {
+	if t.Takes("goal.states") {
 		axes = append(axes, plain(f, b.Path("goal", "states"), "states", statesOf(b), text[string],
 			func(s *setting, v string) { s.states = v }))
 	}
@@ -320,7 +321,7 @@ func taskAxes(b *sweep.Block) []axis {
 		plain(b.File, b.Path("queries"), "queries", b.Queries, number, func(s *setting, v int) { s.queries = v }),
 		adversaryAxis(b),
 	}
-	if b.Online() && b.Find != nil {
+	if b.Find != nil {
 		axes = append(axes, plain(b.File, b.Path("rounds"), trial.RoundsAxis, b.Rounds, number,
 			func(s *setting, v int) { s.rounds = v }))
 	}

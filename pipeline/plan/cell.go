@@ -78,7 +78,7 @@ func cellsOf(f *sweep.File, all []settled) (cells []*trial.Cell, from []*settled
 func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	e, s, p, a := x.entry, &x.setting, x.problem, x.answer
 	c := &trial.Cell{
-		Task:       f.Task(),
+		Task:       f.Task().Name,
 		Problem:    &x.measured.resolved,
 		Public:     p.public,
 		DataKey:    p.dataKey,
@@ -153,7 +153,7 @@ func (l *layout) metrics(cells []*trial.Cell) []schemas.Metric {
 	said := map[string][]declared{} // by name, those with different meanings
 	more := slices.ContainsFunc(l.entries, func(e *entry) bool { return e.grid.Sequential() }) ||
 		slices.ContainsFunc(cells, func(c *trial.Cell) bool { return c.States == schemas.StatesHard })
-	for _, m := range schemas.Metrics(l.file.Task(), more) {
+	for _, m := range l.file.Task().Measured(more) {
 		said[m.Name] = []declared{{Metric: m}}
 	}
 	for _, e := range l.entries {
@@ -181,7 +181,7 @@ func (l *layout) metrics(cells []*trial.Cell) []schemas.Metric {
 
 // metricNames returns the declared metrics and those of workers, ascending.
 func (e *entry) metricNames(more bool) []string {
-	names := schemas.TaskMetrics(e.grid.File.Task(), more)
+	names := e.grid.File.Task().MetricNames(more)
 	for _, m := range e.algorithm.GetMetrics() {
 		names = append(names, m.GetName())
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/sweep"
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -149,7 +148,7 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 
 // lookUp looks the entry's algorithm up, and reports one that is unknown or does not fit the sweep.
 func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
-	where, task := e.path, e.grid.File.Task()
+	where, kind := e.path, e.grid.File.Task()
 	if !r.Sound(sweep.JoinPath(e.path, "use")) {
 		return false
 	}
@@ -166,11 +165,11 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		return false
 	}
 	e.algorithm = d
-	if !slices.Contains(d.GetTasks(), trial.WireTask(task)) {
-		r.At(where, "%q does not play the task %s", d.GetName(), task)
+	if !slices.Contains(d.GetTasks(), kind.Wire()) {
+		r.At(where, "%q does not play the task %s", d.GetName(), kind.Name)
 		return false
 	}
-	for _, m := range schemas.TaskMetrics(task, e.grid.Sequential() || task == schemas.TaskPredict) {
+	for _, m := range kind.MetricNames(true) {
 		if slices.ContainsFunc(d.GetMetrics(), func(own *pluginv1.Metric) bool { return own.GetName() == m }) {
 			r.At(where, "%q declares the metric %q, which workers measure themselves: rename it in the plugin",
 				d.GetName(), m)
@@ -280,7 +279,7 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 		if e.unpaired || !e.grid.Sound(r, "zip") {
 			continue
 		}
-		if e.find != nil && !e.grid.Online() { // whose rounds are an axis then
+		if e.find != nil && len(e.grid.Rounds) == 0 { // whose rounds are an axis then
 			cells = numeric.Add(cells, numeric.Multiply(e.cells(), int64(len(e.grid.Sizes))))
 		} else {
 			cells = numeric.Add(cells, e.cells())

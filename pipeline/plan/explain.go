@@ -96,16 +96,8 @@ func (w *gridWords) lines() []string {
 	if n := len(w.Exclude); n > 0 {
 		w.line("excluded", "by %s of exclude", wording.Count(n, "item"))
 	}
-	switch {
-	case w.Online() && w.Find != nil:
-		w.line("success", "regret per round is at most alpha, with probability at least 1 - beta: %s",
-			axesInWords(named(setting, "alpha", "beta")))
-		w.search("rounds")
-	case w.Online():
-		w.line("rounds", "%s, %d sequences each", w.sizeList(), trialsOf(w.Block))
-	default:
-		w.measure(setting)
-	}
+	w.goal(setting)
+	w.sizes()
 	limits := limitsOf(w.Block)
 	w.line("limits", "a trial may take %v and %s; beyond that it is lost, not failed",
 		wording.Duration(limits.Trial), wording.Bytes(limits.Memory))
@@ -160,11 +152,11 @@ func (w problemWords) addCell(c *trial.Cell) {
 	if p := c.Population; p != nil {
 		w.add(problemLine{label: "data", words: filepath.Base(c.Problem.Data.File) + ": " + p.String()})
 	}
-	rounds := ""
-	if c.Online() {
-		rounds = c.Adversary.Kind
+	kind := ""
+	if c.Adversary != nil {
+		kind = c.Adversary.Kind
 	}
-	words, target := problem.Labels(c.Problem, rounds)
+	words, target := problem.Labels(c.Problem, kind)
 	switch {
 	case !target:
 		w.add(problemLine{label: "labels", words: words})
@@ -175,14 +167,10 @@ func (w problemWords) addCell(c *trial.Cell) {
 	}
 }
 
-// game describes the queries of task predict, or the rounds of task online.
+// game describes the game against each adversary.
 func (w *gridWords) game() {
-	switch w.File.Task() {
-	case schemas.TaskPredict:
-		w.line("game", "%s; adversary %s", axesInWords(named(taskAxes(w.Block), "queries")), w.adversaries())
-		w.reveals()
-	case schemas.TaskOnline:
-		w.line("game", "rounds of point, prediction, truth; adversary %s", w.adversaries())
+	if t := w.File.Task(); t.Adversary {
+		w.line("game", "%s; adversary %s", cmp.Or(t.Game, axesInWords(named(taskAxes(w.Block), "queries"))), w.adversaries())
 		w.reveals()
 	}
 }
@@ -211,10 +199,15 @@ func (w *gridWords) adversaries() string {
 	return alternatives(words)
 }
 
-// measure describes what success is, how errors are measured, and at which sample sizes.
-func (w *gridWords) measure(setting []axis) {
-	w.line("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
-		axesInWords(named(setting, "alpha", "beta", "above")))
+// goal describes what success is, and how errors are measured.
+func (w *gridWords) goal(setting []axis) {
+	if w.Goal != nil {
+		w.line("success", "%s is at most alpha, with probability at least 1 - beta: %s", w.File.Task().Success,
+			axesInWords(named(setting, "alpha", "beta", "above")))
+	}
+	if w.File.Task().Rounds {
+		return
+	}
 	if states := named(setting, "states"); len(states) > 0 {
 		w.line("", "%s: %s", axesInWords(states), statesInWords)
 	}
@@ -224,8 +217,16 @@ func (w *gridWords) measure(setting []axis) {
 	for _, line := range withoutData(w.cells) {
 		w.line("no data", "%s", line)
 	}
+}
+
+// sizes describes the sample sizes or the numbers of rounds, or how they are searched.
+func (w *gridWords) sizes() {
+	size, trials := "n", "the curve at n = %s, %d trials each"
+	if w.File.Task().Rounds {
+		size, trials = "rounds", "%s, %d sequences each"
+	}
 	if w.Find != nil {
-		w.search("n")
+		w.search(size)
 		return
 	}
 	if f := searchOf(w.Block); f != nil {
@@ -246,7 +247,7 @@ func (w *gridWords) measure(setting []axis) {
 		}
 		return
 	}
-	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
+	w.line(size, trials, w.sizeList(), trialsOf(w.Block))
 }
 
 // search describes a search over another number than n. size is what the grid has a list of: n, or

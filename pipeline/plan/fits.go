@@ -73,7 +73,7 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 		path := fmt.Sprintf("fits[%d]", i)
 		scale, _ := estimate.ScaleNamed(spec.Scale)
 		fit := Fit{X: spec.X, Scale: scale, Exponent: spec.Exponent, Source: spec.Source, Fitted: "n*"}
-		if f.online() {
+		if f.file.Task().Rounds {
 			fit.Fitted = "the mean regret"
 		}
 		if spec.Source != "" && spec.Exponent == nil {
@@ -100,8 +100,6 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 	}
 	return all, nil
 }
-
-func (f *fitter) online() bool { return f.file.Task() == schemas.TaskOnline }
 
 // places returns the cells, or in task online the cells and numbers of rounds, that x applies to.
 func (f *fitter) places(x string) (places []FitPoint) {
@@ -131,7 +129,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 			known[name] = true
 		}
 	}
-	if f.online() {
+	if f.file.Task().Rounds {
 		known[trial.RoundsAxis] = true
 	}
 	hint := wording.DidYouMean(x, slices.Sorted(maps.Keys(known)))
@@ -163,11 +161,11 @@ func (l *layout) checkFits(r *sweep.Reporter) {
 
 // isRounds reports whether x is the number of rounds of task online, and not a parameter of that
 // name.
-func (f *fitter) isRounds(x string) bool { return x == trial.RoundsAxis && f.online() }
+func (f *fitter) isRounds(x string) bool { return x == trial.RoundsAxis && f.file.Task().Rounds }
 
 // roundsOf returns the numbers of rounds of a cell of task online; other cells have one place.
 func roundsOf(c *trial.Cell) []int64 {
-	if c.Online() {
+	if c.Kind().Rounds {
 		return c.N
 	}
 	return []int64{0}
@@ -205,7 +203,7 @@ func numbersOf(c *trial.Cell) (names []string) {
 		}
 	}
 	for name := range c.Params {
-		if isKey(name) || c.Online() && name == trial.RoundsAxis {
+		if isKey(name) || c.Kind().Rounds && name == trial.RoundsAxis {
 			name = schemas.ParamPrefix + name
 		}
 		if _, ok := valueIn(c, name); ok {
@@ -224,7 +222,7 @@ func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 	for _, p := range places {
 		c := f.cells[p.Cell]
 		values := f.origins[p.Cell].fixedBut(x, c)
-		if c.Online() && !f.isRounds(x) {
+		if c.Kind().Rounds && !f.isRounds(x) {
 			values.put(trial.RoundsAxis, p.Rounds, show(float64(p.Rounds)))
 		}
 		id, err := trial.Canonical(values.id())
@@ -317,7 +315,7 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 				put("test", float64(c.Problem.Test))
 			}
 		case "queries":
-			if c.Adversary != nil {
+			if c.Queries > 0 {
 				put("queries", float64(c.Queries))
 			}
 		case "adversary":

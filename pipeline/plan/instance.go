@@ -79,7 +79,7 @@ func (p *opened) measureBy(d *draft, of measurement) (*measured, error) {
 	}
 	m := &measured{resolved: p.resolved}
 	m.resolved.Test = 0
-	if d.entry.grid.File.Task() != schemas.TaskOnline && !of.declared {
+	if !d.entry.grid.File.Task().Rounds && !of.declared {
 		m.resolved.Test = p.problem.Test(of.goal.Above, of.goal.Alpha)
 	}
 	if m.evaluation = problem.Computed; !of.declared {
@@ -99,9 +99,9 @@ func (p *opened) measureBy(d *draft, of measurement) (*measured, error) {
 	return m, nil
 }
 
-// prior returns what a learner without data reaches; nil where that is not known, or the task is online.
+// prior returns what a learner without data reaches; nil if that is not known, or trials are games.
 func (x *instance) prior() *trial.Prior {
-	if x.entry.grid.Online() {
+	if x.entry.grid.File.Task().Rounds {
 		return nil
 	}
 	return x.problem.prior(prior.Goal{Above: x.above, Alpha: x.setting.alpha})
@@ -319,13 +319,13 @@ func resolveAdversary(d *draft, p *opened) (*schemas.Adversary, error) {
 		return d.setting.adversary, nil
 	}
 	a := *d.setting.adversary
-	task := d.entry.grid.File.Task()
-	if task == schemas.TaskOnline {
+	rounds := d.entry.grid.File.Task().Rounds
+	if rounds {
 		if err := checkComparator(p); err != nil {
 			return &a, err
 		}
 	}
-	if err := adversary.Resolve(task, &p.resolved, &a); err != nil {
+	if err := adversary.Resolve(rounds, &p.resolved, &a); err != nil {
 		return &a, err
 	}
 	return &a, adversary.CheckRounds(&p.resolved, d.entry.grid.MostRounds())

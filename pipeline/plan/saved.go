@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -234,9 +234,9 @@ func message[T any, P interface {
 
 // checkSaved returns an error if a cell cannot be run.
 func checkSaved(c *trial.Cell) error {
-	tasks := []string{schemas.TaskLearn, schemas.TaskPredict, schemas.TaskOnline}
+	kind := task.Lookup(c.Task)
 	switch f, r := c.Find, c.Rung; {
-	case !slices.Contains(tasks, c.Task) || c.Task != schemas.TaskLearn && c.Adversary == nil:
+	case kind == nil || kind.Adversary != (c.Adversary != nil):
 		return fmt.Errorf("task %.20q, or its adversary, is missing", c.Task)
 	case !ascend(c.N) || f == nil && len(c.N) == 0:
 		return errors.New("its sample sizes do not ascend from 1 on")

@@ -54,7 +54,7 @@ func TestInfiniteOrdersRefuse(t *testing.T) {
 		{"thresholds", schemas.Adversary{Kind: "bisecting", From: 1},
 			"adversary.from: 1 applies to the kind bisecting on the class thresholds-naturals only; leave it out"},
 	} {
-		err := adversary.Resolve(schemas.TaskOnline, &schemas.Problem{Class: c.class, Domain: 64}, &c.a)
+		err := adversary.Resolve(true, &schemas.Problem{Class: c.class, Domain: 64}, &c.a)
 		if checkError(t, err, c.want); err != nil && strings.Contains(err.Error(), "%!") {
 			t.Error(err)
 		}

@@ -10,11 +10,11 @@ import (
 )
 
 // Labels says in words who labels the points of a resolved problem: a target, and how that is drawn,
-// or who else. rounds is the kind of the adversary in task online, and "" in other tasks. Of a
+// or who else. kind is that of the adversary; empty: there is none. Of a
 // target that the sweep file states, the words do not say which it is.
-func Labels(p *schemas.Problem, rounds string) (words string, target bool) {
-	if a := adversary.Lookup(rounds); a != nil && !a.Target {
-		return "said by the adversary " + rounds + ": there is no target", false
+func Labels(p *schemas.Problem, kind string) (words string, target bool) {
+	if a := adversary.Lookup(kind); a != nil && a.Labels() {
+		return "said by the adversary " + kind + ": there is no target", false
 	}
 	class, _ := concept.Lookup(p.Class)
 	switch p.Target {

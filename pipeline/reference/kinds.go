@@ -13,6 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -84,10 +85,29 @@ func noises() (all []Entry) {
 	return all
 }
 
+func tasks() (all []Entry) {
+	for _, t := range task.All() {
+		e := Entry{Name: t.Name, Doc: t.Doc, Example: "task: " + t.Name}
+		var keys []string
+		for _, k := range t.Keys {
+			keys = append(keys, k.Path)
+		}
+		e.add("keys", strings.Join(keys, ", "))
+		e.add("metrics", strings.Join(t.MetricNames(false), ", "))
+		e.add("success", t.Success+" is at most alpha")
+		all = append(all, e)
+	}
+	return all
+}
+
 func adversaries() (all []Entry) {
 	for _, a := range adversary.All() {
 		e := Entry{Name: a.Name, Doc: a.Doc, Example: "adversary: {kind: " + a.Name + "}"}
-		e.add("task", a.Task)
+		for _, t := range task.All() {
+			if t.Adversary && t.Rounds == a.PlaysRounds() {
+				e.add("task", t.Name)
+			}
+		}
 		e.add("reveals", a.Reveals)
 		e.add("keys", strings.Join(a.Keys(), ", "))
 		if len(a.Sees) > 0 {
@@ -132,10 +152,10 @@ func columns() (all []Entry) {
 }
 
 func metrics() (all []Entry) {
-	for _, task := range []string{schemas.TaskLearn, schemas.TaskPredict, schemas.TaskOnline} {
-		for _, m := range schemas.Metrics(task, true) {
+	for _, t := range task.All() {
+		for _, m := range t.Measured(true) {
 			all = append(all, Entry{Name: m.Name, Doc: m.Doc, Facts: []Fact{
-				{"task", task}, {"column", schemas.MetricPrefix + m.Name + " of curve and trials"},
+				{"task", t.Name}, {"column", schemas.MetricPrefix + m.Name + " of curve and trials"},
 			}})
 		}
 	}

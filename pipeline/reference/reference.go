@@ -58,6 +58,7 @@ func Kinds() []Kind {
 		{"class", "classes", "values of problem.class", classes},
 		{"law", "laws", "values of problem.distribution", laws},
 		{"noise", "noises", "values of problem.noise.kind", noises},
+		{"task", "tasks", "values of task", tasks},
 		{"adversary", "adversaries", "values of adversary.kind", adversaries},
 		{"scale", "scales", "values of fits.scale", scales},
 		{"column", "columns", "of result files", columns},

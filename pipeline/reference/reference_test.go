@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		{"n_star", []string{"column n_star"}},
 		{"clean-labels", []string{"premise clean-labels"}},
 		{"query_error", []string{"metric query_error"}},
-		{"learn", []string{"key task"}},
+		{"learn", []string{"task learn"}},
 	} {
 		found, _ := Find(tt.word, all)
 		var got []string

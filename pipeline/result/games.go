@@ -8,9 +8,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // GameRow is a row of the table of task online: a cell at one number of rounds.
@@ -61,20 +61,20 @@ func (t *trials) game(c *trial.Cell) GameRow {
 	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status))}
 	r.MistakesMax, r.RegretLow, r.RegretHigh = math.NaN(), math.NaN(), math.NaN()
 	r.Failed, r.Lost = t.count(ledger.Failed), t.count(ledger.Lost)
-	r.MistakesMean, r.BestLoss = mean(t.values[schemas.Mistakes]), mean(t.values[schemas.BestLoss])
-	r.RegretMean = mean(t.values[schemas.Regret])
+	r.MistakesMean, r.BestLoss = mean(t.values[task.Mistakes]), mean(t.values[task.BestLoss])
+	r.RegretMean = mean(t.values[task.Regret])
 	proved := t.reported(theory.ProvedRegret)
 	r.Theory.Value, r.PaperRegret = mean(proved), mean(t.reported(theory.PrintedRegret))
-	for _, v := range t.values[schemas.Mistakes] {
+	for _, v := range t.values[task.Mistakes] {
 		if !(v <= r.MistakesMax) && v == v {
 			r.MistakesMax = v
 		}
 	}
-	r.RegretDeviation = deviation(t.values[schemas.Regret], r.RegretMean)
-	r.LossDeviation = deviation(t.values[schemas.Loss], mean(t.values[schemas.Loss]))
+	r.RegretDeviation = deviation(t.values[task.Regret], r.RegretMean)
+	r.LossDeviation = deviation(t.values[task.Loss], mean(t.values[task.Loss]))
 	excess := slices.Clone(proved)
 	for i, v := range proved {
-		excess[i] = t.values[schemas.Regret][i] - v
+		excess[i] = t.values[task.Regret][i] - v
 	}
 	r.ExcessMean = mean(excess)
 	r.ExcessDeviation = deviation(excess, r.ExcessMean)

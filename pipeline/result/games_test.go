@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -29,7 +30,7 @@ func TestGames(t *testing.T) {
 		Problem: &schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}}, Evaluation: &problem.Evaluation{},
 	}
 	send := func(n int64, mistakes, regret, proved []float64) {
-		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{schemas.Mistakes, theory.ProvedRegret, schemas.Regret},
+		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{task.Mistakes, theory.ProvedRegret, task.Regret},
 			Values: [][]float64{mistakes, proved, regret}}
 		for rep := range mistakes {
 			b.Repetition, b.Status, b.Error = append(b.Repetition, int64(rep)), append(b.Status, ledger.OK), append(b.Error, 0.5)

@@ -34,6 +34,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -337,7 +338,7 @@ func TestSequentialCurve(t *testing.T) {
 	c := cells()[1]
 	c.Evaluation.Looks = []int{16, 32}
 	b := work(c, 100, 0, 40)
-	b.Metrics = []string{schemas.FirstError}
+	b.Metrics = []string{task.FirstError}
 	first, sum, ok, successes := b.Values[0], 0.0, 0.0, int64(0)
 	for i, status := range b.Status {
 		if first[i] = nan; status == ledger.OK {
@@ -355,7 +356,7 @@ func TestSequentialCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := curve[0]
-	if r.ErrorMean != sum/ok || r.mean(schemas.FirstError) != r.ErrorMean || !math.IsNaN(r.ErrorP90) ||
+	if r.ErrorMean != sum/ok || r.mean(task.FirstError) != r.ErrorMean || !math.IsNaN(r.ErrorP90) ||
 		r.Successes != successes || !(r.ErrorLow < r.ErrorMean && r.ErrorMean < r.ErrorHigh) {
 		t.Errorf("row %+v, want the mean %v and %d successes", r, sum/ok, successes)
 	}

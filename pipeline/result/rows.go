@@ -217,7 +217,7 @@ func (r *Result) addCell(place int) error {
 		}
 	}
 	r.Curve = append(r.Curve, curve...)
-	if !c.Online() {
+	if !c.Kind().Rounds {
 		return nil
 	}
 	games, err := gamesOf(r.Ledger, c, r.Trials[place].Points)
@@ -232,7 +232,7 @@ func (r *Result) addCell(place int) error {
 	return err
 }
 
-// gameID says what two cells of task predict share whose learners are asked alike and judged alike.
+// gameID says what two cells with queries share whose learners are asked alike and judged alike.
 type gameID struct {
 	adversary trial.Key // with the seed and the problem
 	queries   int
@@ -244,7 +244,7 @@ func gameOf(c *trial.Cell) gameID {
 	return gameID{c.AdversaryKey, c.Queries, c.Above + c.Alpha, c.States}
 }
 
-// compareQueries sets QueriesSuccess in the rows of cells of task predict.
+// compareQueries sets QueriesSuccess in the rows of cells with queries.
 func (r *Result) compareQueries() {
 	rates := map[gameID]float64{}
 	for i := range r.Curve { // of a cell, ascending in n
@@ -255,7 +255,7 @@ func (r *Result) compareQueries() {
 	for i := range r.Table {
 		row := &r.Table[i]
 		row.QueriesSuccess = math.NaN()
-		if rate, ok := rates[gameOf(row.Cell)]; ok && row.Cell.Task == schemas.TaskPredict {
+		if rate, ok := rates[gameOf(row.Cell)]; ok && row.Cell.Queries > 0 {
 			row.QueriesSuccess = rate
 		}
 	}
@@ -273,7 +273,7 @@ func tableRow(c *decision.Cell, v estimate.Result) TableRow {
 	} else if v.Status == estimate.StatusDecided {
 		row.NStar = v.High
 	}
-	if !c.Online() && c.Rung == nil && v.Status != estimate.StatusFailed && v.Status != estimate.StatusTrivial {
+	if !c.Kind().Rounds && c.Rung == nil && v.Status != estimate.StatusFailed && v.Status != estimate.StatusTrivial {
 		m := estimate.FitModel(v.Points, 1-c.Beta, 0.05)
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}

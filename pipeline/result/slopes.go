@@ -7,8 +7,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // resamples is the number of times that the repetitions are drawn again for the standard error of a
@@ -90,7 +90,7 @@ func (f *fitter) observe(p place) error {
 	o.trials.Data, o.trials.Own = c.DataKey, c.NoiseKey
 	f.observed[p] = o
 	var err error
-	if c.Online() {
+	if c.Kind().Rounds {
 		err = f.regret(o, p)
 	} else {
 		err = f.sampleSize(o, p)
@@ -133,7 +133,7 @@ func (f *fitter) regret(o *observed, p place) error {
 	}
 	o.y, o.theory, o.by = game.RegretMean, game.Theory.Value, byRegret
 	consumed := Point{N: p.rounds, Consumed: game.Trials}
-	values, err := metricValues(f.out.Ledger, game.Cell, []Point{consumed}, schemas.Regret)
+	values, err := metricValues(f.out.Ledger, game.Cell, []Point{consumed}, task.Regret)
 	if err == nil {
 		o.trials.Sizes = []estimate.Repetitions{{N: p.rounds, Count: int(game.Trials), Values: values[0]}}
 	}

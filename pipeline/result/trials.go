@@ -14,8 +14,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // trials holds the outcomes of a cell at one sample size that enter the result, by repetition.
@@ -59,8 +59,8 @@ func readTrials(l *ledger.Ledger, c *trial.Cell, p Point) (*trials, error) {
 			c.Key.Short(), p.N, slices.Index(t.status, unread), missing-1)
 	}
 	t.judged = t.error
-	if c.Online() {
-		t.judged = slices.Clone(t.column(schemas.Regret))
+	if metric := c.Kind().Judged; metric != "" {
+		t.judged = slices.Clone(t.column(metric))
 		for i := range t.judged {
 			t.judged[i] /= float64(p.N)
 		}
@@ -174,7 +174,7 @@ func (t *trials) curve() CurveRow {
 	r.OK, r.Failed = int64(len(errs)), t.count(ledger.Failed)
 	unbiased, sequential := errs, t.cell.Evaluation.Looks != nil
 	if sequential {
-		unbiased = t.values[schemas.FirstError]
+		unbiased = t.values[task.FirstError]
 	}
 	r.ErrorMean = mean(unbiased)
 	r.ErrorLow, r.ErrorHigh = estimate.MeanInterval(r.ErrorMean, deviation(unbiased, r.ErrorMean), len(errs), 0.05)

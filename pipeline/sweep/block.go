@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/task"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -16,7 +18,7 @@ type Block struct {
 	schemas.Grid
 	File   *File
 	Prefix string  // of the paths of its keys, "grids[1]."; empty where the file has one grid
-	Sizes  []int64 // sample sizes, or the numbers of rounds of task online, ascending; nil where n* is searched
+	Sizes  []int64 // sample sizes, or numbers of rounds, ascending; nil if n* is searched
 
 	own map[string]bool // keys that stand in the block itself
 }
@@ -55,10 +57,8 @@ func (b *Block) sizes() (list []int64) {
 	if b.N != nil {
 		list = append(list, b.N.List...)
 	}
-	if b.Online() {
-		for _, rounds := range b.Rounds {
-			list = append(list, int64(rounds))
-		}
+	for _, rounds := range b.Rounds {
+		list = append(list, int64(rounds))
 	}
 	slices.Sort(list)
 	return list
@@ -86,19 +86,13 @@ func (b *Block) HidesTopLevel(key string) string {
 	return ""
 }
 
-// Online reports whether the task is online.
-func (b *Block) Online() bool { return b.File.Task() == schemas.TaskOnline }
-
-// MostRounds returns the largest number of rounds of task online, and 0 in other tasks.
+// MostRounds returns the largest number of rounds; 0 if the task has none.
 func (b *Block) MostRounds() int64 {
-	if !b.Online() {
-		return 0
-	}
-	most := int64(0)
-	for _, rounds := range b.Sizes { // none where the key is wrong
+	most := 0
+	for _, rounds := range b.Rounds { // none if the key is wrong
 		most = max(most, rounds)
 	}
-	return most
+	return int64(most)
 }
 
 // Sound reports whether no mistake has been found in what the block has under any of the keys, its
@@ -123,38 +117,23 @@ func (f *File) checkTogether(r *Reporter) {
 
 // checkNeeded reports missing keys.
 func (b *Block) checkNeeded(r *Reporter) {
-	need := func(given bool, key, what string) {
-		if !given && b.Sound(r, key) {
+	need := func(key, what string) {
+		if !b.File.Has(b.Path(key)) && b.Sound(r, key) {
 			r.Missing(b.Home(), key, "%q is needed%s", key, what)
 		}
 	}
-	need(b.Problem != nil, "problem", "")
-	need(len(b.Algorithms) > 0, "algorithms", "")
-	switch b.File.Task() {
-	case schemas.TaskOnline:
-		need(len(b.Rounds) > 0, "rounds", ": in task online it takes the place of n")
-		need(len(b.Adversary) > 0, "adversary",
-			" in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target")
-		b.checkGameGoal(r)
-		return
-	case schemas.TaskPredict:
-		need(len(b.Queries) > 0, "queries", " in task predict: how many are asked")
-		need(len(b.Adversary) > 0, "adversary", " in task predict: {kind: stochastic} asks fresh points of the law")
+	need("problem", "")
+	need("algorithms", "")
+	for _, key := range b.File.Task().Keys {
+		if key.Need != "" {
+			need(key.Path, key.Need)
+		}
 	}
-	need(b.N != nil, "n", ": a list of sample sizes, or {find: true}")
-	need(b.Goal != nil, "goal", ": {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success")
-	if b.Goal != nil {
-		b.checkGoal(r)
-	}
-}
-
-// checkGameGoal reports a search over games that lacks a goal, and a goal that lacks a search.
-func (b *Block) checkGameGoal(r *Reporter) {
-	switch {
-	case b.Find == nil && b.Goal != nil:
-		r.At(b.Path("goal"), "in task online it says what a success is for a search: add \"find: rounds\" to search the "+
-			"number of rounds from which on the regret per round is at most alpha, or leave goal out")
-	case b.Find != nil && b.Goal == nil && b.Sound(r, "goal"):
+	switch optional := b.File.Task().GoalOptional; {
+	case optional && b.Find == nil && b.Goal != nil:
+		r.At(b.Path("goal"), "in task %s it says what a success is for a search: add \"find: rounds\" to search the "+
+			"number of rounds from which on the regret per round is at most alpha, or leave goal out", b.File.Task().Name)
+	case optional && b.Find != nil && b.Goal == nil && b.Sound(r, "goal"):
 		r.Missing(b.Home(), "goal", `"goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per `+
 			"round a success")
 	case b.Goal != nil:
@@ -169,11 +148,7 @@ func (b *Block) checkGoal(r *Reporter) {
 			r.Missing(path, key, "%q is needed: %s%s", key, what, b.HidesTopLevel("goal"))
 		}
 	}
-	what := "the excess error that counts as success"
-	if b.Online() {
-		what = "the regret per round that counts as success"
-	}
-	need(len(b.Goal.Alpha) > 0, "alpha", what)
+	need(len(b.Goal.Alpha) > 0, "alpha", "the "+b.File.Task().Success+" that counts as success")
 	need(len(b.Goal.Beta) > 0, "beta", "the failure probability allowed")
 }
 
@@ -229,41 +204,42 @@ func (b *Block) Sequential() bool {
 
 // checkForeign reports keys and values of other tasks and classes.
 func (b *Block) checkForeign(r *Reporter) {
-	task := b.File.Task()
-	learn, predict, online := task == schemas.TaskLearn, task == schemas.TaskPredict, b.Online()
-	goal, problem := cmp.Or(b.Goal, new(schemas.Goal)), cmp.Or(b.Problem, new(schemas.ProblemSpec))
-	class := r.Sound(b.Path("problem", "class"))
-	for _, x := range []struct {
-		foreign      bool
-		path, remedy string
-	}{
-		{len(b.Queries) > 0 && !predict, b.Path("queries"), "belongs to task predict"},
-		{len(b.Rounds) > 0 && !online, b.Path("rounds"),
-			"belongs to task online; the rounds of an algorithm stand beside its use"},
-		{len(b.Adversary) > 0 && learn, b.Path("adversary"), "belongs to the tasks predict and online"},
-		{len(goal.Above) > 0 && online, b.Path("goal", "above"), "does not apply to task online, where the reference is " +
-			"the best hypothesis in hindsight; leave it out"},
-		{len(goal.States) > 0 && !predict, b.Path("goal", "states"),
-			"belongs to task predict, where the state changes with each answer; leave it out"},
-		{goal.Evaluation != "" && !learn, b.Path("goal", "evaluation"),
-			"belongs to task learn, where a trial has one error; leave it out"},
-		{goal.Answers != "" && online, b.Path("goal", "answers"),
-			"does not apply to task online, where answers are means of labels"},
-		{len(problem.File) > 0 && class && !slices.ContainsFunc(problem.Class, givenByFile), b.Path("problem", "file"),
-			"belongs to the class matrix; a dataset stands at problem.data.file"},
-		{len(problem.Test) > 0 && online, b.Path("problem", "test"),
-			"does not apply to task online, where every round is scored; leave it out"},
-		{b.N != nil && online, b.Path("n"), `not allowed in task online; list the game lengths under "rounds" instead`},
-		{b.Trials != nil && b.Trials.Count == 0 && online && b.Find == nil && b.Sound(r, "trials"), b.Path("trials"),
-			`max belongs to a search; write the number of sequences, "trials: 20"`},
-	} {
-		if x.foreign {
-			r.At(x.path, "%s", x.remedy)
+	own := b.File.Task()
+	for _, key := range task.Keys() {
+		parts := strings.Split(key.Path, ".")
+		if path := b.Path(parts[0], parts[1:]...); !own.Takes(key.Path) && b.File.Has(path) {
+			r.At(path, "%s", cmp.Or(own.Instead[key.Path], belongs(key)))
 		}
 	}
-	if !online {
-		b.checkInfinite(r, problem.Class)
+	problem := cmp.Or(b.Problem, new(schemas.ProblemSpec))
+	if len(problem.File) > 0 && r.Sound(b.Path("problem", "class")) && !slices.ContainsFunc(problem.Class, givenByFile) {
+		r.At(b.Path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file")
 	}
+	if own.Rounds {
+		if b.Trials != nil && b.Trials.Count == 0 && b.Find == nil && b.Sound(r, "trials") {
+			r.At(b.Path("trials"), `max belongs to a search; write the number of sequences, "trials: 20"`)
+		}
+		return
+	}
+	b.checkInfinite(r, problem.Class)
+}
+
+// belongs states which tasks a key belongs to.
+func belongs(key task.Key) string {
+	var names []string
+	for _, t := range task.All() {
+		if t.Takes(key.Path) {
+			names = append(names, t.Name)
+		}
+	}
+	words := "belongs to task " + names[0]
+	if len(names) > 1 {
+		words = "belongs to the tasks " + wording.And(names)
+	}
+	if key.Note != "" {
+		words += ", " + key.Note
+	}
+	return words
 }
 
 // checkInfinite reports classes that only task online can use.

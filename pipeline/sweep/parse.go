@@ -10,7 +10,6 @@ package sweep
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"reflect"
@@ -19,6 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -167,7 +167,7 @@ func (f *File) Item(path string, i int) string {
 }
 
 // Task returns the task, with its default.
-func (f *File) Task() string { return cmp.Or(f.Sweep.Task, schemas.TaskLearn) }
+func (f *File) Task() *task.Task { return task.Of(f.Sweep.Task) }
 
 // Seed returns the seed, with its default.
 func (f *File) Seed() schemas.Seed {

@@ -152,7 +152,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:5:11: n.find: find has to be true; for single sample sizes write a list, "n: [100, 1000]"`}},
 		{"empty range", strings.Replace(base, "[100]", "{find: true, from: 500, to: 500}", 1), []string{`s:5:4: n: from 500 is not below to 500`}},
 		{"keys of other tasks", base + "rounds: 5\nqueries: 7\nadversary: {kind: tree}", []string{
-			`s:6:9: rounds: belongs to task online; the rounds of an algorithm stand beside its use`,
+			`s:6:9: rounds: belongs to task online, but the rounds of an algorithm stand next to its use`,
 			`s:7:10: queries: belongs to task predict`, `s:8:12: adversary: belongs to the tasks predict and online`}},
 		{"file of another class", strings.Replace(base, "points", "points, file: a.csv", 1), []string{
 			`s:2:32: problem.file: belongs to the class matrix; a dataset stands at problem.data.file`}},

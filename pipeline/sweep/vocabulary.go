@@ -6,6 +6,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/pipeline/task"
 )
 
 // Word is one of the names that a key of the sweep file takes, with a line about it if there is
@@ -41,6 +42,10 @@ func Vocabulary(registry string) (words []Word) {
 	case "sees":
 		for _, name := range adversary.SeesValues() {
 			words = append(words, Word{Name: name})
+		}
+	case "task":
+		for _, t := range task.All() {
+			words = append(words, Word{t.Name, t.Doc})
 		}
 	default:
 		panic("sweep: no registry " + registry)

@@ -9,12 +9,14 @@
 package theory
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -38,9 +40,9 @@ const (
 
 // Units of a bound, as plugins state them: what its value counts.
 const (
-	Examples = "examples" // learn, predict: a sample size
-	Regret   = "regret"   // online: loss beyond that of the best hypothesis in hindsight
-	Mistakes = "mistakes" // online: loss, which is the expected number of mistakes
+	Examples = task.Examples // a sample size
+	Regret   = task.Regret   // loss beyond that of the best hypothesis in hindsight
+	Mistakes = task.Mistakes // loss, which is the expected number of mistakes
 )
 
 // ProvedRegret and PrintedRegret are the metrics by which a learner says what a bound gives for the
@@ -135,11 +137,8 @@ func bestReference(f Facts) string {
 // Check returns an error if a bound of a plugin cannot be used in a task: it has no name, its value
 // is none, the task does not have its unit, or it states premises that do not exist or stand there
 // twice.
-func Check(b *pluginv1.Bound, task pluginv1.Task) error {
-	units := []string{Examples}
-	if !measures(task) {
-		units = []string{Regret, Mistakes}
-	}
+func Check(b *pluginv1.Bound, kind pluginv1.Task) error {
+	units := task.Of(kind.Name()).Units
 	switch v := b.GetValue(); {
 	case b.GetName() == "":
 		return fmt.Errorf("a bound has no name")
@@ -147,7 +146,7 @@ func Check(b *pluginv1.Bound, task pluginv1.Task) error {
 		return fmt.Errorf("bound %q is %v: give a number from 0 on, or +Inf", b.GetName(), v)
 	case b.GetUnit() != "" && !slices.Contains(units, b.GetUnit()):
 		return fmt.Errorf("bound %q has the unit %q: in the task %s use %s", b.GetName(), b.GetUnit(),
-			task.Name(), strings.Join(units, " or "))
+			kind.Name(), strings.Join(units, " or "))
 	}
 	for i, p := range b.GetPremises() {
 		switch {
@@ -182,14 +181,8 @@ func checkValues(b *pluginv1.Bound) error {
 }
 
 // UnitOf returns what the value of a bound counts in a task, whether the bound states it or not.
-func UnitOf(b *pluginv1.Bound, task pluginv1.Task) string {
-	switch {
-	case b.GetUnit() != "":
-		return b.GetUnit()
-	case measures(task):
-		return Examples
-	}
-	return Regret
+func UnitOf(b *pluginv1.Bound, kind pluginv1.Task) string {
+	return cmp.Or(b.GetUnit(), task.Of(kind.Name()).Units[0])
 }
 
 // Names lists the names of all premises.
@@ -207,7 +200,7 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 		return b.GetFails()
 	}
 	var reasons []string
-	if measures(f.Setting.GetTask()) {
+	if UnitOf(b, f.Setting.GetTask()) == Examples {
 		if !slices.Contains(b.GetPremises(), TargetInClass) && !slices.Contains(b.GetPremises(), BestReference) {
 			reasons = append(reasons, fmt.Sprintf("its algorithm does not say what it takes the labels to be (one of the "+
 				"premises %s and %s)", TargetInClass, BestReference))
@@ -227,9 +220,6 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 	}
 	return strings.Join(reasons, "; ")
 }
-
-// measures reports whether trials of a task have an error.
-func measures(t pluginv1.Task) bool { return t != pluginv1.Task_TASK_ONLINE }
 
 // Goal is what a sample size has to reach: an error of at most Above + Alpha with probability
 // 1 - Beta.

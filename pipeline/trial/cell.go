@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -21,12 +22,12 @@ type Cell struct {
 
 	AdversaryKey Key `json:",omitzero"` // seed, problem and adversary: the adversary's own randomness; task predict
 
-	Task    string            // "learn", "predict" or "online"
+	Task    string            // its name: see Kind
 	Problem *schemas.Problem  // shared with other cells: do not change it
 	Public  *pluginv1.Problem // what algorithms may know of the problem
 
-	Queries   int                `json:",omitzero"` // predict: T, how many queries each trial is asked; else 0
-	Adversary *schemas.Adversary `json:",omitzero"` // predict, online: who asks or plays; else nil
+	Queries   int                `json:",omitzero"` // T, how many queries each trial is asked
+	Adversary *schemas.Adversary `json:",omitzero"` // asks or plays; nil: the task has none
 
 	Algorithm string // as the plugin names it
 	As        string // as the sweep file names it
@@ -135,8 +136,8 @@ type Limits struct {
 	Memory int64         `json:"memory"` // resident bytes of the plugin process
 }
 
-// Online reports whether the cell plays online games, whose numbers of rounds stand in N.
-func (c *Cell) Online() bool { return c.Task == schemas.TaskOnline }
+// Kind returns the cell's task.
+func (c *Cell) Kind() *task.Task { return task.Of(c.Task) }
 
 // Code names what runs the cell's trials: the absolute path of a plugin, or the name of a built-in
 // algorithm. The built-in algorithms are told apart because each has an identity of its own.

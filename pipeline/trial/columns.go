@@ -90,7 +90,7 @@ var keyColumns = []KeyColumn{
 	key(Describes, schemas.BoolColumn, "disguise", "whether each trial turns the rows and signs the labels anew, so that "+
 		"what was known of them beforehand is worth nothing; null without data",
 		(*Cell).disguise),
-	whole(Quantity, "queries", "task predict: queries of each game", (*Cell).queriesAsked),
+	whole(Quantity, "queries", "task predict: queries of each game", func(c *Cell) int64 { return int64(c.Queries) }),
 	text(0, "adversary", "who asks them, or plays the rounds", (*Cell).adversaryWords),
 	float(Quantity, "epsilon", "privacy budget; null where the algorithm states no guarantee",
 		func(c *Cell) float64 { return c.Epsilon }),
@@ -172,13 +172,6 @@ func (c *Cell) dataName() string {
 	return filepath.Base(c.Problem.Data.File)
 }
 
-func (c *Cell) queriesAsked() int64 {
-	if c.Adversary == nil {
-		return 0
-	}
-	return int64(c.Queries)
-}
-
 func (c *Cell) adversaryWords() string {
 	if c.Adversary == nil {
 		return ""
@@ -188,7 +181,7 @@ func (c *Cell) adversaryWords() string {
 
 // reference returns the reference error, or nil where no trial can succeed, or each has its own.
 func (c *Cell) reference() any {
-	if !c.CanSucceed() || c.Online() {
+	if !c.CanSucceed() || c.Kind().Rounds {
 		return nil
 	}
 	return schemas.Clean(c.Above)

@@ -11,7 +11,7 @@ import (
 // fullCell returns a cell in which every key column applies.
 func fullCell() *Cell {
 	return &Cell{
-		Key: Key{0xab}, DataKey: Key{0xcd}, Task: schemas.TaskPredict, As: "a",
+		Key: Key{0xab}, DataKey: Key{0xcd}, Task: "predict", As: "a",
 		Problem: &schemas.Problem{
 			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Mass: 0.1, Minority: 0.2, Margin: 0.3,
 			Target: "random", Literals: 2,

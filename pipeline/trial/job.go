@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/task"
 )
 
 // Job is a number of repetitions of one cell at one sample size, leased as one message. It carries
@@ -76,6 +77,8 @@ func DecodeJob(msg []byte) (*Job, error) {
 	switch {
 	case j.Sweep == "" || j.ID == "" || j.Cell == nil || j.Cell.Problem == nil || j.Cell.Evaluation == nil:
 		return nil, fmt.Errorf("decode job %q: sweep, id, cell, its problem and its evaluation are needed", j.ID)
+	case task.Lookup(j.Cell.Task) == nil:
+		return nil, fmt.Errorf("decode job %q: unknown task %.20q", j.ID, j.Cell.Task)
 	case j.N < 1:
 		return nil, fmt.Errorf("decode job %q: sample size %d is below 1", j.ID, j.N)
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:

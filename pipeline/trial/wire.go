@@ -2,7 +2,6 @@ package trial
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,69 +9,39 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Setting returns what an algorithm is told about the cell at sample size n, in task online at n
-// rounds; 0 where none is fixed. Its parameters are the resolved ones, so an algorithm's Check has
-// to accept what it resolved. The problem in it is shared: do not change it.
+// Setting returns the setting of the cell at size n; 0: none is fixed. Its parameters are the resolved ones, so an
+// algorithm's Check has to accept what it resolved. The problem in it is shared: do not change it.
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
-	rounds := int64(0)
-	alpha, beta := c.Alpha, c.Beta
-	if c.Online() { // where the goal is about many games, and learners are told none
-		n, rounds, alpha, beta = 0, cmp.Or(n, slices.Max(c.N)), 0, 0
-	}
-	return &pluginv1.Setting{
+	s := &pluginv1.Setting{
 		Algorithm:  c.Algorithm,
-		Task:       WireTask(c.Task),
+		Task:       c.Kind().Wire(),
 		Queries:    int64(c.Queries),
-		Offline:    c.Adversary != nil && c.Adversary.Offline,
 		Parameters: c.Params.Values(),
-		Problem:    PublicOf(c.Public, c.Task, c.Adversary),
-		N:          n,
-		Rounds:     rounds,
-		Alpha:      alpha,
+		Problem:    c.Public,
+		Alpha:      c.Alpha,
 		Above:      c.Above,
-		Beta:       beta,
+		Beta:       c.Beta,
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,
 		Means:      c.Means,
 		Test:       uint64(c.Evaluation.Least),
-		Sees:       SightOf(c.Adversary),
 	}
-}
-
-// SightOf returns what an adversary knows of the answers when it chooses; "" where there is none.
-func SightOf(a *schemas.Adversary) string {
-	if a == nil {
-		return ""
+	most := int64(0)
+	if len(c.N) > 0 {
+		most = slices.Max(c.N)
 	}
-	return adversary.Sight(*a)
-}
-
-// PublicOf returns what an algorithm may know of the problem in a task: of an online game, whether
-// some hypothesis agrees with all truths depends on the adversary too.
-func PublicOf(p *pluginv1.Problem, task string, a *schemas.Adversary) *pluginv1.Problem {
-	if task != schemas.TaskOnline || p.GetRealizable() == (p.GetRealizable() && adversary.Realizable(*a)) {
-		return p
+	c.Kind().SetSize(s, n, most)
+	if a := c.Adversary; a != nil {
+		s.Offline, s.Sees = a.Offline, adversary.Sight(*a)
+		if s.Problem.GetRealizable() && c.Kind().Rounds && !adversary.Realizable(*a) { // then truths fit no hypothesis
+			s.Problem = proto.CloneOf(s.Problem)
+			s.Problem.Realizable = false
+		}
 	}
-	p = proto.CloneOf(p)
-	p.Realizable = false
-	return p
-}
-
-// WireTask returns the task in the plugin protocol.
-func WireTask(task string) pluginv1.Task {
-	switch task {
-	case schemas.TaskLearn:
-		return pluginv1.Task_TASK_LEARN
-	case schemas.TaskPredict:
-		return pluginv1.Task_TASK_PREDICT
-	case schemas.TaskOnline:
-		return pluginv1.Task_TASK_ONLINE
-	}
-	return pluginv1.Task_TASK_UNSPECIFIED
+	return s
 }
 
 // wireJob is a job as its message has it: cell and job are one value of JSON, so that each byte is read

@@ -62,6 +62,9 @@ func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
 // Name returns the task's name in sweep files, such as "learn".
 func (x Task) Name() string { return strings.ToLower(strings.TrimPrefix(x.String(), "TASK_")) }
 
+// TaskNamed returns the task whose Name it is, or TASK_UNSPECIFIED.
+func TaskNamed(name string) Task { return Task(Task_value["TASK_"+strings.ToUpper(name)]) }
+
 // Plain returns the value as int64, float64, bool or string; nil where it has no kind.
 func (v *Value) Plain() any {
 	switch v := v.GetKind().(type) {

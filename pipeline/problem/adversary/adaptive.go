@@ -15,7 +15,6 @@ var adaptive = Adversary{
 		"whose normal is orthogonal to all of them, as long as more than one is left",
 	Reveals: "thresholds: nothing beside the learner's own answers; other boxes: a coordinate with an edge, and one " +
 		"uniform point of the target, of which the queries share the other numbers; halfspaces and a class matrix: nothing",
-	Task:  schemas.TaskPredict,
 	Place: 4,
 	Refuses: func(p *schemas.Problem) string {
 		if p.Data == nil && concept.ShapeOf(p.Class) == concept.Column {

@@ -1,5 +1,4 @@
-// Package adversary holds the adversaries: who asks the queries of task predict, and who plays the
-// rounds of task online.
+// Package adversary holds the adversaries: some ask queries of a model, others play the rounds of a game.
 //
 // An adversary is one value of type Adversary in one file, and one line in the list All; the sweep
 // file's schema, the checker and the messages ask that list. To add an adversary, write such a file
@@ -25,7 +24,6 @@ import (
 type Adversary struct {
 	Name string // the kind, as the sweep file has it
 	Doc  string // one line for people: what it asks, and how it answers back
-	Task string // schemas.TaskPredict or schemas.TaskOnline
 
 	// Reveals says in one line for people what a game tells a learner about the target, or about the
 	// truths to come, beside what the learner is told of its answers.
@@ -69,8 +67,7 @@ type Adversary struct {
 	// class, if the law's target does; nil: they need not.
 	Realizable func(a schemas.Adversary) bool
 
-	// queries begins a game of task predict with a sample of n, rounds one of task online: one of them
-	// is nil.
+	// queries begins a game of queries after a sample of n, rounds a game of rounds: one of them is nil.
 	queries func(g game, a schemas.Adversary, n int64) Queries
 	rounds  func(g game, a schemas.Adversary) (Rounds, error)
 }
@@ -81,11 +78,17 @@ type Rate struct {
 	Outside func(v float64) string // what is wrong with a rate, "" where it is in its range
 }
 
+// PlaysRounds reports whether the adversary plays the rounds of a game; else it asks queries.
+func (k *Adversary) PlaysRounds() bool { return k.rounds != nil }
+
+// Labels reports whether the adversary sets the truths itself, so that a game has no target.
+func (k *Adversary) Labels() bool { return k.PlaysRounds() && !k.Target }
+
 // Keys lists the keys of the sweep file that the adversary takes, beside its kind.
 func (k *Adversary) Keys() (keys []string) {
 	if len(k.Sees) > 0 {
 		keys = append(keys, "sees")
-	} else if k.Task == schemas.TaskPredict {
+	} else if !k.PlaysRounds() {
 		keys = append(keys, "offline")
 	}
 	if k.Width != nil {
@@ -162,16 +165,17 @@ func Sight(a schemas.Adversary) string {
 // always reports that truths agree with some hypothesis of the class, whatever the options.
 func always(schemas.Adversary) bool { return true }
 
-// choices lists the adversaries of a task that satisfy a condition, by their places.
-func choices(task string, ok func(k *Adversary) bool) []string {
-	list := slices.DeleteFunc(All(), func(k *Adversary) bool { return k.Task != task || !ok(k) })
+// choices lists the adversaries that play rounds, or those that ask queries, if they satisfy a condition, by their
+// places.
+func choices(rounds bool, ok func(k *Adversary) bool) []string {
+	list := slices.DeleteFunc(All(), func(k *Adversary) bool { return k.PlaysRounds() != rounds || !ok(k) })
 	slices.SortFunc(list, func(a, b *Adversary) int { return a.Place - b.Place })
 	return names(list)
 }
 
-// Fitting lists the names of the adversaries of a task that can act on a resolved problem.
-func Fitting(task string, p *schemas.Problem) []string {
-	return choices(task, func(k *Adversary) bool { return k.Refuses(p) == "" })
+// Fitting lists the names of the adversaries that can act on a resolved problem, of the kind that choices describes.
+func Fitting(rounds bool, p *schemas.Problem) []string {
+	return choices(rounds, func(k *Adversary) bool { return k.Refuses(p) == "" })
 }
 
 func names(adversaries []*Adversary) (list []string) {

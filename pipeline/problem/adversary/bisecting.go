@@ -19,7 +19,6 @@ var bisecting = Adversary{
 		"some thresholds to bisect. On the dyadic numbers in [0, 1), a dense order, it bisects for ever, but for float64, " +
 		"which holds 53 halvings wherever they lead",
 	Reveals: "nothing: there is no target, the truths go against the answers",
-	Task:    schemas.TaskOnline,
 	Place:   5,
 	Refuses: func(p *schemas.Problem) string {
 		switch p.Class {

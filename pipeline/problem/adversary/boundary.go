@@ -14,7 +14,6 @@ var boundary = Adversary{
 		"a width that is drawn for each query from domain/n, twice that, four times, ... below domain/2: samples of all " +
 		"sizes up to n, such as an algorithm may split its sample into, differ as far",
 	Reveals:    "the target: its edge lies amid the queries",
-	Task:       schemas.TaskPredict,
 	Place:      3,
 	Refuses:    noEdge,
 	Width:      func(p *schemas.Problem) bool { return concept.ShapeOf(p.Class) != concept.Ball },

@@ -73,9 +73,6 @@ func TestAdversariesAreComplete(t *testing.T) {
 		if k.Refuses == nil || (k.queries == nil) == (k.rounds == nil) {
 			t.Errorf("%s has not Refuses and one of queries and rounds", k.Name)
 		}
-		if (k.queries != nil) != (k.Task == schemas.TaskPredict) || (k.rounds != nil) != (k.Task == schemas.TaskOnline) {
-			t.Errorf("%s does not play what its task, %q, asks for", k.Name, k.Task)
-		}
 		if k.Rate != nil && k.Rate.Outside == nil {
 			t.Errorf("%s has a rate without a range", k.Name)
 		}
@@ -129,7 +126,7 @@ func variants(k *Adversary, p *opened) (all []schemas.Adversary) {
 func checkRefused(t *testing.T, p *opened, a schemas.Adversary, key string) {
 	t.Helper()
 	var wrong *blame.Error
-	if err := Resolve(Lookup(a.Kind).Task, &p.spec, &a); !errors.As(err, &wrong) || wrong.Key != "adversary."+key {
+	if err := Resolve(Lookup(a.Kind).PlaysRounds(), &p.spec, &a); !errors.As(err, &wrong) || wrong.Key != "adversary."+key {
 		t.Errorf("%+v: %+v: the error is %v, want one of adversary.%s", p.spec, a, err, key)
 	} else if strings.Contains(wrong.Reason, "%!") || key == "kind" && !strings.Contains(wrong.Reason, a.Kind) {
 		t.Errorf("%+v: %+v: the reason is %q", p.spec, a, wrong.Reason)
@@ -150,7 +147,7 @@ func checkOptions(t *testing.T, k *Adversary, p *opened) {
 			checkRefused(t, p, with(func(a *schemas.Adversary) { a.Sees = sees }), "sees")
 		}
 	}
-	if k.Task == schemas.TaskOnline || len(k.Sees) > 0 {
+	if k.PlaysRounds() || len(k.Sees) > 0 {
 		checkRefused(t, p, with(func(a *schemas.Adversary) { a.Offline = true }), "offline")
 	}
 	width := uint64(1)
@@ -172,7 +169,7 @@ func checkOptions(t *testing.T, k *Adversary, p *opened) {
 // The truths of a game of rounds depend on the target where the adversary says so, and nowhere else.
 func TestTargetsOfRounds(t *testing.T) {
 	for _, k := range All() {
-		played := k.Task != schemas.TaskOnline
+		played := !k.PlaysRounds()
 		for class, targets := range map[string][2]string{"thresholds": {"0", "8"}, "points": {"0", "7"}, "thresholds-naturals": {}} {
 			var games [2]string
 			for i, target := range targets {
@@ -180,7 +177,7 @@ func TestTargetsOfRounds(t *testing.T) {
 				if target != "" {
 					p.Domain, p.Distribution, p.Target = 8, "uniform", target
 				}
-				if o := open(t, p); k.Task == schemas.TaskOnline && k.Refuses(&o.spec) == "" {
+				if o := open(t, p); k.PlaysRounds() && k.Refuses(&o.spec) == "" {
 					_, truths := playOut(t, o, variants(k, o)[0])
 					games[i] = fmt.Sprint(truths)
 					played = true
@@ -200,7 +197,7 @@ func TestTargetsOfRounds(t *testing.T) {
 // equal games, and the truths agree with a hypothesis where the adversary says so.
 func checkGame(t *testing.T, k *Adversary, p *opened, a schemas.Adversary) {
 	t.Helper()
-	if err := Resolve(k.Task, &p.spec, &a); err != nil {
+	if err := Resolve(k.PlaysRounds(), &p.spec, &a); err != nil {
 		t.Fatalf("%+v: %v", p.spec, err)
 	}
 	if len(k.Sees) > 0 && a.Sees == "" || k.Rate != nil && k.Rate.Outside(a.Rate) != "" {
@@ -230,7 +227,7 @@ func playOut(t *testing.T, p *opened, a schemas.Adversary) (points, truths []flo
 	r, own, trial := rand.New(rand.NewPCG(1, 2)), rand.NewPCG(3, 4), p.trial(5, 6)
 	x := make([]float64, p.Dim())
 	label := func() float64 { return 2*float64(r.IntN(2)) - 1 }
-	if Lookup(a.Kind).Task == schemas.TaskPredict {
+	if !Lookup(a.Kind).PlaysRounds() {
 		q := p.view.Queries(a, trial, 10, own)
 		for range length {
 			truths = append(truths, q.Next(x))
@@ -292,16 +289,12 @@ func agrees(t *testing.T, p *opened, x, y []float64) bool {
 
 // The messages offer the adversaries of a task by their places, without a gap.
 func TestPlaces(t *testing.T) {
-	for _, task := range []string{schemas.TaskPredict, schemas.TaskOnline} {
-		list := choices(task, func(*Adversary) bool { return true })
+	for _, rounds := range []bool{false, true} {
+		list := choices(rounds, func(*Adversary) bool { return true })
 		for i, name := range list {
 			if Lookup(name).Place != i+1 {
-				t.Errorf("%s: %v leaves the place %d out", task, list, i+1)
+				t.Errorf("rounds %v: %v leaves the place %d out", rounds, list, i+1)
 			}
 		}
-	}
-	if err := Resolve("learn", &schemas.Problem{Class: "points", Domain: 4},
-		&schemas.Adversary{Kind: "tree"}); err == nil {
-		t.Error("task learn has an adversary")
 	}
 }

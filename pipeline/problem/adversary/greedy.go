@@ -13,7 +13,6 @@ var greedy = Adversary{
 		"observed at this point; where that is 0, or there is none, the truth is a fair coin",
 	Reveals: "nothing: the truths go against the answers; if it sees the past alone, the truth at a point that was " +
 		"asked before is the opposite of the last label there",
-	Task:    schemas.TaskOnline,
 	Place:   8,
 	Refuses: onLaw(nil),
 	Sees:    []string{seesAnswers, seesPast},

@@ -14,7 +14,6 @@ var leaderKiller = Adversary{
 		"far, does not say. A learner that says the opposite of the leader errs never: no lower bound",
 	Reveals:     "every truth beforehand: the leader follows from the truths so far",
 	Predictable: true,
-	Task:        schemas.TaskOnline,
 	Place:       7,
 	Refuses: onLaw(func(p *schemas.Problem) string {
 		if listable(p) {

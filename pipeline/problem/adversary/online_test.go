@@ -547,7 +547,7 @@ func TestResolveRounds(t *testing.T) {
 		{schemas.Adversary{Kind: bisecting.Name}, schemas.Adversary{Kind: bisecting.Name}},
 	} {
 		for range 2 { // resolving again changes nothing
-			if err := Resolve(schemas.TaskOnline, &p, &c.given); err != nil || c.given != c.want {
+			if err := Resolve(true, &p, &c.given); err != nil || c.given != c.want {
 				t.Errorf("%+v, %v, want %+v", c.given, err, c.want)
 			}
 		}
@@ -588,7 +588,7 @@ func TestResolveRoundsRefuses(t *testing.T) {
 		{threshold, schemas.Adversary{Kind: smoothed.Name, Rate: 1.5}, "adversary.rate: 1.5 is outside (0, 1]"},
 		{threshold, schemas.Adversary{Kind: tree.Name, Rate: 0.1}, "adversary.rate: 0.1 does not apply to the kind tree"},
 	} {
-		if err := Resolve(schemas.TaskOnline, &c.p, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Resolve(true, &c.p, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %+v: %v, want %q", c.p.Class, c.a, err, c.want)
 		}
 	}

@@ -14,7 +14,6 @@ var planted = Adversary{
 		"probability rate",
 	Reveals: "nothing beside the truths, which the target labels",
 	Target:  true,
-	Task:    schemas.TaskOnline,
 	Place:   2,
 	Refuses: onLaw(nil),
 	Rate: &Rate{Outside: func(rate float64) string {

@@ -272,7 +272,7 @@ func TestResolveAdversaryRefuses(t *testing.T) {
 		{schemas.Adversary{Kind: boundary.Name, Width: 3}, schemas.Problem{Class: "halfspace", Dim: 2},
 			"adversary.width: 3 applies to the kind boundary on whole numbers only"},
 	} {
-		if err := Resolve(schemas.TaskPredict, &c.p, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Resolve(false, &c.p, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.a, err, c.want)
 		}
 	}

@@ -6,7 +6,6 @@ var random = Adversary{
 	Name:    "random",
 	Doc:     "asks points of the law; the truth is a fair coin",
 	Reveals: "nothing: the truths are fair coins",
-	Task:    schemas.TaskOnline,
 	Place:   1,
 	Refuses: onLaw(nil),
 	rounds:  func(g game, _ schemas.Adversary) (Rounds, error) { return &randomRounds{blindRounds{g}}, nil },

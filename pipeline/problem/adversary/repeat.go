@@ -7,7 +7,6 @@ var repeat = Adversary{
 	Doc: "asks one point all the time: one at the very edge of the target, or a point of the law where the " +
 		"target has no edge",
 	Reveals:    "a point at the target's edge, and so nearly all of a target on one line",
-	Task:       schemas.TaskPredict,
 	Place:      2,
 	Refuses:    noTarget,
 	Realizable: always,

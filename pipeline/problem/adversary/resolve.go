@@ -14,11 +14,11 @@ import (
 // refuse blames one key below "adversary".
 func refuse(key, format string, a ...any) error { return blame.Key("adversary."+key, format, a...) }
 
-// Resolve checks the adversary of a task on a resolved problem, and fills in its defaults: what it
+// Resolve checks an adversary of rounds, or of queries, on a resolved problem, and fills in its defaults: what it
 // sees, and its rate. The error is a *blame.Error whose key starts with "adversary". CheckRounds
 // may still refuse the number of rounds.
-func Resolve(task string, p *schemas.Problem, a *schemas.Adversary) error {
-	k, err := resolveKind(task, p, a.Kind)
+func Resolve(rounds bool, p *schemas.Problem, a *schemas.Adversary) error {
+	k, err := resolveKind(rounds, p, a.Kind)
 	if err != nil {
 		return err
 	}
@@ -33,22 +33,22 @@ func Resolve(task string, p *schemas.Problem, a *schemas.Adversary) error {
 }
 
 // resolveKind returns the adversary of a kind, unless it cannot act on the problem.
-func resolveKind(task string, p *schemas.Problem, kind string) (*Adversary, error) {
+func resolveKind(rounds bool, p *schemas.Problem, kind string) (*Adversary, error) {
 	k, wrong := Lookup(kind), ""
 	switch {
 	case kind == "":
 		wrong = "missing"
-	case k != nil && k.Task == task:
+	case k != nil && k.PlaysRounds() == rounds:
 		if why := k.Refuses(p); why != "" {
 			wrong = fmt.Sprintf("%q %s", kind, why)
 		}
-	case task == schemas.TaskOnline:
+	case rounds:
 		wrong = fmt.Sprintf("%q does not play rounds", kind)
 	default:
 		wrong = fmt.Sprintf("%q does not ask queries", kind)
 	}
 	if wrong != "" {
-		return nil, refuse("kind", "%s; choose %s", wrong, cmp.Or(wording.Or(Fitting(task, p)), "another class"))
+		return nil, refuse("kind", "%s; choose %s", wrong, cmp.Or(wording.Or(Fitting(rounds, p)), "another class"))
 	}
 	return k, nil
 }
@@ -57,10 +57,10 @@ func resolveKind(task string, p *schemas.Problem, kind string) (*Adversary, erro
 func (k *Adversary) resolveSees(_ *schemas.Problem, a *schemas.Adversary) error {
 	switch {
 	case len(k.Sees) == 0 && a.Sees == "":
-	case len(k.Sees) == 0 && k.Task == schemas.TaskPredict:
+	case len(k.Sees) == 0 && !k.PlaysRounds():
 		return refuse("sees", "%q does not apply to the kind %s, which looks at no answer; leave it out", a.Sees, a.Kind)
 	case len(k.Sees) == 0:
-		looking := choices(k.Task, func(k *Adversary) bool { return len(k.Sees) > 0 })
+		looking := choices(k.PlaysRounds(), func(k *Adversary) bool { return len(k.Sees) > 0 })
 		return refuse("sees", "%q does not apply to the kind %s, only to %s; leave it out",
 			a.Sees, a.Kind, wording.Or(looking))
 	case a.Sees == "":
@@ -74,7 +74,7 @@ func (k *Adversary) resolveSees(_ *schemas.Problem, a *schemas.Adversary) error 
 // checkOffline checks the key offline.
 func (k *Adversary) checkOffline(_ *schemas.Problem, a *schemas.Adversary) error {
 	switch {
-	case a.Offline && k.Task == schemas.TaskOnline:
+	case a.Offline && k.PlaysRounds():
 		return refuse("offline", "does not apply to rounds, whose points come one by one; leave it out")
 	case a.Offline && len(k.Sees) > 0:
 		return refuse("offline", "an adaptive adversary has no list of queries beforehand; leave it out, or choose another "+
@@ -87,10 +87,10 @@ func (k *Adversary) checkOffline(_ *schemas.Problem, a *schemas.Adversary) error
 func (k *Adversary) checkWidth(p *schemas.Problem, a *schemas.Adversary) error {
 	applies, side := k.Width != nil && k.Width(p), concept.Side(classOf(p))
 	switch {
-	case a.Width != 0 && k.Task == schemas.TaskOnline:
+	case a.Width != 0 && k.PlaysRounds():
 		return refuse("width", "%d does not apply to rounds; leave it out", a.Width)
 	case a.Width != 0 && !applies:
-		wide := choices(k.Task, func(k *Adversary) bool { return k.Width != nil })
+		wide := choices(k.PlaysRounds(), func(k *Adversary) bool { return k.Width != nil })
 		return refuse("width", "%d applies to the kind %s on whole numbers only; leave it out", a.Width, wording.Or(wide))
 	case applies && (a.Width < 0 || float64(a.Width) >= float64(side)):
 		return refuse("width", "%d is outside [0, %d)", a.Width, side)
@@ -103,10 +103,10 @@ func (k *Adversary) resolveRate(_ *schemas.Problem, a *schemas.Adversary) error 
 	switch {
 	case k.Rate == nil && a.Rate == 0:
 		return nil
-	case k.Rate == nil && k.Task == schemas.TaskPredict:
+	case k.Rate == nil && !k.PlaysRounds():
 		return refuse("rate", "%v does not apply to queries, only to the rounds of task online; leave it out", a.Rate)
 	case k.Rate == nil:
-		rated := choices(k.Task, func(k *Adversary) bool { return k.Rate != nil })
+		rated := choices(k.PlaysRounds(), func(k *Adversary) bool { return k.Rate != nil })
 		return refuse("rate", "%v does not apply to the kind %s, only to %s; leave it out", a.Rate, a.Kind, wording.Or(rated))
 	case a.Rate == 0:
 		a.Rate = k.Rate.Default
@@ -123,7 +123,7 @@ func (k *Adversary) checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
 	switch {
 	case !applies && a.From == 0:
 		return nil
-	case !applies && k.Task == schemas.TaskPredict:
+	case !applies && !k.PlaysRounds():
 		return refuse("from", "%d does not apply to queries, only to the rounds of task online; leave it out", a.From)
 	case !applies:
 		return refuse("from", "%d applies to the kind %s on the class %s only; leave it out",

@@ -11,7 +11,6 @@ var roundRobin = Adversary{
 		"alone, errs. A learner that knows its opponent errs never: no lower bound",
 	Reveals:     "every truth beforehand: all are -1",
 	Predictable: true,
-	Task:        schemas.TaskOnline,
 	Place:       3,
 	Refuses: onLaw(func(p *schemas.Problem) string {
 		if p.Class == concept.Points {

@@ -12,7 +12,6 @@ var sharedNoise = Adversary{
 		"fewer, were -1 than +1: a learner whose noise is drawn once repeats that label, and one with fresh noise errs " +
 		"half of the time",
 	Reveals: "the truth is the opposite of the label that the learner gave at the same lead, where there was one",
-	Task:    schemas.TaskOnline,
 	Place:   9,
 	Refuses: onLaw(nil),
 	Knows:   func(schemas.Adversary) string { return theory.SeesPast },

@@ -12,7 +12,6 @@ var smoothed = Adversary{
 	Doc: "does as tree, but asks with the probability rate a uniform point of the domain, and then goes against the " +
 		"answer only where both labels are left",
 	Reveals: "nothing: there is no target, the truths go against the answers",
-	Task:    schemas.TaskOnline,
 	Place:   6,
 	Refuses: onLaw(unsplittable),
 	Sees:    []string{seesAnswers, seesPast},

@@ -6,7 +6,6 @@ var stochastic = Adversary{
 	Name:       "stochastic",
 	Doc:        "asks fresh points of the law",
 	Reveals:    "nothing: the queries are further points of the law without labels",
-	Task:       schemas.TaskPredict,
 	Place:      1,
 	Refuses:    noLaw,
 	Realizable: always,

@@ -13,7 +13,6 @@ var tree = Adversary{
 		"1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one " +
 		"hypothesis is left, it asks points of the law, labelled by that one",
 	Reveals:    "nothing: there is no target, the truths go against the answers",
-	Task:       schemas.TaskOnline,
 	Place:      4,
 	Refuses:    onLaw(unsplittable),
 	Sees:       []string{seesAnswers, seesPast},

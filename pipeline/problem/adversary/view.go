@@ -62,7 +62,7 @@ func (v *View) Queries(a schemas.Adversary, s law.Sampler, n int64, r rand.Sourc
 // which tree and smoothed need, takes too long to find. The first of their games on a problem finds
 // it, which takes some seconds for the largest classes.
 func (v *View) Rounds(a schemas.Adversary, s law.Sampler, rounds int64, r rand.Source) (Rounds, error) {
-	if err := Resolve(schemas.TaskOnline, v.problem, &a); err != nil {
+	if err := Resolve(true, v.problem, &a); err != nil {
 		return nil, err
 	}
 	if err := CheckRounds(v.problem, rounds); err != nil {

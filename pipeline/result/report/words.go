@@ -167,11 +167,9 @@ func (s *Sweep) problems() (all []string) {
 			Class: s.table.text(row, "class"), Distribution: s.table.text(row, "distribution"),
 			Target: s.table.text(row, "target"), Disguise: s.table.value(row, "disguise") == true,
 		}
-		rounds, data := "", s.table.text(row, "data")
-		if s.online() {
-			rounds, _, _ = strings.Cut(s.table.text(row, "adversary"), " ")
-		}
-		words, target := problem.Labels(&p, rounds)
+		kind, _, _ := strings.Cut(s.table.text(row, "adversary"), " ")
+		words, target := problem.Labels(&p, kind)
+		data := s.table.text(row, "data")
 		who := "the labels are "
 		if target {
 			who = "the target is "
