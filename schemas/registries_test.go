@@ -69,7 +69,7 @@ func adversaryTables(*testing.T) string {
 		}
 		var rows [][]string
 		for _, a := range adversary.All() {
-			if a.PlaysRounds() == t.Rounds {
+			if a.PlaysRounds() == t.Rounds() {
 				rows = append(rows, []string{code(a.Name), codes(adversaryKeys(a)), a.Doc, a.Reveals})
 			}
 		}

@@ -387,10 +387,10 @@ func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials
 func played(t testing.TB, j *trial.Job, kind string, a schemas.Adversary) *trial.Job {
 	t.Helper()
 	j.Cell.Task, j.Cell.Adversary = kind, &a
-	if err := adversary.Resolve(j.Cell.Kind().Rounds, j.Cell.Problem, &a); err != nil {
+	if err := adversary.Resolve(j.Cell.Kind().Rounds(), j.Cell.Problem, &a); err != nil {
 		t.Fatal(err)
 	}
-	if j.Cell.Kind().Rounds {
+	if j.Cell.Kind().Rounds() {
 		j.Cell.N = []int64{j.N}
 		j.Cell.Metrics = append(j.Cell.Metrics, task.Mistakes, task.Loss)
 	} else {

@@ -421,11 +421,11 @@ type answers struct {
 // answersOf returns the tables that answer a sweep: table where n* is searched or games are played,
 // curve where sample sizes are given, and then the fits that the file asks for.
 func answersOf(p *plan.Plan) answers {
-	a := answers{online: p.Cells[0].Kind().Rounds}
+	a := answers{online: p.Cells[0].Kind().Rounds()}
 	for _, c := range p.Cells {
 		a.online = a.online && c.Rung == nil
 		name := "curve"
-		if c.Searched() || c.Kind().Rounds {
+		if c.Searched() || c.Kind().Rounds() {
 			name = "table"
 		}
 		if !slices.Contains(a.tables, name) {

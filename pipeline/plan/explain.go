@@ -205,7 +205,7 @@ func (w *gridWords) goal(setting []axis) {
 		w.line("success", "%s is at most alpha, with probability at least 1 - beta: %s", w.File.Task().Success,
 			axesInWords(named(setting, "alpha", "beta", "above")))
 	}
-	if w.File.Task().Rounds {
+	if w.File.Task().Rounds() {
 		return
 	}
 	if states := named(setting, "states"); len(states) > 0 {
@@ -222,7 +222,7 @@ func (w *gridWords) goal(setting []axis) {
 // sizes describes the sample sizes or the numbers of rounds, or how they are searched.
 func (w *gridWords) sizes() {
 	size, trials := "n", "the curve at n = %s, %d trials each"
-	if w.File.Task().Rounds {
+	if w.File.Task().Rounds() {
 		size, trials = "rounds", "%s, %d sequences each"
 	}
 	if w.Find != nil {

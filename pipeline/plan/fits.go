@@ -73,7 +73,7 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 		path := fmt.Sprintf("fits[%d]", i)
 		scale, _ := estimate.ScaleNamed(spec.Scale)
 		fit := Fit{X: spec.X, Scale: scale, Exponent: spec.Exponent, Source: spec.Source, Fitted: "n*"}
-		if f.file.Task().Rounds {
+		if f.file.Task().Rounds() {
 			fit.Fitted = "the mean regret"
 		}
 		if spec.Source != "" && spec.Exponent == nil {
@@ -129,7 +129,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 			known[name] = true
 		}
 	}
-	if f.file.Task().Rounds {
+	if f.file.Task().Rounds() {
 		known[trial.RoundsAxis] = true
 	}
 	hint := wording.DidYouMean(x, slices.Sorted(maps.Keys(known)))
@@ -161,11 +161,11 @@ func (l *layout) checkFits(r *sweep.Reporter) {
 
 // isRounds reports whether x is the number of rounds of task online, and not a parameter of that
 // name.
-func (f *fitter) isRounds(x string) bool { return x == trial.RoundsAxis && f.file.Task().Rounds }
+func (f *fitter) isRounds(x string) bool { return x == trial.RoundsAxis && f.file.Task().Rounds() }
 
 // roundsOf returns the numbers of rounds of a cell of task online; other cells have one place.
 func roundsOf(c *trial.Cell) []int64 {
-	if c.Kind().Rounds {
+	if c.Kind().Rounds() {
 		return c.N
 	}
 	return []int64{0}
@@ -203,7 +203,7 @@ func numbersOf(c *trial.Cell) (names []string) {
 		}
 	}
 	for name := range c.Params {
-		if isKey(name) || c.Kind().Rounds && name == trial.RoundsAxis {
+		if isKey(name) || c.Kind().Rounds() && name == trial.RoundsAxis {
 			name = schemas.ParamPrefix + name
 		}
 		if _, ok := valueIn(c, name); ok {
@@ -222,7 +222,7 @@ func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 	for _, p := range places {
 		c := f.cells[p.Cell]
 		values := f.origins[p.Cell].fixedBut(x, c)
-		if c.Kind().Rounds && !f.isRounds(x) {
+		if c.Kind().Rounds() && !f.isRounds(x) {
 			values.put(trial.RoundsAxis, p.Rounds, show(float64(p.Rounds)))
 		}
 		id, err := trial.Canonical(values.id())

@@ -79,7 +79,7 @@ func (p *opened) measureBy(d *draft, of measurement) (*measured, error) {
 	}
 	m := &measured{resolved: p.resolved}
 	m.resolved.Test = 0
-	if !d.entry.grid.File.Task().Rounds && !of.declared {
+	if !d.entry.grid.File.Task().Rounds() && !of.declared {
 		m.resolved.Test = p.problem.Test(of.goal.Above, of.goal.Alpha)
 	}
 	if m.evaluation = problem.Computed; !of.declared {
@@ -101,7 +101,7 @@ func (p *opened) measureBy(d *draft, of measurement) (*measured, error) {
 
 // prior returns what a learner without data reaches; nil if that is not known, or trials are games.
 func (x *instance) prior() *trial.Prior {
-	if x.entry.grid.File.Task().Rounds {
+	if x.entry.grid.File.Task().Rounds() {
 		return nil
 	}
 	return x.problem.prior(prior.Goal{Above: x.above, Alpha: x.setting.alpha})
@@ -319,7 +319,7 @@ func resolveAdversary(d *draft, p *opened) (*schemas.Adversary, error) {
 		return d.setting.adversary, nil
 	}
 	a := *d.setting.adversary
-	rounds := d.entry.grid.File.Task().Rounds
+	rounds := d.entry.grid.File.Task().Rounds()
 	if rounds {
 		if err := checkComparator(p); err != nil {
 			return &a, err

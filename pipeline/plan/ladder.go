@@ -44,7 +44,7 @@ func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
 	name := strings.ReplaceAll(spec.Axis, ".", "_") // noise.rate is the key of noise_rate
 	axis, inner := e.axisOf(name)
 	why, ok := unsearchable[name]
-	if name == "n" && e.grid.File.Task().Rounds {
+	if name == "n" && e.grid.File.Task().Rounds() {
 		why = "games have rounds: find: rounds"
 	}
 	if ok {

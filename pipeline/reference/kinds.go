@@ -104,7 +104,7 @@ func adversaries() (all []Entry) {
 	for _, a := range adversary.All() {
 		e := Entry{Name: a.Name, Doc: a.Doc, Example: "adversary: {kind: " + a.Name + "}"}
 		for _, t := range task.All() {
-			if t.Adversary && t.Rounds == a.PlaysRounds() {
+			if t.Adversary && t.Rounds() == a.PlaysRounds() {
 				e.add("task", t.Name)
 			}
 		}

@@ -217,7 +217,7 @@ func (r *Result) addCell(place int) error {
 		}
 	}
 	r.Curve = append(r.Curve, curve...)
-	if !c.Kind().Rounds {
+	if !c.Kind().Rounds() {
 		return nil
 	}
 	games, err := gamesOf(r.Ledger, c, r.Trials[place].Points)
@@ -273,7 +273,7 @@ func tableRow(c *decision.Cell, v estimate.Result) TableRow {
 	} else if v.Status == estimate.StatusDecided {
 		row.NStar = v.High
 	}
-	if !c.Kind().Rounds && c.Rung == nil && v.Status != estimate.StatusFailed && v.Status != estimate.StatusTrivial {
+	if !c.Kind().Rounds() && c.Rung == nil && v.Status != estimate.StatusFailed && v.Status != estimate.StatusTrivial {
 		m := estimate.FitModel(v.Points, 1-c.Beta, 0.05)
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}

@@ -90,7 +90,7 @@ func (f *fitter) observe(p place) error {
 	o.trials.Data, o.trials.Own = c.DataKey, c.NoiseKey
 	f.observed[p] = o
 	var err error
-	if c.Kind().Rounds {
+	if c.Kind().Rounds() {
 		err = f.regret(o, p)
 	} else {
 		err = f.sampleSize(o, p)

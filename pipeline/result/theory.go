@@ -42,7 +42,7 @@ func statedBounds(table []TableRow) iter.Seq[BoundRow] {
 // examplesShort returns the largest number of examples that a row shows insufficient; 0 where there is
 // none. Games have no examples: what they show is about numbers of rounds.
 func examplesShort(row *TableRow) int64 {
-	if row.Cell.Kind().Rounds {
+	if row.Cell.Kind().Rounds() {
 		return 0
 	}
 	return row.NLow
@@ -151,7 +151,7 @@ func statedRegret(row *GameRow, b *pluginv1.Bound) float64 {
 func (r *Result) refuteRegrets() {
 	rows := 0
 	for _, x := range r.Trials {
-		if x.Cell.Kind().Rounds && x.Cell.Rung == nil {
+		if x.Cell.Kind().Rounds() && x.Cell.Rung == nil {
 			rows += len(x.Cell.N)
 		}
 	}

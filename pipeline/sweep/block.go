@@ -215,7 +215,7 @@ func (b *Block) checkForeign(r *Reporter) {
 	if len(problem.File) > 0 && r.Sound(b.Path("problem", "class")) && !slices.ContainsFunc(problem.Class, givenByFile) {
 		r.At(b.Path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file")
 	}
-	if own.Rounds {
+	if own.Rounds() {
 		if b.Trials != nil && b.Trials.Count == 0 && b.Find == nil && b.Sound(r, "trials") {
 			r.At(b.Path("trials"), `max belongs to a search; write the number of sequences, "trials: 20"`)
 		}

@@ -15,7 +15,6 @@ var learn = Task{
 		{Path: "goal.evaluation", Note: "where a trial has one error; leave it out"},
 	}, sampled...),
 	Success: "error above the reference (above)",
-	Units:   []string{Examples},
 	Optional: []schemas.Metric{
 		{Name: FirstError, Doc: "error on the first points of a trial, which are read in any case: an unbiased estimate, " +
 			"unlike the error at which it became clear whether the trial succeeds", Unit: "share of points"},
@@ -32,6 +31,3 @@ var sampled = []Key{
 	{Path: "goal.answers"},
 	{Path: "problem.test"},
 }
-
-// Examples is the unit of bounds on sample sizes.
-const Examples = "examples"

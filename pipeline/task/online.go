@@ -1,14 +1,16 @@
 package task
 
-import "github.com/shatterlab/shatter/schemas"
+import (
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
 
-// Metrics of games. Regret and Mistakes are also the units of bounds. The loss of an answer a to the truth y is
-// (1 - y a)/2.
+// Metrics of games. The loss of an answer a to the truth y is (1 - y a)/2.
 const (
-	Mistakes = "mistakes"
+	Mistakes = pluginv1.Mistakes
 	Loss     = "loss"
 	BestLoss = "best_loss"
-	Regret   = "regret"
+	Regret   = pluginv1.Regret
 )
 
 var online = Task{
@@ -28,12 +30,10 @@ var online = Task{
 		"problem.test": "does not apply to task online, where every round is scored; leave it out",
 	},
 	Adversary:    true,
-	Rounds:       true,
 	GoalOptional: true,
 	Game:         "rounds of point, prediction, truth",
 	Success:      "regret per round",
 	Judged:       Regret,
-	Units:        []string{Regret, Mistakes},
 	Metrics: []schemas.Metric{
 		{Name: Mistakes, Unit: "rounds", Doc: "labels that were not the truth, over all rounds; where the answer was a " +
 			"mean the worker drew the label"},

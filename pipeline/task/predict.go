@@ -31,7 +31,6 @@ var predict = Task{
 	}, sampled...),
 	Adversary: true,
 	Success:   learn.Success,
-	Units:     learn.Units,
 	// Disagreement is not reported if the final state alone counts.
 	Metrics: []schemas.Metric{
 		{Name: HardQueries, Doc: "queries marked as hard", Unit: "queries"},

@@ -29,11 +29,6 @@ type Task struct {
 	// Adversary reports that trials are played against an adversary.
 	Adversary bool
 
-	// Rounds reports that a trial is a game of N rounds. Its learner gets no sample and is told no goal; its loss is
-	// compared with that of the best hypothesis in hindsight. In other tasks N is the number of examples in a sample,
-	// and errors are measured on points.
-	Rounds bool
-
 	// GoalOptional reports that trials need no goal unless something is searched.
 	GoalOptional bool
 
@@ -45,9 +40,6 @@ type Task struct {
 
 	// Judged is the metric that decides, per round, whether a trial succeeds; empty: its error decides.
 	Judged string
-
-	// Units are the units that bounds of this task may have, its default first.
-	Units []string
 
 	// Metrics are measured by workers in every trial, Optional ones only if the sweep asks for them: by the sequential
 	// rule, or by goal.states hard.
@@ -127,6 +119,10 @@ func Keys() (keys []Key) {
 // Wire returns the task in the plugin protocol.
 func (t *Task) Wire() pluginv1.Task { return pluginv1.TaskNamed(t.Name) }
 
+// Rounds reports whether a trial is a game of N rounds, as [pluginv1.Task.Rounds] describes it. In other tasks N is the
+// number of examples in a sample, and errors are measured on points.
+func (t *Task) Rounds() bool { return t.Wire().Rounds() }
+
 // Takes reports whether the task has the key of the sweep file among its own.
 func (t *Task) Takes(path string) bool {
 	return slices.ContainsFunc(t.Keys, func(k Key) bool { return k.Path == path })
@@ -151,7 +147,7 @@ func (t *Task) Measured(all bool) []schemas.Metric {
 // SetSize tells a learner the size n of its trials; 0: none is fixed, and a game has at most the given number of
 // rounds.
 func (t *Task) SetSize(s *pluginv1.Setting, n, most int64) {
-	if !t.Rounds {
+	if !t.Rounds() {
 		s.N = n
 		return
 	}

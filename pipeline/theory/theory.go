@@ -16,7 +16,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -40,9 +39,9 @@ const (
 
 // Units of a bound, as plugins state them: what its value counts.
 const (
-	Examples = task.Examples // a sample size
-	Regret   = task.Regret   // loss beyond that of the best hypothesis in hindsight
-	Mistakes = task.Mistakes // loss, which is the expected number of mistakes
+	Examples = pluginv1.Examples // a sample size
+	Regret   = pluginv1.Regret   // loss beyond that of the best hypothesis in hindsight
+	Mistakes = pluginv1.Mistakes // loss, which is the expected number of mistakes
 )
 
 // ProvedRegret and PrintedRegret are the metrics by which a learner says what a bound gives for the
@@ -137,8 +136,8 @@ func bestReference(f Facts) string {
 // Check returns an error if a bound of a plugin cannot be used in a task: it has no name, its value
 // is none, the task does not have its unit, or it states premises that do not exist or stand there
 // twice.
-func Check(b *pluginv1.Bound, kind pluginv1.Task) error {
-	units := task.Of(kind.Name()).Units
+func Check(b *pluginv1.Bound, task pluginv1.Task) error {
+	units := task.Units()
 	switch v := b.GetValue(); {
 	case b.GetName() == "":
 		return fmt.Errorf("a bound has no name")
@@ -146,7 +145,7 @@ func Check(b *pluginv1.Bound, kind pluginv1.Task) error {
 		return fmt.Errorf("bound %q is %v: give a number from 0 on, or +Inf", b.GetName(), v)
 	case b.GetUnit() != "" && !slices.Contains(units, b.GetUnit()):
 		return fmt.Errorf("bound %q has the unit %q: in the task %s use %s", b.GetName(), b.GetUnit(),
-			kind.Name(), strings.Join(units, " or "))
+			task.Name(), strings.Join(units, " or "))
 	}
 	for i, p := range b.GetPremises() {
 		switch {
@@ -181,8 +180,8 @@ func checkValues(b *pluginv1.Bound) error {
 }
 
 // UnitOf returns what the value of a bound counts in a task, whether the bound states it or not.
-func UnitOf(b *pluginv1.Bound, kind pluginv1.Task) string {
-	return cmp.Or(b.GetUnit(), task.Of(kind.Name()).Units[0])
+func UnitOf(b *pluginv1.Bound, task pluginv1.Task) string {
+	return cmp.Or(b.GetUnit(), task.Units()[0])
 }
 
 // Names lists the names of all premises.

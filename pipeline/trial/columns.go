@@ -181,7 +181,7 @@ func (c *Cell) adversaryWords() string {
 
 // reference returns the reference error, or nil where no trial can succeed, or each has its own.
 func (c *Cell) reference() any {
-	if !c.CanSucceed() || c.Kind().Rounds {
+	if !c.CanSucceed() || c.Kind().Rounds() {
 		return nil
 	}
 	return schemas.Clean(c.Above)

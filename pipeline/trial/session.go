@@ -23,7 +23,7 @@ func (c *Cell) SessionTrials(n int64) int {
 	}
 	declared := 8 * (2*dim + 1) // at most, of a hypothesis
 	most := min(SessionTrials, max(1, SessionBytes/size), max(1, declaredBytes/declared))
-	if c.Kind().Rounds {
+	if c.Kind().Rounds() {
 		most = min(most, maxGames)
 	}
 	return int(most)

@@ -36,7 +36,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	c.Kind().SetSize(s, n, most)
 	if a := c.Adversary; a != nil {
 		s.Offline, s.Sees = a.Offline, adversary.Sight(*a)
-		if s.Problem.GetRealizable() && c.Kind().Rounds && !adversary.Realizable(*a) { // then truths fit no hypothesis
+		if s.Problem.GetRealizable() && c.Kind().Rounds() && !adversary.Realizable(*a) { // then truths fit no hypothesis
 			s.Problem = proto.CloneOf(s.Problem)
 			s.Problem.Realizable = false
 		}

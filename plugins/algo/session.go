@@ -76,7 +76,7 @@ func (t *session) open(o *pluginv1.Open) error {
 	if err != nil {
 		return fmt.Errorf("sample: %w", err)
 	}
-	t.online = o.GetSetting().GetTask() == pluginv1.Task_TASK_ONLINE
+	t.online = o.GetSetting().GetTask().Rounds()
 	if count == 0 || len(o.Seeds)%2 != 0 || n < 0 || n > int64(sample.rows) || int64(count)*n != int64(sample.rows) {
 		return fmt.Errorf("%d seeds and n = %d do not fit a sample of %d rows", len(o.Seeds), n, sample.rows)
 	}
@@ -148,7 +148,7 @@ func (t *session) end(j int, err error) {
 
 // sampleOf returns the samples of all trials, which are empty in the task online.
 func (t *session) sampleOf(o *pluginv1.Open) (*table, error) {
-	if o.GetSetting().GetTask() == pluginv1.Task_TASK_ONLINE {
+	if o.GetSetting().GetTask().Rounds() {
 		return &table{dim: 1}, nil
 	}
 	return t.service.places.open(o.GetSample(), true)

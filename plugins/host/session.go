@@ -69,7 +69,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	}
 	s := &Session{
 		p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim),
-		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE, means: r.Setting.Means,
+		online: r.Setting.Task.Rounds(), means: r.Setting.Means,
 	}
 	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
 	for _, a := range p.description.Algorithms {
@@ -120,7 +120,7 @@ func (s *Session) Declared(j int) concept.Hypothesis {
 
 // readDeclared takes over the declared hypotheses. A trial whose hypothesis is malformed fails.
 func (s *Session) readDeclared(all []*pluginv1.Declared, setting *pluginv1.Setting) (faults []Fault, err error) {
-	if len(all) > 0 && setting.Task != pluginv1.Task_TASK_LEARN {
+	if len(all) > 0 && setting.Queries+setting.Rounds > 0 {
 		return nil, fmt.Errorf("it declared hypotheses in the task %s", setting.Task.Name())
 	}
 	spec := concept.SpecOf(setting.Problem)
@@ -151,7 +151,7 @@ func (s *Session) readDeclared(all []*pluginv1.Declared, setting *pluginv1.Setti
 // checkOpen returns an error if the request is not valid.
 func (p *Process) checkOpen(r OpenRequest) error {
 	trials, n, dim := int64(len(r.Seeds)/2), r.Setting.GetN(), int64(r.Setting.GetProblem().GetDim())
-	online := r.Setting.GetTask() == pluginv1.Task_TASK_ONLINE
+	online := r.Setting.GetTask().Rounds()
 	switch {
 	case online && (n != 0 || r.Setting.GetRounds() < 1):
 		return fmt.Errorf("n = %d and %d rounds: an online game has rounds and no sample", n, r.Setting.GetRounds())

@@ -17,7 +17,7 @@ import (
 func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (
 	sample, revealed *pluginv1.Table, err error,
 ) {
-	if r.Setting.Task == pluginv1.Task_TASK_ONLINE {
+	if r.Setting.Task.Rounds() {
 		return nil, nil, nil
 	}
 	samples, queries := s.trials*int(r.Setting.N), s.trials*int(r.Setting.Queries)

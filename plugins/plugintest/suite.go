@@ -80,7 +80,7 @@ func (s *suite) checkDescription() error {
 	}
 	for _, m := range s.algorithm.Metrics {
 		if (m.Name == algo.ProvedRegret || m.Name == algo.PrintedRegret) &&
-			!slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_ONLINE) {
+			!slices.ContainsFunc(s.algorithm.Tasks, pluginv1.Task.Rounds) {
 			return fmt.Errorf("metric %q is compared with regrets of the task online, which it does not have: "+
 				"choose another name", m.Name)
 		}
@@ -163,22 +163,20 @@ func Examples(a *pluginv1.Algorithm) []*pluginv1.Setting {
 func ownSettings(a *pluginv1.Algorithm) (settings []Setting) {
 	for _, task := range a.Tasks {
 		list := problems
-		if task == pluginv1.Task_TASK_ONLINE {
+		if task.Rounds() {
 			list = slices.Concat(problems, endless)
 		}
 		for _, p := range list {
-			switch task {
-			case pluginv1.Task_TASK_LEARN:
-				settings = append(settings, Setting{Task: algo.Learn, Problem: p})
-			case pluginv1.Task_TASK_PREDICT:
-				// At this budget a small sample is enough for private votes, which need many blocks.
-				easy := Setting{Task: algo.Predict, Problem: p, Epsilon: 8, Delta: 0.01}
-				settings = append(settings, easy)
-				easy.Offline = true
-				settings = append(settings, easy)
-			case pluginv1.Task_TASK_ONLINE:
-				settings = append(settings, Setting{Task: algo.Online, Problem: p})
+			own := Setting{Task: algo.Task(task.Name()), Problem: p}
+			if own.Task != algo.Predict {
+				settings = append(settings, own)
+				continue
 			}
+			// At this budget a small sample is enough for private votes, which need many blocks.
+			own.Epsilon, own.Delta = 8, 0.01
+			settings = append(settings, own)
+			own.Offline = true
+			settings = append(settings, own)
 		}
 	}
 	return settings
@@ -271,18 +269,13 @@ func wire(a *pluginv1.Algorithm, setting Setting) (*pluginv1.Setting, error) {
 		},
 		Alpha: cmp.Or(setting.Alpha, 0.1), Beta: cmp.Or(setting.Beta, 0.1),
 	}
-	switch setting.Task {
-	case algo.Learn:
-		w.Task = pluginv1.Task_TASK_LEARN
-	case algo.Predict:
-		w.Task = pluginv1.Task_TASK_PREDICT
-	case algo.Online:
-		w.Task = pluginv1.Task_TASK_ONLINE
+	if setting.Task != "" {
+		w.Task = pluginv1.TaskNamed(string(setting.Task))
 	}
-	if w.Task == pluginv1.Task_TASK_ONLINE {
+	if w.Task.Rounds() {
 		w.Rounds = int64(cmp.Or(setting.Rounds, testPoints))
 	}
-	if w.Task == pluginv1.Task_TASK_PREDICT {
+	if algo.Task(w.Task.Name()) == algo.Predict {
 		w.Queries, w.Offline = int64(cmp.Or(setting.Queries, testPoints)), setting.Offline
 	}
 	if w.Queries+w.Rounds > 0 {

@@ -65,6 +65,26 @@ func (x Task) Name() string { return strings.ToLower(strings.TrimPrefix(x.String
 // TaskNamed returns the task whose Name it is, or TASK_UNSPECIFIED.
 func TaskNamed(name string) Task { return Task(Task_value["TASK_"+strings.ToUpper(name)]) }
 
+// Rounds reports whether a trial of the task is a game of rounds. Its learner gets no sample and is told no goal; its
+// loss is compared with that of the best hypothesis in hindsight. In other tasks models learn from samples and have
+// errors.
+func (x Task) Rounds() bool { return x == Task_TASK_ONLINE }
+
+// Units of bounds.
+const (
+	Examples = "examples" // a sample size
+	Regret   = "regret"   // loss beyond that of the best hypothesis in hindsight
+	Mistakes = "mistakes" // loss, which is the expected number of mistakes
+)
+
+// Units lists the units that bounds of the task may have, the default first.
+func (x Task) Units() []string {
+	if x.Rounds() {
+		return []string{Regret, Mistakes}
+	}
+	return []string{Examples}
+}
+
 // Plain returns the value as int64, float64, bool or string; nil where it has no kind.
 func (v *Value) Plain() any {
 	switch v := v.GetKind().(type) {
