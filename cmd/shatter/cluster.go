@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,7 +60,7 @@ The certificates are signed by an authority of the cluster's own and are good fo
 			o.Expires = time.Duration(expires)
 			cluster, err := authority.Create(args[0], o)
 			if err != nil {
-				return blamed(err)
+				return err
 			}
 			return explainCluster(c, cluster)
 		},
@@ -101,15 +100,6 @@ func explainReload(c *cobra.Command, cluster *authority.Cluster) {
 	}
 }
 
-// blamed makes a usage error of one that blames the command line.
-func blamed(err error) error {
-	var input *authority.InputError
-	if errors.As(err, &input) {
-		return usageError{err}
-	}
-	return err
-}
-
 // clusterFlag is the folder of a cluster.
 type clusterFlag string
 
@@ -118,8 +108,7 @@ func (f *clusterFlag) register(flags *pflag.FlagSet) {
 }
 
 func (f clusterFlag) open(ctx context.Context) (*authority.Cluster, error) {
-	cluster, err := authority.Open(ctx, cmp.Or(string(f), os.Getenv(clusterVariable), "."))
-	return cluster, blamed(err)
+	return authority.Open(ctx, cmp.Or(string(f), os.Getenv(clusterVariable), "."))
 }
 
 // expiry is the time for which credentials are good; 0: for ever.
@@ -169,7 +158,7 @@ func clusterIssueCommand(role queue.Role) *cobra.Command {
 			_, known := cluster.Teams[team]
 			path, err := cluster.Issue(args[0], team, role, time.Duration(expires))
 			if err != nil {
-				return blamed(err)
+				return err
 			}
 			if !known {
 				explainReload(c, cluster)
@@ -209,7 +198,7 @@ read again at each connection, and who runs goes on without a restart when the o
 			for _, name := range args {
 				path, err := cluster.Renew(name, time.Duration(expires))
 				if err != nil {
-					return blamed(err)
+					return err
 				}
 				if _, err := fmt.Fprintln(c.OutOrStdout(), path); err != nil {
 					return err
@@ -236,7 +225,7 @@ func clusterRevokeCommand() *cobra.Command {
 			}
 			defer cluster.Close()
 			if err := cluster.Revoke(args[0]); err != nil {
-				return blamed(err)
+				return err
 			}
 			explainReload(c, cluster)
 			return nil

@@ -104,13 +104,8 @@ func compareFolders(dirs []string, by []compare.By) (*compare.Comparison, error)
 
 // explainComparison finds out who is to blame for an error of a comparison.
 func explainComparison(err error) error {
-	var unread *compare.ReadError
-	var incomparable *compare.IncomparableError
-	switch {
-	case errors.As(err, &unread):
+	if unread, ok := errors.AsType[*compare.ReadError](err); ok {
 		return explainRead(unread.Dir, unread.Err)
-	case errors.As(err, &incomparable):
-		return usageError{err}
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/coordinator/meter"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
 )
@@ -107,6 +108,13 @@ type runMonitor struct {
 func newRunMonitor(f *folder.Folder, d *display, log *slog.Logger) *runMonitor {
 	l := lead.Leading{ID: f.ID, Name: f.Plan.Name, Cells: len(f.Plan.Cells)}
 	return &runMonitor{display: d, log: log, leading: l}
+}
+
+// config returns the configuration of a coordinator that m watches.
+func (m *runMonitor) config(s *session, slots int) coordinator.Config {
+	return coordinator.Config{
+		Config: pool.Config{Meter: &m.Meter, Log: m.log}, Folder: s.folder, Slots: slots, Progress: m.show,
+	}
 }
 
 // show takes in the progress of the run.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,13 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
-	"github.com/shatterlab/shatter/pipeline/sweep"
 )
 
 // knownResult is a folder with the files of a result: the output folder of a sweep that has ended,
@@ -41,18 +36,18 @@ func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 	if folder.ResultStands(dir) {
 		return &knownResult{Dir: dir}, nil
 	}
-	r, err := openKnown(c.Context(), dir)
+	s, err := openKnown(c.Context(), dir)
 	if err != nil {
-		return nil, explainKnown(dir, err)
+		return nil, err
 	}
-	defer r.close()
+	defer s.close()
 	temp, err := os.MkdirTemp("", "shatter-known-")
 	if err != nil {
 		return nil, err
 	}
 	signal.Ignore(syscall.SIGPIPE) // a reader of stdout that leaves is an error, after which close is called
 	k := &knownResult{temp, true}
-	if err := k.fill(c, r); err != nil {
+	if err := k.fill(c, s); err != nil {
 		k.close()
 		return nil, err
 	}
@@ -60,8 +55,8 @@ func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 }
 
 // fill writes what is known of the sweep.
-func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
-	dir := r.folder.Dir
+func (k *knownResult) fill(c *cobra.Command, s *session) error {
+	dir := s.folder.Dir
 	running, err := ledger.InUse(filepath.Join(dir, "ledger"))
 	if err != nil {
 		return err
@@ -70,7 +65,7 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 	if looks := folder.ReadManifest(dir).Looks; looks != nil {
 		share = looks.Share
 	}
-	found, err := r.folder.WriteKnown(k.Dir, r.config.Digests, running, audit.Due(r.folder, share))
+	found, err := s.folder.WriteKnown(k.Dir, s.digests, running, audit.Due(s.folder, share))
 	if err != nil {
 		return err
 	}
@@ -83,8 +78,8 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 	case found.Nothing() && running:
 		return usageError{fmt.Errorf("nothing is known of %q yet: its sweep is running, and no trial has come back; "+
 			"look again in a moment", dir)}
-	case found.Nothing() && r.folder.Fetched() != "":
-		return usageError{fmt.Errorf("nothing is known of %q yet: %s", dir, r.folder.Fetched())}
+	case found.Nothing() && s.folder.Fetched() != "":
+		return usageError{fmt.Errorf("nothing is known of %q yet: %s", dir, s.folder.Fetched())}
 	case found.Nothing():
 		return usageError{fmt.Errorf("nothing is known of %q: its sweep was interrupted before a trial came back; "+
 			"run it again to go on", dir)}
@@ -92,55 +87,6 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 		fmt.Fprintf(stderr, "shatter: partial: %s\n", found.Partial)
 	}
 	return nil
-}
-
-// openKnown opens an output folder to read what its ledger knows. Plugins and data files are needed
-// only if the plan that the folder has saved cannot be read.
-func openKnown(ctx context.Context, dir string) (*finishedSweep, error) {
-	record, err := folder.ReadRecord(dir)
-	if err != nil {
-		return nil, outdated(err, nil)
-	}
-	r, unread := openSaved(record)
-	if unread == nil {
-		return r, nil
-	}
-	r, lacking := openFinished(ctx, dir, "")
-	if mistakes, ok := errors.AsType[sweep.Mistakes](lacking); ok {
-		lacking = mistakes
-	}
-	if lacking != nil {
-		return nil, usageError{fmt.Errorf("%s\nnor can its ledger/plan be used instead: %w", lacking.Error(), unread)}
-	}
-	return r, nil
-}
-
-// openSaved opens an output folder with its saved plan.
-func openSaved(record *folder.Record) (*finishedSweep, error) {
-	p, digests, err := record.Plan()
-	if err != nil {
-		return nil, err
-	}
-	opened, err := record.Open(p)
-	if err != nil {
-		return nil, outdated(err, record)
-	}
-	return &finishedSweep{
-		loadedSweep: &loadedSweep{Plan: p}, folder: opened,
-		config: coordinator.Config{Folder: opened, Config: pool.Config{Digests: digests}},
-	}, nil
-}
-
-// explainKnown says what is missing where the ledger of a folder cannot be read without its sweep.
-func explainKnown(dir string, err error) error {
-	if _, err := folder.ReadRecord(dir); err != nil {
-		return outdated(err, nil)
-	}
-	if mistakes, ok := errors.AsType[sweep.Mistakes](err); ok {
-		err = mistakes
-	}
-	return usageError{fmt.Errorf("the last run in %q has not ended, and to show what its ledger knows, "+
-		"finished cells too, takes all that the sweep was run with: %w", dir, err)}
 }
 
 // whereFlag holds the conditions of --where, which choose rows.

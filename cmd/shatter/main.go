@@ -3,10 +3,11 @@
 // It runs sweeps of learning algorithms, here or on a NATS cluster, and turns them into tables of
 // measured sample complexities, mistakes and regret beside the theory's. This package parses the
 // command line and prints; what a command does is done by the packages coordinator, worker and
-// those below pipeline. Start at [command], which lists the commands, one file each.
+// those below pipeline. Start at [command], which lists the commands; those that run trials share a
+// [session].
 //
-// Data goes to stdout, everything else to stderr. Commands return errors, of which [exitCode] makes
-// exit codes.
+// Data goes to stdout, everything else to stderr. Commands return errors; [responses] lists their
+// exit codes and remedies.
 package main
 
 import (
@@ -15,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"os/signal"
@@ -27,27 +27,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator/audit"
-	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/disk"
-	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/queue"
-	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/pipeline/wording"
-)
-
-// Exit codes.
-const (
-	exitDone         = 0
-	exitUnfinished   = 1 // finished with failed or undecided cells, or ended by an error of this machine
-	exitUsage        = 2 // usage or invalid file
-	exitIntegrity    = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
-	exitConnection   = 4
-	exitChanged      = 5 // the file or the code changed since the sweep began
-	exitContradicted = 6 // the result refutes a bound, proved or declared
-	exitInterrupted  = 130
-	exitPipe         = 141 // the reader of stdout has left: as if by SIGPIPE
 )
 
 func main() {
@@ -67,65 +47,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
-	code := exitCode(err)
+	r := respond(err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		code, err = exitInterrupted, errors.New("interrupted; run the same command again to go on")
+		r, err = response{code: exitInterrupted}, errors.New("interrupted; run the same command again to go on")
 	}
 	if readerLeft(err) {
 		return exitPipe
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(stderr, "shatter: %s%s\n", readable(text), remedy(err))
+		fmt.Fprintf(stderr, "shatter: %s%s\n", readable(text), r.remedy)
 	}
-	return code
-}
-
-// longestMessage is the number of bytes of an error that are shown.
-const longestMessage = 32 << 10
-
-// readable returns the text of an error as it can be shown: what plugins, files and servers say is
-// part of it.
-func readable(text string) string {
-	more := ""
-	if n := len(text) - longestMessage; n > 0 {
-		text, more = text[:longestMessage], fmt.Sprintf(" ... (%d bytes more)", n)
-	}
-	return wording.Printable(text, "\n\t") + more
-}
-
-// readerLeft reports whether err says that nobody reads stdout any more.
-func readerLeft(err error) bool {
-	write, ok := errors.AsType[*fs.PathError](err)
-	return ok && write.Path == os.Stdout.Name() && errors.Is(write.Err, syscall.EPIPE)
-}
-
-// remedy returns the end of a message about a disk that takes no more, or no temporary files, unless the
-// error has one.
-func remedy(err error) string {
-	var says *ledger.WriteError
-	switch {
-	case errors.As(err, &says): // it is part of the message
-	case disk.IsFull(err):
-		return ": make room and run the same command again"
-	case errors.Is(err, syscall.EFBIG):
-		return ": raise the limit on the size of files (ulimit -f) and run the same command again"
-	case noTemporaryFiles(err):
-		return ": set TMPDIR to a folder that can be written"
-	}
-	return ""
-}
-
-// noTemporaryFiles reports whether err is about a temporary file, and none can be made.
-func noTemporaryFiles(err error) bool {
-	refused, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !strings.HasPrefix(refused.Path+"/", os.TempDir()+"/") {
-		return false
-	}
-	dir, err := os.MkdirTemp("", "shatter-probe")
-	if err == nil {
-		err = os.Remove(dir)
-	}
-	return err != nil
+	return r.code
 }
 
 // farewell returns what a command says at the first Ctrl-C.
@@ -203,41 +135,6 @@ sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted.`
 	addExamples(root)
 	blameArguments(root)
 	return root
-}
-
-// usageError blames the command line or a file that it names.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// statusError carries an exit code whose reason has been printed.
-type statusError int
-
-func (statusError) Error() string { return "" }
-
-// exitCode returns the exit code for an error.
-func exitCode(err error) int {
-	var (
-		status  statusError
-		usage   usageError
-		invalid sweep.Mistakes
-		owner   *folder.OwnerError
-		changed *folder.ChangedError
-		code    *audit.CodeError
-		connect *queue.ConnectError
-		id      *queue.IDError
-	)
-	switch {
-	case errors.As(err, &status):
-		return int(status)
-	case errors.As(err, &usage), errors.As(err, &invalid), errors.As(err, &owner), errors.As(err, &id):
-		return exitUsage
-	case errors.As(err, &changed), errors.As(err, &code):
-		return exitChanged
-	case errors.As(err, &connect):
-		return exitConnection
-	}
-	return exitUnfinished
 }
 
 // version returns what `shatter version` prints: the module's version and revision, as far as the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -27,6 +27,22 @@ type planFlags struct {
 	workers  int
 	dry      bool
 	progress progressMode
+}
+
+func checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE", Short: "Check a sweep file whole and say in words what was understood",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := load(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			s.warn(c)
+			return s.Explain(c.OutOrStdout())
+		},
+	}
 }
 
 func planCommand() *cobra.Command {
@@ -50,7 +66,7 @@ nothing and only counts.`,
 	return c
 }
 
-func (f *planFlags) run(c *cobra.Command, path string) error {
+func (f *planFlags) run(c *cobra.Command, path string) (failed error) {
 	if f.workers < 1 {
 		return checkWorkers(f.workers, 1)
 	}
@@ -58,8 +74,8 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	warn(c, s.Plan)
+	defer func() { failed = errors.Join(failed, s.close()) }()
+	s.warn(c)
 	if f.dry {
 		return writeCounts(c.OutOrStdout(), s.Plan)
 	}
@@ -75,33 +91,29 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	return writePrediction(c.OutOrStdout(), p, f.workers, time.Since(began))
 }
 
-// predict runs the pilot in this process, in a folder that it removes.
-func (f *planFlags) predict(c *cobra.Command, s *loadedSweep) (p *coordinator.Prediction, failed error) {
+// predict runs the pilot in this process, in a folder that is removed.
+func (f *planFlags) predict(c *cobra.Command, s *session) (p *coordinator.Prediction, err error) {
+	ctx, log := c.Context(), slog.New(slog.DiscardHandler)
 	dir, err := os.MkdirTemp("", "shatter-plan-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the pilot: %w", err)
 	}
-	defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
-	options := queue.Options{Name: "shatter plan " + s.Name, Log: slog.New(slog.DiscardHandler)}
-	conn, closeBus, err := connect(c.Context(), "", options)
-	if err != nil {
+	s.onClose(func() error { return os.RemoveAll(dir) })
+	if err := s.connect(ctx, "", queue.Options{Name: "shatter plan " + s.Name, Log: log}); err != nil {
 		return nil, err
 	}
-	defer closeBus()
-	claimed, err := folder.Claim(filepath.Join(dir, "out"), s.Plan, folder.Mode{})
-	if err != nil {
+	if err := s.claim(filepath.Join(dir, "out"), folder.Mode{}); err != nil {
 		return nil, err
 	}
-	defer func() { failed = errors.Join(failed, claimed.Close()) }()
 	display := newDisplay(c.ErrOrStderr(), f.progress)
 	display.label = "pilot"
-	here := &runFlags{workers: 1} // each worker pays for the start of a process
-	monitor := newRunMonitor(claimed, display, slog.New(slog.DiscardHandler))
-	err = here.coordinate(c.Context(), s, conn, claimed, monitor,
-		func(ctx context.Context, cfg coordinator.Config) (err error) {
-			p, err = coordinator.Predict(ctx, cfg, f.workers)
-			return err
-		})
+	m := newRunMonitor(s.folder, display, log)
+	cfg := m.config(s, 1) // each worker pays for the start of a process
+	err = s.work(ctx, 1, cfg.Config, &m.workers, func(pool pool.Config) (err error) {
+		cfg.Config = pool
+		p, err = coordinator.Predict(ctx, cfg, f.workers)
+		return err
+	})
 	display.end()
 	if err == nil && f.progress != "none" {
 		for _, x := range p.Failures {

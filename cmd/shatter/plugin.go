@@ -86,13 +86,13 @@ func described(c *cobra.Command, files []string) ([]algorithmOf, error) {
 func algorithmsOf(ctx context.Context, all *host.Catalog) ([]algorithmOf, error) {
 	list, err := all.List(ctx)
 	if err != nil {
-		return nil, blamePlugin(err)
+		return nil, err
 	}
 	served := make([]algorithmOf, len(list))
 	for i, d := range list {
 		says, err := all.Describe(ctx, d.Plugin)
 		if err != nil {
-			return nil, blamePlugin(err)
+			return nil, err
 		}
 		served[i] = algorithmOf{d, says.Sdk, spoken(says)}
 	}

@@ -122,7 +122,7 @@ func describe(ctx context.Context, all plan.Algorithms, d algorithmOf) (*descrip
 	settings := plugintest.Examples(d.Algorithm)
 	answers, err := all.Ask(ctx, d.Plugin, settings)
 	if err != nil {
-		return nil, blamePlugin(err)
+		return nil, err
 	}
 	r := &description{
 		algorithmReport: report, Guarantees: []guaranteeAnswer{}, Bounds: []boundAnswer{}, parameters: d.Parameters,

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/wording"
-	"github.com/shatterlab/shatter/plugins/host"
 )
 
 // maxPluginLog limits what a file of --plugin-log holds, in bytes.
@@ -26,23 +25,17 @@ type pluginLog struct {
 }
 
 // logPlugins has what plugins print written to files in the folder dir, one for each plugin, from here on.
-// The files are closed by the function that it returns.
-func logPlugins(dir string, commands map[string]host.Command) (closeLogs func() error, err error) {
+func (s *session) logPlugins(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, usageError{fmt.Errorf("--plugin-log: %w", err)}
+		return usageError{fmt.Errorf("--plugin-log: %w", err)}
 	}
-	var logs []*pluginLog
-	for digest, c := range commands {
+	for digest, c := range s.commands {
 		l := &pluginLog{path: filepath.Join(dir, fmt.Sprintf("%s-%.12s.log", filepath.Base(c.Path), digest))}
+		s.onClose(l.close)
 		c.Output = l
-		commands[digest], logs = c, append(logs, l)
+		s.commands[digest] = c
 	}
-	return func() (err error) {
-		for _, l := range logs {
-			err = errors.Join(err, l.close())
-		}
-		return err
-	}, nil
+	return nil
 }
 
 // Write writes b, as far as there is room. It never fails: a plugin must not be stopped by its log.

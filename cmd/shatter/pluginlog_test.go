@@ -13,8 +13,8 @@ import (
 func TestPluginLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
 	commands := map[string]host.Command{"0123456789abcdef": {Path: "/x/loud"}, "fedcba9876543210": {Path: "/x/silent"}}
-	closeLogs, err := logPlugins(dir, commands)
-	if err != nil {
+	s := &session{commands: commands}
+	if err := s.logPlugins(dir); err != nil {
 		t.Fatal(err)
 	}
 	half := bytes.Repeat([]byte("x"), maxPluginLog/2)
@@ -23,7 +23,7 @@ func TestPluginLog(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if err := closeLogs(); err != nil {
+	if err := s.close(); err != nil {
 		t.Error(err)
 	}
 	files, err := os.ReadDir(dir)

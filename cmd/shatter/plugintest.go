@@ -64,7 +64,7 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	path := append(paths, "")[0]
 	cmd, err := all.Command(path)
 	if err != nil {
-		return blamePlugin(err)
+		return err
 	}
 	failures := map[string]string{}
 	if p.format == "table" {
@@ -78,7 +78,7 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 		says := new(pluginv1.DescribeResponse)
 		if results[0].Check != "start" {
 			if says, err = all.Describe(c.Context(), path); err != nil {
-				return blamePlugin(err)
+				return err
 			}
 		}
 		if err := writeResults(out, path, says, results); err != nil {

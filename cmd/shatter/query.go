@@ -70,9 +70,7 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 		known.close()
 	}
 	switch {
-	case errors.Is(err, query.ErrNoEngine):
-		return nil, usageError{err}
-	case errors.Is(err, query.ErrLimit):
+	case errors.Is(err, query.ErrNoEngine), errors.Is(err, query.ErrLimit):
 		return nil, err
 	case err != nil:
 		return nil, explainRead(dir, err)
@@ -200,8 +198,6 @@ func statement(c *cobra.Command, args []string) (string, error) {
 // explainQuery finds out who is to blame for an error of a query.
 func explainQuery(err error) error {
 	switch {
-	case errors.Is(err, query.ErrSQL):
-		return usageError{err}
 	case errors.Is(err, context.Canceled):
 		return statusError(exitInterrupted)
 	case errors.Is(err, fs.ErrNotExist):

@@ -77,6 +77,6 @@ func writeReport(stderr io.Writer, dir string) {
 		_, err = sweep.WriteFile()
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "shatter: no report.html: %v%s; `shatter report %s` tries again\n", err, remedy(err), dir)
+		fmt.Fprintf(stderr, "shatter: no report.html: %v%s; `shatter report %s` tries again\n", err, respond(err).remedy, dir)
 	}
 }

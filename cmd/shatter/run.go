@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,73 +127,92 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
-	if f.attached = attachmentOf(c.Context()).socket; f.attached != "" {
+	ctx := c.Context()
+	if f.attached = attachmentOf(ctx).socket; f.attached != "" {
 		f.workers, f.cache = 1, "off" // somebody steps through one trial after another
 	}
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := load(c.Context(), path)
+	s, err := load(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	saved, err := s.encode() // before the folder draws a secret seed
-	if err != nil {
-		return err
-	}
-	warn(c, s.Plan)
+	defer func() { failed = errors.Join(failed, s.close()) }()
+	s.warn(c)
 	if f.out == "" {
 		f.out = filepath.Join("shatter-out", s.Name)
 	}
-	log, closeLog, err := f.logs.logFile(f.log)
+	m, err := f.open(ctx, s, c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	defer func() { failed = errors.Join(failed, closeLog()) }()
-	told, err := f.http.listen(log)
-	if err != nil {
-		return err
-	}
-	defer told.Close()
-	conn, closeBus, err := connect(c.Context(), f.url, f.options("shatter run "+s.Name, log, queue.Coordinator))
-	if err != nil {
-		return err // before anything is written
-	}
-	defer closeBus()
-	if f.url != "" {
-		if err := f.checkRegistry(c.Context(), conn); err != nil {
-			return err
-		}
-	}
-	claimed, err := claim(f.out, s.Plan, f.mode)
-	if err != nil {
-		return err
-	}
-	defer func() { failed = errors.Join(failed, claimed.Close()) }()
-	if err := claimed.KeepPlan(saved); err != nil {
-		return err
-	}
-	if claimed.Moves != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "shatter: %s\n", claimed.Moves)
-	}
-	display := newDisplay(c.ErrOrStderr(), f.progress)
-	display.opened(claimed, f.workers)
+	m.display.opened(s.folder, f.workers)
 	var summary *coordinator.Summary
-	monitor := newRunMonitor(claimed, display, log)
-	monitor.watch(told, conn)
-	run := func(ctx context.Context, cfg coordinator.Config) (err error) {
+	cfg := f.config(s, m)
+	err = s.work(ctx, f.workers, cfg.Config, &m.workers, func(pool pool.Config) (err error) {
+		cfg.Config = pool
 		summary, err = coordinator.Run(ctx, cfg)
 		return err
-	}
-	err = f.coordinate(c.Context(), s, conn, claimed, monitor, run)
-	display.end()
+	})
+	m.display.end()
 	if err != nil {
 		return err
 	}
-	shown := answersOf(s.Plan)
-	err = f.report(c, claimed, shown, summary, display)
-	return display.done(summary, err)
+	return m.display.done(summary, f.report(c, s, summary, m.display))
+}
+
+// open opens all that a run needs next to its sweep: the log, the HTTP server, the connection and the output folder.
+// It writes nothing before it is connected.
+func (f *runFlags) open(ctx context.Context, s *session, stderr io.Writer) (*runMonitor, error) {
+	log, closeLog, err := f.logs.logFile(f.log)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(closeLog)
+	told, err := f.http.listen(log)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func() error { told.Close(); return nil })
+	if err := s.connect(ctx, f.url, f.options("shatter run "+s.Name, log, queue.Coordinator)); err != nil {
+		return nil, err
+	}
+	if f.url != "" {
+		if err := f.checkRegistry(ctx, s.conn); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.claim(f.out, f.mode); err != nil {
+		return nil, err
+	}
+	if s.folder.Moves != "" {
+		fmt.Fprintf(stderr, "shatter: %s\n", s.folder.Moves)
+	}
+	m := newRunMonitor(s.folder, newDisplay(stderr, f.progress), log.With("sweep", s.folder.ID))
+	m.watch(told, s.conn)
+	if f.url != "" {
+		if _, err := s.publish(ctx, s.conn); err != nil {
+			return nil, err
+		}
+	}
+	if f.pluginLog == "" {
+		return m, nil
+	}
+	return m, s.logPlugins(f.pluginLog)
+}
+
+// config returns the configuration of the coordinator, as far as it does not depend on the workers.
+func (f *runFlags) config(s *session, m *runMonitor) coordinator.Config {
+	cfg := m.config(s, f.workers)
+	cfg.Facts, cfg.Budget, cfg.Recheck = f.facts(s.File), f.budget.Budget, float64(f.looks)
+	if f.url != "" {
+		cfg.Lead.Epoch = uint64(time.Now().UnixMilli())
+	}
+	if dir := cacheDir(f.cache); dir != "" {
+		cfg.Cache = &cache.Cache{Dir: dir}
+	}
+	return cfg
 }
 
 // checkRegistry prepares the server, and refuses an output folder that is a copy of one of a sweep that was
@@ -204,11 +221,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 // last goes on.
 func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 	r := &remote{conn: conn}
-	err := r.within(ctx, func(ctx context.Context) (err error) {
-		r.registry, err = conn.Registry(ctx)
-		return err
-	})
-	if err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
 	owner, err := folder.ReadRecord(f.out)
@@ -216,7 +229,7 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 		return nil //nolint:nilerr // a new folder, or one of which Claim says what is wrong
 	}
 	record, err := r.find(ctx, owner.ID())
-	if unknown := (*queue.IDError)(nil); errors.As(err, &unknown) {
+	if _, unknown := errors.AsType[*queue.IDError](err); unknown {
 		return nil
 	}
 	if err != nil || record.End != nil || record.ID != owner.ID() {
@@ -225,61 +238,6 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 	return usageError{fmt.Errorf("%q is a copy of sweep %s, which was submitted to this server: shatter status %s says "+
 		"how it stands, and shatter resume %s lets it go on; choose another folder with --out to run it beside that",
 		f.out, record.ID, record.ID, record.ID)}
-}
-
-// claim takes the output folder. Where none can be, it blames the command line.
-func claim(dir string, p *plan.Plan, mode folder.Mode) (*folder.Folder, error) {
-	claimed, err := folder.Claim(dir, p, mode)
-	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
-		if errors.Is(err, cause) {
-			return nil, usageError{fmt.Errorf("no output folder can be at %q (%w); choose another with --out", dir, err)}
-		}
-	}
-	return claimed, err
-}
-
-// coordinate puts the files of a sweep on a server elsewhere, starts the workers of this process, calls work with
-// the configuration of a coordinator, and stops the workers.
-func (f *runFlags) coordinate(
-	ctx context.Context, s *loadedSweep, conn *queue.Conn, claimed *folder.Folder, m *runMonitor,
-	work func(context.Context, coordinator.Config) error,
-) (failed error) {
-	if f.url != "" {
-		if _, err := publishFiles(ctx, conn, s); err != nil {
-			return err
-		}
-		if _, err := publishPlugins(ctx, conn, s); err != nil {
-			return err
-		}
-	}
-	digests, commands, err := pluginsOf(s)
-	if err != nil {
-		return err
-	}
-	if f.pluginLog != "" {
-		closeLogs, err := logPlugins(f.pluginLog, commands)
-		if err != nil {
-			return err
-		}
-		defer func() { failed = errors.Join(failed, closeLogs()) }()
-	}
-	cfg := coordinator.Config{
-		Config: pool.Config{Conn: conn, Digests: digests, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID)},
-		Folder: claimed, Slots: f.workers, Progress: m.show, Facts: f.facts(s.File), Budget: f.budget.Budget,
-		Recheck: float64(f.looks),
-	}
-	if f.url != "" {
-		cfg.Lead.Epoch = uint64(time.Now().UnixMilli())
-	}
-	if dir := cacheDir(f.cache); dir != "" {
-		cfg.Cache = &cache.Cache{Dir: dir}
-	}
-	stop, err := startWorkers(ctx, &cfg.Config, s, commands, f.workers, &m.workers)
-	if err != nil {
-		return err
-	}
-	err = work(ctx, cfg)
-	return errors.Join(err, stop())
 }
 
 // facts returns what the manifest says about this run.
@@ -301,8 +259,9 @@ func (f *runFlags) facts(path string) map[string]string {
 // report prints the tables on stdout and what a person has to know on stderr. It returns a status
 // error unless all went well.
 func (f *runFlags) report(
-	c *cobra.Command, out *folder.Folder, shown answers, s *coordinator.Summary, d *display,
+	c *cobra.Command, ran *session, s *coordinator.Summary, d *display,
 ) error {
+	out, shown := ran.folder, answersOf(ran.Plan)
 	stderr, recorded := d.text(), out.Report.Outcomes+s.Trials+s.Served
 	for _, a := range s.Alarms {
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", printable(a))

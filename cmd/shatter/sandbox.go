@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,11 +40,7 @@ func confined(c *cobra.Command) *cobra.Command {
 			return usageError{err}
 		}
 		c.SetContext(context.WithValue(c.Context(), sandboxKey{}, policy))
-		var missing *sandbox.MissingError
-		if err := run(c, args); !errors.As(err, &missing) {
-			return err
-		}
-		return usageError{missing}
+		return run(c, args)
 	}
 	return c
 }

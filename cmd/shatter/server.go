@@ -112,15 +112,19 @@ func (f *serverFlags) open(c *cobra.Command) (*remote, error) {
 		return nil, err
 	}
 	r := &remote{conn: conn}
-	err = r.within(c.Context(), func(ctx context.Context) (err error) {
-		r.registry, err = conn.Registry(ctx)
-		return err
-	})
-	if err != nil {
+	if err := r.prepare(c.Context()); err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// prepare finds the registry of sweeps on the server, or makes it.
+func (r *remote) prepare(ctx context.Context) error {
+	return r.within(ctx, func(ctx context.Context) (err error) {
+		r.registry, err = r.conn.Registry(ctx)
+		return err
+	})
 }
 
 func (r *remote) close() { r.conn.Close() }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,10 +84,10 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 		return err
 	}
 	defer s.close()
-	if err := s.kept.Close(); err != nil { // nobody works here
+	if err := s.kept.Close(); err != nil { // no worker is here
 		return err
 	}
-	warn(c, s.Plan)
+	s.warn(c)
 	server, err := f.open(c)
 	if err != nil {
 		return err
@@ -143,17 +142,13 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 }
 
 // put stores on the server all that a sweep needs, and returns the submission that names it.
-func (r *remote) put(ctx context.Context, s *loadedSweep) (*lead.Submission, error) {
-	digests, _, err := pluginsOf(s)
-	if err != nil {
-		return nil, err
-	}
+func (r *remote) put(ctx context.Context, s *session) (*lead.Submission, error) {
 	resolved, err := s.Digest()
 	if err != nil {
 		return nil, err
 	}
 	out := &lead.Submission{
-		Name: s.Name, Resolved: resolved, Plugins: digests, Data: map[string]string{}, File: s.File,
+		Name: s.Name, Resolved: resolved, Plugins: s.digests, Data: map[string]string{}, File: s.File,
 		Seed: s.Seed.Seed, Cells: len(s.Cells), By: personName(), At: time.Now().UTC(),
 	}
 	for _, c := range s.Cells {
@@ -166,19 +161,14 @@ func (r *remote) put(ctx context.Context, s *loadedSweep) (*lead.Submission, err
 			return nil, err
 		}
 	}
-	files, err := publishFiles(ctx, r.conn, s)
-	if err != nil {
+	if out.Content, err = s.publish(ctx, r.conn); err != nil {
 		return nil, err
 	}
-	plugins, err := publishPlugins(ctx, r.conn, s)
-	if err != nil {
-		return nil, err
-	}
-	saved, err := s.Encode(digests)
+	saved, err := s.Encode(s.digests)
 	if err != nil {
 		return nil, err
 	}
 	out.Plan, err = r.conn.Files.PutBytes(ctx, saved)
-	out.Content = append(slices.Concat(files, plugins), out.Plan)
+	out.Content = append(out.Content, out.Plan)
 	return out, err
 }

@@ -116,7 +116,7 @@ func explainRead(dir string, err error) error {
 	case !info.IsDir():
 		return usageError{fmt.Errorf("%q is not a folder; name the output folder of a sweep, like shatter-out/NAME", dir)}
 	case errors.As(err, &version):
-		return usageError{fmt.Errorf("%w; use the release that made it, or run the sweep again with --fresh", err)}
+		return usageError{err}
 	case ended == nil && errors.Is(err, fs.ErrNotExist):
 		return usageError{fmt.Errorf("%w; an earlier version of shatter did not write it, or it was taken away: "+
 			"running the sweep again writes it anew", err)}

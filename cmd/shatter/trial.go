@@ -1,14 +1,9 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,90 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/audit"
-	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
-	"github.com/shatterlab/shatter/pipeline/queue"
-	"github.com/shatterlab/shatter/pipeline/sweep"
-	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/schemas"
 )
-
-// A finishedSweep is the output folder of a sweep, opened for reading, with the sweep that it
-// holds. Close it.
-type finishedSweep struct {
-	*loadedSweep
-	folder   *folder.Folder
-	commands map[string]host.Command
-	config   coordinator.Config
-}
-
-func (r *finishedSweep) close() {
-	_ = r.folder.Close() // it was only read
-	r.loadedSweep.close()
-}
-
-// openFinished opens an output folder. Relative paths of its sweep file start at base, or, if that
-// is empty, where the sweep file was.
-func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error) {
-	record, err := folder.ReadRecord(dir)
-	if err != nil {
-		return nil, outdated(err, nil)
-	}
-	base = cmp.Or(base, filepath.Dir(record.File))
-	s, err := resolve(ctx, record.File, record.Source, base)
-	var mistakes sweep.Mistakes
-	switch {
-	case errors.As(err, &mistakes):
-		return nil, usageError{fmt.Errorf("%w\nthis is the sweep file as it was run; its relative paths start at %q: "+
-			"if its files have moved, name their folder with --base", err, base)}
-	case err != nil:
-		return nil, err
-	}
-	r := &finishedSweep{loadedSweep: s}
-	if r.folder, err = record.Open(s.Plan); err != nil {
-		s.close()
-		return nil, outdated(err, record)
-	}
-	digests, commands, err := pluginsOf(s)
-	if err != nil {
-		r.close()
-		return nil, err
-	}
-	r.commands = commands
-	r.config = coordinator.Config{Folder: r.folder, Config: pool.Config{Digests: digests}}
-	return r, nil
-}
-
-// outdated blames a folder that cannot be read, and says what to do with one of another version.
-func outdated(err error, record *folder.Record) error {
-	var version *schemas.VersionError
-	if !errors.As(err, &version) {
-		return usageError{err}
-	}
-	release := "the release"
-	if record != nil && record.Release() != "" {
-		release = fmt.Sprintf("the release (%s)", record.Release())
-	}
-	return usageError{fmt.Errorf("%w; use %s that made it, or run the sweep again with --fresh", version, release)}
-}
-
-// work gives do a connection and workers of this process.
-func (r *finishedSweep) work(ctx context.Context, slots int, do func(pool.Config) error) error {
-	conn, closeBus, err := connect(ctx, "", queue.Options{Name: "shatter " + r.Name, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	defer closeBus()
-	cfg := r.config.Config
-	cfg.Conn = conn
-	stop, err := startWorkers(ctx, &cfg, r.loadedSweep, r.commands, slots, nil)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(cfg), stop())
-}
 
 func trialCommand() *cobra.Command {
 	var o trialOptions
@@ -131,25 +45,21 @@ type trialOptions struct {
 
 // runTrial runs one trial again and prints what came of it.
 func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
-	r, err := openFinished(c.Context(), dir, o.base)
+	s, err := openFinished(c.Context(), dir, o.base)
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	t, err := audit.FindTrial(r.Plan, id)
+	defer s.close()
+	t, err := audit.FindTrial(s.Plan, id)
 	if err != nil {
 		return usageError{err}
 	}
 	var got *audit.Comparison
-	err = r.work(c.Context(), 1, func(cfg pool.Config) (err error) {
-		got, err = audit.RunTrial(c.Context(), r.folder, cfg, t)
+	err = s.workAlone(c.Context(), 1, func(cfg pool.Config) (err error) {
+		got, err = audit.RunTrial(c.Context(), s.folder, cfg, t)
 		return err
 	})
-	var refused *audit.RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return usageError{err}
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	if err := writeTrial(c.OutOrStdout(), got, o.format); err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 type verifyFlags struct {
@@ -77,18 +76,18 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 	if err := checkWorkers(f.workers, 1); err != nil {
 		return err
 	}
-	r, err := f.open(c.Context(), dir, sample)
+	s, err := f.open(c.Context(), dir, sample)
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	tables, err := r.folder.CheckTables(r.config.Digests)
+	defer s.close()
+	tables, err := s.folder.CheckTables(s.digests)
 	if err != nil {
-		return explainVerify(err)
+		return err
 	}
 	report := &verifyReport{w: c.OutOrStdout()}
 	report.tables(tables)
-	again, err := f.rerun(c, r, sample)
+	again, err := f.rerun(c, s, sample)
 	if err != nil {
 		return errors.Join(err, report.err)
 	}
@@ -106,32 +105,17 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 }
 
 // open opens the folder. Plugins and data files are needed only to run trials again.
-func (f *verifyFlags) open(ctx context.Context, dir string, s audit.Sample) (*finishedSweep, error) {
-	if s == (audit.Sample{}) && f.base == "" {
+func (f *verifyFlags) open(ctx context.Context, dir string, sample audit.Sample) (*session, error) {
+	if sample == (audit.Sample{}) && f.base == "" {
 		return openKnown(ctx, dir)
 	}
 	return openFinished(ctx, dir, f.base)
 }
 
-// explainVerify finds out who is to blame for a result that cannot be checked.
-func explainVerify(err error) error {
-	var version *schemas.VersionError
-	var unfinished *folder.UnfinishedError
-	switch {
-	case errors.As(err, &version):
-		return outdated(err, nil)
-	case errors.As(err, &unfinished):
-		return usageError{err}
-	}
-	return err
-}
-
 // rerun runs the sample again, with progress.
-func (f *verifyFlags) rerun(
-	c *cobra.Command, r *finishedSweep, s audit.Sample,
-) (found *audit.Result, err error) {
-	if s == (audit.Sample{}) {
-		return audit.Verify(c.Context(), r.folder, pool.Config{}, s, nil)
+func (f *verifyFlags) rerun(c *cobra.Command, s *session, sample audit.Sample) (found *audit.Result, err error) {
+	if sample == (audit.Sample{}) {
+		return audit.Verify(c.Context(), s.folder, pool.Config{}, sample, nil)
 	}
 	mode := progressMode("auto")
 	if f.quiet {
@@ -139,8 +123,8 @@ func (f *verifyFlags) rerun(
 	}
 	display, shown := newDisplay(c.ErrOrStderr(), mode), time.Now()
 	defer display.end()
-	err = r.work(c.Context(), f.workers, func(cfg pool.Config) (err error) {
-		found, err = audit.Verify(c.Context(), r.folder, cfg, s, func(done, of int64) {
+	err = s.workAlone(c.Context(), f.workers, func(cfg pool.Config) (err error) {
+		found, err = audit.Verify(c.Context(), s.folder, cfg, sample, func(done, of int64) {
 			if now := time.Now(); now.Sub(shown) > 200*time.Millisecond {
 				shown = now
 				display.rewrite(func() line {

@@ -6,17 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -158,147 +155,6 @@ func commandsByDigest(ctx context.Context, files []string) (map[string]host.Comm
 		}
 	}
 	return commands, nil
-}
-
-// pluginsOf returns the identity of every plugin and built-in algorithm that the sweep uses, by
-// trial.Cell.Code, and how each is started, by identity.
-func pluginsOf(s *loadedSweep) (digests map[string]string, commands map[string]host.Command, err error) {
-	builtIn, err := builtInDigests()
-	if err != nil {
-		return nil, nil, err
-	}
-	digests, commands = map[string]string{}, map[string]host.Command{}
-	for _, cell := range s.Cells {
-		code := cell.Code()
-		if _, ok := digests[code]; ok {
-			continue
-		}
-		digest := builtIn[code]
-		if cell.Plugin != "" {
-			if digest, err = s.catalog.Digest(cell.Plugin); err != nil {
-				return nil, nil, err
-			}
-		}
-		digests[code] = digest
-		if commands[digest], err = s.catalog.Command(cell.Plugin); err != nil {
-			return nil, nil, err
-		}
-	}
-	return digests, commands, nil
-}
-
-// connect connects to the server at url, or to an embedded one if url is empty.
-func connect(ctx context.Context, url string, o queue.Options) (*queue.Conn, func(), error) {
-	if url != "" {
-		conn, err := queue.Dial(ctx, url, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		return conn, conn.Close, nil
-	}
-	o.Credentials, o.TLS = "", queue.TLS{} // those of the environment are for servers elsewhere
-	server, err := queue.Embed(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	conn, err := server.Dial(ctx)
-	if err != nil {
-		server.Shutdown()
-		return nil, nil, err
-	}
-	return conn, func() { conn.Close(); server.Shutdown() }, nil
-}
-
-// dataPaths returns the paths of a sweep's data files by digest.
-func dataPaths(s *loadedSweep) map[string]string {
-	files := map[string]string{}
-	for _, cell := range s.Cells {
-		if file, digest := cell.Problem.File(); digest != "" {
-			files[digest] = file
-		}
-	}
-	return files
-}
-
-// publishFiles puts the data files of a sweep where workers find them, by content, and returns their
-// digests.
-func publishFiles(ctx context.Context, conn *queue.Conn, s *loadedSweep) (digests []string, err error) {
-	files := dataPaths(s)
-	digests = slices.Sorted(maps.Keys(files))
-	for _, digest := range digests {
-		if err := putFile(ctx, conn, digest, files[digest]); err != nil {
-			return nil, err
-		}
-	}
-	return digests, nil
-}
-
-// putFile puts a file on the server. It returns an error if the file was changed since its digest was taken.
-func putFile(ctx context.Context, conn *queue.Conn, digest, path string) error {
-	found, err := conn.Files.Put(ctx, path, -1)
-	if err == nil && found != digest {
-		err = fmt.Errorf("send file %q: its content has SHA-256 %s, not %s: it was changed", path, found, digest)
-	}
-	return err
-}
-
-// publishPlugins puts the plugins of a sweep where workers that allow it find them, by content: the
-// files of all platforms and, of a set, its list. It returns the digests.
-func publishPlugins(ctx context.Context, conn *queue.Conn, s *loadedSweep) (digests []string, err error) {
-	done := map[string]bool{"": true}
-	for _, cell := range s.Cells {
-		if done[cell.Plugin] {
-			continue
-		}
-		done[cell.Plugin] = true
-		plugin, err := s.catalog.File(cell.Plugin)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range plugin.Files {
-			if err := putFile(ctx, conn, f.Digest, f.Path); err != nil {
-				return nil, err
-			}
-			digests = append(digests, f.Digest)
-		}
-		if plugin.Set {
-			list, err := conn.Files.PutBytes(ctx, plugin.List())
-			if err != nil {
-				return nil, err
-			}
-			digests = append(digests, list)
-		}
-	}
-	return digests, nil
-}
-
-// startWorkers starts the slots of this process, which use the sweep's files where they are. They
-// finish their jobs and end when ctx ends or stop is called.
-func startWorkers(
-	ctx context.Context, cfg *pool.Config, s *loadedSweep, commands map[string]host.Command, slots int,
-	monitor *worker.Monitor,
-) (stop func() error, err error) {
-	if slots == 0 {
-		return func() error { return nil }, nil
-	}
-	policy := sandboxOf(ctx)
-	layers, err := sandbox.Probe(policy)
-	if err != nil {
-		return nil, err
-	}
-	drain, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	var failed error
-	go func() {
-		defer close(done)
-		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
-			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
-			Build: version(), Sandbox: policy, Layers: sandbox.Words(layers),
-			CacheSize: int64(defaultCacheSize), Monitor: monitor, Opened: s.kept.Take, Files: dataPaths(s),
-		})
-	}()
-	cfg.Workers = done
-	return func() error { cancel(); <-done; return failed }, nil
 }
 
 // fileCache returns the folder where workers keep what they have fetched.

@@ -21,8 +21,7 @@ type CodeError struct {
 
 func (e *CodeError) Error() string {
 	return fmt.Sprintf("trial %s of %s comes out differently than recorded (%s): "+
-		"its code has changed from sha256 %.12s to %.12s; "+
-		"run again with --redo to drop the outcomes of the old code, or with --fresh to set the folder aside",
+		"its code has changed from sha256 %.12s to %.12s",
 		e.Trial, e.Algorithm, e.Difference, e.Old, e.New)
 }
 

@@ -94,6 +94,15 @@ type Result struct {
 	FirstLost       string // the first of these, and why
 }
 
+// A ProfileError reports that trials cannot be run again because this machine has another float profile than the
+// machine that ran them.
+type ProfileError struct{ Recorded, Here string }
+
+func (e *ProfileError) Error() string {
+	return fmt.Sprintf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
+		"and their last bits may differ", e.Recorded, e.Here)
+}
+
 // Verify runs a sample of the recorded trials again, drawn under the sweep's seed, and compares every bit. It changes
 // nothing in the folder. It calls progress after each trial.
 func Verify(
@@ -116,8 +125,7 @@ func Verify(
 	}
 	profile, here := f.Profile(), trial.FloatProfile()
 	if profile != here {
-		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
-			"and their last bits may differ; verify where the sweep was run, or the tables alone with --sample 0", profile, here)
+		return nil, &ProfileError{profile, here}
 	}
 	compared := comparison{
 		result: x, ledger: f.Ledger, index: indexOf(f.Plan.Cells), firstLost: position{cell: len(f.Plan.Cells)},

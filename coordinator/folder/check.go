@@ -22,7 +22,7 @@ import (
 type UnfinishedError struct{ Dir, Reason, Remedy string }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("%q %s; %s (`shatter table` shows what is known)", e.Dir, e.Reason, e.Remedy)
+	return fmt.Sprintf("%q %s; %s", e.Dir, e.Reason, e.Remedy)
 }
 
 // unfinished returns the error of a folder that holds no result, for a reason.

@@ -67,29 +67,29 @@ type Mode struct {
 type OwnerError struct{ Dir, Reason string }
 
 func (e *OwnerError) Error() string {
-	return fmt.Sprintf("claim output folder %q: %s; choose another folder with --out, or set this one aside with --fresh",
-		e.Dir, e.Reason)
+	return fmt.Sprintf("claim output folder %q: %s", e.Dir, e.Reason)
 }
 
 // ChangedError reports that the sweep file is not the one that the folder's outcomes were made for.
 type ChangedError struct {
 	Dir   string
 	Diff  []string
-	Moves string // why brackets may move with --extend; "" where they may not
+	Moves string // why brackets may move if the folder is claimed with Mode.Extend; "" if they do not
 }
 
 func (e *ChangedError) Error() string {
-	text := fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s\n"+
-		"run again with --extend to keep what still applies and run what is new, or with --fresh to set the old folder aside",
-		e.Dir, strings.Join(e.Diff, "\n  "))
-	if e.Moves != "" {
-		text += "\nwith --extend, " + e.Moves
-	}
-	return text
+	return fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s", e.Dir, strings.Join(e.Diff, "\n  "))
 }
 
+// SeedError reports that the outcomes of a folder were drawn under another seed. Err is a mistake at the seed's place in
+// the sweep file.
+type SeedError struct{ Err error }
+
+func (e *SeedError) Error() string { return e.Err.Error() }
+func (e *SeedError) Unwrap() error { return e.Err }
+
 // Claim takes a folder for a plan: a new one, or the one that an earlier run of the same plan has
-// left. It returns an *OwnerError or a *ChangedError where the folder is not the plan's.
+// left. It returns an *OwnerError, a *SeedError or a *ChangedError if the folder is not the plan's.
 func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	if mode.Fresh {
 		if err := setAside(dir); err != nil {
@@ -216,19 +216,19 @@ func (f *Folder) claimNew(id string) error {
 // adoptSeed gives a plan whose seed is secret the one that a folder was made with, and refuses a
 // plan of another seed.
 func adoptSeed(dir string, made schemas.Seed, p *plan.Plan) error {
-	const remedy = "; choose another folder with --out, or set this one aside with --fresh"
+	blame := func(format string, args ...any) error { return &SeedError{p.BlameSeed(format, args...)} }
 	switch {
 	case made.Secret() && p.Seed.Secret():
 		return p.SetSeed(trial.SweepSeed{Seed: made})
 	case made.Secret():
-		return p.BlameSeed("the outcomes in %q were drawn under a secret seed of that folder, none of them applies to "+
-			"seed %v: write seed: secret"+remedy, dir, p.Seed)
+		return blame("the outcomes in %q were drawn under a secret seed of that folder, none of them applies to "+
+			"seed %v: write seed: secret", dir, p.Seed)
 	case p.Seed.Secret():
-		return p.BlameSeed("the outcomes in %q were drawn under seed %v, none of them applies to a secret one: "+
-			"write seed: %v"+remedy, dir, made, made)
+		return blame("the outcomes in %q were drawn under seed %v, none of them applies to a secret one: "+
+			"write seed: %v", dir, made, made)
 	case made != p.Seed.Seed:
-		return p.BlameSeed("the outcomes in %q were drawn under seed %v, none of them applies to seed %v: "+
-			"write seed: %v"+remedy, dir, made, p.Seed, made)
+		return blame("the outcomes in %q were drawn under seed %v, none of them applies to seed %v: "+
+			"write seed: %v", dir, made, p.Seed, made)
 	}
 	return nil
 }

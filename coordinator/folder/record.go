@@ -29,6 +29,17 @@ type Record struct {
 	owner owner
 }
 
+// A DamagedError reports that the file at Path, which holds the record of a folder, cannot be read.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("read %q: it is damaged: %v", e.Path, e.Err)
+}
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // ReadRecord reads which sweep a folder belongs to.
 func ReadRecord(dir string) (*Record, error) {
 	r := &Record{Dir: dir}
@@ -42,8 +53,7 @@ func ReadRecord(dir string) (*Record, error) {
 		return nil, fmt.Errorf("read whose folder it is: %w; name the output folder of a sweep, like shatter-out/NAME", err)
 	}
 	if err := json.Unmarshal(raw, &r.owner); err != nil {
-		return nil, fmt.Errorf("read %q: %w: it is damaged; running the sweep again with --fresh sets the folder aside",
-			path, err)
+		return nil, &DamagedError{path, err}
 	}
 	if r.owner.Format != ownerFormat {
 		return nil, &schemas.VersionError{

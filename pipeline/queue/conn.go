@@ -147,9 +147,7 @@ func (c *Conn) options() []nats.Option {
 func (c *Conn) complain(err error) {
 	if c.access.who.Role == Submitter && errors.Is(err, nats.ErrPermissionViolation) {
 		// The server does not answer the request. The configuration that this version writes permits it.
-		go c.fail(c.access.misfit("access refused by the NATS server", err, fmt.Sprintf("its configuration is that of an "+
-			"earlier version: `shatter cluster renew %s` writes the new one; give it to the servers and reload them",
-			c.access.who.Name)))
+		go c.fail(c.access.fault(Outdated, "access refused by the NATS server", err))
 		return
 	}
 	text := err.Error()

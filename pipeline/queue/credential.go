@@ -84,23 +84,19 @@ func (a *access) identify() (err error) {
 		return nil
 	}
 	if a.who, _, _, err = readCredential(a.file); err != nil {
-		return a.misfit("credentials cannot be used", err, "give the file that `shatter cluster` has written with --creds")
+		return a.fault(BadCredentials, "credentials cannot be used", err)
 	}
 	if a.roles != nil && a.who.Role != "" && !slices.Contains(a.roles, a.who.Role) {
-		return a.misfit("credentials are for something else",
-			fmt.Errorf("%q is that of the %s %s", a.file, a.who.Role, a.who.Name),
-			fmt.Sprintf("this needs that of a %s: `shatter cluster %[1]s NAME` issues one", a.roles[0]))
+		e := a.fault(WrongRole, "credentials are for something else",
+			fmt.Errorf("%q is that of the %s %s", a.file, a.who.Role, a.who.Name))
+		e.Role = a.roles[0]
+		return e
 	}
 	if a.who.Expires.IsZero() || time.Now().Before(a.who.Expires) {
 		return nil
 	}
-	return a.misfit("credentials have expired", fmt.Errorf("%q was good until %s",
-		a.file, a.who.Expires.Format(time.DateTime)), renewRemedy(a.who.Name))
-}
-
-func renewRemedy(name string) string {
-	return fmt.Sprintf("`shatter cluster renew %s` issues new ones, where the cluster was set up; "+
-		"copy them over the old file: running processes read them by themselves", name)
+	return a.fault(Expired, "credentials have expired", fmt.Errorf("%q was good until %s",
+		a.file, a.who.Expires.Format(time.DateTime)))
 }
 
 // option returns the option that reads the credentials file whenever there is a new connection, so that new
@@ -143,6 +139,7 @@ func (c *Conn) confirm(subject string) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `Subscription to "`+subject+`"`) {
 		return nil
 	}
-	return c.access.misfit("access refused by the NATS server", err,
-		"the credentials are not for this: `shatter cluster worker NAME` issues those of a worker")
+	e := c.access.fault(WrongRole, "access refused by the NATS server", err)
+	e.Role = Worker
+	return e
 }

@@ -19,13 +19,37 @@ import (
 type ConnectError struct {
 	URL    string // of the server, without password
 	Reason string // what is wrong, without the URL
-	Remedy string // what the user can do
+	Remedy string // what to do at the server or in the network; "": Fault says all
 	Err    error  // the cause
 	Waits  bool   // a server may come up there later
+
+	Fault Fault  // mistake of the user that a program can offer a remedy for; 0: none
+	Role  Role   // role that is needed, with WrongRole
+	Name  string // holder of the credentials, with Expired and Outdated
 }
 
+// A Fault is a kind of mistake that prevents a connection.
+type Fault int
+
+// The faults.
+const (
+	Unprepared       Fault = iota + 1 // no coordinator has served on the server
+	NoCredentials                     // the server wants some
+	BadCredentials                    // their file cannot be read
+	WrongRole                         // the credentials are for something else
+	Expired                           // the credentials have expired or were revoked
+	Outdated                          // an earlier version has written the configuration of the server
+	WrongHost                         // the certificate of the server is for another name
+	UnknownAuthority                  // the certificate of the server is signed by an unknown authority
+	NoEncryption                      // the server has no TLS
+)
+
 func (e *ConnectError) Error() string {
-	return fmt.Sprintf("%s at %s: %v; %s", e.Reason, e.URL, e.Err, e.Remedy)
+	text := fmt.Sprintf("%s at %s: %v", e.Reason, e.URL, e.Err)
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
 }
 
 func (e *ConnectError) Unwrap() error { return e.Err }
@@ -47,9 +71,14 @@ type IDError struct {
 
 func (e *IDError) Error() string {
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("no sweep %q on this server; `shatter sweeps` lists what there is", e.ID)
+		return fmt.Sprintf("no sweep %q on this server", e.ID)
 	}
 	return fmt.Sprintf("sweep %q could be any of %s; give more of its id", e.ID, strings.Join(e.Known, ", "))
+}
+
+// fault returns the error for a mistake of the user.
+func (a *access) fault(f Fault, reason string, err error) *ConnectError {
+	return &ConnectError{URL: Redact(a.url), Reason: reason, Err: err, Fault: f, Name: a.who.Name}
 }
 
 // misfit returns the error of a server or of credentials that cannot be used.
@@ -59,8 +88,7 @@ func (a *access) misfit(reason string, err error, remedy string) *ConnectError {
 
 // unprepared returns the error of a party that cannot make the missing streams on the server.
 func (a *access) unprepared() *ConnectError {
-	return a.misfit("nothing is prepared on the NATS server", errors.New("no coordinator has served there yet"),
-		"start `shatter coordinator --server URL --dir DIR` first")
+	return a.fault(Unprepared, "nothing is prepared on the NATS server", errors.New("no coordinator has served there yet"))
 }
 
 // Silent returns the error of a call that the server did not answer in time, or refused again and again.
@@ -70,8 +98,8 @@ func (c *Conn) Silent(after time.Duration, err error) error {
 	}
 	if noRoom(err) {
 		return c.access.misfit(fmt.Sprintf("no room for %v on the NATS server", after), err,
-			"make room on its disk, raise max_file_store in its configuration, or forget sweeps "+
-				"(shatter forget ID; a coordinator removes what they had a day later)")
+			"make room on its disk, raise max_file_store in its configuration, or forget sweeps: a coordinator removes "+
+				"what they had a day later")
 	}
 	return c.access.misfit(fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), err,
 		"its disk may be full or have been full (make room, and start it again), or too few servers of its "+
@@ -87,15 +115,14 @@ func isRefusal(err error) bool {
 func (a *access) refused(err error) *ConnectError {
 	const reason = "access refused by the NATS server"
 	if a.file == "" {
-		return a.misfit(reason, err, "give a credentials file with --creds, or user and password in $SHATTER_SERVER")
+		return a.fault(NoCredentials, reason, err)
 	}
 	a.mu.Lock()
 	who := a.who
 	a.mu.Unlock()
 	late := !who.Expires.IsZero() && !time.Now().Before(who.Expires)
 	if late || isAny(err, nats.ErrAuthExpired, nats.ErrAuthRevoked) {
-		return a.misfit(reason, fmt.Errorf("credentials %q have expired, or were revoked: %w", a.file, err),
-			renewRemedy(who.Name))
+		return a.fault(Expired, reason, fmt.Errorf("credentials %q have expired, or were revoked: %w", a.file, err))
 	}
 	return a.misfit(reason, fmt.Errorf("it does not know who issued %q to %q, or has revoked it: %w",
 		a.file, who.Name, err), "give credentials that were issued for this very cluster")
@@ -115,16 +142,17 @@ func certificateError(where string, err error) *ConnectError {
 			names = append(names, ip.String())
 		}
 		e.Reason = "certificate of the NATS server is for another name"
-		e.Remedy = fmt.Sprintf("use one of its names in the URL (%s), or give the server a certificate for this one: "+
-			"`shatter cluster init --host NAME`", strings.Join(names, ", "))
+		e.Fault = WrongHost
+		e.Remedy = fmt.Sprintf("use one of its names in the URL (%s), or give the server a certificate for this one",
+			strings.Join(names, ", "))
 	case errors.As(err, &unknown):
 		e.Reason = "certificate of the NATS server is signed by an unknown authority"
-		e.Remedy = "give that authority's file with --tls-ca: ca.pem of the folder that `shatter cluster init` has written"
+		e.Fault = UnknownAuthority
 	case errors.As(err, &invalid):
 		e.Reason = "certificate of the NATS server is not valid"
 		e.Remedy = "give the server a new one, or set this machine's clock"
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		e.Reason, e.Remedy = "no encryption at the NATS server", "give its configuration a tls section, or leave out --tls-ca"
+		e.Reason, e.Fault = "no encryption at the NATS server", NoEncryption
 	default:
 		return nil
 	}

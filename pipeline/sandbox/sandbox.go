@@ -97,9 +97,14 @@ func ParseMode(name string) (Mode, error) {
 type MissingError struct{ Layers []Layer }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("this machine cannot hold %s: allow what is missing, or start with --sandbox prefer, "+
-		"which goes without", strings.TrimPrefix(Words(e.Layers), "nothing holds: "))
+	return fmt.Sprintf("this machine cannot hold %s: allow what is missing", strings.TrimPrefix(Words(e.Layers), "nothing holds: "))
 }
+
+// An EnterError reports that a process could not enter its sandbox.
+type EnterError struct{ Err error }
+
+func (e *EnterError) Error() string { return "enter the sandbox: " + e.Err.Error() }
+func (e *EnterError) Unwrap() error { return e.Err }
 
 // missing returns a *MissingError if a layer that the mode requires does not hold.
 func (p Policy) missing(layers []Layer) error {

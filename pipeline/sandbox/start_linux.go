@@ -184,7 +184,7 @@ func (m *machine) start(p Program, img *image) (*Process, error) {
 	case r.Errno != 0:
 		err = r.Errno
 	case r.Failed != "":
-		err = fmt.Errorf("enter the sandbox: %s; --sandbox off goes without", r.Failed)
+		err = &EnterError{errors.New(r.Failed)}
 	default:
 		return l, nil
 	}
@@ -236,7 +236,7 @@ func (m *machine) launch(l *Process, p Program, img *image) (r report, err error
 	}
 	_ = out.SetReadDeadline(time.Now().Add(startWait))
 	if err := json.NewDecoder(out).Decode(&r); err != nil && !errors.Is(err, io.EOF) {
-		return r, fmt.Errorf("enter the sandbox: %w; --sandbox off goes without", err)
+		return r, &EnterError{err}
 	}
 	return r, nil
 }

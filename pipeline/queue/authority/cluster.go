@@ -119,11 +119,29 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 }
 
 // An InputError blames what the caller has asked for.
-type InputError struct{ Text string }
+type InputError struct {
+	Text  string
+	Fault Fault  // mistake that a program can offer a remedy for; 0: none
+	Name  string // name or team, with Issued, NotIssued and NoTeam
+}
+
+// A Fault is a kind of mistake.
+type Fault int
+
+// The faults.
+const (
+	NoCluster Fault = iota + 1 // the folder is not that of a cluster
+	Damaged                    // its file of keys cannot be read
+	Issued                     // the name has credentials already
+	NotIssued                  // the name has none
+	NoTeam                     // the cluster has no such team
+)
 
 func (e *InputError) Error() string { return e.Text }
 
-func inputError(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
+func inputError(format string, args ...any) error {
+	return &InputError{Text: fmt.Sprintf(format, args...)}
+}
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,250}[A-Za-z0-9])?$`)
 
@@ -158,7 +176,7 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 	c = &Cluster{Dir: dir}
 	defer func() {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = inputError("%q is no folder of a cluster: `shatter cluster init DIR` makes one", dir)
+			err = &InputError{Text: fmt.Sprintf("%q is no folder of a cluster", dir), Fault: NoCluster}
 		}
 	}()
 	lock, err := disk.OpenFile(c.path(lockFile), os.O_RDWR|os.O_CREATE, 0o600)
@@ -175,8 +193,8 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
 	if err == nil {
 		if c.state, err = decodeState(text); err != nil {
-			err = inputError("%q is damaged (%v), or of another version of shatter: restore it from a copy, or set up the "+
-				"cluster again with `shatter cluster init`", c.path(keysFile), err)
+			text := fmt.Sprintf("%q is damaged (%v), or of another version of shatter: restore it from a copy", c.path(keysFile), err)
+			err = &InputError{Text: text, Fault: Damaged}
 		}
 	}
 	if err != nil {
@@ -310,13 +328,13 @@ func (c *Cluster) Issue(name, team string, r queue.Role, good time.Duration) (pa
 		}
 	}
 	if x := c.Issued[name]; x != nil {
-		return "", inputError("name %q has been issued to a %s: choose another one, or `shatter cluster renew %s`",
-			name, x.Role, name)
+		text := fmt.Sprintf("name %q has been issued to a %s: choose another one", name, x.Role)
+		return "", &InputError{text, Issued, name}
 	}
 	if _, known := c.Teams[team]; !known {
 		if r != queue.Coordinator {
-			return "", inputError("no team %q (there is %s): `shatter cluster coordinator NAME --team %s` adds it", team,
-				strings.Join(slices.Sorted(maps.Keys(c.Teams)), ", "), team)
+			text := fmt.Sprintf("no team %q (there is %s)", team, strings.Join(slices.Sorted(maps.Keys(c.Teams)), ", "))
+			return "", &InputError{text, NoTeam, team}
 		}
 		if err := c.addTeam(team); err != nil {
 			return "", err
@@ -332,7 +350,7 @@ func (c *Cluster) Renew(name string, good time.Duration) (path string, err error
 	x := c.Issued[name]
 	switch {
 	case x == nil:
-		return "", inputError("name %q has no credentials: `shatter cluster worker %[1]s` issues those of a worker", name)
+		return "", &InputError{fmt.Sprintf("name %q has no credentials", name), NotIssued, name}
 	case !x.Revoked.IsZero():
 		return "", inputError("the credentials of %q were revoked: issue some to another name", name)
 	}

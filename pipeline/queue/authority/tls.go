@@ -113,14 +113,13 @@ func (c *Cluster) putServer(host string, cert, key, ca []byte) error {
 // takeCertificates copies the files that are given, if they are for all servers.
 func (c *Cluster) takeCertificates(o Options) error {
 	if o.TLS.CA == "" || o.TLS.Cert == "" || o.TLS.Key == "" {
-		return inputError("--tls-cert, --tls-key and --tls-ca go together: " +
-			"the servers' certificate, its key and its authority")
+		return inputError("the certificate of the servers, its key and its authority go together: give all three")
 	}
 	var texts [3][]byte
 	for i, path := range []string{o.TLS.Cert, o.TLS.Key, o.TLS.CA} {
 		text, err := queue.ReadPEM(path)
 		if err != nil {
-			return &InputError{err.Error()}
+			return inputError("%v", err)
 		}
 		texts[i] = text
 	}

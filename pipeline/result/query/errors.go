@@ -15,8 +15,12 @@ const maxSQL = 1 << 16
 // for more than reading.
 var ErrSQL = errors.New("sql refused")
 
-// ErrLimit is in the chain of an error that blames the limits on time and memory.
-var ErrLimit = errors.New("limit exceeded")
+// ErrLimit is in the chain of an error that blames a limit; ErrTime and ErrMemory blame that on time or memory.
+var (
+	ErrLimit  = errors.New("limit exceeded")
+	ErrTime   = fmt.Errorf("time: %w", ErrLimit)
+	ErrMemory = fmt.Errorf("memory: %w", ErrLimit)
+)
 
 // ErrNoEngine says that this build has no SQL.
 var ErrNoEngine = errors.New("this binary was built without cgo, and DuckDB, which answers SQL, needs it: " +

@@ -321,7 +321,7 @@ func TestFlightLimits(t *testing.T) {
 	ctx := context.Background()
 	info, err := c.Execute(ctx, "select repeat('x', 1000000) || i from range(200) r(i)")
 	if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted ||
-		!strings.Contains(err.Error(), "--memory") {
+		!strings.Contains(err.Error(), "more memory than 64 MB") {
 		t.Error(err)
 	}
 }

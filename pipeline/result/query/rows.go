@@ -64,7 +64,7 @@ func (d *DB) begin(ctx context.Context, sql string) (*Rows, error) {
 	r := &Rows{db: d, ctx: ctx, stop: func() {}}
 	if t := d.options.Timeout; t > 0 {
 		r.ctx, r.stop = context.WithTimeoutCause(ctx, t, &blame{fmt.Sprintf(
-			"the query took longer than %v; raise it with --timeout, or ask for less", t), ErrLimit})
+			"the query took longer than %v", t), ErrTime})
 	}
 	var err error
 	if r.conn, err = d.db.Conn(r.ctx); err != nil {
@@ -349,8 +349,8 @@ func (r *Rows) failed(err error) error {
 		}
 		return err
 	case of.Type == duckdb.ErrorTypeOutOfMemory:
-		return &blame{fmt.Sprintf("the query and its answer need more memory than %s; raise it with --memory, or aggregate "+
-			"before sorting or joining", size(r.db.options.memory())), ErrLimit}
+		return &blame{fmt.Sprintf("the query and its answer need more memory than %s",
+			size(r.db.options.memory())), ErrMemory}
 	case of.Type == duckdb.ErrorTypePermission:
 		return refuse("%s; a query reads the views of this result and nothing else", plain(of.Msg))
 	}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/pool"
+	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/worker"
+)
+
+// A session is the work of a command on one sweep. load, openFinished and openKnown begin it; connect, claim and work
+// add what the command needs further; close releases everything.
+type session struct {
+	*plan.Plan
+	digests  map[string]string       // identities of the plugins and built-in algorithms, by trial.Cell.Code
+	commands map[string]host.Command // how to start them, by identity; nil if the plan was read from a folder
+	catalog  *host.Catalog           // nil if the plan was read from a folder
+	kept     *plan.Kept              // content of the data files, for the workers of this process
+	folder   *folder.Folder          // nil before claim
+	conn     *queue.Conn             // nil before connect
+
+	closers []func() error
+}
+
+// onClose has close call f, before what was given earlier.
+func (s *session) onClose(f func() error) { s.closers = append(s.closers, f) }
+
+func (s *session) close() (err error) {
+	for _, f := range slices.Backward(s.closers) {
+		err = errors.Join(err, f())
+	}
+	return err
+}
+
+// load reads, checks and resolves a sweep file.
+func load(ctx context.Context, path string) (*session, error) {
+	src, err := disk.ReadFile(path, sweep.MaxSource)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read sweep file: %w", err)}
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := resolve(ctx, path, src, filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	s.File = full
+	return s, nil
+}
+
+// resolve checks and resolves the text of the sweep file at path. Its relative paths start at dir.
+func resolve(ctx context.Context, path string, src []byte, dir string) (*session, error) {
+	file := sweep.Read(path, src)
+	plugins, _ := file.PluginPaths(dir) // what is wrong with them is among the mistakes that plan.Resolve returns
+	c, err := catalog(ctx, plugins...)
+	if err != nil {
+		return nil, err
+	}
+	c.LimitTrials(plan.TrialTime(file))
+	s := &session{catalog: c, kept: &plan.Kept{}}
+	s.onClose(func() error { c.Close(); return nil })
+	s.onClose(s.kept.Close)
+	if s.Plan, err = plan.Resolve(ctx, file, c, plan.Options{Dir: dir, Kept: s.kept}); err == nil {
+		err = s.identify()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// identify finds the identity of each algorithm of the plan, and how to start it.
+func (s *session) identify() error {
+	builtIn, err := builtInDigests()
+	if err != nil {
+		return err
+	}
+	s.digests, s.commands = map[string]string{}, map[string]host.Command{}
+	for _, cell := range s.Cells {
+		code := cell.Code()
+		if _, ok := s.digests[code]; ok {
+			continue
+		}
+		digest := builtIn[code]
+		if cell.Plugin != "" {
+			if digest, err = s.catalog.Digest(cell.Plugin); err != nil {
+				return err
+			}
+		}
+		s.digests[code] = digest
+		if s.commands[digest], err = s.catalog.Command(cell.Plugin); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warn prints the warnings about the sweep file.
+func (s *session) warn(c *cobra.Command) {
+	for _, w := range s.Warnings {
+		fmt.Fprintf(c.ErrOrStderr(), "shatter: warning: %s\n", printable(w))
+	}
+}
+
+// connect connects to the server at url, or to an embedded one if url is empty.
+func (s *session) connect(ctx context.Context, url string, o queue.Options) (err error) {
+	if url != "" {
+		s.conn, err = queue.Dial(ctx, url, o)
+	} else {
+		o.Credentials, o.TLS = "", queue.TLS{} // those of the environment are for servers elsewhere
+		var server *queue.Server
+		if server, err = queue.Embed(o); err != nil {
+			return err
+		}
+		s.onClose(func() error { server.Shutdown(); return nil })
+		s.conn, err = server.Dial(ctx)
+	}
+	if err == nil {
+		s.onClose(func() error { s.conn.Close(); return nil })
+	}
+	return err
+}
+
+// claim takes the output folder dir for the sweep, and keeps the plan there.
+func (s *session) claim(dir string, mode folder.Mode) error {
+	saved, err := s.Encode(s.digests) // before the folder draws a secret seed
+	if err != nil {
+		return err
+	}
+	s.folder, err = folder.Claim(dir, s.Plan, mode)
+	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
+		if errors.Is(err, cause) {
+			return usageError{fmt.Errorf("no output folder can be at %q (%w); choose another with --out", dir, err)}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.onClose(s.folder.Close)
+	return s.folder.KeepPlan(saved)
+}
+
+// publish stores the data files and plugins of the sweep on a server, and returns their digests.
+func (s *session) publish(ctx context.Context, conn *queue.Conn) (digests []string, err error) {
+	put := func(digest, path string) error {
+		found, err := conn.Files.Put(ctx, path, -1)
+		if err == nil && found != digest {
+			err = fmt.Errorf("send file %q: its content has SHA-256 %s, not %s: it was changed", path, found, digest)
+		}
+		digests = append(digests, digest)
+		return err
+	}
+	files := s.dataPaths()
+	for _, digest := range slices.Sorted(maps.Keys(files)) {
+		if err := put(digest, files[digest]); err != nil {
+			return nil, err
+		}
+	}
+	done := map[string]bool{"": true}
+	for _, cell := range s.Cells {
+		if done[cell.Plugin] {
+			continue
+		}
+		done[cell.Plugin] = true
+		plugin, err := s.catalog.File(cell.Plugin)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range plugin.Files { // of all platforms
+			if err := put(f.Digest, f.Path); err != nil {
+				return nil, err
+			}
+		}
+		if plugin.Set {
+			list, err := conn.Files.PutBytes(ctx, plugin.List())
+			if err != nil {
+				return nil, err
+			}
+			digests = append(digests, list)
+		}
+	}
+	return digests, nil
+}
+
+// dataPaths returns the paths of the data files, by digest.
+func (s *session) dataPaths() map[string]string {
+	files := map[string]string{}
+	for _, cell := range s.Cells {
+		if file, digest := cell.Problem.File(); digest != "" {
+			files[digest] = file
+		}
+	}
+	return files
+}
+
+// work starts workers with that many slots in this process, calls do with the configuration of their pool, and stops
+// them: they finish their jobs first. Monitor may be nil.
+func (s *session) work(
+	ctx context.Context, slots int, cfg pool.Config, monitor *worker.Monitor, do func(pool.Config) error,
+) error {
+	cfg.Conn, cfg.Digests = s.conn, s.digests
+	if slots == 0 {
+		return do(cfg)
+	}
+	policy := sandboxOf(ctx)
+	layers, err := sandbox.Probe(policy)
+	if err != nil {
+		return err
+	}
+	drain, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	var failed error // of the workers, once they have ended
+	go func() {
+		defer close(ended)
+		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
+			Conn: s.conn, Slots: slots, Name: workerName(), Plugins: s.commands, Cache: fileCache(), Log: cfg.Log,
+			Build: version(), Sandbox: policy, Layers: sandbox.Words(layers),
+			CacheSize: int64(defaultCacheSize), Monitor: monitor, Opened: s.kept.Take, Files: s.dataPaths(),
+		})
+	}()
+	cfg.Workers = ended
+	err = do(cfg)
+	cancel()
+	<-ended
+	return errors.Join(err, failed)
+}
+
+// workAlone does the same without a server elsewhere and without a log.
+func (s *session) workAlone(ctx context.Context, slots int, do func(pool.Config) error) error {
+	log := slog.New(slog.DiscardHandler)
+	if err := s.connect(ctx, "", queue.Options{Name: "shatter " + s.Name, Log: log}); err != nil {
+		return err
+	}
+	return s.work(ctx, slots, pool.Config{Log: log}, nil, do)
+}
+
+// openFinished opens the output folder of a sweep to run trials of it again. Relative paths of its sweep file start at
+// base, or, if that is empty, where the sweep file was.
+func openFinished(ctx context.Context, dir, base string) (*session, error) {
+	record, err := folder.ReadRecord(dir)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if base == "" {
+		base = filepath.Dir(record.File)
+	}
+	s, err := resolve(ctx, record.File, record.Source, base)
+	if mistakes, ok := errors.AsType[sweep.Mistakes](err); ok {
+		return nil, usageError{fmt.Errorf("%w\nthis is the sweep file as it was run; its relative paths start at %q: "+
+			"if its files have moved, name their folder with --base", mistakes, base)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(record); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// open opens the output folder of the sweep for reading.
+func (s *session) open(record *folder.Record) (err error) {
+	if s.folder, err = record.Open(s.Plan); err == nil {
+		s.onClose(s.folder.Close)
+		return nil
+	}
+	if version, ok := errors.AsType[*schemas.VersionError](err); ok {
+		version.Release, err = record.Release(), version
+	}
+	return usageError{err}
+}
+
+// openKnown opens an output folder to read what its ledger knows. Plugins and data files are needed only if the plan that
+// the folder has saved cannot be read.
+func openKnown(ctx context.Context, dir string) (*session, error) {
+	record, err := folder.ReadRecord(dir)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	s := &session{}
+	var unread error
+	if s.Plan, s.digests, unread = record.Plan(); unread == nil {
+		if unread = s.open(record); unread == nil {
+			return s, nil
+		}
+		if _, outdated := errors.AsType[*schemas.VersionError](unread); outdated {
+			return nil, unread
+		}
+	}
+	s, lacking := openFinished(ctx, dir, "")
+	if mistakes, ok := errors.AsType[sweep.Mistakes](lacking); ok {
+		lacking = mistakes // without the advice about --base
+	}
+	if lacking != nil {
+		return nil, usageError{fmt.Errorf("the last run in %q has not ended, and to show what its ledger knows, "+
+			"finished cells too, takes all that the sweep was run with: %v\nnor can its ledger/plan be used instead: %w",
+			dir, lacking, unread)}
+	}
+	return s, nil
+}
