@@ -279,8 +279,8 @@ func (r *run) recheckTrials(ctx context.Context) error {
 // quarantine drops the outcomes of workers and gives them no more jobs.
 func (r *run) quarantine(workers []string) error {
 	for _, name := range workers {
-		r.journal.note(fmt.Sprintf("worker %s is in quarantine: its outcomes differ from those of all others; they are "+
-			"dropped and run again", name))
+		r.journal.note(fmt.Sprintf("worker %s is in quarantine: its outcomes differ from those of all others; they "+
+			"are dropped and run again", name))
 	}
 	r.pool.Bar(workers...)
 	err := r.intake.ledger.Drop(func(b *ledger.Batch) bool { return slices.Contains(workers, b.Worker) })

@@ -46,9 +46,9 @@ func clusterInitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Write the configuration of servers, and the first credentials",
-		Long: `Make the folder DIR with all that a secure cluster needs: a folder for each server, with its configuration,
-certificate and key; ca.pem, which everybody needs who connects; coordinator.creds and submitter.creds; and
-the keys of it all. shatter cluster worker NAME then issues credentials for each worker.
+		Long: `Make the folder DIR with all that a secure cluster needs: a folder for each server, with its
+configuration, certificate and key; ca.pem, which everybody needs who connects; coordinator.creds and
+submitter.creds; and the keys of it all. shatter cluster worker NAME then issues credentials for each worker.
 
 The certificates are signed by an authority of the cluster's own and are good for ten years, unless
 --tls-cert, --tls-key and --tls-ca give a certificate that is valid for all servers.`,
@@ -186,8 +186,8 @@ func clusterRenewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "renew NAME...",
 		Short: "Issue new credentials to names that have some",
-		Long: `Issue new credentials to the given names, which do what the old ones did. Copy them over the old file: it is
-read again at each connection, and who runs goes on without a restart when the old ones expire.`,
+		Long: `Issue new credentials to the given names, which do what the old ones did. Copy them over the old file:
+it is read again at each connection, and who runs goes on without a restart when the old ones expire.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			cluster, err := dir.open(c.Context())

@@ -57,8 +57,8 @@ const (
 	// otherFolder is the remedy for an output folder that belongs to another sweep.
 	otherFolder = "; choose another folder with --out, or set this one aside with --fresh"
 
-	keepOrLeave = "\nrun again with --extend to keep what still applies and run what is new, or with --fresh to set the " +
-		"old folder aside"
+	keepOrLeave = "\nrun again with --extend to keep what still applies and run what is new, or with --fresh to set " +
+		"the old folder aside"
 )
 
 // responses is the table of errors that have an exit code or a remedy of their own. The first line that applies counts.
@@ -113,7 +113,9 @@ var responses = []func(error) (response, bool){
 		func(err error) bool { return errors.Is(err, query.ErrTime) }),
 	is(exitUnfinished, "; raise it with --memory, or aggregate before sorting or joining",
 		func(err error) bool { return errors.Is(err, query.ErrMemory) }),
-	is(exitUsage, "", func(err error) bool { return errors.Is(err, query.ErrSQL) || errors.Is(err, query.ErrNoEngine) }),
+	is(exitUsage, "", func(err error) bool {
+		return errors.Is(err, query.ErrSQL) || errors.Is(err, query.ErrNoEngine)
+	}),
 	on(exitUsage, func(usageError) string { return "" }),
 	on(exitUsage, func(sweep.Mistakes) string { return "" }),
 }
@@ -146,15 +148,16 @@ func connectRemedy(e *queue.ConnectError) string {
 	case queue.WrongRole:
 		return fmt.Sprintf("; this needs those of a %s: `shatter cluster %[1]s NAME` issues some", e.Role)
 	case queue.Expired:
-		return fmt.Sprintf("; `shatter cluster renew %s` issues new ones, where the cluster was set up; copy them over the "+
-			"old file: running processes read them by themselves", e.Name)
+		return fmt.Sprintf("; `shatter cluster renew %s` issues new ones, where the cluster was set up; copy them "+
+			"over the old file: running processes read them by themselves", e.Name)
 	case queue.Outdated:
-		return fmt.Sprintf("; its configuration is that of an earlier version: `shatter cluster renew %s` writes the new "+
-			"one; give it to the servers and reload them", e.Name)
+		return fmt.Sprintf("; its configuration is that of an earlier version: `shatter cluster renew %s` writes the "+
+			"new one; give it to the servers and reload them", e.Name)
 	case queue.WrongHost:
 		return ": `shatter cluster init --host NAME`"
 	case queue.UnknownAuthority:
-		return "; give that authority's file with --tls-ca: ca.pem of the folder that `shatter cluster init` has written"
+		return "; give that authority's file with --tls-ca: ca.pem of the folder that `shatter cluster init` has " +
+			"written"
 	case queue.NoEncryption:
 		return "; give its configuration a tls section, or leave out --tls-ca"
 	}

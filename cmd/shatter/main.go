@@ -123,12 +123,14 @@ sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted.`
 	addGroup(root, "write", "Write a sweep",
 		initCommand(), explainCommand(), schemaCommand(), confined(checkCommand()), confined(planCommand()))
 	addGroup(root, "run", "Run it",
-		confined(attachable(runCommand())), confined(verifyCommand()), confined(attachable(trialCommand())), cacheCommand())
+		confined(attachable(runCommand())), confined(verifyCommand()), confined(attachable(trialCommand())),
+		cacheCommand())
 	addGroup(root, "results", "Look at results",
 		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
 	addGroup(root, "cluster", "Use a cluster",
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(), pauseCommand(),
-		resumeCommand(), cancelCommand(), resultsCommand(), forgetCommand(), confined(workerCommand()), workersCommand(),
+		resumeCommand(), cancelCommand(), resultsCommand(), forgetCommand(), confined(workerCommand()),
+		workersCommand(),
 		coordinatorCommand(), clusterCommand())
 	addGroup(root, "plugins", "Plugins and the program", pluginCommand(), versionCommand())
 	root.SetHelpCommandGroupID("plugins")

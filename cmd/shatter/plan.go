@@ -50,8 +50,8 @@ func planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan FILE",
 		Short: "Predict the trials and time of a sweep",
-		Long: `Run a pilot for each algorithm and problem of the sweep in FILE (16 trials at two sample sizes) and predict,
-within about a factor of two: trials, time on --workers workers like those of this machine, and the most
+		Long: `Run a pilot for each algorithm and problem of the sweep in FILE (16 trials at two sample sizes) and
+predict, within about a factor of two: trials, time on --workers workers like those of this machine, and the most
 expensive cells. Seconds per trial are taken to be a line in n. A search is taken to read about 1,000 trials.
 
 What is run for this is not kept: the outcomes are in a temporary folder that is removed. --dry runs

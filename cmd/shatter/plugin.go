@@ -168,7 +168,8 @@ func reportOf(d algorithmOf) (algorithmReport, error) {
 	for _, p := range d.Parameters {
 		kind, _ := valueText(p.Default)
 		r.Parameters = append(r.Parameters, parameterReport{
-			Name: p.Name, Type: kind, Default: p.Default.Plain(), Min: p.Min, Max: p.Max, Choices: p.Choices, Doc: p.Doc,
+			Name: p.Name, Type: kind, Default: p.Default.Plain(), Min: p.Min, Max: p.Max, Choices: p.Choices,
+			Doc: p.Doc,
 		})
 	}
 	for _, m := range d.Metrics {

@@ -62,7 +62,8 @@ be answered otherwise: shatter check FILE asks about a sweep.`,
 				}
 				return r.write(forPeople(c.OutOrStdout()), reasons)
 			}
-			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], wording.DidYouMean(args[0], names))}
+			hint := wording.DidYouMean(args[0], names)
+			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], hint)}
 		},
 	}
 	addOutput(c, &format, listFormats, "")
@@ -300,7 +301,9 @@ func (c classAnswer) size() string {
 // gamesOf splits answers into those of the same kind of game, in their order.
 func gamesOf(list []classAnswer) (games [][]classAnswer) {
 	for _, c := range list {
-		i := slices.IndexFunc(games, func(g []classAnswer) bool { return g[0].Task == c.Task && g[0].Offline == c.Offline })
+		i := slices.IndexFunc(games, func(g []classAnswer) bool {
+			return g[0].Task == c.Task && g[0].Offline == c.Offline
+		})
 		if i < 0 {
 			i, games = len(games), append(games, nil)
 		}

@@ -31,7 +31,8 @@ func TestPluginLog(t *testing.T) {
 		t.Fatalf("the folder has %v, %v", files, err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
-	if err != nil || len(text) > maxPluginLog+100 || !bytes.HasSuffix(text, []byte("the limit of 16 MiB is reached]\n")) {
+	if err != nil || len(text) > maxPluginLog+100 ||
+		!bytes.HasSuffix(text, []byte("the limit of 16 MiB is reached]\n")) {
 		t.Errorf("%v: %d bytes that end with %q", err, len(text), text[max(0, len(text)-80):])
 	}
 }

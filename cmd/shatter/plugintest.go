@@ -240,12 +240,13 @@ func writeResults(w io.Writer, path string, says *pluginv1.DescribeResponse, res
 	report := struct {
 		Plugin   string            `json:"plugin"` // its file; "": built in
 		Digest   string            `json:"digest,omitempty"`
-		Suite    int               `json:"suite"` // version of the checks: it grows when one is added or becomes stricter
+		Suite    int               `json:"suite"` // version of the checks; a new or stricter check raises it
 		SDK      string            `json:"sdk,omitempty"`
 		Protocol int               `json:"protocol,omitempty"` // the version that is spoken with it
 		Versions map[string]string `json:"versions"`           // of its algorithms
 		Results  []checkReport     `json:"results"`
-	}{Plugin: path, Suite: plugintest.Version, SDK: says.GetSdk(), Protocol: spoken(says), Versions: map[string]string{}}
+	}{Plugin: path, Suite: plugintest.Version, SDK: says.GetSdk(), Protocol: spoken(says),
+		Versions: map[string]string{}}
 	for _, a := range says.GetAlgorithms() {
 		report.Versions[a.GetName()] = a.GetVersion()
 	}

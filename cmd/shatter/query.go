@@ -56,7 +56,8 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	case f.timeout < 0:
 		return nil, usageError{fmt.Errorf("--timeout %v: a time is needed, or 0 for no limit", f.timeout)}
 	case f.threads < 0:
-		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed, or 0 for one per core", f.threads)}
+		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed, or 0 for one per core",
+			f.threads)}
 	}
 	known, err := openResult(c, dir)
 	if err != nil {

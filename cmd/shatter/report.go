@@ -23,8 +23,8 @@ and how the result was made. It is one file that needs no network. shatter run w
 the page is about some rows alone, and --out says where it goes.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(where.texts) > 0 && out == "" {
-				return usageError{fmt.Errorf("--where %s: name the file of this page with --out FILE, so that report.html "+
-					"goes on to show the whole result", where.texts[0])}
+				return usageError{fmt.Errorf("--where %s: name the file of this page with --out FILE, so that "+
+					"report.html goes on to show the whole result", where.texts[0])}
 			}
 			known, err := openResult(c, args[0])
 			if err != nil {
@@ -35,7 +35,7 @@ the page is about some rows alone, and --out says where it goes.`,
 			if err != nil {
 				return err
 			}
-			if known.temporary && folder.ResultStands(args[0]) { // the run has ended meanwhile, and has written its report
+			if known.temporary && folder.ResultStands(args[0]) { // the run has ended meanwhile
 				if sweep, err = where.load(args[0], args[0]); err != nil {
 					return err
 				}
@@ -77,6 +77,7 @@ func writeReport(stderr io.Writer, dir string) {
 		_, err = sweep.WriteFile()
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "shatter: no report.html: %v%s; `shatter report %s` tries again\n", err, respond(err).remedy, dir)
+		fmt.Fprintf(stderr, "shatter: no report.html: %v%s; `shatter report %s` tries again\n", err,
+			respond(err).remedy, dir)
 	}
 }

@@ -84,8 +84,8 @@ func (f *runFlags) register(c *cobra.Command) {
 		fromEnvironment+": that of $"+serverVariable)
 	f.registerAccess(flags)
 	flags.BoolVar(&f.mode.Extend, "extend", false,
-		"the sweep file has changed: keep the outcomes that still apply and run what is new; brackets may move, because "+
-			"more cells share the confidence of the table, or because more trials are read")
+		"the sweep file has changed: keep the outcomes that still apply and run what is new; brackets may move, "+
+			"because more cells share the confidence of the table, or because more trials are read")
 	flags.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and begin anew")
 	flags.BoolVar(&f.mode.Redo, "redo", false,
 		"the code has changed: drop the outcomes of other plugin files and run them again")
@@ -108,7 +108,8 @@ func (f *runFlags) check() error {
 	case f.workers == 0 && f.url == "":
 		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
 	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
-		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, do not go with it")}
+		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, cannot be " +
+			"given with it")}
 	case f.attached != "" && f.url != "":
 		return usageError{errors.New("--attach is for plugins of this machine: leave out --server")}
 	case f.credentials != "" && f.url == "":
@@ -235,8 +236,9 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 	if err != nil || record.End != nil || record.ID != owner.ID() {
 		return err
 	}
-	return usageError{fmt.Errorf("%q is a copy of sweep %s, which was submitted to this server: shatter status %s says "+
-		"how it stands, and shatter resume %s lets it go on; choose another folder with --out to run it beside that",
+	return usageError{fmt.Errorf("%q is a copy of sweep %s, which was submitted to this server: shatter status %s "+
+		"says how it stands, and shatter resume %s lets it go on; choose another folder with --out to run it beside "+
+		"that",
 		f.out, record.ID, record.ID, record.ID)}
 }
 
@@ -267,8 +269,8 @@ func (f *runFlags) report(
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", printable(a))
 	}
 	if s.Withheld > 0 {
-		fmt.Fprintf(stderr, "shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, "+
-			"which drops the outcomes of its old file, or with --fresh\n", s.Withheld)
+		fmt.Fprintf(stderr, "shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with "+
+			"--redo, which drops the outcomes of its old file, or with --fresh\n", s.Withheld)
 	}
 	reportWorkers(stderr, s)
 	d.failures(s.Failures)
@@ -276,7 +278,8 @@ func (f *runFlags) report(
 		fmt.Fprintf(stderr, "shatter: %s\n", line)
 	}
 	if s.Served > 0 {
-		fmt.Fprintf(stderr, "%d trials were taken from the cache and %d run (--cache off runs all)\n", s.Served, s.Trials)
+		fmt.Fprintf(stderr, "%d trials were taken from the cache and %d run (--cache off runs all)\n", s.Served,
+			s.Trials)
 	}
 	if s.Interrupted {
 		looks := ""
@@ -287,7 +290,8 @@ func (f *runFlags) report(
 		if recorded > 0 {
 			known = "; what is known: shatter table " + wording.ShellWord(out.Dir)
 		}
-		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on%s\n",
+		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go "+
+			"on%s\n",
 			s.Decided, s.Cells, looks, known)
 		return statusError(exitInterrupted)
 	}
@@ -302,7 +306,8 @@ func (f *runFlags) report(
 	writeReport(stderr, out.Dir)
 	if s.Partial == "" {
 		if recorded > s.Counted {
-			fmt.Fprintf(stderr, "%s of %s trials count: the others came from the cache, from an earlier run or too late\n",
+			fmt.Fprintf(stderr, "%s of %s trials count: the others came from the cache, from an earlier run or too "+
+				"late\n",
 				wording.Thousands(float64(s.Counted)), wording.Thousands(float64(recorded)))
 		}
 		fmt.Fprintf(stderr, "results in %s, digest %s\n", out.Dir, s.Digest)
@@ -311,7 +316,8 @@ func (f *runFlags) report(
 	}
 	reportTrouble(stderr, out, shown, s)
 	if s.Seconds > 0 {
-		fmt.Fprintf(stderr, "workers spent %.0f %% of their time on trials inside plugins\n", 100*s.PluginSeconds/s.Seconds)
+		fmt.Fprintf(stderr, "workers spent %.0f %% of their time on trials inside plugins\n",
+			100*s.PluginSeconds/s.Seconds)
 	}
 	if code := summaryStatus(s); code != exitDone {
 		return code

@@ -59,8 +59,8 @@ func (f *serverFlags) registerAccess(flags *pflag.FlagSet) {
 // password, which everybody on this machine could read in the list of processes.
 func (f *serverFlags) resolve() error {
 	if strings.Contains(f.url, "@") && f.url != os.Getenv(serverVariable) { // from where check takes it
-		return usageError{fmt.Errorf("--server %s: everybody on this machine can see a password in a command line; put the "+
-			"URL into the variable %s, or use --creds and a file", queue.Redact(f.url), serverVariable)}
+		return usageError{fmt.Errorf("--server %s: everybody on this machine can see a password in a command line; "+
+			"put the URL into the variable %s, or use --creds and a file", queue.Redact(f.url), serverVariable)}
 	}
 	for _, x := range f.access() {
 		*x.value = cmp.Or(*x.value, os.Getenv(x.variable))
@@ -132,7 +132,8 @@ func (r *remote) close() { r.conn.Close() }
 // asking makes c a command that asks something of a server, and prints the answer as text with print,
 // or as JSON.
 func asking[T any](
-	c *cobra.Command, ask func(r *remote, c *cobra.Command, args []string) (T, error), print func(T, *cobra.Command) error,
+	c *cobra.Command, ask func(r *remote, c *cobra.Command, args []string) (T, error),
+	print func(T, *cobra.Command) error,
 ) *cobra.Command {
 	var server serverFlags
 	var format string

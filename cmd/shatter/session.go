@@ -290,8 +290,8 @@ func (s *session) open(record *folder.Record) (err error) {
 	return usageError{err}
 }
 
-// openKnown opens an output folder to read what its ledger knows. Plugins and data files are needed only if the plan that
-// the folder has saved cannot be read.
+// openKnown opens an output folder to read what its ledger knows. Plugins and data files are needed only if the plan
+// that the folder has saved cannot be read.
 func openKnown(ctx context.Context, dir string) (*session, error) {
 	record, err := folder.ReadRecord(dir)
 	if err != nil {
@@ -313,7 +313,8 @@ func openKnown(ctx context.Context, dir string) (*session, error) {
 	}
 	if lacking != nil {
 		return nil, usageError{fmt.Errorf("the last run in %q has not ended, and to show what its ledger knows, "+
-			"finished cells too, takes all that the sweep was run with: %v\nnor can its ledger/plan be used instead: %w",
+			"finished cells too, takes all that the sweep was run with: %v\nnor can its ledger/plan be used instead: "+
+			"%w",
 			dir, lacking, unread)}
 	}
 	return s, nil

@@ -26,8 +26,8 @@ func submitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "submit FILE",
 		Short: "Submit a sweep to a cluster, and leave",
-		Long: `Check the sweep in FILE here, put all that it needs on the NATS server, and leave: a coordinator that serves
-there runs it on the workers of the server. The sweep's id is printed on stdout. It stands for the content
+		Long: `Check the sweep in FILE here, put all that it needs on the NATS server, and leave: a coordinator that
+serves there runs it on the workers of the server. The sweep's id is printed on stdout. It stands for the content
 of file, data and plugins: submitting the same again changes nothing, and says so.
 
 shatter status, watch, logs, pause, resume, cancel and results take the id, or enough of its beginning.
@@ -98,7 +98,8 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 		return err
 	}
 	wish := lead.Wish{
-		Do: lead.Run, Priority: f.priority, Weight: f.weight, Budget: f.budget.Budget, By: personName(), At: time.Now().UTC(),
+		Do: lead.Run, Priority: f.priority, Weight: f.weight, Budget: f.budget.Budget, By: personName(),
+		At: time.Now().UTC(),
 	}
 	out := submitted{ID: submission.ID(), Name: submission.Name}
 	err = server.within(c.Context(), func(ctx context.Context) (err error) {
@@ -134,7 +135,8 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 		fmt.Fprintf(c.ErrOrStderr(), "%q was to be forgotten, and is kept with what it has found; "+
 			"shatter status %s says how it stands\n", out.Name, out.ID)
 	default:
-		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed: it %s%s; %s\n",
+		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed: it "+
+			"%s%s; %s\n",
 			out.Name, stands(out.was.State), because(out.was.Reason), out.was.next())
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), out.ID)

@@ -114,7 +114,8 @@ func explainRead(dir string, err error) error {
 	case found != nil:
 		return usageError{fmt.Errorf("%w; name the output folder of a sweep, like shatter-out/NAME", found)}
 	case !info.IsDir():
-		return usageError{fmt.Errorf("%q is not a folder; name the output folder of a sweep, like shatter-out/NAME", dir)}
+		return usageError{fmt.Errorf("%q is not a folder; name the output folder of a sweep, like shatter-out/NAME",
+			dir)}
 	case errors.As(err, &version):
 		return usageError{err}
 	case ended == nil && errors.Is(err, fs.ErrNotExist):
@@ -123,7 +124,8 @@ func explainRead(dir string, err error) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return usageError{fmt.Errorf("%w; running the sweep again writes it anew from the ledger", err)}
 	case begun != nil:
-		return usageError{fmt.Errorf("%q is not the output folder of a sweep: it holds neither results nor a ledger", dir)}
+		return usageError{fmt.Errorf("%q is not the output folder of a sweep: it holds neither results nor a ledger",
+			dir)}
 	}
 	return usageError{fmt.Errorf("%q has no results yet: its sweep has not ended; run it again to go on", dir)}
 }

@@ -119,8 +119,8 @@ func allowedPlugins(values []string) (allowed []string, err error) {
 	for _, v := range values {
 		digest := strings.TrimPrefix(strings.ToLower(v), "sha256:")
 		if raw, err := hex.DecodeString(digest); digest != worker.AllowAny && (err != nil || len(raw) != sha256.Size) {
-			return nil, fmt.Errorf("--allow-plugins %q: the SHA-256 of a plugin, as a worker names it that refuses it, "+
-				"or %s is needed", v, worker.AllowAny)
+			return nil, fmt.Errorf("--allow-plugins %q: the SHA-256 of a plugin, as a worker names it that refuses "+
+				"it, or %s is needed", v, worker.AllowAny)
 		}
 		allowed = append(allowed, digest)
 	}
@@ -221,8 +221,8 @@ func leaving(ctx context.Context) string {
 // check refuses a moment that leaves no time to work before the time for draining begins.
 func (u *untilFlag) check(drain time.Duration) error {
 	if now := time.Now(); u.given() && !u.Add(-drain).After(now) {
-		return fmt.Errorf("--until %s leaves no time to work: by this machine's clock it is %s, and --drain-timeout, %v, "+
-			"is part of it; give a later time, or set the clock", u, now.Format(time.RFC3339), drain)
+		return fmt.Errorf("--until %s leaves no time to work: by this machine's clock it is %s, and --drain-timeout, "+
+			"%v, is part of it; give a later time, or set the clock", u, now.Format(time.RFC3339), drain)
 	}
 	return nil
 }
@@ -237,7 +237,8 @@ func checkCache(dir string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("--cache %s: data files and plugins cannot be kept there (%w); choose another folder", dir, err)
+		return fmt.Errorf("--cache %s: data files and plugins cannot be kept there (%w); choose another folder", dir,
+			err)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (f *Folder) unfinished(reason string) error {
 type Tables struct {
 	Frames         int
 	Outcomes       int64
-	Repaired       []string // damaged parts of the ledger that an earlier run has found, and whose trials it has run again
+	Repaired       []string // damaged parts of the ledger whose trials an earlier run has run again
 	Damaged        []string // others, and a torn tail
 	Conflicts      []string // trials with two different outcomes
 	Clashes        []string // sample sizes that were answered for in two ways, a sentence for each

@@ -81,8 +81,8 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s", e.Dir, strings.Join(e.Diff, "\n  "))
 }
 
-// SeedError reports that the outcomes of a folder were drawn under another seed. Err is a mistake at the seed's place in
-// the sweep file.
+// SeedError reports that the outcomes of a folder were drawn under another seed. Err is a mistake at the seed's place
+// in the sweep file.
 type SeedError struct{ Err error }
 
 func (e *SeedError) Error() string { return e.Err.Error() }

@@ -50,7 +50,8 @@ func ReadRecord(dir string) (*Record, error) {
 		return nil, fmt.Errorf("%q is not the output folder of a sweep: it holds no ledger/sweep.json; "+
 			"name one like shatter-out/NAME", dir)
 	case err != nil:
-		return nil, fmt.Errorf("read whose folder it is: %w; name the output folder of a sweep, like shatter-out/NAME", err)
+		return nil, fmt.Errorf("read whose folder it is: %w; name the output folder of a sweep, like "+
+			"shatter-out/NAME", err)
 	}
 	if err := json.Unmarshal(raw, &r.owner); err != nil {
 		return nil, &DamagedError{path, err}
@@ -140,8 +141,8 @@ func (r *Record) sameFiles(p *plan.Plan) error {
 	}
 	for _, c := range p.Cells {
 		if file, digest := c.Problem.File(); digest != "" && !digests[digest] {
-			return fmt.Errorf("data file %q is not the one that the sweep was run with: its SHA-256 is %s, recorded is %s; "+
-				"put that one back", file, digest, strings.Join(slices.Sorted(maps.Keys(digests)), ", "))
+			return fmt.Errorf("data file %q is not the one that the sweep was run with: its SHA-256 is %s, recorded "+
+				"is %s; put that one back", file, digest, strings.Join(slices.Sorted(maps.Keys(digests)), ", "))
 		}
 	}
 	return nil

@@ -193,7 +193,8 @@ func (c *Conn) check(ctx context.Context) error {
 	}
 	if most := c.nc.MaxPayload(); most < MaxResult {
 		return c.access.misfit("messages too small on the NATS server",
-			fmt.Errorf("max_payload is %d bytes, %d are needed", most, MaxResult), "set max_payload: 1MB in its configuration")
+			fmt.Errorf("max_payload is %d bytes, %d are needed", most, MaxResult),
+			"set max_payload: 1MB in its configuration")
 	}
 	return nil
 }

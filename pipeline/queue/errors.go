@@ -88,7 +88,8 @@ func (a *access) misfit(reason string, err error, remedy string) *ConnectError {
 
 // unprepared returns the error of a party that cannot make the missing streams on the server.
 func (a *access) unprepared() *ConnectError {
-	return a.fault(Unprepared, "nothing is prepared on the NATS server", errors.New("no coordinator has served there yet"))
+	return a.fault(Unprepared, "nothing is prepared on the NATS server",
+		errors.New("no coordinator has served there yet"))
 }
 
 // Silent returns the error of a call that the server did not answer in time, or refused again and again.
@@ -98,8 +99,8 @@ func (c *Conn) Silent(after time.Duration, err error) error {
 	}
 	if noRoom(err) {
 		return c.access.misfit(fmt.Sprintf("no room for %v on the NATS server", after), err,
-			"make room on its disk, raise max_file_store in its configuration, or forget sweeps: a coordinator removes "+
-				"what they had a day later")
+			"make room on its disk, raise max_file_store in its configuration, or forget sweeps: a coordinator "+
+				"removes what they had a day later")
 	}
 	return c.access.misfit(fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), err,
 		"its disk may be full or have been full (make room, and start it again), or too few servers of its "+
@@ -208,18 +209,20 @@ func unreachable(where string, err error) *ConnectError {
 
 // noJetStream reports whether a server says that it has no JetStream, or none for this account.
 func noJetStream(err error) bool {
-	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
+	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) ||
+		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
 }
 
 // jetStreamError explains why the server's JetStream cannot be used. A cluster without JetStream
 // does not answer at all.
 func jetStreamError(where string, err error) *ConnectError {
 	e := &ConnectError{URL: Redact(where), Err: err, Reason: "no JetStream on the NATS server"}
-	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the account`
+	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the ` +
+		"account"
 	if !noJetStream(err) {
 		e.Reason, e.Waits = "no answer from JetStream on the NATS server", true
-		e.Remedy = "it is disabled there, or too few servers of its cluster run: start them, more than half are needed, " +
-			"or see their logs"
+		e.Remedy = "it is disabled there, or too few servers of its cluster run: start them, more than half are " +
+			"needed, or see their logs"
 	}
 	return e
 }

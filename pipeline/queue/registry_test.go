@@ -51,7 +51,8 @@ func TestSubmission(t *testing.T) {
 			{"c", `no sweep "c" on this server`},
 		} {
 			e, err := r.Find(soon(t), tt.prefix)
-			if err != nil && err.Error() != tt.want || err == nil && (e.ID != tt.want || string(e.Submission) != "sweep "+e.ID) {
+			if err != nil && err.Error() != tt.want || err == nil &&
+				(e.ID != tt.want || string(e.Submission) != "sweep "+e.ID) {
 				t.Errorf("find %q: %+v, %v", tt.prefix, e, err)
 			}
 		}
@@ -162,7 +163,8 @@ func TestElection(t *testing.T) {
 		if lease.Epoch != first.Epoch || lease.Duration != short {
 			t.Errorf("lease %+v, want epoch %d", lease, first.Epoch)
 		}
-		until(t, soon(t), "the lease is renewed", func() bool { return find(t, b, "ab12").Leader.Renewal > lease.Renewal })
+		until(t, soon(t), "the lease is renewed",
+			func() bool { return find(t, b, "ab12").Leader.Renewal > lease.Renewal })
 		must(t, first.Resign(soon(t)))
 		if first.Context().Err() == nil {
 			t.Error("leads on after it has resigned")

@@ -97,7 +97,8 @@ func ParseMode(name string) (Mode, error) {
 type MissingError struct{ Layers []Layer }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("this machine cannot hold %s: allow what is missing", strings.TrimPrefix(Words(e.Layers), "nothing holds: "))
+	held := strings.TrimPrefix(Words(e.Layers), "nothing holds: ")
+	return fmt.Sprintf("this machine cannot hold %s: allow what is missing", held)
 }
 
 // An EnterError reports that a process could not enter its sandbox.

@@ -193,7 +193,8 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
 	if err == nil {
 		if c.state, err = decodeState(text); err != nil {
-			text := fmt.Sprintf("%q is damaged (%v), or of another version of shatter: restore it from a copy", c.path(keysFile), err)
+			text := fmt.Sprintf("%q is damaged (%v), or of another version of shatter: restore it from a copy",
+				c.path(keysFile), err)
 			err = &InputError{Text: text, Fault: Damaged}
 		}
 	}

@@ -74,7 +74,8 @@ var ofView = regexp.MustCompile(`(?i)^table with name "?([^ "]+)"? does not exis
 func explain(message string) error {
 	text := plain(message)
 	if m := ofView.FindStringSubmatch(text); m != nil {
-		return refuse("there is no table %q; the result has %s, and %s for \"table\"", m[1], strings.Join(names, ", "), Alias)
+		return refuse("there is no table %q; the result has %s, and %s for \"table\"", m[1],
+			strings.Join(names, ", "), Alias)
 	}
 	if strings.Contains(text, `at or near "table"`) {
 		text += fmt.Sprintf(`; table is a reserved word: write "table" in quotes, or %s`, Alias)

@@ -230,7 +230,8 @@ func TestViews(t *testing.T) {
 func TestKeysOfTrials(t *testing.T) {
 	d := shared(t)
 	for sql, want := range map[string]string{
-		"select n, epsilon, count(*) from trials group by all order by n":                       "100,0.5,5000\n200,0.5,5000",
+		"select n, epsilon, count(*) from trials group by all order by n": "100,0.5,5000\n" +
+			"200,0.5,5000",
 		"select count(*) from trials where class = 'thresholds' and P_ROUNDS = 7":               "10000",
 		"with t as (select * from trials) select max(epsilon) from t":                           "0.5",
 		"select max(t.domain) from trials t join cells c using (cell)":                          "256",
@@ -255,7 +256,8 @@ func TestStrangeFolders(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got, err := ask(d, "csv", "select count(*) from trials"); err != nil || !strings.HasSuffix(got, "\n10000\n") {
+		if got, err := ask(d, "csv", "select count(*) from trials"); err != nil ||
+			!strings.HasSuffix(got, "\n10000\n") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 		d.Close()
@@ -511,7 +513,8 @@ func TestLargeRows(t *testing.T) {
 	}
 }
 
-const odd = `select * from (values (1, 1.5::double, 'a,"b"' || chr(10) || 'c', true), (null, null, null, null), (-9223372036854775807, 'inf'::double, ' x', false),
+const odd = `select * from (values (1, 1.5::double, 'a,"b"' || chr(10) || 'c', true), (null, null, null, null),
+(-9223372036854775807, 'inf'::double, ' x', false),
 	(3, 1e-300, '\.', null), (4, 0.1::double, '<&>', null)) v("i", "f 1", "t,", "b")`
 
 func TestFormats(t *testing.T) {
@@ -527,9 +530,10 @@ func TestFormats(t *testing.T) {
 	for format, want := range map[string]string{
 		"csv": "i,f 1,\"t,\",b\n1,1.5,\"a,\"\"b\"\"\nc\",true\n,,,\n-9223372036854775807,+Inf,\" " +
 			"x\",false\n3,1e-300,\"\\.\",\n4,0.1,<&>,\n",
-		"json": "[\n{\"i\": 1, \"f 1\": 1.5, \"t,\": \"a,\\\"b\\\"\\nc\", \"b\": true},\n{\"i\": null, \"f 1\": null, " +
-			"\"t,\": null, \"b\": null},\n" +
-			"{\"i\": -9223372036854775807, \"f 1\": null, \"t,\": \" x\", \"b\": false},\n{\"i\": 3, \"f 1\": 1e-300, \"t,\": " +
+		"json": "[\n{\"i\": 1, \"f 1\": 1.5, \"t,\": \"a,\\\"b\\\"\\nc\", \"b\": true},\n{\"i\": null, \"f 1\": " +
+			"null, \"t,\": null, \"b\": null},\n" +
+			"{\"i\": -9223372036854775807, \"f 1\": null, \"t,\": \" x\", \"b\": false},\n{\"i\": 3, \"f 1\": " +
+			"1e-300, \"t,\": " +
 			"\"\\\\.\", \"b\": null},\n" +
 			"{\"i\": 4, \"f 1\": 0.1, \"t,\": \"\\u003c\\u0026\\u003e\", \"b\": null}\n]\n",
 	} {
@@ -541,7 +545,8 @@ func TestFormats(t *testing.T) {
 
 func TestTooLongToShow(t *testing.T) {
 	d := shared(t)
-	if _, err := ask(d, "table", "from range(10001)"); !errors.Is(err, ErrSQL) || !strings.Contains(err.Error(), "limit") {
+	if _, err := ask(d, "table", "from range(10001)"); !errors.Is(err, ErrSQL) ||
+		!strings.Contains(err.Error(), "limit") {
 		t.Error(err)
 	}
 	if _, err := ask(d, "md", "from range(10000)"); err != nil {
