@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 const (
-	longPoll  = 500 * time.Millisecond // that a request for jobs stays on the server
+	longPoll  = 500 * time.Millisecond // mean time that a request for jobs stays on the server
 	restAfter = time.Second            // a request that has failed
 )
 
@@ -26,7 +27,7 @@ func (w *worker) lease(ctx context.Context) {
 		case jobs == 0 || len(sweeps) == 0:
 			w.rest(ctx, restAfter)
 		case len(sweeps) == 1:
-			err = w.leaseFrom(ctx, sweeps[0], jobs, longPoll)
+			err = w.leaseFrom(ctx, sweeps[0], jobs, pollTime())
 		default:
 			err = w.leaseInTurn(ctx, sweeps)
 		}
@@ -36,6 +37,10 @@ func (w *worker) lease(ctx context.Context) {
 		}
 	}
 }
+
+// pollTime returns the time that a request for jobs stays on the server. It is random because the server answers the
+// oldest request first: if two idle workers asked in step, the same one would always be first.
+func pollTime() time.Duration { return longPoll/2 + rand.N(longPoll) }
 
 // rest waits until more jobs may be leased than before, but no longer than a time.
 func (w *worker) rest(ctx context.Context, most time.Duration) {
@@ -57,7 +62,7 @@ func (w *worker) leaseInTurn(ctx context.Context, sweeps []string) error {
 	errs := make([]error, len(sweeps))
 	var waiting sync.WaitGroup
 	for i, sweep := range sweeps {
-		waiting.Go(func() { errs[i] = w.leaseFrom(ctx, sweep, 1, longPoll) })
+		waiting.Go(func() { errs[i] = w.leaseFrom(ctx, sweep, 1, pollTime()) })
 	}
 	waiting.Wait()
 	return errors.Join(errs...)
@@ -68,13 +73,23 @@ func (w *worker) leaseFrom(ctx context.Context, sweep string, most int, wait tim
 	return w.queue.Lease(ctx, sweep, most, wait, w.receive)
 }
 
-// A job that names this worker to be avoided is left to others, for a longer time with each delivery. After mostAvoids
-// deliveries, two minutes, there seem to be no others.
+// A job that names this worker to be avoided is left to others. After mostAvoids deliveries, two minutes, there seem to
+// be no others.
 const (
-	avoidDelay     = 300 * time.Millisecond
+	avoidDelay     = 150 * time.Millisecond
 	mostAvoidDelay = 3 * time.Second
-	mostAvoids     = 40
+	mostAvoids     = 80
 )
+
+// avoidDelayOf returns the delay with which a job is left to others after a number of deliveries. Every second time
+// there is none: the server then offers the job to the oldest request, which is that of another worker if one is idle.
+// The other delays grow, because the other workers are busy.
+func avoidDelayOf(tries int) time.Duration {
+	if tries%2 == 1 {
+		return 0
+	}
+	return min(avoidDelay*time.Duration(tries), mostAvoidDelay)
+}
 
 // receive takes in a job, or returns it.
 func (w *worker) receive(leased *queue.Job) {
@@ -92,7 +107,7 @@ func (w *worker) receive(leased *queue.Job) {
 		w.beatNow()
 		back(retryDelay)
 	case slices.Contains(job.Avoid, w.Name) && leased.Tries <= mostAvoids, w.lacksTime(job):
-		back(min(avoidDelay*time.Duration(leased.Tries), mostAvoidDelay))
+		back(avoidDelayOf(leased.Tries))
 	case !w.shelf.add(leased, job):
 		back(0)
 	}
