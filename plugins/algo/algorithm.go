@@ -23,49 +23,28 @@ var algorithmName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0
 func Describe(p Plugin) (*pluginv1.Algorithm, error) { return p.describe() }
 
 func (a Algorithm[P]) describe() (*pluginv1.Algorithm, error) {
-	if !algorithmName.MatchString(a.Name) {
-		return nil, fmt.Errorf("algorithm %q: the name must be family/name, of lower case letters, digits and hyphens",
-			a.Name)
+	d := &pluginv1.Algorithm{
+		Name: a.Name, Version: text(a.Version), Doc: text(a.Doc), Tasks: a.tasks(), Private: a.Guarantee != nil,
 	}
-	d, err := a.describeNamed()
+	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
+		d.Metrics = append(d.Metrics, &pluginv1.Metric{Name: name, Doc: text(a.Metrics[name])})
+	}
+	ps, err := parametersOf(reflect.TypeFor[P]())
+	if err == nil {
+		d.Parameters = ps.describe(reflect.ValueOf(a.Defaults))
+		err = CheckDescription(d)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("algorithm %q: %w", a.Name, err)
 	}
 	return d, nil
 }
 
-// describeNamed does the work of describe once the name is known to be valid.
-func (a Algorithm[P]) describeNamed() (*pluginv1.Algorithm, error) {
-	if a.Version == "" {
-		return nil, errors.New("no Version is set")
-	}
-	tasks := a.tasks()
-	if len(tasks) == 0 {
-		return nil, errors.New("none of Learn, Predict and Online is set, so there is nothing that it can do")
-	}
-	ps, err := parametersOf(reflect.TypeFor[P]())
-	if err != nil {
-		return nil, err
-	}
-	described, err := ps.describe(reflect.ValueOf(a.Defaults))
-	if err != nil {
-		return nil, err
-	}
-	metrics, err := a.describeMetrics()
-	if err != nil {
-		return nil, err
-	}
-	return &pluginv1.Algorithm{
-		Name: a.Name, Version: text(a.Version), Doc: text(a.Doc), Tasks: tasks,
-		Parameters: described, Metrics: metrics, Private: a.Guarantee != nil,
-	}, nil
-}
-
 // maxName bounds the names of algorithms and of versions, in bytes.
 const maxName = 100
 
-// CheckDescription reports an error if the description of an algorithm breaks a rule that Serve keeps
-// for algorithms in Go: a plugin may be written in another language. Names become columns, and people read them.
+// CheckDescription reports an error if the description of an algorithm breaks a rule. Names become columns of
+// results, and people read them.
 func CheckDescription(d *pluginv1.Algorithm) error {
 	unprintable := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 	switch {
@@ -75,7 +54,7 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 	case d.Version == "" || len(d.Version) > maxName || strings.ContainsFunc(d.Version, unprintable):
 		return fmt.Errorf("the version %.100q must have 1 to %d bytes, all printable", d.Version, maxName)
 	case len(d.Tasks) == 0:
-		return errors.New("it has no task")
+		return errors.New("it has no task (in Go: none of Learn, Predict and Online is set)")
 	case len(d.Metrics) > pluginv1.MaxMetrics:
 		return fmt.Errorf("%d metrics: at most %d are possible", len(d.Metrics), pluginv1.MaxMetrics)
 	}
@@ -112,7 +91,7 @@ func checkParameter(d *pluginv1.Parameter) error {
 	case !parameterName.MatchString(d.Name):
 		return errors.New(nameRule)
 	case slices.Contains(reservedNames, d.Name):
-		return errors.New("it is a word of the sweep file")
+		return errors.New("it is a word of the sweep file: choose another name (in Go: with the tag `param`)")
 	}
 	p := parameter{min: d.Min, max: d.Max, choices: d.Choices}
 	switch d.GetDefault().GetKind().(type) {
@@ -149,20 +128,6 @@ func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
 		tasks = append(tasks, pluginv1.Task_TASK_ONLINE)
 	}
 	return tasks
-}
-
-func (a Algorithm[P]) describeMetrics() ([]*pluginv1.Metric, error) {
-	if len(a.Metrics) > pluginv1.MaxMetrics {
-		return nil, fmt.Errorf("%d metrics: at most %d are possible", len(a.Metrics), pluginv1.MaxMetrics)
-	}
-	var metrics []*pluginv1.Metric
-	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
-		if !parameterName.MatchString(name) {
-			return nil, fmt.Errorf("metric %q: use lower case letters, digits and underscores", name)
-		}
-		metrics = append(metrics, &pluginv1.Metric{Name: name, Doc: text(a.Metrics[name])})
-	}
-	return metrics, nil
 }
 
 // setting decodes a setting of the protocol and runs the author's Check on it, so that its

@@ -64,12 +64,6 @@ func describeParameters(t reflect.Type) (parameters, error) {
 			return nil, err
 		}
 		for _, p := range found {
-			for _, q := range ps {
-				if q.name == p.name {
-					return nil, fmt.Errorf("parameter field %s: the name %q is taken by field %s",
-						f.Name, p.name, t.FieldByIndex(q.index).Name)
-				}
-			}
 			p.index = append([]int{i}, p.index...)
 			ps = append(ps, p)
 		}
@@ -103,12 +97,6 @@ func parameterOf(f reflect.StructField) (parameter, error) {
 	case reflect.Int, reflect.Float64, reflect.Bool, reflect.String:
 	default:
 		return p, fmt.Errorf("type %v is not supported: use int, float64, bool or string", f.Type)
-	}
-	if !parameterName.MatchString(p.name) {
-		return p, fmt.Errorf("name %q: use lower case letters, digits and underscores", p.name)
-	}
-	if slices.Contains(reservedNames, p.name) {
-		return p, fmt.Errorf("name %q is a word of the sweep file: set another one with the tag `param`", p.name)
 	}
 	for _, limit := range []struct {
 		tag string
@@ -153,20 +141,15 @@ func snake(name string) string {
 	return b.String()
 }
 
-// describe returns the parameters as the protocol describes them, or an error if a default lies
-// outside its own limits.
-func (ps parameters) describe(defaults reflect.Value) ([]*pluginv1.Parameter, error) {
+// describe returns the parameters as the protocol describes them.
+func (ps parameters) describe(defaults reflect.Value) []*pluginv1.Parameter {
 	out := make([]*pluginv1.Parameter, 0, len(ps))
 	for _, p := range ps {
-		v := p.value(defaults)
-		if err := p.allow(v); err != nil {
-			return nil, fmt.Errorf("default of parameter %q: %w", p.name, err)
-		}
 		out = append(out, &pluginv1.Parameter{
-			Name: p.name, Default: v, Min: p.min, Max: p.max, Choices: p.choices, Doc: text(p.doc),
+			Name: p.name, Default: p.value(defaults), Min: p.min, Max: p.max, Choices: p.choices, Doc: text(p.doc),
 		})
 	}
-	return out, nil
+	return out
 }
 
 // values returns all parameters of a struct as values of the protocol.

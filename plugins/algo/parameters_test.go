@@ -71,12 +71,12 @@ func TestInvalidAlgorithms(t *testing.T) {
 		plugin Plugin
 		want   string
 	}{
-		{Algorithm[noise]{Name: "Noisy", Version: "1", Learn: learns[noise]}, `"Noisy": the name must be family/name`},
-		{Algorithm[noise]{Name: "a/b", Learn: learns[noise]}, "no Version"},
+		{Algorithm[noise]{Name: "Noisy", Version: "1", Learn: learns[noise]}, `the name "Noisy" must be family/name`},
+		{Algorithm[noise]{Name: "a/b", Learn: learns[noise]}, `the version "" must have 1 to 100 bytes`},
 		{Algorithm[noise]{Name: "a/b", Version: "1"}, "none of Learn, Predict and Online"},
 		{Algorithm[int]{Name: "a/b", Version: "1", Learn: learns[int]}, "of type int: a struct is needed"},
 		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Defaults: noise{Scale: -1}},
-			`default of parameter "scale": -1 is below the smallest allowed, 0`},
+			`parameter "scale": its default: -1 is below the smallest allowed, 0`},
 		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Metrics: map[string]string{"Bad Name": ""}},
 			`metric "Bad Name"`},
 		{invalid[struct{ Rounds []int }](),
@@ -86,7 +86,7 @@ func TestInvalidAlgorithms(t *testing.T) {
 		{invalid[struct {
 			Scale float64
 			noise
-		}](), `parameter field noise: the name "scale" is taken by field Scale`},
+		}](), `parameter "scale" is described twice`},
 		{invalid[struct{ Sub struct{ A int } }](), "parameter field Sub: type struct"},
 		{invalid[struct {
 			A int `min:"low"`
@@ -99,15 +99,15 @@ func TestInvalidAlgorithms(t *testing.T) {
 		}](), `parameter field A: tag choices "1,2"`},
 		{invalid[struct {
 			A string `choices:"x,y"`
-		}](), `default of parameter "a": "" is none of x, y`},
+		}](), `parameter "a": its default: "" is none of x, y`},
 		{invalid[struct {
 			A int
 			B int `param:"a"`
-		}](), `parameter field B: the name "a" is taken by field A`},
+		}](), `parameter "a" is described twice`},
 		{invalid[struct {
 			A int `param:"Über"`
-		}](), `parameter field A: name "Über"`},
-		{invalid[struct{ Use int }](), `parameter field Use: name "use" is a word of the sweep file`},
+		}](), `parameter "Über": use at most 100`},
+		{invalid[struct{ Use int }](), `parameter "use": it is a word of the sweep file`},
 	}
 	for _, tt := range tests {
 		_, err := newService([]Plugin{tt.plugin}, nil)
