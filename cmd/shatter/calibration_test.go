@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
-	"github.com/shatterlab/shatter/plugins/expmech/calibration"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 // needle returns the exact n* of the needle law: the least n at which the exponential mechanism finds
@@ -14,7 +14,7 @@ import (
 func needle(t *testing.T, domain uint64, mass, epsilon, beta float64) int64 {
 	t.Helper()
 	left := float64(domain / 2)
-	n, err := calibration.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}.SampleSize(epsilon, beta)
+	n, err := finitetest.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}.SampleSize(epsilon, beta)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ var layers = [][]string{
 		"plugins/baseline", "plugins/boosting", "plugins/expmech", "plugins/halfspace", "plugins/online",
 		"plugins/perturbed", "plugins/prediction",
 	},
-	{"plugins/expmech/calibration", "plugins/host"},
+	{"plugins/host"},
 	{"plugins/plugintest"},
 
 	// The two sides of the queue.

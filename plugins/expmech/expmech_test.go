@@ -9,7 +9,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/plugins/algo"
-	"github.com/shatterlab/shatter/plugins/expmech/calibration"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
@@ -232,7 +231,7 @@ func TestBoundsOnNeedle(t *testing.T) {
 	for _, domain := range []uint64{1 << 8, 1 << 32} {
 		for _, eps := range []float64{0.1, 1, 2, 6} {
 			s := setting(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: true, Realizable: true}, eps)
-			law := calibration.Needle{
+			law := finitetest.Needle{
 				Mass: s.Alpha + 1e-9, Left: float64(domain / 2), Right: float64(domain - 1 - domain/2),
 			}
 			need, err := law.SampleSize(eps, s.Beta)

@@ -1,10 +1,8 @@
-package calibration
+package finitetest
 
 import (
 	"math"
 	"testing"
-
-	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 func TestNeedleVectors(t *testing.T) {
@@ -20,7 +18,7 @@ func TestNeedleVectors(t *testing.T) {
 			N                    int
 		} `json:"needle_nstar"`
 	}
-	finitetest.ReadJSON(t, "testdata/needle.json", &v)
+	ReadJSON(t, "testdata/needle.json", &v)
 	if len(v.Needle) == 0 || len(v.NStar) == 0 {
 		t.Fatal("no vectors")
 	}

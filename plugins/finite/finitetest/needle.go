@@ -1,7 +1,4 @@
-// Package calibration gives exact answers to calibrate a whole run against: the success of
-// expmech/em, and the sample size that it needs, on the law that is hardest for it. Only tests
-// import it.
-package calibration
+package finitetest
 
 import (
 	"fmt"
