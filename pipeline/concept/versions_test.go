@@ -2,7 +2,6 @@ package concept
 
 import (
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -72,8 +71,7 @@ func randomRows(r *rand.Rand, functions, points int, share float64) (rows []stri
 	return rows
 }
 
-// Both dimensions equal brute force; SOA attains the one that is its
-// bound, and halving its own bound.
+// Both dimensions equal brute force.
 func TestDimensionsByRecursion(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	found := map[int]int{}
@@ -83,13 +81,6 @@ func TestDimensionsByRecursion(t *testing.T) {
 		ldim, vc := table.Versions().Ldim(), plainVC(rows)
 		if want := plainLdim(rows); ldim != exactly(want) {
 			t.Errorf("%v: Ldim %v, want %d", rows, ldim, want)
-		}
-		if got := worstMistakes(table.Versions(), soa, map[string]int{}); got != ldim.Low {
-			t.Errorf("%v: SOA errs %d times, Ldim %v", rows, got, ldim)
-		}
-		most := bits.Len(uint(len(rows))) - 1
-		if got := worstMistakes(table.Versions(), halving, map[string]int{}); got < ldim.Low || got > most {
-			t.Errorf("%v: halving errs %d times, Ldim %v", rows, got, ldim)
 		}
 		if got := table.VC(); got != exactly(vc) {
 			t.Errorf("%v: VC %v, want %d", rows, got, vc)
@@ -198,52 +189,6 @@ func TestMemoIsOnlyMemory(t *testing.T) {
 			}
 		}
 	}
-}
-
-// learner predicts the label of a point.
-type learner func(v VersionSpace, x int) float64
-
-// soa plays the standard optimal algorithm: it returns the label that leaves the larger Littlestone
-// dimension, -1 on a tie.
-func soa(v VersionSpace, x int) float64 {
-	if v.Restrict(x, 1).Ldim().Low > v.Restrict(x, -1).Ldim().Low {
-		return 1
-	}
-	return -1
-}
-
-// halving predicts with the majority, -1 on a tie.
-func halving(v VersionSpace, x int) float64 {
-	if v.Restrict(x, 1).Size() > v.Restrict(x, -1).Size() {
-		return 1
-	}
-	return -1
-}
-
-// worstMistakes returns the most mistakes of a learner on labels that some function agrees with,
-// over all sequences of points.
-func worstMistakes(v VersionSpace, play learner, known map[string]int) int {
-	key := fmt.Sprint(v.set)
-	if worst, ok := known[key]; ok {
-		return worst
-	}
-	worst := 0
-	for x := range v.search.table.Len() {
-		prediction := play(v, x)
-		for _, y := range []float64{-1, 1} {
-			next, mistake := v.Restrict(x, y), 0
-			if prediction != y {
-				mistake = 1
-			}
-			if size := next.Size(); size == v.Size() && mistake == 1 {
-				return 1 << 30 // again and again
-			} else if size > 0 && size < v.Size() {
-				worst = max(worst, mistake+worstMistakes(next, play, known))
-			}
-		}
-	}
-	known[key] = worst
-	return worst
 }
 
 func TestLabelTableRefuses(t *testing.T) {
