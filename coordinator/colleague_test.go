@@ -85,7 +85,7 @@ func (x *colleague) answer(t *testing.T, j *queue.Job) {
 
 // with runs a sweep on the fake and its colleagues, and returns the counts of the manifest by worker.
 func with(
-	t *testing.T, dir string, looks float64, others ...*colleague,
+	t *testing.T, dir string, share float64, others ...*colleague,
 ) (*Summary, map[string]schemas.ManifestWorker, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -93,7 +93,7 @@ func with(
 	defer ended.Wait()
 	defer cancel()
 	summary, _, err := setup{dir: dir, script: honest, change: func(c *Config) {
-		c.Workers, c.Healing, c.Recheck = nil, 200*time.Millisecond, looks
+		c.Workers, c.Healing, c.Recheck = nil, 200*time.Millisecond, share
 		for _, x := range others {
 			x.conn, x.sweep, x.codes = c.Conn, c.Folder.ID, slices.Collect(maps.Values(c.Digests))
 			ended.Go(func() { x.run(ctx, t) })
@@ -108,11 +108,11 @@ func with(
 	return summary, workers, err
 }
 
-// Several workers give the result of one, and their second looks agree.
+// Several workers give the result of one, and their rechecks agree.
 func TestSeveralWorkers(t *testing.T) {
 	t.Parallel()
 	s, workers, err := with(t, t.TempDir(), 0.1, &colleague{name: "other"}, &colleague{name: "third"})
-	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || len(workers) != 3 || s.LooksLeft != 0 {
+	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || len(workers) != 3 || s.RechecksLeft != 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	for _, w := range workers {
@@ -122,7 +122,7 @@ func TestSeveralWorkers(t *testing.T) {
 	}
 }
 
-// A worker that computes wrongly is found by the second looks of another one, and the alarm names both.
+// A worker that computes wrongly is found by the rechecks of another one, and the alarm names both.
 func TestWrongWorker(t *testing.T) {
 	t.Parallel()
 	wrong := &colleague{name: "wrong", forge: func(b *ledger.Batch) {
@@ -155,7 +155,7 @@ func TestQuarantine(t *testing.T) {
 	}}
 	dir := t.TempDir()
 	s, workers, err := with(t, dir, 1, wrong, &colleague{name: "other"})
-	if err != nil || s.Digest != reference(t) || s.Withheld > 0 || len(s.Alarms) > 0 || s.LooksLeft > 0 {
+	if err != nil || s.Digest != reference(t) || s.Withheld > 0 || len(s.Alarms) > 0 || s.RechecksLeft > 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	m := folder.ReadManifest(dir)

@@ -155,8 +155,8 @@ func TestKnown(t *testing.T) {
 	whole("extended and finished")
 }
 
-// A second look that differs withholds the cell also in what is known, and due looks are counted.
-func TestKnownLooks(t *testing.T) {
+// A recheck that differs withholds the cell also in what is known, and due rechecks are counted.
+func TestKnownRechecks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err != nil {
@@ -166,20 +166,20 @@ func TestKnownLooks(t *testing.T) {
 	cfg := reading(t, dir)
 	k, err := cfg.Folder.WriteKnown(t.TempDir(), cfg.Digests, false, audit.Due(cfg.Folder, 0.01))
 	if err != nil || !strings.HasPrefix(k.Partial, "6 of 6 cells done, ") ||
-		!strings.Contains(k.Partial, " second looks left; ") {
+		!strings.Contains(k.Partial, " rechecks left; ") {
 		t.Errorf("%+v, %v", k, err)
 	}
-	record := cfg.Folder.ReadLooks()
+	record := cfg.Folder.ReadRechecks()
 	c := cfg.Folder.Plan.Cells[3]
 	n := cfg.Folder.Ledger.Sizes(c.Key)[0]
 	fingerprint, _ := cfg.Folder.Ledger.Fingerprint(c.Key, n, 0)
 	record.Contradictions[c.Key] = folder.Contradiction{N: n, Fingerprint: fingerprint}
-	if err := cfg.Folder.WriteLooks(record); err != nil {
+	if err := cfg.Folder.WriteRechecks(record); err != nil {
 		t.Fatal(err)
 	}
 	_, to := known(t, dir, false)
 	count, _ := statuses(t, to)
-	if count[estimate.StatusFailed] != 2 || len(folder.ReadManifest(to).Looks.Footer(nil)) == 0 {
+	if count[estimate.StatusFailed] != 2 || len(folder.ReadManifest(to).Rechecks.Footer(nil)) == 0 {
 		t.Errorf("%v", count)
 	}
 }

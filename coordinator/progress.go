@@ -24,8 +24,8 @@ type Progress struct {
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
 	pool.Status
-	Refused       int64 // results of workers that were dropped
-	Looks, Looked int64 // trials to be looked at a second time, and those that were; 0 until that begins
+	Refused             int64 // results of workers that were dropped
+	Rechecks, Rechecked int64 // trials to be rechecked, and those that were; 0 until that begins
 }
 
 // firstHeartbeat is the time after the beginning of a run in which heartbeats of running workers may not have
@@ -79,7 +79,7 @@ func (p *progress) look(now time.Time) Progress {
 		out.Working = r.Cell.At(r.N)
 	}
 	rechecks := p.recheck.Progress()
-	out.Looks, out.Looked = rechecks.Due, rechecks.Done
+	out.Rechecks, out.Rechecked = rechecks.Due, rechecks.Done
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count
 	}
@@ -115,7 +115,7 @@ func (p *progress) work() float64 {
 func (p *progress) expected() float64 {
 	seconds := p.rest.Seconds
 	switch b := p.jobs.budget; {
-	case p.grid.open == 0: // second looks remain
+	case p.grid.open == 0: // rechecks remain
 		r := p.recheck.Progress()
 		return float64(r.Due-r.Done) * p.tally.average()
 	case b.Trials > 0:

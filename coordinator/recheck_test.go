@@ -18,15 +18,15 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// withLooks asks for second looks at a share of the trials.
-func withLooks(share float64) func(*Config) { return func(c *Config) { c.Recheck = share } }
+// withRechecks asks for rechecks of a share of the trials.
+func withRechecks(share float64) func(*Config) { return func(c *Config) { c.Recheck = share } }
 
-// second calls change for each row of a second look of a kind at a cell's trials and then publishes
+// second calls change for each row of a recheck of a kind of a cell's trials and then publishes
 // the batch.
-func second(as string, look trial.Look, change func(f *fake, b *ledger.Batch, row int)) script {
+func second(as string, kind trial.Recheck, change func(f *fake, b *ledger.Batch, row int)) script {
 	return func(f *fake, job *trial.Job, b *ledger.Batch) {
 		for row := range b.Repetition {
-			if job.Cell.As == as && (look == "any" && job.Look != "" || job.Look == look) {
+			if job.Cell.As == as && (kind == "any" && job.Recheck != "" || job.Recheck == kind) {
 				change(f, b, row)
 			}
 		}
@@ -43,25 +43,25 @@ func spoil(b *ledger.Batch, row int, by float64) {
 	}
 }
 
-func looksOf(t *testing.T, dir string) *schemas.Looks {
+func rechecksOf(t *testing.T, dir string) *schemas.Rechecks {
 	t.Helper()
 	m := folder.ReadManifest(dir)
-	if m.Looks == nil {
-		t.Fatal("the manifest has no second looks")
+	if m.Rechecks == nil {
+		t.Fatal("the manifest has no rechecks")
 	}
-	return m.Looks
+	return m.Rechecks
 }
 
-// Honest trials are looked at and found equal, whatever the network does, and the result is that of
-// a run without second looks. The same command repeats nothing.
-func TestLooksHonest(t *testing.T) {
+// Honest trials are rechecked and found equal, whatever the network does, and the result is that of
+// a run without rechecks. The same command repeats nothing.
+func TestRechecksHonest(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
 	for name, script := range map[string]script{
 		"honest":  honest,
 		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
 		"dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
-			if !f.first("%s %d %d %s", job.Cell.As, job.N, job.First, job.Look) || f.rng.IntN(3) > 0 {
+			if !f.first("%s %d %d %s", job.Cell.As, job.N, job.First, job.Recheck) || f.rng.IntN(3) > 0 {
 				f.publish(b)
 			}
 		},
@@ -71,7 +71,7 @@ func TestLooksHonest(t *testing.T) {
 			}
 		},
 		"lost once": func(f *fake, job *trial.Job, b *ledger.Batch) {
-			if job.Look != "" && f.first("%s %d %d", job.Cell.As, job.N, job.First) {
+			if job.Recheck != "" && f.first("%s %d %d", job.Cell.As, job.N, job.First) {
 				lose(b, job.First)
 			}
 			f.publish(b)
@@ -80,21 +80,21 @@ func TestLooksHonest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s, _, err := setup{dir: dir, script: script, change: withLooks(0.05)}.run(t, t.Context())
-			if err != nil || s.Digest != want || len(s.Alarms) > 0 || s.LooksLeft != 0 || s.Looked == 0 {
+			s, _, err := setup{dir: dir, script: script, change: withRechecks(0.05)}.run(t, t.Context())
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 || s.RechecksLeft != 0 || s.Rechecked == 0 {
 				t.Fatalf("%+v, %v", s, err)
 			}
-			looks := looksOf(t, dir)
-			for _, c := range looks.Cells {
+			rechecks := rechecksOf(t, dir)
+			for _, c := range rechecks.Cells {
 				if asked := max(8, (c.Trials+19)/20); c.Due != asked || c.Equal != asked || c.Left != 0 {
 					t.Errorf("%+v", c)
 				}
 			}
-			if len(looks.Cells) != 5 || len(looks.Notes)+len(looks.Contradictions) != 0 { // one is refused
-				t.Errorf("%+v", looks)
+			if len(rechecks.Cells) != 5 || len(rechecks.Notes)+len(rechecks.Contradictions) != 0 { // one is refused
+				t.Errorf("%+v", rechecks)
 			}
-			s, f, err := setup{dir: dir, script: honest, change: withLooks(0.05)}.run(t, t.Context())
-			if err != nil || s.Digest != want || f.trials != 0 || s.Looked != 0 {
+			s, f, err := setup{dir: dir, script: honest, change: withRechecks(0.05)}.run(t, t.Context())
+			if err != nil || s.Digest != want || f.trials != 0 || s.Rechecked != 0 {
 				t.Errorf("again: %+v, %v, %d trials", s, err, f.trials)
 			}
 			if x := checkTables(t, dir); !x.Equal() {
@@ -116,22 +116,22 @@ func TestContradictions(t *testing.T) {
 		script script
 		cause  schemas.Cause
 	}{
-		{"other points", second("plain-3", trial.LookShuffled, always), schemas.CausePoints},
-		{"answers that contradict each other", second("plain-3", trial.LookShuffled,
+		{"other points", second("plain-3", trial.RecheckShuffled, always), schemas.CausePoints},
+		{"answers that contradict each other", second("plain-3", trial.RecheckShuffled,
 			func(_ *fake, b *ledger.Batch, row int) {
-				b.Status[row], b.Kind[row] = ledger.Failed, "look"
+				b.Status[row], b.Kind[row] = ledger.Failed, "recheck"
 				b.Error[row], b.Values[0][row] = math.NaN(), math.NaN()
 			}), schemas.CausePoints},
 		{"earlier trials", second("plain-3", "any", always), schemas.CauseEarlier},
 		{"chance", second("plain-3", "any", chance), schemas.CauseChance},
 		{"not alone", func(f *fake, job *trial.Job, b *ledger.Batch) {
-			if job.Look == trial.LookAlone {
+			if job.Recheck == trial.RecheckAlone {
 				lose(b, job.First)
 			}
-			second("plain-3", trial.LookShuffled, always)(f, job, b)
+			second("plain-3", trial.RecheckShuffled, always)(f, job, b)
 		}, schemas.CauseUnknown},
 		{"a worker that lies", func(f *fake, job *trial.Job, b *ledger.Batch) {
-			if job.Look == "" && job.Cell.As == "plain-3" {
+			if job.Recheck == "" && job.Cell.As == "plain-3" {
 				for row := range b.Repetition {
 					spoil(b, row, 1)
 				}
@@ -142,17 +142,17 @@ func TestContradictions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s, _, err := setup{dir: dir, script: c.script, change: withLooks(0.01)}.run(t, t.Context())
+			s, _, err := setup{dir: dir, script: c.script, change: withRechecks(0.01)}.run(t, t.Context())
 			if err != nil || len(s.Alarms) != 1 || s.Withheld != 1 || !strings.Contains(s.Alarms[0], c.cause.String()) {
 				t.Fatalf("%+v, %v", s, err)
 			}
-			looks := looksOf(t, dir)
-			if len(looks.Contradictions) != 1 {
-				t.Fatalf("%+v", looks)
+			rechecks := rechecksOf(t, dir)
+			if len(rechecks.Contradictions) != 1 {
+				t.Fatalf("%+v", rechecks)
 			}
-			x := looks.Contradictions[0]
+			x := rechecks.Contradictions[0]
 			if x.Cause != c.cause || !strings.HasPrefix(x.Trial, x.Cell+"/") || x.Difference == "" || x.Different == 0 ||
-				x.Different > x.Looked || x.Looked < 8 {
+				x.Different > x.Rechecked || x.Rechecked < 8 {
 				t.Errorf("%+v", x)
 			}
 			if c.name == "a worker that lies" && (x.Worker != "fake" || !strings.Contains(s.Alarms[0], `worker "fake"`)) {
@@ -162,7 +162,7 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("the reason is not named: %s", s.Alarms)
 			}
 			row := tableLine(t, dir, x.Cell)
-			if !strings.Contains(row, `failed,"integrity alarm: a second look at trial `+x.Trial) ||
+			if !strings.Contains(row, `failed,"integrity alarm: the recheck of trial `+x.Trial) ||
 				strings.Contains(row, "liar") {
 				t.Errorf("table: %s", row)
 			}
@@ -171,15 +171,15 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("verify: %+v", v)
 			}
 			for _, share := range []float64{0.01, 0} {
-				again, f, err := setup{dir: dir, script: honest, change: withLooks(share)}.run(t, t.Context())
+				again, f, err := setup{dir: dir, script: honest, change: withRechecks(share)}.run(t, t.Context())
 				if err != nil || f.trials != 0 || !slices.Equal(again.Alarms, s.Alarms) || again.Digest != s.Digest {
 					t.Errorf("again: %+v, %v, %d trials", again, err, f.trials)
 				}
 			}
 			s, _, err = setup{
-				dir: dir, mode: folder.Mode{Redo: true}, digest: "repaired", script: honest, change: withLooks(0.01),
+				dir: dir, mode: folder.Mode{Redo: true}, digest: "repaired", script: honest, change: withRechecks(0.01),
 			}.run(t, t.Context())
-			if err != nil || s.Digest != want || len(s.Alarms) > 0 || s.Looked == 0 {
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 || s.Rechecked == 0 {
 				t.Errorf("repaired: %+v, %v", s, err)
 			}
 		})
@@ -207,9 +207,9 @@ func tableLine(t *testing.T, dir, cell string) string {
 func TestStrongestEvidence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, _, err := setup{dir: dir, change: withLooks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+	s, _, err := setup{dir: dir, change: withRechecks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		for row, rep := range b.Repetition {
-			if job.Cell.As == "plain-0" && (job.Look == trial.LookShuffled || job.Look == trial.LookAlone && rep%2 == 1) {
+			if job.Cell.As == "plain-0" && (job.Recheck == trial.RecheckShuffled || job.Recheck == trial.RecheckAlone && rep%2 == 1) {
 				spoil(b, row, 1)
 			}
 		}
@@ -218,17 +218,17 @@ func TestStrongestEvidence(t *testing.T) {
 	if err != nil || len(s.Alarms) != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if x := looksOf(t, dir).Contradictions[0]; x.Cause != schemas.CauseEarlier || x.Different != 23 || x.Looked != 23 {
+	if x := rechecksOf(t, dir).Contradictions[0]; x.Cause != schemas.CauseEarlier || x.Different != 23 || x.Rechecked != 23 {
 		t.Errorf("%+v", x)
 	}
 }
 
-// A look that is lost twice says nothing about its trial, is told, and is made by the next run.
-func TestLooksLost(t *testing.T) {
+// A recheck that is lost twice says nothing about its trial, is told, and is made by the next run.
+func TestRechecksLost(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
-	s, _, err := setup{dir: dir, change: withLooks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
-		if job.Look != "" && job.Cell.As == "plain-0" {
+	s, _, err := setup{dir: dir, change: withRechecks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		if job.Recheck != "" && job.Cell.As == "plain-0" {
 			for _, rep := range b.Repetition {
 				lose(b, rep)
 			}
@@ -236,62 +236,62 @@ func TestLooksLost(t *testing.T) {
 		}
 		f.publish(b)
 	}}.run(t, t.Context())
-	if err != nil || s.LooksLeft != 8 || len(s.Alarms) > 0 || s.Digest != want || len(s.LookNotes) != 1 ||
-		!strings.Contains(s.LookNotes[0], "8 of 8 due at trials of plain-0") ||
-		!strings.HasSuffix(s.LookNotes[0], "were not made: lost: too slow") {
+	if err != nil || s.RechecksLeft != 8 || len(s.Alarms) > 0 || s.Digest != want || len(s.RecheckNotes) != 1 ||
+		!strings.Contains(s.RecheckNotes[0], "8 of 8 due at trials of plain-0") ||
+		!strings.HasSuffix(s.RecheckNotes[0], "were not made: lost: too slow") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	s, f, err := setup{dir: dir, change: withLooks(0.01), script: honest}.run(t, t.Context())
-	if err != nil || s.LooksLeft != 0 || s.Looked != 8 || f.trials != 8 || s.Digest != want {
+	s, f, err := setup{dir: dir, change: withRechecks(0.01), script: honest}.run(t, t.Context())
+	if err != nil || s.RechecksLeft != 0 || s.Rechecked != 8 || f.trials != 8 || s.Digest != want {
 		t.Errorf("%+v, %v, %d trials", s, err, f.trials)
 	}
 }
 
-// Trials that were lost the first time have no outcome to look at.
-func TestLooksOfLost(t *testing.T) {
+// Trials that were lost the first time have no outcome to recheck.
+func TestRechecksOfLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, _, err := setup{dir: dir, change: withLooks(1), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+	s, _, err := setup{dir: dir, change: withRechecks(1), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		lose(b, 5)
 		f.publish(b)
 	}}.run(t, t.Context())
-	if err != nil || s.LooksLeft != 0 || s.Looked == 0 || len(s.Alarms)+len(s.LookNotes) != 0 {
+	if err != nil || s.RechecksLeft != 0 || s.Rechecked == 0 || len(s.Alarms)+len(s.RecheckNotes) != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if c := looksOf(t, dir).Cells[0]; c.Trials != 447 || c.Equal != 447 {
+	if c := rechecksOf(t, dir).Cells[0]; c.Trials != 447 || c.Equal != 447 {
 		t.Errorf("%+v", c)
 	}
 }
 
-// Looks that the only worker never answers end the run, and the same command goes on.
-func TestLooksNeverComeBack(t *testing.T) {
+// Rechecks that the only worker never answers end the run, and the same command goes on.
+func TestRechecksNeverComeBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, _, err := setup{dir: dir, change: withLooks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
-		if job.Look == "" || job.Cell.As != "plain-0" {
+	_, _, err := setup{dir: dir, change: withRechecks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		if job.Recheck == "" || job.Cell.As != "plain-0" {
 			f.publish(b)
 		}
 	}}.run(t, t.Context())
 	if err == nil || !strings.Contains(err.Error(), "never came") {
 		t.Errorf("error %v", err)
 	}
-	s, _, err := setup{dir: dir, change: withLooks(0.01), script: honest}.run(t, t.Context())
-	if err != nil || s.Digest != reference(t) || s.LooksLeft != 0 {
+	s, _, err := setup{dir: dir, change: withRechecks(0.01), script: honest}.run(t, t.Context())
+	if err != nil || s.Digest != reference(t) || s.RechecksLeft != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
-// Interrupted looks go on where they were, and there is no result before they are made.
-func TestLooksInterrupted(t *testing.T) {
+// Interrupted rechecks go on where they were, and there is no result before they are made.
+func TestRechecksInterrupted(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	made, runs := int64(0), 0
 	for ; ; runs++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		jobs := 0
-		s, _, err := setup{dir: dir, change: withLooks(0.02), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		s, _, err := setup{dir: dir, change: withRechecks(0.02), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 			f.publish(b)
-			if job.Look != "" {
+			if job.Recheck != "" {
 				if jobs++; jobs == 6 {
 					time.Sleep(50 * time.Millisecond) // what came before is taken in
 					cancel()
@@ -302,7 +302,7 @@ func TestLooksInterrupted(t *testing.T) {
 		if err != nil || len(s.Alarms) > 0 {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		if made += s.Looked; !s.Interrupted {
+		if made += s.Rechecked; !s.Interrupted {
 			if s.Digest != want {
 				t.Errorf("digest %s, want %s", s.Digest, want)
 			}
@@ -313,18 +313,18 @@ func TestLooksInterrupted(t *testing.T) {
 		}
 	}
 	due := int64(0)
-	for _, c := range looksOf(t, dir).Cells {
+	for _, c := range rechecksOf(t, dir).Cells {
 		if due += c.Due; c.Equal != c.Due {
 			t.Errorf("%+v", c)
 		}
 	}
 	if runs < 2 || made > due {
-		t.Errorf("%d runs looked at %d trials, %d were due", runs, made, due)
+		t.Errorf("%d runs rechecked %d trials, %d were due", runs, made, due)
 	}
 }
 
-// A budget counts looks too: what it leaves is told and made by later runs.
-func TestLooksBudget(t *testing.T) {
+// A budget counts rechecks too: what it leaves is told and made by later runs.
+func TestRechecksBudget(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	left := false
@@ -335,19 +335,19 @@ func TestLooksBudget(t *testing.T) {
 		if err != nil || f.trials > 500 {
 			t.Fatalf("%+v, %v, %d trials", s, err, f.trials)
 		}
-		if s.Partial == "" && s.LooksLeft == 0 {
+		if s.Partial == "" && s.RechecksLeft == 0 {
 			if s.Digest != want || !left {
 				t.Errorf("%+v", s)
 			}
 			return
 		}
-		left = left || s.LooksLeft > 0 && strings.Contains(strings.Join(s.LookNotes, ""), "the budget was spent")
+		left = left || s.RechecksLeft > 0 && strings.Contains(strings.Join(s.RecheckNotes, ""), "the budget was spent")
 	}
 	t.Error("it never ends")
 }
 
-// Outcomes from the cache are looked at like others, and a cell with a contradiction is not stored.
-func TestLooksCache(t *testing.T) {
+// Outcomes from the cache are rechecked like others, and a cell with a contradiction is not stored.
+func TestRechecksCache(t *testing.T) {
 	t.Parallel()
 	cache := &cache.Cache{Dir: t.TempDir()}
 	with := func(c *Config) { c.Cache, c.Recheck = cache, 0.01 }
@@ -367,29 +367,29 @@ func TestLooksCache(t *testing.T) {
 		}
 	}
 	s, _, err := setup{dir: t.TempDir(), change: with, script: honest}.run(t, t.Context())
-	if err != nil || s.Served == 0 || s.Looked < 40 || s.Digest != reference(t) {
+	if err != nil || s.Served == 0 || s.Rechecked < 40 || s.Digest != reference(t) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
-// A result without looks is marked.
-func TestNoLooks(t *testing.T) {
+// A result without rechecks is marked.
+func TestNoRechecks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
-	if err != nil || len(s.LookNotes) != 1 || !strings.HasPrefix(s.LookNotes[0], "no second looks") {
+	if err != nil || len(s.RecheckNotes) != 1 || !strings.HasPrefix(s.RecheckNotes[0], "no rechecks") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if looks := looksOf(t, dir); looks.Share != 0 || len(looks.Cells) != 5 || looks.Cells[0].Due != 0 {
-		t.Errorf("%+v", looks)
+	if rechecks := rechecksOf(t, dir); rechecks.Share != 0 || len(rechecks.Cells) != 5 || rechecks.Cells[0].Due != 0 {
+		t.Errorf("%+v", rechecks)
 	}
 }
 
 // What an earlier run has confirmed holds only for the outcome that it has seen.
-func TestLooksOfOtherOutcomes(t *testing.T) {
+func TestRechecksOfOtherOutcomes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if s, _, err := (setup{dir: dir, script: honest, change: withLooks(0.01)}).run(t, t.Context()); err != nil {
+	if s, _, err := (setup{dir: dir, script: honest, change: withRechecks(0.01)}).run(t, t.Context()); err != nil {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if err := os.Remove(filepath.Join(dir, "ledger", "0001.log")); err != nil {
@@ -401,16 +401,16 @@ func TestLooksOfOtherOutcomes(t *testing.T) {
 		}
 		f.publish(b)
 	}
-	s, _, err := setup{dir: dir, script: other, change: withLooks(0.01)}.run(t, t.Context())
-	if err != nil || s.Looked < 40 || len(s.Alarms) > 0 {
+	s, _, err := setup{dir: dir, script: other, change: withRechecks(0.01)}.run(t, t.Context())
+	if err != nil || s.Rechecked < 40 || len(s.Alarms) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	damaged := []byte(`{"format":1,"equal":{"x`)
-	if err := os.WriteFile(filepath.Join(dir, "ledger", "looks.json"), damaged, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ledger", "rechecks.json"), damaged, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, _, err = setup{dir: dir, script: other, change: withLooks(0.01)}.run(t, t.Context())
-	if err != nil || s.Looked < 40 {
+	s, _, err = setup{dir: dir, script: other, change: withRechecks(0.01)}.run(t, t.Context())
+	if err != nil || s.Rechecked < 40 {
 		t.Errorf("damaged record: %+v, %v", s, err)
 	}
 }

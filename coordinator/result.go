@@ -24,14 +24,14 @@ type Summary struct {
 	Served       int64 // outcomes that came from the cache
 	FailedTrials int64
 	Failures     []Failure // the first of each kind
-	Alarms       []string  // trials with two outcomes, and those whose second look came out differently
+	Alarms       []string  // trials with two outcomes, and those whose recheck came out differently
 	Contradicted []string  // bounds that the table refutes, by row
 	Refuted      []string  // their standings, each once: trial.Proved, trial.Declared
 	Against      []string  // searches and lists along which success goes against its direction, with the remedy
-	Looked       int64     // trials that were looked at a second time
-	LooksLeft    int64     // those that should have been
-	LookNotes    []string  // what a reader of the table has to know of the second looks
-	Withheld     int       // cells with a trial whose second look came out differently
+	Rechecked    int64     // trials that were rechecked
+	RechecksLeft int64     // those that should have been
+	RecheckNotes []string  // what a reader of the table has to know of the rechecks
+	Withheld     int       // cells with a trial whose recheck came out differently
 	Interrupted  bool
 	Cache        []string // what went wrong with the cache
 	Workers      []schemas.ManifestWorker
@@ -48,7 +48,7 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	s = &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
 		Known: r.tally.known, Failures: r.tally.listFailures(), Alarms: slices.Concat(conflicts, clashes),
-		Looked: rechecks.Done, LooksLeft: rechecks.Left,
+		Rechecked: rechecks.Done, RechecksLeft: rechecks.Left,
 		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !rechecks.Ended),
 	}
 	for _, x := range r.recheck.Contradictions() {
@@ -69,8 +69,8 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	s.Served, s.Cache = r.tally.served, r.journal.cache
 	s.Seconds, s.PluginSeconds = r.tally.seconds, r.tally.plugin
 	m := r.manifest(s)
-	m.Looks = r.recheck.Report()
-	s.LookNotes = m.Looks.Notes
+	m.Rechecks = r.recheck.Report()
+	s.RecheckNotes = m.Rechecks.Notes
 	if m.Resolved, err = r.Folder.Plan.Resolved(); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Number: r.Folder.Number(),
 		Began:  r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Counted: s.Counted, Served: t.served,
-		Looked: s.Looked, LookTime: r.recheck.Progress().Seconds,
+		Rechecked: s.Rechecked, RecheckTime: r.recheck.Progress().Seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), PluginTime: min(t.plugin, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),

@@ -127,7 +127,7 @@ func TestTroublesomeWorker(t *testing.T) {
 			script := func(f *fake, job *trial.Job, b *ledger.Batch) {
 				join.Do(func() { close(x.joined) })
 				if x.took != nil {
-					<-x.took // so that it has trials that count, and not second looks alone
+					<-x.took // so that it has trials that count, and not rechecks alone
 				}
 				honest(f, job, b)
 			}

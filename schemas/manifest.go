@@ -19,7 +19,7 @@ type Manifest struct {
 	Metrics  []Metric          `json:"metrics,omitempty"` // by name; an older release did not list them
 	Resolved json.RawMessage   `json:"resolved"`
 	Facts    map[string]string `json:"facts"`
-	Looks    *Looks            `json:"second_looks,omitempty"` // null: an older release made no second looks
+	Rechecks *Rechecks         `json:"rechecks,omitempty"` // null: an older release made no rechecks
 }
 
 // ManifestPlugin counts the outcomes that one plugin or built-in algorithm has made. Where both File
@@ -43,8 +43,8 @@ type ManifestRun struct {
 	Trials      int64     `json:"trials_run"`                 // outcomes that workers brought
 	Counted     int64     `json:"trials_counted,omitempty"`   // outcomes of all runs that the tables count
 	Served      int64     `json:"trials_served,omitempty"`    // outcomes from the cache
-	Looked      int64     `json:"trials_looked_at,omitempty"` // trials that were run a second time
-	LookTime    float64   `json:"look_seconds,omitempty"`     // that workers reported for these
+	Rechecked   int64     `json:"trials_rechecked,omitempty"` // trials that were run a second time
+	RecheckTime float64   `json:"recheck_seconds,omitempty"`  // that workers reported for these
 	TrialTime   float64   `json:"trial_seconds,omitempty"`    // time that slots worked on trials_run, summed over slots
 	PluginTime  float64   `json:"plugin_seconds,omitempty"`   // part of trial_seconds that was spent inside plugins
 	Interrupted bool      `json:"interrupted,omitempty"`

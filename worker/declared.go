@@ -94,7 +94,7 @@ func (x *session) scoreOnRows(trials []int) {
 	}
 }
 
-// comparedPoints is the number of points on which a shuffled look compares the answers of a model with its
+// comparedPoints is the number of points on which a shuffled recheck compares the answers of a model with its
 // declared hypothesis.
 const comparedPoints = 64
 

@@ -14,7 +14,7 @@ import (
 )
 
 // The error of a declared hypothesis is the one on points that the model answers: to the bit if the points
-// are all or the same, and up to chance if there is a formula. Second looks find the same.
+// are all or the same, and up to chance if there is a formula. Rechecks find the same.
 func TestDeclaredErrors(t *testing.T) {
 	testkit.Serial(t)
 	s := testSlot(t)
@@ -43,9 +43,9 @@ func TestDeclaredErrors(t *testing.T) {
 		if slices.Max(declared.error) == 0 {
 			t.Errorf("%s: no trial errs", name)
 		}
-		for _, look := range []trial.Look{trial.LookShuffled, trial.LookAlone} {
-			if differ, failed := differing(declared, runJob(t, s, looked(j, look, picks[:3]...))); differ > 0 || failed > 0 {
-				t.Errorf("%s, look %q: %d trials differ", name, look, differ)
+		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
+			if differ, failed := differing(declared, runJob(t, s, rechecked(j, recheck, picks[:3]...))); differ > 0 || failed > 0 {
+				t.Errorf("%s, recheck %q: %d trials differ", name, recheck, differ)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func TestSomeTrialsDeclare(t *testing.T) {
 	counts := map[bool]int{}
 	for i, e := range whole.error {
 		counts[math.Mod(e*300, 1) == 0]++
-		if alone := runJob(t, s, looked(j, "", int64(i))); math.Float64bits(alone.error[0]) != math.Float64bits(e) {
+		if alone := runJob(t, s, rechecked(j, "", int64(i))); math.Float64bits(alone.error[0]) != math.Float64bits(e) {
 			t.Errorf("trial %d: error %v alone, %v among others", i, alone.error[0], e)
 		}
 	}
@@ -92,17 +92,17 @@ func TestBrokenPromise(t *testing.T) {
 	}
 }
 
-// A shuffled look asks models for answers, and fails those that differ from the declared hypothesis.
+// A shuffled recheck asks models for answers, and fails those that differ from the declared hypothesis.
 func TestAnswersDifferFromDeclaration(t *testing.T) {
 	s := testSlot(t)
 	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1}
 	j := jobOf(t, s, "test/two-faced", p, 3, 10)
 	first := runJob(t, s, j)
-	look := runJob(t, s, looked(j, trial.LookShuffled, 2, 5))
-	if differ, failed := differing(first, look); len(first.faults) > 0 || differ != 2 || failed != 2 {
-		t.Errorf("%d trials of 2 differ, %d failed: %v", differ, failed, look.faults)
+	recheck := runJob(t, s, rechecked(j, trial.RecheckShuffled, 2, 5))
+	if differ, failed := differing(first, recheck); len(first.faults) > 0 || differ != 2 || failed != 2 {
+		t.Errorf("%d trials of 2 differ, %d failed: %v", differ, failed, recheck.faults)
 	}
-	if reason := look.faults[0].reason; !strings.HasPrefix(reason, "answers differ from the declared hypothesis: point") {
+	if reason := recheck.faults[0].reason; !strings.HasPrefix(reason, "answers differ from the declared hypothesis: point") {
 		t.Error(reason)
 	}
 }

@@ -8,8 +8,8 @@
 // and costs no outcome, while its heartbeat has the reason and it leases no jobs of that sweep for a
 // while; and that the target and the labels of test points and of
 // queries never leave it. Evaluation points are asked about in a random order and in chunks, and,
-// where the sweep says so, not all of them in trials that are clear before; a second look, in a
-// process that runs nothing but looks, asks about some of them alone, and then about all in another
+// where the sweep says so, not all of them in trials that are clear before; a recheck, in a
+// process that runs nothing but rechecks, asks about some of them alone, and then about all in another
 // order, or runs each trial in a process of its own.
 //
 // It needs a connection of package queue, plugins and a folder for what it fetches. Start reading at Run.

@@ -54,7 +54,7 @@ func (x *session) evaluate(ctx context.Context) error {
 	e.rule.begin(x)
 	declared, asked := x.split()
 	x.scoreDeclared(declared)
-	if x.job.Look == trial.LookShuffled {
+	if x.job.Recheck == trial.RecheckShuffled {
 		if err := x.compareDeclared(ctx, declared); err != nil {
 			return err
 		}
@@ -95,10 +95,10 @@ func (x *session) split() (declared, asked []int) {
 
 // choose returns the kind of points of the session.
 func (e *evaluation) choose() points {
-	switch look := e.job.Look == trial.LookShuffled; {
-	case e.job.pop.rows != nil && !look:
+	switch recheck := e.job.Recheck == trial.RecheckShuffled; {
+	case e.job.pop.rows != nil && !recheck:
 		return &e.rows
-	case !e.job.pop.Exact() && !look:
+	case !e.job.pop.Exact() && !recheck:
 		return &e.drawn
 	}
 	return &e.listed
@@ -196,7 +196,7 @@ const groupNumbers = 64 << 20 / 8
 // arranger returns a stream that arranges what a trial is asked about.
 func (e *evaluation) arranger(j int) *rand.Rand {
 	r := new(rand.PCG)
-	if e.job.Look == trial.LookShuffled { // an order of its own
+	if e.job.Recheck == trial.RecheckShuffled { // an order of its own
 		r.Seed(trial.Seed(e.job.Cell.NoiseKey, trial.Order, uint64(e.job.N), e.repetition(j)))
 	} else {
 		r.Seed(e.dataSeed(trial.Order, j))

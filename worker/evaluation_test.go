@@ -55,7 +55,7 @@ func plainError(d *problem.Drawer, dim int, weights []float64, j *trial.Job, rep
 }
 
 // The error of a trial is that of the points in the order of the problem, bit for bit, whatever the
-// order and the chunks in which they were asked about; and in both second looks.
+// order and the chunks in which they were asked about; and in both rechecks.
 func TestErrorIsThatOfThePlainOrder(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -70,8 +70,8 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 	if name == "drawn, one long" {
 		j.Count = 2
 	}
-	for _, look := range []trial.Look{"", trial.LookShuffled, trial.LookAlone} {
-		if j.Look = look; look == trial.LookAlone {
+	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled, trial.RecheckAlone} {
+		if j.Recheck = recheck; recheck == trial.RecheckAlone {
 			j.Count = 1
 		}
 		out := runJob(t, s, j)
@@ -79,7 +79,7 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 		for i, got := range out.error {
 			want := plainError(pop.Drawer(j.Cell.Problem.Test), pop.Dim(), pop.Weights(), j, uint32(i))
 			if out.status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
-				t.Fatalf("%s, look %q, trial %d: error %v, want %v; %v", name, look, i, got, want, out.faults[i])
+				t.Fatalf("%s, recheck %q, trial %d: error %v, want %v; %v", name, recheck, i, got, want, out.faults[i])
 			}
 		}
 	}
@@ -142,11 +142,11 @@ func TestLargeTable(t *testing.T) {
 }
 
 // arranged prepares the evaluation of a session without a plugin.
-func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) (e *evaluation, places, steps int) {
+func arranged(t testing.TB, p schemas.Problem, recheck trial.Recheck, trials int) (e *evaluation, places, steps int) {
 	t.Helper()
 	s := testSlot(t)
 	j := jobOf(t, s, "test/honest", p, 3, int64(trials))
-	j.Look = look
+	j.Recheck = recheck
 	pop, err := s.w.populations.get(t.Context(), j.Cell.DataKey, *j.Cell.Problem)
 	if err != nil {
 		t.Fatal(err)
@@ -160,13 +160,13 @@ func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) (e *
 	return e, places, steps
 }
 
-// Each point of an exact evaluation comes to each place equally often, also in the second look, and
+// Each point of an exact evaluation comes to each place equally often, also in the recheck, and
 // the spans hold each place once.
 func TestOrderIsUniform(t *testing.T) {
 	const points, trials = 8, 20_000
 	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: points}
-	for _, look := range []trial.Look{"", trial.LookShuffled} {
-		e, places, steps := arranged(t, p, look, trials)
+	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled} {
+		e, places, steps := arranged(t, p, recheck, trials)
 		counts, spans := make([]float64, points*points), make([]span, steps)
 		for j := range trials {
 			e.points.arrange(0, j, spans)

@@ -67,8 +67,8 @@ func (d *drawn) look(k int) (done bool) {
 }
 
 // listed are points whose order would tell something about the target: all points of a small
-// distribution, rows of data that look different in each trial, and any points in a shuffled look. Each
-// trial is asked about them in a random order. A shuffled look asks about some of them one by one before
+// distribution, rows of data that look different in each trial, and any points in a shuffled recheck. Each
+// trial is asked about them in a random order. A shuffled recheck asks about some of them one by one before
 // the others.
 type listed struct {
 	*evaluation
@@ -82,9 +82,9 @@ type listed struct {
 }
 
 func (l *listed) begin(e *evaluation) (places, steps, trials int) {
-	look, pop := e.job.Look == trial.LookShuffled, e.job.pop
+	recheck, pop := e.job.Recheck == trial.RecheckShuffled, e.job.pop
 	l.evaluation, l.len, l.alone, l.common = e, e.job.drawer.TestLen(), 0, nil
-	if look {
+	if recheck {
 		l.alone = min(askedAlone, l.len)
 	}
 	if pop.Exact() && pop.Labels() == nil {
@@ -92,7 +92,7 @@ func (l *listed) begin(e *evaluation) (places, steps, trials int) {
 	}
 	places = l.len + l.alone
 	trials = groupNumbers / ((pop.Dim() + 3) * places)
-	if !look { // few messages for the points that are asked about one by one
+	if !recheck { // few messages for the points that are asked about one by one
 		trials = min(trials, messagePoints/places)
 	}
 	trials = max(1, min(trials, e.trials()))

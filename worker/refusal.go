@@ -44,9 +44,9 @@ func (c *checks) put(a asked, refusal *ledger.Refusal) {
 }
 
 // refusal asks the algorithm whether it takes samples of the job's size, and returns its refusal;
-// nil if it does. It says nothing of trials that are looked at a second time.
+// nil if it does. It says nothing of trials that are rechecked.
 func (s *slot) refusal(ctx context.Context, job *jobRun) (*ledger.Refusal, error) {
-	if job.Look != "" {
+	if job.Recheck != "" {
 		return nil, nil
 	}
 	about := asked{job.Plugin, job.Cell.Key, job.N}

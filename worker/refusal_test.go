@@ -13,25 +13,25 @@ import (
 )
 
 // An algorithm is asked once about a sample size, before any trial of it; a refusal is the result of
-// each of its jobs. Second looks are not held up.
+// each of its jobs. Rechecks are not held up.
 func TestRefusal(t *testing.T) {
 	s := testSlot(t)
 	thresholds := schemas.Problem{Class: "thresholds", Domain: 64, Distribution: "uniform"}
 	for _, tt := range []struct {
-		name string
-		n    int64
-		look trial.Look
-		want *ledger.Refusal
+		name    string
+		n       int64
+		recheck trial.Recheck
+		want    *ledger.Refusal
 	}{
 		{"infeasible", 7, "", &ledger.Refusal{Kind: ledger.Infeasible, Message: "only from 8 on, asked 1 times"}},
 		{"the same again", 7, "", &ledger.Refusal{Kind: ledger.Infeasible, Message: "only from 8 on, asked 1 times"}},
 		{"another one", 6, "", &ledger.Refusal{Kind: ledger.Infeasible, Message: "only from 8 on, asked 2 times"}},
 		{"invalid", 13, "", &ledger.Refusal{Kind: ledger.Invalid, Message: "13 is unlucky"}},
 		{"taken", 8, "", nil},
-		{"second look", 7, trial.LookShuffled, nil},
+		{"recheck", 7, trial.RecheckShuffled, nil},
 	} {
 		job := jobOf(t, s, "test/least", thresholds, tt.n, 3)
-		job.Look = tt.look
+		job.Recheck = tt.recheck
 		out, err := s.run(t.Context(), job)
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)

@@ -9,7 +9,7 @@ import (
 // asked about its points in their order, and about no more of them once a look has found its error
 // clear. What a look finds is a function of the answers to the points before it alone.
 //
-// A shuffled look asks about all points, in any order, and takes the same looks at the answers
+// A shuffled recheck asks about all points, in any order, and takes the same looks at the answers
 // afterwards: so it finds out an algorithm that answers otherwise once it has been asked about a
 // second block, from which it could tell that its error is near the goal.
 type sequential struct {

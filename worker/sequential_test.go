@@ -29,7 +29,7 @@ func sequentialJob(t *testing.T, s *slot, algorithm string, trials int64) (*tria
 }
 
 // The rule's outcome of a trial is that of reading all its points with as many of them as the first
-// look that finds the error clear, bit for bit; and it is the same in both second looks, whatever
+// look that finds the error clear, bit for bit; and it is the same in both rechecks, whatever
 // the borders of jobs.
 func TestSequentialOutcomes(t *testing.T) {
 	s := testSlot(t)
@@ -60,25 +60,25 @@ func TestSequentialOutcomes(t *testing.T) {
 		t.Errorf("numbers of trials that ended at each look: %v", ends)
 	}
 	some := []int64{3, 7, 8, 20, 33, 41, 50, 59, 70, 71, 72}
-	for _, look := range []trial.Look{"", trial.LookShuffled, trial.LookAlone} {
+	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled, trial.RecheckAlone} {
 		picked := some
-		if look == trial.LookAlone {
+		if recheck == trial.RecheckAlone {
 			picked = some[:2]
 		}
-		if differ, _ := differing(out, runJob(t, s, looked(j, look, picked...))); differ > 0 {
-			t.Errorf("look %q: %d trials differ", look, differ)
+		if differ, _ := differing(out, runJob(t, s, rechecked(j, recheck, picked...))); differ > 0 {
+			t.Errorf("recheck %q: %d trials differ", recheck, differ)
 		}
 	}
 }
 
 // An algorithm that answers otherwise once it has been asked about a second block, which tells it
-// that its error is near the goal, is found by a shuffled look. Trials that fail on the way leave
+// that its error is near the goal, is found by a shuffled recheck. Trials that fail on the way leave
 // the others as they are.
 func TestSequentialDishonest(t *testing.T) {
 	s := testSlot(t)
 	j, _ := sequentialJob(t, s, "test/blocks", 60)
 	out := runJob(t, s, j)
-	again := runJob(t, s, looked(j, trial.LookShuffled, picks...))
+	again := runJob(t, s, rechecked(j, trial.RecheckShuffled, picks...))
 	if differ, _ := differing(out, again); differ < len(picks)/2 {
 		t.Errorf("%d of %d trials differ", differ, len(picks))
 	}
@@ -86,7 +86,7 @@ func TestSequentialDishonest(t *testing.T) {
 		t.Errorf("%d of %d trials failed", failed, len(out.status))
 	}
 	for i := range out.status {
-		alone := runJob(t, s, looked(j, "", int64(i)))
+		alone := runJob(t, s, rechecked(j, "", int64(i)))
 		if math.Float64bits(alone.error[0]) != math.Float64bits(out.error[i]) || alone.status[0] != out.status[i] {
 			t.Fatalf("trial %d: error %v alone, %v in a larger job", i, alone.error[0], out.error[i])
 		}

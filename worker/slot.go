@@ -62,7 +62,7 @@ type processKey struct {
 type processKind struct {
 	plugin, data string // plugin: how it is started, which the built-in algorithms share
 	limits       trial.Limits
-	look         trial.Look // second looks and first runs never meet in a process
+	recheck      trial.Recheck // rechecks and first runs never meet in a process
 }
 
 // stop stops all plugin processes.
@@ -97,7 +97,7 @@ func (j *jobRun) newDrawer() *problem.Drawer { return j.pop.Drawer(j.Cell.Proble
 
 // kind returns the kind of process that runs the job.
 func (j *jobRun) kind() processKind {
-	k := processKind{plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits, look: j.Look}
+	k := processKind{plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits, recheck: j.Recheck}
 	if j.Cell.Problem.Data != nil {
 		k.data = j.Cell.DataKey.String()
 	}
@@ -135,14 +135,14 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	}
 	job.drawer = job.newDrawer()
 	most := job.Cell.SessionTrials(job.N)
-	if job.Look == trial.LookAlone {
+	if job.Recheck == trial.RecheckAlone {
 		most = 1
 	}
 	for from := 0; from < int(job.Count); from += most {
 		if err := s.runTrials(ctx, job, from, min(from+most, int(job.Count))); err != nil {
 			return nil, err
 		}
-		if job.Look == trial.LookAlone {
+		if job.Recheck == trial.RecheckAlone {
 			s.discard(job.kind())
 		}
 	}
@@ -287,9 +287,9 @@ func ended(p *host.Process) bool {
 	}
 }
 
-// evict stops one process: one of second looks, which are few, or the one unused for longest.
+// evict stops one process: one of rechecks, which are few, or the one unused for longest.
 func (s *slot) evict() {
-	i := max(0, slices.IndexFunc(s.processes, func(p process) bool { return p.key.look != "" }))
+	i := max(0, slices.IndexFunc(s.processes, func(p process) bool { return p.key.recheck != "" }))
 	s.processes[i].host.Stop()
 	s.processes = slices.Delete(s.processes, i, i+1)
 }

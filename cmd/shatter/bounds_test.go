@@ -37,7 +37,7 @@ func TestFalseBound(t *testing.T) {
 			tmp := t.TempDir()
 			dir := filepath.Join(tmp, "out")
 			file := write(t, filepath.Join(tmp, "s.yaml"), fmt.Sprintf(boastSweep, c.task, thirdparty(t), c.honest, c.rest))
-			out, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1", "--looks", "0")
+			out, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1", "--recheck", "0")
 			if code != exitContradicted || strings.Count(errs, "shatter: contradicted bound: third/boasts (cell ") != 1 ||
 				!strings.Contains(errs, c.want) || !strings.Contains(errs, "refutes a bound that a plugin declares: ") {
 				t.Fatalf("exit code %d\n%s", code, errs)

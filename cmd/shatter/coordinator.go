@@ -111,7 +111,7 @@ func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, erro
 	return &lead.Sweep{
 		Plan: p, Saved: saved,
 		Config: coordinator.Config{
-			Config: pool.Config{Digests: s.Plugins}, Recheck: defaultLooks,
+			Config: pool.Config{Digests: s.Plugins}, Recheck: defaultRecheck,
 			Facts: map[string]string{
 				"command": "coordinator", "file": s.File, "queue": "external", "submitted": cmp.Or(s.By, "unknown"),
 				"version": version(), "host": workerName(), "cores": fmt.Sprint(runtime.NumCPU()),

@@ -53,7 +53,7 @@ adversary: [{kind: stochastic, offline: [false, true]}, {kind: adaptive, sees: [
 `,
 }
 
-// A sweep has the same bytes for any number of workers, and with or without second looks.
+// A sweep has the same bytes for any number of workers, and with or without rechecks.
 func TestSameBytes(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -61,8 +61,8 @@ func TestSameBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), sweep)
-			first := digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "out"), "--workers", "1", "--looks", "0"))
-			second := digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "out"), "--workers", "3", "--looks", "5%"))
+			first := digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "out"), "--workers", "1", "--recheck", "0"))
+			second := digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "out"), "--workers", "3", "--recheck", "5%"))
 			if first != second {
 				t.Errorf("digest %s with one worker, %s with three", first, second)
 			}

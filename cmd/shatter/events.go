@@ -37,10 +37,10 @@ type progressEvent struct {
 	Working     string           `json:"working"`
 	Late        string           `json:"late"` // the job that has run far longer than expected; empty: none
 	NoWorkers   bool             `json:"no_workers"`
-	Stuck       string           `json:"stuck"`   // reason why no worker can run the next job; empty: none
-	Refused     int64            `json:"refused"` // results of workers that were dropped because they were unfit
-	Looks       int64            `json:"looks"`   // trials to be looked at a second time; 0 until that begins
-	Looked      int64            `json:"looked"`  // those that were
+	Stuck       string           `json:"stuck"`     // reason why no worker can run the next job; empty: none
+	Refused     int64            `json:"refused"`   // results of workers that were dropped because they were unfit
+	Rechecks    int64            `json:"rechecks"`  // trials to be rechecked; 0 until that begins
+	Rechecked   int64            `json:"rechecked"` // those that were
 }
 
 type failureEvent struct {
@@ -52,26 +52,26 @@ type failureEvent struct {
 }
 
 type doneEvent struct {
-	Elapsed    float64                 `json:"elapsed"`
-	Status     string                  `json:"status"` // done, partial or interrupted
-	Exit       int                     `json:"exit"`
-	Cells      int                     `json:"cells"`
-	Decided    int                     `json:"decided"`
-	Unfinished int                     `json:"unfinished"`
-	Trials     int64                   `json:"trials"`
-	Counted    int64                   `json:"counted"` // that the tables count, of this run and earlier ones
-	Failed     map[string]int64        `json:"failed"`  // by kind
-	Alarms     []string                `json:"alarms"`
-	Refuted    []string                `json:"contradicted"` // bounds that the table refutes
-	Dir        string                  `json:"dir"`
-	Digest     string                  `json:"digest"`
-	Partial    string                  `json:"partial"`
-	Left       []coordinator.Undecided `json:"left"`
-	Looked     int64                   `json:"looked"`     // trials that were looked at a second time
-	LooksLeft  int64                   `json:"looks_left"` // those that should have been
-	LookNotes  []string                `json:"look_notes"`
-	Seconds    float64                 `json:"trial_seconds"`  // time that slots worked on trials, summed over slots
-	Plugin     float64                 `json:"plugin_seconds"` // part of trial_seconds that was spent inside plugins
+	Elapsed      float64                 `json:"elapsed"`
+	Status       string                  `json:"status"` // done, partial or interrupted
+	Exit         int                     `json:"exit"`
+	Cells        int                     `json:"cells"`
+	Decided      int                     `json:"decided"`
+	Unfinished   int                     `json:"unfinished"`
+	Trials       int64                   `json:"trials"`
+	Counted      int64                   `json:"counted"` // that the tables count, of this run and earlier ones
+	Failed       map[string]int64        `json:"failed"`  // by kind
+	Alarms       []string                `json:"alarms"`
+	Refuted      []string                `json:"contradicted"` // bounds that the table refutes
+	Dir          string                  `json:"dir"`
+	Digest       string                  `json:"digest"`
+	Partial      string                  `json:"partial"`
+	Left         []coordinator.Undecided `json:"left"`
+	Rechecked    int64                   `json:"rechecked"`     // trials that were rechecked
+	RechecksLeft int64                   `json:"rechecks_left"` // those that should have been
+	RecheckNotes []string                `json:"recheck_notes"`
+	Seconds      float64                 `json:"trial_seconds"`  // time that slots worked on trials, summed over slots
+	Plugin       float64                 `json:"plugin_seconds"` // part of trial_seconds that was spent inside plugins
 }
 
 // event writes one event.
@@ -90,7 +90,7 @@ func newProgressEvent(p coordinator.Progress) progressEvent {
 		Elapsed: tenths(p.Elapsed.Seconds()), Cells: p.Cells, Decided: p.Decided, Trials: p.Trials, Known: p.Known,
 		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, Late: p.Late,
 		NoWorkers: p.NoWorkers, Stuck: p.Stuck,
-		Refused: p.Refused, Looks: p.Looks, Looked: p.Looked,
+		Refused: p.Refused, Rechecks: p.Rechecks, Rechecked: p.Rechecked,
 	}
 	if l := p.Left; l != nil {
 		seconds := tenths(l.Seconds)
@@ -123,7 +123,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed, append([]string{}, s.Alarms...),
 		append([]string{}, s.Contradicted...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
-		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...), s.Seconds, s.PluginSeconds,
+		s.Rechecked, s.RechecksLeft, append([]string{}, s.RecheckNotes...), s.Seconds, s.PluginSeconds,
 	})
 	return err
 }

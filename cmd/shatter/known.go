@@ -61,9 +61,9 @@ func (k *knownResult) fill(c *cobra.Command, s *session) error {
 	if err != nil {
 		return err
 	}
-	share := defaultLooks
-	if looks := folder.ReadManifest(dir).Looks; looks != nil {
-		share = looks.Share
+	share := defaultRecheck
+	if rechecks := folder.ReadManifest(dir).Rechecks; rechecks != nil {
+		share = rechecks.Share
 	}
 	found, err := s.folder.WriteKnown(k.Dir, s.digests, running, audit.Due(s.folder, share))
 	if err != nil {

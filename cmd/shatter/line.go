@@ -92,9 +92,9 @@ func (d *display) line(p coordinator.Progress) line {
 		out = append(out, part{"failed: " + strings.Join(kinds, ", "), red})
 	}
 	switch {
-	case p.Looks > 0:
-		out = append(out, part{fmt.Sprintf("looking at %s trials a second time, %s done",
-			wording.Thousands(float64(p.Looks)), wording.Thousands(float64(p.Looked))), ""})
+	case p.Rechecks > 0:
+		out = append(out, part{fmt.Sprintf("rechecking %s trials, %s done",
+			wording.Thousands(float64(p.Rechecks)), wording.Thousands(float64(p.Rechecked))), ""})
 	case p.Late != "":
 		out = append(out, part{p.Late, yellow})
 	case p.Working != "":

@@ -34,7 +34,7 @@ func TestTrivialCells(t *testing.T) {
 		"trials at alpha 0.3") != 2 {
 		t.Errorf("check: exit %d: %s%s", code, out, errs)
 	}
-	if _, errs, code = shatter(t, "run", file, "--out", dir, "--workers", "2", "--looks", "0"); code != 0 {
+	if _, errs, code = shatter(t, "run", file, "--out", dir, "--workers", "2", "--recheck", "0"); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	trivial := 0

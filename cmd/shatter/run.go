@@ -31,7 +31,7 @@ type runFlags struct {
 	mode      folder.Mode
 	progress  progressMode
 	budget    budgetFlag
-	looks     shareFlag
+	recheck   shareFlag
 	http      httpFlags
 	logs      logFlags
 	log       string // file; "": none
@@ -93,9 +93,9 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.progress.register(flags)
 	flags.Var(&f.budget, "budget",
 		"trials (50000) or worker time (2h) that this run may spend; the same command goes on from there")
-	f.looks = defaultLooks
-	flags.Var(&f.looks, "looks",
-		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
+	f.recheck = defaultRecheck
+	flags.Var(&f.recheck, "recheck",
+		"share of each cell's trials to recheck, and at least 8 of each; 0: none")
 	f.http.register(flags)
 	f.logs.register(flags)
 	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
@@ -206,7 +206,7 @@ func (f *runFlags) open(ctx context.Context, s *session, stderr io.Writer) (*run
 // config returns the configuration of the coordinator, as far as it does not depend on the workers.
 func (f *runFlags) config(s *session, m *runMonitor) coordinator.Config {
 	cfg := m.config(s, f.workers)
-	cfg.Facts, cfg.Budget, cfg.Recheck = f.facts(s.File), f.budget.Budget, float64(f.looks)
+	cfg.Facts, cfg.Budget, cfg.Recheck = f.facts(s.File), f.budget.Budget, float64(f.recheck)
 	if f.url != "" {
 		cfg.Lead.Epoch = uint64(time.Now().UnixMilli())
 	}
@@ -282,9 +282,9 @@ func (f *runFlags) report(
 			s.Trials)
 	}
 	if s.Interrupted {
-		looks := ""
-		if s.LooksLeft > 0 {
-			looks = fmt.Sprintf(" and %d second looks left", s.LooksLeft)
+		left := ""
+		if s.RechecksLeft > 0 {
+			left = fmt.Sprintf(" and %d rechecks left", s.RechecksLeft)
 		}
 		known := ""
 		if recorded > 0 {
@@ -292,7 +292,7 @@ func (f *runFlags) report(
 		}
 		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go "+
 			"on%s\n",
-			s.Decided, s.Cells, looks, known)
+			s.Decided, s.Cells, left, known)
 		return statusError(exitInterrupted)
 	}
 	for i, name := range shown.tables {
@@ -372,8 +372,8 @@ func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coord
 		}
 		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; `shatter table %s %s` says why\n",
 			s.Unfinished, s.Cells, wording.ShellWord(out.Dir), why)
-	case s.LooksLeft > 0 && s.FailedTrials == 0:
-		fmt.Fprintf(stderr, "shatter: %d second looks are left; run the same command again to go on\n", s.LooksLeft)
+	case s.RechecksLeft > 0 && s.FailedTrials == 0:
+		fmt.Fprintf(stderr, "shatter: %d rechecks are left; run the same command again to go on\n", s.RechecksLeft)
 	}
 }
 

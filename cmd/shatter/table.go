@@ -28,7 +28,7 @@ func writeTable(w io.Writer, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	s.Notes = append(s.Notes, footer(m.Looks, s)...)
+	s.Notes = append(s.Notes, footer(m.Rechecks, s)...)
 	return renderSheet(w, s, "table", render.View{})
 }
 
@@ -52,11 +52,11 @@ func readSheet(dir, name string) (s *sheet.Sheet, m schemas.Manifest, err error)
 	return s, m, nil
 }
 
-// footer returns what a reader of some rows of a result's table or curve has to know of the second
-// looks at their trials.
-func footer(looks *schemas.Looks, s *sheet.Sheet) []string {
+// footer returns what a reader of some rows of a result's table or curve has to know of the
+// rechecks of their trials.
+func footer(rechecks *schemas.Rechecks, s *sheet.Sheet) []string {
 	cell := schemas.IndexOf(s.Columns, "cell")
-	if looks == nil || cell < 0 || s.Name != "table" && s.Name != "curve" {
+	if rechecks == nil || cell < 0 || s.Name != "table" && s.Name != "curve" {
 		return nil
 	}
 	shown := map[string]bool{}
@@ -64,7 +64,7 @@ func footer(looks *schemas.Looks, s *sheet.Sheet) []string {
 		id, _ := s.At(row, cell).(string)
 		shown[id] = true
 	}
-	return looks.Footer(shown)
+	return rechecks.Footer(shown)
 }
 
 // renderSheet writes a sheet. A width of 0 is that of the terminal; elsewhere lines are as long as
@@ -188,7 +188,7 @@ func (f *tableFlags) show(c *cobra.Command, dir string) error {
 	if s, err = f.rows(known.Dir, s); err != nil {
 		return err
 	}
-	s.Notes = slices.Concat(s.Notes, f.aboutMetrics(s, m.Metrics), footer(m.Looks, s))
+	s.Notes = slices.Concat(s.Notes, f.aboutMetrics(s, m.Metrics), footer(m.Rechecks, s))
 	return renderSheet(c.OutOrStdout(), s, f.format, f.view)
 }
 

@@ -128,7 +128,7 @@ func summaryStatus(s *coordinator.Summary) statusError {
 		return exitIntegrity
 	case len(s.Contradicted) > 0:
 		return exitContradicted
-	case s.Unfinished > 0, s.FailedTrials > 0, s.LooksLeft > 0:
+	case s.Unfinished > 0, s.FailedTrials > 0, s.RechecksLeft > 0:
 		return exitUnfinished
 	}
 	return exitDone

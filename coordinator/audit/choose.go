@@ -64,7 +64,7 @@ func ranksUpTo(limit uint64, key trial.Key, points []estimate.Point, has func(ra
 		for rep := range p.Consumed {
 			at := 2 * rep % len(seeds)
 			if at == 0 {
-				trial.Seeds(seeds[:], key, trial.Looks, uint64(p.N), uint32(rep))
+				trial.Seeds(seeds[:], key, trial.Rechecks, uint64(p.N), uint32(rep))
 			}
 			if t := (ranked{seeds[at], p.N, int64(rep)}); t.rank <= limit && has(t) {
 				best = append(best, t)

@@ -103,7 +103,7 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Led
 			return err
 		}
 		for range 2 {
-			r := newRequest(d.cell, d.at.n, trial.LookAlone, d.at.repetition)
+			r := newRequest(d.cell, d.at.n, trial.RecheckAlone, d.at.repetition)
 			r.Avoid = []string{d.old.Worker, d.second.Worker}
 			requests, of[r] = append(requests, r), d
 		}

@@ -56,7 +56,7 @@ type Cell struct {
 type Recheck struct {
 	folder  *folder.Folder
 	share   float64             // of each cell's trials; 0: none
-	record  *folder.Looks       // of this run and of earlier ones
+	record  *folder.Rechecks    // of this run and of earlier ones
 	cells   []checked           // decided cells, in the order of the plan
 	places  map[trial.Key]int   // in cells
 	next    int                 // index of the first cell whose rechecks were not requested
@@ -83,10 +83,10 @@ type checked struct {
 
 // NewRecheck returns the rechecks of a folder, with the record of earlier runs.
 func NewRecheck(f *folder.Folder, share float64) *Recheck {
-	return &Recheck{folder: f, share: share, record: f.ReadLooks()}
+	return &Recheck{folder: f, share: share, record: f.ReadRechecks()}
 }
 
-func (k *Recheck) write() error { return k.folder.WriteLooks(k.record) }
+func (k *Recheck) write() error { return k.folder.WriteRechecks(k.record) }
 
 // forget removes the rechecks of a cell from the record.
 func (k *Recheck) forget(c *trial.Cell) {
@@ -182,7 +182,7 @@ func (k *Recheck) least(cells []Cell) int64 {
 
 // Due returns the report on the rechecks of a folder that is only read, with the number of those that remain.
 func Due(f *folder.Folder, share float64) folder.Due {
-	return func(res *result.Result) (*schemas.Looks, int64) {
+	return func(res *result.Result) (*schemas.Rechecks, int64) {
 		k := NewRecheck(f, share)
 		var cells []Cell
 		for i, x := range res.Trials {
@@ -286,7 +286,7 @@ func (k *Recheck) requests(alone bool) (list []*pool.Request) {
 			picked[o] = append(picked[o], t.rep)
 		}
 		for _, o := range origins {
-			for _, r := range cut(x.Cell.Cell, o.n, trial.LookShuffled, picked[o], x.perJob(o.n)) {
+			for _, r := range cut(x.Cell.Cell, o.n, trial.RecheckShuffled, picked[o], x.perJob(o.n)) {
 				r.Seconds = costFactor * x.Seconds(o.n) * float64(r.Len())
 				if o.worker != "" {
 					r.Avoid = []string{o.worker}
@@ -356,7 +356,7 @@ func (k *Recheck) Run(
 		k.seconds += pool.Believable(b.Seconds) / float64(len(b.Repetition))
 		if b.Status[row] == ledger.Lost && !lost[at] { // the limit of a machine may be a matter of chance
 			lost[at] = true
-			once := newRequest(r.Cell, at.n, trial.LookShuffled, at.repetition)
+			once := newRequest(r.Cell, at.n, trial.RecheckShuffled, at.repetition)
 			once.Avoid, origin[once] = []string{strings.Clone(b.Worker)}, origin[r]
 			again.waiting = append(again.waiting, once)
 			return nil
@@ -424,7 +424,7 @@ func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) 
 			continue
 		}
 		worst, found := x.different.contradiction()
-		found.Looked = x.different.count + k.countEqual(x)
+		found.Rechecked = x.different.count + k.countEqual(x)
 		fingerprint, _ := k.folder.Ledger.Fingerprint(x.Key, worst.at.n, worst.at.repetition)
 		k.record.Contradictions[x.Key] = folder.Contradiction{
 			N: worst.at.n, Repetition: worst.at.repetition, Fingerprint: fingerprint, Found: found,
@@ -466,17 +466,17 @@ func (k *Recheck) wrongWorkers(trials []*differing) (wrong []string) {
 const maxNotes = 5
 
 // Report describes the rechecks for the manifest.
-func (k *Recheck) Report() *schemas.Looks {
-	m := &schemas.Looks{
-		Share: k.share, Contradictions: k.Contradictions(), Cells: make([]schemas.CellLooks, 0, len(k.cells)),
+func (k *Recheck) Report() *schemas.Rechecks {
+	m := &schemas.Rechecks{
+		Share: k.share, Contradictions: k.Contradictions(), Cells: make([]schemas.CellRechecks, 0, len(k.cells)),
 	}
 	if k.share == 0 && len(k.cells) > 0 {
-		m.Notes = append(m.Notes, "no second looks: whether outcomes depend on anything but their trial was not checked")
+		m.Notes = append(m.Notes, "no rechecks: whether outcomes depend on anything but their trial was not checked")
 	}
 	noted := 0
 	for i := range k.cells {
 		x := &k.cells[i]
-		m.Cells = append(m.Cells, schemas.CellLooks{
+		m.Cells = append(m.Cells, schemas.CellRechecks{
 			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: k.countEqual(x), Left: x.left,
 			Why: x.reason,
 		})
@@ -484,12 +484,12 @@ func (k *Recheck) Report() *schemas.Looks {
 			continue
 		}
 		if noted++; noted <= maxNotes {
-			m.Notes = append(m.Notes, fmt.Sprintf("second looks: %d of %d due at trials of %s were not made: %s",
+			m.Notes = append(m.Notes, fmt.Sprintf("rechecks: %d of %d due at trials of %s were not made: %s",
 				x.left, len(x.chosen), x.Words(), x.reason))
 		}
 	}
 	if more := noted - maxNotes; more > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("second looks: some were not made at trials of %d more cells", more))
+		m.Notes = append(m.Notes, fmt.Sprintf("rechecks: some were not made at trials of %d more cells", more))
 	}
 	return m
 }

@@ -35,9 +35,9 @@ type rerun struct {
 }
 
 // newRequest returns a request to run trials of a cell again.
-func newRequest(c *trial.Cell, n int64, look trial.Look, repetitions ...int64) *pool.Request {
+func newRequest(c *trial.Cell, n int64, recheck trial.Recheck, repetitions ...int64) *pool.Request {
 	r := pool.NewRequest(c, n, repetitions...)
-	r.Again, r.Look = true, look
+	r.Again, r.Recheck = true, recheck
 	return r
 }
 
@@ -144,10 +144,10 @@ func indexOf(cells []*trial.Cell) map[trial.Key]int {
 const blockTrials = 64
 
 // cut makes requests of repetitions of a sample size, in any order.
-func cut(c *trial.Cell, n int64, look trial.Look, repetitions []int64, most int) (requests []*pool.Request) {
+func cut(c *trial.Cell, n int64, recheck trial.Recheck, repetitions []int64, most int) (requests []*pool.Request) {
 	slices.Sort(repetitions)
 	for part := range slices.Chunk(repetitions, min(most, c.SessionTrials(n))) {
-		requests = append(requests, newRequest(c, n, look, slices.Clone(part)...))
+		requests = append(requests, newRequest(c, n, recheck, slices.Clone(part)...))
 	}
 	return requests
 }

@@ -28,7 +28,7 @@ type drawing struct {
 	stratum func(*trial.Cell) string
 	wanted  func(trials int64) int64                // size of the sample of a stratum
 	match   func(c *trial.Cell, digest string) bool // selects trials by the code that made them
-	look    trial.Look
+	recheck trial.Recheck
 }
 
 // draw draws from the trials of a plan's cells. It returns them as requests, with their number and that of all trials
@@ -72,7 +72,7 @@ func (d *drawing) draw(cells []*trial.Cell) (requests []*pool.Request, drawn, al
 			return nil, 0, 0, err
 		}
 		for _, n := range d.ledger.Sizes(c.Key) {
-			requests = append(requests, cut(c, n, d.look, picked[n], blockTrials)...)
+			requests = append(requests, cut(c, n, d.recheck, picked[n], blockTrials)...)
 		}
 	}
 	return requests, drawn, all, nil
@@ -109,7 +109,7 @@ func Verify(
 	ctx context.Context, f *folder.Folder, c pool.Config, s Sample, progress func(done, of int64),
 ) (*Result, error) {
 	d := &drawing{
-		ledger: f.Ledger, random: f.Plan.Seed.Rand(trial.DrawVerify), look: trial.LookShuffled,
+		ledger: f.Ledger, random: f.Plan.Seed.Rand(trial.DrawVerify), recheck: trial.RecheckShuffled,
 		stratum: func(c *trial.Cell) string { return c.As },
 		wanted:  func(trials int64) int64 { return share(s.Share, trials) },
 		match:   func(*trial.Cell, string) bool { return true },

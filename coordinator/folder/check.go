@@ -38,7 +38,7 @@ type Tables struct {
 	Damaged        []string // others, and a torn tail
 	Conflicts      []string // trials with two different outcomes
 	Clashes        []string // sample sizes that were answered for in two ways, a sentence for each
-	Contradictions []string // what second looks found out, a sentence for each cell
+	Contradictions []string // what rechecks found out, a sentence for each cell
 	Others         []string // plugin files other than today's that have made outcomes, in words
 
 	Consumed     int64  // trials that enter the result
@@ -81,7 +81,7 @@ func (f *Folder) CheckTables(digests map[string]string) (*Tables, error) {
 	if err := result.CheckVersions(f.Dir); err != nil {
 		return nil, err
 	}
-	contradictions := f.ReadLooks().Contradicted(f.Ledger)
+	contradictions := f.ReadRechecks().Contradicted(f.Ledger)
 	res, err := result.Rows(f.Plan, f.Ledger, result.Options{Partial: m.Partial, Contradictions: contradictions})
 	if err != nil {
 		return nil, err

@@ -34,8 +34,8 @@ func FuzzReadRecord(f *testing.F) {
 	})
 }
 
-// The record of second looks may hold anything: it reads as one that can be added to.
-func FuzzLooks(f *testing.F) {
+// The record of rechecks may hold anything: it reads as one that can be added to.
+func FuzzRechecks(f *testing.F) {
 	key := strings.Repeat("0a", 32)
 	for _, text := range []string{
 		"", "null", `{"format":1}`, `{"format":2,"equal":{"` + key + `":{"1":{"2":3}}}}`,
@@ -46,20 +46,20 @@ func FuzzLooks(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		l := decodeLooks(raw)
+		l := decodeRechecks(raw)
 		for cell := range l.Equal {
 			l.Add(cell, 1, 2, 3)
 		}
 		l.Add(trial.Key{}, 1, 2, 3)
 		delete(l.Contradictions, trial.Key{})
-		if f, ok := l.Equal[trial.Key{}].Fingerprint(1, 2); l.Format != looksFormat || !ok || f != 3 {
+		if f, ok := l.Equal[trial.Key{}].Fingerprint(1, 2); l.Format != rechecksFormat || !ok || f != 3 {
 			t.Errorf("%+v", l)
 		}
 		again, err := json.Marshal(l)
 		if err != nil {
 			t.Errorf("it cannot be written again: %v", err)
 		}
-		if diff := cmp.Diff(l.Equal, decodeLooks(again).Equal, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(l.Equal, decodeRechecks(again).Equal, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("written again it is another one: %s", diff)
 		}
 	})

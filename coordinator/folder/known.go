@@ -23,15 +23,15 @@ func (k *Known) Nothing() bool { return k.Trials == 0 && k.Done == 0 }
 // notReached is the reason of cells that a sweep which has not ended leaves undecided.
 const notReached = "the sweep has not got there yet"
 
-// A Due reports the second looks of a folder, and the number of those that remain to be made.
-type Due func(*result.Result) (looks *schemas.Looks, due int64)
+// A Due reports the rechecks of a folder, and the number of those that remain to be made.
+type Due func(*result.Result) (rechecks *schemas.Rechecks, due int64)
 
 // WriteKnown writes into the directory dir the files of the result that the folder's ledger gives now, with a
 // manifest. It writes none if nothing is known, and changes nothing in the folder. Digests are the identities
 // of plugins and built-in algorithms, by [trial.Cell.Code]; running reports whether a run is at work.
 func (f *Folder) WriteKnown(dir string, digests map[string]string, running bool, due Due) (*Known, error) {
 	res, err := result.Rows(f.Plan, f.Ledger, result.Options{
-		Partial: notReached, Contradictions: f.ReadLooks().Contradicted(f.Ledger),
+		Partial: notReached, Contradictions: f.ReadRechecks().Contradicted(f.Ledger),
 	})
 	if err != nil {
 		return nil, err
@@ -48,15 +48,15 @@ func (f *Folder) WriteKnown(dir string, digests map[string]string, running bool,
 	}
 	m := f.Describe(digests, before)
 	m.Facts = before.Facts
-	looks, left := due(res)
-	if looks.Share > 0 && res.State.Open > 0 || left > 0 {
-		looks.Notes = append(looks.Notes, "second looks, which may withhold an n*, are still to come")
+	rechecks, left := due(res)
+	if rechecks.Share > 0 && res.State.Open > 0 || left > 0 {
+		rechecks.Notes = append(rechecks.Notes, "rechecks, which may withhold an n*, are still to come")
 	}
 	conflicts, clashes := result.Alarms(f.Plan.Cells, f.Ledger)
 	for _, x := range slices.Concat(conflicts, clashes) {
-		looks.Notes = append(looks.Notes, "integrity alarm: "+x)
+		rechecks.Notes = append(rechecks.Notes, "integrity alarm: "+x)
 	}
-	m.Looks = looks
+	m.Rechecks = rechecks
 	k.Partial = f.howFar(k, left, running)
 	m.Partial = k.Partial
 	digest, err := result.WriteResult(dir, *res)
@@ -72,20 +72,20 @@ func (f *Folder) WriteKnown(dir string, digests map[string]string, running bool,
 	return k, WriteManifest(dir, m)
 }
 
-// howFar returns how far the sweep has come, with that many second looks left; "" if a run would find nothing
+// howFar returns how far the sweep has come, with that many rechecks left; "" if a run would find nothing
 // to do and none is at work.
-func (f *Folder) howFar(k *Known, looks int64, running bool) string {
+func (f *Folder) howFar(k *Known, rechecks int64, running bool) string {
 	text := fmt.Sprintf("%d of %d cells done, %s trials run so far",
 		k.Done, k.Cells, wording.Thousands(float64(k.Trials)))
-	if k.Done == k.Cells && looks > 0 {
-		text += fmt.Sprintf(", %d second looks left", looks)
+	if k.Done == k.Cells && rechecks > 0 {
+		text += fmt.Sprintf(", %d rechecks left", rechecks)
 	}
 	switch {
 	case running:
 		return text + "; the sweep is still running"
 	case f.Fetched() != "":
 		return text + "; " + f.Fetched()
-	case k.Done < k.Cells || looks > 0:
+	case k.Done < k.Cells || rechecks > 0:
 		return text + "; the sweep was interrupted: the same command goes on"
 	}
 	return ""

@@ -37,7 +37,7 @@ type Load func(ctx context.Context, s *Submission) (*Sweep, error)
 type Sweep struct {
 	Plan   *plan.Plan
 	Saved  []byte             // the plan as plan.Encode has written it
-	Config coordinator.Config // what the leader does not know: Digests, Looks and Facts
+	Config coordinator.Config // what the leader does not know: Digests, Recheck and Facts
 }
 
 // Serve leads every sweep of the registry that is wished to run and has no other leader, until

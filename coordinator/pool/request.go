@@ -15,10 +15,10 @@ import (
 type Request struct {
 	Cell    *trial.Cell
 	N       int64
-	Again   bool       // the trials have an outcome already: results are compared with it and not recorded
-	Look    trial.Look // how trials are run again; "": as the first time
-	Seconds float64    // predicted run time; 0: unknown
-	Avoid   []string   // workers that leave the trials to others, if there are others
+	Again   bool          // the trials have an outcome already: results are compared with it and not recorded
+	Recheck trial.Recheck // how trials are run again; "": as the first time
+	Seconds float64       // predicted run time; 0: unknown
+	Avoid   []string      // workers that leave the trials to others, if there are others
 
 	repetitions []int64        // ascending
 	returned    numeric.BitSet // indices of repetitions that have come back
@@ -115,7 +115,7 @@ func (r *Request) job(serial int) *trial.Job {
 	open := r.Open()
 	first, last := open[0], open[len(open)-1]
 	j := &trial.Job{
-		Cell: r.Cell, N: r.N, First: first, Count: int64(len(open)), Look: r.Look,
+		Cell: r.Cell, N: r.N, First: first, Count: int64(len(open)), Recheck: r.Recheck,
 		Seconds: r.Seconds * float64(len(open)) / float64(len(r.repetitions)),
 	}
 	if last-first+1 != j.Count {

@@ -113,7 +113,7 @@ func TestSequentialErrorsAreBiased(t *testing.T) {
 	}
 }
 
-func TestLooks(t *testing.T) {
+func TestRechecks(t *testing.T) {
 	for m, want := range map[int][]int{
 		256: {16, 32, 64, 128, 256}, 257: {17, 33, 65, 129, 257}, 3605: {226, 451, 902, 1803, 3605},
 	} {

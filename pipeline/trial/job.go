@@ -19,21 +19,21 @@ type Job struct {
 	Plugin  string `json:"plugin"`  // identity of the plugin or built-in algorithm that has to run it
 	Profile string `json:"profile"` // float profile that has to run it; empty: any
 
-	Picked []int64 `json:"picked,omitempty"` // the Count repetitions, ascending from First on, where they are no range
-	Look   Look    `json:"look,omitempty"`   // how trials are looked at a second time; empty: they are run as ever
+	Picked  []int64 `json:"picked,omitempty"`  // the Count repetitions, ascending from First on, where they are no range
+	Recheck Recheck `json:"recheck,omitempty"` // how trials are rechecked; empty: they are run as ever
 
 	Avoid   []string `json:"avoid,omitempty"`   // workers that leave the job to others, if there are others
 	Seconds float64  `json:"seconds,omitempty"` // that it will take, as far as is known
 }
 
-// Look says how trials that have an outcome are run a second time, to see whether it depends on
+// Recheck says how trials that have an outcome are run a second time, to see whether it depends on
 // anything but the trial itself.
-type Look string
+type Recheck string
 
-// The second looks. Both run in a process that runs no first trials.
+// The rechecks. Both run in a process that runs no first trials.
 const (
-	LookShuffled Look = "shuffled" // points first one by one, then in another order and other chunks
-	LookAlone    Look = "alone"    // each trial in a fresh process, its points as in the first run
+	RecheckShuffled Recheck = "shuffled" // points first one by one, then in another order and other chunks
+	RecheckAlone    Recheck = "alone"    // each trial in a fresh process, its points as in the first run
 )
 
 // Repetition returns the repetition of trial number i of the job, counted from 0.
@@ -86,8 +86,8 @@ func DecodeJob(msg []byte) (*Job, error) {
 			j.ID, j.First, j.Count, int64(maxRepetition))
 	case !(0 <= j.Seconds && j.Seconds <= 1e9):
 		return nil, fmt.Errorf("decode job %q: %v seconds cannot be", j.ID, j.Seconds)
-	case j.Look != "" && j.Look != LookShuffled && j.Look != LookAlone:
-		return nil, fmt.Errorf("decode job %q: unknown look %.20q", j.ID, j.Look)
+	case j.Recheck != "" && j.Recheck != RecheckShuffled && j.Recheck != RecheckAlone:
+		return nil, fmt.Errorf("decode job %q: unknown recheck %.20q", j.ID, j.Recheck)
 	}
 	return j, j.checkPicked()
 }

@@ -12,8 +12,8 @@ type Stream uint32
 // The streams of a trial, all with the trial's n. The first four are drawn under the cell's
 // DataKey, so that every algorithm and privacy budget of a sweep meets the same targets and points;
 // AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and Labels, drawn from answers
-// that are means, under its AdversaryKey. Looks, under the NoiseKey, ranks trials for the second
-// look. States is drawn under both the DataKey and the AdversaryKey: under the former the points
+// that are means, under its AdversaryKey. Rechecks, under the NoiseKey, ranks trials for the
+// recheck. States is drawn under both the DataKey and the AdversaryKey: under the former the points
 // that a state before the final one is asked about, under the latter the queries before which it is
 // asked, and the place of the next query among these points.
 //
@@ -30,11 +30,11 @@ const (
 	Queries        Stream = 6
 	Labels         Stream = 7
 	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
-	Looks          Stream = 9
+	Rechecks       Stream = 9
 	States         Stream = 10
 
 	// Order arranges what a trial is asked about: the order of its evaluation points and its chunks; in a
-	// second look under the NoiseKey. Under the DataKey, with n = 0, it lays out the
+	// recheck under the NoiseKey. Under the DataKey, with n = 0, it lays out the
 	// shared table of real data, and with the repetition Everyone it cuts that table into chunks.
 	Order Stream = 11
 )

@@ -2138,7 +2138,7 @@ func (x *Opened) GetDeclared() []*Declared {
 }
 
 // Declared holds trials whose models are hypotheses of one kind. The worker computes their errors from the hypotheses, and
-// asks these trials no points. Second looks ask some points, and a model that answers them in another way fails.
+// asks these trials no points. Rechecks ask some points, and a model that answers them in another way fails.
 type Declared struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`             // "threshold", "halfspace", ...: schemas/README.md lists the kinds and their numbers

@@ -481,7 +481,7 @@ func (p *process) dial() (*queue.Conn, error) {
 func serve(n *node, p *process) error {
 	return n.lead(p, func(context.Context, *lead.Submission) (*lead.Sweep, error) {
 		return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{
-			Config: pool.Config{Digests: codes}, Recheck: n.world.looks(),
+			Config: pool.Config{Digests: codes}, Recheck: n.world.recheck(),
 		}}, nil
 	})
 }
@@ -511,8 +511,8 @@ func (n *node) lead(p *process, load lead.Load) error {
 	return err
 }
 
-// looks returns the share of trials that are looked at a second time: in every fourth world some.
-func (w *world) looks() float64 {
+// recheck returns the share of trials that are rechecked: in every fourth world some.
+func (w *world) recheck() float64 {
 	if w.seed%4 == 1 {
 		return 0.05
 	}

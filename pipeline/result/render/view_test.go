@@ -54,7 +54,7 @@ func drawnSheet(t *rapid.T) *sheet.Sheet {
 		rows = append(rows, row)
 	}
 	s := sheet.Of("table", columns, rows...)
-	s.Confidence, s.Title, s.Notes = 0.95, "sweep x", []string{"no second looks: none"}
+	s.Confidence, s.Title, s.Notes = 0.95, "sweep x", []string{"no rechecks: none"}
 	return s
 }
 

@@ -218,8 +218,8 @@ func (s *Sweep) unknown() []unknown {
 			u.More++
 		}
 	}
-	if looks := s.manifest.Looks; looks != nil {
-		for _, line := range looks.Notes {
+	if rechecks := s.manifest.Rechecks; rechecks != nil {
+		for _, line := range rechecks.Notes {
 			all = append(all, unknown{What: line})
 		}
 	}

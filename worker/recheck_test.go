@@ -12,15 +12,15 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// looked returns a second look at some of a job's trials.
-func looked(j *trial.Job, look trial.Look, picked ...int64) *trial.Job {
+// rechecked returns the recheck of some of a job's trials.
+func rechecked(j *trial.Job, recheck trial.Recheck, picked ...int64) *trial.Job {
 	again := *j
-	again.Look, again.Picked, again.First, again.Count = look, picked, picked[0], int64(len(picked))
+	again.Recheck, again.Picked, again.First, again.Count = recheck, picked, picked[0], int64(len(picked))
 	return &again
 }
 
-// differing returns how many trials of a look have another outcome than in the first run: another
-// status, error, or metric of the worker's own, bit for bit. failed counts those that the look
+// differing returns how many trials of a recheck have another outcome than in the first run: another
+// status, error, or metric of the worker's own, bit for bit. failed counts those that the recheck
 // itself failed.
 func differing(first, again *outcomes) (differ, failed int) {
 	for i := range again.status {
@@ -34,18 +34,18 @@ func differing(first, again *outcomes) (differ, failed int) {
 		if !same {
 			differ++
 		}
-		if kind := again.faults[i].kind; kind == "look" || kind == string(schemas.CauseDeclared) {
+		if kind := again.faults[i].kind; kind == "recheck" || kind == string(schemas.CauseDeclared) {
 			failed++
 		}
 	}
 	return differ, failed
 }
 
-// picks are the trials of a job of 60 that a second look runs again.
+// picks are the trials of a job of 60 that a recheck runs again.
 var picks = []int64{3, 7, 8, 20, 33, 41, 50, 59}
 
-// An honest algorithm has the same outcome in both looks, on every kind of evaluation.
-func TestHonestLooks(t *testing.T) {
+// An honest algorithm has the same outcome in both rechecks, on every kind of evaluation.
+func TestHonestRechecks(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	s := testSlot(t)
@@ -56,22 +56,22 @@ func TestHonestLooks(t *testing.T) {
 		for _, algorithm := range []string{"test/honest", "test/fraction", "test/coin"} {
 			j := jobOf(t, s, algorithm, p, 3, 60)
 			first := runJob(t, s, j)
-			if differ, _ := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...))); differ > 0 {
-				t.Errorf("%s, %s: %d trials differ in a shuffled look", algorithm, name, differ)
+			if differ, _ := differing(first, runJob(t, s, rechecked(j, trial.RecheckShuffled, picks...))); differ > 0 {
+				t.Errorf("%s, %s: %d trials differ in a shuffled recheck", algorithm, name, differ)
 			}
 			if algorithm != "test/coin" || name != "exact" && name != "data" {
 				continue // a process for each trial takes its time
 			}
-			if differ, _ := differing(first, runJob(t, s, looked(j, trial.LookAlone, 59))); differ > 0 {
+			if differ, _ := differing(first, runJob(t, s, rechecked(j, trial.RecheckAlone, 59))); differ > 0 {
 				t.Errorf("%s, %s: %d trials differ alone", algorithm, name, differ)
 			}
 		}
 	}
 }
 
-// Every kind of dependence is seen by the shuffled look. Alone, in the order and chunks of the first
+// Every kind of dependence is seen by the shuffled recheck. Alone, in the order and chunks of the first
 // run, answers by company are the same, and those by chance are not.
-func TestDishonestLooks(t *testing.T) {
+func TestDishonestRechecks(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	problems := problems(t)
@@ -83,7 +83,7 @@ func TestDishonestLooks(t *testing.T) {
 		for _, name := range []string{"exact", "exact plane", "drawn", "iso", "needle", "needle intervals", "data"} {
 			j := jobOf(t, s, algorithm, problems[name], 3, 60)
 			first := runJob(t, s, j)
-			differ, failed := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...)))
+			differ, failed := differing(first, runJob(t, s, rechecked(j, trial.RecheckShuffled, picks...)))
 			least := len(picks) / 2
 			if algorithm == "test/first" && name == "data" {
 				least = len(picks) / 4 // few orders of the rows change the answers
@@ -97,7 +97,7 @@ func TestDishonestLooks(t *testing.T) {
 			if name != "needle" {
 				continue // a process for each trial takes its time
 			}
-			differ, _ = differing(first, runJob(t, s, looked(j, trial.LookAlone, 7, 59)))
+			differ, _ = differing(first, runJob(t, s, rechecked(j, trial.RecheckAlone, 7, 59)))
 			if expect.same != (differ == 0) {
 				t.Errorf("%s, %s: %d of 2 trials differ alone", algorithm, name, differ)
 			}
@@ -106,22 +106,22 @@ func TestDishonestLooks(t *testing.T) {
 }
 
 // The reason names the point and both answers.
-func TestLookReason(t *testing.T) {
+func TestRecheckReason(t *testing.T) {
 	t.Parallel()
 	s := testSlot(t)
 	j := jobOf(t, s, "test/counter", problems(t)["needle"], 3, 4)
-	out := runJob(t, s, looked(j, trial.LookShuffled, 0, 2))
+	out := runJob(t, s, rechecked(j, trial.RecheckShuffled, 0, 2))
 	for i, status := range out.status {
 		f := out.faults[i]
-		if status != ledger.Failed || f.kind != "look" || !math.IsNaN(out.error[i]) ||
+		if status != ledger.Failed || f.kind != "recheck" || !math.IsNaN(out.error[i]) ||
 			!strings.HasPrefix(f.reason, "answers depend on other points: point ") || !strings.Contains(f.reason, " of 3 ") {
 			t.Errorf("status %d, %+v", status, f)
 		}
 	}
 }
 
-// Games are replayed as they were, and the final answers of predict are looked at.
-func TestLooksAtGames(t *testing.T) {
+// Games are replayed as they were, and the final answers of predict are rechecked.
+func TestRechecksAtGames(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	s := testSlot(t)
@@ -141,18 +141,18 @@ func TestLooksAtGames(t *testing.T) {
 		if slices.Contains(first.status, ledger.Failed) {
 			t.Fatalf("%s: %v", name, first.faults)
 		}
-		for _, look := range []trial.Look{trial.LookShuffled, trial.LookAlone} {
-			differ, failed := differing(first, runJob(t, s, looked(c.job, look, 3, 7, 59)))
-			if c.honest && differ > 0 || !c.honest && look == trial.LookShuffled && failed == 0 {
-				t.Errorf("%s, look %q: %d trials differ, %d failed", name, look, differ, failed)
+		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
+			differ, failed := differing(first, runJob(t, s, rechecked(c.job, recheck, 3, 7, 59)))
+			if c.honest && differ > 0 || !c.honest && recheck == trial.RecheckShuffled && failed == 0 {
+				t.Errorf("%s, recheck %q: %d trials differ, %d failed", name, recheck, differ, failed)
 			}
 		}
 	}
 }
 
-// A look runs in a process that runs nothing but looks, one trial alone in a fresh one, and the
+// A recheck runs in a process that runs nothing but rechecks, one trial alone in a fresh one, and the
 // process of first runs goes on with its trials.
-func TestLookProcesses(t *testing.T) {
+func TestRecheckProcesses(t *testing.T) {
 	t.Parallel()
 	s := testSlot(t)
 	j := jobOf(t, s, "test/honest", problems(t)["needle"], 3, 10)
@@ -164,11 +164,11 @@ func TestLookProcesses(t *testing.T) {
 		return out.values[0], out.values[1]
 	}
 	first, _ := processes(j)
-	shuffled, turns := processes(looked(j, trial.LookShuffled, 2, 5))
+	shuffled, turns := processes(rechecked(j, trial.RecheckShuffled, 2, 5))
 	if shuffled[0] == first[0] || shuffled[1] != shuffled[0] || !slices.Equal(turns, []float64{1, 2}) {
-		t.Errorf("a shuffled look in %v, turns %v, after %v", shuffled, turns, first[0])
+		t.Errorf("a shuffled recheck in %v, turns %v, after %v", shuffled, turns, first[0])
 	}
-	alone, turns := processes(looked(j, trial.LookAlone, 2, 5, 7))
+	alone, turns := processes(rechecked(j, trial.RecheckAlone, 2, 5, 7))
 	slices.Sort(alone)
 	if len(slices.Compact(alone)) != 3 || slices.Contains(alone, first[0]) || slices.Contains(alone, shuffled[0]) ||
 		!slices.Equal(turns, []float64{1, 1, 1}) {
@@ -178,12 +178,12 @@ func TestLookProcesses(t *testing.T) {
 	if again[0] != first[0] || turns[0] != 11 {
 		t.Errorf("first runs went on in %v, turn %v, after %v", again[0], turns[0], first[0])
 	}
-	if next, turns := processes(looked(j, trial.LookShuffled, 2, 5)); next[0] != shuffled[0] || turns[0] != 3 {
-		t.Errorf("looks went on in %v, turn %v, after %v", next[0], turns[0], shuffled[0])
+	if next, turns := processes(rechecked(j, trial.RecheckShuffled, 2, 5)); next[0] != shuffled[0] || turns[0] != 3 {
+		t.Errorf("rechecks went on in %v, turn %v, after %v", next[0], turns[0], shuffled[0])
 	}
 }
 
-// With many kinds of processes, those of looks make room first, and the process used last stays.
+// With many kinds of processes, those of rechecks make room first, and the process used last stays.
 func TestProcessesMakeRoom(t *testing.T) {
 	t.Parallel()
 	s := testSlot(t)
@@ -196,23 +196,23 @@ func TestProcessesMakeRoom(t *testing.T) {
 		return &other
 	}
 	a := runJob(t, s, kind(1)).values[0][0]
-	runJob(t, s, looked(kind(1), trial.LookShuffled, 1))
+	runJob(t, s, rechecked(kind(1), trial.RecheckShuffled, 1))
 	b := runJob(t, s, kind(2)).values[0][0]
-	c := runJob(t, s, kind(3)).values[0][0] // the look makes room
+	c := runJob(t, s, kind(3)).values[0][0] // the recheck makes room
 	for i, want := range []float64{a, b, c} {
 		if got := runJob(t, s, kind(int64(i)+1)).values[0][0]; got != want {
 			t.Errorf("kind %d runs in a new process", i+1)
 		}
 	}
-	runJob(t, s, looked(kind(3), trial.LookAlone, 1)) // the first kind makes room
+	runJob(t, s, rechecked(kind(3), trial.RecheckAlone, 1)) // the first kind makes room
 	if got := runJob(t, s, kind(3)).values[0][0]; got != c || len(s.processes) != 2 {
 		t.Errorf("%d processes", len(s.processes))
 	}
 }
 
-// A trial that ends the process ends only its own outcome, in a look as ever, also among picked
+// A trial that ends the process ends only its own outcome, in a recheck as ever, also among picked
 // repetitions, and only processes of its kind are stopped.
-func TestCrashInALook(t *testing.T) {
+func TestCrashInRecheck(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	s := testSlot(t)
@@ -234,18 +234,18 @@ func TestCrashInALook(t *testing.T) {
 	for rep := int64(1); rep < 8; rep += 2 {
 		reps = append(reps, rep)
 	}
-	for _, look := range []trial.Look{trial.LookShuffled, trial.LookAlone} {
-		if look == trial.LookAlone {
+	for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
+		if recheck == trial.RecheckAlone {
 			reps = reps[:2]
 		}
-		if differ, _ := differing(first, runJob(t, s, looked(j, look, reps...))); differ > 0 {
-			t.Errorf("look %q: %d trials differ", look, differ)
+		if differ, _ := differing(first, runJob(t, s, rechecked(j, recheck, reps...))); differ > 0 {
+			t.Errorf("recheck %q: %d trials differ", recheck, differ)
 		}
-		if look == trial.LookShuffled {
+		if recheck == trial.RecheckShuffled {
 			process = runJob(t, s, honest).values[0][0]
 		}
 	}
 	if got := runJob(t, s, honest).values[0][0]; got != process {
-		t.Error("a crash in a look stopped the process of first runs")
+		t.Error("a crash in a recheck stopped the process of first runs")
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Looks is the record of the second looks of a folder: ledger/looks.json. An entry holds only as
-// long as its trial has the outcome that was looked at.
-type Looks struct {
+// Rechecks is the record of the rechecks of a folder: ledger/rechecks.json. An entry holds only as
+// long as its trial has the outcome that was rechecked.
+type Rechecks struct {
 	Format int `json:"format"`
-	// Equal holds the outcomes that a second look found again, by cell.
+	// Equal holds the outcomes that a recheck found again, by cell.
 	Equal map[trial.Key]Outcomes `json:"equal"`
 	// Contradictions holds at most one trial for each cell.
 	Contradictions map[trial.Key]Contradiction `json:"contradictions,omitempty"`
@@ -23,7 +23,7 @@ type Looks struct {
 	Quarantined []string `json:"quarantined,omitempty"`
 }
 
-// Contradiction is a trial whose second look came out differently.
+// Contradiction is a trial whose recheck came out differently.
 type Contradiction struct {
 	N           int64                 `json:"n"`
 	Repetition  int64                 `json:"repetition"`
@@ -31,10 +31,10 @@ type Contradiction struct {
 	Found       schemas.Contradiction `json:"found"`
 }
 
-const looksFormat = 1
+const rechecksFormat = 1
 
-// Add records an outcome that a second look found again.
-func (l *Looks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
+// Add records an outcome that a recheck found again.
+func (l *Rechecks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
 	if l.Equal[cell] == nil {
 		l.Equal[cell] = Outcomes{}
 	}
@@ -45,7 +45,7 @@ func (l *Looks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
 }
 
 // Contradicted returns the contradictions about outcomes that a ledger still has, by cell.
-func (l *Looks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contradiction {
+func (l *Rechecks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contradiction {
 	found := map[trial.Key]schemas.Contradiction{}
 	for key, x := range l.Contradictions {
 		if now, ok := in.Fingerprint(key, x.N, x.Repetition); ok && now == x.Fingerprint {
@@ -64,22 +64,22 @@ func (o Outcomes) Fingerprint(n, repetition int64) (fingerprint uint64, found bo
 	return fingerprint, found
 }
 
-func (f *Folder) looksPath() string { return filepath.Join(f.Dir, "ledger", "looks.json") }
+func (f *Folder) rechecksPath() string { return filepath.Join(f.Dir, "ledger", "rechecks.json") }
 
-// ReadLooks reads the record of second looks. One that is missing or damaged reads as empty: its
-// looks are made again.
-func (f *Folder) ReadLooks() *Looks {
-	raw, err := disk.ReadFile(f.looksPath(), maxRead)
+// ReadRechecks reads the record of rechecks. One that is missing or damaged reads as empty: its
+// rechecks are made again.
+func (f *Folder) ReadRechecks() *Rechecks {
+	raw, err := disk.ReadFile(f.rechecksPath(), maxRead)
 	if err != nil {
 		raw = nil
 	}
-	return decodeLooks(raw)
+	return decodeRechecks(raw)
 }
 
-func decodeLooks(raw []byte) *Looks {
-	l := &Looks{}
-	if json.Unmarshal(raw, l) != nil || l.Format != looksFormat {
-		l = &Looks{Format: looksFormat}
+func decodeRechecks(raw []byte) *Rechecks {
+	l := &Rechecks{}
+	if json.Unmarshal(raw, l) != nil || l.Format != rechecksFormat {
+		l = &Rechecks{Format: rechecksFormat}
 	}
 	if l.Equal == nil {
 		l.Equal = map[trial.Key]Outcomes{}
@@ -90,14 +90,14 @@ func decodeLooks(raw []byte) *Looks {
 	return l
 }
 
-// WriteLooks replaces the record of second looks.
-func (f *Folder) WriteLooks(l *Looks) error {
+// WriteRechecks replaces the record of rechecks.
+func (f *Folder) WriteRechecks(l *Rechecks) error {
 	raw, err := json.Marshal(l)
 	if err == nil {
-		err = disk.WriteFile(f.looksPath(), disk.Bytes(append(raw, '\n')))
+		err = disk.WriteFile(f.rechecksPath(), disk.Bytes(append(raw, '\n')))
 	}
 	if err != nil {
-		return fmt.Errorf("write second looks: %w", err)
+		return fmt.Errorf("write rechecks: %w", err)
 	}
 	return nil
 }

@@ -68,25 +68,25 @@ grids:
 }
 
 // The first trials of each built-in algorithm come out as recorded for its version. In the long run there are 5,000
-// trials, and no second look accuses one of them.
+// trials, and no recheck accuses one of them.
 func TestHonest(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
-	trials, looks, least := recordedTrials, "0", int64(0)
+	trials, share, least := recordedTrials, "0", int64(0)
 	if testkit.LongRun {
-		trials, looks, least = 30, "all", 2500
+		trials, share, least = 30, "all", 2500
 	}
-	looked, seen, recorded := int64(0), map[any]bool{}, recording{}
+	rechecked, seen, recorded := int64(0), map[any]bool{}, recording{}
 	for task, sweep := range honestSweeps {
 		tmp := t.TempDir()
 		dir := filepath.Join(tmp, "out")
 		head := fmt.Sprintf("name: %s\ntask: %s\ntrials: %d\n", task, task, trials)
 		file := write(t, filepath.Join(tmp, "s.yaml"), head+sweep)
-		if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--looks", looks); code > exitUnfinished {
+		if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--recheck", share); code > exitUnfinished {
 			t.Errorf("%s: exit %d: %s", task, code, errs)
 		}
-		for _, c := range folder.ReadManifest(dir).Looks.Cells {
-			if looked += c.Equal; looks == "all" && c.Equal != c.Trials {
+		for _, c := range folder.ReadManifest(dir).Rechecks.Cells {
+			if rechecked += c.Equal; share == "all" && c.Equal != c.Trials {
 				t.Errorf("%s: %+v", task, c)
 			}
 		}
@@ -96,13 +96,13 @@ func TestHonest(t *testing.T) {
 		recorded.add(t, dir)
 	}
 	recorded.check(t, honestSweeps)
-	if looked < least {
-		t.Errorf("%d trials were looked at, less than %d", looked, least)
+	if rechecked < least {
+		t.Errorf("%d trials were rechecked, less than %d", rechecked, least)
 	}
 	list, _, _ := shatter(t, "plugin", "list")
 	for _, line := range strings.Split(list, "\n")[1:] {
 		if name, _, _ := strings.Cut(line, " "); name != "" && !seen[name] {
-			t.Errorf("no trial of %s was looked at", name)
+			t.Errorf("no trial of %s was rechecked", name)
 		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// shareFlag is the value of --looks: a share of trials.
+// shareFlag is the value of --recheck: a share of trials.
 type shareFlag float64
 
-// defaultLooks is the share of trials that a run looks at where nothing is said.
-const defaultLooks = 0.01
+// defaultRecheck is the share of trials that a run rechecks unless --recheck is given.
+const defaultRecheck = 0.01
 
 func (f *shareFlag) Type() string { return "SHARE" }
 

@@ -2,26 +2,26 @@ package schemas
 
 import "fmt"
 
-// Looks tells which trials were run a second time, in a process, an order and a company of their
+// Rechecks tells which trials were run a second time, in a process, an order and a company of their
 // own, and whether they came out as recorded, bit for bit.
-type Looks struct {
+type Rechecks struct {
 	Share          float64         `json:"share"`                    // asked for, of each cell's trials; 0: none
-	Cells          []CellLooks     `json:"cells"`                    // those that are decided
+	Cells          []CellRechecks  `json:"cells"`                    // those that are decided
 	Contradictions []Contradiction `json:"contradictions,omitempty"` // at most one for each cell
 	Notes          []string        `json:"notes,omitempty"`          // what else a reader of the table has to know
 }
 
-// CellLooks counts the second looks at a cell's trials.
-type CellLooks struct {
+// CellRechecks counts the rechecks of a cell's trials.
+type CellRechecks struct {
 	Cell   string `json:"cell"` // first digits of its key
 	Trials int64  `json:"trials"`
-	Due    int64  `json:"due"`           // trials that were chosen for a second look
+	Due    int64  `json:"due"`           // trials that were chosen for a recheck
 	Equal  int64  `json:"equal"`         // those that came out as recorded
-	Left   int64  `json:"left"`          // those that could not be looked at
+	Left   int64  `json:"left"`          // those that could not be rechecked
 	Why    string `json:"why,omitempty"` // why there are such, or why fewer were chosen than asked for
 }
 
-// Contradiction tells of a trial whose second look came out differently, and of its cell, whose
+// Contradiction tells of a trial whose recheck came out differently, and of its cell, whose
 // numbers are withheld.
 type Contradiction struct {
 	Cell       string `json:"cell"`  // first digits of its key
@@ -31,7 +31,7 @@ type Contradiction struct {
 	Difference string `json:"difference"`
 	Worker     string `json:"worker,omitempty"` // that made the recorded outcome
 	Second     string `json:"second,omitempty"` // worker that ran the trial again
-	Looked     int64  `json:"looked"`           // trials of the cell that were looked at
+	Rechecked  int64  `json:"rechecked"`        // trials of the cell that were rechecked
 	Different  int64  `json:"different"`        // those that came out differently
 	Note       string `json:"note,omitempty"`   // why the cause is unknown
 }
@@ -81,12 +81,12 @@ func (c Contradiction) Sentence(named bool) string {
 	case c.Cause == CauseUnknown && named && c.Note != "":
 		cause += fmt.Sprintf(" (run alone it was lost: %s)", c.Note)
 	}
-	return fmt.Sprintf("a second look at trial %s came out differently (%s): %s; %d of %d trials looked at differ",
-		c.Trial, c.Difference, cause, c.Different, c.Looked)
+	return fmt.Sprintf("the recheck of trial %s came out differently (%s): %s; %d of %d rechecked trials differ",
+		c.Trial, c.Difference, cause, c.Different, c.Rechecked)
 }
 
 // Footer returns the lines that stand below a table of the given cells; nil: of all.
-func (l *Looks) Footer(shown map[string]bool) (lines []string) {
+func (l *Rechecks) Footer(shown map[string]bool) (lines []string) {
 	has := func(cell string) bool { return shown == nil || shown[cell] }
 	var told []Contradiction
 	for _, c := range l.Contradictions {
@@ -114,7 +114,7 @@ func (l *Looks) Footer(shown map[string]bool) (lines []string) {
 	case l.Share == 0:
 		return append(lines, l.Notes[:min(1, len(l.Notes))]...)
 	case fewer > 0:
-		lines = append(lines, fmt.Sprintf("second looks: fewer than asked for at trials of %d of these cells", fewer))
+		lines = append(lines, fmt.Sprintf("rechecks: fewer than asked for at trials of %d of these cells", fewer))
 	}
 	return lines
 }
