@@ -209,7 +209,8 @@ func TestStrongestEvidence(t *testing.T) {
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, change: withRechecks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		for row, rep := range b.Repetition {
-			if job.Cell.As == "plain-0" && (job.Recheck == trial.RecheckShuffled || job.Recheck == trial.RecheckAlone && rep%2 == 1) {
+			if job.Cell.As == "plain-0" &&
+				(job.Recheck == trial.RecheckShuffled || job.Recheck == trial.RecheckAlone && rep%2 == 1) {
 				spoil(b, row, 1)
 			}
 		}
@@ -218,7 +219,8 @@ func TestStrongestEvidence(t *testing.T) {
 	if err != nil || len(s.Alarms) != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if x := rechecksOf(t, dir).Contradictions[0]; x.Cause != schemas.CauseEarlier || x.Different != 23 || x.Rechecked != 23 {
+	if x := rechecksOf(t, dir).Contradictions[0]; x.Cause != schemas.CauseEarlier || x.Different != 23 ||
+		x.Rechecked != 23 {
 		t.Errorf("%+v", x)
 	}
 }

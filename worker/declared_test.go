@@ -44,7 +44,8 @@ func TestDeclaredErrors(t *testing.T) {
 			t.Errorf("%s: no trial errs", name)
 		}
 		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
-			if differ, failed := differing(declared, runJob(t, s, rechecked(j, recheck, picks[:3]...))); differ > 0 || failed > 0 {
+			again := runJob(t, s, rechecked(j, recheck, picks[:3]...))
+			if differ, failed := differing(declared, again); differ > 0 || failed > 0 {
 				t.Errorf("%s, recheck %q: %d trials differ", name, recheck, differ)
 			}
 		}
@@ -102,7 +103,8 @@ func TestAnswersDifferFromDeclaration(t *testing.T) {
 	if differ, failed := differing(first, recheck); len(first.faults) > 0 || differ != 2 || failed != 2 {
 		t.Errorf("%d trials of 2 differ, %d failed: %v", differ, failed, recheck.faults)
 	}
-	if reason := recheck.faults[0].reason; !strings.HasPrefix(reason, "answers differ from the declared hypothesis: point") {
+	const want = "answers differ from the declared hypothesis: point"
+	if reason := recheck.faults[0].reason; !strings.HasPrefix(reason, want) {
 		t.Error(reason)
 	}
 }

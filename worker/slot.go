@@ -97,7 +97,8 @@ func (j *jobRun) newDrawer() *problem.Drawer { return j.pop.Drawer(j.Cell.Proble
 
 // kind returns the kind of process that runs the job.
 func (j *jobRun) kind() processKind {
-	k := processKind{plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits, recheck: j.Recheck}
+	k := processKind{plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits,
+		recheck: j.Recheck}
 	if j.Cell.Problem.Data != nil {
 		k.data = j.Cell.DataKey.String()
 	}

@@ -82,7 +82,8 @@ func TestHonest(t *testing.T) {
 		dir := filepath.Join(tmp, "out")
 		head := fmt.Sprintf("name: %s\ntask: %s\ntrials: %d\n", task, task, trials)
 		file := write(t, filepath.Join(tmp, "s.yaml"), head+sweep)
-		if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--recheck", share); code > exitUnfinished {
+		if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2",
+			"--recheck", share); code > exitUnfinished {
 			t.Errorf("%s: exit %d: %s", task, code, errs)
 		}
 		for _, c := range folder.ReadManifest(dir).Rechecks.Cells {

@@ -17,8 +17,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// minRechecks is the smallest number of trials of a cell that are rechecked, or all of a cell with fewer. It is less in a
-// sweep of many small cells, where it would make rechecks more than maxShare of all trials, but at least 1.
+// minRechecks is the smallest number of trials of a cell that are rechecked, or all of a cell with fewer. It is less
+// in a sweep of many small cells, where it would make rechecks more than maxShare of all trials, but at least 1.
 const (
 	minRechecks = 8
 	maxShare    = 0.1

@@ -99,7 +99,8 @@ func (x *rerun) Accept(m *queue.Message, r *pool.Request) error {
 
 // accept uses the rows of a batch that answer a request.
 func (x *rerun) accept(r *pool.Request, b *ledger.Batch) error {
-	if slices.Contains(x.ignored, b.Worker) || b.Sweep != x.pool.Lead.Sweep || b.Profile != x.pool.Profile() || b.Cell != r.Cell.Key || b.N != r.N ||
+	if slices.Contains(x.ignored, b.Worker) || b.Sweep != x.pool.Lead.Sweep || b.Profile != x.pool.Profile() ||
+		b.Cell != r.Cell.Key || b.N != r.N ||
 		b.Digest != x.pool.Digests[r.Cell.Code()] {
 		return nil
 	}

@@ -82,7 +82,8 @@ func Serve(ctx context.Context, c Config) error {
 // serve does the work of Serve until ctx ends or the registry is gone. It returns after its terms.
 func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 	s := &server{
-		Config: c, registry: registry, sweeps: map[string]*sweepState{}, ended: make(chan *term), tidy: make(chan struct{}, 1),
+		Config: c, registry: registry, sweeps: map[string]*sweepState{}, ended: make(chan *term),
+		tidy: make(chan struct{}, 1),
 	}
 	entries, watched := make(chan *queue.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)

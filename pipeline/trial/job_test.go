@@ -59,8 +59,9 @@ func TestPickedRepetitions(t *testing.T) {
 
 func TestJobRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*Job){
-		"no sweep": func(j *Job) { j.Sweep = "" }, "no id": func(j *Job) { j.ID = "" }, "no cell": func(j *Job) { j.Cell = nil },
-		"n": func(j *Job) { j.N = 0 }, "first": func(j *Job) { j.First = -1 }, "count": func(j *Job) { j.Count = 0 },
+		"no sweep": func(j *Job) { j.Sweep = "" }, "no id": func(j *Job) { j.ID = "" },
+		"no cell": func(j *Job) { j.Cell = nil },
+		"n":       func(j *Job) { j.N = 0 }, "first": func(j *Job) { j.First = -1 }, "count": func(j *Job) { j.Count = 0 },
 		"beyond": func(j *Job) { j.First = maxRepetition }, "overflow": func(j *Job) { j.First, j.Count = 1<<62, 1<<62 },
 		"huge": func(j *Job) { j.Count = 1<<63 - 1 }, "unknown recheck": func(j *Job) { j.Recheck = "twice" },
 		"too few picked": func(j *Job) { j.First, j.Count, j.Picked = 3, 2, []int64{3} },
@@ -88,7 +89,8 @@ func FuzzDecodeJob(f *testing.F) {
 	}
 	f.Add(msg)
 	f.Add(msg[:len(msg)/2])
-	f.Add([]byte(`{"sweep":"s","id":"i","cell":{"Public":{"dim":4294967295}},"n":9223372036854775807,"first":0,"count":1}`))
+	f.Add([]byte(`{"sweep":"s","id":"i","cell":{"Public":{"dim":4294967295}},` +
+		`"n":9223372036854775807,"first":0,"count":1}`))
 	f.Add([]byte(`{"sweep":"s","id":"i","cell":{"Params":{"a":null}},"n":1,"first":0,"count":1}`))
 	f.Add([]byte(`{"sweep":"s","id":"i","cell":{"Problem":{"class":"stumps"}},"n":1,"first":0,"count":1}`))
 	f.Fuzz(func(t *testing.T, msg []byte) {
