@@ -70,13 +70,13 @@ type interval struct {
 // interval returns the bracket of a row, or the interval of its regret.
 func (t *Table) interval(row int) interval {
 	if t.online {
-		low, high := t.float(row, "regret_low"), t.float(row, "regret_high")
+		low, high := t.sheet.Number(row, "regret_low"), t.sheet.Number(row, "regret_high")
 		if math.IsNaN(low) || math.IsNaN(high) {
 			return interval{math.Inf(-1), math.Inf(1), false}
 		}
 		return interval{low, high, true}
 	}
-	i := interval{t.float(row, "n_low"), t.float(row, "n_high"), slices.Contains(
+	i := interval{t.sheet.Number(row, "n_low"), t.sheet.Number(row, "n_high"), slices.Contains(
 		[]string{estimate.StatusDecided, estimate.StatusAboveRange, estimate.StatusBelowRange, estimate.StatusInfeasible},
 		t.text(row, "status"))}
 	if math.IsNaN(i.low) {

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -32,8 +31,7 @@ func incomparable(format string, args ...any) error {
 type Table struct {
 	dir    string
 	sheet  *sheet.Sheet
-	column map[string]int // indices of columns by name
-	online bool           // whether each row is a cell at a number of rounds
+	online bool // whether each row is a cell at a number of rounds
 }
 
 // Read reads the table of the result in the folder dir and checks that it has the columns that a
@@ -44,17 +42,13 @@ func Read(dir string) (*Table, error) {
 	if err != nil {
 		return nil, &ReadError{dir, err}
 	}
-	t := &Table{dir: dir, sheet: read, column: map[string]int{}}
-	for i, c := range read.Columns {
-		t.column[c.Name] = i
-	}
-	_, t.online = t.column["regret_mean"]
+	t := &Table{dir: dir, sheet: read, online: read.Index("regret_mean") >= 0}
 	needed := result.Columns("table")
 	if t.online {
 		needed = result.Columns("games")
 	}
 	for _, c := range needed {
-		if i, ok := t.column[c.Name]; !ok || read.Columns[i].Type != c.Type {
+		if i := read.Index(c.Name); i < 0 || read.Columns[i].Type != c.Type {
 			return nil, incomparable("the table in %q has no column %s of type %s: another version of shatter wrote it; "+
 				"running the sweep again writes a new one", dir, c.Name, c.Type)
 		}
@@ -62,41 +56,22 @@ func Read(dir string) (*Table, error) {
 	return t, nil
 }
 
-// value returns the value of a column in a row, and nil if the table has no such column.
-func (t *Table) value(row int, column string) any {
-	if i, ok := t.column[column]; ok {
-		return t.sheet.At(row, i)
-	}
-	return nil
-}
-
 // text returns a value for comparing and naming, "none" for null.
 func (t *Table) text(row int, column string) string {
-	if v := t.value(row, column); v != nil {
+	if v := t.sheet.Value(row, column); v != nil {
 		return fmt.Sprint(v)
 	}
 	return "none"
-}
-
-// float returns a number, NaN for null.
-func (t *Table) float(row int, column string) float64 {
-	switch v := t.value(row, column).(type) {
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return math.NaN()
 }
 
 // copied returns a column of the table under another name; row returns the table's row of a pair. Only one of two
 // tables may have the column of a parameter.
 func (t *Table) copied(from, name string, row func(*pair) int) column {
 	of := schemas.TextColumn
-	if i, ok := t.column[from]; ok {
+	if i := t.sheet.Index(from); i >= 0 {
 		of = t.sheet.Columns[i].Type
 	}
 	return column{
-		Column: schemas.Column{Name: name, Type: of}, Value: func(p *pair) any { return t.value(row(p), from) },
+		Column: schemas.Column{Name: name, Type: of}, Value: func(p *pair) any { return t.sheet.Value(row(p), from) },
 	}
 }

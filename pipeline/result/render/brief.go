@@ -83,7 +83,7 @@ func newBrief(s *sheet.Sheet, chosen []int) *brief {
 	shown := b.tell(s, chosen)
 	if b.chosen {
 		names := tellingRows(s, shown, b.needed)
-		if shown = chosen; len(names) > 0 && !slices.Contains(chosen, columnOf(s, "cell")) {
+		if shown = chosen; len(names) > 0 && !slices.Contains(chosen, s.Index("cell")) {
 			b.say("rows differ too in columns that are not shown: " + strings.Join(names, ", "))
 		}
 	}
@@ -97,7 +97,7 @@ func newBrief(s *sheet.Sheet, chosen []int) *brief {
 	}
 	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isFound) {
 		at := " at its n"
-		if schemas.IndexOf(s.Columns, "rounds") >= 0 { // games have none
+		if s.Index("rounds") >= 0 { // games have none
 			at = ""
 		}
 		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf("confidence %s that every find_insufficient is "+
@@ -149,7 +149,7 @@ func (b *brief) aboveLines() (lines []string) {
 		lines = append(lines, strings.Join(same, ", "))
 	}
 	for _, by := range []string{"class", "distribution", "algorithm"} {
-		i := columnOf(b.sheet, by)
+		i := b.sheet.Index(by)
 		if i < 0 {
 			continue
 		}
@@ -220,32 +220,18 @@ func (b *brief) leaveRare() {
 // neededParams returns the columns of parameters without which some rows could not be told apart by their keys
 // and the other needed parameters.
 func neededParams(s *sheet.Sheet) map[string]bool {
-	type part struct {
-		set   int
-		value any
-	}
-	sets, count := make([]int, s.Len()), 1 // the set of each row: rows in one set agree in the columns so far
-	refine := func(i int) (grown bool) {
-		numbers := map[part]int{}
-		for row, set := range sets {
-			p := part{set, s.At(row, i)}
-			if _, known := numbers[p]; !known {
-				numbers[p] = len(numbers)
-			}
-			sets[row] = numbers[p]
-		}
-		grown, count = len(numbers) > count, len(numbers)
-		return grown
-	}
-	needed := map[string]bool{}
-	for i, c := range s.Columns {
+	p, needed := s.Whole(), map[string]bool{}
+	for _, c := range s.Columns {
 		if isKey(c.Name) && !trial.IsParam(c.Name) {
-			refine(i)
+			p = s.Refine(p, c.Name)
 		}
 	}
-	for i, c := range slices.Backward(s.Columns) {
-		if trial.IsParam(c.Name) && refine(i) {
-			needed[c.Name] = true
+	for _, c := range slices.Backward(s.Columns) {
+		if !trial.IsParam(c.Name) {
+			continue
+		}
+		if finer := s.Refine(p, c.Name); finer.Sets > p.Sets {
+			p, needed[c.Name] = finer, true
 		}
 	}
 	return needed
@@ -301,7 +287,7 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 		columns = []string{about}
 	}
 	values := distinct(s, i)
-	by := columnOf(s, "algorithm")
+	by := s.Index("algorithm")
 	if len(values) == 1 || by < 0 {
 		return []note{{about + ": " + strings.Join(values, "; "), columns}}
 	}
@@ -328,11 +314,6 @@ func alarms(s *sheet.Sheet, i int) (notes []note) {
 	return notes
 }
 
-// columnOf returns the index of the column of this name, or -1 where there is none.
-func columnOf(s *sheet.Sheet, name string) int {
-	return schemas.IndexOf(s.Columns, name)
-}
-
 // isUnproved reports whether the column privacy_standing, whose index is proof, says that the privacy of a
 // row is not proved.
 func isUnproved(s *sheet.Sheet, proof, row int) bool {
@@ -342,7 +323,7 @@ func isUnproved(s *sheet.Sheet, proof, row int) bool {
 
 // hasUnproved reports whether the privacy of some row is not proved.
 func hasUnproved(s *sheet.Sheet) bool {
-	proof := columnOf(s, "privacy_standing")
+	proof := s.Index("privacy_standing")
 	for row := range s.Len() {
 		if proof >= 0 && isUnproved(s, proof, row) {
 			return true
@@ -354,7 +335,7 @@ func hasUnproved(s *sheet.Sheet) bool {
 // withStanding moves the column privacy_standing into privacy and privacy_source, unless it is proved:
 // "pure (declared)". Privacy that is not certified follows from nothing, so its source is dropped.
 func withStanding(s *sheet.Sheet) *sheet.Sheet {
-	proof, kind, source := columnOf(s, "privacy_standing"), columnOf(s, "privacy"), columnOf(s, "privacy_source")
+	proof, kind, source := s.Index("privacy_standing"), s.Index("privacy"), s.Index("privacy_source")
 	if proof < 0 || kind < 0 {
 		return s
 	}
@@ -385,7 +366,7 @@ const onePopulation = "over data, n* is for one concept and one population; with
 
 // isOverData reports whether the population of some row is a file.
 func isOverData(s *sheet.Sheet) bool {
-	i := columnOf(s, "data")
+	i := s.Index("data")
 	return i >= 0 && slices.ContainsFunc(s.Distinct(i), func(v any) bool { return v != nil })
 }
 
@@ -411,7 +392,7 @@ func factsBy(s *sheet.Sheet, i int) (facts []fact, ok bool) {
 // factsOf returns a fact for each value of the column by, if column i follows from it. Where nulls are
 // allowed, rows without a value do not count.
 func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok bool) {
-	at := columnOf(s, by)
+	at := s.Index(by)
 	if at < 0 {
 		return nil, false
 	}

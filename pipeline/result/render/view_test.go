@@ -84,9 +84,9 @@ func TestNoLineIsTooLong(t *testing.T) {
 			}
 		}
 		flat := strings.Join(strings.Fields(b.String()), " ")
-		if len(v.Columns) == 0 && hasUnproved(s) && columnOf(s, "privacy") >= 0 &&
+		if len(v.Columns) == 0 && hasUnproved(s) && s.Index("privacy") >= 0 &&
 			!strings.Contains(flat, "(not certified)") &&
-			slices.Contains(s.Distinct(columnOf(s, "privacy_standing")), any("not certified")) {
+			slices.Contains(s.Distinct(s.Index("privacy_standing")), any("not certified")) {
 			t.Fatalf("silent:\n%s", b.String())
 		}
 	})

@@ -240,7 +240,7 @@ func TestLearningCurve(t *testing.T) {
 		if row == 0 {
 			return -0.5
 		}
-		return errors.At(row, s.curve.index["error_low"])
+		return errors.At(row, s.curve.Index("error_low"))
 	})
 	for scale, logs := range map[string][2]bool{"": {true, false}, "linear": {false, false}, "log": {true, false},
 		"semilog": {false, true}, "log-log": {true, true}} {

@@ -60,7 +60,7 @@ type Point struct {
 func (s *Sweep) draw(m measure, c Choice, used map[string]int) (all []Figure) {
 	f := s.frameOf(m)
 	if m.kind == kindMetric { // an algorithm that does not report it has no line
-		f = newFrame(f.Filter(func(row int) bool { return f.value(row, m.value) != nil }))
+		f = newFrame(f.Filter(func(row int) bool { return f.Value(row, m.value) != nil }))
 	}
 	for _, g := range groups(f) {
 		all = append(all, g.draw(s, m, c)...)
@@ -162,7 +162,7 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 		f.Caption = append(f.Caption, fmt.Sprintf("%d of %d rows have no value to draw.", missing, len(rows)))
 	}
 	if betas := g.distinctOf(rows, "beta"); m.kind == kindCurve && len(betas) == 1 {
-		f.Target = 1 - g.number(rows[0], "beta")
+		f.Target = 1 - g.Number(rows[0], "beta")
 		f.Caption = append(f.Caption,
 			fmt.Sprintf("%s suffices where the rate is at least %s, the dashed line.", plain(m.x), text(f.Target)))
 	}
@@ -235,7 +235,7 @@ func (m measure) intervals(g group, rows []int) string {
 	}
 	var counts []float64
 	for _, row := range rows {
-		counts = append(counts, g.number(row, "ok"))
+		counts = append(counts, g.Number(row, "ok"))
 	}
 	low, high, n := span(counts)
 	switch {

@@ -84,7 +84,7 @@ func TestFigureByAlgorithm(t *testing.T) {
 // A parameter that zip pairs with another makes no lines of its own, and the figure names it.
 func TestPairedParameter(t *testing.T) {
 	s := learned(t, 10)
-	s.table.set("margin", func(row int) any { return 1 / s.table.number(row, "d") })
+	s.table.set("margin", func(row int) any { return 1 / s.table.Number(row, "d") })
 	f := named(t, s, "n-parities-d")
 	want := []string{"acme/one, epsilon 0.5", "acme/one, epsilon 1", "acme/two, epsilon 0.5", "acme/two, epsilon 1",
 		"baseline/erm"}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -41,37 +42,14 @@ func (g group) varies(column string) bool {
 	return g.numeric(column) && len(g.distinctOf(g.all(), column)) > 1
 }
 
-// A partition numbers sets of rows: rows with the same number belong to the same set.
-type partition struct {
-	of   []int // by row
-	sets int
-}
-
-// refine splits the sets of a partition by the values of a column.
-func (g group) refine(p partition, column string) partition {
-	type part struct {
-		set   int
-		value any
-	}
-	numbers, of := map[part]int{}, make([]int, g.Len())
-	for row := range of {
-		key := part{p.of[row], g.value(row, column)}
-		if _, known := numbers[key]; !known {
-			numbers[key] = len(numbers)
-		}
-		of[row] = numbers[key]
-	}
-	return partition{of, len(numbers)}
-}
-
 // settings returns the keys that tell the lines of a measure along the column x apart, and the rows of each
 // line: the algorithm, the chosen keys, and the other keys that are needed, parameters last. The numbers in
 // along change along a line together with x.
-func (g group) settings(x string, m measure, chosen []string) (keys, along []string, lines partition) {
-	lines = partition{make([]int, g.Len()), 1}
+func (g group) settings(x string, m measure, chosen []string) (keys, along []string, lines sheet.Partition) {
+	lines = g.Whole()
 	points := lines
 	if !m.curve || x != curveColumn { // the cells of a curve may have any sizes
-		points = g.refine(points, x)
+		points = g.Refine(points, x)
 	}
 	candidates := slices.DeleteFunc(g.keys(), func(k string) bool { return k == x })
 	rank := func(k string) int {
@@ -87,13 +65,13 @@ func (g group) settings(x string, m measure, chosen []string) (keys, along []str
 	}
 	slices.SortStableFunc(candidates, func(a, b string) int { return rank(a) - rank(b) })
 	for _, k := range candidates {
-		finer := g.refine(points, k)
-		if finer.sets > points.sets || k == algorithmKey || slices.Contains(chosen, plain(k)) {
-			keys, points, lines = append(keys, k), finer, g.refine(lines, k)
+		finer := g.Refine(points, k)
+		if finer.Sets > points.Sets || k == algorithmKey || slices.Contains(chosen, plain(k)) {
+			keys, points, lines = append(keys, k), finer, g.Refine(lines, k)
 		}
 	}
 	for _, k := range candidates {
-		if !slices.Contains(keys, k) && g.numeric(k) && !trial.IsParam(k) && g.refine(lines, k).sets > lines.sets {
+		if !slices.Contains(keys, k) && g.numeric(k) && !trial.IsParam(k) && g.Refine(lines, k).Sets > lines.Sets {
 			along = append(along, k)
 		}
 	}
@@ -114,14 +92,14 @@ type setting struct {
 }
 
 // settingsOf returns the lines of a partition in the order of their first rows.
-func (g group) settingsOf(lines partition, keys []string, x string) (all []*setting) {
+func (g group) settingsOf(lines sheet.Partition, keys []string, x string) (all []*setting) {
 	type id struct {
 		line  int
 		level bool
 	}
 	by := map[id]*setting{}
-	for row, line := range lines.of {
-		i := id{line, x != algorithmKey && g.value(row, x) == nil}
+	for row, line := range lines.Of {
+		i := id{line, x != algorithmKey && g.Value(row, x) == nil}
 		if by[i] == nil {
 			by[i] = &setting{level: i.level}
 			for _, k := range keys {
@@ -215,8 +193,8 @@ func (f *frame) all() []int {
 }
 
 func (f *frame) numeric(column string) bool {
-	i, ok := f.index[column]
-	return ok && (f.Columns[i].Type == schemas.IntColumn || f.Columns[i].Type == schemas.FloatColumn)
+	i := f.Index(column)
+	return i >= 0 && (f.Columns[i].Type == schemas.IntColumn || f.Columns[i].Type == schemas.FloatColumn)
 }
 
 // theory returns the mark of the bound of a row: Proved or Declared.
@@ -232,7 +210,7 @@ func (g group) line(s *setting, m measure, x string) (l Line, missing int) {
 	l = Line{Level: s.level, Bounds: map[string][]Point{}, rows: s.rows}
 	algorithms := g.distinctOf(g.all(), algorithmKey)
 	for _, row := range s.rows {
-		at := g.number(row, x)
+		at := g.Number(row, x)
 		if x == algorithmKey {
 			at = float64(slices.Index(algorithms, g.text(row, x)))
 		}
@@ -243,7 +221,7 @@ func (g group) line(s *setting, m measure, x string) (l Line, missing int) {
 			missing++
 		}
 		for mark, column := range map[string]string{g.theory(row): m.proved, Printed: m.printed} {
-			if y := g.number(row, column); !math.IsNaN(y) {
+			if y := g.Number(row, column); !math.IsNaN(y) {
 				l.Bounds[mark] = append(l.Bounds[mark], Point{X: at, Y: y, Low: math.NaN(), High: math.NaN(),
 					Cell: g.text(row, "cell")})
 			}

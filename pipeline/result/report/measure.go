@@ -175,7 +175,7 @@ func (s *Sweep) metrics() (names []string) {
 // listed reports whether the sample sizes of all cells were given, not searched for.
 func (s *Sweep) listed() bool {
 	for row := range s.sized.Len() {
-		if s.sized.value(row, "fixed") != true {
+		if s.sized.Value(row, "fixed") != true {
 			return false
 		}
 	}
@@ -186,7 +186,7 @@ func (s *Sweep) listed() bool {
 // of its interval.
 func (m measure) point(f *frame, row int) (Point, bool) {
 	p := Point{
-		Y: f.number(row, m.value), Low: f.number(row, m.low), High: f.number(row, m.high), Cell: f.text(row, "cell"),
+		Y: f.Number(row, m.value), Low: f.Number(row, m.low), High: f.Number(row, m.high), Cell: f.text(row, "cell"),
 	}
 	if status := f.text(row, "status"); status != "decided" {
 		p.Open = status

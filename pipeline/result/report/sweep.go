@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -135,39 +134,20 @@ func (s *Sweep) parseManifest(raw []byte) error {
 }
 
 // online reports whether the table is one of online games.
-func (s *Sweep) online() bool { return s.table.has("regret_mean") }
+func (s *Sweep) online() bool { return s.table.Index("regret_mean") >= 0 }
 
 // frame is a sheet whose columns are found by name. A column that it lacks is empty.
-type frame struct {
-	*sheet.Sheet
-	index map[string]int // of the columns
-}
+type frame struct{ *sheet.Sheet }
 
 func newFrame(s *sheet.Sheet) *frame {
 	if s == nil {
 		s = &sheet.Sheet{}
 	}
-	f := &frame{s, map[string]int{}}
-	for i, c := range s.Columns {
-		f.index[c.Name] = i
-	}
-	return f
+	return &frame{s}
 }
-
-func (f *frame) has(column string) bool { _, ok := f.index[column]; return ok }
-
-func (f *frame) value(row int, column string) any {
-	if i, ok := f.index[column]; ok {
-		return f.At(row, i)
-	}
-	return nil
-}
-
-// number returns a value as a number, or NaN where it is none.
-func (f *frame) number(row int, column string) float64 { return number(f.value(row, column)) }
 
 // text returns a value as people read it, or an empty text where there is none.
-func (f *frame) text(row int, column string) string { return text(f.value(row, column)) }
+func (f *frame) text(row int, column string) string { return text(f.Value(row, column)) }
 
 // with returns the frame with the rows whose value in a column reads so.
 func (f *frame) with(column, text string) *frame {
@@ -184,16 +164,6 @@ func (f *frame) keys() (names []string) {
 		}
 	}
 	return names
-}
-
-func number(v any) float64 {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return math.NaN()
 }
 
 // text returns a value as people read it: all digits of a whole number, six of another, and of a text what is

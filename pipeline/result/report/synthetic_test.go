@@ -48,7 +48,7 @@ func frameOf(name string, rows []row, order ...schemas.Column) *frame {
 
 // set changes the values of a column, also in the frames that share f's sheet.
 func (f *frame) set(column string, value func(row int) any) {
-	*f.Sheet = *f.Replace(f.index[column], value)
+	*f.Sheet = *f.Replace(f.Index(column), value)
 }
 
 func typeOf(rows []row, column string) schemas.ColumnType {
@@ -201,7 +201,7 @@ func hostile(t testing.TB) *Sweep {
 			}
 			before := *f.Sheet
 			f.set(c.Name, func(row int) any {
-				v := before.At(row, f.index[c.Name])
+				v := before.At(row, f.Index(c.Name))
 				if text, ok := v.(string); ok {
 					return attack + text
 				}
@@ -215,7 +215,7 @@ func hostile(t testing.TB) *Sweep {
 			if row%2 == 0 {
 				return attack
 			}
-			return before.At(row, s.table.index[name])
+			return before.At(row, s.table.Index(name))
 		})
 	}
 	s.manifest.Name, s.source = attack, "name: "+attack

@@ -26,7 +26,7 @@ func (s *Sweep) answer() (all []string) {
 	case s.online():
 		sequences := 0.0
 		for row := range s.sized.Len() {
-			sequences += s.sized.number(row, "trials")
+			sequences += s.sized.Number(row, "trials")
 		}
 		what = "the mean regret"
 		all = append(all, fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
@@ -53,8 +53,8 @@ func (s *Sweep) answer() (all []string) {
 func (s *Sweep) ratios() []string {
 	var least, most []float64
 	for row := range s.table.Len() {
-		if high := s.table.number(row, "ratio_high"); !s.online() && !math.IsNaN(high) {
-			least, most = append(least, s.table.number(row, "ratio_low")), append(most, high)
+		if high := s.table.Number(row, "ratio_high"); !s.online() && !math.IsNaN(high) {
+			least, most = append(least, s.table.Number(row, "ratio_low")), append(most, high)
 		}
 	}
 	low, _, _ := span(least)
@@ -74,11 +74,11 @@ func (s *Sweep) verdicts(what string) (lines []string) {
 	var refuted []string // the standing of each refuted bound
 	for row := range s.table.Len() {
 		switch {
-		case s.table.value(row, "contradicts") != nil:
+		case s.table.Value(row, "contradicts") != nil:
 			refuted = append(refuted, s.table.text(row, "theory_standing"))
-		case s.online() && s.table.value(row, "find") != nil: // not compared
-		case s.table.value(row, "theory_n") != nil, s.table.value(row, "find_theory") != nil,
-			s.table.value(row, "theory_regret") != nil:
+		case s.online() && s.table.Value(row, "find") != nil: // not compared
+		case s.table.Value(row, "theory_n") != nil, s.table.Value(row, "find_theory") != nil,
+			s.table.Value(row, "theory_regret") != nil:
 			held++
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Sweep) verdicts(what string) (lines []string) {
 func (s *Sweep) decided() string {
 	count, total := map[string]int{}, 0
 	for row := range s.table.Len() {
-		if !s.online() || s.table.value(row, "find") != nil {
+		if !s.online() || s.table.Value(row, "find") != nil {
 			count[s.table.text(row, "status")]++
 			total++
 		}
@@ -165,7 +165,7 @@ func (s *Sweep) problems() (all []string) {
 	for row := range s.table.Len() {
 		p := schemas.Problem{
 			Class: s.table.text(row, "class"), Distribution: s.table.text(row, "distribution"),
-			Target: s.table.text(row, "target"), Disguise: s.table.value(row, "disguise") == true,
+			Target: s.table.text(row, "target"), Disguise: s.table.Value(row, "disguise") == true,
 		}
 		kind, _, _ := strings.Cut(s.table.text(row, "adversary"), " ")
 		words, target := problem.Labels(&p, kind)
@@ -177,8 +177,8 @@ func (s *Sweep) problems() (all []string) {
 		drawn = drawn || target && prior.Drawn(&p)
 		of := strings.Fields(strings.Join([]string{p.Class, p.Distribution, s.table.text(row, "file"), data}, " "))
 		line := strings.Join(of, " ") + ": " + who + words
-		if positive := s.table.number(row, "positive_share"); positive == positive {
-			rows := trial.Population{Positive: positive, Pulled: s.table.number(row, "pulled_share")}
+		if positive := s.table.Number(row, "positive_share"); positive == positive {
+			rows := trial.Population{Positive: positive, Pulled: s.table.Number(row, "pulled_share")}
 			line += "; " + rows.String()
 		}
 		if !said[line] {
@@ -229,7 +229,7 @@ func (s *Sweep) unknown() []unknown {
 		}
 	}
 	for row := range s.table.Len() {
-		if n := s.table.number(row, "failed"); n > 0 {
+		if n := s.table.Number(row, "failed"); n > 0 {
 			note(row, "", "Some trials failed: they count as no success.")
 		}
 		switch s.table.text(row, "privacy_standing") {
@@ -244,7 +244,7 @@ func (s *Sweep) unknown() []unknown {
 		theory = "theory_regret"
 	}
 	for row := range s.table.Len() {
-		if s.table.value(row, theory) == nil && !(s.online() && s.table.value(row, "find") != nil) {
+		if s.table.Value(row, theory) == nil && !(s.online() && s.table.Value(row, "find") != nil) {
 			note(row, "", "No finite bound is known here, neither a proved nor a declared one.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {
@@ -284,9 +284,9 @@ func (s *Sweep) failures() (all []schemas.Failure) {
 				f.Len()-row), Count: int64(f.Len() - row)})
 		}
 		all = append(all, schemas.Failure{
-			Kind: strings.TrimSpace(f.text(row, "status") + ": " + f.text(row, "kind")), Count: int64(f.number(row, "trials")),
+			Kind: strings.TrimSpace(f.text(row, "status") + ": " + f.text(row, "kind")), Count: int64(f.Number(row, "trials")),
 			Trial: f.text(row, "first"), Reason: f.text(row, "reason"),
-			What: fmt.Sprintf("%s at n = %.0f", names[f.text(row, "cell")], f.number(row, "n")),
+			What: fmt.Sprintf("%s at n = %.0f", names[f.text(row, "cell")], f.Number(row, "n")),
 		})
 	}
 	return all

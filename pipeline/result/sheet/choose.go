@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // FindAll returns the indices of the columns that a person means by names, as Find does.
@@ -94,7 +92,7 @@ func compare(x, y any) int {
 // wanted and that it lacks, with the values that the other one has for the same cell. It is s itself
 // where one of the two has no column cell.
 func (s *Sheet) WithColumns(of *Sheet, wanted func(name string) bool) *Sheet {
-	at, from := schemas.IndexOf(s.Columns, "cell"), schemas.IndexOf(of.Columns, "cell")
+	at, from := s.Index("cell"), of.Index("cell")
 	if at < 0 || from < 0 {
 		return s
 	}
@@ -104,7 +102,7 @@ func (s *Sheet) WithColumns(of *Sheet, wanted func(name string) bool) *Sheet {
 	}
 	joined, next := s, at+1
 	for i, c := range of.Columns {
-		if !wanted(c.Name) || schemas.IndexOf(s.Columns, c.Name) >= 0 {
+		if !wanted(c.Name) || s.Index(c.Name) >= 0 {
 			continue
 		}
 		joined = joined.Insert(next, c, func(row int) any {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // ofRung lists the columns whose values in a table are about one value of a search over another
@@ -20,7 +18,7 @@ var ofRung = []string{
 // a row for each value: that of the hardest value shown sufficient, or else of the easiest one shown
 // insufficient, with the trials of all.
 func (s *Sheet) FoldSearches() *Sheet {
-	id := schemas.IndexOf(s.Columns, "find_id")
+	id := s.Index("find_id")
 	if id < 0 || s.Name != "table" {
 		return s
 	}
@@ -51,7 +49,7 @@ func (s *Sheet) FoldSearches() *Sheet {
 // foldSearch returns one row for those of a search.
 func foldSearch(s *Sheet, of []int) []any {
 	rows := slices.Collect(s.Take(of).Rows())
-	at := func(name string) int { return schemas.IndexOf(s.Columns, name) }
+	at := s.Index
 	axis := -1
 	if name, ok := rows[0][at("find")].(string); ok {
 		axis = at(name)

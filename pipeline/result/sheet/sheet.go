@@ -148,6 +148,54 @@ func (s *Sheet) Len() int { return s.rows }
 // At returns the value of a row in a column.
 func (s *Sheet) At(row, column int) any { return ValueAt(s.values[column], row) }
 
+// Index returns the index of the column of a name, or -1.
+func (s *Sheet) Index(column string) int { return schemas.IndexOf(s.Columns, column) }
+
+// Value returns the value of a row in the column of a name, or nil if there is no such column.
+func (s *Sheet) Value(row int, column string) any {
+	if i := s.Index(column); i >= 0 {
+		return s.At(row, i)
+	}
+	return nil
+}
+
+// Number returns the value of a row in the column of a name as a number, or NaN if it is none.
+func (s *Sheet) Number(row int, column string) float64 {
+	switch v := s.Value(row, column).(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// A Partition numbers sets of rows: rows with the same number belong to the same set.
+type Partition struct {
+	Of   []int // by row
+	Sets int
+}
+
+// Whole returns the partition in which all rows belong to one set.
+func (s *Sheet) Whole() Partition { return Partition{make([]int, s.rows), 1} }
+
+// Refine splits the sets of a partition by the values of a column.
+func (s *Sheet) Refine(p Partition, column string) Partition {
+	type part struct {
+		set   int
+		value any
+	}
+	numbers, of := map[part]int{}, make([]int, s.rows)
+	for row := range of {
+		key := part{p.Of[row], s.Value(row, column)}
+		if _, known := numbers[key]; !known {
+			numbers[key] = len(numbers)
+		}
+		of[row] = numbers[key]
+	}
+	return Partition{of, len(numbers)}
+}
+
 // Row returns the values of a row.
 func (s *Sheet) Row(row int) []any {
 	values := make([]any, len(s.values))

@@ -69,7 +69,7 @@ func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 // parameter or metric without its prefix.
 func (s *Sheet) Find(name string) (int, error) {
 	for _, prefix := range []string{"", schemas.ParamPrefix, schemas.MetricPrefix} {
-		if i := schemas.IndexOf(s.Columns, prefix+name); i >= 0 {
+		if i := s.Index(prefix + name); i >= 0 {
 			return i, nil
 		}
 	}
