@@ -60,6 +60,11 @@ func (t *LabelTable) Len() int { return len(t.columns) }
 // Point returns point number v.
 func (t *LabelTable) Point(v int) []float64 { return t.points[v*t.dim : (v+1)*t.dim] }
 
+// Positive reports whether a function labels a point +1.
+func (t *LabelTable) Positive(function, point int) bool {
+	return t.columns[point][function/64]>>(function%64)&1 == 1
+}
+
 // VC returns the Vapnik-Chervonenkis dimension. The search is exact, but ends after about a second.
 func (t *LabelTable) VC() Dimension { return vcOf(t.columns, t.functions, maxReads) }
 

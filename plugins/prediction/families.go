@@ -39,7 +39,7 @@ var families = []family{
 		class: concept.Rectangles, generator: boxGenerator, noisyDim: 2,
 		labelings: intervalLabelings, maxQueries: maxLabeled, // in dimension 1
 	},
-	{class: concept.Matrix, generator: matrixGenerator},
+	{class: concept.Matrix, generator: listedGenerator},
 	{class: concept.Stumps, generator: listedGenerator, check: checkListed},
 	{class: concept.Conjunctions, generator: listedGenerator, check: checkListed},
 	{class: concept.MonotoneConjunctions, generator: listedGenerator, check: checkListed},
@@ -84,10 +84,6 @@ func thresholdGenerator(p algo.Problem, _ bool, blocks []block) (generator, erro
 
 func boxGenerator(p algo.Problem, _ bool, blocks []block) (generator, error) {
 	return newRectangles(blocks, p.Domain, p.Dim), nil
-}
-
-func matrixGenerator(p algo.Problem, _ bool, blocks []block) (generator, error) {
-	return newMatrix(blocks, p.Matrix, int(p.Domain))
 }
 
 func halfspaceGenerator(p algo.Problem, affine bool, blocks []block) (generator, error) {

@@ -89,18 +89,12 @@ func smallClasses() []small {
 		}
 		list = append(list, c)
 	}
-	text := smallMatrix
-	m := small{"matrix", 7, 1, nil, func(b []block) generator {
-		g, err := newMatrix(b, text, 7)
-		if err != nil {
-			panic(err)
-		}
-		return g
-	}}
-	for h := range len(text) / 7 {
-		row := text[h*7 : (h+1)*7]
-		m.rules = append(m.rules, func(x []float64) float64 { return float64(strings.IndexByte("0.1", row[int(x[0])]) - 1) })
+	var rows []rule
+	for h := range len(smallMatrix) / 7 {
+		row := smallMatrix[h*7 : (h+1)*7]
+		rows = append(rows, func(x []float64) float64 { return float64(strings.IndexByte("0.1", row[int(x[0])]) - 1) })
 	}
+	m := smallListed(algo.Problem{Class: "matrix", Domain: 7, Dim: 1, Matrix: smallMatrix}, rows)
 	return append(list, m, smallListed(algo.Problem{Class: "stumps", Domain: 4, Dim: 2}, stumps(4, 2)),
 		smallListed(algo.Problem{Class: "conjunctions", Dim: 3}, conjunctions(3, "01*")),
 		smallListed(algo.Problem{Class: "monotone-conjunctions", Dim: 4}, conjunctions(4, "1*")))
@@ -334,7 +328,7 @@ func TestPartitionAndPoints(t *testing.T) {
 			t.Errorf("point %v: no error", v)
 		}
 	}
-	if _, err := newMatrix(make([]block, 300), strings.Repeat("01", 1<<18), 1); err == nil {
+	if _, err := listedGenerator(algo.Problem{Class: "conjunctions", Dim: 7}, false, make([]block, 70_000)); err == nil {
 		t.Error("a table of errors that is too large: no error")
 	}
 }

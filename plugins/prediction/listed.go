@@ -1,51 +1,64 @@
 package prediction
 
 import (
+	"fmt"
+
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// maxListed is the largest number of hypotheses, and of points, of a class that is listed.
+// maxListed is the largest number of hypotheses, and of points, of a class that is listed. A class
+// matrix may have more.
 const maxListed = 1 << 12
 
-// listed is Algorithm 3 for a class of few hypotheses on few points, whose labels it lists as a
-// matrix: the columns are the points, the first number of a point changing fastest.
+// listed is Algorithm 3 for a class whose labels are listed. A block's hypothesis is the first one
+// with the fewest errors among those that agree with the hard queries.
 type listed struct {
-	*matrix
-	side uint64 // the numbers of a point are 0..side-1
-	at   [1]float64
+	domain concept.Domain
+	labels *concept.LabelTable
+	errors []int32 // blocks x hypotheses
+	alive  []int   // the hypotheses that agree with the hard queries, ascending
+	chosen []int   // per hypothesis: how many blocks have it as theirs
+	picks  []int   // per block: its hypothesis
 }
 
-// listedGenerator makes the generator of a class that checkListed accepts.
+// maxErrors limits the table of errors to 512 MB.
+const maxErrors = 1 << 27
+
+// listedGenerator makes the generator of a class matrix, or of a class that checkListed accepts.
 func listedGenerator(p algo.Problem, _ bool, blocks []block) (generator, error) {
-	if err := checkListed(p); err != nil {
-		return nil, err
-	}
 	s := finite.SpecOf(p)
 	c, err := concept.New(s)
 	if err != nil {
 		return nil, algo.Invalid("prediction: %v", err)
 	}
-	g := &listed{side: concept.Side(s)}
-	points := int(concept.Cardinality(s))
-	text, labels := make([]byte, 0, points*int(c.Size().Int64())), make([]float64, points)
-	x := g.points(points, p.Dim)
-	for h := range c.Size().Uint64() {
-		c.(concept.Finite).Member(h).Labels(x, labels)
-		for _, label := range labels {
-			text = append(text, "01"[int(label+1)/2])
-		}
+	g := &listed{domain: concept.DomainOf(c, s), picks: make([]int, len(blocks))}
+	if g.labels, err = concept.NewLabelTable(c.(concept.Finite), s); err != nil {
+		return nil, algo.Invalid("prediction: %v", err)
 	}
-	columns := make([]block, len(blocks))
+	n := g.labels.Functions()
+	if n*len(blocks) > maxErrors {
+		return nil, fmt.Errorf("%d hypotheses and %d blocks need %d counts of errors: "+
+			"lower one of them until their product is at most %d", n, len(blocks), n*len(blocks), maxErrors)
+	}
+	g.errors, g.chosen = make([]int32, n*len(blocks)), make([]int, n)
 	for i, b := range blocks {
-		columns[i] = block{make([]float64, len(b.y)), b.y}
-		for j := range b.y {
-			columns[i].x[j] = g.column(b.x[j*p.Dim : (j+1)*p.Dim])
+		errors := g.errors[i*n : (i+1)*n]
+		for j, y := range b.y {
+			v := g.domain.Number(b.x[j*p.Dim : (j+1)*p.Dim])
+			for h := range errors {
+				if g.labels.Positive(h, v) != (y > 0) {
+					errors[h]++
+				}
+			}
 		}
 	}
-	g.matrix, err = newMatrix(columns, string(text), points)
-	return g, err
+	for h := range n {
+		g.alive = append(g.alive, h)
+	}
+	g.fit()
+	return g, nil
 }
 
 // checkListed returns an Invalid error if a class has too many hypotheses or points to be listed.
@@ -62,34 +75,49 @@ func checkListed(p algo.Problem) error {
 	return nil
 }
 
-// points lists n points of dim numbers, row-major, by their columns.
-func (g *listed) points(n, dim int) []float64 {
-	x := make([]float64, 0, n*dim)
-	for v := range n {
-		for rest := uint64(v); len(x) < (v+1)*dim; rest /= g.side {
-			x = append(x, float64(rest%g.side))
+// fit chooses every block's hypothesis.
+func (g *listed) fit() {
+	clear(g.chosen)
+	for i := range g.picks {
+		errors := g.errors[i*len(g.chosen):]
+		first := g.alive[0]
+		for _, h := range g.alive {
+			if errors[h] < errors[first] {
+				first = h
+			}
+		}
+		g.picks[i] = first
+		g.chosen[first]++
+	}
+}
+
+func (g *listed) votes(x []float64) int {
+	n, v := 0, g.domain.Number(x)
+	for _, h := range g.alive {
+		if g.chosen[h] > 0 && g.labels.Positive(h, v) {
+			n += g.chosen[h]
 		}
 	}
-	return x
+	return n
 }
 
-// column returns the number of the column of a point.
-func (g *listed) column(x []float64) float64 {
-	v := 0.0
-	for j := len(x) - 1; j >= 0; j-- {
-		v = v*float64(g.side) + x[j] // exact: all columns are below 2^12
+// hard implements generator: it keeps the hypotheses that label x so, or all where there are none.
+func (g *listed) hard(x []float64, label float64) error {
+	v := g.domain.Number(x)
+	var left []int
+	for _, h := range g.alive {
+		if g.labels.Positive(h, v) == (label > 0) {
+			left = append(left, h)
+		}
 	}
-	return v
+	if len(left) > 0 {
+		g.alive = left
+		g.fit()
+	}
+	return nil
 }
 
-// place returns the point of the matrix that x is.
-func (g *listed) place(x []float64) []float64 {
-	g.at[0] = g.column(x)
-	return g.at[:]
+// public implements generator: it answers by the first hypothesis that is left.
+func (g *listed) public(x []float64) float64 {
+	return labelOf(g.labels.Positive(g.alive[0], g.domain.Number(x)))
 }
-
-func (g *listed) votes(x []float64) int { return g.matrix.votes(g.place(x)) }
-
-func (g *listed) hard(x []float64, label float64) error { return g.matrix.hard(g.place(x), label) }
-
-func (g *listed) public(x []float64) float64 { return g.matrix.public(g.place(x)) }
