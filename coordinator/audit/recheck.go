@@ -278,7 +278,7 @@ func (k *Recheck) requests(alone bool) (list []*pool.Request) {
 		for _, t := range missing[:int64(len(missing))-x.left] {
 			o := origin{n: t.n}
 			if !alone {
-				o.worker = k.workerOf(x, t)
+				o.worker = k.folder.Ledger.Worker(x.Key, t.n, t.rep)
 			}
 			if picked[o] == nil {
 				origins = append(origins, o)
@@ -309,15 +309,6 @@ func (x *checked) perJob(n int64) int {
 		count = min(count, aimSeconds/cost)
 	}
 	return max(least, int(count))
-}
-
-// workerOf returns the worker that made the recorded outcome of a trial; "": unknown.
-func (k *Recheck) workerOf(x *checked, t ranked) string {
-	b, err := k.folder.Ledger.Trial(x.Key, t.n, t.rep)
-	if err != nil || b == nil {
-		return "" // verify finds damage of the ledger
-	}
-	return strings.Clone(b.Worker)
 }
 
 // Quarantined returns the workers whose results do not count.

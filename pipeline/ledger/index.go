@@ -41,6 +41,7 @@ type frameRef struct {
 	file   int32 // index of the file
 	length int32 // of the message
 	at     int64
+	worker unique.Handle[string] // that sent the message
 }
 
 // point holds the outcomes of a cell at one sample size.
@@ -224,6 +225,7 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 		return
 	}
 	owner := uint32(len(c.frames))
+	ref.worker = unique.Make(b.Worker)
 	c.frames = append(c.frames, ref)
 	c.credit(b, int64(len(v.New)))
 	i, known := c.at(b.N)

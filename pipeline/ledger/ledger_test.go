@@ -60,7 +60,9 @@ func TestAdd(t *testing.T) {
 	if v := ledgertest.Add(t, l, first); v.Duplicate != 4 || v.New != nil {
 		t.Errorf("duplicate: %+v", v)
 	}
-	if v := ledgertest.Add(t, l, ledgertest.Batch(4, 2)); !slices.Equal(v.New, []int{2, 3}) || len(v.Conflicts) != 2 {
+	half := ledgertest.Batch(4, 2)
+	half.Worker = "other"
+	if v := ledgertest.Add(t, l, half); !slices.Equal(v.New, []int{2, 3}) || len(v.Conflicts) != 2 {
 		t.Errorf("half known, with other errors: %+v", v)
 	}
 	other := ledgertest.Batch(4, 0)
@@ -78,11 +80,23 @@ func TestAdd(t *testing.T) {
 	if got := l.Origins(); len(got) != 1 || got[0].Outcomes != 10 || got[0].Digest != "d" {
 		t.Errorf("origins %v", got)
 	}
-	before := known(l)
+	workers := func() (names []string) {
+		for rep := range int64(7) {
+			names = append(names, l.Worker(first.Cell, 100, rep))
+		}
+		return names
+	}
+	if got := workers(); !slices.Equal(got, []string{"w", "w", "w", "w", "other", "other", ""}) {
+		t.Errorf("workers %q", got)
+	}
+	before, sent := known(l), workers()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	l, r = open(t, dir)
+	if got := workers(); !slices.Equal(got, sent) {
+		t.Errorf("workers %q after a restart, want %q", got, sent)
+	}
 	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(l.Conflicts([32]byte{1})) != 2 || r.Frames != 3 ||
 		r.Outcomes != 10 {
 		t.Error(diff, r)

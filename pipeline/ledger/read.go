@@ -40,6 +40,17 @@ func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
 	return l.index.find(cell, n, repetition) != nil
 }
 
+// Worker returns the name of the worker that sent the outcome of a trial; "" if the trial has none.
+func (l *Ledger) Worker(cell [32]byte, n, repetition int64) (name string) {
+	l.look(cell, func(c *cellIndex) {
+		p := c.point(n)
+		if r := p.at(p.seek(0, repetition), repetition); r != nil {
+			name = c.frames[r.owner].worker.Value()
+		}
+	})
+	return name
+}
+
 // Sizes returns the sample sizes at which the cell has outcomes, ascending.
 func (l *Ledger) Sizes(cell [32]byte) (sizes []int64) {
 	l.look(cell, func(c *cellIndex) {
