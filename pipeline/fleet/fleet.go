@@ -1,7 +1,5 @@
-// Package fleet has what workers and leaders of sweeps publish about themselves.
-//
-// It promises that everything that a Decode function returns keeps the limits that its fields name, whatever
-// the bytes were. It needs nothing. Start at [Worker], the heartbeat of a worker, and [Offer], that of a leader.
+// Package fleet defines the messages that workers and leaders of sweeps publish about themselves. Start at [Worker],
+// the heartbeat of a worker, and [Offer], that of a leader.
 package fleet
 
 import (
@@ -61,14 +59,6 @@ func Backoff(faults int) time.Duration {
 	return min(Interval<<min(faults-1, 10), 5*time.Minute)
 }
 
-// Limits of heartbeats.
-const (
-	mostSlots = 1 << 12
-	mostHeld  = 1 << 14
-	mostList  = 1 << 10
-	longest   = 1 << 10 // bytes of a text
-)
-
 // Encode returns the heartbeat as the bytes of a message.
 func (w *Worker) Encode() ([]byte, error) { return json.Marshal(w) }
 
@@ -85,36 +75,16 @@ func (w *Worker) Refuses(sweep string, now time.Time) *Refusal {
 	return nil
 }
 
-// Decode reads the heartbeat of a worker, which may name no other one. The bytes may be anything.
-func Decode(from string, data []byte) (*Worker, error) {
+// Decode reads the heartbeat of a worker, whose name the server has checked.
+func Decode(name string, data []byte) (*Worker, error) {
 	w := new(Worker)
 	if err := json.Unmarshal(data, w); err != nil {
-		return nil, fmt.Errorf("decode heartbeat: %w", err)
+		return nil, fmt.Errorf("decode heartbeat of worker %q: %w", name, err)
 	}
-	switch {
-	case w.Name == "" || strings.ContainsAny(w.Name, ". *>/\\\n\t"):
-		return nil, fmt.Errorf("decode heartbeat: %.100q is no name of a worker", w.Name)
-	case w.Name != from:
-		return nil, fmt.Errorf("decode heartbeat of worker %.100q: it says that it is %.100q", from, w.Name)
-	case w.Slots < 1 || w.Slots > mostSlots:
-		return nil, fmt.Errorf("decode heartbeat of worker %.100q: %d slots are not between 1 and %d",
-			w.Name, w.Slots, mostSlots)
-	case len(w.Held) > mostHeld || max(len(w.Plugins), len(w.Allows), len(w.Refusals)) > mostList:
-		return nil, fmt.Errorf("decode heartbeat of worker %.100q: a list in it is too long", w.Name)
+	if w.Slots < 1 {
+		return nil, fmt.Errorf("decode heartbeat of worker %q: it has %d slots", name, w.Slots)
 	}
-	texts := slices.Concat([]string{w.Name, w.Build, w.Platform, w.Profile, w.Sandbox}, w.Plugins, w.Allows)
-	for _, r := range w.Refusals {
-		texts = append(texts, r.Sweep, r.What, r.Reason)
-	}
-	for _, h := range w.Held {
-		texts = append(texts, h.Sweep, h.ID)
-	}
-	for _, s := range texts {
-		if len(s) > longest {
-			return nil, fmt.Errorf("decode heartbeat of worker %.100q: %.40q... has %d bytes, %d are the most",
-				w.Name, s, len(s), longest)
-		}
-	}
+	w.Name = name
 	return w, nil
 }
 
@@ -161,17 +131,14 @@ type Need struct {
 // Encode returns the offer as the bytes of a message.
 func (o *Offer) Encode() ([]byte, error) { return json.Marshal(o) }
 
-// DecodeOffer reads an offer. The bytes may be anything.
+// DecodeOffer reads an offer.
 func DecodeOffer(data []byte) (*Offer, error) {
 	o := new(Offer)
 	if err := json.Unmarshal(data, o); err != nil {
 		return nil, fmt.Errorf("decode offer: %w", err)
 	}
-	switch {
-	case o.Weight <= 0 || o.Weight > MostWeight:
+	if o.Weight <= 0 || o.Weight > MostWeight {
 		return nil, fmt.Errorf("decode offer: the weight %v is not above 0 and up to %d", o.Weight, MostWeight)
-	case max(len(o.Needs), len(o.Barred)) > mostList || len(o.Dropped) > mostHeld:
-		return nil, fmt.Errorf("decode offer: a list in it is too long")
 	}
 	return o, nil
 }

@@ -43,9 +43,7 @@ func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
 	}
 	var err error
 	q.beats, err = c.nc.Subscribe(workerSubject+"*", func(m *nats.Msg) {
-		if len(m.Data) <= MaxHeartbeat {
-			sendOrDrop(q.heartbeats, heartbeat(m))
-		}
+		sendOrDrop(q.heartbeats, heartbeat(m))
 	})
 	if err == nil {
 		if err = q.prepare(ctx); err != nil {
