@@ -25,22 +25,10 @@ func (c *Conn) Ask(ctx context.Context, id string, question []byte) ([]byte, err
 	return m.Data, nil
 }
 
-// Answer calls answer for each question about a sweep, in a goroutine of its own, until stop is
-// called. It discards questions while many are being answered.
+// Answer calls answer for each question about a sweep, in a goroutine of its own, until stop is called.
 func (c *Conn) Answer(id string, answer func(question []byte) []byte) (stop func(), err error) {
-	const maxQuestions = 64 // at a time
-	slots := make(chan struct{}, maxQuestions)
 	sub, err := c.nc.Subscribe(askPrefix+id, func(m *nats.Msg) {
-		if m.Reply == "" {
-			return
-		}
-		select {
-		case slots <- struct{}{}:
-		default:
-			return
-		}
 		go func() {
-			defer func() { <-slots }()
 			if err := m.Respond(answer(m.Data)); err != nil {
 				c.opts.Log.Warn("question not answered", "sweep", id, "error", err.Error())
 			}

@@ -210,7 +210,7 @@ func (c *Cluster) Close() { c.lock.Close() }
 // mostKeys bounds keysFile, in bytes.
 const mostKeys = 64 << 20
 
-// decodeState reads the content of keysFile. Its hosts and names become parts of paths.
+// decodeState reads the content of keysFile.
 func decodeState(text []byte) (s state, err error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return s, err
@@ -218,41 +218,7 @@ func decodeState(text []byte) (s state, err error) {
 	if s.Format != format {
 		return s, fmt.Errorf("its format is %d", s.Format)
 	}
-	_, err = jwt.DecodeOperatorClaims(s.Token)
-	sound := err == nil && isSeed(s.Operator, nkeys.PrefixByteOperator) && nkeys.IsValidPublicAccountKey(s.System) &&
-		len(s.Teams) > 0 && len(s.Issued) > 0
-	for _, h := range s.Hosts {
-		sound = sound && hostName.MatchString(h)
-	}
-	for name, a := range s.Teams {
-		sound = sound && validName.MatchString(name) && a.sound()
-	}
-	for name, x := range s.Issued {
-		sound = sound && x != nil && validName.MatchString(name) && s.Teams[x.Team].Key != "" &&
-			slices.Contains(roles, x.Role)
-		for i := 0; sound && i < len(x.Keys); i++ {
-			sound = nkeys.IsValidPublicUserKey(x.Keys[i])
-		}
-	}
-	if !sound {
-		return s, errors.New("keys, names or hosts are not sound")
-	}
 	return s, nil
-}
-
-// sound reports whether the keys of a team are what they should be.
-func (a account) sound() bool {
-	ok := nkeys.IsValidPublicAccountKey(a.Key)
-	for _, r := range roles {
-		ok = ok && isSeed(a.Signers[r], nkeys.PrefixByteAccount)
-	}
-	return ok
-}
-
-// isSeed reports whether text is the seed of a kind of key.
-func isSeed(text string, kind nkeys.PrefixByte) bool {
-	prefix, _, err := nkeys.DecodeSeed([]byte(text))
-	return err == nil && prefix == kind
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
