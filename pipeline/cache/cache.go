@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,9 +37,6 @@ type Key struct {
 	Seed  string   // a number, or the label that trial.SweepSeed gives a secret one
 	Noise [32]byte // key of the cell's own randomness, which follows from both; frames of another one are refused
 }
-
-// enoughRows is the number of rows from which on a message of a cache is not made longer.
-const enoughRows = 1 << 14
 
 // extension of the files of a cache.
 const extension = ".trials"
@@ -160,10 +156,7 @@ func (c *Cache) Add(
 	if err != nil {
 		return 0, fmt.Errorf("add to cache: %w", err)
 	}
-	a := &adding{
-		noise: hex.EncodeToString(k.Noise[:]),
-		known: map[origin]*ledger.Set{}, rows: map[group]*ledger.Batch{},
-	}
+	a := &adding{noise: hex.EncodeToString(k.Noise[:]), known: map[origin]*ledger.Set{}}
 	for _, b := range e.batches {
 		a.learn(b)
 	}
@@ -173,8 +166,8 @@ func (c *Cache) Add(
 	if a.conflict != "" {
 		return 0, errors.Join(fmt.Errorf("add to cache: %s; the entry is removed", a.conflict), os.Remove(path))
 	}
-	if err := a.finish(); err != nil || a.added == 0 && len(e.damaged) == 0 {
-		return 0, err
+	if a.added == 0 && len(e.damaged) == 0 {
+		return 0, nil
 	}
 	if len(e.damaged)+e.other > 0 {
 		err = disk.WriteSecret(path, disk.Bytes(slices.Concat(append(e.sound, a.frames...)...)))
@@ -190,18 +183,10 @@ func (c *Cache) Add(
 // origin names what two outcomes of a trial must share to be the same.
 type origin struct{ digest, profile string }
 
-// group names what the rows of one batch have in common.
-type group struct {
-	origin
-	n       int64
-	metrics string
-}
-
 // adding collects the rows that an entry does not have, as frames of messages with the noise key.
 type adding struct {
 	noise    string
 	known    map[origin]*ledger.Set
-	rows     map[group]*ledger.Batch // for the next message of each group
 	frames   [][]byte
 	added    int64
 	conflict string
@@ -235,70 +220,21 @@ func (a *adding) add(b *ledger.Batch) error {
 	if len(ok) == 0 {
 		return nil
 	}
-	share := b.Seconds / float64(len(b.Status))
+	seconds := b.Seconds / float64(len(b.Status)) // per row
 	b = b.Select(ok)
 	rows := a.learn(b)
 	if len(rows) == 0 {
 		return nil
 	}
 	b = b.Select(rows)
-	key := group{origin{strings.Clone(b.Digest), strings.Clone(b.Profile)}, b.N, strings.Join(b.Metrics, "\n")}
-	to := a.rows[key]
-	if to == nil {
-		to = &ledger.Batch{
-			Cell: b.Cell, N: b.N, Digest: key.digest, Profile: key.profile,
-			Metrics: slices.Clone(b.Metrics), Values: make([][]float64, len(b.Metrics)),
-		}
-		a.rows[key] = to
-	}
-	to.Repetition = append(to.Repetition, b.Repetition...)
-	to.Status = append(to.Status, b.Status...)
-	to.Error = append(to.Error, b.Error...)
-	for m, v := range b.Values {
-		to.Values[m] = append(to.Values[m], v...)
-	}
-	to.Seconds += share * float64(len(rows))
-	a.added += int64(len(rows))
-	if len(to.Repetition) < enoughRows {
-		return nil
-	}
-	return a.flush(to)
-}
-
-// finish makes messages of the rows that are left.
-func (a *adding) finish() error {
-	groups := slices.SortedFunc(maps.Values(a.rows), func(a, b *ledger.Batch) int {
-		return cmp.Or(cmp.Compare(a.N, b.N), cmp.Compare(a.Digest, b.Digest))
-	})
-	for _, b := range groups {
-		if len(b.Repetition) == 0 {
-			continue
-		}
-		if err := a.flush(b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// flush makes a message of the rows of a group and empties it.
-func (a *adding) flush(b *ledger.Batch) error {
-	order := make([]int, len(b.Repetition))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(b.Repetition[i], b.Repetition[j]) })
-	m := b.Select(order)
-	m.Sweep, m.Worker = a.noise, "cache"
-	msg, err := m.Encode()
+	b.Sweep, b.Worker, b.Notes, b.Kind, b.Reason = a.noise, "cache", nil, nil, nil
+	b.Seconds, b.PluginSeconds = seconds*float64(len(rows)), 0
+	msg, err := b.Encode()
 	if err != nil {
 		return err
 	}
 	a.frames = append(a.frames, ledger.AppendFrame(nil, msg))
-	b.Repetition, b.Status, b.Error, b.Seconds = b.Repetition[:0], b.Status[:0], b.Error[:0], 0
-	for i := range b.Values {
-		b.Values[i] = b.Values[i][:0]
-	}
+	a.added += int64(len(rows))
 	return nil
 }
 
