@@ -20,26 +20,26 @@ import (
 type brief struct {
 	sheet   *sheet.Sheet
 	facts   []fact // lines above the table: values that all rows share, parameters of each algorithm
-	below   []note // lines below: confidence, sources of the theory's values
+	below   []note // lines below the table: confidence, sources of the theory's values
 	columns []briefColumn
 
-	width    int             // width of a line in characters; 0: any
+	width    int             // width of a line in characters; 0: unlimited
 	chosen   bool            // the user chose the columns
-	isCut    bool            // some text ends in an ellipsis for want of width
-	unproved bool            // the privacy of some row is not proved, and the column privacy says so
-	needed   map[string]bool // columns of parameters without which some rows could not be told apart
-	gone     []string        // columns that are left out
+	isCut    bool            // some text is shortened to fit the width
+	unproved bool            // some row's privacy is not proved; the column privacy marks it
+	needed   map[string]bool // parameter columns without which some rows would look equal
+	omitted  []string        // columns that the table does not show
 }
 
 // briefColumn is a column of a brief.
 type briefColumn struct {
 	schemas.Column
 	from  int      // index in the sheet
-	texts []string // by row; a hyphen stands for null
-	width int      // number of characters of the widest text, or of the name
+	texts []string // by row; "-" for null
+	width int      // characters of the widest text, or of the name
 }
 
-// newColumn returns column i of a sheet, whose values text writes.
+// newColumn returns column i of a sheet. text formats its values.
 func newColumn(s *sheet.Sheet, i int, text func(any) string) briefColumn {
 	c := briefColumn{Column: s.Columns[i], from: i, texts: make([]string, s.Len())}
 	c.Name = oneLine(c.Name)
@@ -62,29 +62,30 @@ func (b *brief) index(name string) int {
 	return slices.IndexFunc(b.columns, func(c briefColumn) bool { return c.Name == name })
 }
 
-// fact is something that is the same in all rows, or in all rows of a class or an algorithm.
+// A fact is a value that all rows share, or all rows of one class, distribution or algorithm.
 type fact struct{ of, text string }
 
-// note is a line below the table, about some columns or, without any, about all.
+// A note is a line below the table. It is shown if the table has one of the columns in about, or if about
+// is empty.
 type note struct {
 	text  string
 	about []string
 }
 
-// newBrief drops empty columns. Values that are the same in all rows, in all rows of an algorithm (its
-// parameters), or in all rows of a class or distribution (the description of the problem) become facts above the
-// table, unless they are measured. It keeps exactly the chosen columns if there are any.
+// newBrief returns the brief of a sheet without its empty columns. Values that are the same in all rows, in
+// all rows of an algorithm (its parameters), or in all rows of a class or distribution (the description of the
+// problem) become facts, unless they are measured. If columns are chosen, exactly those are kept.
 func newBrief(s *sheet.Sheet, chosen []int) *brief {
 	b := &brief{sheet: s, chosen: len(chosen) > 0, unproved: hasUnproved(s), needed: neededParams(s)}
 	if !slices.ContainsFunc(chosen, func(i int) bool { return s.Columns[i].Name == "privacy_standing" }) {
 		s = withStanding(s)
 		b.sheet = s
 	}
-	shown := b.tell(s, chosen)
+	shown := b.foldColumns(s, chosen)
 	if b.chosen {
-		names := tellingRows(s, shown, b.needed)
+		names := distinguishing(s, shown, b.needed)
 		if shown = chosen; len(names) > 0 && !slices.Contains(chosen, s.Index("cell")) {
-			b.say("rows differ too in columns that are not shown: " + strings.Join(names, ", "))
+			b.addNote("rows differ too in columns that are not shown: " + strings.Join(names, ", "))
 		}
 	}
 	for _, i := range shown {
@@ -105,26 +106,26 @@ func newBrief(s *sheet.Sheet, chosen []int) *brief {
 			short(s.Confidence), at)})
 	}
 	for _, line := range s.Notes {
-		b.say(line)
+		b.addNote(line)
 	}
 	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {
-		b.say(onePopulation)
+		b.addNote(onePopulation)
 	}
 	return b
 }
 
-// tell says above or below the table what columns tell that need not stand in it, and returns the
-// others, but for empty and chosen ones.
-func (b *brief) tell(s *sheet.Sheet, chosen []int) (rest []int) {
+// foldColumns turns columns into facts and notes where possible. It returns the remaining columns, without
+// empty and chosen ones.
+func (b *brief) foldColumns(s *sheet.Sheet, chosen []int) (rest []int) {
 	for i, c := range s.Columns {
 		values := distinct(s, i)
 		forPrograms := c.Name == "sample" || c.Name == "fixed"
 		if len(values) == 0 || forPrograms || slices.Contains(chosen, i) {
 			continue
 		}
-		if notes, ok := belowOf(s, i, short(c.Name)); ok {
+		if notes, ok := notesOf(s, i, short(c.Name)); ok {
 			b.below = append(b.below, notes...)
-		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
+		} else if mayBeFact(c) && len(values) == 1 && hasNoNull(s, i) {
 			b.facts = append(b.facts, fact{"", short(c.Name) + " " + values[0]})
 		} else if facts, ok := factsBy(s, i); ok {
 			b.facts = append(b.facts, facts...)
@@ -135,11 +136,11 @@ func (b *brief) tell(s *sheet.Sheet, chosen []int) (rest []int) {
 	return rest
 }
 
-// say adds a line below the table.
-func (b *brief) say(line string) { b.below = append(b.below, note{text: line}) }
+// addNote adds a line below the table.
+func (b *brief) addNote(line string) { b.below = append(b.below, note{text: line}) }
 
-// aboveLines returns the lines above the table: what is the same in all rows, then a line for each
-// class, law and algorithm.
+// aboveLines returns the lines above the table: the facts about all rows, then a line for each class,
+// distribution and algorithm.
 func (b *brief) aboveLines() (lines []string) {
 	of := map[string][]string{}
 	for _, f := range b.facts {
@@ -163,17 +164,16 @@ func (b *brief) aboveLines() (lines []string) {
 	return lines
 }
 
-// belowLines returns the lines below the table: the notes about columns that it shows, and which
-// columns are left out.
+// belowLines returns the lines below the table: the notes, then the names of omitted columns.
 func (b *brief) belowLines() (lines []string) {
 	for _, n := range b.below {
 		if len(n.about) == 0 || slices.ContainsFunc(n.about, func(name string) bool { return b.index(name) >= 0 }) {
 			lines = append(lines, n.text)
 		}
 	}
-	if len(b.gone) > 0 {
+	if len(b.omitted) > 0 {
 		lines = append(lines, "columns left out (-o csv has all; --columns, or a select, names some): "+
-			strings.Join(b.gone, ", "))
+			strings.Join(b.omitted, ", "))
 	}
 	if b.isCut {
 		lines = append(lines, "… stands for text that is cut for want of width (-o csv has the whole)")
@@ -181,44 +181,43 @@ func (b *brief) belowLines() (lines []string) {
 	return lines
 }
 
-// leaveOut removes column i.
-func (b *brief) leaveOut(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
+func (b *brief) remove(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 
-// rarely lists columns that people rarely ask for: they are shown only where somebody chooses them.
-var rarely = []string{
+// rareColumns lists columns that are shown only if the user chooses them.
+var rareColumns = []string{
 	"rho", "mu", "evaluation", "evaluation_error", "n_model_low", "n_model_high", "ratio_model", "mean_error",
 	"positive_share", "pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
 }
 
-// briefOf returns the brief of a sheet with the chosen columns, or with those that people ask for often, as
-// wide as the view demands.
+// briefOf returns the brief of a sheet in the width of the view. If no columns are chosen, it omits the rare
+// ones.
 func (v View) briefOf(s *sheet.Sheet, chosen []int) *brief {
 	b := newBrief(s, chosen)
 	if !b.chosen {
-		b.leaveRare()
+		b.omitRare()
 	}
 	b.fit(v.Width)
 	return b
 }
 
-// leaveRare leaves out the columns that are rarely asked for, and numbers among the parameters that
-// follow from the rest of a row. That all cells are decided, it says above.
-func (b *brief) leaveRare() {
+// omitRare omits rare columns, and numeric parameters that follow from the rest of a row. The column status
+// becomes a fact if all cells are decided.
+func (b *brief) omitRare() {
 	for i := len(b.columns) - 1; i >= 0; i-- {
 		c := b.columns[i]
 		follows := trial.IsParam(c.Name) && c.Type == schemas.FloatColumn && !b.needed[c.Name]
 		if c.Name == "status" && slices.Equal(distinct(b.sheet, c.from), []string{estimate.StatusDecided}) {
 			b.facts = append(b.facts, fact{"", "status " + estimate.StatusDecided})
-			b.leaveOut(i)
-		} else if slices.Contains(rarely, c.Name) || follows {
-			b.gone = append([]string{c.Name}, b.gone...)
-			b.leaveOut(i)
+			b.remove(i)
+		} else if slices.Contains(rareColumns, c.Name) || follows {
+			b.omitted = append([]string{c.Name}, b.omitted...)
+			b.remove(i)
 		}
 	}
 }
 
-// neededParams returns the columns of parameters without which some rows could not be told apart by their keys
-// and the other needed parameters.
+// neededParams returns the parameter columns without which some rows would have equal keys and equal other
+// needed parameters.
 func neededParams(s *sheet.Sheet) map[string]bool {
 	p, needed := s.Whole(), map[string]bool{}
 	for _, c := range s.Columns {
@@ -237,8 +236,8 @@ func neededParams(s *sheet.Sheet) map[string]bool {
 	return needed
 }
 
-// tellingRows returns which of the columns tell rows apart: keys and needed parameters that differ.
-func tellingRows(s *sheet.Sheet, columns []int, needed map[string]bool) (names []string) {
+// distinguishing returns the names of those columns that distinguish rows: keys and needed parameters.
+func distinguishing(s *sheet.Sheet, columns []int, needed map[string]bool) (names []string) {
 	for _, i := range columns {
 		if c := s.Columns[i]; isKey(c.Name) || needed[c.Name] {
 			names = append(names, short(c.Name))
@@ -247,8 +246,7 @@ func tellingRows(s *sheet.Sheet, columns []int, needed map[string]bool) (names [
 	return names
 }
 
-// isKey reports whether a column tells what a row is about in words, which the columns of hashes do
-// not.
+// isKey reports whether a column identifies a row's cell in words. Columns of hashes do not.
 func isKey(name string) bool {
 	switch name {
 	case "cell", "sample", "privacy", "privacy_standing":
@@ -259,9 +257,8 @@ func isKey(name string) bool {
 	return trial.IsKeyColumn(name)
 }
 
-// belowOf returns what stands below the table in place of column i. It is not ok for a column of the
-// table itself.
-func belowOf(s *sheet.Sheet, i int, name string) (notes []note, ok bool) {
+// notesOf returns the notes that replace column i. It is not ok if the column stays in the table.
+func notesOf(s *sheet.Sheet, i int, name string) (notes []note, ok bool) {
 	if source, ok := strings.CutSuffix(name, "_source"); ok {
 		return byAlgorithm(s, i, ofSource(s, source)), true
 	}
@@ -276,8 +273,8 @@ func belowOf(s *sheet.Sheet, i int, name string) (notes []note, ok bool) {
 	return nil, false
 }
 
-// byAlgorithm writes a note for each value of column i, with what it is about, and with the
-// algorithms that have the value, unless all rows with one have the same.
+// byAlgorithm returns a note for each value of column i. Each names its subject and, unless all rows have the
+// same value, the algorithms that have it.
 func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 	var columns []string
 	switch strings.TrimPrefix(about, "no ") {
@@ -303,7 +300,7 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 	return notes
 }
 
-// alarms says which bounds column i, contradicts, calls refuted.
+// alarms returns a note for each refuted bound in column i, contradicts.
 func alarms(s *sheet.Sheet, i int) (notes []note) {
 	for row := range s.Len() {
 		if v := s.At(row, i); v != nil {
@@ -314,8 +311,8 @@ func alarms(s *sheet.Sheet, i int) (notes []note) {
 	return notes
 }
 
-// isUnproved reports whether the column privacy_standing, whose index is proof, says that the privacy of a
-// row is not proved.
+// isUnproved reports whether the privacy of a row is not proved. proof is the index of the column
+// privacy_standing.
 func isUnproved(s *sheet.Sheet, proof, row int) bool {
 	v := s.At(row, proof)
 	return v != nil && v != trial.Proved
@@ -332,8 +329,8 @@ func hasUnproved(s *sheet.Sheet) bool {
 	return false
 }
 
-// withStanding moves the column privacy_standing into privacy and privacy_source, unless it is proved:
-// "pure (declared)". Privacy that is not certified follows from nothing, so its source is dropped.
+// withStanding merges the column privacy_standing, unless it is proved, into privacy and privacy_source: "pure
+// (declared)". Privacy that is not certified has no source.
 func withStanding(s *sheet.Sheet) *sheet.Sheet {
 	proof, kind, source := s.Index("privacy_standing"), s.Index("privacy"), s.Index("privacy_source")
 	if proof < 0 || kind < 0 {
@@ -360,7 +357,7 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 	})
 }
 
-// onePopulation says what n* means where the population is a file.
+// onePopulation explains n* if the population is a file.
 const onePopulation = "over data, n* is for one concept and one population; without disguise, what was known of them " +
 	"beforehand counts as learnt"
 
@@ -370,9 +367,8 @@ func isOverData(s *sheet.Sheet) bool {
 	return i >= 0 && slices.ContainsFunc(s.Distinct(i), func(v any) bool { return v != nil })
 }
 
-// factsBy returns what stands above the table in place of column i, which describes problems or is a
-// parameter of algorithms: a fact of each class, law or algorithm. It is not ok where the column does
-// not follow from one of these.
+// factsBy returns the facts that replace column i if it describes problems or is a parameter: one for each
+// class, distribution or algorithm. It is not ok if the column does not follow from one of these.
 func factsBy(s *sheet.Sheet, i int) (facts []fact, ok bool) {
 	switch c := s.Columns[i]; {
 	case trial.IsParam(c.Name):
@@ -389,8 +385,8 @@ func factsBy(s *sheet.Sheet, i int) (facts []fact, ok bool) {
 	return nil, false
 }
 
-// factsOf returns a fact for each value of the column by, if column i follows from it. Where nulls are
-// allowed, rows without a value do not count.
+// factsOf returns a fact for each value of the column by, if column i follows from it. If nulls is set, rows
+// without a value do not count.
 func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok bool) {
 	at := s.Index(by)
 	if at < 0 {
@@ -426,8 +422,7 @@ func isFound(c briefColumn) bool {
 	return c.Name == "find_insufficient" || c.Name == "find_sufficient"
 }
 
-// describes reports whether a column describes the problem or what counts as success, beside the
-// class itself.
+// describes reports whether a column describes the problem or the goal. The class itself is not among them.
 func describes(c schemas.Column) bool {
 	return slices.Contains([]string{"evaluation", "prior_success", "positive_share", "constant_error", "pulled_share"},
 		c.Name) ||
@@ -446,17 +441,17 @@ func ofSource(s *sheet.Sheet, source string) string {
 	return source
 }
 
-// asides lists the columns beside keys that stand above the table where they are constant.
-var asides = []string{
+// furtherFacts lists the columns that become facts if they are constant, in addition to keys.
+var furtherFacts = []string{
 	"evaluation", "failed", "lost", "predictable", "rounds", "find", "find_success", "find_n", // of table
 	"standing", "order_only", "contradicted", // of bounds
 	"x", "scale", "y", "line", // of fits
 	"worker", "profile", // of timing
 }
 
-// isAside reports whether a column may stand above the table: a key, or one of asides.
-func isAside(c schemas.Column) bool {
-	return c.Name != "cell" && (trial.IsKeyColumn(c.Name) || slices.Contains(asides, c.Name))
+// mayBeFact reports whether a column becomes a fact if it is constant: a key, or one of furtherFacts.
+func mayBeFact(c schemas.Column) bool {
+	return c.Name != "cell" && (trial.IsKeyColumn(c.Name) || slices.Contains(furtherFacts, c.Name))
 }
 
 // distinct returns the values of column i, each once, in the order of the rows.
@@ -472,8 +467,8 @@ func distinct(s *sheet.Sheet, i int) []string {
 	return values
 }
 
-// isFull reports whether column i has a value in each row.
-func isFull(s *sheet.Sheet, i int) bool {
+// hasNoNull reports whether column i has a value in every row.
+func hasNoNull(s *sheet.Sheet, i int) bool {
 	return !slices.Contains(s.Distinct(i), nil)
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// dropFirst lists the columns that a table too wide for its terminal drops, in this order, except those that tell
-// rows apart. Columns of one entry go together; an entry that ends in an underscore is a prefix.
+// dropFirst lists the columns that a table too wide for its terminal drops, in this order, except those that
+// distinguish rows. Columns of one entry go together; an entry that ends in an underscore is a prefix.
 var dropFirst = []string{
 	"mean_error", "error_p90", "error_low error_high", "mistakes_max", "privacy", "best_loss",
 	"slope_low slope_high", "intercept", "paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared",
@@ -25,12 +25,12 @@ var dropLast = []string{
 	"algorithm", "epsilon", "n", "n_low", "n_high", "status", "rate", "regret_mean", "name", "value", "slope",
 }
 
-// saidBelow lists the columns whose texts stand below a table that drops them.
-var saidBelow = []string{"reason", "compared", "fails", "source"}
+// notedBelow lists the columns whose texts become notes when they are dropped.
+var notedBelow = []string{"reason", "compared", "fails", "source"}
 
-// fit makes the lines of the table at most width characters long; 0: any width. It drops columns in the order
-// of dropFirst, shortens texts, drops the other columns from the right, then those that tell rows apart, and those of
-// dropLast at the end. A table of chosen columns first shortens texts.
+// fit makes the lines of the table at most width characters long; 0: unlimited. It drops columns in the order
+// of dropFirst, shortens texts, drops the other columns from the right, then those that distinguish rows, and
+// those of dropLast at the end. A table of chosen columns first shortens texts.
 func (b *brief) fit(width int) {
 	if b.width = width; width <= 0 {
 		return
@@ -40,7 +40,7 @@ func (b *brief) fit(width int) {
 			break
 		}
 		for _, name := range b.named(entry) {
-			if i := b.index(name); !b.tells(i) {
+			if i := b.index(name); !b.distinguishes(i) {
 				b.drop(i)
 			}
 		}
@@ -56,7 +56,7 @@ func (b *brief) fit(width int) {
 	if !b.fits() {
 		c := &b.columns[0]
 		if c.Name == "privacy" {
-			b.sayBelow(c)
+			b.noteTexts(c)
 		}
 		c.Name = cut(c.Name, width)
 		b.shorten(c, width)
@@ -76,11 +76,11 @@ func (b *brief) shortenTexts(longest int) {
 	}
 }
 
-// dropOthers drops columns from the right until the table fits, except those of dropLast and, unless telling is
-// set, those that tell rows apart.
-func (b *brief) dropOthers(telling bool) {
+// dropOthers drops columns from the right until the table fits, except those of dropLast and, unless all is set,
+// those that distinguish rows.
+func (b *brief) dropOthers(all bool) {
 	for i := len(b.columns) - 1; i > 0 && !b.fits() && !b.chosen; i-- {
-		if !slices.Contains(dropLast, b.columns[i].Name) && (telling || !b.tells(i)) {
+		if !slices.Contains(dropLast, b.columns[i].Name) && (all || !b.distinguishes(i)) {
 			b.drop(i)
 		}
 	}
@@ -97,9 +97,9 @@ func (b *brief) named(entry string) (names []string) {
 	return names
 }
 
-// tells reports whether column i is a key or a parameter without which more rows would agree in all of these.
-func (b *brief) tells(i int) bool {
-	return isTelling(b.columns[i].Name) && b.countRows(i) < b.countRows(-1)
+// distinguishes reports whether fewer rows would differ in their keys and parameters without column i.
+func (b *brief) distinguishes(i int) bool {
+	return identifies(b.columns[i].Name) && b.countRows(i) < b.countRows(-1)
 }
 
 // countRows returns how many rows differ in the keys and parameters that the table shows, except column without.
@@ -108,7 +108,7 @@ func (b *brief) countRows(without int) int {
 	for row := range b.sheet.Len() {
 		var key strings.Builder
 		for i, c := range b.columns {
-			if i != without && isTelling(c.Name) {
+			if i != without && identifies(c.Name) {
 				key.WriteString(c.texts[row] + "\n")
 			}
 		}
@@ -117,22 +117,22 @@ func (b *brief) countRows(without int) int {
 	return len(rows)
 }
 
-// isTelling reports whether a column is a key or a parameter.
-func isTelling(name string) bool { return isKey(name) || trial.IsParam(name) }
+// identifies reports whether a column is a key or a parameter.
+func identifies(name string) bool { return isKey(name) || trial.IsParam(name) }
 
-// drop leaves out column i. The lines below the table have its texts or its name.
+// drop removes column i. The lines below the table then have its texts or its name.
 func (b *brief) drop(i int) {
 	c := b.columns[i]
-	b.leaveOut(i)
-	if slices.Contains(saidBelow, c.Name) || c.Name == "privacy" && b.unproved {
-		b.sayBelow(&c)
+	b.remove(i)
+	if slices.Contains(notedBelow, c.Name) || c.Name == "privacy" && b.unproved {
+		b.noteTexts(&c)
 	} else {
-		b.gone = append(b.gone, c.Name)
+		b.omitted = append(b.omitted, c.Name)
 	}
 }
 
-// sayBelow writes the texts of a column below the table, each with its algorithms.
-func (b *brief) sayBelow(c *briefColumn) {
+// noteTexts adds the texts of a column as notes, each with its algorithms.
+func (b *brief) noteTexts(c *briefColumn) {
 	b.below = append(b.below, byAlgorithm(b.sheet, c.from, c.Name)...)
 }
 

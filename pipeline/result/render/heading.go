@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// headings hold what papers call the columns, in LaTeX.
+// headings maps columns to their names in papers, in LaTeX.
 var headings = map[string]string{
 	"d": `$d$`, "domain": `$|X|$`, "n": `$n$`, "rounds": `$T$`, "distribution": "Law",
 	"noise_rate": `$\eta$`, "epsilon": `$\varepsilon$`,
@@ -26,13 +26,12 @@ var headings = map[string]string{
 	"slope_low": "Slope (low)", "slope_high": "Slope (high)", "slope_se": "Standard error",
 }
 
-// pairs hold the two ends of an interval, which LaTeX shows in one column, and what stands there
-// beside them in words.
+// pairs holds the columns with the two ends of an interval, which LaTeX shows in one column.
 var pairs = []struct {
 	low, high, heading string
 	open, comma, shut  string
-	none               string   // in the place of the upper end where there is none
-	tells              []string // columns that the interval makes superfluous
+	none               string   // replaces a missing upper end
+	implies            []string // columns that follow from the interval
 }{
 	{"n_low", "n_high", `$n^\star$`, "$($", `,\,`, "$]$", `$\infty$$)$`, []string{"n_star"}},
 	{"ratio_low", "ratio_high", "Ratio to theory", "", "--", "", "", nil},
@@ -47,8 +46,7 @@ var greek = []string{
 	"sigma", "tau", "phi", "chi", "psi", "omega",
 }
 
-// heading returns what a paper calls a column, in LaTeX: a symbol where there is one, and else its
-// name in words.
+// heading returns the name of a column in a paper, in LaTeX: a symbol if there is one, otherwise words.
 func heading(column string) string {
 	if h, ok := headings[column]; ok {
 		return h

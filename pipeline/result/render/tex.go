@@ -18,8 +18,8 @@ var texFormat = Format{
 	brief: writeTex,
 }
 
-// writeTex writes a tabular for \input in a document of any class that loads booktabs. What stands
-// above and below a table on a terminal is in comments, for the caption.
+// writeTex writes a tabular for \input in a document of any class that loads booktabs. The facts and notes are
+// comments, for the caption.
 func writeTex(w *bufio.Writer, b *brief) error {
 	columns := texColumns(b)
 	notes := append(append([]string{`needs \usepackage{booktabs}`}, b.aboveLines()...), b.belowLines()...)
@@ -56,18 +56,18 @@ type texColumn struct {
 	values         []string
 }
 
-// rarelyInTex lists columns that tabulars have only where somebody chooses them.
-var rarelyInTex = []string{"cell", "trials", "mistakes_max", "best_loss"}
+// rareInTex lists columns that tabulars have only if the user chooses them.
+var rareInTex = []string{"cell", "trials", "mistakes_max", "best_loss"}
 
-// texColumns returns the columns of a tabular. Where nobody chose them, the ends of an interval stand
-// side by side.
+// texColumns returns the columns of a tabular. Unless the user chose them, the two ends of an interval make
+// one column.
 func texColumns(b *brief) (columns []texColumn) {
 	hidden := map[string]bool{}
 	if !b.chosen {
 		for i := len(b.columns) - 1; i >= 0; i-- {
-			if name := b.columns[i].Name; slices.Contains(rarelyInTex, name) {
-				b.gone = append([]string{name}, b.gone...)
-				b.leaveOut(i)
+			if name := b.columns[i].Name; slices.Contains(rareInTex, name) {
+				b.omitted = append([]string{name}, b.omitted...)
+				b.remove(i)
 			}
 		}
 		b.foldIntervals(hidden)
@@ -90,13 +90,13 @@ func texColumns(b *brief) (columns []texColumn) {
 	return columns
 }
 
-// foldIntervals hides the columns that intervals make superfluous: their upper ends among them, and
-// status where each row's interval tells it.
+// foldIntervals hides the columns that follow from intervals: their upper ends, and status if it is decided
+// or above_range in all rows.
 func (b *brief) foldIntervals(hidden map[string]bool) {
 	for i := range b.columns {
 		if j := b.upperEnd(i); j >= 0 {
 			hidden[b.columns[j].Name] = true
-			for _, name := range pairs[b.pairAt(i)].tells {
+			for _, name := range pairs[b.pairAt(i)].implies {
 				hidden[name] = true
 			}
 		}
@@ -120,7 +120,7 @@ func (b *brief) pairAt(i int) int {
 }
 
 // upperEnd returns the column that holds the upper ends of the intervals whose lower ends are in
-// column i, or -1 where these are shown as they are.
+// column i, or -1 if the two ends have columns of their own.
 func (b *brief) upperEnd(i int) int {
 	k := b.pairAt(i)
 	if k < 0 || b.chosen {
@@ -176,8 +176,8 @@ func texValue(v string, t schemas.ColumnType) string {
 	return v
 }
 
-// texNames are what stands for characters that TeX or its fonts take for something else. A bracket
-// could be an argument of the command before it.
+// texNames maps characters that TeX or its fonts would misread to their replacements. A bracket could be an
+// argument of the command before it.
 var texNames = map[rune]string{
 	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
 	'^': `\textasciicircum{}`,
@@ -190,8 +190,8 @@ var texNames = map[rune]string{
 	'η': `$\eta$`, 'λ': `$\lambda$`, 'σ': `$\sigma$`,
 }
 
-// escapeTex returns text that LaTeX, with the fonts that it starts with, prints as s stands.
-// Characters that these lack are given by number.
+// escapeTex returns text that LaTeX prints as s with its default fonts. Characters that these lack are given by
+// number.
 func escapeTex(s string) string {
 	var b strings.Builder
 	last := ' '
