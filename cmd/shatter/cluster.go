@@ -42,7 +42,6 @@ shatter cluster coordinator NAME --team TEAM adds one.`,
 
 func clusterInitCommand() *cobra.Command {
 	var o authority.Options
-	expires := expiry(0)
 	c := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Write the configuration of servers, and the first credentials",
@@ -57,7 +56,6 @@ The certificates are signed by an authority of the cluster's own and are good fo
 			if len(o.Hosts) == 0 {
 				o.Hosts = []string{"localhost"}
 			}
-			o.Expires = time.Duration(expires)
 			cluster, err := authority.Create(args[0], o)
 			if err != nil {
 				return err
@@ -71,7 +69,7 @@ The certificates are signed by an authority of the cluster's own and are good fo
 	flags.StringVar(&o.TLS.Cert, "tls-cert", "", "certificate of all servers, in PEM")
 	flags.StringVar(&o.TLS.Key, "tls-key", "", "key of --tls-cert")
 	flags.StringVar(&o.TLS.CA, "tls-ca", "", "authority that has signed --tls-cert")
-	expires.register(flags)
+	addExpires(flags, &o.Expires)
 	return c
 }
 
@@ -111,39 +109,15 @@ func (f clusterFlag) open(ctx context.Context) (*authority.Cluster, error) {
 	return authority.Open(ctx, cmp.Or(string(f), os.Getenv(clusterVariable), "."))
 }
 
-// expiry is the time for which credentials are good; 0: for ever.
-type expiry time.Duration
-
-func (e *expiry) register(flags *pflag.FlagSet) {
-	flags.Var(e, "expires", "time for which the credentials are good (12h, 90d); they are renewed without a restart "+
-		"(default: for ever)")
-}
-
-func (e *expiry) Type() string { return "duration" }
-
-func (e *expiry) String() string {
-	if *e == 0 {
-		return ""
-	}
-	return time.Duration(*e).String()
-}
-
-func (e *expiry) Set(s string) error {
-	var days int
-	if n, err := fmt.Sscanf(s, "%dd", &days); err == nil && n == 1 && s == fmt.Sprintf("%dd", days) && days < 1e5 {
-		s = fmt.Sprintf("%dh", 24*days)
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < time.Second {
-		return fmt.Errorf("%q is no time like 12h or 90d, of a second at least", s)
-	}
-	*e = expiry(d)
-	return nil
+// addExpires adds --expires.
+func addExpires(flags *pflag.FlagSet, good *time.Duration) {
+	addAge(flags, good, "expires", "time for which the credentials are good (12h, 90d); they are renewed without a "+
+		"restart (default: for ever)")
 }
 
 func clusterIssueCommand(role queue.Role) *cobra.Command {
 	var dir clusterFlag
-	var expires expiry
+	var expires time.Duration
 	var team string
 	c := &cobra.Command{
 		Use:   string(role) + " NAME",
@@ -156,7 +130,7 @@ func clusterIssueCommand(role queue.Role) *cobra.Command {
 			}
 			defer cluster.Close()
 			_, known := cluster.Teams[team]
-			path, err := cluster.Issue(args[0], team, role, time.Duration(expires))
+			path, err := cluster.Issue(args[0], team, role, expires)
 			if err != nil {
 				return err
 			}
@@ -176,13 +150,13 @@ func clusterIssueCommand(role queue.Role) *cobra.Command {
 	}
 	c.Flags().StringVar(&team, "team", authority.FirstTeam, usage)
 	dir.register(c.Flags())
-	expires.register(c.Flags())
+	addExpires(c.Flags(), &expires)
 	return c
 }
 
 func clusterRenewCommand() *cobra.Command {
 	var dir clusterFlag
-	var expires expiry
+	var expires time.Duration
 	c := &cobra.Command{
 		Use:   "renew NAME...",
 		Short: "Issue new credentials to names that have some",
@@ -196,7 +170,7 @@ it is read again at each connection, and who runs goes on without a restart when
 			}
 			defer cluster.Close()
 			for _, name := range args {
-				path, err := cluster.Renew(name, time.Duration(expires))
+				path, err := cluster.Renew(name, expires)
 				if err != nil {
 					return err
 				}
@@ -208,7 +182,7 @@ it is read again at each connection, and who runs goes on without a restart when
 		},
 	}
 	dir.register(c.Flags())
-	expires.register(c.Flags())
+	addExpires(c.Flags(), &expires)
 	return c
 }
 

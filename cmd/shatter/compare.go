@@ -120,7 +120,7 @@ func writeComparison(stdout, stderr io.Writer, found *compare.Comparison, format
 	summary := stdout
 	if format == "json" || format == "csv" {
 		summary = stderr
-		err = render.Render(pairs, harmless(stdout), format)
+		err = render.Render(pairs, sanitized(stdout), format)
 	} else {
 		err = renderSheet(stdout, pairs, format, render.View{})
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,11 +21,11 @@ import (
 
 func coordinatorCommand() *cobra.Command {
 	var (
-		server    serverFlags
-		dir, keep string
-		lease     time.Duration
-		http      httpFlags
-		logs      logFlags
+		server      serverFlags
+		dir         string
+		keep, lease time.Duration
+		http        httpFlags
+		logs        logFlags
 	)
 	c := &cobra.Command{
 		Use:   "coordinator --server URL --dir DIR",
@@ -51,10 +49,6 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			if lease < time.Second {
 				return usageError{fmt.Errorf("--lease %v: at least 1s is needed", lease)}
 			}
-			age, err := parseAge(keep)
-			if err != nil {
-				return usageError{err}
-			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return usageError{fmt.Errorf("no folder can be at %q (%w); choose another with --dir", dir, err)}
 			}
@@ -73,7 +67,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 			loader := loader{conn, make(chan struct{}, runtime.NumCPU())}
 			return lead.Serve(c.Context(), lead.Config{
 				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, Log: log,
-				Keep: age, Monitor: monitor,
+				Keep: keep, Monitor: monitor,
 			})
 		},
 	}
@@ -82,7 +76,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 	http.register(flags)
 	logs.register(flags)
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
-	flags.StringVar(&keep, "keep", "", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
+	addAge(flags, &keep, "keep", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
 	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
 	return c
 }
@@ -139,19 +133,4 @@ func decode(s *lead.Submission, saved []byte) (*plan.Plan, error) {
 		err = p.SetSeed(trial.SweepSeed{Seed: s.Seed})
 	}
 	return p, err
-}
-
-// parseAge reads the value of --keep, a time such as 30d or 12h. No text is 0.
-func parseAge(s string) (time.Duration, error) {
-	if s == "" {
-		return 0, nil
-	}
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.ParseFloat(days, 64); err == nil && n > 0 && n < 36500 {
-			return time.Duration(n * 24 * float64(time.Hour)), nil
-		}
-	} else if age, err := time.ParseDuration(s); err == nil && age > 0 {
-		return age, nil
-	}
-	return 0, fmt.Errorf("--keep %q: a time like 30d or 12h is needed", s)
 }

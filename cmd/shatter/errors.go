@@ -183,6 +183,9 @@ func clusterRemedy(e *authority.InputError) string {
 
 // respond returns what the command line makes of an error.
 func respond(err error) response {
+	if err == nil {
+		return response{code: exitDone}
+	}
 	if status, ok := errors.AsType[statusError](err); ok {
 		return response{code: int(status)}
 	}

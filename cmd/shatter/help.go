@@ -1,9 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // addGroup adds commands to root and lists them below a title in its help.
@@ -68,4 +74,56 @@ func addExamples(c *cobra.Command) {
 		}
 		addExamples(below)
 	}
+}
+
+// blameArguments turns wrong numbers of arguments and unknown commands, of c and of all commands
+// below it, into usage errors.
+func blameArguments(c *cobra.Command) {
+	if args := c.Args; args != nil {
+		c.Args = func(c *cobra.Command, given []string) error {
+			if err := args(c, given); err != nil {
+				return usageError{fmt.Errorf("wrong number of arguments (%d); usage: %s", len(given), c.UseLine())}
+			}
+			return nil
+		}
+	} else if !c.Runnable() {
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return c.Help()
+			}
+			return unknownCommand(c, given[0])
+		}
+	}
+	for _, below := range c.Commands() {
+		blameArguments(below)
+	}
+}
+
+// unknownCommand returns the error for a word that is no command below c.
+func unknownCommand(c *cobra.Command, word string) error {
+	var names []string
+	for _, below := range c.Commands() {
+		if below.IsAvailableCommand() {
+			names = append(names, below.Name())
+		}
+	}
+	hint := cmp.Or(wording.DidYouMean(word, names), fmt.Sprintf("; `%s --help` lists them", c.CommandPath()))
+	return usageError{fmt.Errorf("unknown command %q for %q%s", word, c.CommandPath(), hint)}
+}
+
+var (
+	flagNames = regexp.MustCompile(`--[a-z-]+`)
+	parsing   = regexp.MustCompile(`: strconv\.\w+: parsing ".*": `)
+)
+
+// wrongFlag says what is wrong with a flag, and which flag was perhaps meant.
+func wrongFlag(c *cobra.Command, err error) error {
+	text := parsing.ReplaceAllString(err.Error(), ": ")
+	var unknown interface{ GetSpecifiedName() string }
+	if errors.As(err, &unknown) {
+		names := flagNames.FindAllString(c.Flags().FlagUsages(), -1)
+		text += wording.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+	}
+	return usageError{fmt.Errorf("%s; see %s --help", strings.TrimSuffix(text, "?"), c.CommandPath())}
 }

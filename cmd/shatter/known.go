@@ -12,7 +12,6 @@ import (
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
 // knownResult is a folder with the files of a result: the output folder of a sweep that has ended,
@@ -87,34 +86,4 @@ func (k *knownResult) fill(c *cobra.Command, s *session) error {
 		fmt.Fprintf(stderr, "shatter: partial: %s\n", found.Partial)
 	}
 	return nil
-}
-
-// whereFlag holds the conditions of --where, which choose rows.
-type whereFlag struct{ texts []string }
-
-func (f *whereFlag) add(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.texts, "where", nil,
-		"keep the rows with this value in a column: key=value, or key=value,value; several times: all of them hold")
-}
-
-// conditions returns the conditions of the flag.
-func (f *whereFlag) conditions() ([]sheet.Condition, error) {
-	all, err := sheet.ParseConditions(f.texts)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--where %w", err)}
-	}
-	return all, nil
-}
-
-// filter returns the sheet with the rows that the flag keeps.
-func (f *whereFlag) filter(s *sheet.Sheet) (*sheet.Sheet, error) {
-	all, err := f.conditions()
-	if err != nil {
-		return nil, err
-	}
-	kept, err := s.Where(all...)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--where %w", err)}
-	}
-	return kept, nil
 }

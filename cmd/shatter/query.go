@@ -168,14 +168,8 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string, width i
 	if err != nil {
 		return explainQuery(err)
 	}
-	err = query.Write(harmless(c.OutOrStdout()), rows, format, width)
+	err = query.Write(sanitized(c.OutOrStdout()), rows, format, width)
 	return explainQuery(errors.Join(err, rows.Close()))
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // statement returns the SQL of the command line, or of stdin.

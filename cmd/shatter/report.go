@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -53,31 +52,11 @@ the page is about some rows alone, and --out says where it goes.`,
 	return c
 }
 
-// load reads from a folder the rows of a result that the flag keeps. dir is what the user calls it.
-func (f *whereFlag) load(from, dir string) (*report.Sweep, error) {
-	conditions, err := f.conditions()
-	if err != nil {
-		return nil, err
-	}
-	sweep, err := report.Load(from)
-	if err != nil {
-		return nil, explainRead(dir, err)
-	}
-	if sweep, err = sweep.Where(conditions...); err != nil {
-		return nil, usageError{fmt.Errorf("--where %w", err)}
-	}
-	return sweep, nil
-}
-
-// writeReport writes the page at the end of a run. The result stands without it, so that an error
-// is only printed.
-func writeReport(stderr io.Writer, dir string) {
+// writeReport writes the page at the end of a run.
+func writeReport(dir string) error {
 	sweep, err := report.Load(dir)
 	if err == nil {
 		_, err = sweep.WriteFile()
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "shatter: no report.html: %v%s; `shatter report %s` tries again\n", err,
-			respond(err).remedy, dir)
-	}
+	return err
 }

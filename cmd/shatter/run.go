@@ -18,7 +18,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -30,8 +29,8 @@ type runFlags struct {
 	workers   int    // -1: not given
 	mode      folder.Mode
 	progress  progressMode
-	budget    budgetFlag
-	recheck   shareFlag
+	budget    coordinator.Budget
+	recheck   float64
 	http      httpFlags
 	logs      logFlags
 	log       string // file; "": none
@@ -91,11 +90,9 @@ func (f *runFlags) register(c *cobra.Command) {
 		"the code has changed: drop the outcomes of other plugin files and run them again")
 	flags.StringVar(&f.cache, "cache", "", cacheUsage)
 	f.progress.register(flags)
-	flags.Var(&f.budget, "budget",
+	addBudget(flags, &f.budget,
 		"trials (50000) or worker time (2h) that this run may spend; the same command goes on from there")
-	f.recheck = defaultRecheck
-	flags.Var(&f.recheck, "recheck",
-		"share of each cell's trials to recheck, and at least 8 of each; 0: none")
+	addRecheck(flags, &f.recheck)
 	f.http.register(flags)
 	f.logs.register(flags)
 	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
@@ -206,7 +203,7 @@ func (f *runFlags) open(ctx context.Context, s *session, stderr io.Writer) (*run
 // config returns the configuration of the coordinator, as far as it does not depend on the workers.
 func (f *runFlags) config(s *session, m *runMonitor) coordinator.Config {
 	cfg := m.config(s, f.workers)
-	cfg.Facts, cfg.Budget, cfg.Recheck = f.facts(s.File), f.budget.Budget, float64(f.recheck)
+	cfg.Facts, cfg.Budget, cfg.Recheck = f.facts(s.File), f.budget, f.recheck
 	if f.url != "" {
 		cfg.Lead.Epoch = uint64(time.Now().UnixMilli())
 	}
@@ -260,38 +257,25 @@ func (f *runFlags) facts(path string) map[string]string {
 
 // report prints the tables on stdout and what a person has to know on stderr. It returns a status
 // error unless all went well.
-func (f *runFlags) report(
-	c *cobra.Command, ran *session, s *coordinator.Summary, d *display,
-) error {
+func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary, d *display) error {
 	out, shown := ran.folder, answersOf(ran.Plan)
-	stderr, recorded := d.text(), out.Report.Outcomes+s.Trials+s.Served
-	for _, a := range s.Alarms {
-		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", printable(a))
-	}
-	if s.Withheld > 0 {
-		fmt.Fprintf(stderr, "shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with "+
-			"--redo, which drops the outcomes of its old file, or with --fresh\n", s.Withheld)
-	}
-	reportWorkers(stderr, s)
-	d.failures(s.Failures)
+	recorded := out.Report.Outcomes + s.Trials + s.Served
+	d.summary(s)
 	for _, line := range s.Cache {
-		fmt.Fprintf(stderr, "shatter: %s\n", line)
+		d.say("shatter: %s", line)
 	}
 	if s.Served > 0 {
-		fmt.Fprintf(stderr, "%d trials were taken from the cache and %d run (--cache off runs all)\n", s.Served,
-			s.Trials)
+		d.say("%d trials were taken from the cache and %d run (--cache off runs all)", s.Served, s.Trials)
 	}
 	if s.Interrupted {
-		left := ""
+		left, known := "", ""
 		if s.RechecksLeft > 0 {
 			left = fmt.Sprintf(" and %d rechecks left", s.RechecksLeft)
 		}
-		known := ""
 		if recorded > 0 {
 			known = "; what is known: shatter table " + wording.ShellWord(out.Dir)
 		}
-		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go "+
-			"on%s\n",
+		d.say("shatter: interrupted with %d of %d cells decided%s; run the same command again to go on%s",
 			s.Decided, s.Cells, left, known)
 		return statusError(exitInterrupted)
 	}
@@ -303,66 +287,19 @@ func (f *runFlags) report(
 			return err
 		}
 	}
-	writeReport(stderr, out.Dir)
+	if err := writeReport(out.Dir); err != nil {
+		d.say("shatter: no report.html: %s; `shatter report %s` tries again", remedied(err), out.Dir)
+	}
 	if s.Partial == "" {
 		if recorded > s.Counted {
-			fmt.Fprintf(stderr, "%s of %s trials count: the others came from the cache, from an earlier run or too "+
-				"late\n",
+			d.say("%s of %s trials count: the others came from the cache, from an earlier run or too late",
 				wording.Thousands(float64(s.Counted)), wording.Thousands(float64(recorded)))
 		}
-		fmt.Fprintf(stderr, "results in %s, digest %s\n", out.Dir, s.Digest)
+		d.say("results in %s, digest %s", out.Dir, s.Digest)
 	} else {
-		writePartial(stderr, out.Dir, s, f.workers)
+		d.partial(s, f.workers)
 	}
-	reportTrouble(stderr, out, shown, s)
-	if s.Seconds > 0 {
-		fmt.Fprintf(stderr, "workers spent %.0f %% of their time on trials inside plugins\n",
-			100*s.PluginSeconds/s.Seconds)
-	}
-	if code := summaryStatus(s); code != exitDone {
-		return code
-	}
-	return nil
-}
-
-// reportWorkers prints which workers have sent unfit results.
-func reportWorkers(stderr io.Writer, s *coordinator.Summary) {
-	for _, w := range s.Workers {
-		if w.Refused > 0 {
-			fmt.Fprintf(stderr, "shatter: %s results of worker %s were dropped because they were unfit; "+
-				"manifest.json says more\n", wording.Thousands(float64(w.Refused)), printable(w.Name))
-		}
-	}
-}
-
-// reportRefuted prints which bounds the result refutes, if any.
-func reportRefuted(stderr io.Writer, s *coordinator.Summary) {
-	for _, line := range s.Contradicted {
-		fmt.Fprintf(stderr, "shatter: contradicted bound: %s\n", line)
-	}
-	if len(s.Alarms) > 0 || len(s.Contradicted) == 0 {
-		return
-	}
-	failed := ""
-	if s.FailedTrials > 0 {
-		failed = fmt.Sprintf(" (trials that failed count as no success: %s did)",
-			wording.Thousands(float64(s.FailedTrials)))
-	}
-	fmt.Fprintf(stderr, "shatter: what was measured refutes %s: the bound, one of its premises, or the algorithm is "+
-		"wrong%s\n", trial.RefutedBounds(s.Refuted), failed)
-}
-
-// reportAgainst prints along which searches and lists success goes against its direction.
-func reportAgainst(stderr io.Writer, s *coordinator.Summary) {
-	for _, line := range s.Against {
-		fmt.Fprintf(stderr, "shatter: %s\n", printable(line))
-	}
-}
-
-// reportTrouble prints what is wrong with a result, or not there yet.
-func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coordinator.Summary) {
-	reportRefuted(stderr, s)
-	reportAgainst(stderr, s)
+	d.findings(s)
 	switch {
 	case len(s.Alarms) > 0, len(s.Contradicted) > 0:
 	case s.Unfinished > 0:
@@ -370,11 +307,46 @@ func reportTrouble(stderr io.Writer, out *folder.Folder, shown answers, s *coord
 		if shown.online { // whose table has no such columns
 			why = "--what failures"
 		}
-		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; `shatter table %s %s` says why\n",
+		d.say("shatter: %d of %d cells are undecided or failed; `shatter table %s %s` says why",
 			s.Unfinished, s.Cells, wording.ShellWord(out.Dir), why)
 	case s.RechecksLeft > 0 && s.FailedTrials == 0:
-		fmt.Fprintf(stderr, "shatter: %d rechecks are left; run the same command again to go on\n", s.RechecksLeft)
+		d.say("shatter: %d rechecks are left; run the same command again to go on", s.RechecksLeft)
 	}
+	if s.Seconds > 0 {
+		d.say("workers spent %.0f %% of their time on trials inside plugins", 100*s.PluginSeconds/s.Seconds)
+	}
+	return resultStatus(s)
+}
+
+const maxUndecidedListed = 5
+
+// partial shows which cells a budget left undecided, and what deciding them would cost.
+func (d *display) partial(s *coordinator.Summary, workers int) {
+	d.say("partial: results so far in %s, digest %s: a function of what this run could spend, not of the sweep alone",
+		d.dir, s.Digest)
+	trials, seconds := int64(0), 0.0
+	for _, c := range s.Left {
+		trials, seconds = trials+c.Trials, seconds+c.Seconds
+	}
+	d.say("shatter: %s with %d of %d cells undecided; deciding all of them takes about %s",
+		s.Partial, len(s.Left), s.Cells, costInWords(trials, seconds, workers))
+	for _, c := range s.Left[:min(len(s.Left), maxUndecidedListed)] {
+		d.say("  %s  %s: about %s", c.Cell, c.What, costInWords(c.Trials, c.Seconds, 0))
+	}
+	if more := len(s.Left) - maxUndecidedListed; more > 0 {
+		d.say("  and %d more, none of them dearer", more)
+	}
+	d.say("run the same command again, with another --budget or without, to go on from here")
+}
+
+// costInWords returns a predicted number of trials with their time. It gives the time on several
+// workers too.
+func costInWords(trials int64, seconds float64, workers int) string {
+	text := roughCount(float64(trials)) + " trials, " + roughSeconds(seconds) + " of worker time"
+	if workers > 1 {
+		text += fmt.Sprintf(", %s on %d workers", roughSeconds(seconds/float64(workers)), workers)
+	}
+	return text
 }
 
 // answers says which tables answer a sweep.

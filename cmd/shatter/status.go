@@ -45,7 +45,7 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 		say("trials", s.trials()+s.counted())
 	}
 	if s.Reason == "" && s.answer != nil && s.answer.Progress != nil {
-		say("now", (&display{}).line(*s.answer.Progress).cut(1<<20, false))
+		say("now", (&display{}).line(*s.answer.Progress).String())
 	}
 	if s.answer != nil && s.answer.Progress != nil && s.answer.Progress.Refused > 0 {
 		say("dropped", fmt.Sprintf("%d results of workers that were unfit", s.answer.Progress.Refused))

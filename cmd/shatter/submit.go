@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -17,7 +18,7 @@ type submitFlags struct {
 	progress progressMode
 	priority int
 	weight   float64
-	budget   budgetFlag
+	budget   coordinator.Budget
 	format   string
 }
 
@@ -46,11 +47,11 @@ shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
 }
 
 // addWish adds the flags that say how a sweep is to be run beside others.
-func addWish(c *cobra.Command, priority *int, weight *float64, budget *budgetFlag) {
+func addWish(c *cobra.Command, priority *int, weight *float64, budget *coordinator.Budget) {
 	flags := c.Flags()
 	flags.IntVar(priority, "priority", 0, "sweeps of greater priority go first")
 	flags.Float64Var(weight, "weight", 1, "share of the workers' time, relative to other sweeps of the same priority")
-	flags.Var(budget, "budget",
+	addBudget(flags, budget,
 		"trials (50000) or worker time (2h) that the sweep may spend in all; it is paused then")
 }
 
@@ -98,7 +99,7 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 		return err
 	}
 	wish := lead.Wish{
-		Do: lead.Run, Priority: f.priority, Weight: f.weight, Budget: f.budget.Budget, By: personName(),
+		Do: lead.Run, Priority: f.priority, Weight: f.weight, Budget: f.budget, By: personName(),
 		At: time.Now().UTC(),
 	}
 	out := submitted{ID: submission.ID(), Name: submission.Name}

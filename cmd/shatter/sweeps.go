@@ -138,7 +138,7 @@ func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, erro
 		}
 	}
 	if e := x.End; e != nil && e.Summary != nil {
-		code := int(summaryStatus(e.Summary))
+		code := respond(resultStatus(e.Summary)).code
 		s.Decided, s.Left, s.Counted = &e.Summary.Decided, &e.Summary.Unfinished, &e.Summary.Counted
 		s.Digest, s.Exit = e.Summary.Digest, &code
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/result"
@@ -71,20 +70,7 @@ func footer(rechecks *schemas.Rechecks, s *sheet.Sheet) []string {
 // they are.
 func renderSheet(w io.Writer, s *sheet.Sheet, format string, v render.View) error {
 	v.Width = cmp.Or(v.Width, terminalWidth(w))
-	return v.Render(s, harmless(w), format)
-}
-
-// terminalWidth returns the characters of a line, and 0 where w is no terminal.
-func terminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
+	return v.Render(s, sanitized(w), format)
 }
 
 // title says of which result a table is, as far as the manifest, which is no part of the result,
@@ -266,17 +252,4 @@ func (f *tableFlags) aboutMetrics(s *sheet.Sheet, known []schemas.Metric) (notes
 		notes = append(notes, s.Columns[i].Name+": "+m.Meaning()+where)
 	}
 	return notes
-}
-
-// addWidth adds --width.
-func addWidth(c *cobra.Command, width *int) {
-	c.Flags().IntVar(width, "width", 0, "characters of a line, for -o table (default: what the terminal has)")
-}
-
-// checkWidth refuses a width that no table has.
-func checkWidth(width int, format string) error {
-	if width < 0 || width > 0 && format != "table" {
-		return usageError{fmt.Errorf("--width %d: a number of characters, for -o table only", width)}
-	}
-	return nil
 }

@@ -45,12 +45,6 @@ all could be checked, or there is nothing to check.`,
 	return c
 }
 
-// addBase adds the flag --base.
-func addBase(c *cobra.Command, base *string) {
-	c.Flags().StringVar(base, "base", "",
-		"folder where relative paths of the sweep file start (default: where it was run)")
-}
-
 // parseSample reads the value of --sample: 1%, a number or all.
 func parseSample(s string) (audit.Sample, error) {
 	share, percent := strings.CutSuffix(s, "%")

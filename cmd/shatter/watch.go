@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
 )
 
@@ -89,47 +88,24 @@ func (w *watcher) show(s *sweepStatus, said string) string {
 
 // ended says how a sweep ended.
 func (w *watcher) ended(s *sweepStatus) error {
-	text := w.display.text()
+	d := w.display
 	if s.end == nil || s.end.Summary == nil {
-		fmt.Fprintf(text, "shatter: sweep %s %s", s.ID, stands(s.State))
+		reason := ""
 		if s.Reason != "" {
-			fmt.Fprintf(text, ": %s", printable(s.Reason))
+			reason = ": " + printable(s.Reason)
 		}
-		fmt.Fprintf(text, "\n")
+		d.say("shatter: sweep %s %s%s", s.ID, stands(s.State), reason)
 		if s.State == lead.Failed {
 			return statusError(exitUnfinished)
 		}
 		return statusError(exitInterrupted)
 	}
 	sum := s.end.Summary
-	for _, a := range sum.Alarms {
-		fmt.Fprintf(text, "shatter: integrity alarm: %s\n", printable(a))
-	}
-	reportRefuted(text, sum)
-	reportAgainst(text, sum)
-	reportWorkers(text, sum)
-	w.display.failures(sum.Failures)
+	d.summary(sum)
+	d.findings(sum)
 	if sum.Unfinished > 0 {
-		fmt.Fprintf(text, "shatter: %d of %d cells are undecided or failed\n", sum.Unfinished, sum.Cells)
+		d.say("shatter: %d of %d cells are undecided or failed", sum.Unfinished, sum.Cells)
 	}
-	fmt.Fprintf(text, "sweep %s is done, digest %s; shatter results %s --out DIR fetches its folder\n",
-		s.ID, sum.Digest, s.ID)
-	var err error
-	if code := summaryStatus(sum); code != exitDone {
-		err = code
-	}
-	return w.display.done(sum, err)
-}
-
-// summaryStatus returns the exit code of a run that was not interrupted.
-func summaryStatus(s *coordinator.Summary) statusError {
-	switch {
-	case len(s.Alarms) > 0:
-		return exitIntegrity
-	case len(s.Contradicted) > 0:
-		return exitContradicted
-	case s.Unfinished > 0, s.FailedTrials > 0, s.RechecksLeft > 0:
-		return exitUnfinished
-	}
-	return exitDone
+	d.say("sweep %s is done, digest %s; shatter results %s --out DIR fetches its folder", s.ID, sum.Digest, s.ID)
+	return d.done(sum, resultStatus(sum))
 }

@@ -33,7 +33,6 @@ func cancelCommand() *cobra.Command {
 
 func resumeCommand() *cobra.Command {
 	var wish lead.Wish
-	var budget budgetFlag
 	var c *cobra.Command
 	c = wishCommand("resume", "Go on with a sweep that is paused, was cancelled or has failed",
 		func(x *lead.Record, w *lead.Wish) error {
@@ -46,7 +45,7 @@ func resumeCommand() *cobra.Command {
 			}
 			switch {
 			case flags.Changed("budget"):
-				w.Budget = budget.Budget
+				w.Budget = wish.Budget
 			case x.Wish.Do == lead.Pause && x.Wish.Spent:
 				return usageError{fmt.Errorf("%s: give more with --budget", x.Wish.Why)}
 			}
@@ -59,7 +58,7 @@ func resumeCommand() *cobra.Command {
 	c.Long = c.Short + `.
 With --priority, --weight or --budget, change what it may take, also of one that runs; what is not given
 stays as it was wished.`
-	addWish(c, &wish.Priority, &wish.Weight, &budget)
+	addWish(c, &wish.Priority, &wish.Weight, &wish.Budget)
 	return c
 }
 

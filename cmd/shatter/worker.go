@@ -27,8 +27,8 @@ func workerCommand() *cobra.Command {
 		slots          int
 		files, allowed []string
 		drain          time.Duration
-		until          untilFlag
-		cacheSize      = defaultCacheSize
+		until          time.Time
+		cacheSize      = int64(defaultCacheSize)
 		http           httpFlags
 		logs           logFlags
 	)
@@ -56,7 +56,7 @@ the rights of this user.`,
 			if allowed, err = allowedPlugins(allowed); err != nil {
 				return usageError{err}
 			}
-			if err := errors.Join(until.check(drain), checkCache(cache)); err != nil {
+			if err := errors.Join(checkUntil(until, drain), checkCache(cache)); err != nil {
 				return usageError{err}
 			}
 			policy := sandboxOf(c.Context())
@@ -76,7 +76,7 @@ the rights of this user.`,
 			monitor := &worker.Monitor{}
 			watchWorker(told, conn, monitor)
 			ctx := c.Context()
-			if until.given() {
+			if !until.IsZero() {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithDeadline(ctx, until.Add(-drain))
 				defer cancel()
@@ -90,8 +90,8 @@ the rights of this user.`,
 			defer context.AfterFunc(ctx, func() { log.Info("leaving", "why", leaving(ctx)) })()
 			return worker.Run(ctx, context.Background(), worker.Config{
 				Conn: conn, Slots: slots, Name: name, Plugins: commands, Allow: allowed, Cache: cache, Log: log,
-				Build: version(), Until: until.Time, Drain: drain, Sandbox: policy, Layers: sandbox.Words(layers),
-				CacheSize: int64(cacheSize), Monitor: monitor,
+				Build: version(), Until: until, Drain: drain, Sandbox: policy, Layers: sandbox.Words(layers),
+				CacheSize: cacheSize, Monitor: monitor,
 			})
 		},
 	}
@@ -105,11 +105,11 @@ the rights of this user.`,
 		"fetch a plugin of others from the server and run it: its SHA-256, or any (again for more)")
 	flags.DurationVar(&drain, "drain-timeout", 20*time.Second,
 		"time that jobs in work have after an interrupt; then they return to the queue, and others run them again")
-	flags.Var(&until, "until", "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
+	addUntil(flags, &until, "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
 		"it takes no job that cannot end by then, and leaves")
 	flags.StringVar(&cache, "cache", fileCache(),
 		"folder for data files and plugins that are fetched, which the workers of this machine share")
-	flags.Var(&cacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
+	addSize(flags, &cacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
 		"those used longest ago go first")
 	return c
 }
@@ -183,33 +183,6 @@ func dialPatiently(ctx context.Context, url string, o queue.Options) (*queue.Con
 	}
 }
 
-// untilFlag is a moment: given as such, or as a duration from now.
-type untilFlag struct{ time.Time }
-
-func (u *untilFlag) given() bool { return !u.IsZero() }
-
-func (u *untilFlag) String() string {
-	if !u.given() {
-		return ""
-	}
-	return u.Format(time.RFC3339)
-}
-
-func (u *untilFlag) Type() string { return "time" }
-
-func (u *untilFlag) Set(s string) error {
-	if d, err := time.ParseDuration(s); err == nil && d > 0 {
-		u.Time = time.Now().Add(d)
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return fmt.Errorf("%q is neither a duration like 2h30m nor a time like 2026-01-02T15:04:05Z", s)
-	}
-	u.Time = t
-	return nil
-}
-
 // leaving says why a worker leaves whose context has ended.
 func leaving(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -218,11 +191,15 @@ func leaving(ctx context.Context) string {
 	return "interrupted"
 }
 
-// check refuses a moment that leaves no time to work before the time for draining begins.
-func (u *untilFlag) check(drain time.Duration) error {
-	if now := time.Now(); u.given() && !u.Add(-drain).After(now) {
+// defaultCacheSize is the size in bytes that fetched files may have while nobody uses them.
+const defaultCacheSize = 20 << 30
+
+// checkUntil refuses a moment that leaves no time to work before the time for draining begins.
+func checkUntil(until time.Time, drain time.Duration) error {
+	if now := time.Now(); !until.IsZero() && !until.Add(-drain).After(now) {
 		return fmt.Errorf("--until %s leaves no time to work: by this machine's clock it is %s, and --drain-timeout, "+
-			"%v, is part of it; give a later time, or set the clock", u, now.Format(time.RFC3339), drain)
+			"%v, is part of it; give a later time, or set the clock",
+			until.Format(time.RFC3339), now.Format(time.RFC3339), drain)
 	}
 	return nil
 }
