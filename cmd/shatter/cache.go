@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +43,7 @@ under the same float profile. Each run keeps it below 2 GiB: it removes the leas
 		RunE: func(c *cobra.Command, _ []string) error {
 			trials := &cache.Cache{Dir: cacheDir(folder)}
 			if trials.Dir == "" {
-				return usageError{errors.New("the cache is off; name its folder with --cache")}
+				return wrong("the cache is off; name its folder with --cache")
 			}
 			if empty {
 				if err := trials.Trim(c.Context(), 0); err != nil {

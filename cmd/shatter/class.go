@@ -56,7 +56,7 @@ func (q *classQuery) addNumbers(c *cobra.Command, word string, found []reference
 	i := slices.IndexFunc(found, func(e reference.Entry) bool { return e.Kind == "class" && !listed(e.Name) })
 	if i < 0 {
 		if given != "" {
-			return usageError{fmt.Errorf("%s is for a class, and %q is none", given, word)}
+			return wrong("%s is for a class, and %q is none", given, word)
 		}
 		return nil
 	}
@@ -64,7 +64,7 @@ func (q *classQuery) addNumbers(c *cobra.Command, word string, found []reference
 	if q.domain != "" {
 		var x schemas.Size
 		if err := x.UnmarshalText([]byte(q.domain)); err != nil {
-			return usageError{fmt.Errorf("--domain: %w", err)}
+			return wrong("--domain: %w", err)
 		}
 		s.Domain = uint64(x)
 	}
@@ -73,7 +73,7 @@ func (q *classQuery) addNumbers(c *cobra.Command, word string, found []reference
 	case err != nil && given == "": // its parameters are needed
 		facts = []reference.Fact{{What: "more", Text: "--domain or --d add its size, dimensions and separator"}}
 	case err != nil:
-		return usageError{fmt.Errorf("explain %s: %w", word, err)}
+		return wrong("explain %s: %w", word, err)
 	}
 	found[i].Facts = append(slices.Clone(found[i].Facts), facts...)
 	return nil
@@ -82,7 +82,7 @@ func (q *classQuery) addNumbers(c *cobra.Command, word string, found []reference
 // matrixEntry describes the class whose hypotheses a file lists.
 func (q *classQuery) matrixEntry(c *cobra.Command, path string) (reference.Entry, error) {
 	if given := q.given(c); given != "" {
-		return reference.Entry{}, usageError{fmt.Errorf("%s does not apply to a file; leave it out", given)}
+		return reference.Entry{}, wrong("%s does not apply to a file; leave it out", given)
 	}
 	file := schemas.Problem{Class: concept.Matrix, Distribution: "uniform", Matrix: &schemas.Matrix{File: path}}
 	o, err := problem.Open(file, path)
@@ -95,7 +95,7 @@ func (q *classQuery) matrixEntry(c *cobra.Command, path string) (reference.Entry
 		facts, err = classFacts(concept.Spec{Name: concept.Matrix, Domain: p.Domain, Matrix: p.Matrix})
 	}
 	if err != nil {
-		return reference.Entry{}, usageError{fmt.Errorf("explain: %w", err)}
+		return reference.Entry{}, wrong("explain: %w", err)
 	}
 	doc := "A class of hypotheses that the file lists: a row for each hypothesis, a column for each point."
 	return reference.Entry{Kind: "class", Name: path, Doc: doc, Facts: facts}, nil

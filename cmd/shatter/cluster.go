@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,15 +97,21 @@ func explainReload(c *cobra.Command, cluster *authority.Cluster) {
 	}
 }
 
-// clusterFlag is the folder of a cluster.
-type clusterFlag string
-
-func (f *clusterFlag) register(flags *pflag.FlagSet) {
-	flags.StringVar((*string)(f), "dir", "", "folder of the cluster (default $"+clusterVariable+", or this one)")
-}
-
-func (f clusterFlag) open(ctx context.Context) (*authority.Cluster, error) {
-	return authority.Open(ctx, cmp.Or(string(f), os.Getenv(clusterVariable), "."))
+// changing makes c a command that changes the cluster in the folder of --dir.
+func changing(
+	c *cobra.Command, change func(c *cobra.Command, cluster *authority.Cluster, args []string) error,
+) *cobra.Command {
+	dir := ""
+	c.Flags().StringVar(&dir, "dir", "", "folder of the cluster (default $"+clusterVariable+", or this one)")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cluster, err := authority.Open(c.Context(), cmp.Or(dir, os.Getenv(clusterVariable), "."))
+		if err != nil {
+			return err
+		}
+		defer cluster.Close()
+		return change(c, cluster, args)
+	}
+	return c
 }
 
 // addExpires adds --expires.
@@ -116,31 +121,24 @@ func addExpires(flags *pflag.FlagSet, good *time.Duration) {
 }
 
 func clusterIssueCommand(role queue.Role) *cobra.Command {
-	var dir clusterFlag
 	var expires time.Duration
 	var team string
-	c := &cobra.Command{
+	c := changing(&cobra.Command{
 		Use:   string(role) + " NAME",
 		Short: "Issue credentials for a " + string(role),
 		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cluster, err := dir.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer cluster.Close()
-			_, known := cluster.Teams[team]
-			path, err := cluster.Issue(args[0], team, role, expires)
-			if err != nil {
-				return err
-			}
-			if !known {
-				explainReload(c, cluster)
-			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), path)
+	}, func(c *cobra.Command, cluster *authority.Cluster, args []string) error {
+		_, known := cluster.Teams[team]
+		path, err := cluster.Issue(args[0], team, role, expires)
+		if err != nil {
 			return err
-		},
-	}
+		}
+		if !known {
+			explainReload(c, cluster)
+		}
+		_, err = fmt.Fprintln(c.OutOrStdout(), path)
+		return err
+	})
 	if role == queue.Worker {
 		c.Short = "Issue credentials for a worker: one file for each process"
 	}
@@ -149,62 +147,42 @@ func clusterIssueCommand(role queue.Role) *cobra.Command {
 		usage += "; a new one gets an account of its own on the servers"
 	}
 	c.Flags().StringVar(&team, "team", authority.FirstTeam, usage)
-	dir.register(c.Flags())
 	addExpires(c.Flags(), &expires)
 	return c
 }
 
 func clusterRenewCommand() *cobra.Command {
-	var dir clusterFlag
 	var expires time.Duration
-	c := &cobra.Command{
+	c := changing(&cobra.Command{
 		Use:   "renew NAME...",
 		Short: "Issue new credentials to names that have some",
-		Long: `Issue new credentials to the given names, which do what the old ones did. Copy them over the old file:
-it is read again at each connection, and who runs goes on without a restart when the old ones expire.`,
+		Long: `Issue new credentials to the given names, which do what the old ones did. Copy them over the old file: it is
+read again at each connection, and who runs goes on without a restart when the old ones expire.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cluster, err := dir.open(c.Context())
+	}, func(c *cobra.Command, cluster *authority.Cluster, args []string) error {
+		for _, name := range args {
+			path, err := cluster.Renew(name, expires)
 			if err != nil {
 				return err
 			}
-			defer cluster.Close()
-			for _, name := range args {
-				path, err := cluster.Renew(name, expires)
-				if err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintln(c.OutOrStdout(), path); err != nil {
-					return err
-				}
+			if _, err := fmt.Fprintln(c.OutOrStdout(), path); err != nil {
+				return err
 			}
-			return nil
-		},
-	}
-	dir.register(c.Flags())
+		}
+		return nil
+	})
 	addExpires(c.Flags(), &expires)
 	return c
 }
 
 func clusterRevokeCommand() *cobra.Command {
-	var dir clusterFlag
-	c := &cobra.Command{
-		Use:   "revoke NAME",
-		Short: "Make all credentials of a name useless",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cluster, err := dir.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer cluster.Close()
-			if err := cluster.Revoke(args[0]); err != nil {
-				return err
-			}
+	return changing(&cobra.Command{
+		Use: "revoke NAME", Short: "Make all credentials of a name useless", Args: cobra.ExactArgs(1),
+	}, func(c *cobra.Command, cluster *authority.Cluster, args []string) error {
+		err := cluster.Revoke(args[0])
+		if err == nil {
 			explainReload(c, cluster)
-			return nil
-		},
-	}
-	dir.register(c.Flags())
-	return c
+		}
+		return err
+	})
 }

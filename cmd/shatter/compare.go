@@ -38,9 +38,6 @@ search with a smaller "within".
 
 Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no results.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, compareFormats); err != nil {
-				return err
-			}
 			by, err := parseBy(columns)
 			if err != nil {
 				return err
@@ -74,8 +71,8 @@ func parseBy(flags []string) ([]compare.By, error) {
 		if given {
 			var two bool
 			if by.A, by.B, two = strings.Cut(values, ","); !two || by.A == "" || by.B == "" {
-				return nil, usageError{fmt.Errorf("--by %s: COLUMN or COLUMN=X,Y is needed, "+
-					"where X is the value on the one side and Y that on the other", flag)}
+				return nil, wrong("--by %s: COLUMN or COLUMN=X,Y is needed, "+
+					"where X is the value on the one side and Y that on the other", flag)
 			}
 		}
 		all = append(all, by)
@@ -86,8 +83,8 @@ func parseBy(flags []string) ([]compare.By, error) {
 // compareFolders compares the results in one or two folders.
 func compareFolders(dirs []string, by []compare.By) (*compare.Comparison, error) {
 	if len(dirs) == 1 && len(by) == 0 {
-		return nil, usageError{errors.New("one folder: name a second one, " +
-			"or with --by COLUMN in what the cells to compare differ, like --by replica")}
+		return nil, wrong("one folder: name a second one, " +
+			"or with --by COLUMN in what the cells to compare differ, like --by replica")
 	}
 	a, err := compare.Read(dirs[0])
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -44,13 +43,13 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usageError{errors.New("--dir is needed: the folder where this coordinator keeps its sweeps")}
+				return wrong("--dir is needed: the folder where this coordinator keeps its sweeps")
 			}
 			if lease < time.Second {
-				return usageError{fmt.Errorf("--lease %v: at least 1s is needed", lease)}
+				return wrong("--lease %v: at least 1s is needed", lease)
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return usageError{fmt.Errorf("no folder can be at %q (%w); choose another with --dir", dir, err)}
+				return wrong("no folder can be at %q (%w); choose another with --dir", dir, err)
 			}
 			log, err := logs.logger(c.ErrOrStderr())
 			if err != nil {

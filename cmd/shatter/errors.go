@@ -42,6 +42,9 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// wrong returns a usageError with a text.
+func wrong(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
 // statusError carries an exit code whose reason has been printed.
 type statusError int
 

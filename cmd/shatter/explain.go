@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/reference"
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/query"
+	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -43,9 +46,6 @@ distance there.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			out := c.OutOrStdout()
-			if err := checkOutput(out, format, listFormats); err != nil {
-				return err
-			}
 			list, err := described(c, files)
 			if err != nil {
 				return err
@@ -114,8 +114,7 @@ func explained(word string, all []reference.Entry) ([]reference.Entry, error) {
 	if near, ok := wording.Nearest(word, plurals); ok && suggestion == "" {
 		suggestion = fmt.Sprintf(", did you mean %q?", near)
 	}
-	return nil, usageError{fmt.Errorf("explain %q: no key and no name%s",
-		word, cmp.Or(suggestion, "; shatter explain lists all"))}
+	return nil, wrong("explain %q: no key and no name%s", word, cmp.Or(suggestion, "; shatter explain lists all"))
 }
 
 // valuesOf lists the names of a kind.
@@ -280,4 +279,50 @@ func writeWrapped(b *strings.Builder, head, text string) {
 	for _, line := range wording.Wrap(head+text, explainWidth, strings.Repeat(" ", len(head))) {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
+}
+
+func schemaCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "schema [sweep|result]",
+		Short: "Print the JSON Schema of sweep files, or the columns of result files",
+		Long: `Print the JSON Schema of sweep files, with which an editor completes and checks them:
+
+  shatter schema > sweep.schema.json
+
+and, as the first line of a sweep file in the same folder,
+
+  # yaml-language-server: $schema=sweep.schema.json
+
+schema result prints the columns of the result files; shatter query DIR --schema those of one result.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			out := c.OutOrStdout()
+			what := "sweep"
+			if len(args) > 0 {
+				what = args[0]
+			}
+			switch what {
+			case "sweep":
+				if c.Flags().Changed("output") {
+					return wrong("-o does not apply to the schema of sweep files, which is JSON; leave it out")
+				}
+				_, err := out.Write(schemas.SweepSchema)
+				return err
+			case "result":
+				return render.Render(query.Describe(resultViews()), out, format)
+			}
+			return wrong("schema of %q%s", what, wording.DidYouMean(what, []string{"sweep", "result"}))
+		},
+	}
+	addOutput(c, &format, query.Formats(), ", for schema result")
+	return c
+}
+
+// resultViews returns the files of a result with all columns that they may have.
+func resultViews() (views []query.View) {
+	for _, file := range result.Files() {
+		views = append(views, query.View{Name: file, Columns: result.Columns(file)})
+	}
+	return views
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,21 +144,32 @@ func addAge(flags *pflag.FlagSet, age *time.Duration, name, usage string) {
 // listFormats are the formats of commands that print one thing or a short list.
 var listFormats = []string{"table", "json"}
 
+// before has c call check before it runs.
+func before(c *cobra.Command, check func() error) {
+	earlier := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if earlier != nil {
+			if err := earlier(c, args); err != nil {
+				return err
+			}
+		}
+		return check()
+	}
+}
+
 // addOutput adds the flag -o with its formats, of which the first is the default.
 func addOutput(c *cobra.Command, format *string, formats []string, further string) {
 	c.Flags().StringVarP(format, "output", "o", formats[0], "format: "+strings.Join(formats, ", ")+further)
-}
-
-// checkOutput refuses a format that is not among formats, and one that a terminal cannot show.
-func checkOutput(w io.Writer, format string, formats []string) error {
-	f, _ := render.Find(format)
-	switch {
-	case !slices.Contains(formats, format):
-		return usageError{fmt.Errorf("-o %q: one of %s is needed", format, strings.Join(formats, ", "))}
-	case f.Binary && isTerminal(w):
-		return usageError{fmt.Errorf("-o %s is not for terminals: send it to a file with > FILE.%s", format, format)}
-	}
-	return nil
+	before(c, func() error {
+		f, _ := render.Find(*format)
+		switch {
+		case !slices.Contains(formats, *format):
+			return wrong("-o %q: one of %s is needed", *format, strings.Join(formats, ", "))
+		case f.Binary && isTerminal(c.OutOrStdout()):
+			return wrong("-o %s is not for terminals: send it to a file with > FILE.%[1]s", *format)
+		}
+		return nil
+	})
 }
 
 // maxWorkers keeps a slip of the finger from filling the machine with processes.
@@ -168,25 +179,28 @@ const maxWorkers = 1024
 func checkWorkers(workers, least int) error {
 	switch {
 	case workers < least:
-		return usageError{fmt.Errorf("--workers %d: a number from %d on is needed", workers, least)}
+		return wrong("--workers %d: a number from %d on is needed", workers, least)
 	case workers > maxWorkers:
-		return usageError{fmt.Errorf("--workers %d: each is a process of its own; at most %d are allowed",
-			workers, maxWorkers)}
+		return wrong("--workers %d: each is a process of its own; at most %d are allowed", workers, maxWorkers)
 	}
 	return nil
+}
+
+// addWorkers adds --workers, of which there has to be one. The default is one per core.
+func addWorkers(c *cobra.Command, workers *int, usage string) {
+	c.Flags().IntVar(workers, "workers", runtime.NumCPU(), usage)
+	before(c, func() error { return checkWorkers(*workers, 1) })
 }
 
 // addWidth adds --width.
-func addWidth(c *cobra.Command, width *int) {
+func addWidth(c *cobra.Command, width *int, format *string) {
 	c.Flags().IntVar(width, "width", 0, "characters of a line, for -o table (default: what the terminal has)")
-}
-
-// checkWidth refuses a width that no table has.
-func checkWidth(width int, format string) error {
-	if width < 0 || width > 0 && format != "table" {
-		return usageError{fmt.Errorf("--width %d: a number of characters, for -o table only", width)}
-	}
-	return nil
+	before(c, func() error {
+		if *width < 0 || *width > 0 && *format != "table" {
+			return wrong("--width %d: a number of characters, for -o table only", *width)
+		}
+		return nil
+	})
 }
 
 // whereFlag holds the conditions of --where, which choose rows.
@@ -201,7 +215,7 @@ func (f *whereFlag) add(c *cobra.Command) {
 func (f *whereFlag) conditions() ([]sheet.Condition, error) {
 	all, err := sheet.ParseConditions(f.texts)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--where %w", err)}
+		return nil, wrong("--where %w", err)
 	}
 	return all, nil
 }
@@ -214,7 +228,7 @@ func (f *whereFlag) filter(s *sheet.Sheet) (*sheet.Sheet, error) {
 	}
 	kept, err := s.Where(all...)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--where %w", err)}
+		return nil, wrong("--where %w", err)
 	}
 	return kept, nil
 }
@@ -230,7 +244,7 @@ func (f *whereFlag) load(from, dir string) (*report.Sweep, error) {
 		return nil, explainRead(dir, err)
 	}
 	if sweep, err = sweep.Where(conditions...); err != nil {
-		return nil, usageError{fmt.Errorf("--where %w", err)}
+		return nil, wrong("--where %w", err)
 	}
 	return sweep, nil
 }

@@ -82,7 +82,7 @@ func blameArguments(c *cobra.Command) {
 	if args := c.Args; args != nil {
 		c.Args = func(c *cobra.Command, given []string) error {
 			if err := args(c, given); err != nil {
-				return usageError{fmt.Errorf("wrong number of arguments (%d); usage: %s", len(given), c.UseLine())}
+				return wrong("wrong number of arguments (%d); usage: %s", len(given), c.UseLine())
 			}
 			return nil
 		}
@@ -109,7 +109,7 @@ func unknownCommand(c *cobra.Command, word string) error {
 		}
 	}
 	hint := cmp.Or(wording.DidYouMean(word, names), fmt.Sprintf("; `%s --help` lists them", c.CommandPath()))
-	return usageError{fmt.Errorf("unknown command %q for %q%s", word, c.CommandPath(), hint)}
+	return wrong("unknown command %q for %q%s", word, c.CommandPath(), hint)
 }
 
 var (
@@ -125,5 +125,5 @@ func wrongFlag(c *cobra.Command, err error) error {
 		names := flagNames.FindAllString(c.Flags().FlagUsages(), -1)
 		text += wording.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
-	return usageError{fmt.Errorf("%s; see %s --help", strings.TrimSuffix(text, "?"), c.CommandPath())}
+	return wrong("%s; see %s --help", strings.TrimSuffix(text, "?"), c.CommandPath())
 }

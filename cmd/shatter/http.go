@@ -153,7 +153,7 @@ func (f *logFlags) register(flags *pflag.FlagSet) {
 func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.level)); err != nil {
-		return nil, usageError{fmt.Errorf("--log-level %q: debug, info, warn or error is needed", f.level)}
+		return nil, wrong("--log-level %q: debug, info, warn or error is needed", f.level)
 	}
 	o := &slog.HandlerOptions{Level: level}
 	switch f.format {
@@ -162,7 +162,7 @@ func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, o)), nil
 	}
-	return nil, usageError{fmt.Errorf("--log-format %q: text or json is needed", f.format)}
+	return nil, wrong("--log-format %q: text or json is needed", f.format)
 }
 
 // logFile returns a logger that appends to the file at path, and what closes it. Without a path it is
@@ -178,7 +178,7 @@ func (f *logFlags) logFile(path string) (*slog.Logger, func() error, error) {
 	const flag = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK // a named pipe may have no reader
 	file, err := os.OpenFile(path, flag, 0o666)
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("--log %s: the file cannot be written (%w); choose another", path, err)}
+		return nil, nil, wrong("--log %s: the file cannot be written (%w); choose another", path, err)
 	}
 	log, err := f.logger(file)
 	return log, file.Close, err

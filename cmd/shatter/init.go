@@ -81,7 +81,7 @@ func listTemplates(c *cobra.Command) error {
 func writeTemplate(c *cobra.Command, name, file string) error {
 	text, ok := template(name)
 	if !ok {
-		return usageError{fmt.Errorf("init: no template %q%s", name, wording.DidYouMean(name, templateNames()))}
+		return wrong("init: no template %q%s", name, wording.DidYouMean(name, templateNames()))
 	}
 	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	named := strings.NewReplacer("name: "+name+"\n", "name: "+stem+"\n", "shatter-out/"+name, "shatter-out/"+stem,
@@ -90,7 +90,7 @@ func writeTemplate(c *cobra.Command, name, file string) error {
 		text = named
 	}
 	if err := create(file, []byte(text)); err != nil {
-		return usageError{fmt.Errorf("init: %w; to choose another name: shatter init %s FILE", err, name)}
+		return wrong("init: %w; to choose another name: shatter init %s FILE", err, name)
 	}
 	fmt.Fprintln(c.OutOrStdout(), file)
 	for _, data := range dataFiles {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -60,16 +59,13 @@ nothing and only counts.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "plugin processes that will work at the same time, anywhere")
+	addWorkers(c, &f.workers, "plugin processes that will work at the same time, anywhere")
 	flags.BoolVar(&f.dry, "dry", false, "only count cells and trials, at once")
 	f.progress.register(flags)
 	return c
 }
 
 func (f *planFlags) run(c *cobra.Command, path string) (failed error) {
-	if f.workers < 1 {
-		return checkWorkers(f.workers, 1)
-	}
 	s, err := load(c.Context(), path)
 	if err != nil {
 		return err

@@ -110,9 +110,6 @@ func pluginListCommand() *cobra.Command {
 		Use: "list [FILE...]", Short: "List the built-in algorithms, and those of plugin files",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
 			list, err := described(c, args)
 			if err != nil {
 				return err

@@ -35,9 +35,6 @@ Which classes it accepts, it is asked: the acceptance suite's example of each cl
 parameters, is put to its Check, and the bounds are those that it then states. Other parameters, dimensions or noise may
 be answered otherwise: shatter check FILE asks about a sweep.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
 			all, _, err := catalogOf(c.Context(), files)
 			if err != nil {
 				return err
@@ -63,7 +60,7 @@ be answered otherwise: shatter check FILE asks about a sweep.`,
 				return r.write(forPeople(c.OutOrStdout()), reasons)
 			}
 			hint := wording.DidYouMean(args[0], names)
-			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], hint)}
+			return wrong("describe %q: no such algorithm%s", args[0], hint)
 		},
 	}
 	addOutput(c, &format, listFormats, "")
@@ -151,9 +148,7 @@ func (r *description) addGuarantee(g *pluginv1.Guarantee, class string) {
 	})
 	if i < 0 {
 		i = len(r.Guarantees)
-		r.Guarantees = append(r.Guarantees, guaranteeAnswer{
-			Pure: g.GetPure(), Certified: !g.GetUncertified(), Source: g.GetSource(),
-		})
+		r.Guarantees = append(r.Guarantees, guaranteeAnswer{g.GetPure(), !g.GetUncertified(), g.GetSource(), nil})
 	}
 	r.Guarantees[i].Classes = withClass(r.Guarantees[i].Classes, class)
 }

@@ -27,7 +27,7 @@ type pluginLog struct {
 // logPlugins has what plugins print written to files in the folder dir, one for each plugin, from here on.
 func (s *session) logPlugins(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return usageError{fmt.Errorf("--plugin-log: %w", err)}
+		return wrong("--plugin-log: %w", err)
 	}
 	for digest, c := range s.commands {
 		l := &pluginLog{path: filepath.Join(dir, fmt.Sprintf("%s-%.12s.log", filepath.Base(c.Path), digest))}

@@ -46,9 +46,6 @@ func pluginTestCommand() *cobra.Command {
 
 func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	out := c.OutOrStdout()
-	if err := checkOutput(out, p.format, listFormats); err != nil {
-		return err
-	}
 	options, err := p.options()
 	if err != nil {
 		return usageError{err}

@@ -186,7 +186,8 @@ func (d *display) summary(s *coordinator.Summary) {
 	}
 }
 
-// findings shows which bounds the result refutes, and along which searches and lists success goes against its direction.
+// findings shows which bounds the result refutes, and along which searches and lists success goes against its
+// direction.
 func (d *display) findings(s *coordinator.Summary) {
 	for _, line := range s.Contradicted {
 		d.say("shatter: contradicted bound: %s", line)
@@ -194,8 +195,7 @@ func (d *display) findings(s *coordinator.Summary) {
 	if len(s.Alarms) == 0 && len(s.Contradicted) > 0 {
 		failed := ""
 		if s.FailedTrials > 0 {
-			failed = fmt.Sprintf(" (trials that failed count as no success: %s did)",
-				wording.Thousands(float64(s.FailedTrials)))
+			failed = fmt.Sprintf(" (trials that failed count as no success: %s did)", wording.Thousands(float64(s.FailedTrials)))
 		}
 		d.say("shatter: what was measured refutes %s: the bound, one of its premises, or the algorithm is wrong%s",
 			trial.RefutedBounds(s.Refuted), failed)

@@ -52,12 +52,11 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	memory, err := parseMemory(f.memory)
 	switch {
 	case err != nil:
-		return nil, usageError{fmt.Errorf("--memory %q: %w", f.memory, err)}
+		return nil, wrong("--memory %q: %w", f.memory, err)
 	case f.timeout < 0:
-		return nil, usageError{fmt.Errorf("--timeout %v: a time is needed, or 0 for no limit", f.timeout)}
+		return nil, wrong("--timeout %v: a time is needed, or 0 for no limit", f.timeout)
 	case f.threads < 0:
-		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed, or 0 for one per core",
-			f.threads)}
+		return nil, wrong("--threads %d: a number from 1 on is needed, or 0 for one per core", f.threads)
 	}
 	known, err := openResult(c, dir)
 	if err != nil {
@@ -120,12 +119,6 @@ table, md and tex show at most 10,000 rows, tex with four digits; json, csv, arr
 parquet stream any number.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, query.Formats()); err != nil {
-				return err
-			}
-			if err := checkWidth(width, format); err != nil {
-				return err
-			}
 			width = cmp.Or(width, terminalWidth(c.OutOrStdout()))
 			if schema {
 				return f.schema(c, args, format, width)
@@ -135,7 +128,7 @@ parquet stream any number.`,
 	}
 	f.add(c)
 	addOutput(c, &format, query.Formats(), "")
-	addWidth(c, &width)
+	addWidth(c, &width, &format)
 	c.Flags().BoolVar(&schema, "schema", false, "list views, columns, types and meanings instead")
 	return c
 }
@@ -143,7 +136,7 @@ parquet stream any number.`,
 // schema lists the views with their columns.
 func (f *queryFlags) schema(c *cobra.Command, args []string, format string, width int) error {
 	if len(args) > 1 {
-		return usageError{errors.New("--schema takes no SQL")}
+		return wrong("--schema takes no SQL")
 	}
 	db, err := f.open(c, args[0])
 	if err != nil {
@@ -179,8 +172,8 @@ func statement(c *cobra.Command, args []string) (string, error) {
 	}
 	if len(args) == 0 {
 		if f, ok := c.InOrStdin().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-			return "", usageError{errors.New("no SQL: give it behind the folder, " +
-				`like "select * from cells", or on stdin`)}
+			return "", wrong("no SQL: give it behind the folder, " +
+				`like "select * from cells", or on stdin`)
 		}
 	}
 	raw, err := io.ReadAll(io.LimitReader(c.InOrStdin(), 1<<20))

@@ -25,11 +25,8 @@ holds what is known, and what is shown of it is marked as partial. A folder of t
 brought up to date; one that holds something else is refused.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
 			if out == "" {
-				return usageError{errors.New("--out is needed: the folder that the results go to")}
+				return wrong("--out is needed: the folder that the results go to")
 			}
 			r, err := server.open(c)
 			if err != nil {
@@ -123,12 +120,12 @@ func checkTarget(dir, id string) error {
 	if record, err := folder.ReadRecord(dir); err == nil && record.ID() == id {
 		return nil
 	}
-	return usageError{fmt.Errorf("%q holds something else than sweep %s; choose another folder with --out", dir, id)}
+	return wrong("%q holds something else than sweep %s; choose another folder with --out", dir, id)
 }
 
 // noTarget says that a folder cannot be the one that results go to.
 func noTarget(dir string, err error) error {
-	return usageError{fmt.Errorf("no results can go to %q (%w); choose another folder with --out", dir, err)}
+	return wrong("no results can go to %q (%w); choose another folder with --out", dir, err)
 }
 
 // fetchFolder makes the folder out of what was shipped of a sweep, and notes there how it stands if it

@@ -103,14 +103,13 @@ func (f *runFlags) register(c *cobra.Command) {
 func (f *runFlags) check() error {
 	switch {
 	case f.workers == 0 && f.url == "":
-		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
+		return wrong("--workers 0: without --server nobody would work; give at least 1")
 	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
-		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, cannot be " +
-			"given with it")}
+		return wrong("--fresh begins anew: --extend and --redo, which keep outcomes, cannot be given with it")
 	case f.attached != "" && f.url != "":
-		return usageError{errors.New("--attach is for plugins of this machine: leave out --server")}
+		return wrong("--attach is for plugins of this machine: leave out --server")
 	case f.credentials != "" && f.url == "":
-		return usageError{errors.New("--creds is for --server, which is not given")}
+		return wrong("--creds is for --server, which is not given")
 	case f.workers == -1:
 		f.workers = runtime.NumCPU()
 	}
@@ -233,10 +232,9 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 	if err != nil || record.End != nil || record.ID != owner.ID() {
 		return err
 	}
-	return usageError{fmt.Errorf("%q is a copy of sweep %s, which was submitted to this server: shatter status %s "+
-		"says how it stands, and shatter resume %s lets it go on; choose another folder with --out to run it beside "+
-		"that",
-		f.out, record.ID, record.ID, record.ID)}
+	return wrong("%q is a copy of sweep %s, which was submitted to this server: shatter status %s says how it stands, "+
+		"and shatter resume %s lets it go on; choose another folder with --out to run it beside that", f.out, record.ID,
+		record.ID, record.ID)
 }
 
 // facts returns what the manifest says about this run.

@@ -68,7 +68,7 @@ long texts cannot be interrupted. For untrusted clients, also limit the memory o
 
 func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	if f.queries < 1 {
-		return usageError{fmt.Errorf("--queries %d: a number from 1 on is needed", f.queries)}
+		return wrong("--queries %d: a number from 1 on is needed", f.queries)
 	}
 	config, err := f.tls()
 	if err != nil {
@@ -107,14 +107,14 @@ func (f *serveFlags) tls() (*tls.Config, error) {
 	case f.tlsCert == "" && f.tlsKey == "":
 		return nil, nil
 	case f.tlsCert == "" || f.tlsKey == "":
-		return nil, usageError{errors.New("--tls-cert and --tls-key belong together: give both")}
+		return nil, wrong("--tls-cert and --tls-key belong together: give both")
 	}
 	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		pair, err := queue.TLS{Cert: f.tlsCert, Key: f.tlsKey}.Certificate()
 		return &pair, err
 	}
 	if _, err := load(nil); err != nil {
-		return nil, usageError{fmt.Errorf("--tls-cert, --tls-key: %w", err)}
+		return nil, wrong("--tls-cert, --tls-key: %w", err)
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: load}, nil
 }
@@ -138,11 +138,11 @@ func (f *serveFlags) token() (string, error) {
 	if f.tokenFile != "" {
 		raw, err := disk.ReadFile(f.tokenFile, maxTokenFile)
 		if err != nil {
-			return "", usageError{fmt.Errorf("--token-file: %w", err)}
+			return "", wrong("--token-file: %w", err)
 		}
 		text, from = string(raw), f.tokenFile
 		if strings.TrimSpace(text) == "" {
-			return "", usageError{fmt.Errorf("--token-file %q is empty", f.tokenFile)}
+			return "", wrong("--token-file %q is empty", f.tokenFile)
 		}
 	}
 	token := strings.TrimSpace(text)
@@ -150,8 +150,8 @@ func (f *serveFlags) token() (string, error) {
 	case token == "":
 		return "", nil
 	case len(token) < minToken:
-		return "", usageError{fmt.Errorf("the token in %s has %d characters: at least %d are needed; "+
-			"`openssl rand -hex 32` makes one", from, len(token), minToken)}
+		return "", wrong("the token in %s has %d characters: at least %d are needed; "+
+			"`openssl rand -hex 32` makes one", from, len(token), minToken)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", usageError{
 			fmt.Errorf("the token in %s has characters that no header can hold: use letters and digits", from),
@@ -164,11 +164,11 @@ func (f *serveFlags) token() (string, error) {
 func (f *serveFlags) bind(token string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--listen %q: HOST:PORT is needed, like 127.0.0.1:31337", f.listen)}
+		return nil, wrong("--listen %q: HOST:PORT is needed, like 127.0.0.1:31337", f.listen)
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--listen %q: %w; choose another, or port 0 for any free one", f.listen, err)}
+		return nil, wrong("--listen %q: %w; choose another, or port 0 for any free one", f.listen, err)
 	}
 	if addr, ok := l.Addr().(*net.TCPAddr); token == "" && !(ok && addr.IP.IsLoopback()) {
 		open := fmt.Errorf("--listen %s: others than this machine could connect to %s: "+

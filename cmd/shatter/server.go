@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -59,14 +58,14 @@ func (f *serverFlags) registerAccess(flags *pflag.FlagSet) {
 // password, which everybody on this machine could read in the list of processes.
 func (f *serverFlags) resolve() error {
 	if strings.Contains(f.url, "@") && f.url != os.Getenv(serverVariable) { // from where check takes it
-		return usageError{fmt.Errorf("--server %s: everybody on this machine can see a password in a command line; "+
-			"put the URL into the variable %s, or use --creds and a file", queue.Redact(f.url), serverVariable)}
+		return wrong("--server %s: everybody on this machine can see a password in a command line; "+
+			"put the URL into the variable %s, or use --creds and a file", queue.Redact(f.url), serverVariable)
 	}
 	for _, x := range f.access() {
 		*x.value = cmp.Or(*x.value, os.Getenv(x.variable))
 	}
 	if (f.tls.Cert == "") != (f.tls.Key == "") {
-		return usageError{errors.New("--tls-cert and --tls-key go together")}
+		return wrong("--tls-cert and --tls-key go together")
 	}
 	return nil
 }
@@ -77,8 +76,8 @@ func (f *serverFlags) check() error {
 		return err
 	}
 	if f.url = cmp.Or(f.url, os.Getenv(serverVariable)); f.url == "" {
-		return usageError{errors.New("--server is needed, or the variable " + serverVariable +
-			": the URL of the NATS server that coordinators and workers use, nats://host:port")}
+		return wrong("--server is needed, or the variable " + serverVariable +
+			": the URL of the NATS server that coordinators and workers use, nats://host:port")
 	}
 	return nil
 }
@@ -138,9 +137,6 @@ func asking[T any](
 	var server serverFlags
 	var format string
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-			return err
-		}
 		r, err := server.open(c)
 		if err != nil {
 			return err

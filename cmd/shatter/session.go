@@ -7,15 +7,19 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
@@ -53,7 +57,7 @@ func (s *session) close() (err error) {
 func load(ctx context.Context, path string) (*session, error) {
 	src, err := disk.ReadFile(path, sweep.MaxSource)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("read sweep file: %w", err)}
+		return nil, wrong("read sweep file: %w", err)
 	}
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -149,7 +153,7 @@ func (s *session) claim(dir string, mode folder.Mode) error {
 	s.folder, err = folder.Claim(dir, s.Plan, mode)
 	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
 		if errors.Is(err, cause) {
-			return usageError{fmt.Errorf("no output folder can be at %q (%w); choose another with --out", dir, err)}
+			return wrong("no output folder can be at %q (%w); choose another with --out", dir, err)
 		}
 	}
 	if err != nil {
@@ -266,8 +270,8 @@ func openFinished(ctx context.Context, dir, base string) (*session, error) {
 	}
 	s, err := resolve(ctx, record.File, record.Source, base)
 	if mistakes, ok := errors.AsType[sweep.Mistakes](err); ok {
-		return nil, usageError{fmt.Errorf("%w\nthis is the sweep file as it was run; its relative paths start at %q: "+
-			"if its files have moved, name their folder with --base", mistakes, base)}
+		return nil, wrong("%w\nthis is the sweep file as it was run; its relative paths start at %q: "+
+			"if its files have moved, name their folder with --base", mistakes, base)
 	}
 	if err != nil {
 		return nil, err
@@ -312,10 +316,81 @@ func openKnown(ctx context.Context, dir string) (*session, error) {
 		lacking = mistakes // without the advice about --base
 	}
 	if lacking != nil {
-		return nil, usageError{fmt.Errorf("the last run in %q has not ended, and to show what its ledger knows, "+
-			"finished cells too, takes all that the sweep was run with: %v\nnor can its ledger/plan be used instead: "+
-			"%w",
-			dir, lacking, unread)}
+		return nil, wrong("the last run in %q has not ended, and to show what its ledger knows, finished cells too, takes "+
+			"all that the sweep was run with: %v\nnor can its ledger/plan be used instead: %w", dir, lacking, unread)
 	}
 	return s, nil
+}
+
+// knownResult is a folder with the files of a result: the output folder of a sweep that has ended,
+// or what is known of one that has not. Close it.
+type knownResult struct {
+	Dir string // holds the files
+
+	temporary bool // close removes Dir
+}
+
+func (k *knownResult) close() {
+	if k.temporary {
+		_ = os.RemoveAll(k.Dir) // what stays is the system's to remove
+	}
+}
+
+// openResult finds what is known of the sweep whose output folder is dir. Where the files of the
+// folder are not those of its ledger, because a run has not ended, it makes them from the ledger in
+// a temporary folder, and says on stderr how far the sweep has come.
+func openResult(c *cobra.Command, dir string) (*knownResult, error) {
+	if folder.ResultStands(dir) {
+		return &knownResult{Dir: dir}, nil
+	}
+	s, err := openKnown(c.Context(), dir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	temp, err := os.MkdirTemp("", "shatter-known-")
+	if err != nil {
+		return nil, err
+	}
+	signal.Ignore(syscall.SIGPIPE) // a reader of stdout that leaves is an error, after which close is called
+	k := &knownResult{temp, true}
+	if err := k.fill(c, s); err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// fill writes what is known of the sweep.
+func (k *knownResult) fill(c *cobra.Command, s *session) error {
+	dir := s.folder.Dir
+	running, err := ledger.InUse(filepath.Join(dir, "ledger"))
+	if err != nil {
+		return err
+	}
+	share := defaultRecheck
+	if rechecks := folder.ReadManifest(dir).Rechecks; rechecks != nil {
+		share = rechecks.Share
+	}
+	found, err := s.folder.WriteKnown(k.Dir, s.digests, running, audit.Due(s.folder, share))
+	if err != nil {
+		return err
+	}
+	stderr := c.ErrOrStderr()
+	for _, d := range found.Damaged {
+		fmt.Fprintf(stderr, "shatter: the ledger is damaged, and a part of it is left out: %s; "+
+			"running the sweep again makes its trials anew\n", d)
+	}
+	switch {
+	case found.Nothing() && running:
+		return wrong("nothing is known of %q yet: its sweep is running, and no trial has come back; "+
+			"look again in a moment", dir)
+	case found.Nothing() && s.folder.Fetched() != "":
+		return wrong("nothing is known of %q yet: %s", dir, s.folder.Fetched())
+	case found.Nothing():
+		return wrong("nothing is known of %q: its sweep was interrupted before a trial came back; run it again to go on", dir)
+	case found.Partial != "":
+		fmt.Fprintf(stderr, "shatter: partial: %s\n", found.Partial)
+	}
+	return nil
 }

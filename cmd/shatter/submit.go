@@ -58,7 +58,7 @@ func addWish(c *cobra.Command, priority *int, weight *float64, budget *coordinat
 // checkWeight refuses a weight that is no share.
 func checkWeight(weight float64) error {
 	if err := lead.CheckWeight(weight); err != nil {
-		return usageError{fmt.Errorf("--%w", err)}
+		return wrong("--%w", err)
 	}
 	return nil
 }
@@ -74,9 +74,6 @@ type submitted struct {
 }
 
 func (f *submitFlags) submit(c *cobra.Command, path string) error {
-	if err := checkOutput(c.OutOrStdout(), f.format, listFormats); err != nil {
-		return err
-	}
 	if err := checkWeight(f.weight); err != nil {
 		return err
 	}
@@ -136,8 +133,7 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 		fmt.Fprintf(c.ErrOrStderr(), "%q was to be forgotten, and is kept with what it has found; "+
 			"shatter status %s says how it stands\n", out.Name, out.ID)
 	default:
-		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed: it "+
-			"%s%s; %s\n",
+		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed: it %s%s; %s\n",
 			out.Name, stands(out.was.State), because(out.was.Reason), out.was.next())
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), out.ID)

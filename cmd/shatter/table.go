@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -98,22 +97,20 @@ func explainRead(dir string, err error) error {
 	case errors.As(err, &write) && write.Op == "write":
 		return err
 	case found != nil:
-		return usageError{fmt.Errorf("%w; name the output folder of a sweep, like shatter-out/NAME", found)}
+		return wrong("%w; name the output folder of a sweep, like shatter-out/NAME", found)
 	case !info.IsDir():
-		return usageError{fmt.Errorf("%q is not a folder; name the output folder of a sweep, like shatter-out/NAME",
-			dir)}
+		return wrong("%q is not a folder; name the output folder of a sweep, like shatter-out/NAME", dir)
 	case errors.As(err, &version):
 		return usageError{err}
 	case ended == nil && errors.Is(err, fs.ErrNotExist):
-		return usageError{fmt.Errorf("%w; an earlier version of shatter did not write it, or it was taken away: "+
-			"running the sweep again writes it anew", err)}
+		return wrong("%w; an earlier version of shatter did not write it, or it was taken away: "+
+			"running the sweep again writes it anew", err)
 	case !errors.Is(err, fs.ErrNotExist):
-		return usageError{fmt.Errorf("%w; running the sweep again writes it anew from the ledger", err)}
+		return wrong("%w; running the sweep again writes it anew from the ledger", err)
 	case begun != nil:
-		return usageError{fmt.Errorf("%q is not the output folder of a sweep: it holds neither results nor a ledger",
-			dir)}
+		return wrong("%q is not the output folder of a sweep: it holds neither results nor a ledger", dir)
 	}
-	return usageError{fmt.Errorf("%q has no results yet: its sweep has not ended; run it again to go on", dir)}
+	return wrong("%q has no results yet: its sweep has not ended; run it again to go on", dir)
 }
 
 // tableFlags holds the flags of table.
@@ -147,20 +144,14 @@ n measured; the files of the result do not have it.
 	f.where.add(c)
 	c.Flags().StringSliceVar(&f.sort, "sort", nil, "order the rows by these columns; -COLUMN: from large to small")
 	c.Flags().StringVar(&f.what, "what", "table", "which: "+strings.Join(result.Sheets(), ", "))
-	addWidth(c, &f.view.Width)
+	addWidth(c, &f.view.Width, &f.format)
 	return c
 }
 
 // show prints the table that the flags ask for.
 func (f *tableFlags) show(c *cobra.Command, dir string) error {
-	if err := checkOutput(c.OutOrStdout(), f.format, render.Names()); err != nil {
-		return err
-	}
 	if !slices.Contains(result.Sheets(), f.what) {
-		return usageError{fmt.Errorf("--what %q: one of %s is needed", f.what, strings.Join(result.Sheets(), ", "))}
-	}
-	if err := checkWidth(f.view.Width, f.format); err != nil {
-		return err
+		return wrong("--what %q: one of %s is needed", f.what, strings.Join(result.Sheets(), ", "))
 	}
 	known, err := openResult(c, dir)
 	if err != nil {
@@ -204,10 +195,10 @@ func (f *tableFlags) rows(dir string, s *sheet.Sheet) (*sheet.Sheet, error) {
 		return nil, err
 	}
 	if s, err = s.Sort(f.sort...); err != nil {
-		return nil, usageError{fmt.Errorf("--sort %w", err)}
+		return nil, wrong("--sort %w", err)
 	}
 	if _, err = s.FindAll(f.view.Columns); err != nil {
-		return nil, usageError{fmt.Errorf("--columns %w", err)}
+		return nil, wrong("--columns %w", err)
 	}
 	return s, nil
 }

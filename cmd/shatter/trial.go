@@ -13,6 +13,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/pool"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 func trialCommand() *cobra.Command {
@@ -27,9 +28,6 @@ a trial that was never run will do. Nothing in DIR changes, and a run may be at 
 To debug the plugin, start it in a debugger with SHATTER_ATTACH=1, and give the socket that it prints to --attach.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), o.format, listFormats); err != nil {
-				return err
-			}
 			return runTrial(c, args[0], args[1], o)
 		},
 	}
@@ -103,66 +101,45 @@ func writeTrial(w io.Writer, t *audit.Comparison, format string) error {
 	return err
 }
 
-// outcomeFields lists what writeTrial shows of every outcome, before and after its metrics.
-var outcomeFields = [2][]outcomeField{{
-	{"status", func(o *audit.Outcome) string { return o.Status }},
-	{"kind", func(o *audit.Outcome) string { return o.Kind }},
-	{"error", func(o *audit.Outcome) string { return optional(o.Error, exact) }},
-	{"success", func(o *audit.Outcome) string { return optional(o.Success, strconv.FormatBool) }},
-}, {
-	{"seconds", func(o *audit.Outcome) string {
-		return optional(o.Seconds, func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
-	}},
-	{"plugin", func(o *audit.Outcome) string { return "sha256 " + o.Digest[:min(12, len(o.Digest))] }},
-	{"profile", func(o *audit.Outcome) string { return o.Profile }},
-}}
-
-type outcomeField struct {
-	name string
-	text func(*audit.Outcome) string // empty: the outcome has no such value
-}
-
-// optional returns the text of a value, and no text for nil.
-func optional[T any](v *T, text func(T) string) string {
-	if v == nil {
-		return ""
-	}
-	return text(*v)
-}
-
-// exact returns a number with all its digits.
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
 // outcomeLines returns the table of an outcome and the recorded one, which may be nil, without the
 // values that neither has.
 func outcomeLines(now, recorded *audit.Outcome) (lines [][]string) {
-	fields := slices.Clone(outcomeFields[0])
-	names := slices.Collect(maps.Keys(now.Metrics))
+	here, there := outcomeTexts(now), map[string]string{"status": "nothing"}
 	if recorded != nil {
-		names = slices.AppendSeq(names, maps.Keys(recorded.Metrics))
+		there = outcomeTexts(recorded)
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		fields = append(fields, outcomeField{"m_" + name, func(o *audit.Outcome) string {
-			if v, ok := o.Metrics[name]; ok {
-				return exact(v)
-			}
-			return ""
-		}})
-	}
-	for _, f := range append(fields, outcomeFields[1]...) {
-		line := []string{f.name, f.text(now), ""}
-		switch {
-		case recorded != nil:
-			line[2] = f.text(recorded)
-		case f.name == "status":
-			line[2] = "nothing"
-		}
-		if line[1] != "" || line[2] != "" {
-			lines = append(lines, line)
+	all := maps.Clone(here)
+	maps.Copy(all, there)
+	names := slices.Sorted(maps.Keys(all))
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, schemas.MetricPrefix) })
+	names = slices.Concat([]string{"status", "kind", "error", "success"}, names, []string{"seconds", "plugin", "profile"})
+	for _, name := range names {
+		if here[name] != "" || there[name] != "" {
+			lines = append(lines, []string{name, here[name], there[name]})
 		}
 	}
 	return lines
+}
+
+// outcomeTexts returns the values of an outcome by name, numbers with all their digits.
+func outcomeTexts(o *audit.Outcome) map[string]string {
+	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	texts := map[string]string{
+		"status": o.Status, "kind": o.Kind, "plugin": "sha256 " + o.Digest[:min(12, len(o.Digest))], "profile": o.Profile,
+	}
+	if o.Error != nil {
+		texts["error"] = exact(*o.Error)
+	}
+	if o.Success != nil {
+		texts["success"] = strconv.FormatBool(*o.Success)
+	}
+	if o.Seconds != nil {
+		texts["seconds"] = strconv.FormatFloat(*o.Seconds, 'g', 3, 64)
+	}
+	for name, v := range o.Metrics {
+		texts[schemas.MetricPrefix+name] = exact(v)
+	}
+	return texts
 }
 
 // verdict returns the last line: whether the two outcomes are equal.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ all could be checked, or there is nothing to check.`,
 	}
 	c.Flags().StringVar(&f.sample, "sample", "1%",
 		"recorded trials to run again: a share of each algorithm's (at least 20 of each), a number in all, or all")
-	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
+	addWorkers(c, &f.workers, "plugin processes that work at the same time")
 	addBase(c, &f.base)
 	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress")
 	return c
@@ -65,9 +64,6 @@ func parseSample(s string) (audit.Sample, error) {
 func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 	sample, err := parseSample(f.sample)
 	if err != nil {
-		return err
-	}
-	if err := checkWorkers(f.workers, 1); err != nil {
 		return err
 	}
 	s, err := f.open(c.Context(), dir, sample)

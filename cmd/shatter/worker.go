@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -44,9 +43,6 @@ the rights of this user.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := server.check(); err != nil {
-				return err
-			}
-			if err := checkWorkers(slots, 1); err != nil {
 				return err
 			}
 			commands, err := commandsByDigest(c.Context(), files)
@@ -99,7 +95,7 @@ the rights of this user.`,
 	server.register(flags)
 	http.register(flags)
 	logs.register(flags)
-	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
+	addWorkers(c, &slots, "plugin processes that work at the same time")
 	flags.StringArrayVar(&files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")
 	flags.StringArrayVar(&allowed, "allow-plugins", nil,
 		"fetch a plugin of others from the server and run it: its SHA-256, or any (again for more)")
@@ -197,9 +193,8 @@ const defaultCacheSize = 20 << 30
 // checkUntil refuses a moment that leaves no time to work before the time for draining begins.
 func checkUntil(until time.Time, drain time.Duration) error {
 	if now := time.Now(); !until.IsZero() && !until.Add(-drain).After(now) {
-		return fmt.Errorf("--until %s leaves no time to work: by this machine's clock it is %s, and --drain-timeout, "+
-			"%v, is part of it; give a later time, or set the clock",
-			until.Format(time.RFC3339), now.Format(time.RFC3339), drain)
+		return fmt.Errorf("--until %s leaves no time to work: by this machine's clock it is %s, and --drain-timeout, %v, is "+
+			"part of it; give a later time, or set the clock", until.Format(time.RFC3339), now.Format(time.RFC3339), drain)
 	}
 	return nil
 }
@@ -214,8 +209,7 @@ func checkCache(dir string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("--cache %s: data files and plugins cannot be kept there (%w); choose another folder", dir,
-			err)
+		return fmt.Errorf("--cache %s: data files and plugins cannot be kept there (%w); choose another folder", dir, err)
 	}
 	return nil
 }

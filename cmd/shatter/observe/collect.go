@@ -40,8 +40,8 @@ func Registry(s Sources) *prometheus.Registry {
 type collector struct{ Sources }
 
 func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, m := range metrics {
-		to <- descriptions[m.name]
+	for _, m := range described {
+		to <- m.desc
 	}
 }
 
@@ -66,7 +66,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 type sink chan<- prometheus.Metric
 
 func (s sink) put(name string, value float64, labels ...string) {
-	s <- prometheus.MustNewConstMetric(descriptions[name], kinds[name], value, labels...)
+	s <- prometheus.MustNewConstMetric(described[name].desc, described[name].kind, value, labels...)
 }
 
 // by puts a value for each key of a map.
@@ -134,7 +134,7 @@ func (s sink) counts(c meter.Counts) {
 	for i, n := range c.Fsyncs.Within {
 		within[meter.FsyncBounds[i]] = n
 	}
-	s <- prometheus.MustNewConstHistogram(descriptions[fsyncs], c.Fsyncs.Count, c.Fsyncs.Seconds, within)
+	s <- prometheus.MustNewConstHistogram(described[fsyncs].desc, c.Fsyncs.Count, c.Fsyncs.Seconds, within)
 }
 
 func (s sink) works(o worker.Overview) {

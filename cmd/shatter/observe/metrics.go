@@ -86,19 +86,16 @@ var metrics = []metric{
 
 const fsyncs = "shatter_ledger_fsync_seconds"
 
-// descriptions are those of all metrics, by name.
-var descriptions = func() map[string]*prometheus.Desc {
-	all := map[string]*prometheus.Desc{}
+// described holds the metrics by name, each with its description for Prometheus.
+var described = func() map[string]describedMetric {
+	all := map[string]describedMetric{}
 	for _, m := range metrics {
-		all[m.name] = prometheus.NewDesc(m.name, m.help, m.labels, nil)
+		all[m.name] = describedMetric{m.kind, prometheus.NewDesc(m.name, m.help, m.labels, nil)}
 	}
 	return all
 }()
 
-var kinds = func() map[string]kind {
-	all := map[string]kind{}
-	for _, m := range metrics {
-		all[m.name] = m.kind
-	}
-	return all
-}()
+type describedMetric struct {
+	kind kind
+	desc *prometheus.Desc
+}
