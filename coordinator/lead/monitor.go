@@ -44,7 +44,7 @@ func (m *Monitor) look(sweeps map[string]*sweepState) {
 			terms = append(terms, x.term)
 		}
 	}
-	slices.SortFunc(terms, func(a, b *term) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(terms, func(a, b *term) int { return strings.Compare(a.ID, b.ID) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.heard, m.states, m.terms = time.Now(), states, terms
@@ -75,7 +75,7 @@ func (m *Monitor) Overview() Overview {
 	defer m.mu.Unlock()
 	o := Overview{Heard: m.heard, Sweeps: m.states}
 	for _, t := range m.terms {
-		o.Leading = append(o.Leading, Leading{ID: t.id, Name: t.name, Cells: t.cells, State: t.state()})
+		o.Leading = append(o.Leading, Leading{ID: t.ID, Name: t.Submission.Name, Cells: t.Submission.Cells, State: t.state()})
 	}
 	return o
 }

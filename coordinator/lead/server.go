@@ -144,9 +144,9 @@ func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched
 			s.Monitor.look(s.sweeps)
 		case t := <-s.ended:
 			s.leading--
-			s.cells -= t.cells
-			s.sweeps[t.id].term, s.sweeps[t.id].rest = nil, time.Now().Add(t.rest)
-			s.leadIfFree(ctx, t.id)
+			s.cells -= t.Submission.Cells
+			s.sweeps[t.ID].term, s.sweeps[t.ID].rest = nil, time.Now().Add(t.rest)
+			s.leadIfFree(ctx, t.ID)
 			s.Monitor.look(s.sweeps)
 		case err := <-watched:
 			end(fmt.Errorf("watch the registry: %w", err))
@@ -188,7 +188,7 @@ func (s *server) update(ctx context.Context, e *queue.Entry) {
 		}
 	}
 	if x.term != nil {
-		x.term.wish(record.Wish)
+		x.term.update(record.Wish)
 	}
 	s.leadIfFree(ctx, e.ID)
 }
@@ -202,12 +202,12 @@ func (s *server) leadIfFree(ctx context.Context, id string) {
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
 		return // by this machine's clock alone: those of others may be wrong
-	case s.leading > 0 && s.cells+r.cells() > maxCells:
+	case s.leading > 0 && s.cells+r.Submission.Cells > maxCells:
 		return
 	}
 	x.term = newTerm(s, r)
 	s.leading++
-	s.cells += x.term.cells
+	s.cells += r.Submission.Cells
 	go func(over *queue.Leader) {
 		x.term.run(ctx, over)
 		s.ended <- x.term

@@ -3,15 +3,11 @@ package lead
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -57,38 +53,6 @@ func TestManyCells(t *testing.T) {
 	}
 	stop()
 	check(t, <-served)
-}
-
-// A sweep that has more cells than it was submitted with, by which a coordinator reckons how many it can lead, is not
-// run, and whoever asks is reported why.
-func TestMoreCells(t *testing.T) {
-	t.Parallel()
-	h, dir := newHarbour(t), t.TempDir()
-	s := &Submission{Resolved: "r", Cells: 1}
-	_, _, err := Submit(t.Context(), h.registry, s, Wish{Do: Run})
-	check(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	served := make(chan error, 1)
-	go func() {
-		served <- Serve(ctx, Config{Conn: h.conn, Dir: dir, Name: "c", Lease: time.Second,
-			Load: func(context.Context, *Submission) (*Sweep, error) {
-				return &Sweep{Plan: &plan.Plan{Cells: make([]*trial.Cell, 2)}}, nil
-			}})
-	}()
-	const want = "coordinator c cannot run it: it has 2 cells, and was submitted as a sweep of 1: submit it again"
-	for reason := ""; reason != want; time.Sleep(10 * time.Millisecond) {
-		a, err := Ask(ctx, h.conn, s.ID(), false)
-		check(t, err)
-		if a != nil {
-			reason = a.Reason
-		}
-	}
-	stop()
-	check(t, <-served)
-	if _, err := folder.ReadRecord(filepath.Join(dir, s.ID())); err == nil {
-		t.Error("it has a folder")
-	}
 }
 
 // Another text of the same sweep takes the place of the one that was submitted, and the secret seed stays that

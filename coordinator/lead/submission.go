@@ -170,11 +170,7 @@ type Record struct {
 	End        *End // nil: it has not ended
 }
 
-// cells returns the number of cells that the sweep was submitted with.
-func (r *Record) cells() int { return max(0, r.Submission.Cells) }
-
-// readSubmission decodes the submission of an entry. It returns a *schemas.VersionError if it is of another
-// release, and another error if another client has written something else under the id.
+// readSubmission decodes the submission of an entry. It returns a *schemas.VersionError if it is of another release.
 func readSubmission(e *queue.Entry) (s Submission, err error) {
 	var head struct{ Format int }
 	err = json.Unmarshal(e.Submission, &head)
@@ -186,12 +182,8 @@ func readSubmission(e *queue.Entry) (s Submission, err error) {
 	if err == nil {
 		err = json.Unmarshal(e.Submission, &s)
 	}
-	if err == nil && s.ID() != e.ID {
-		err = fmt.Errorf("its id would be %s", s.ID())
-	}
 	if err != nil {
-		return s, fmt.Errorf("sweep %s is not what was submitted under this id (%w): submit it again, or remove it with "+
-			"`nats kv del shatter-sweeps %[1]s`", e.ID, err)
+		return s, fmt.Errorf("read sweep %s: %w", e.ID, err)
 	}
 	return s, nil
 }

@@ -18,30 +18,23 @@ import (
 // term is one leadership of one sweep.
 type term struct {
 	*server
-	id     string
-	name   string // of the sweep
-	cells  int
-	wished Wish // that the term began with
-	began  time.Time
-	log    *slog.Logger
-	lines  *lines
-	end    context.CancelCauseFunc // ends the work
-	ctx    context.Context         // ends with the work
-	rest   time.Duration           // to wait before the next term; read after run
+	*Record // of the sweep when the term began
+	began   time.Time
+	log     *slog.Logger
+	lines   *lines
+	end     context.CancelCauseFunc // ends the work
+	ctx     context.Context         // ends with the work
+	rest    time.Duration           // pause before the next term; read after run
 
-	mu       sync.Mutex
-	phase    string                // what the leader does; "" while trials are handed out
-	stuck    string                // why the sweep cannot be run here; "" if it can
-	progress *coordinator.Progress // nil: none yet
-	totals   *Totals               // nil: unknown
-	ship     *shipper              // nil: not yet
-	epoch    uint64
+	mu     sync.Mutex
+	now    State
+	totals *Totals  // nil: unknown
+	ship   *shipper // nil: not yet
 }
 
 func newTerm(s *server, r *Record) *term {
 	t := &term{
-		server: s, id: r.ID, name: r.Submission.Name, cells: r.cells(), wished: r.Wish,
-		began: time.Now(), lines: &lines{}, phase: "becoming the leader",
+		server: s, Record: r, began: time.Now(), lines: &lines{}, now: State{Phase: "becoming the leader"},
 	}
 	t.log = slog.New(slog.NewMultiHandler(
 		slog.NewTextHandler(t.lines, nil), s.Log.With("sweep", r.ID).Handler()))
@@ -49,12 +42,12 @@ func newTerm(s *server, r *Record) *term {
 	return t
 }
 
-// wish ends the work if the wish for the sweep has changed.
-func (t *term) wish(w Wish) {
+// update ends the work if the wish for the sweep has changed.
+func (t *term) update(w Wish) {
 	switch {
 	case w.Do != Run:
 		t.end(errUnwished)
-	case w.Priority != t.wished.Priority || w.Weight != t.wished.Weight || w.Budget != t.wished.Budget:
+	case w.Priority != t.Wish.Priority || w.Weight != t.Wish.Weight || w.Budget != t.Wish.Budget:
 		t.end(errOtherwise)
 	}
 }
@@ -62,13 +55,13 @@ func (t *term) wish(w Wish) {
 func (t *term) setPhase(phase string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.phase = phase
+	t.now.Phase = phase
 }
 
 func (t *term) setProblem(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stuck = why
+	t.now.Reason = why
 }
 
 // closingTime is the time for the last messages to the server.
@@ -81,16 +74,16 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 	defer context.AfterFunc(ctx, func() { t.end(context.Cause(ctx)) })()
 	l, err := t.campaign(over)
 	if err != nil {
-		t.Log.Debug("sweep not led", "sweep", t.id, "error", err.Error())
+		t.Log.Debug("sweep not led", "sweep", t.ID, "error", err.Error())
 		t.rest = t.Lease / 4
 		return
 	}
 	defer context.AfterFunc(l.Context(), func() { t.end(context.Cause(l.Context())) })()
 	t.log.Info("leading", "epoch", l.Epoch, "coordinator", t.Name)
 	t.mu.Lock()
-	t.epoch = l.Epoch
+	t.now.Epoch = l.Epoch
 	t.mu.Unlock()
-	stop, err := t.Conn.Answer(t.id, t.answer)
+	stop, err := t.Conn.Answer(t.ID, t.answer)
 	if err == nil {
 		err = t.lead(l)
 		defer stop()
@@ -126,14 +119,14 @@ func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
 		why := t.Conn.Silent(t.Lease, errors.New("it does not store who leads the sweep"))
 		t.setProblem(fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why))
 		defer t.setProblem("")
-		stop, err := t.Conn.Answer(t.id, t.answer)
+		stop, err := t.Conn.Answer(t.ID, t.answer)
 		if err != nil {
 			return
 		}
 		defer stop()
 		<-trying.Done()
 	})
-	return t.registry.Lead(t.ctx, t.id, t.Name, t.Lease, over)
+	return t.registry.Lead(t.ctx, t.ID, t.Name, t.Lease, over)
 }
 
 // wait holds the lease for a while after an error of this machine, for people to see what is wrong.
@@ -150,7 +143,7 @@ func (t *term) wait(err error) {
 
 // lead runs the sweep and stores how it ended. It returns an error of this machine.
 func (t *term) lead(l *queue.Leadership) error {
-	e, err := t.registry.Find(t.ctx, t.id)
+	e, err := t.registry.Find(t.ctx, t.ID)
 	if err != nil {
 		return err
 	}
@@ -172,17 +165,17 @@ func (t *term) lead(l *queue.Leadership) error {
 		return err
 	case summary.Partial != "":
 		t.log.Info("paused", "why", summary.Partial)
-		return t.pause(summary.Partial, true)
+		return t.pause(summary.Partial)
 	}
 	t.log.Info("done", "digest", summary.Digest, "trials", summary.Trials)
 	t.rest = t.Lease
 	return t.finish(l, End{Summary: summary})
 }
 
-// pause changes the wish for the sweep to a pause. spent says that it is for its budget.
-func (t *term) pause(why string, spent bool) error {
-	return ChangeWish(t.ctx, t.registry, t.id, func(w *Wish) error {
-		w.Do, w.By, w.At, w.Why, w.Spent = Pause, t.Name, time.Now().UTC(), why, spent
+// pause changes the wish for the sweep to a pause, because its budget is spent.
+func (t *term) pause(why string) error {
+	return ChangeWish(t.ctx, t.registry, t.ID, func(w *Wish) error {
+		w.Do, w.By, w.At, w.Why, w.Spent = Pause, t.Name, time.Now().UTC(), why, true
 		return nil
 	})
 }
@@ -207,13 +200,13 @@ func (t *term) finish(l *queue.Leadership, end End) error {
 	if err := l.Finish(t.ctx, raw); err != nil {
 		return err
 	}
-	return t.Conn.ForgetResults(t.ctx, t.id) // its files have all of them
+	return t.registry.ForgetResults(t.ctx, t.ID) // its files have all of them
 }
 
 // work runs the sweep in its folder, and ships the folder afterwards.
 func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary, err error) {
 	t.setPhase("fetching the folder that earlier leaders have shipped")
-	dir := t.dir(t.id)
+	dir := t.dir(t.ID)
 	if err := begin(t.ctx, t.Conn, dir, record); err != nil {
 		return nil, err
 	}
@@ -222,10 +215,7 @@ func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary
 	if err != nil {
 		return nil, err
 	}
-	if n := len(sweep.Plan.Cells); n > t.cells {
-		return nil, fmt.Errorf("it has %d cells, and was submitted as a sweep of %d: submit it again", n, t.cells)
-	}
-	claimed, err := folder.Claim(dir, sweep.Plan, folder.Mode{ID: t.id})
+	claimed, err := folder.Claim(dir, sweep.Plan, folder.Mode{ID: t.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -235,12 +225,12 @@ func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary
 	}
 	ship := &shipper{dir: dir, conn: t.Conn, lead: l, totals: t.currentTotals}
 	t.mu.Lock()
-	t.ship, t.phase, t.totals = ship, "", record.Shipment.Totals
+	t.ship, t.now.Phase, t.totals = ship, "", record.Shipment.Totals
 	t.mu.Unlock()
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
-	c.Keep, c.Lead.Epoch, c.Priority, c.Weight = true, l.Epoch, t.wished.Priority, t.wished.Weight
-	c.Budget = left(t.wished.Budget, claimed)
+	c.Keep, c.Lead.Epoch, c.Priority, c.Weight = true, l.Epoch, t.Wish.Priority, t.Wish.Weight
+	c.Budget = left(t.Wish.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
 	if s != nil {
 		t.mu.Lock()
@@ -278,7 +268,7 @@ func (t *term) shipLast(s *shipper, l *queue.Leadership) error {
 func (t *term) show(p coordinator.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.progress, t.totals = &p, &Totals{Decided: p.Decided, Trials: p.Known + p.Trials + p.Served}
+	t.now.Progress, t.totals = &p, &Totals{Decided: p.Decided, Trials: p.Known + p.Trials + p.Served}
 }
 
 // currentTotals returns the present totals; nil: unknown.

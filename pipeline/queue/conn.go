@@ -88,7 +88,7 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 		return nil, err
 	}
 	var err error
-	if c.nc, err = nats.Connect(url, c.options()...); err != nil {
+	if c.nc, err = nats.Connect(url, natsOptions(c)...); err != nil {
 		return nil, c.access.connectError(err)
 	}
 	if c.js, err = jetstream.New(c.nc); err == nil {
@@ -101,7 +101,7 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 	return c, nil
 }
 
-func (c *Conn) options() []nats.Option {
+func natsOptions(c *Conn) []nats.Option {
 	inbox := InboxOf("shatter") // which permissions can name
 	if c.access.who.Role != "" {
 		inbox = InboxOf(c.access.who.Name)
@@ -236,9 +236,6 @@ func (c *Conn) Gone() error {
 
 // Embedded reports whether the server is one inside this process.
 func (c *Conn) Embedded() bool { return c.local != nil }
-
-// limited reports whether the holder of the credentials can neither make streams nor remove messages of them.
-func (c *Conn) limited() bool { return c.access.who.Role == Worker || c.access.who.Role == Submitter }
 
 // connected waits until there is a connection.
 func (c *Conn) connected(ctx context.Context) error {

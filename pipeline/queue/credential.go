@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,6 +77,9 @@ type access struct {
 	who Credential // as it was read last. Only Expires changes after identify
 }
 
+// limited reports whether the holder of the credentials can neither make streams nor remove messages of them.
+func (a *access) limited() bool { return a.who.Role == Worker || a.who.Role == Submitter }
+
 // identify reads the credentials file, and refuses one that cannot be used.
 func (a *access) identify() (err error) {
 	if a.file == "" {
@@ -128,18 +130,4 @@ func (c *Conn) Holder() Credential {
 	c.access.mu.Lock()
 	defer c.access.mu.Unlock()
 	return c.access.who
-}
-
-// confirm returns an error if the server has refused a subscription. The server reports that in a message of its own.
-func (c *Conn) confirm(subject string) error {
-	if err := c.nc.Flush(); err != nil {
-		return err
-	}
-	err := c.nc.LastError()
-	if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `Subscription to "`+subject+`"`) {
-		return nil
-	}
-	e := c.access.fault(WrongRole, "access refused by the NATS server", err)
-	e.Role = Worker
-	return e
 }

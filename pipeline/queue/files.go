@@ -311,7 +311,7 @@ func (f *Files) put(ctx context.Context, digest string, from source) error {
 			return err
 		}
 	}
-	if !f.c.limited() {
+	if !f.c.access.limited() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.sources[digest] = from

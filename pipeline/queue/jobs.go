@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -146,12 +147,26 @@ func (p *Puller) Offers() (offers <-chan Offer, stop func(), err error) {
 		sendOrDrop(ch, Offer{strings.TrimPrefix(m.Subject, offerSubject), m.Data})
 	})
 	if err == nil {
-		err = p.c.confirm(offerSubject + "*")
+		err = p.confirm(offerSubject + "*")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen to the leaders of sweeps: %w", err)
 	}
 	return ch, func() { _ = sub.Unsubscribe() }, nil // fails if the connection is closed
+}
+
+// confirm returns an error if the server has refused a subscription. The server reports that in a message of its own.
+func (p *Puller) confirm(subject string) error {
+	if err := p.c.nc.Flush(); err != nil {
+		return err
+	}
+	err := p.c.nc.LastError()
+	if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `Subscription to "`+subject+`"`) {
+		return nil
+	}
+	e := p.c.access.fault(WrongRole, "access refused by the NATS server", err)
+	e.Role = Worker
+	return e
 }
 
 // sendOrDrop sends a value to a channel unless it is full.

@@ -214,14 +214,3 @@ func (q *Queue) Close(ctx context.Context) error {
 	_ = q.beats.Unsubscribe() // fails if the connection is closed
 	return q.purge(ctx, jobStream, jobSubject+q.lead.String()+".>")
 }
-
-// ForgetResults removes all jobs and results of a sweep that has ended, or is forgotten, from the server.
-func (c *Conn) ForgetResults(ctx context.Context, sweep string) error {
-	if err := token("sweep", sweep); err != nil {
-		return err
-	}
-	if err := c.streams.purge(ctx, jobStream, jobSubject+sweep+".>"); err != nil {
-		return err
-	}
-	return c.streams.purge(ctx, resultStream, resultSubject+sweep+".>")
-}

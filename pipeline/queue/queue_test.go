@@ -119,7 +119,9 @@ func TestResults(t *testing.T) {
 		reads(after, late)
 		must(t, after.Forget(soon(t), last))
 		reads(coordinate(t, dial(Options{}), "sweep", 10), late)
-		must(t, worker.ForgetResults(soon(t), "sweep"))
+		registry, err := worker.Registry(soon(t))
+		must(t, err)
+		must(t, registry.ForgetResults(soon(t), "sweep"))
 		if last, err := after.Last(soon(t)); err != nil || last != 0 {
 			t.Errorf("a result is left: %d, %v", last, err)
 		}

@@ -197,6 +197,17 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 	return done, err
 }
 
+// ForgetResults removes all jobs and results of a sweep that has ended, or is forgotten, from the server.
+func (r *Registry) ForgetResults(ctx context.Context, sweep string) error {
+	if err := token("sweep", sweep); err != nil {
+		return err
+	}
+	if err := r.c.streams.purge(ctx, jobStream, jobSubject+sweep+".>"); err != nil {
+		return err
+	}
+	return r.c.streams.purge(ctx, resultStream, resultSubject+sweep+".>")
+}
+
 // Clear removes the marks of keys that were removed half an hour ago or before.
 func (r *Registry) Clear(ctx context.Context) error {
 	return r.c.retry(ctx, "clear the registry", func(ctx context.Context) error { return r.kv.PurgeDeletes(ctx) })
@@ -323,7 +334,7 @@ func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 // are removed. It returns when ctx ends or see returns an error. The caller owns the entries.
 func (r *Registry) follow(ctx context.Context, see func([]*Entry) error) error {
 	found, complete := map[string]*Entry{}, false
-	return r.c.watch(ctx, r.kv, func(x jetstream.KeyValueEntry) error {
+	return watch(ctx, r.c, r.kv, func(x jetstream.KeyValueEntry) error {
 		if x == nil {
 			complete = true
 			return see(submitted(found))
@@ -350,7 +361,9 @@ func (r *Registry) follow(ctx context.Context, see func([]*Entry) error) error {
 
 // watch calls see with all values of a bucket, then with nil, and then with each change. It returns when ctx ends or
 // see returns an error.
-func (c *Conn) watch(ctx context.Context, kv jetstream.KeyValue, see func(jetstream.KeyValueEntry) error) error {
+func watch(
+	ctx context.Context, c *Conn, kv jetstream.KeyValue, see func(jetstream.KeyValueEntry) error,
+) error {
 	var w jetstream.KeyWatcher
 	err := c.retry(ctx, "watch bucket "+kv.Bucket(), func(answer context.Context) (err error) {
 		life, end := context.WithCancel(ctx) // of the watcher; it ends with an attempt that is not answered

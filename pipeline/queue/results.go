@@ -66,7 +66,7 @@ func (p *Puller) Publish(ctx context.Context, part Part, result []byte) error {
 		_, err := p.c.js.PublishMsg(ctx, &nats.Msg{Subject: part.subject(), Data: result})
 		if streamGone(err) {
 			p.c.streams.forget()
-			if !p.c.limited() {
+			if !p.c.access.limited() {
 				_, err = p.c.streams.open(ctx, resultStream)
 			}
 			err = fmt.Errorf("%w: no stream of results (%w)", errNoAnswer, err)

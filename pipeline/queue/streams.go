@@ -107,7 +107,7 @@ func (s *streams) purge(ctx context.Context, name, subject string, limits ...jet
 func (s *streams) prepare(ctx context.Context) error {
 	s.forget()
 	names := []string{registryStream}
-	if !s.c.limited() {
+	if !s.c.access.limited() {
 		names = append(names, jobStream, resultStream, workerStream, fileStream)
 	}
 	for _, name := range names {
@@ -124,7 +124,7 @@ func (s *streams) ensure(ctx context.Context, name string) (jetstream.Stream, er
 	want.Name = name
 	found, err := s.c.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if s.c.limited() {
+		if s.c.access.limited() {
 			return nil, s.c.access.unprepared()
 		}
 		found, err = s.create(ctx, want)
@@ -132,7 +132,7 @@ func (s *streams) ensure(ctx context.Context, name string) (jetstream.Stream, er
 	if err != nil {
 		return nil, fmt.Errorf("make stream %q: %w", name, err)
 	}
-	if s.c.limited() {
+	if s.c.access.limited() {
 		return found, nil
 	}
 	have := found.CachedInfo().Config

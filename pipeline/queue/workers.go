@@ -49,7 +49,7 @@ func (c *Conn) Workers(ctx context.Context, see func(Heartbeat)) error {
 		if err != nil {
 			return err
 		}
-		return completed(c.watch(ctx, kv, func(e jetstream.KeyValueEntry) error {
+		return completed(watch(ctx, c, kv, func(e jetstream.KeyValueEntry) error {
 			if e == nil {
 				return errComplete
 			}
