@@ -53,7 +53,7 @@ import (
 // author's code sees them.
 type Algorithm[P any] struct {
 	Name    string // "family/name": lower case letters, digits and hyphens
-	Version string // of the algorithm's behaviour: change it whenever results change
+	Version string // version of the behavior: change it whenever results change
 	Doc     string // one sentence for users
 
 	Defaults P                 // the values of parameters that a sweep file leaves out
@@ -109,7 +109,7 @@ type Problem struct {
 	Dim        int     // coordinates of each point, at least 1
 	Margin     float64 // the margin that the target promises on all points; 0 for none
 	Noise      string  // "none", "random", "adversarial", or "malicious", which replaces examples
-	NoiseRate  float64 // in [0, 1/2)
+	NoiseRate  float64 // rate in [0, 1/2)
 	NoConstant bool    // thresholds lack the constant -1: t is in 0..X-1 instead of 0..X
 	Realizable bool    // the target lies in the class
 	RealData   bool    // examples are drawn from rows of real data instead of from a law
@@ -132,9 +132,9 @@ type Setting[P any] struct {
 	Task    Task
 	Problem Problem
 	N       int     // sample size; 0 if none is fixed yet
-	Alpha   float64 // in (0, 1): a trial succeeds when its error is at most Above + Alpha
+	Alpha   float64 // allowed error in (0, 1): a trial succeeds when its error is at most Above + Alpha
 	Above   float64 // the reference error: 0, or what the best hypothesis of the class has
-	Beta    float64 // in (0, 1): the failure probability allowed
+	Beta    float64 // allowed failure probability in (0, 1)
 	Epsilon float64 // privacy budget; 0 if the algorithm states no Guarantee
 	Delta   float64 // privacy budget; 0 if the algorithm states no Guarantee or a pure one
 	Queries int     // predict: T, the number of queries; otherwise 0
@@ -179,7 +179,7 @@ type Trial[P any] struct {
 	Revealed *Data
 
 	metrics *metrics // nil in a trial made by hand
-	index   int      // of the trial in its session
+	index   int      // position of the trial in its session
 }
 
 // Report records a value of the named metric for this trial, in place of an earlier value. A NaN or

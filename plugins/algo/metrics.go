@@ -9,8 +9,8 @@ import (
 // metrics holds the reported metrics of all trials of a session.
 type metrics struct {
 	names  []string  // sorted
-	trials int       // in the session
-	values []float64 // for each trial one number per name, NaN if not reported; nil before any report
+	trials int       // number of trials in the session
+	values []float64 // a number per trial and name, NaN if not reported; nil before any report
 	bad    string    // why the present trial fails because of a report; empty if it does not
 }
 

@@ -19,7 +19,7 @@ type parameters []parameter
 
 // parameter describes one parameter.
 type parameter struct {
-	index    []int // of its field in the struct
+	index    []int // position of its field in the struct
 	name     string
 	kind     reflect.Kind // Int, Float64, Bool or String
 	min, max *float64     // inclusive; nil without a limit

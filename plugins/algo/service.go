@@ -17,7 +17,7 @@ import (
 type service struct {
 	pluginv1.UnimplementedPluginServer
 	description *pluginv1.DescribeResponse
-	plugins     map[string]Plugin // by name
+	plugins     map[string]Plugin // plugins by name
 	places      *places
 	turn        chan struct{} // holds a value while the algorithms are in use; see acquire
 }

@@ -16,16 +16,16 @@ type session struct {
 	service *service
 	online  bool
 	trials  trials
-	ended   []bool // by trial; nil before the session is open
+	ended   []bool // whether each trial has ended; nil before the session is open
 	metrics metrics
-	faults  []fault // of the present request
+	faults  []fault // faults of the present request
 
-	answers []float64 // to the present request, reused
-	marks   []byte    // of the answers to queries, reused
-	sample  Data      // of the present trial, reused; emptied after the last, so that keeping it shows
-	queries Data      // revealed to the present trial, reused in the same way
-	points  Data      // of the present trial, reused
-	round   round     // of all trials, in the task online
+	answers []float64 // answers to the present request, reused
+	marks   []byte    // marks of the answers to queries, reused
+	sample  Data      // sample of the present trial, reused; emptied after the last, to expose models that keep it
+	queries Data      // queries revealed to the present trial, reused in the same way
+	points  Data      // points of the present trial, reused
+	round   round     // last round of all trials, in the task online
 
 	begun, done atomic.Uint32 // trials of the present request
 }
@@ -236,7 +236,7 @@ func (t *session) forEach(counts []uint32, f func(j, lo, hi int)) {
 
 // round holds the points of the round played last, copied because their memory is used again.
 type round struct {
-	counts []uint32 // by trial
+	counts []uint32 // number of points by trial
 	x, y   []float64
 	dim    int
 }

@@ -19,7 +19,7 @@ import (
 type Catalog struct {
 	order   []string // "" first: built in
 	entries map[string]*entry
-	builtin []*pluginv1.Algorithm // what it serves; nil: it is asked
+	builtin []*pluginv1.Algorithm // its algorithms, if known; nil: ask the process
 }
 
 var _ plan.Algorithms = (*Catalog)(nil)

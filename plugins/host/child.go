@@ -28,7 +28,7 @@ const (
 	termWait = 500 * time.Millisecond // after SIGTERM
 	showWait = 300 * time.Millisecond // after SIGQUIT
 	killWait = 5 * time.Second        // after SIGKILL: longer only if the kernel does not let the process go
-	pipeWait = time.Second            // for the rest of the output, should a stranger hold the pipe open
+	pipeWait = time.Second            // for the rest of the output, if another process holds the pipe open
 )
 
 // A child is the process itself: it is started with everything that it needs, read from, and ended.
@@ -42,16 +42,16 @@ type child struct {
 
 	process  *sandbox.Process // nil: not started yet
 	lifeline *os.File
-	hello    chan string // gets the address of a valid handshake, and is closed if there is none
+	hello    chan string // receives the address of a valid handshake, then is closed
 	atEnd    func()      // called when the process has ended
 
 	done chan struct{} // closed when the process has ended and its output is read
 
 	mu       sync.Mutex
-	why      ending // why we ended it
-	rejected string // what is wrong with its handshake
-	reaped   bool   // its number may belong to somebody else
-	state    string // how it ended
+	why      ending // our reason to end it; zero if none
+	rejected string // fault of its handshake; empty if none
+	reaped   bool   // its process number may be reused
+	state    string // exit state, once reaped
 }
 
 // ending is why we ended a process. The cause is empty where we did not.
@@ -116,7 +116,7 @@ func (h *child) startOnce() error {
 		}
 		ours[i], theirs[i] = r, w
 	}
-	for i := 2; i < 4; i++ { // of the life-line and the requests, we hold the end that is written to
+	for i := 2; i < 4; i++ { // we write to the life-line and the requests
 		ours[i], theirs[i] = theirs[i], ours[i]
 	}
 	program := sandbox.Program{

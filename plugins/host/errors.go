@@ -23,9 +23,9 @@ const (
 type ExitError struct {
 	Plugin string // its file
 	Cause  Cause
-	Where  string // what it was doing: "learning (trial 18 of 1000)", "answering", ...
-	Detail string // what was wrong; empty for Exit
-	State  string // how the process ended: "exit status 3", "signal: killed"
+	Where  string // activity: "learning (trial 18 of 1000)", "answering", ...
+	Detail string // explanation; empty for Exit
+	State  string // exit state: "exit status 3", "signal: killed"
 	Stderr string // its last lines, with the beginning of a crash
 
 	err error // the context's
@@ -52,7 +52,7 @@ type StartError struct {
 	Stderr string // its last lines, if it ran
 
 	err  error
-	hint string // what may help, below its last lines
+	hint string // remedy, shown below its last lines
 }
 
 // Error returns a message for a person, with the last lines of the plugin's output.

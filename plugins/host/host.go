@@ -35,8 +35,8 @@ type Command struct {
 	Env       []string      // KEY=value, beside the few variables that every plugin gets
 	Trial     time.Duration // limit on one trial, in learning and in each step of answering; 0: 10 minutes
 	Memory    int64         // limit on the memory of all its processes, without what we share; 0: 2 GiB
-	Threads   int           // that the plugin should use (GOMAXPROCS and its like); 0: 1
-	SocketDir string        // where the directories for sockets are made; "": the system's temporary directory
+	Threads   int           // recommended threads (GOMAXPROCS and its like); 0: 1
+	SocketDir string        // parent directory of the sockets; "": the system's temporary directory
 
 	// SessionMemory is the size of the session's memory file in bytes, of which only what is filled
 	// costs memory. 0: 1 GiB.
@@ -97,7 +97,7 @@ type Process struct {
 	last        *filled         // table in memory; nil: none
 	points      *pluginv1.Table // the shared dataset; nil: none
 
-	life    context.Context // of all calls; not the caller's, whose end has to be explained first
+	life    context.Context // context of all calls; the callers' contexts are watched instead
 	cancel  context.CancelFunc
 	session chan struct{} // full while a session is open
 	memUse  sync.RWMutex  // held for reading while memory is written

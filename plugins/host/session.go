@@ -40,17 +40,17 @@ type Session struct {
 	trials   int
 	dim      int
 	online   bool
-	means    bool // of labels: answers to points may be any
+	means    bool // answers to points may lie between -1 and 1
 	messages int  // sent and received so far
 	closed   bool
 
-	declared []concept.Hypothesis // by trial: what its model is; nil if it answers points
+	declared []concept.Hypothesis // by trial: the model; nil if it answers points
 
-	ended   []bool // by trial: it failed
-	rows    []int  // by trial: points that it has answered
-	queries []int  // by trial: queries that it has answered
+	ended   []bool // by trial: whether it failed
+	rows    []int  // by trial: number of answered points
+	queries []int  // by trial: number of answered queries
 	answers []float64
-	marks   []byte // of the answers to queries
+	marks   []byte // marks of the answers to queries
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,
@@ -261,7 +261,7 @@ func (s *Session) exchange(ctx context.Context, where string, trials int, q *plu
 }
 
 func (s *Session) answer(w *watch, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
-	if err := s.stream.Send(q); err != nil && !errors.Is(err, io.EOF) { // at io.EOF the reason is to be received
+	if err := s.stream.Send(q); err != nil && !errors.Is(err, io.EOF) { // io.EOF: Recv returns the reason
 		return nil, err
 	}
 	r, err := s.receive(w)

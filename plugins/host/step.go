@@ -192,7 +192,7 @@ type piece struct {
 	trial int // the next to be asked
 	given int // rows of it that earlier pieces had
 
-	counts   []uint32 // of this piece
+	counts   []uint32 // counts of this piece
 	from, to int      // the trials with points lie in from..to-1
 	trials   int      // number of trials with points
 	rows     int

@@ -21,12 +21,12 @@ const (
 // tail keeps the end of what is written to it, and the beginning of the last crash report in it,
 // whose first line tells most and which a long stack would push out. Its memory is bounded.
 type tail struct {
-	further io.Writer // gets everything too; nil: nobody
+	further io.Writer // receives all output too; nil: none
 	namer   atomic.Pointer[func() string]
 
 	mu    sync.Mutex
-	end   []byte // at most 2*tailBytes
-	crash []byte // at most crashBytes
+	end   []byte // last output, at most 2*tailBytes
+	crash []byte // beginning of the last crash report, at most crashBytes
 }
 
 // read keeps all that r has, until it ends.

@@ -24,22 +24,22 @@ const silence = 5 * time.Second
 // exceeded.
 type watch struct {
 	p        *Process
-	where    string        // what the plugin is doing, for messages
-	trials   int           // that the call works on
+	where    string        // activity of the plugin, for messages
+	trials   int           // trials that the call works on
 	total    int           // trials of the session, for messages
-	limit    time.Duration // of one trial
-	progress bool          // the plugin tells how far it is
+	limit    time.Duration // time limit of one trial
+	progress bool          // the plugin reports progress
 	ctx      context.Context
 	timer    *time.Timer
 
 	mu     sync.Mutex
 	closed bool
 	start  time.Time
-	heard  time.Time // when the last message came
-	since  time.Time // when the present trial was first reported
-	begun  uint32    // trials of this call that have begun, as the plugin reports
-	done   uint32    // those of them that are done
-	count  int       // of reports
+	heard  time.Time // time of the last message
+	since  time.Time // time of the first report about the present trial
+	begun  uint32    // trials of this call that have begun, as reported
+	done   uint32    // trials of this call that are done, as reported
+	count  int       // number of reports
 }
 
 // watch begins to supervise a call, until stop is called.

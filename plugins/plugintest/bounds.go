@@ -167,7 +167,7 @@ type difficulty struct {
 	applies  bool
 	change   func(w *pluginv1.Setting)
 	whether  string // description of the settings without it and with it
-	remedy   string // what to do instead of stating a premise
+	remedy   string // alternative to stating a premise
 	premises []string
 }
 

@@ -76,7 +76,7 @@ const (
 // A variation is a script whose trials have to give the same bits as those of the usual one with the same keys.
 type variation struct {
 	script script
-	other  bool   // in another process
+	other  bool   // play the script in another process
 	when   string // description, which may hint at the cause of a difference
 }
 

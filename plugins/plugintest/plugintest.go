@@ -61,12 +61,12 @@ type Setting struct {
 // Result is the result of one check in one setting.
 type Result struct {
 	Algorithm string
-	Setting   string        // in a few words; "": the check is of the algorithm itself
+	Setting   string        // short description; "": the check concerns the algorithm itself
 	Check     string        // the name of the check, or "start" or "setting" if none could be run
 	Err       error         // nil if the algorithm passed, or if the check was not made
 	Skipped   string        // why the check was not made; "": it was
 	Expected  string        // why it was expected to fail, as it did; "": it was not
-	Found     string        // what was measured, for people
+	Found     string        // measured values, for people
 	Took      time.Duration // the check
 }
 

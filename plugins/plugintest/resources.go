@@ -18,7 +18,7 @@ const (
 	leakRounds  = 16
 	leakCompare = 4       // rounds, after as many that are not looked at
 	leakSample  = 4 << 20 // bytes of samples in a round
-	leakTrials  = 2000    // in a round, at most
+	leakTrials  = 2000    // most trials in a round
 	leakTime    = 40 * time.Millisecond
 	leakSize    = 1000     // examples of a sample, if the setting has fewer
 	leakAllowed = 20 << 20 // bytes, beside a fourth: Go collects no garbage below 16 MiB, see GOGC in plugins/host

@@ -21,7 +21,7 @@ const testPoints = 30
 type script struct {
 	trials   []uint64 // the key of each, which gives its seed, sample, queries and points
 	n        int64    // sample size; 0: that of the setting
-	points   int      // to predict, per trial; 0: testPoints
+	points   int      // points to predict, per trial; 0: testPoints
 	pieces   []int    // points per step, for each trial, the last step takes the others; nil: one step
 	twice    bool     // ask everything a second time, which must change no answer
 	reversed bool     // ask about the points from the last to the first; the transcript has their usual order
@@ -46,10 +46,10 @@ func (sc script) sizes() string {
 // transcript holds what the trials of a session answered.
 type transcript struct {
 	trials  []uint64    // as in the script
-	labels  [][]float64 // by trial: of its queries, or the answers of its rounds
-	marks   [][]float64 // by trial: of its queries
-	states  [][]float64 // by trial: what the state before each of its queries says of it, if that was asked
-	answers [][]float64 // by trial: to its points
+	labels  [][]float64 // by trial: labels of its queries, or answers of its rounds
+	marks   [][]float64 // by trial: marks of its queries
+	states  [][]float64 // by trial: answer of the state before each query, if asked
+	answers [][]float64 // by trial: answers to its points
 	metrics map[string][]float64
 	faults  []host.Fault
 	differs error // an answer that differs from the declared hypothesis of its trial; nil: none

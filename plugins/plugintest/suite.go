@@ -24,11 +24,11 @@ type suite struct {
 	options   Options
 	report    func(Result)
 	results   []Result
-	process   *host.Process          // that the checks share; nil if none runs, see running
-	restarts  int                    // of process, after it had ended by itself
+	process   *host.Process          // process that the checks share; nil if none runs, see running
+	restarts  int                    // restarts of process after it had ended by itself
 	measured  map[pluginv1.Task]bool // tasks whose use of memory and time was measured
 
-	problem algo.Problem      // of the present setting
+	problem algo.Problem      // problem of the present setting
 	setting *pluginv1.Setting // the present one
 
 	declares bool // the algorithm promises declared hypotheses in this setting

@@ -120,7 +120,7 @@ func checkData(d *schemas.Data, class concept.Spec) error {
 // format is a format of data files.
 type format struct {
 	name       string   // as the resolved problem has it
-	extensions []string // of file names, in lower case, the usual one first
+	extensions []string // extensions of file names in lower case, the usual one first
 	untyped    bool     // columns have no type: their cells show what they hold
 	read       func(t *table, f *io.SectionReader) error
 }

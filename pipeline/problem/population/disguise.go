@@ -20,7 +20,7 @@ import (
 type Disguised struct {
 	Sampler
 	mirrors []float64 // the mirrors' normals of length sqrt(2), the k-th of Dim-k numbers
-	signs   []float64 // of the coordinates
+	signs   []float64 // signs of the coordinates
 	label   float64   // sign of the labels
 }
 

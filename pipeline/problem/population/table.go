@@ -22,7 +22,7 @@ type table struct {
 	format *format // set by read
 	most   int64   // numbers that a file of this size may hold; set by read
 
-	roles []role // of the file's columns
+	roles []role // roles of the file's columns
 	rows  int
 
 	numbers []float64          // rows x len(spec.Features), row-major

@@ -40,13 +40,13 @@ const (
 )
 
 const (
-	draining   = 10 * time.Second // how long Serve waits for answers when it ends
+	draining   = 10 * time.Second // time to finish answers when Serve ends
 	maxRequest = 1 << 20
 	maxHeaders = 64 << 10
 	maxStreams = 64               // calls of one connection
 	maxConns   = 256              // connections; others wait to be accepted
-	hello      = 10 * time.Second // in which a client has to introduce itself
-	maxIdle    = 10 * time.Minute // after which a connection without calls is closed
+	hello      = 10 * time.Second // time for a client's handshake
+	maxIdle    = 10 * time.Minute // idle time after which a connection is closed
 )
 
 // Serve answers clients of Arrow Flight SQL on l until ctx ends. Then it waits ten seconds for answers

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	Memory  int64         // bytes for DuckDB, shared by all queries; 0: 1 GB
 	Threads int           // 0: one per core
-	Timeout time.Duration // of a query, reading its answer included; 0: none
+	Timeout time.Duration // limit on a query and the reading of its answer; 0: none
 	Queries int           // queries that run at the same time; 0: 4
 
 	Metrics []schemas.Metric // meanings of metric columns, where known
@@ -36,7 +36,7 @@ func (o Options) queries() int64 {
 type ServeOptions struct {
 	Token   string      // clients send it in the header "authorization: Bearer TOKEN"; empty: no authentication
 	TLS     *tls.Config // nil: connections are not encrypted
-	Version string      // of this program, for clients that ask
+	Version string      // version of this program, for clients that ask
 }
 
 // size formats a number of bytes.

@@ -46,7 +46,7 @@ type Line struct {
 	Level  bool // the algorithm has no value of the parameter along X
 	Points []Point
 	Bounds map[string][]Point
-	rows   []int // of the group
+	rows   []int // rows of the group
 }
 
 // A Point is a value with its interval. Low and High are NaN without one, and infinite where a bracket is open.

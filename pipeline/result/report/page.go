@@ -49,8 +49,8 @@ type page struct {
 	Style           template.CSS
 	Script          template.HTML
 	Name            string
-	Partial         string // how far the sweep has come; "" where the result is whole
-	Only            string // which rows the page is about; "" where all are shown
+	Partial         string // progress of the sweep; "" if the result is complete
+	Only            string // conditions that the rows meet; "" if all are shown
 	Answer          []string
 	Problems        []string
 	Table, Slopes   tableView
@@ -155,7 +155,7 @@ func (p *page) addFigures() error {
 
 // tableView is the table for reading, as the terminal shows it.
 type tableView struct {
-	name         string // of its sheet
+	name         string // name of its sheet
 	Above, Below []string
 	Columns      []schemas.Column
 	Rows         [][]tableValue

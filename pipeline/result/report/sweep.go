@@ -27,8 +27,8 @@ type Sweep struct {
 	searches     []search // over other numbers than n
 	fits, failed *frame   // without rows if the folder has none
 	manifest     schemas.Manifest
-	measures     []resolvedMeasure // of the manifest
-	where        []sheet.Condition // that the rows of table and curve meet
+	measures     []resolvedMeasure // measures of the manifest
+	where        []sheet.Condition // conditions that the rows of table and curve meet
 	source       string            // the sweep file
 }
 
@@ -39,7 +39,7 @@ type resolvedMeasure struct {
 	} `json:"find"` // nil: of a list of sample sizes
 	Over *struct {
 		Confidence float64 `json:"confidence"`
-	} `json:"over"` // of a search over another number than n; nil: none
+	} `json:"over"` // search over another number than n; nil: none
 }
 
 // Load reads a result folder. Where a table is missing, the error wraps fs.ErrNotExist.

@@ -140,7 +140,7 @@ func (s *Sweep) onlySearches() bool { return len(s.searches) > 0 && s.sized.Len(
 func (s *Sweep) confidence() string {
 	var all []float64
 	for _, m := range s.measures {
-		c := 0.95 // of a list of sample sizes
+		c := 0.95 // confidence of a list of sample sizes
 		if m.Find != nil {
 			c = m.Find.Confidence
 		}
@@ -195,7 +195,7 @@ func (s *Sweep) problems() (all []string) {
 // unknown is a kind of thing that the sweep does not tell, with the cells that it concerns.
 type unknown struct {
 	Status, What string
-	Cells        []string // at most maxListed
+	Cells        []string // names of at most maxListed cells
 	More         int
 }
 

@@ -172,7 +172,7 @@ func (s *Sheet) Number(row int, column string) float64 {
 
 // A Partition numbers sets of rows: rows with the same number belong to the same set.
 type Partition struct {
-	Of   []int // by row
+	Of   []int // number of the set, by row
 	Sets int
 }
 
