@@ -98,15 +98,8 @@ func TestBadSweeps(t *testing.T) {
 				t.Fatalf("%q is not in the file", c.old)
 			}
 			out := filepath.Join(dir, "out")
-			expect(
-				t,
-				exitUsage,
-				[]string{"bad.yaml", c.want},
-				"run",
-				write(t, filepath.Join(dir, "bad.yaml"), text),
-				"--out",
-				out,
-			)
+			expect(t, exitUsage, []string{"bad.yaml", c.want}, "run", write(t, filepath.Join(dir, "bad.yaml"), text), "--out",
+				out)
 			if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("output folder: %v", err)
 			}
@@ -229,15 +222,8 @@ func TestInterrupt(t *testing.T) {
 		}
 		waitFor(t, "outcomes", func() bool { return ledgerSize(out) > before })
 		if interrupts == 1 {
-			expect(
-				t,
-				exitUnfinished,
-				[]string{fmt.Sprint("process ", cmd.Process.Pid), "wait for that or stop it"},
-				"run",
-				file,
-				"--out",
-				out,
-			)
+			expect(t, exitUnfinished, []string{fmt.Sprint("process ", cmd.Process.Pid), "wait for that or stop it"}, "run",
+				file, "--out", out)
 			_ = cmd.Process.Signal(syscall.SIGSTOP) // it leaves the processor to this test
 			showKnown(t, out, "the sweep is still running", 5)
 			_ = cmd.Process.Signal(syscall.SIGCONT)

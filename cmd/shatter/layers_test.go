@@ -22,14 +22,7 @@ var layers = [][]string{
 	{"pipeline/task"},
 
 	// Tools that know nothing of sweeps.
-	{
-		"pipeline",
-		"pipeline/dataset",
-		"pipeline/disk",
-		"pipeline/matrix",
-		"pipeline/numeric",
-		"pipeline/wording",
-	},
+	{"pipeline", "pipeline/dataset", "pipeline/disk", "pipeline/matrix", "pipeline/numeric", "pipeline/wording"},
 	{"pipeline/sandbox"},
 	{"pipeline/lp", "pipeline/pluginfile"},
 	{"pipeline/queue", "pipeline/fleet"},
