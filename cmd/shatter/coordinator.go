@@ -18,14 +18,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
+// coordinatorFlags holds the flags of coordinator.
+type coordinatorFlags struct {
+	processFlags
+	lead.Config
+}
+
 func coordinatorCommand() *cobra.Command {
-	var (
-		server      serverFlags
-		dir         string
-		keep, lease time.Duration
-		http        httpFlags
-		logs        logFlags
-	)
+	var f coordinatorFlags
 	c := &cobra.Command{
 		Use:   "coordinator --server URL --dir DIR",
 		Short: "Run the sweeps that are submitted to a server",
@@ -41,43 +41,36 @@ Data, plugins and results that no sweep on the server names any more are removed
 stay until somebody forgets them with shatter forget, or for --keep after they have ended. The folders under
 --dir are never removed.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if dir == "" {
-				return wrong("--dir is needed: the folder where this coordinator keeps its sweeps")
-			}
-			if lease < time.Second {
-				return wrong("--lease %v: at least 1s is needed", lease)
-			}
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return wrong("no folder can be at %q (%w); choose another with --dir", dir, err)
-			}
-			log, err := logs.logger(c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			conn, told, stop, err := http.serve(c.Context(), &server, queue.Coordinator, log)
-			if err != nil {
-				return err
-			}
-			defer stop()
-			monitor := &lead.Monitor{}
-			watchCoordinator(told, conn, monitor)
-			log.Info("serving", "server", queue.Redact(server.url), "dir", dir, "name", workerName())
-			loader := loader{conn, make(chan struct{}, runtime.NumCPU())}
-			return lead.Serve(c.Context(), lead.Config{
-				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, Log: log,
-				Keep: keep, Monitor: monitor,
-			})
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
-	server.register(flags)
-	http.register(flags)
-	logs.register(flags)
-	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
-	addAge(flags, &keep, "keep", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
-	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
+	f.register(flags)
+	flags.StringVar(&f.Dir, "dir", "", "folder for the sweeps' output folders")
+	addAge(flags, &f.Keep, "keep", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
+	flags.DurationVar(&f.Lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
 	return c
+}
+
+func (f *coordinatorFlags) run(c *cobra.Command) error {
+	if f.Dir == "" {
+		return wrong("--dir is needed: the folder where this coordinator keeps its sweeps")
+	}
+	if f.Lease < time.Second {
+		return wrong("--lease %v: at least 1s is needed", f.Lease)
+	}
+	if err := os.MkdirAll(f.Dir, 0o755); err != nil {
+		return wrong("no folder can be at %q (%w); choose another with --dir", f.Dir, err)
+	}
+	p, err := f.serve(c, queue.Coordinator)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	f.Conn, f.Log, f.Name, f.Monitor = p.conn, p.log, workerName(), &lead.Monitor{}
+	f.Load = loader{p.conn, make(chan struct{}, runtime.NumCPU())}.load
+	watchCoordinator(p.told, p.conn, f.Monitor)
+	p.log.Info("serving", "server", queue.Redact(f.server.url), "dir", f.Dir, "name", f.Name)
+	return lead.Serve(c.Context(), f.Config)
 }
 
 // loader makes sweeps of what was submitted.

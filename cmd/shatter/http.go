@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/shatterlab/shatter/cmd/shatter/observe"
@@ -184,22 +184,46 @@ func (f *logFlags) logFile(path string) (*slog.Logger, func() error, error) {
 	return log, file.Close, err
 }
 
-// serve dials the server while the process tells already, at --http, that it is waiting.
-func (f *httpFlags) serve(
-	ctx context.Context, server *serverFlags, role queue.Role, log *slog.Logger,
-) (*queue.Conn, *observe.Server, func(), error) {
-	if err := server.check(); err != nil {
-		return nil, nil, nil, err
-	}
-	s, err := f.listen(log)
+// processFlags holds the flags of processes that serve until they are interrupted.
+type processFlags struct {
+	server serverFlags
+	http   httpFlags
+	logs   logFlags
+}
+
+func (f *processFlags) register(flags *pflag.FlagSet) {
+	f.server.register(flags)
+	f.http.register(flags)
+	f.logs.register(flags)
+}
+
+// A service is a process with a connection that is watched on HTTP. Close it.
+type service struct {
+	conn *queue.Conn
+	told *observe.Server // nil without --http
+	log  *slog.Logger
+}
+
+func (s *service) close() { s.told.Close(); s.conn.Close() }
+
+// serve connects to the server. The process reports at --http already that it is waiting.
+func (f *processFlags) serve(c *cobra.Command, role queue.Role) (*service, error) {
+	log, err := f.logs.logger(c.ErrOrStderr())
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	name := fmt.Sprintf("shatter %s %s", role, workerName())
-	conn, err := dialPatiently(ctx, server.url, server.options(name, log, role))
+	if err := f.server.check(); err != nil {
+		return nil, err
+	}
+	told, err := f.http.listen(log)
 	if err != nil {
-		s.Close()
-		return nil, nil, nil, err
+		return nil, err
 	}
-	return conn, s, func() { s.Close(); conn.Close() }, nil
+	options := f.server.options(fmt.Sprintf("shatter %s %s", role, workerName()), log, role)
+	conn, err := dialPatiently(c.Context(), f.server.url, options)
+	if err != nil {
+		told.Close()
+		return nil, err
+	}
+	return &service{conn, told, log}, nil
 }

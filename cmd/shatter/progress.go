@@ -164,10 +164,6 @@ func (d *display) summary(s *coordinator.Summary) {
 	for _, a := range s.Alarms {
 		d.say("shatter: integrity alarm: %s", printable(a))
 	}
-	if s.Withheld > 0 {
-		d.say("shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, which drops "+
-			"the outcomes of its old file, or with --fresh", s.Withheld)
-	}
 	for _, w := range s.Workers {
 		if w.Refused > 0 {
 			d.say("shatter: %s results of worker %s were dropped because they were unfit; manifest.json says more",

@@ -259,6 +259,10 @@ func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary
 	out, shown := ran.folder, answersOf(ran.Plan)
 	recorded := out.Report.Outcomes + s.Trials + s.Served
 	d.summary(s)
+	if s.Withheld > 0 {
+		d.say("shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, which drops "+
+			"the outcomes of its old file, or with --fresh", s.Withheld)
+	}
 	for _, line := range s.Cache {
 		d.say("shatter: %s", line)
 	}

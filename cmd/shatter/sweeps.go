@@ -166,22 +166,6 @@ func (s *sweepStatus) next() string {
 	return fmt.Sprintf("shatter watch %s shows how it goes", s.ID)
 }
 
-// unfinished says how many of the cells that are done have no answer; "" where all have, or nobody knows.
-func (s *sweepStatus) unfinished() string {
-	if s.Left == nil || *s.Left == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %d of them undecided or failed", *s.Left)
-}
-
-// counted says how many of the outcomes count; "" while nobody knows.
-func (s *sweepStatus) counted() string {
-	if s.Counted == nil {
-		return ""
-	}
-	return fmt.Sprintf(", %s of them count", wording.Thousands(float64(*s.Counted)))
-}
-
 // trials returns the number of outcomes, in words.
 func (s *sweepStatus) trials() string {
 	if s.Trials == nil {
@@ -218,10 +202,18 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 	say("state", s.State)
 	say("why", s.Reason)
 	if s.Decided != nil {
-		say("cells", s.cells()+" done"+s.unfinished())
+		text := s.cells() + " done"
+		if s.Left != nil && *s.Left > 0 {
+			text += fmt.Sprintf(", %d of them undecided or failed", *s.Left)
+		}
+		say("cells", text)
 	}
 	if s.Trials != nil {
-		say("trials", s.trials()+s.counted())
+		text := s.trials()
+		if s.Counted != nil {
+			text += fmt.Sprintf(", %s of them count", wording.Thousands(float64(*s.Counted)))
+		}
+		say("trials", text)
 	}
 	if s.Reason == "" && s.answer != nil && s.answer.Progress != nil {
 		say("now", (&display{}).line(*s.answer.Progress).String())

@@ -19,18 +19,15 @@ import (
 	"github.com/shatterlab/shatter/worker"
 )
 
+// workerFlags holds the flags of worker. Those of the worker itself are fields of its configuration.
+type workerFlags struct {
+	processFlags
+	worker.Config
+	files []string // plugins of others
+}
+
 func workerCommand() *cobra.Command {
-	var (
-		server         serverFlags
-		cache          string
-		slots          int
-		files, allowed []string
-		drain          time.Duration
-		until          time.Time
-		cacheSize      = int64(defaultCacheSize)
-		http           httpFlags
-		logs           logFlags
-	)
+	f := workerFlags{Config: worker.Config{CacheSize: defaultCacheSize}}
 	c := &cobra.Command{
 		Use:   "worker --server URL",
 		Short: "Work for sweeps that run with --server",
@@ -41,73 +38,63 @@ that it cannot run, and shatter workers shows the reason. Data files are fetched
 be named with --plugin, or allowed with --allow-plugins: then they are fetched by content too, and run with
 the rights of this user.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := server.check(); err != nil {
-				return err
-			}
-			commands, err := commandsByDigest(c.Context(), files)
-			if err != nil {
-				return usageError{err}
-			}
-			if allowed, err = allowedPlugins(allowed); err != nil {
-				return usageError{err}
-			}
-			if err := errors.Join(checkUntil(until, drain), checkCache(cache)); err != nil {
-				return usageError{err}
-			}
-			policy := sandboxOf(c.Context())
-			layers, err := sandbox.Probe(policy)
-			if err != nil {
-				return err
-			}
-			log, err := logs.logger(c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			conn, told, stop, err := http.serve(c.Context(), &server, queue.Worker, log)
-			if err != nil {
-				return err
-			}
-			defer stop()
-			monitor := &worker.Monitor{}
-			watchWorker(told, conn, monitor)
-			ctx := c.Context()
-			if !until.IsZero() {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithDeadline(ctx, until.Add(-drain))
-				defer cancel()
-			}
-			name := workerName()
-			if who := conn.Holder(); who.Role == queue.Worker {
-				name = who.Name // the server lets it have no other
-			}
-			log.Info("working", "server", queue.Redact(server.url), "slots", slots, "name", name,
-				"sandbox", sandbox.Words(layers))
-			defer context.AfterFunc(ctx, func() { log.Info("leaving", "why", leaving(ctx)) })()
-			return worker.Run(ctx, context.Background(), worker.Config{
-				Conn: conn, Slots: slots, Name: name, Plugins: commands, Allow: allowed, Cache: cache, Log: log,
-				Build: version(), Until: until, Drain: drain, Sandbox: policy, Layers: sandbox.Words(layers),
-				CacheSize: cacheSize, Monitor: monitor,
-			})
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
-	server.register(flags)
-	http.register(flags)
-	logs.register(flags)
-	addWorkers(c, &slots, "plugin processes that work at the same time")
-	flags.StringArrayVar(&files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")
-	flags.StringArrayVar(&allowed, "allow-plugins", nil,
+	f.register(flags)
+	addWorkers(c, &f.Slots, "plugin processes that work at the same time")
+	flags.StringArrayVar(&f.files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")
+	flags.StringArrayVar(&f.Allow, "allow-plugins", nil,
 		"fetch a plugin of others from the server and run it: its SHA-256, or any (again for more)")
-	flags.DurationVar(&drain, "drain-timeout", 20*time.Second,
+	flags.DurationVar(&f.Drain, "drain-timeout", 20*time.Second,
 		"time that jobs in work have after an interrupt; then they return to the queue, and others run them again")
-	addUntil(flags, &until, "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
+	addUntil(flags, &f.Until, "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
 		"it takes no job that cannot end by then, and leaves")
-	flags.StringVar(&cache, "cache", fileCache(),
+	flags.StringVar(&f.Cache, "cache", fileCache(),
 		"folder for data files and plugins that are fetched, which the workers of this machine share")
-	addSize(flags, &cacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
+	addSize(flags, &f.CacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
 		"those used longest ago go first")
 	return c
+}
+
+func (f *workerFlags) run(c *cobra.Command) (err error) {
+	ctx := c.Context()
+	if err := f.server.check(); err != nil {
+		return err
+	}
+	if f.Plugins, err = commandsByDigest(ctx, f.files); err != nil {
+		return usageError{err}
+	}
+	if f.Allow, err = allowedPlugins(f.Allow); err != nil {
+		return usageError{err}
+	}
+	if err := errors.Join(checkUntil(f.Until, f.Drain), checkCache(f.Cache)); err != nil {
+		return usageError{err}
+	}
+	f.Sandbox = sandboxOf(ctx)
+	layers, err := sandbox.Probe(f.Sandbox)
+	if err != nil {
+		return err
+	}
+	p, err := f.serve(c, queue.Worker)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	f.Conn, f.Log, f.Layers, f.Build, f.Monitor = p.conn, p.log, sandbox.Words(layers), version(), &worker.Monitor{}
+	watchWorker(p.told, p.conn, f.Monitor)
+	if !f.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, f.Until.Add(-f.Drain))
+		defer cancel()
+	}
+	f.Name = workerName()
+	if who := p.conn.Holder(); who.Role == queue.Worker {
+		f.Name = who.Name // the server lets it have no other
+	}
+	p.log.Info("working", "server", queue.Redact(f.server.url), "slots", f.Slots, "name", f.Name, "sandbox", f.Layers)
+	defer context.AfterFunc(ctx, func() { p.log.Info("leaving", "why", leaving(ctx)) })()
+	return worker.Run(ctx, context.Background(), f.Config)
 }
 
 // allowedPlugins checks the values of --allow-plugins.
