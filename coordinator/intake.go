@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/audit"
@@ -110,7 +109,7 @@ const mostWorkers = 10_000
 func (in *intake) worker(name string) *schemas.ManifestWorker {
 	x := in.workers[name]
 	if x == nil {
-		x = &schemas.ManifestWorker{Name: strings.Clone(name)}
+		x = &schemas.ManifestWorker{Name: name}
 		if len(in.workers) < mostWorkers {
 			in.workers[x.Name] = x
 		}

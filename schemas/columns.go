@@ -12,11 +12,7 @@ const ResultVersion = "3"
 
 // OutcomeVersion is the version of the messages in which workers send outcomes and in which the
 // ledger keeps them.
-const OutcomeVersion = "2"
-
-// RefusalVersion is the same of messages that refuse a sample size. Releases that do not know them
-// refuse them as an OutcomeVersion of their own.
-const RefusalVersion = "refusal 2"
+const OutcomeVersion = "3"
 
 // ColumnType is the type of a column of a result file.
 type ColumnType string

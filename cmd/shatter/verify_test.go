@@ -102,8 +102,7 @@ func version9(key string) func([]byte) []byte {
 func outcome9(raw []byte) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	msg := raw[24 : 24+bits.LittleEndian.Uint32(raw[8:])]
-	copy(msg, bytes.ReplaceAll(msg, []byte("\x01\x00\x00\x00"+schemas.OutcomeVersion+"\x00"),
-		[]byte("\x01\x00\x00\x009\x00"))) // texts of length 1
+	copy(msg, bytes.Replace(msg, []byte("\n\x01"+schemas.OutcomeVersion), []byte("\n\x019"), 1))
 	bits.LittleEndian.PutUint32(raw[16:], crc32.Checksum(msg, table))
 	bits.LittleEndian.PutUint32(raw[20:], crc32.Checksum(raw[:20], table))
 	return raw

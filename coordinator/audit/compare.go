@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -48,19 +47,6 @@ func sameBits(x, y float64) bool {
 	return math.Float64bits(x) == math.Float64bits(y) || (math.IsNaN(x) && math.IsNaN(y))
 }
 
-// copyRow copies one row of a batch, which is valid for a short time only.
-func copyRow(b *ledger.Batch, row int) *ledger.Batch {
-	one := &ledger.Batch{
-		Cell: b.Cell, N: b.N, Digest: strings.Clone(b.Digest), Worker: strings.Clone(b.Worker),
-		Repetition: []int64{b.Repetition[row]}, Status: []uint8{b.Status[row]}, Error: []float64{b.Error[row]},
-		Metrics: slices.Clone(b.Metrics), Kind: []string{strings.Clone(b.KindOf(row))},
-	}
-	for _, v := range b.Values {
-		one.Values = append(one.Values, []float64{v[row]})
-	}
-	return one
-}
-
 // maxExamined is the largest number of differing trials of a cell that are run alone to find the cause.
 const maxExamined = 4
 
@@ -88,7 +74,7 @@ func (x *differences) add(c *trial.Cell, index int, b *ledger.Batch, row int) {
 	if i == maxExamined {
 		return
 	}
-	d.second = copyRow(b, row)
+	d.second = b.Select([]int{row})
 	x.first = slices.Insert(x.first, i, d)
 	x.first = x.first[:min(len(x.first), maxExamined)]
 }
@@ -111,10 +97,10 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Led
 	return run(ctx, p, other, requests, func(r *pool.Request, b *ledger.Batch, row int) error {
 		d := of[r]
 		if b.Status[row] == ledger.Lost {
-			d.lost = strings.Clone(b.ReasonOf(row))
+			d.lost = b.ReasonOf(row)
 			return nil
 		}
-		d.alone = append(d.alone, copyRow(b, row))
+		d.alone = append(d.alone, b.Select([]int{row}))
 		return nil
 	})
 }

@@ -348,7 +348,7 @@ func (k *Recheck) Run(
 		if b.Status[row] == ledger.Lost && !lost[at] { // the limit of a machine may be a matter of chance
 			lost[at] = true
 			once := newRequest(r.Cell, at.n, trial.RecheckShuffled, at.repetition)
-			once.Avoid, origin[once] = []string{strings.Clone(b.Worker)}, origin[r]
+			once.Avoid, origin[once] = []string{b.Worker}, origin[r]
 			again.waiting = append(again.waiting, once)
 			return nil
 		}

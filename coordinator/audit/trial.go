@@ -139,9 +139,9 @@ func RunTrial(ctx context.Context, f *folder.Folder, cfg pool.Config, t *Trial) 
 func outcomeOf(c *trial.Cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
 		Status: ledger.StatusName(b.Status[row]),
-		Kind:   strings.Clone(b.KindOf(row)), Reason: strings.Clone(b.ReasonOf(row)),
+		Kind:   b.KindOf(row), Reason: b.ReasonOf(row),
 		Metrics: map[string]float64{},
-		Worker:  strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
+		Worker:  b.Worker, Digest: b.Digest, Profile: b.Profile,
 	}
 	if e := b.Error[row]; !math.IsNaN(e) {
 		o.Error = &e

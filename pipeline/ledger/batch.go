@@ -1,16 +1,15 @@
 package ledger
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+	"google.golang.org/protobuf/proto"
 )
 
 // The status of a trial.
@@ -69,114 +68,39 @@ func textAt(column []string, row int) string {
 	return column[row]
 }
 
-// Columns and metadata of a message.
-const (
-	colRepetition = "repetition"
-	colStatus     = "status"
-	colError      = "error"
-	colKind       = "kind" // kind and reason are left out where all are empty
-	colReason     = "reason"
-
-	metaVersion = "shatter.outcome"
-	metaSweep   = "sweep"
-	metaCell    = "cell"
-	metaN       = "n"
-	metaDigest  = "digest"
-	metaProfile = "profile"
-	metaWorker  = "worker"
-	metaSeconds = "seconds"
-	metaPlugin  = "plugin_seconds"
-	metaNotes   = "notes"
-)
-
 // MaxRepetition is the largest number of a repetition: it fits the counter of a trial's seed, and
 // keeps a corrupt message from making a large index.
 const MaxRepetition = math.MaxInt32
 
-// Encode returns the message, an Arrow IPC file. It refuses a batch that breaks a rule of its
-// fields, and replaces invalid UTF-8 in Kind and Reason.
+// Encode returns the message, a [pluginv1.Outcomes]. It refuses a batch that breaks a rule of its fields, and replaces
+// invalid UTF-8 in Kind and Reason.
 func (b *Batch) Encode() ([]byte, error) {
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
 	}
-	schema := dataset.Schema{
-		Metadata: []dataset.KeyValue{
-			{Key: metaVersion, Value: schemas.OutcomeVersion},
-			{Key: metaSweep, Value: b.Sweep},
-			{Key: metaCell, Value: hex.EncodeToString(b.Cell[:])},
-			{Key: metaN, Value: strconv.FormatInt(b.N, 10)},
-			{Key: metaDigest, Value: b.Digest},
-			{Key: metaProfile, Value: b.Profile},
-			{Key: metaWorker, Value: b.Worker},
-			{Key: metaSeconds, Value: strconv.FormatFloat(b.Seconds, 'g', -1, 64)},
-			{Key: metaPlugin, Value: strconv.FormatFloat(b.PluginSeconds, 'g', -1, 64)},
-			{Key: metaNotes, Value: strings.Join(b.Notes, "\n")},
-		},
-		Columns: []dataset.Column{
-			{Name: colRepetition, Type: dataset.Int64},
-			{Name: colStatus, Type: dataset.Uint8},
-			{Name: colError, Type: dataset.Float64},
-		},
+	m := &pluginv1.Outcomes{
+		Version: schemas.OutcomeVersion, Sweep: b.Sweep, Cell: b.Cell[:], N: b.N, Digest: b.Digest, Profile: b.Profile,
+		Worker: b.Worker, Seconds: b.Seconds, PluginSeconds: b.PluginSeconds, Notes: b.Notes,
+		Repetition: b.Repetition, Status: b.Status, Error: b.Error, Kind: validText(b.Kind), Reason: validText(b.Reason),
 	}
-	if b.Refusal != nil {
-		b.Refusal.addTo(&schema)
-		return b.fill(schema, nil)
+	if r := b.Refusal; r != nil {
+		m.Refusal = &pluginv1.Outcomes_Refusal{Kind: r.Kind, Message: r.Message}
 	}
-	for _, name := range b.Metrics {
-		schema.Columns = append(schema.Columns, dataset.Column{Name: schemas.MetricPrefix + name, Type: dataset.Float64})
+	for i, name := range b.Metrics {
+		m.Metrics = append(m.Metrics, &pluginv1.Outcomes_Metric{Name: name, Values: b.Values[i]})
 	}
-	var texts [][]string
-	for _, c := range []struct {
-		name string
-		text []string
-	}{{colKind, b.Kind}, {colReason, b.Reason}} {
-		if anyText(c.text) {
-			schema.Columns = append(schema.Columns, dataset.Column{Name: c.name, Type: dataset.Utf8})
-			texts = append(texts, validText(c.text))
-		}
-	}
-	return b.fill(schema, texts)
-}
-
-// fill returns the message of a schema whose last columns are the texts.
-func (b *Batch) fill(schema dataset.Schema, texts [][]string) ([]byte, error) {
-	lengths := make([]int, len(texts))
-	for i, column := range texts {
-		for _, s := range column {
-			lengths[i] += len(s)
-		}
-	}
-	l, err := dataset.Plan(schema, len(b.Repetition), lengths)
+	msg, err := proto.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
-	}
-	msg := make([]byte, l.Size())
-	l.Init(msg)
-	if b.Refusal != nil {
-		return msg, nil
-	}
-	copy(l.Int64(msg, 0), b.Repetition)
-	copy(l.Uint8(msg, 1), b.Status)
-	copy(l.Float64(msg, 2), b.Error)
-	for i, v := range b.Values {
-		copy(l.Float64(msg, 3+i), v)
-	}
-	for i, column := range texts {
-		offsets, dst := l.Utf8(msg, 3+len(b.Values)+i)
-		at := 0
-		for j, s := range column {
-			at += copy(dst[at:], s)
-			offsets[j+1] = int32(at)
-		}
 	}
 	return msg, nil
 }
 
-func anyText(s []string) bool {
-	return slices.ContainsFunc(s, func(s string) bool { return s != "" })
-}
-
+// validText returns a column in valid UTF-8; nil if all its texts are empty.
 func validText(s []string) []string {
+	if !slices.ContainsFunc(s, func(s string) bool { return s != "" }) {
+		return nil
+	}
 	out := make([]string, len(s))
 	for i, v := range s {
 		out[i] = strings.ToValidUTF8(v, "\uFFFD")
@@ -184,98 +108,42 @@ func validText(s []string) []string {
 	return out
 }
 
-// Decode returns the batch of a message. Its numbers are views into msg, which must not change
-// while the batch is in use. Any bytes are safe: what breaks a rule of Batch's fields is refused.
+// Decode returns the batch of a message. Any bytes are safe: what breaks a rule of Batch's fields is refused.
 func Decode(msg []byte) (*Batch, error) {
-	t, err := dataset.Decode(dataset.Align(msg))
+	b, err := decode(msg)
+	if err == nil {
+		err = b.check()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("decode result: %w", err)
-	}
-	b := &Batch{}
-	if err := b.readMetadata(t.Schema()); err != nil {
-		return nil, fmt.Errorf("decode result: %w", err)
-	}
-	if b.Refusal == nil {
-		if err := b.readColumns(t); err != nil {
-			return nil, fmt.Errorf("decode result: %w", err)
-		}
-	}
-	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("decode result: %w", err)
 	}
 	return b, nil
 }
 
-func (b *Batch) readMetadata(s dataset.Schema) error {
-	switch v, _ := s.Get(metaVersion); v {
-	case schemas.OutcomeVersion:
-	case schemas.RefusalVersion:
-		b.Refusal = readRefusal(s)
-	default:
-		return fmt.Errorf("%w: use workers and coordinator of the same release",
-			&schemas.VersionError{What: "it", Found: v, Want: schemas.OutcomeVersion})
+func decode(msg []byte) (*Batch, error) {
+	m := new(pluginv1.Outcomes)
+	if err := proto.Unmarshal(msg, m); err != nil {
+		return nil, err
 	}
-	for key, to := range map[string]*string{
-		metaSweep: &b.Sweep, metaDigest: &b.Digest, metaProfile: &b.Profile, metaWorker: &b.Worker,
-	} {
-		*to, _ = s.Get(key)
+	if m.Version != schemas.OutcomeVersion {
+		return nil, fmt.Errorf("%w: use workers and coordinator of the same release",
+			&schemas.VersionError{What: "it", Found: m.Version, Want: schemas.OutcomeVersion})
 	}
-	cell, _ := s.Get(metaCell)
-	if n, err := hex.Decode(b.Cell[:], []byte(cell[:min(len(cell), 64)])); n != 32 || err != nil || len(cell) != 64 {
-		return fmt.Errorf("cell %.80q is not 64 hex digits", cell)
+	b := &Batch{
+		Sweep: m.Sweep, N: m.N, Digest: m.Digest, Profile: m.Profile,
+		Worker: m.Worker, Seconds: m.Seconds, PluginSeconds: m.PluginSeconds, Notes: m.Notes,
+		Repetition: m.Repetition, Status: m.Status, Error: m.Error, Kind: m.Kind, Reason: m.Reason,
 	}
-	var err error
-	n, _ := s.Get(metaN)
-	if b.N, err = strconv.ParseInt(n, 10, 64); err != nil {
-		return fmt.Errorf("n: %w", err)
+	if copy(b.Cell[:], m.Cell) != len(b.Cell) || len(m.Cell) != len(b.Cell) {
+		return nil, fmt.Errorf("cell of %d bytes, not %d", len(m.Cell), len(b.Cell))
 	}
-	for key, to := range map[string]*float64{metaSeconds: &b.Seconds, metaPlugin: &b.PluginSeconds} {
-		text, _ := s.Get(key)
-		if *to, err = strconv.ParseFloat(text, 64); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
+	if r := m.Refusal; r != nil {
+		b.Refusal = &Refusal{r.Kind, r.Message}
 	}
-	if notes, _ := s.Get(metaNotes); notes != "" {
-		b.Notes = strings.Split(notes, "\n")
+	for _, metric := range m.Metrics {
+		b.Metrics, b.Values = append(b.Metrics, metric.Name), append(b.Values, metric.Values)
 	}
-	return nil
-}
-
-func (b *Batch) readColumns(t *dataset.Table) error {
-	var errs [3]error
-	b.Repetition, errs[0] = t.Int64(colRepetition)
-	b.Status, errs[1] = t.Uint8(colStatus)
-	b.Error, errs[2] = t.Float64(colError)
-	for _, c := range t.Schema().Columns {
-		if name, ok := strings.CutPrefix(c.Name, schemas.MetricPrefix); ok {
-			v, err := t.Float64(c.Name)
-			if err != nil {
-				return err
-			}
-			b.Metrics, b.Values = append(b.Metrics, name), append(b.Values, v)
-			continue
-		}
-		switch c.Name {
-		case colRepetition, colStatus, colError:
-		case colKind, colReason:
-			s, err := t.Utf8(c.Name)
-			if err != nil {
-				return err
-			}
-			text := make([]string, s.Len())
-			for i := range text {
-				text[i] = s.At(i)
-			}
-			if c.Name == colKind {
-				b.Kind = text
-			} else {
-				b.Reason = text
-			}
-		default:
-			return fmt.Errorf("unknown column %.80q", c.Name)
-		}
-	}
-	return errors.Join(errs[:]...)
+	return b, nil
 }
 
 // check reports an error where the batch breaks a rule that a field's comment states.

@@ -100,7 +100,7 @@ func TestBatchRules(t *testing.T) {
 		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1}} }, "1 values for 3 rows"},
 		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1, 2, math.Inf(1)}} },
 			`metric "a", row 2: +Inf`},
-		{func(b *ledger.Batch) { b.Sweep = "\xff" }, "not UTF-8"},
+		{func(b *ledger.Batch) { b.Sweep = "\xff" }, "invalid UTF-8"},
 	} {
 		b := ledgertest.Batch(3, 0)
 		c.change(b)
@@ -113,10 +113,6 @@ func TestBatchRules(t *testing.T) {
 	msg := ledgertest.Encode(t, b)
 	if got, err := ledger.Decode(msg); err != nil || got.Reason[0] != "\uFFFD!" {
 		t.Error(got, err)
-	}
-	if _, err := ledger.Decode(bytes.Replace(msg, []byte("shatter.outcome"), []byte("shatter.outcame"), 2)); err == nil ||
-		!strings.Contains(err.Error(), "same release") {
-		t.Error(err)
 	}
 }
 

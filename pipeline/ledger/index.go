@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 	"unique"
 )
 
@@ -200,16 +199,16 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 			c.lost = map[Trial]Loss{}
 		}
 		t := Trial{b.N, b.Repetition[i]}
-		c.lost[t] = Loss{t, strings.Clone(b.KindOf(i)), strings.Clone(b.ReasonOf(i))}
+		c.lost[t] = Loss{t, b.KindOf(i), b.ReasonOf(i)}
 	}
 	for _, x := range v.Conflicts {
 		if !slices.ContainsFunc(c.conflicts, x.equal) {
-			x.Worker, x.Digest = strings.Clone(x.Worker), strings.Clone(x.Digest)
+
 			c.conflicts = append(c.conflicts, x)
 		}
 	}
 	if v.Clash != nil && !slices.ContainsFunc(c.clashes, v.Clash.equal) {
-		c.clashes = append(c.clashes, v.Clash.clone())
+		c.clashes = append(c.clashes, *v.Clash)
 	}
 	if kind != frameOutcomes {
 		return
@@ -217,8 +216,8 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 	if v.Refused {
 		i, _ := slices.BinarySearchFunc(c.refused, b.N, Refused.compare)
 		c.refused = slices.Insert(c.refused, i, Refused{
-			N: b.N, Refusal: Refusal{strings.Clone(b.Refusal.Kind), strings.Clone(b.Refusal.Message)},
-			Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile), Worker: strings.Clone(b.Worker),
+			N: b.N, Refusal: *b.Refusal,
+			Digest: b.Digest, Profile: b.Profile, Worker: b.Worker,
 		})
 	}
 	if len(v.New) == 0 {

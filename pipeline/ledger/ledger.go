@@ -122,8 +122,7 @@ func (l *Ledger) checkSweep(b *Batch) error {
 
 // Add decodes a message, compares its rows with what is known, bit for bit, and appends the message
 // where it tells something new. It does not wait for the disk: see Sync. After an error nothing of
-// the message is recorded; see ErrMessage and WriteError. msg must not change as long as the
-// verdict's batch is in use.
+// the message is recorded; see ErrMessage and WriteError.
 func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	b, err := Decode(msg)
 	if err != nil {

@@ -473,8 +473,8 @@ func TestFullDisk(t *testing.T) {
 func TestRotation(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
-	l.SetFileSize(64 << 10)
-	const rows = 1000 // 19 KB each: three fit a file
+	l.SetFileSize(36 << 10)
+	const rows = 1000 // 11 KB each: three fit a file
 	for i := range int64(4) {
 		ledgertest.Add(t, l, ledgertest.Batch(rows, i*rows))
 	}
@@ -483,7 +483,7 @@ func TestRotation(t *testing.T) {
 	}
 	l.Close()
 	l, r := open(t, dir)
-	l.SetFileSize(64 << 10)
+	l.SetFileSize(36 << 10)
 	if len(logs(t, dir)) != 2 || r.Outcomes != 4*rows {
 		t.Fatalf("%d files, %+v", len(logs(t, dir)), r)
 	}

@@ -190,8 +190,7 @@ func (r *row) fingerprint() uint64 {
 
 // Each reads the messages of a cell from the files, in the order in which they were added, and
 // calls fn with those of their rows that count: the first outcome of each trial, and no lost ones.
-// Messages without such a row are left out. A batch is valid until fn returns. fn may call Add, but
-// not Drop.
+// Messages without such a row are left out. fn may call Add, but not Drop.
 func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	return l.read(cell, func(c *cellIndex) (owners []uint32) {
 		for i := range c.frames {
@@ -219,7 +218,7 @@ func (l *Ledger) Range(cell [32]byte, n, first, last int64, fn func(*Batch) erro
 // It returns nil where the trial has no outcome.
 func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (one *Batch, err error) {
 	err = l.Range(cell, n, repetition, repetition+1, func(b *Batch) error {
-		one = b // no other batch follows, so it stays valid
+		one = b
 		return nil
 	})
 	return one, err

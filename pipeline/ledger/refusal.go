@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/shatterlab/shatter/pipeline/dataset"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // Refusal says that the algorithm of a cell takes no samples of a size. It stands in a Batch instead
@@ -60,35 +57,6 @@ const outcomesInWords = "outcomes"
 
 // equal reports whether two clashes are about the same answers.
 func (c Clash) equal(d Clash) bool { return c.N == d.N && c.First == d.First && c.Second == d.Second }
-
-// clone returns a copy with strings of its own.
-func (c Clash) clone() Clash {
-	for _, s := range []*string{&c.First, &c.Second, &c.Worker, &c.Digest} {
-		*s = strings.Clone(*s)
-	}
-	return c
-}
-
-// Metadata of a message with a refusal, beside those of one with outcomes.
-const (
-	metaKind    = "kind"
-	metaMessage = "message"
-)
-
-// addTo makes a schema of outcomes that of a message with a refusal.
-func (r *Refusal) addTo(s *dataset.Schema) {
-	s.Metadata[0].Value = schemas.RefusalVersion
-	s.Metadata = append(s.Metadata,
-		dataset.KeyValue{Key: metaKind, Value: r.Kind}, dataset.KeyValue{Key: metaMessage, Value: r.Message})
-	s.Columns = s.Columns[:1] // a message has columns
-}
-
-func readRefusal(s dataset.Schema) *Refusal {
-	r := &Refusal{}
-	r.Kind, _ = s.Get(metaKind)
-	r.Message, _ = s.Get(metaMessage)
-	return r
-}
 
 // checkRefusal reports an error where a batch with a refusal breaks a rule.
 func (b *Batch) checkRefusal() error {

@@ -59,7 +59,7 @@ func (r *Result) failures() (all []FailureRow, err error) {
 		add := func(x FailureRow) {
 			k := kind{x.N, x.Status, x.Kind}
 			if rows[k] == nil {
-				rows[k] = &FailureRow{Cell: c.Cell, N: x.N, Status: x.Status, Kind: strings.Clone(x.Kind), First: math.MaxInt64}
+				rows[k] = &FailureRow{Cell: c.Cell, N: x.N, Status: x.Status, Kind: x.Kind, First: math.MaxInt64}
 			}
 			row := rows[k]
 			if row.Trials++; x.First < row.First {

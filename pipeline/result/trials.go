@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 	"unique"
 
 	"github.com/shatterlab/shatter/pipeline/decision"
@@ -73,7 +72,7 @@ func (t *trials) add(b *ledger.Batch) error {
 	for i, rep := range b.Repetition {
 		t.status[rep], t.error[rep] = b.Status[i], b.Error[i]
 		if kind := b.KindOf(i); kind != "" {
-			t.kind[rep] = strings.Clone(kind)
+			t.kind[rep] = kind
 		}
 	}
 	for m, name := range b.Metrics {
