@@ -9,13 +9,15 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // healTimeout is the longest time that heal waits for the server. Meanwhile no result is accepted.
 const healTimeout = 5 * time.Second
 
 // heal repeats the offer, removes silent workers, and compares the attempts with the jobs on the server: a lost job is
-// published again, a late one is published once more, and one that is not needed any more is removed.
+// published again, a late one is published once more, one that is not needed any more is removed, and one that was left
+// to workers that have gone is published for the others.
 func (p *Pool) heal(ctx context.Context, now time.Time) error {
 	p.roster.expire(now.Add(-p.scaled(fleet.Silence)))
 	p.offer(false)
@@ -25,7 +27,7 @@ func (p *Pool) heal(ctx context.Context, now time.Time) error {
 	}
 	within, cancel := context.WithTimeout(ctx, healTimeout)
 	defer cancel()
-	stored, err := p.queue.Jobs(within)
+	stored, stranded, err := p.queue.Jobs(within)
 	last, absent := uint64(0), false
 	for id := range p.attempts {
 		absent = absent || !stored[id]
@@ -33,8 +35,14 @@ func (p *Pool) heal(ctx context.Context, now time.Time) error {
 	if err == nil && absent {
 		last, err = p.queue.Last(within)
 	}
+	if p.stranded++; stranded == 0 {
+		p.stranded = 0
+	}
 	if err == nil {
-		err = p.reconcile(within, now, stored, last <= p.read)
+		if dropped := p.reconcile(now, stored, last <= p.read); len(dropped) > 0 {
+			p.offer(false, dropped...)
+			err = p.queue.Drop(within, dropped...)
+		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -54,10 +62,12 @@ func (p *Pool) scaled(d time.Duration) time.Duration {
 const maxAbsent = 2
 
 // reconcile compares the attempts with the ids of the jobs on the server. A job is removed there after its results are
-// stored: one that is absent twice while all results are read was lost with the server's store.
-func (p *Pool) reconcile(ctx context.Context, now time.Time, stored map[string]bool, allRead bool) error {
-	var dropped []string
+// stored: one that is absent twice while all results are read was lost with the server's store. If the server has jobs
+// that it will not deliver, those that no worker has held for the time of a lease are lost too.
+// It returns the jobs to remove from the server.
+func (p *Pool) reconcile(now time.Time, stored map[string]bool, allRead bool) (dropped []string) {
 	p.late = 0
+	lease := p.scaled(queue.AckWait)
 	for _, id := range slices.Sorted(maps.Keys(p.attempts)) {
 		a := p.attempts[id]
 		switch {
@@ -70,21 +80,25 @@ func (p *Pool) reconcile(ctx context.Context, now time.Time, stored map[string]b
 		case allRead && now.Sub(a.published) >= p.Healing:
 			a.absent++
 		}
-		if a.absent >= maxAbsent {
+		switch {
+		case a.absent >= maxAbsent:
 			p.lose(a)
-		} else if a.late() {
+		case p.stranded > maxAbsent && now.Sub(a.held) > lease && now.Sub(a.published) > lease:
+			dropped = append(dropped, id)
+			p.lose(a)
+		case a.worker == "" && len(a.avoid) > 0 && !p.roster.others(a.avoid, now):
+			dropped = append(dropped, id)
+			p.end(a)
+			p.Retry(a.request)
+		case a.late():
 			p.late++
 			p.hedge(a)
 		}
 	}
-	if len(dropped) == 0 {
-		return nil
-	}
-	p.offer(false, dropped...)
-	return p.queue.Drop(ctx, dropped...)
+	return dropped
 }
 
-// lose publishes the trials of a job again that the server does not have any more.
+// lose publishes the trials of a job again that the server has lost.
 func (p *Pool) lose(a *attempt) {
 	p.Meter.Count(func(c *meter.Counts) { meter.Increase(&c.Back, "lost", 1) })
 	p.end(a)
@@ -92,7 +106,7 @@ func (p *Pool) lose(a *attempt) {
 	if len(state.attempts) > 0 {
 		return
 	}
-	p.Note(fmt.Sprintf("job %s: the server does not have it any more; its missing trials are published again", a.id),
+	p.Note(fmt.Sprintf("job %s: the server has lost it; its missing trials are published again", a.id),
 		"job", a.id)
 	p.Retry(a.request)
 	if p.Alone() && state.failures >= MaxTries {

@@ -45,6 +45,7 @@ type Pool struct {
 	read     uint64     // sequence of the last result that was taken from the queue
 	unread   int        // results on the server after that one
 	late     int        // jobs that are late, which leave their place to others
+	stranded int        // checks in a row in which the server had jobs that are neither queued nor leased
 	failed   error      // why nothing can be run any more
 	barred   []string   // workers in quarantine
 }
@@ -183,7 +184,11 @@ func (p *Pool) handleHeartbeat(h queue.Heartbeat, now time.Time) {
 	}
 	for _, held := range w.Held {
 		a := p.attempts[held.ID]
-		if a != nil && held.Sweep == p.Lead.Sweep && held.Epoch == p.Lead.Epoch && held.Running > 0 {
+		if a == nil || held.Sweep != p.Lead.Sweep || held.Epoch != p.Lead.Epoch {
+			continue
+		}
+		a.held = now
+		if held.Running > 0 {
 			a.worker, a.running = w.Name, held.Running
 		}
 	}
@@ -233,7 +238,7 @@ func (p *Pool) publish(ctx context.Context, r *Request) error {
 	if err := p.queue.Publish(ctx, job.ID, data); err != nil {
 		return errors.Join(ctx.Err(), err)
 	}
-	a := &attempt{id: job.ID, request: r, published: now, seconds: job.Seconds}
+	a := &attempt{id: job.ID, request: r, published: now, seconds: job.Seconds, avoid: job.Avoid}
 	p.attempts[a.id] = a
 	r.state.attempts = append(r.state.attempts, a)
 	r.state.failures++

@@ -48,15 +48,41 @@ func TestReconcile(t *testing.T) {
 	stored := map[string]bool{"stored": true}
 	for i, idle := range []bool{true, false, true} {
 		now = now.Add(w.Healing + 1)
-		if err := w.reconcile(t.Context(), now, stored, idle); err != nil {
-			t.Fatal(err)
-		}
+		w.reconcile(now, stored, idle)
 		if want := []int{0, 0, 1}[i]; len(w.waiting) != want || len(w.attempts) != 3-want {
 			t.Errorf("look %d: %d jobs wait, %d are on the server", i, len(w.waiting), len(w.attempts))
 		}
 	}
 	if back := w.Meter.Counts().Back; back["lost"] != 1 || w.attempts["stored"] == nil || w.attempts["young"] == nil {
 		t.Errorf("jobs came back: %v", back)
+	}
+}
+
+// A job that was left to a worker that has gone is published again, for the workers that are there.
+func TestOthersGone(t *testing.T) {
+	w := poolOf(t, &fleet.Worker{Slots: 1})
+	w.attempt("left", request(1), attempt{avoid: []string{"w0"}})
+	w.attempt("runs", request(2), attempt{avoid: []string{"w0"}, worker: "w0", running: 1})
+	w.attempt("free", request(3), attempt{avoid: []string{"gone"}})
+	stored := map[string]bool{"left": true, "runs": true, "free": true}
+	if dropped := w.reconcile(time.Now(), stored, true); len(dropped) != 1 || dropped[0] != "left" || len(w.waiting) != 1 {
+		t.Errorf("%v removed, %d wait", dropped, len(w.waiting))
+	}
+}
+
+// If the server keeps a job without delivering it, it is published again when no worker has held it for a while.
+func TestStranded(t *testing.T) {
+	w, now := poolOf(t), time.Now()
+	before := now.Add(-time.Minute)
+	w.attempt("held", request(1), attempt{published: before, held: now})
+	w.attempt("young", request(2), attempt{published: now})
+	w.attempt("stranded", request(3), attempt{published: before})
+	stored := map[string]bool{"held": true, "young": true, "stranded": true}
+	for w.stranded = range maxAbsent + 2 {
+		dropped := w.reconcile(now, stored, true)
+		if lost := w.stranded > maxAbsent; lost != slices.Equal(dropped, []string{"stranded"}) || lost != (len(w.waiting) == 1) {
+			t.Errorf("check %d: %v removed, %d wait", w.stranded, dropped, len(w.waiting))
+		}
 	}
 }
 
@@ -70,9 +96,7 @@ func TestAllStuck(t *testing.T) {
 		stored[id] = true
 	}
 	jobs := len(w.attempts)
-	if err := w.reconcile(t.Context(), time.Now(), stored, true); err != nil {
-		t.Fatal(err)
-	}
+	w.reconcile(time.Now(), stored, true)
 	if !w.room() || len(w.waiting) != jobs {
 		t.Errorf("%d of %d jobs wait to be published once more, with room: %v", len(w.waiting), jobs, w.room())
 	}

@@ -40,11 +40,12 @@ type attempt struct {
 	id        string
 	request   *Request
 	published time.Time
-	seconds   float64 // predicted run time; 0: unknown
-	worker    string  // that runs it, by its last heartbeat; "": none
-	running   float64 // seconds since it began, by that heartbeat
-	absent    int     // checks in a row in which the server did not have it
-	before    int     // trials of the request that were missing when the last result arrived
+	held      time.Time // when the last heartbeat arrived that listed it; zero: none
+	seconds   float64   // predicted run time; 0: unknown
+	worker    string    // that runs it, by its last heartbeat; "": none
+	running   float64   // seconds since it began, by that heartbeat
+	absent    int       // checks in a row in which the server did not have it
+	avoid     []string  // workers that leave it to others
 }
 
 // Range returns the repetitions first..first+count-1.

@@ -120,10 +120,11 @@ func (q *Queue) Heartbeats() <-chan Heartbeat { return q.heartbeats }
 // Closed returns a channel that is closed when the connection is gone for good.
 func (q *Queue) Closed() <-chan struct{} { return q.c.closed }
 
-// Jobs returns the ids of this leader's jobs that are queued or leased. If the server has lost its store, it
-// makes the streams again, and calls Restore in the background; then there are none.
-func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, err error) {
-	ids, err = q.list(ctx)
+// Jobs returns the ids of this leader's jobs on the server, and how many of them are neither queued nor leased: a server
+// may forget a lease if a younger one's job is dropped (seen with nats-server 2.15.2). If the server has lost its store,
+// Jobs makes the streams again, and calls Restore in the background; then there are none.
+func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, err error) {
+	ids, stranded, err = q.list(ctx)
 	if noConsumer(err) {
 		q.c.opts.Log.Warn("the server has lost its store; making streams again", "sweep", q.lead.Sweep, "error", err.Error())
 		q.c.streams.forget()
@@ -133,33 +134,35 @@ func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, err error) {
 			}
 		}()
 		if err = q.prepare(ctx); err == nil {
-			ids, err = q.list(ctx)
+			ids, stranded, err = q.list(ctx)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list jobs of sweep %q: %w", q.lead.Sweep, err)
+		return nil, 0, fmt.Errorf("list jobs of sweep %q: %w", q.lead.Sweep, err)
 	}
-	return ids, nil
+	return ids, stranded, nil
 }
 
-func (q *Queue) list(ctx context.Context) (ids map[string]bool, err error) {
-	if _, err := q.c.js.Consumer(ctx, jobStream, q.lead.Sweep); err != nil { // another leader may have made the stream again
-		return nil, err
+func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, err error) {
+	consumer, err := q.c.js.Consumer(ctx, jobStream, q.lead.Sweep) // another leader may have made the stream again
+	if err != nil {
+		return nil, 0, err
 	}
 	stream, err := q.c.streams.open(ctx, jobStream)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	prefix := jobSubject + q.lead.String() + "."
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+">"))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	ids = map[string]bool{}
 	for subject := range info.State.Subjects {
 		ids[strings.TrimPrefix(subject, prefix)] = true
 	}
-	return ids, nil
+	known := consumer.CachedInfo() // asked for before the jobs: of these, some may have ended meanwhile
+	return ids, max(0, len(ids)-int(known.NumPending)-known.NumAckPending), nil
 }
 
 // Drop removes jobs of this leader from the queue. Workers that have leased them do not learn of it: offers

@@ -50,6 +50,30 @@ func TestLease(t *testing.T) {
 	})
 }
 
+// The server forgets the lease of a job if a younger leased job is dropped and the next one is done; Jobs counts that. If
+// the server keeps the lease, this test fails, and stranded can go.
+func TestStranded(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
+		conn := dial(Options{})
+		q := coordinate(t, conn, "sweep", 1)
+		publish(t, q, "a", "b", "c", "d")
+		jobs := lease(t, conn, "sweep", 4)
+		_, stranded, err := q.Jobs(soon(t))
+		if must(t, err); stranded != 0 {
+			t.Errorf("%d jobs are stranded", stranded)
+		}
+		must(t, q.Drop(soon(t), "b"))
+		must(t, jobs[2].Done())
+		must(t, jobs[3].Return(10*time.Millisecond)) // so that the server checks all leases
+		until(t, soon(t), "a lease is forgotten", func() bool {
+			_, stranded, err := q.Jobs(soon(t))
+			must(t, err)
+			return stranded == 1
+		})
+	})
+}
+
 // Heartbeats and offers reach who listens, and the last heartbeat of each worker can be listed.
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()

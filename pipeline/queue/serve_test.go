@@ -279,7 +279,7 @@ func must(t testing.TB, err error) {
 func stores(t testing.TB, q *Queue, want ...string) {
 	t.Helper()
 	until(t, soon(t), fmt.Sprint("the server has the jobs ", want), func() bool {
-		ids, err := q.Jobs(soon(t))
+		ids, _, err := q.Jobs(soon(t))
 		if err != nil {
 			t.Fatal(err)
 		}
