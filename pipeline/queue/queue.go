@@ -120,9 +120,9 @@ func (q *Queue) Heartbeats() <-chan Heartbeat { return q.heartbeats }
 // Closed returns a channel that is closed when the connection is gone for good.
 func (q *Queue) Closed() <-chan struct{} { return q.c.closed }
 
-// Jobs returns the ids of this leader's jobs on the server, and how many of them are neither queued nor leased: a server
-// may forget a lease if a younger one's job is dropped (seen with nats-server 2.15.2). If the server has lost its store,
-// Jobs makes the streams again, and calls Restore in the background; then there are none.
+// Jobs returns the ids of this leader's jobs on the server, and how many of them are neither queued nor leased: a
+// server may forget a lease if a younger one's job is dropped (seen with nats-server 2.15.2). If the server has lost
+// its store, Jobs makes the streams again, and calls Restore in the background; then there are none.
 func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, err error) {
 	ids, stranded, err = q.list(ctx)
 	if noConsumer(err) {
