@@ -106,7 +106,7 @@ var responses = []func(error) (response, bool){
 	on(exitUsage, func(*sandbox.MissingError) string { return ", or start with --sandbox prefer, which goes without" }),
 	on(exitUsage, func(*sandbox.EnterError) string { return "; --sandbox off goes without" }),
 	on(exitUsage, func(*host.StartError) string { return "" }),
-	on(exitUsage, func(*compare.IncomparableError) string { return "" }),
+	on(exitUsage, func(e *compare.IncomparableError) string { return compareRemedies[e.Fault] }),
 	on(exitUnfinished, func(*ledger.WriteError) string { return "" }), // its message has a remedy
 	is(exitUnfinished, ": make room and run the same command again", disk.IsFull),
 	is(exitUnfinished, ": raise the limit on the size of files (ulimit -f) and run the same command again",
@@ -165,6 +165,12 @@ func connectRemedy(e *queue.ConnectError) string {
 		return "; give its configuration a tls section, or leave out --tls-ca"
 	}
 	return ""
+}
+
+// compareRemedies holds the remedies for results that cannot be compared.
+var compareRemedies = map[compare.Fault]string{
+	compare.NoValues: " with --by; shatter table DIR shows those that there are",
+	compare.NoPair:   "; --by COLUMN compares cells that differ in a column, and --by twice those that differ in two",
 }
 
 // clusterRemedy returns the remedy for a mistake of a command that works on the folder of a cluster.

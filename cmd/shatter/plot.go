@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,6 +78,9 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 		return err
 	}
 	figures, left, err := sweep.Choose(f.choice)
+	if choice, ok := errors.AsType[*report.ChoiceError](err); ok {
+		return wrong("--%w", choice)
+	}
 	if err != nil {
 		return usageError{err}
 	}

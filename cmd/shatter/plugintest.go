@@ -211,7 +211,7 @@ func writeResult(w io.Writer, r plugintest.Result, failures map[string]string) {
 	if !r.Failed() {
 		return
 	}
-	text := r.Err.Error()
+	text := remedied(r.Err)
 	if first, told := failures[text]; told {
 		text = "the same as in " + first
 	} else {
@@ -256,7 +256,7 @@ func writeResults(w io.Writer, path string, says *pluginv1.DescribeResponse, res
 			Reason: cmp.Or(r.Skipped, r.Expected), Seconds: r.Took.Round(time.Microsecond).Seconds(),
 		}
 		if r.Err != nil {
-			c.Error = r.Err.Error()
+			c.Error = remedied(r.Err)
 		}
 		if c.Result == "FAIL" {
 			c.Result = "failed"

@@ -31,12 +31,12 @@ func match(a, b *Table, by []By) (*Comparison, error) {
 	}
 	c := &Comparison{a: a, b: b, by: by}
 	if a.online != b.online {
-		return nil, incomparable("%q and %q cannot be compared: the one is of task online, the other is not", a.dir, b.dir)
+		return nil, incomparable(0, "%q and %q cannot be compared: the one is of task online, the other is not", a.dir, b.dir)
 	}
 	columns := c.columns()
 	for _, x := range by {
 		if !slices.Contains(columns, x.Column) {
-			return nil, incomparable("--by %s: no such column%s", x.Column, wording.DidYouMean(x.Column, columns))
+			return nil, incomparable(0, "%s: no such column%s", x.Column, wording.DidYouMean(x.Column, columns))
 		}
 	}
 	c.keys = slices.DeleteFunc(columns, c.free)
@@ -134,17 +134,14 @@ func (c *Comparison) noPairs() error {
 	}
 	switch {
 	case !found && len(c.by) > 0:
-		return incomparable("no cells to compare: no two have the values that --by asks for; " +
-			"shatter table DIR shows those that there are")
+		return incomparable(NoValues, "no cells to compare: no two have the values that are asked for")
 	case !found:
-		return incomparable("no cells to compare: %q or %q has none", c.a.dir, c.b.dir)
+		return incomparable(0, "no cells to compare: %q or %q has none", c.a.dir, c.b.dir)
 	case len(fewest) == 0:
-		return incomparable("no cell in common: those that look alike differ in what the tables do not show, " +
+		return incomparable(0, "no cell in common: those that look alike differ in what the tables do not show, "+
 			"such as the content of a data file")
 	}
-	return incomparable("no cell in common: the two that are nearest differ in %s; "+
-		"--by COLUMN compares cells that differ in a column, and --by twice those that differ in two",
-		strings.Join(fewest, ", "))
+	return incomparable(NoPair, "no cell in common: the two that are nearest differ in %s", strings.Join(fewest, ", "))
 }
 
 // differences lists the keys in which two rows differ, with their values.

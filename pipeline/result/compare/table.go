@@ -19,12 +19,24 @@ func (e *ReadError) Error() string { return e.Err.Error() }
 func (e *ReadError) Unwrap() error { return e.Err }
 
 // An IncomparableError reports that two results, or the cells of one, cannot be compared as asked.
-type IncomparableError struct{ Reason string }
+type IncomparableError struct {
+	Reason string
+	Fault  Fault // mistake that a program can offer a remedy for; 0: none
+}
+
+// A Fault is a kind of mistake.
+type Fault int
+
+// The faults.
+const (
+	NoValues Fault = iota + 1 // no two cells have the values of By
+	NoPair                    // all cells differ in a column that By does not name
+)
 
 func (e *IncomparableError) Error() string { return e.Reason }
 
-func incomparable(format string, args ...any) error {
-	return &IncomparableError{fmt.Sprintf(format, args...)}
+func incomparable(f Fault, format string, args ...any) error {
+	return &IncomparableError{fmt.Sprintf(format, args...), f}
 }
 
 // A Table is the table of a result.
@@ -49,7 +61,7 @@ func Read(dir string) (*Table, error) {
 	}
 	for _, c := range needed {
 		if i := read.Index(c.Name); i < 0 || read.Columns[i].Type != c.Type {
-			return nil, incomparable("the table in %q has no column %s of type %s: another version of shatter wrote it; "+
+			return nil, incomparable(0, "the table in %q has no column %s of type %s: another version of shatter wrote it; "+
 				"running the sweep again writes a new one", dir, c.Name, c.Type)
 		}
 	}

@@ -77,6 +77,11 @@ func (f *frame) cells() map[string]bool {
 	return all
 }
 
+// A ChoiceError reports that a part of a Choice, which Key names (what, x, group or scale), has a wrong value.
+type ChoiceError struct{ Key, Value, Reason string }
+
+func (e *ChoiceError) Error() string { return fmt.Sprintf("%s %s: %s", e.Key, e.Value, e.Reason) }
+
 // Choose returns the figures of a choice. It reports an error if the choice names something that the result
 // does not have, or if nothing is left to draw. If only some quantities have no figure, left explains why.
 func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
@@ -85,7 +90,7 @@ func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
 		return nil, nil, err
 	}
 	if _, ok := estimate.ScaleNamed(c.Scale); !ok && c.Scale != "" {
-		return nil, nil, fmt.Errorf("--scale %s: one of %s is needed", c.Scale, strings.Join(scaleNames(), ", "))
+		return nil, nil, &ChoiceError{"scale", c.Scale, fmt.Sprintf("one of %s is needed", strings.Join(scaleNames(), ", "))}
 	}
 	if c.X != "" {
 		if c.X, wanted, err = s.chosenX(c, wanted); err != nil {
@@ -151,7 +156,7 @@ func (s *Sweep) chosenX(c Choice, wanted []measure) (column string, fit []measur
 	} else if !isNumber {
 		why = "its values are not numbers"
 	}
-	return "", nil, fmt.Errorf("--x %s: %s; %s", c.X, why, can)
+	return "", nil, &ChoiceError{"x", c.X, why + "; " + can}
 }
 
 // chosenGroup returns the keys that c.Group means, without prefix.
@@ -165,10 +170,10 @@ func (s *Sweep) chosenGroup(c Choice, wanted []measure) (keys []string, err erro
 	}
 	for _, k := range c.Group {
 		if !slices.Contains(known, plain(k)) {
-			return nil, fmt.Errorf("--group %s: no such key%s", k, wording.DidYouMean(k, known))
+			return nil, &ChoiceError{"group", k, "no such key" + wording.DidYouMean(k, known)}
 		}
 		if slices.Contains(along, plain(k)) {
-			return nil, fmt.Errorf("--group %s: it is along x already; --x puts another parameter there", k)
+			return nil, &ChoiceError{"group", k, "it is along x already; choose another parameter for x"}
 		}
 		keys = add(keys, plain(k))
 	}

@@ -78,7 +78,8 @@ func TestChoose(t *testing.T) {
 			"baseline/erm, noise_rate 0.1", "acme/dp, noise_rate 0.1, epsilon 0.5", "acme/dp, noise_rate 0.1, epsilon 2",
 			"baseline/erm, noise_rate 0.2", "acme/dp, noise_rate 0.2, epsilon 0.5", "acme/dp, noise_rate 0.2, epsilon 2",
 		}, 18},
-		{"noise at a rate", []string{"noise=random"}, Choice{What: []string{"n"}, X: "noise_rate", Group: []string{"epsilon"}},
+		{"noise at a rate", []string{"noise=random"}, Choice{What: []string{"n"}, X: "noise_rate",
+			Group: []string{"epsilon"}},
 			"n-parities-noise-rate", []string{"epsilon 0.5", "epsilon 2"}, 4},
 		{"n along x is no figure of n*", []string{"noise=none"}, Choice{X: "n"}, "error-parities curve-parities",
 			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 9},
@@ -147,7 +148,8 @@ func TestSearches(t *testing.T) {
 	if some := where(t, s, "find_n=200"); some.table.Len() != 1 || some.searches[0].curve.Len() != 3 {
 		t.Errorf("one n: %d searches, %d points", some.table.Len(), some.searches[0].curve.Len())
 	}
-	if _, _, err := s.Choose(Choice{What: []string{"n"}}); err == nil || !strings.Contains(err.Error(), "has find, curve") {
+	if _, _, err := s.Choose(Choice{What: []string{"n"}}); err == nil || !strings.Contains(err.Error(),
+		"has find, curve") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -170,21 +172,21 @@ func TestBadChoice(t *testing.T) {
 		want   string
 	}{
 		{sizes(t), Choice{X: "noise_rat"},
-			"--x noise_rat: no such parameter (did you mean noise_rate?); possible: noise_rate, epsilon"},
-		{sizes(t), Choice{X: "noise"}, "--x noise: its values are not numbers; possible: noise_rate, epsilon"},
+			"x noise_rat: no such parameter (did you mean noise_rate?); possible: noise_rate, epsilon"},
+		{sizes(t), Choice{X: "noise"}, "x noise: its values are not numbers; possible: noise_rate, epsilon"},
 		{sizes(t), Choice{X: "alpha"},
-			"--x alpha: it does not vary in these rows; possible: noise_rate, epsilon"},
+			"x alpha: it does not vary in these rows; possible: noise_rate, epsilon"},
 		{where(t, sizes(t), "epsilon=2", "noise=none"), Choice{X: "epsilon"},
-			"--x epsilon: it does not vary in these rows; no parameter is a number that varies in these rows"},
-		{sizes(t), Choice{Group: []string{"epsilom"}}, `--group epsilom: no such key, did you mean "epsilon"?`},
-		{sizes(t), Choice{X: "epsilon", Group: []string{"epsilon"}}, "--group epsilon: it is along x already"},
-		{sizes(t), Choice{What: []string{"error"}, Group: []string{"n"}}, "--group n: it is along x already"},
-		{sizes(t), Choice{What: []string{"los"}}, "--what los: did you mean loss? this result has error, " +
+			"x epsilon: it does not vary in these rows; no parameter is a number that varies in these rows"},
+		{sizes(t), Choice{Group: []string{"epsilom"}}, `group epsilom: no such key, did you mean "epsilon"?`},
+		{sizes(t), Choice{X: "epsilon", Group: []string{"epsilon"}}, "group epsilon: it is along x already"},
+		{sizes(t), Choice{What: []string{"error"}, Group: []string{"n"}}, "group n: it is along x already"},
+		{sizes(t), Choice{What: []string{"los"}}, "what los: did you mean loss? this result has error, " +
 			"curve, n, m_loss"},
-		{sizes(t), Choice{What: []string{"regret"}}, "--what regret: a sweep that is not of the task online has no regret"},
-		{games(t), Choice{What: []string{"curve"}}, "--what curve: a sweep of the task online has no goal to reach; this result " +
-			"has regret"},
-		{sizes(t), Choice{Scale: "cubic"}, "--scale cubic: one of linear, log, semilog, log-log is needed"},
+		{sizes(t), Choice{What: []string{"regret"}}, "what regret: a sweep that is not of the task online has no regret"},
+		{games(t), Choice{What: []string{"curve"}},
+			"what curve: a sweep of the task online has no goal to reach; this result has regret"},
+		{sizes(t), Choice{Scale: "cubic"}, "scale cubic: one of linear, log, semilog, log-log is needed"},
 		{where(t, sizes(t), "n=10"), Choice{What: []string{"error"}},
 			"nothing to draw: no two rows that differ in n alone have a value of mean error"},
 		{learned(t, 10), Choice{What: []string{"error"}},
@@ -214,8 +216,8 @@ func TestCaption(t *testing.T) {
 	want := []string{
 		"Partial: 2 of 9 cells are decided.",
 		"Fixed: d 4, noise random, alpha 0.1, beta 0.1.",
-		"Chosen: algorithm acme/dp (not baseline/erm), noise_rate 0.1 (not 0.2); others with --where algorithm=baseline/erm " +
-			"and the like.",
+		"Chosen: algorithm acme/dp (not baseline/erm), noise_rate 0.1 (not 0.2); others with --where " +
+			"algorithm=baseline/erm and the like.",
 		"Faint lines: 95 % confidence interval of each mean on its own (Student). 20 trials at each point.",
 	}
 	if diff := cmp.Diff(want, figures[0].Caption); diff != "" {

@@ -158,7 +158,7 @@ func (s *Sweep) unknownKind(name string, all []measure) error {
 	} else if nearest, ok := wording.Nearest(name, slices.Concat(known, s.metrics())); ok {
 		why = fmt.Sprintf("did you mean %s? ", nearest)
 	}
-	return fmt.Errorf("--what %s: %sthis result has %s", name, why, strings.Join(known, ", "))
+	return &ChoiceError{"what", name, why + "this result has " + strings.Join(known, ", ")}
 }
 
 // metrics returns the metrics of which the curve has a value.
