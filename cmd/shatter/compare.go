@@ -42,13 +42,18 @@ Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no resu
 			if err != nil {
 				return err
 			}
+			var opened []*knownResult
+			defer func() {
+				for _, known := range opened {
+					known.close()
+				}
+			}()
 			for i, dir := range args {
 				known, err := openResult(c, dir)
 				if err != nil {
 					return err
 				}
-				defer known.close()
-				args[i] = known.Dir
+				opened, args[i] = append(opened, known), known.Dir
 			}
 			found, err := compareFolders(args, by)
 			if err != nil {
