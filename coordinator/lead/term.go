@@ -27,7 +27,7 @@ type term struct {
 	rest    time.Duration           // pause before the next term; read after run
 
 	mu     sync.Mutex
-	now    State
+	now    State    // as questions about the sweep are answered
 	totals *Totals  // nil: unknown
 	ship   *shipper // nil: not yet
 }

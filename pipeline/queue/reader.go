@@ -10,7 +10,8 @@ import (
 )
 
 // A reader reads the results of a sweep in the order in which they were stored. It makes consumers that need no
-// acknowledgements, and a new one where a message was lost on the way.
+// acknowledgements, and a new one if a message was lost on the way. The client's OrderedConsumer does not notice that a
+// stream was made again with other sequences, and has stopped after restarts (github.com/nats-io/nats.go/issues/1370).
 type reader struct {
 	q    *Queue
 	made time.Time // when the stream was made: another one counts from 1 again

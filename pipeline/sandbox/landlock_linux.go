@@ -55,6 +55,9 @@ func rulesetOf(version int) ruleset {
 // truncateSince is the first version of Landlock that controls truncation.
 const truncateSince = 3
 
+// The rules are made here because landlock-lsm/go-landlock restricts all threads of the process, before Landlock 8 by
+// way of libpsx, which needs linker flags in binaries with cgo.
+
 // restrictFiles takes all rights from this thread, and from all that it executes and starts, except those to
 // the paths of the entry. The ruleset also denies TCP, abstract sockets and signals, if the kernel can.
 func (e *entry) restrictFiles() (how string, err error) {
