@@ -22,12 +22,10 @@ type Config struct {
 	Name string // of this coordinator
 	Load Load
 
-	Lease     time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
-	Keep      time.Duration // after which a sweep that has ended is forgotten; 0: never
-	TidyEvery time.Duration // between looks for content that no sweep names; 0: 10 min
-	Grace     time.Duration // for which content stays that no sweep names, as of one being submitted; 0: 24 h
-	Log       *slog.Logger  // nil: silent
-	Monitor   *Monitor      // shows the state of Serve; nil: not needed
+	Lease   time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
+	Keep    time.Duration // after which a sweep that has ended is forgotten; 0: never
+	Log     *slog.Logger  // nil: silent
+	Monitor *Monitor      // shows the state of Serve; nil: not needed
 }
 
 // Load makes a sweep of what was submitted.
@@ -45,7 +43,6 @@ type Sweep struct {
 // loses the registry, Serve gives up all sweeps and begins again with what the registry has then.
 func Serve(ctx context.Context, c Config) error {
 	c.Lease = cmp.Or(c.Lease, 10*time.Second)
-	c.TidyEvery, c.Grace = cmp.Or(c.TidyEvery, 10*time.Minute), cmp.Or(c.Grace, 24*time.Hour)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

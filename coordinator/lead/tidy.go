@@ -9,11 +9,16 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
+const (
+	collectEvery = 10 * time.Minute // interval between two removals of what no sweep needs
+	unnamedTime  = 24 * time.Hour   // time for which content stays that no sweep names, such as one being submitted
+)
+
 // collectGarbage removes unused data from the server until ctx ends: sweeps that are to be forgotten at once, and at
 // intervals sweeps that ended long ago, results of sweeps that have ended, and content that no sweep names. Several
 // coordinators may do so at the same time.
 func (s *server) collectGarbage(ctx context.Context) {
-	tick := time.NewTicker(s.TidyEvery)
+	tick := time.NewTicker(collectEvery)
 	defer tick.Stop()
 	purged := map[string]bool{} // sweeps that have ended and whose results were purged
 	for {
@@ -126,7 +131,7 @@ func (s *server) evict(ctx context.Context, list []*queue.Entry) error {
 			named[f.Digest] = true
 		}
 	}
-	removed, err := s.Conn.Files.RemoveUnnamed(ctx, func(digest string) bool { return named[digest] }, s.Grace)
+	removed, err := s.Conn.Files.RemoveUnnamed(ctx, func(digest string) bool { return named[digest] }, unnamedTime)
 	if removed > 0 {
 		s.Log.Info("content removed that no sweep names", "files", removed)
 	}
