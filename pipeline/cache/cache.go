@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -198,7 +197,7 @@ func (a *adding) learn(b *ledger.Batch) (rows []int) {
 	known := a.known[from]
 	if known == nil {
 		known = &ledger.Set{}
-		a.known[origin{strings.Clone(b.Digest), strings.Clone(b.Profile)}] = known
+		a.known[from] = known
 	}
 	v := known.Add(b)
 	if len(v.Conflicts) > 0 && a.conflict == "" {
@@ -209,7 +208,7 @@ func (a *adding) learn(b *ledger.Batch) (rows []int) {
 	return v.New
 }
 
-// add collects the ok rows of a batch that are new. It keeps nothing of the batch itself.
+// add collects the ok rows of a batch that are new.
 func (a *adding) add(b *ledger.Batch) error {
 	var ok []int
 	for i, status := range b.Status {
