@@ -76,10 +76,9 @@ func attachable(c *cobra.Command) *cobra.Command {
 	flag := ""
 	c.Flags().StringVar(&flag, "attach", "", "socket, or FILE=SOCKET, of a plugin that runs in a debugger, as it prints "+
 		"it where it is started with SHATTER_ATTACH=1; it stands in for the plugin file, without limits, sandbox and cache")
-	run := c.RunE
-	c.RunE = func(c *cobra.Command, args []string) (err error) {
+	before(c, func() (err error) {
 		if flag == "" {
-			return run(c, args)
+			return nil
 		}
 		var a attachment
 		file, socket, named := strings.Cut(flag, "=")
@@ -97,8 +96,8 @@ func attachable(c *cobra.Command) *cobra.Command {
 		c.SetContext(context.WithValue(c.Context(), attachKey{}, a))
 		fmt.Fprintf(c.ErrOrStderr(),
 			"shatter: attached to %s: no limits of time and memory, no sandbox, and nothing is cached\n", a.socket)
-		return run(c, args)
-	}
+		return nil
+	})
 	return c
 }
 
@@ -160,15 +159,14 @@ func confined(c *cobra.Command) *cobra.Command {
 		"layers around plugins: prefer (those that this machine has), "+needsLayers+", or off")
 	flags.StringArrayVar(&read, "sandbox-read", nil,
 		"file or folder that plugins may read, beside themselves and the system's libraries (again for more)")
-	run := c.RunE
-	c.RunE = func(c *cobra.Command, args []string) error {
+	before(c, func() error {
 		policy, err := sandboxPolicy(mode, read)
 		if err != nil {
 			return usageError{err}
 		}
 		c.SetContext(context.WithValue(c.Context(), sandboxKey{}, policy))
-		return run(c, args)
-	}
+		return nil
+	})
 	return c
 }
 

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -68,15 +67,4 @@ func start(t *testing.T, cmd *exec.Cmd) {
 			t.Logf("%v:\n%s", cmd.Args, text)
 		}
 	})
-}
-
-// No server: one message with the remedy, exit code 4.
-func TestNoServer(t *testing.T) {
-	t.Parallel()
-	file := write(t, filepath.Join(t.TempDir(), "small.yaml"), smallSweep)
-	dir := filepath.Join(t.TempDir(), "out")
-	_, errs, code := shatter(t, "run", file, "--out", dir, "--server", "nats://127.0.0.1:1")
-	if code != exitConnection || !strings.Contains(errs, "127.0.0.1:1") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
 }
