@@ -9,11 +9,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// hasPoints reports whether the trials have evaluation points. A cell has none if the algorithm promises
-// declared hypotheses, and the problem has a formula for the errors of its class.
+// hasPoints reports whether the trials have evaluation points. They have none if the algorithm promises declared
+// hypotheses and the problem has a formula for the errors of its class.
 func (x *session) hasPoints() bool { return x.job.drawer.TestLen() > 0 }
 
-// refuseAnswers fails trials that answer points in a cell without any.
+// refuseAnswers fails trials without a declared hypothesis, in a cell without evaluation points.
 func (x *session) refuseAnswers(trials []int) {
 	for _, j := range trials {
 		x.scores.fail(j, "answer", "the algorithm promises declared hypotheses here, and this trial's model is none: "+
@@ -21,17 +21,17 @@ func (x *session) refuseAnswers(trials []int) {
 	}
 }
 
-// scoreDeclared sets the errors of trials whose models are declared hypotheses: by the formula of the problem
-// if it has one for the hypothesis, and otherwise by its labels of the evaluation points.
+// scoreDeclared sets the errors of trials with declared hypotheses. It uses the problem's formula for the hypothesis
+// or, if there is none, the hypothesis's labels of the evaluation points.
 func (x *session) scoreDeclared(trials []int) {
 	e := &x.slot.evaluation
 	var onRows []int
 	for _, j := range trials {
 		h := x.host.Declared(j)
-		x.begin(j, trial.Target)
+		x.beginTrial(j, trial.Target)
 		if err, ok := x.job.drawer.Error(h); ok {
 			x.scores.error[j] = err
-			e.rule.computed(j, err)
+			e.rule.recordComputed(j, err)
 			continue
 		}
 		switch {
@@ -47,26 +47,26 @@ func (x *session) scoreDeclared(trials []int) {
 	x.scoreOnRows(onRows)
 }
 
-// labelBlock is the number of points that are labeled together.
+// labelBlock is the number of points that a hypothesis labels per call.
 const labelBlock = 512
 
-// scoreOnPoints sets the error of a trial by the labels of a hypothesis on its evaluation points.
+// scoreOnPoints sets the error of a trial from the labels of h on the trial's evaluation points.
 func (x *session) scoreOnPoints(j int, h concept.Hypothesis) {
 	e, n, dim := &x.slot.evaluation, x.job.drawer.TestLen(), x.job.pop.Dim()
 	e.answers, e.block = resized(e.answers, 2*n), resized(e.block, labelBlock*dim)
 	labels, y := e.answers[:n], e.answers[n:]
-	x.begin(j, trial.Target, trial.TestPoints)
+	x.beginTrial(j, trial.Target, trial.TestPoints)
 	for from := 0; from < n; from += labelBlock {
 		to := min(from+labelBlock, n)
 		block := e.block[:(to-from)*dim]
 		x.job.drawer.Test(block, y[from:to], nil)
 		h.Labels(block, labels[from:to])
 	}
-	e.judge(j, labels, y)
+	e.scoreAnswers(j, labels, y)
 }
 
-// scoreOnRows sets the errors of trials by the labels of their hypotheses on all rows of the data. All of them label a
-// block of rows before the next one is read from memory.
+// scoreOnRows sets the errors of trials from the labels of their hypotheses on all rows of the data. All hypotheses
+// label a block of rows before the next block is read from memory.
 func (x *session) scoreOnRows(trials []int) {
 	if len(trials) == 0 {
 		return
@@ -94,11 +94,10 @@ func (x *session) scoreOnRows(trials []int) {
 	}
 }
 
-// comparedPoints is the number of points on which a shuffled recheck compares the answers of a model with its
-// declared hypothesis.
+// comparedPoints is the number of points on which a shuffled recheck compares a model with its declared hypothesis.
 const comparedPoints = 64
 
-// compareDeclared asks models about some points and fails each that answers otherwise than its declared hypothesis.
+// compareDeclared asks models about random points and fails each model that deviates from its declared hypothesis.
 func (x *session) compareDeclared(ctx context.Context, trials []int) error {
 	e, dim := &x.slot.evaluation, x.job.pop.Dim()
 	for _, j := range trials {
@@ -106,18 +105,18 @@ func (x *session) compareDeclared(ctx context.Context, trials []int) error {
 			continue
 		}
 		points, labels := make([]float64, comparedPoints*dim), make([]float64, comparedPoints)
-		x.begin(j, trial.Target, trial.TestPoints)
+		x.beginTrial(j, trial.Target, trial.TestPoints)
 		x.job.drawer.Draw(points, labels)
 		x.host.Declared(j).Labels(points, labels)
 		rest := points
 		e.counts[j] = comparedPoints
-		x.slot.inPlugin.start()
+		x.slot.pluginTimer.start()
 		answers, faults, err := x.host.Step(ctx, e.counts, func(to []float64) { rest = rest[copy(to, rest):] })
-		x.slot.inPlugin.stop()
+		x.slot.pluginTimer.stop()
 		if e.counts[j] = 0; err != nil {
 			return err
 		}
-		x.scores.fault(faults)
+		x.scores.addFaults(faults)
 		for i, a := range answers {
 			if a != labels[i] {
 				x.scores.fail(j, string(schemas.CauseDeclared), fmt.Sprintf("%v: point %v is answered %v, and the hypothesis "+

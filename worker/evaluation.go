@@ -9,49 +9,49 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// evaluation asks groups of trials for their answers on the evaluation points, and scores them.
+// An evaluation asks groups of trials for their answers on the evaluation points, and scores them.
 //
-// Each point of a trial has a number. A trial is asked about its points in another order, by places,
-// and in chunks, so that an algorithm sees neither all points of a trial in one call, nor their
-// numbers. Order and chunks are a function of the trial's keys. The error does not depend on them.
+// Each point of a trial has a number. The trial is asked about its points in another order, by places, and in chunks.
+// So an algorithm sees neither all points of a trial in one call nor their numbers. Order and chunks are a function
+// of the trial's keys. The error does not depend on them.
 //
-// An evaluation is the scratch memory of a slot and allocates nothing per trial in the long run.
+// An evaluation is scratch memory of a slot: after the first sessions it allocates nothing per trial.
 type evaluation struct {
 	*session
-	points points
-	drawn  drawn
-	listed listed
-	rows   rows
-	rule   sequential
+	points pointSource
+	drawn  drawnPoints
+	listed listedPoints
+	rows   sharedRows
+	rule   sequentialRule
 
-	group   []int     // the trials that are being asked
+	group   []int     // trials of the present group
 	counts  []uint32  // points in a step, by trial of the session
 	spans   []span    // places, by trial of the group and step
 	answers []float64 // by trial of the group and place
-	block   []float64 // points that are labeled by a declared hypothesis
+	block   []float64 // points for a declared hypothesis to label
 }
 
-// points are the evaluation points of the trials of a session. Trial i of the group is trial j of the session.
-type points interface {
-	// begin prepares the points of a session and returns the number of places of a trial, the number of
-	// steps in which it is asked about them, and the number of trials that are worth asking together.
+// A pointSource provides the evaluation points of a session's trials. Trial i of the group is trial j of the session.
+type pointSource interface {
+	// begin prepares the points of a session. It returns the number of places per trial, the number of steps in
+	// which they are asked, and the number of trials in a group.
 	begin(e *evaluation) (places, steps, trials int)
-	// arrange fills the spans of trial i of the group, one for each step.
+	// arrange fills the spans of trial i, one per step.
 	arrange(i, j int, spans []span)
-	// fill writes the points of trial i at the places from a given one on into x, row-major.
+	// fill writes the points of trial i into x, row-major, beginning at a place.
 	fill(i, j, place int, x []float64)
-	// score sets the error of a trial that has answered at all places.
+	// score sets the error of a trial from its answers, by place.
 	score(i, j int, answers []float64)
 }
 
-// evaluate scores every trial that has not failed: those whose models are declared hypotheses without
-// the plugin, and all others by their answers.
+// evaluate scores every trial that has not failed: declared hypotheses without the plugin, all other models by their
+// answers.
 func (x *session) evaluate(ctx context.Context) error {
 	e := &x.slot.evaluation
 	e.session = x
 	e.counts = resized(e.counts, x.trials())
 	clear(e.counts)
-	e.rule.begin(x)
+	e.rule.reset(x)
 	declared, asked := x.split()
 	x.scoreDeclared(declared)
 	if x.job.Recheck == trial.RecheckShuffled {
@@ -66,7 +66,7 @@ func (x *session) evaluate(ctx context.Context) error {
 		x.refuseAnswers(asked)
 		return nil
 	}
-	e.points = e.choose()
+	e.points = e.choosePoints()
 	places, steps, most := e.points.begin(e)
 	most = max(1, min(most, len(asked)))
 	e.spans, e.answers = resized(e.spans, most*steps), resized(e.answers, most*places)
@@ -79,7 +79,7 @@ func (x *session) evaluate(ctx context.Context) error {
 	return nil
 }
 
-// split returns the trials that have not failed, with and without a declared hypothesis.
+// split returns the trials that have not failed, those with a declared hypothesis apart from the others.
 func (x *session) split() (declared, asked []int) {
 	for j := range x.trials() {
 		switch {
@@ -93,8 +93,7 @@ func (x *session) split() (declared, asked []int) {
 	return declared, asked
 }
 
-// choose returns the kind of points of the session.
-func (e *evaluation) choose() points {
+func (e *evaluation) choosePoints() pointSource {
 	switch recheck := e.job.Recheck == trial.RecheckShuffled; {
 	case e.job.pop.rows != nil && !recheck:
 		return &e.rows
@@ -104,13 +103,13 @@ func (e *evaluation) choose() points {
 	return &e.listed
 }
 
-// resized returns s with n elements of any value.
+// resized returns s with length n. The values are arbitrary.
 func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// part returns what belongs to trial i of the group, in a list that holds n values of each.
+// part returns the values of trial i in a list of n values per trial.
 func part[T any](all []T, i, n int) []T { return all[i*n : (i+1)*n] }
 
-// askGroup asks and scores the group.
+// askGroup asks the group about all places, step by step, and scores it.
 func (e *evaluation) askGroup(ctx context.Context, places, steps int) error {
 	for i, j := range e.group {
 		e.points.arrange(i, j, part(e.spans, i, steps))
@@ -135,7 +134,7 @@ func (e *evaluation) askGroup(ctx context.Context, places, steps int) error {
 func (e *evaluation) step(ctx context.Context, k, places, steps int) error {
 	for i, j := range e.group {
 		e.counts[j] = 0
-		if !e.scores.failed(j) && !e.rule.ended(j) {
+		if !e.scores.failed(j) && !e.rule.done(j) {
 			e.counts[j] = uint32(e.spans[i*steps+k].len())
 		}
 	}
@@ -148,21 +147,21 @@ func (e *evaluation) step(ctx context.Context, k, places, steps int) error {
 		copy(part(e.answers, i, places)[e.spans[i*steps+k].from:], answers[:n])
 		answers, e.counts[j] = answers[n:], 0
 	}
-	e.scores.fault(faults)
+	e.scores.addFaults(faults)
 	return nil
 }
 
 // ask returns the answers of all trials of the group on their spans k.
 func (e *evaluation) ask(ctx context.Context, k, steps int) ([]float64, []host.Fault, error) {
-	e.slot.inPlugin.start()
-	defer e.slot.inPlugin.stop()
+	e.slot.pluginTimer.start()
+	defer e.slot.pluginTimer.stop()
 	if e.points == &e.rows {
 		return e.host.StepShared(ctx, e.counts, uint64(e.spans[k].from))
 	}
 	i, left, dim := -1, 0, e.job.pop.Dim()
 	return e.host.Step(ctx, e.counts, func(to []float64) {
-		e.slot.inPlugin.stop()
-		defer e.slot.inPlugin.start()
+		e.slot.pluginTimer.stop()
+		defer e.slot.pluginTimer.start()
 		for len(to) > 0 {
 			for left == 0 {
 				i++
@@ -175,8 +174,8 @@ func (e *evaluation) ask(ctx context.Context, k, steps int) ([]float64, []host.F
 	})
 }
 
-// judge sets the error of a trial by its answers to all points, by number. Labels are y.
-func (e *evaluation) judge(j int, answers, y []float64) {
+// scoreAnswers sets the error of a trial from its answers and the labels y of all points, both by number.
+func (e *evaluation) scoreAnswers(j int, answers, y []float64) {
 	if e.rule.looks == nil {
 		e.scores.error[j] = populationError(answers, y, e.job.pop.Weights())
 		return
@@ -186,17 +185,17 @@ func (e *evaluation) judge(j int, answers, y []float64) {
 	}
 }
 
-// messagePoints is the number of points of a group for which a step, which holds a third of them as a
-// rule, fills about one message.
+// messagePoints is the number of points per group for which one step fills about one message: a step usually holds a
+// third of the points.
 const messagePoints = chunks * host.MaxAnswers * 5 / 6
 
-// groupNumbers is the number of float64s that the points and answers of a group may take.
+// groupNumbers limits the float64s in the points and answers of a group.
 const groupNumbers = 64 << 20 / 8
 
-// arranger returns a stream that arranges what a trial is asked about.
-func (e *evaluation) arranger(j int) *rand.Rand {
+// orderStream returns the random stream for the order and chunks of a trial's points.
+func (e *evaluation) orderStream(j int) *rand.Rand {
 	r := new(rand.PCG)
-	if e.job.Recheck == trial.RecheckShuffled { // an order of its own
+	if e.job.Recheck == trial.RecheckShuffled { // rechecks use another order
 		r.Seed(trial.Seed(e.job.Cell.NoiseKey, trial.Order, uint64(e.job.N), e.repetition(j)))
 	} else {
 		r.Seed(e.dataSeed(trial.Order, j))

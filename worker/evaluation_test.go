@@ -86,7 +86,7 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 }
 
 // What a trial is asked about, and so what an algorithm answers that goes by places and ranks, is a
-// function of the trial alone: not of the borders of jobs, nor of trials that fail beside it.
+// function of the trial alone: not of the borders of jobs, nor of other trials that fail.
 func TestOrderIsTheTrialsOwn(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -155,7 +155,7 @@ func arranged(t testing.TB, p schemas.Problem, recheck trial.Recheck, trials int
 	job.drawer = job.newDrawer()
 	e = &s.evaluation
 	e.session = &session{slot: s, job: job, to: trials, scores: newScores(trials)}
-	e.points = e.choose()
+	e.points = e.choosePoints()
 	places, steps, _ = e.points.begin(e)
 	return e, places, steps
 }

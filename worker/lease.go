@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	longPoll  = 500 * time.Millisecond // mean time that a request for jobs stays on the server
-	restAfter = time.Second            // a request that has failed
+	longPoll   = 500 * time.Millisecond // mean time that a request for jobs stays on the server
+	errorPause = time.Second            // pause after a failed request
 )
 
-// lease leases jobs while slots need some, until ctx ends.
-func (w *worker) lease(ctx context.Context) {
+// leaseJobs leases jobs whenever slots need some, until ctx ends.
+func (w *worker) leaseJobs(ctx context.Context) {
 	for ctx.Err() == nil {
-		sweeps, jobs := w.shelf.wants(time.Now())
+		sweeps, jobs := w.jobs.demand(time.Now())
 		var err error
 		switch {
 		case jobs == 0 || len(sweeps) == 0:
-			w.rest(ctx, restAfter)
+			w.waitForChange(ctx, errorPause)
 		case len(sweeps) == 1:
 			err = w.leaseFrom(ctx, sweeps[0], jobs, pollTime())
 		default:
@@ -33,7 +33,7 @@ func (w *worker) lease(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			w.Log.Warn("no jobs leased", "worker", w.Name, "error", err.Error())
-			w.rest(ctx, restAfter)
+			w.waitForChange(ctx, errorPause)
 		}
 	}
 }
@@ -42,20 +42,20 @@ func (w *worker) lease(ctx context.Context) {
 // oldest request first: if two idle workers asked in step, the same one would always be first.
 func pollTime() time.Duration { return longPoll/2 + rand.N(longPoll) }
 
-// rest waits until more jobs may be leased than before, but no longer than a time.
-func (w *worker) rest(ctx context.Context, most time.Duration) {
+// waitForChange waits until more jobs may be leased than before, or a timeout.
+func (w *worker) waitForChange(ctx context.Context, timeout time.Duration) {
 	select {
-	case <-w.shelf.changed:
-	case <-time.After(most):
+	case <-w.jobs.changed:
+	case <-time.After(timeout):
 	case <-ctx.Done():
 	}
 }
 
-// leaseInTurn leases a job of the first sweep that has one. Where none has, it waits for all of them.
+// leaseInTurn leases a job of the first sweep that has one. If none has, it waits for all sweeps at once.
 func (w *worker) leaseInTurn(ctx context.Context, sweeps []string) error {
 	for _, sweep := range sweeps {
-		before := len(w.shelf.all())
-		if err := w.leaseFrom(ctx, sweep, 1, 0); err != nil || len(w.shelf.all()) > before {
+		before := len(w.jobs.leasedJobs())
+		if err := w.leaseFrom(ctx, sweep, 1, 0); err != nil || len(w.jobs.leasedJobs()) > before {
 			return err
 		}
 	}
@@ -68,53 +68,52 @@ func (w *worker) leaseInTurn(ctx context.Context, sweeps []string) error {
 	return errors.Join(errs...)
 }
 
-// leaseFrom leases jobs of a sweep.
-func (w *worker) leaseFrom(ctx context.Context, sweep string, most int, wait time.Duration) error {
-	return w.queue.Lease(ctx, sweep, most, wait, w.receive)
+func (w *worker) leaseFrom(ctx context.Context, sweep string, maxJobs int, wait time.Duration) error {
+	return w.queue.Lease(ctx, sweep, maxJobs, wait, w.handleJob)
 }
 
-// A job that names this worker to be avoided is left to others. After mostAvoids deliveries, two minutes, there seem to
-// be no others.
+// A worker returns a job whose Avoid names it. After maxAvoids deliveries (about two minutes) it assumes that no other
+// worker is alive, and runs the job.
 const (
-	avoidDelay     = 150 * time.Millisecond
-	mostAvoidDelay = 3 * time.Second
-	mostAvoids     = 80
+	avoidDelayStep = 150 * time.Millisecond
+	maxAvoidDelay  = 3 * time.Second
+	maxAvoids      = 80
 )
 
-// avoidDelayOf returns the delay with which a job is left to others after a number of deliveries. Every second time
-// there is none: the server then offers the job to the oldest request, which is that of another worker if one is idle.
+// avoidDelay returns the delay with which a job returns to the queue after a number of deliveries. Every second delay
+// is zero: the server then offers the job to the oldest request, which belongs to another worker if one is idle.
 // The other delays grow, because the other workers are busy.
-func avoidDelayOf(tries int) time.Duration {
+func avoidDelay(tries int) time.Duration {
 	if tries%2 == 1 {
 		return 0
 	}
-	return min(avoidDelay*time.Duration(tries), mostAvoidDelay)
+	return min(avoidDelayStep*time.Duration(tries), maxAvoidDelay)
 }
 
-// receive takes in a job, or returns it.
-func (w *worker) receive(leased *queue.Job) {
-	back := func(delay time.Duration) { w.warn(&held{Job: leased}, "return it", leased.Return(delay)) }
+// handleJob queues a leased job, or returns it.
+func (w *worker) handleJob(leased *queue.Job) {
+	returnAfter := func(delay time.Duration) { w.warnUnsent(&leasedJob{Job: leased}, "return it", leased.Return(delay)) }
 	job, err := trial.DecodeJob(leased.Data)
 	if err == nil {
 		if most := job.Cell.SessionTrials(job.N); job.Count > int64(most) {
-			err = fmt.Errorf("decode job %q: it has %d trials, %d are the most for n = %d", leased.ID, job.Count, most, job.N)
+			err = fmt.Errorf("decode job %q: %d trials at n = %d exceed the limit %d", leased.ID, job.Count, job.N, most)
 		}
 	}
 	switch {
 	case err != nil:
-		w.Log.Error("job not understood", "sweep", leased.Sweep, "job", leased.ID, "error", err.Error())
-		w.shelf.fault(leased.Sweep, "a job", firstLine(err), false)
-		w.beatNow()
-		back(retryDelay)
-	case slices.Contains(job.Avoid, w.Name) && leased.Tries <= mostAvoids, w.lacksTime(job):
-		back(avoidDelayOf(leased.Tries))
-	case !w.shelf.add(leased, job):
-		back(0)
+		w.Log.Error("cannot decode job", "sweep", leased.Sweep, "job", leased.ID, "error", err.Error())
+		w.jobs.refuse(leased.Sweep, "a job", firstLine(err), false)
+		w.requestHeartbeat()
+		returnAfter(retryDelay)
+	case slices.Contains(job.Avoid, w.Name) && leased.Tries <= maxAvoids, w.endsTooLate(job):
+		returnAfter(avoidDelay(leased.Tries))
+	case !w.jobs.add(leased, job):
+		returnAfter(0)
 	}
 }
 
-// lacksTime reports whether a job would end after this worker's time.
-func (w *worker) lacksTime(job *trial.Job) bool {
-	ends := time.Now().Add(time.Duration(min(job.Seconds, 1e6) * float64(time.Second)))
-	return !w.Until.IsZero() && ends.After(w.Until)
+// endsTooLate reports whether a job would end after Config.Until.
+func (w *worker) endsTooLate(job *trial.Job) bool {
+	end := time.Now().Add(time.Duration(min(job.Seconds, 1e6) * float64(time.Second)))
+	return !w.Until.IsZero() && end.After(w.Until)
 }

@@ -35,15 +35,15 @@ func TestAvoid(t *testing.T) {
 	var leasing sync.WaitGroup
 	defer leasing.Wait()
 	defer end()
-	var other *shelf
+	var other *jobQueue
 	for _, name := range []string{"avoided", "other"} {
-		w := &worker{Config: Config{Name: name, Log: slog.New(slog.DiscardHandler)}, shelf: newShelf(2)}
+		w := &worker{Config: Config{Name: name, Log: slog.New(slog.DiscardHandler)}, jobs: newJobQueue(2)}
 		if w.queue, err = conn.Puller(name); err != nil {
 			t.Fatal(err)
 		}
-		offer(w.shelf, "s", fleet.Offer{})
-		leasing.Go(func() { w.lease(ctx) })
-		other = w.shelf
+		sendOffer(w.jobs, "s", fleet.Offer{})
+		leasing.Go(func() { w.leaseJobs(ctx) })
+		other = w.jobs
 	}
 	const jobs = 40
 	began := time.Now()
@@ -61,9 +61,9 @@ func TestAvoid(t *testing.T) {
 		if err := h.Done(); err != nil {
 			t.Fatal(err)
 		}
-		other.done(h)
+		other.remove(h)
 	}
-	if took, most := time.Since(began), jobs*avoidDelay/2; took > most {
+	if took, most := time.Since(began), jobs*avoidDelayStep/2; took > most {
 		t.Errorf("the other worker leased %d jobs in %v, want %v at most", jobs, took, most)
 	}
 }

@@ -9,24 +9,23 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// Monitor shows what a running worker does to other goroutines of its process. The zero value is
-// ready, for one Run.
+// A Monitor lets other goroutines observe a running worker. The zero value is ready for one [Run].
 type Monitor struct {
 	mu sync.Mutex
 	o  Overview
 }
 
-// Overview is what a worker does at a moment, and has done since it began. The keys of its maps are
-// few and fixed.
+// An Overview holds the present state of a worker and its counts since it started. The keys of its maps are few and
+// fixed.
 type Overview struct {
-	Heard   time.Time        // when the worker last published its heartbeat; zero: it has not begun
-	Last    fleet.Worker     // what it said
-	Jobs    map[string]int64 // by how they ended: done, dropped, or returned because of fault, cannot or drain
-	Trials  map[string]int64 // of jobs that were done, by status: ok, failed, lost
-	Refused int64            // sample sizes that algorithms refused
+	HeartbeatAt time.Time        // time of the last heartbeat; zero: none yet
+	Heartbeat   fleet.Worker     // the last heartbeat
+	Jobs        map[string]int64 // by end: done, dropped, or returned because of fault, cannot or drain
+	Trials      map[string]int64 // trials of the jobs that are done, by status: ok, failed, lost
+	Refused     int64            // number of jobs whose sample size the algorithm refused
 }
 
-// Overview returns what the worker does now.
+// Overview returns a copy of the present overview.
 func (m *Monitor) Overview() Overview {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,8 +34,7 @@ func (m *Monitor) Overview() Overview {
 	return o
 }
 
-// note has change change the overview.
-func (m *Monitor) note(change func(o *Overview)) {
+func (m *Monitor) update(change func(o *Overview)) {
 	if m == nil {
 		return
 	}
@@ -48,12 +46,12 @@ func (m *Monitor) note(change func(o *Overview)) {
 	change(&m.o)
 }
 
-// ended counts a job that ended in a way, with the trials of its outcomes.
-func (m *Monitor) ended(way string, out *outcomes) {
-	m.note(func(o *Overview) {
-		o.Jobs[way]++
+// countJob counts a job by its end, and its trials if it is done.
+func (m *Monitor) countJob(end string, out *outcomes) {
+	m.update(func(o *Overview) {
+		o.Jobs[end]++
 		switch {
-		case way != "done":
+		case end != "done":
 		case out.refusal != nil:
 			o.Refused++
 		default:

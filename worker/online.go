@@ -13,33 +13,33 @@ import (
 // rounds returns the number of rounds of an online game; 0 in other tasks.
 func (j *jobRun) rounds() int { return int(j.Cell.Setting(j.N).Rounds) }
 
-// game is the adversary's side of one trial of the task online.
+// A game is the adversary's side of one trial of the task online.
 type game struct {
-	adversary adversary.Rounds
-	coin      *rand.Rand // draws the label of an answer that is a mean
-	x, y      []float64  // the sequence so far
-	loss      float64
-	mistakes  int
+	adversary   adversary.Rounds
+	labelStream *rand.Rand // draws a label for an answer that is a mean
+	x, y        []float64  // the rounds so far
+	loss        float64
+	mistakes    int
 }
 
-// games begins the games of all trials.
+// games starts the games of all trials.
 func (x *session) games() ([]game, error) {
 	list, rounds, dim := make([]game, x.trials()), x.job.rounds(), x.job.pop.Dim()
 	for j := range list {
 		points, coin := x.adversaryStream(j, trial.Queries), x.adversaryStream(j, trial.Labels)
-		a, err := x.beginOwn(j).Rounds(*x.job.Cell.Adversary, x.job.N, points)
+		a, err := x.newTrialDrawer(j).Rounds(*x.job.Cell.Adversary, x.job.N, points)
 		if err != nil {
 			return nil, err
 		}
 		list[j] = game{
-			adversary: a, coin: rand.New(coin), x: make([]float64, 0, rounds*dim), y: make([]float64, 0, rounds),
+			adversary: a, labelStream: rand.New(coin), x: make([]float64, 0, rounds*dim), y: make([]float64, 0, rounds),
 		}
 	}
 	return list, nil
 }
 
-// PlayRounds implements [task.Player]. It plays all games in lock step: one round trip per round. A truth goes to the
-// plugin with the next round, after its answer has come.
+// PlayRounds implements [task.Player]. It plays all games in lock step, with one round trip per round. The plugin gets
+// the truth of a round with the next one.
 func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error) {
 	list, err := x.games()
 	if err != nil {
@@ -55,9 +55,9 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 			}
 		}
 		points := roundPoints{list: list, counts: counts, dim: dim}
-		x.slot.inPlugin.start()
+		x.slot.pluginTimer.start()
 		answers, faults, err := x.host.Round(ctx, counts, truths, points.fill)
-		x.slot.inPlugin.stop()
+		x.slot.pluginTimer.stop()
 		if err != nil {
 			return played, err
 		}
@@ -67,14 +67,14 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 				truths = append(truths, list[j].answer(answers[len(truths)]))
 			}
 		}
-		x.scores.fault(faults)
+		x.scores.addFaults(faults)
 	}
 	played.Truths = truths
 	played.Metrics, err = x.regrets(list)
 	return played, err
 }
 
-// roundPoints fills the points of a round, game after game.
+// roundPoints writes the points of a round, game after game.
 type roundPoints struct {
 	list   []game
 	counts []uint32 // of points, by game: 0 or 1
@@ -94,8 +94,7 @@ func (r *roundPoints) fill(x []float64) {
 	}
 }
 
-// answer scores an answer and returns the truth. What is no answer counts as 0: it ends the trial
-// anyhow.
+// answer scores an answer and returns the truth. An invalid answer counts as 0; the host fails its trial.
 func (g *game) answer(a float64) (y float64) {
 	if !(a >= -1 && a <= 1) {
 		a = 0
@@ -106,7 +105,7 @@ func (g *game) answer(a float64) (y float64) {
 	label := a
 	if a != -1 && a != 1 {
 		label = -1
-		if 2*g.coin.Float64()-1 < a {
+		if 2*g.labelStream.Float64()-1 < a {
 			label = 1
 		}
 	}
@@ -117,8 +116,8 @@ func (g *game) answer(a float64) (y float64) {
 	return y
 }
 
-// regrets returns the metrics of the games that did not fail. The error of a trial is its loss per
-// round.
+// regrets returns the metrics of the games, and sets the error of each trial to its loss per round. It skips failed
+// games.
 func (x *session) regrets(list []game) (map[string][]float64, error) {
 	class, err := concept.New(concept.SpecOf(x.job.pop.public))
 	if err != nil {

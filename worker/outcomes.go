@@ -7,19 +7,20 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// outcomes are the rows of a job while they are made: one per repetition.
+// outcomes collects the rows of a job, one per repetition.
 type outcomes struct {
-	job    *trial.Job
-	status []uint8
-	error  []float64
-	faults map[int]fault // of trials whose outcome is not ok
-	values [][]float64   // per metric that the algorithm declares
-	notes  []string      // what happened to plugin processes on the way
-	plugin time.Duration // part of the job's time that was spent in calls into the plugin
+	job        *trial.Job
+	status     []uint8
+	error      []float64
+	faults     map[int]fault // by trial, for outcomes other than ok
+	values     [][]float64   // by metric of the cell, then trial
+	notes      []string      // failures of plugin processes during the job
+	pluginTime time.Duration // time of the calls into the plugin
 
-	refusal *ledger.Refusal // of the job's sample size, of which no trial was run; nil: it was not refused
+	refusal *ledger.Refusal // the algorithm refused the sample size, and no trial ran; nil: it did not
 }
 
 func newOutcomes(job *trial.Job) *outcomes {
@@ -31,11 +32,11 @@ func newOutcomes(job *trial.Job) *outcomes {
 	return o
 }
 
-// end gives a trial an outcome other than ok.
-func (o *outcomes) end(trial int, status uint8, kind, reason string) {
-	const longest = 4 << 10
-	if len(reason) > longest {
-		reason = reason[:longest] + "..."
+// setFault sets the outcome of a trial to a status other than ok.
+func (o *outcomes) setFault(trial int, status uint8, kind, reason string) {
+	const maxReason = 4 << 10 // bytes
+	if len(reason) > maxReason {
+		reason = reason[:maxReason] + "..."
 	}
 	o.status[trial], o.error[trial], o.faults[trial] = status, math.NaN(), fault{kind, reason}
 	for m := range o.values {
@@ -43,8 +44,8 @@ func (o *outcomes) end(trial int, status uint8, kind, reason string) {
 	}
 }
 
-// record takes over one session's trials; from is the first of them. An infinite metric fails its
-// trial; NaN marks one that was not reported.
+// record copies the results of one session, whose first trial is from. An infinite metric fails its trial; a metric
+// that was not reported becomes NaN.
 func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 	copy(o.error[from:], s.error)
 	for m, name := range o.job.Cell.Metrics {
@@ -61,27 +62,27 @@ func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 		}
 	}
 	for j, f := range s.faults {
-		o.end(from+j, ledger.Failed, f.kind, f.reason)
+		o.setFault(from+j, ledger.Failed, f.kind, f.reason)
 	}
 }
 
-// bytesPerMessage keeps a result message below the queue's limit, with room for its header.
-const bytesPerMessage = 480 << 10
+// batchBytes keeps a result message, with its header, below the queue's limit.
+const batchBytes = 480 << 10
 
-// messages cuts the rows into result messages. The job's times are shared out by rows; its notes
-// travel with the first.
-func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
+// batches divides the rows into result messages. Each gets a share of the job's times in proportion to its rows. The
+// first one carries the notes.
+func (o *outcomes) batches(w *worker, seconds float64) []*ledger.Batch {
 	if o.refusal != nil {
-		return []*ledger.Batch{o.refused(w, seconds)}
+		return []*ledger.Batch{o.refusalBatch(w, seconds)}
 	}
 	var out []*ledger.Batch
 	row := 8 + 1 + 8 + 8*len(o.values) // bytes of repetition, status, error and metrics
 	if len(o.faults) > 0 {
-		row += 4 + 4 // where the texts of kind and reason end
+		row += 4 + 4 // end offsets of kind and reason
 	}
 	for from := 0; from < len(o.status); {
 		to, size := from, 0
-		for ; to < len(o.status) && size < bytesPerMessage; to++ {
+		for ; to < len(o.status) && size < batchBytes; to++ {
 			size += row
 			if f, ok := o.faults[to]; ok {
 				size += len(f.kind) + len(f.reason)
@@ -90,14 +91,14 @@ func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 		b := o.batch(from, to)
 		b.Worker, b.Profile = w.Name, w.profile
 		share := float64(to-from) / float64(len(o.status))
-		b.Seconds, b.PluginSeconds = seconds*share, min(o.plugin.Seconds(), seconds)*share
+		b.Seconds, b.PluginSeconds = seconds*share, min(o.pluginTime.Seconds(), seconds)*share
 		out, from = append(out, b), to
 	}
 	out[0].Notes = o.notes
 	return out
 }
 
-// batch makes one message of the rows from..to-1.
+// batch returns the message for the rows from..to-1.
 func (o *outcomes) batch(from, to int) *ledger.Batch {
 	b := &ledger.Batch{
 		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.job.Plugin,
@@ -120,4 +121,49 @@ func (o *outcomes) batch(from, to int) *ledger.Batch {
 		b.Values = append(b.Values, v[from:to])
 	}
 	return b
+}
+
+// scores collects the outcomes of one session's trials.
+type scores struct {
+	error  []float64
+	faults map[int]fault // by trial; the others have not failed
+}
+
+// A fault describes why a trial has no ok outcome.
+type fault struct{ kind, reason string }
+
+func newScores(trials int) *scores {
+	return &scores{error: make([]float64, trials), faults: map[int]fault{}}
+}
+
+func (s *scores) failed(j int) bool {
+	_, failed := s.faults[j]
+	return failed
+}
+
+func (s *scores) fail(j int, kind, reason string) {
+	if !s.failed(j) { // the first fault counts
+		s.faults[j] = fault{kind, reason}
+	}
+}
+
+func (s *scores) addFaults(faults []host.Fault) {
+	for _, f := range faults {
+		s.fail(f.Trial, string(f.Kind), f.Message)
+	}
+}
+
+// populationError returns the weighted error of answers against clean labels: an answer a to a point of label y and
+// weight w costs w (1 - y a)/2. If w is nil, all weights are equal and sum to 1.
+func populationError(answers, y, w []float64) (sum float64) {
+	if w == nil { // the sum of labels is exact, in any order
+		for i, a := range answers {
+			sum += float64(y[i] * a)
+		}
+		return (float64(len(y)) - sum) / float64(2*len(y))
+	}
+	for i, a := range answers {
+		sum += float64(w[i] * float64(1-float64(y[i]*a)))
+	}
+	return sum / 2
 }

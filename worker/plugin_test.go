@@ -354,7 +354,7 @@ func testSlot(t testing.TB) *slot {
 	}
 	command := host.Command{Path: self, Env: []string{roleVariable + "=plugin"}}
 	c := Config{Plugins: map[string]host.Command{"d": command}, Files: map[string]string{}}
-	w := &worker{Config: c, populations: newPopulations(c), plugins: newPlugins(c), shelf: newShelf(1)}
+	w := &worker{Config: c, populations: newPopulations(c), plugins: newPlugins(c), jobs: newJobQueue(1)}
 	s := &slot{w: w}
 	t.Cleanup(func() {
 		s.stop()

@@ -19,18 +19,17 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// AllowAny in Config.Allow stands for every plugin.
+// AllowAny in Config.Allow allows every plugin.
 const AllowAny = "any"
 
-// plugins are the plugins that the slots of a worker can start: those that it was given and, as far
-// as that is allowed, those that it fetches by content. A slot that waits for a plugin holds up no
-// slot that needs another.
+// plugins holds the plugins that the slots of a worker can start: local ones and, if allowed, ones fetched by digest.
+// A slot that waits for a plugin does not block slots that need another one.
 type plugins struct {
-	given map[string]host.Command // by digest
+	local map[string]host.Command // by digest
 	allow []string
-	dir   string // of the fetched ones; empty: nothing is fetched
+	dir   string // folder of fetched plugins; empty: the worker fetches none
 
-	sandbox sandbox.Policy // of the fetched ones
+	sandbox sandbox.Policy // policy for fetched plugins
 
 	open func(ctx context.Context, digest string) (*queue.CachedFile, error)
 
@@ -38,45 +37,45 @@ type plugins struct {
 	fetched map[string]*fetched // by digest
 }
 
-// fetched is a plugin that was fetched, or is being fetched.
+// A fetched is a plugin that was fetched, or is being fetched.
 type fetched struct {
-	turn chan struct{} // full while a goroutine fetches it or looks at its copy
-	copy openCopy      // guarded by plugins.mu
+	turn chan struct{} // full while a goroutine fetches the plugin or checks its copy
+	copy pluginCopy    // guarded by plugins.mu
 
-	elsewhere *pluginfile.PlatformError // it has no file for this machine; nil: it may have one. Guarded by plugins.mu
+	otherPlatform *pluginfile.PlatformError // the plugin has no file for this machine; nil: unknown. Guarded by plugins.mu
 }
 
-// openCopy is a file whose content was verified and that is kept open. The zero value is none.
-type openCopy struct {
+// A pluginCopy is a verified file that is kept open. The zero value holds no file.
+type pluginCopy struct {
 	file *queue.CachedFile
-	info fs.FileInfo // when it was verified
+	info fs.FileInfo // state of the file when it was verified
 
 	digest string
 }
 
-// path returns the path of the file; "" if there is none.
-func (c openCopy) path() string {
+// path returns the path of the file; "" without a file.
+func (c pluginCopy) path() string {
 	if c.file == nil {
 		return ""
 	}
 	return c.file.Path
 }
 
-// same reports whether the file at the path is still the one that was verified. Its times tell
-// nothing, because other workers that open it change them.
-func (c openCopy) same() bool {
+// unchanged reports whether the path still holds the verified file. It ignores the file's times, because other workers
+// change them when they open the file.
+func (c pluginCopy) unchanged() bool {
 	now, err := os.Stat(c.path())
 	return err == nil && os.SameFile(now, c.info) && now.Size() == c.info.Size()
 }
 
-func (c openCopy) close() {
+func (c pluginCopy) close() {
 	if c.file != nil {
-		_ = c.file.Close() // only its lock goes
+		_ = c.file.Close() // this only releases its lock
 	}
 }
 
 func newPlugins(c Config) *plugins {
-	ps := &plugins{given: c.Plugins, allow: c.Allow, sandbox: c.Sandbox, fetched: map[string]*fetched{}}
+	ps := &plugins{local: c.Plugins, allow: c.Allow, sandbox: c.Sandbox, fetched: map[string]*fetched{}}
 	if c.Cache != "" && c.Conn != nil {
 		cache := queue.FileCache{Dir: filepath.Join(c.Cache, "plugins"), Quota: c.CacheSize}
 		ps.dir = cache.Dir
@@ -87,9 +86,9 @@ func newPlugins(c Config) *plugins {
 	return ps
 }
 
-// here returns the digests of the plugins that can be started at once, in ascending order.
-func (ps *plugins) here() []string {
-	digests := slices.Collect(maps.Keys(ps.given))
+// available returns the digests of the plugins that need no fetching, ascending.
+func (ps *plugins) available() []string {
+	digests := slices.Collect(maps.Keys(ps.local))
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for digest, f := range ps.fetched {
@@ -101,37 +100,36 @@ func (ps *plugins) here() []string {
 	return digests
 }
 
-// allows returns the digests of plugins that the worker may fetch and start; AllowAny stands for all.
-func (ps *plugins) allows() []string {
+// allowlist returns the digests of plugins that the worker may fetch and start, or AllowAny.
+func (ps *plugins) allowlist() []string {
 	if ps.dir == "" {
 		return nil
 	}
 	return ps.allow
 }
 
-// allowed reports whether the worker may fetch a plugin and start it.
 func (ps *plugins) allowed(digest string) bool {
-	return slices.Contains(ps.allows(), AllowAny) || slices.Contains(ps.allows(), digest)
+	return slices.Contains(ps.allowlist(), AllowAny) || slices.Contains(ps.allowlist(), digest)
 }
 
 // Reasons of a PluginError.
 const (
-	PluginNotHere       = "not here"       // and it cannot be fetched: it is built in, or the worker fetches nothing
-	PluginNotAllowed    = "not allowed"    // it could be fetched, if the worker allowed it
-	PluginNotFetched    = "not fetched"    // it is not on the server, or the disk is full, ...
-	PluginOtherPlatform = "other platform" // it has no file for this machine
+	PluginNotHere       = "not here"       // cannot be fetched: it is built in, or the worker fetches nothing
+	PluginNotAllowed    = "not allowed"    // could be fetched if the worker allowed it
+	PluginNotFetched    = "not fetched"    // fetching failed: not on the server, disk full, ...
+	PluginOtherPlatform = "other platform" // has no file for this machine
 )
 
-// A PluginError reports why a worker cannot start a plugin. It says nothing about trials.
+// A PluginError reports why a worker cannot start a plugin. It is not an outcome of trials.
 type PluginError struct {
 	Digest string
 	Reason string
-	what   string // the plugin, in words
-	err    error  // nil where Reason says it all
+	plugin string // the plugin in words
+	err    error  // cause; may be nil
 }
 
 func (e *PluginError) Error() string {
-	text := fmt.Sprintf("%s (sha256 %.12s) ", e.what, e.Digest)
+	text := fmt.Sprintf("%s (sha256 %.12s) ", e.plugin, e.Digest)
 	switch e.Reason {
 	case PluginNotAllowed:
 		return text + "is not here, and this worker may not fetch it: start the worker with --allow-plugins " + e.Digest +
@@ -147,24 +145,22 @@ func (e *PluginError) Error() string {
 
 func (e *PluginError) Unwrap() error { return e.err }
 
-// Lasting reports whether the worker will never be able to start the plugin. Otherwise a later try may
-// find what is missing.
-func (e *PluginError) Lasting() bool { return e.Reason != PluginNotFetched }
+// Permanent reports whether the worker can never start the plugin. Otherwise a later attempt may succeed.
+func (e *PluginError) Permanent() bool { return e.Reason != PluginNotFetched }
 
-// cannot returns why a plugin cannot be started here, as far as that is known without fetching it; nil if nothing is
-// known.
-func (ps *plugins) cannot(n fleet.Need) *PluginError {
-	if _, ok := ps.given[n.Plugin]; ok {
+// unavailable returns the known reason why a plugin cannot be started here; nil if there is none. It fetches nothing.
+func (ps *plugins) unavailable(n fleet.Need) *PluginError {
+	if _, ok := ps.local[n.Plugin]; ok {
 		return nil
 	}
-	e := &PluginError{Digest: n.Plugin, what: n.Name}
+	e := &PluginError{Digest: n.Plugin, plugin: n.Name}
 	switch {
 	case n.Own, ps.dir == "":
 		e.Reason = PluginNotHere
 	case !ps.allowed(n.Plugin):
 		e.Reason = PluginNotAllowed
 	default:
-		other := ps.elsewhere(n.Plugin)
+		other := ps.otherPlatform(n.Plugin)
 		if other == nil {
 			return nil
 		}
@@ -173,41 +169,40 @@ func (ps *plugins) cannot(n fleet.Need) *PluginError {
 	return e
 }
 
-// elsewhere returns the platforms of a plugin that was found to have no file for this machine.
-func (ps *plugins) elsewhere(digest string) *pluginfile.PlatformError {
+// otherPlatform returns the error of an earlier attempt to fetch a plugin that has no file for this machine; else nil.
+func (ps *plugins) otherPlatform(digest string) *pluginfile.PlatformError {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if f := ps.fetched[digest]; f != nil {
-		return f.elsewhere
+		return f.otherPlatform
 	}
 	return nil
 }
 
-// get returns how a job's plugin is started, and fetches it if need be. It waits while another slot
-// fetches the same. Its error is a *PluginError, or ctx's.
+// get returns the command of a job's plugin. It fetches the plugin if necessary, and waits while another slot fetches
+// the same one. The error is a *PluginError or that of ctx.
 func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error) {
-	if command, ok := ps.given[job.Plugin]; ok {
+	if command, ok := ps.local[job.Plugin]; ok {
 		return command, nil
 	}
 	need := job.Cell.Need(job.Plugin)
-	if e := ps.cannot(need); e != nil {
+	if e := ps.unavailable(need); e != nil {
 		return host.Command{}, e
 	}
-	made, err := ps.copyOf(ctx, job.Plugin)
+	made, err := ps.verifiedCopy(ctx, job.Plugin)
 	if err == nil || ctx.Err() != nil {
 		return host.Command{Path: made.path(), Digest: made.digest, Sandbox: ps.sandbox}, ctx.Err()
 	}
-	if e := ps.cannot(need); e != nil {
+	if e := ps.unavailable(need); e != nil {
 		return host.Command{}, e
 	}
 	return host.Command{}, &PluginError{
-		Digest: job.Plugin, what: need.Name, Reason: PluginNotFetched, err: err,
+		Digest: job.Plugin, plugin: need.Name, Reason: PluginNotFetched, err: err,
 	}
 }
 
-// copyOf returns a verified copy of a plugin's file. It fetches the plugin unless the copy is there
-// as it was verified.
-func (ps *plugins) copyOf(ctx context.Context, digest string) (made openCopy, err error) {
+// verifiedCopy returns a verified copy of a plugin's file. It fetches the plugin unless an unchanged copy exists.
+func (ps *plugins) verifiedCopy(ctx context.Context, digest string) (made pluginCopy, err error) {
 	ps.mu.Lock()
 	f := ps.fetched[digest]
 	if f == nil {
@@ -221,21 +216,21 @@ func (ps *plugins) copyOf(ctx context.Context, digest string) (made openCopy, er
 	case <-ctx.Done():
 		return made, ctx.Err()
 	}
-	if f.copy.same() { // only the one whose turn it is writes to it
+	if f.copy.unchanged() { // only the goroutine that holds the turn writes to it
 		return f.copy, nil
 	}
-	made, err = ps.obtain(ctx, digest)
+	made, err = ps.fetch(ctx, digest)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	f.copy.close()
 	f.copy = made
-	errors.As(err, &f.elsewhere)
+	errors.As(err, &f.otherPlatform)
 	return made, err
 }
 
-// obtain fetches a plugin's file for this machine and makes it executable. The copy stays open, so that
-// it is not removed for others to have room.
-func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, err error) {
+// fetch fetches a plugin's file for this machine and makes it executable. The copy stays open, so that the cache does
+// not remove it to make room.
+func (ps *plugins) fetch(ctx context.Context, digest string) (made pluginCopy, err error) {
 	file, err := ps.open(ctx, digest)
 	if err != nil {
 		return made, err
@@ -244,7 +239,7 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 	if list != nil {
 		var here pluginfile.File
 		if here, err = pluginfile.FileHere(list); err == nil {
-			_ = file.Close() // it was read only
+			_ = file.Close() // it was only read
 			digest = here.Digest
 			if file, err = ps.open(ctx, here.Digest); err != nil {
 				return made, err
@@ -252,7 +247,7 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 		}
 	}
 	if err == nil {
-		made, err = ps.executable(file, digest)
+		made, err = ps.makeExecutable(file, digest)
 	}
 	if err != nil {
 		err = errors.Join(err, file.Close())
@@ -260,8 +255,8 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 	return made, err
 }
 
-// executable makes a verified file executable, if it is a program for this machine.
-func (ps *plugins) executable(file *queue.CachedFile, digest string) (made openCopy, err error) {
+// makeExecutable makes a verified file executable if it is a program for this machine.
+func (ps *plugins) makeExecutable(file *queue.CachedFile, digest string) (made pluginCopy, err error) {
 	is, err := pluginfile.Platform(file.Path)
 	if err != nil {
 		return made, err
@@ -269,7 +264,7 @@ func (ps *plugins) executable(file *queue.CachedFile, digest string) (made openC
 	if is != "" && is != pluginfile.Here {
 		return made, &pluginfile.PlatformError{Want: pluginfile.Here, Has: []string{is}}
 	}
-	if filepath.Dir(file.Path) == ps.dir { // else it is no copy: an embedded server has none
+	if filepath.Dir(file.Path) == ps.dir { // otherwise it is the original, not a copy: an embedded server makes none
 		if err := os.Chmod(file.Path, 0o500); err != nil {
 			return made, err
 		}
@@ -278,10 +273,10 @@ func (ps *plugins) executable(file *queue.CachedFile, digest string) (made openC
 	if err != nil {
 		return made, err
 	}
-	return openCopy{file, info, digest}, nil
+	return pluginCopy{file, info, digest}, nil
 }
 
-// close lets the copies go.
+// close releases all copies.
 func (ps *plugins) close() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

@@ -52,8 +52,8 @@ func put(t *testing.T, conn *queue.Conn, text string) (digest string) {
 	return digest
 }
 
-// of returns a job of a third party's plugin.
-func of(digest string) *trial.Job {
+// pluginJob returns a job of a third party's plugin.
+func pluginJob(digest string) *trial.Job {
 	return &trial.Job{Plugin: digest, Cell: &trial.Cell{Problem: &schemas.Problem{}, Plugin: "/there/acme"}}
 }
 
@@ -86,7 +86,7 @@ func TestFetchesPlugins(t *testing.T) {
 			var slots sync.WaitGroup
 			for range 8 {
 				slots.Go(func() {
-					if c, err := ps.get(t.Context(), of(digest)); err != nil || c.Path != copied {
+					if c, err := ps.get(t.Context(), pluginJob(digest)); err != nil || c.Path != copied {
 						t.Errorf("%+v, %v", c, err)
 					}
 				})
@@ -96,8 +96,8 @@ func TestFetchesPlugins(t *testing.T) {
 				t.Errorf("opened %d times, want %d: %q, %v", opened.Load(), want, got, err)
 			}
 		}
-		if len(ps.here()) != 0 {
-			t.Errorf("%v is here before it was fetched", ps.here())
+		if len(ps.available()) != 0 {
+			t.Errorf("%v is here before it was fetched", ps.available())
 		}
 		get(1) // in the second round a damaged copy is there
 		get(0)
@@ -110,7 +110,7 @@ func TestFetchesPlugins(t *testing.T) {
 		if info, err := os.Stat(copied); err != nil || info.Mode() != 0o500 {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
-		if d := cmp.Diff([]string{digest}, ps.here()); d != "" {
+		if d := cmp.Diff([]string{digest}, ps.available()); d != "" {
 			t.Error(d)
 		}
 		ps.close()
@@ -131,10 +131,10 @@ func TestFetchesSets(t *testing.T) {
 	const head = "shatter plugin set 1\n"
 	set := put(t, conn, head+strings.Join(lines, "\n")+"\n")
 	ps := newPlugins(Config{Conn: conn, Cache: cache, Allow: []string{set}})
-	if c, err := ps.get(t.Context(), of(set)); err != nil || c.Path != filepath.Join(cache, "plugins", mine) {
+	if c, err := ps.get(t.Context(), pluginJob(set)); err != nil || c.Path != filepath.Join(cache, "plugins", mine) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if d := cmp.Diff([]string{set}, ps.here()); d != "" {
+	if d := cmp.Diff([]string{set}, ps.available()); d != "" {
 		t.Error(d)
 	}
 	ps.allow = []string{AllowAny}
@@ -147,7 +147,7 @@ func TestFetchesSets(t *testing.T) {
 		head + "mine\n":                  `the line "mine" is wrong`,
 	} {
 		digest := put(t, conn, text)
-		_, err := ps.get(t.Context(), of(digest))
+		_, err := ps.get(t.Context(), pluginJob(digest))
 		reason := PluginNotFetched
 		if strings.Contains(want, "machine") {
 			reason = PluginOtherPlatform
@@ -157,8 +157,8 @@ func TestFetchesSets(t *testing.T) {
 			reason == PluginOtherPlatform && !strings.Contains(err.Error(), "start a worker on a machine that it is for") {
 			t.Errorf("%q: %v, want %s: %s", text, err, reason, want)
 		}
-		again, lasting := ps.cannot(of(digest).Cell.Need(digest)), reason == PluginOtherPlatform
-		if (again != nil) != lasting || e.Lasting() != lasting {
+		again, lasting := ps.unavailable(pluginJob(digest).Cell.Need(digest)), reason == PluginOtherPlatform
+		if (again != nil) != lasting || e.Permanent() != lasting {
 			t.Errorf("%q: %v, then %v", text, err, again)
 		}
 	}
@@ -177,10 +177,14 @@ func TestRefusesPlugins(t *testing.T) {
 		reason string
 		want   string
 	}{
-		"given":       {Config{}, of("given"), "", ""},
-		"not allowed": {Config{Cache: "/c", Allow: []string{"x"}}, of(digest), PluginNotAllowed, "--allow-plugins " + digest},
-		"built in":    {Config{Cache: "/c", Allow: []string{AllowAny}}, builtin, PluginNotHere, "the built-in baseline/erm"},
-		"no cache":    {Config{Allow: []string{AllowAny}}, of(digest), PluginNotHere, "plugin /there/acme (sha256 abab"},
+		"given": {Config{}, pluginJob("given"), "", ""},
+		"not allowed": {
+			Config{Cache: "/c", Allow: []string{"x"}}, pluginJob(digest), PluginNotAllowed, "--allow-plugins " + digest,
+		},
+		"built in": {Config{Cache: "/c", Allow: []string{AllowAny}}, builtin, PluginNotHere, "the built-in baseline/erm"},
+		"no cache": {
+			Config{Allow: []string{AllowAny}}, pluginJob(digest), PluginNotHere, "plugin /there/acme (sha256 abab",
+		},
 	} {
 		test.config.Plugins, test.config.Conn = given, new(queue.Conn)
 		ps := newPlugins(test.config)
@@ -199,7 +203,7 @@ func TestMissingPlugin(t *testing.T) {
 	conn := dial(t)
 	ps := newPlugins(Config{Conn: conn, Cache: t.TempDir(), Allow: []string{AllowAny}})
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
-	_, err := ps.get(t.Context(), of(digest))
+	_, err := ps.get(t.Context(), pluginJob(digest))
 	var e *PluginError
 	if !errors.As(err, &e) || e.Reason != PluginNotFetched || !strings.Contains(err.Error(), "not on the server") {
 		t.Errorf("%v", err)
@@ -213,13 +217,13 @@ func TestMissingPlugin(t *testing.T) {
 	}
 	stopped := make(chan error)
 	go func() {
-		_, err := ps.get(first, of(digest))
+		_, err := ps.get(first, pluginJob(digest))
 		stopped <- err
 	}()
 	<-asked
 	second, end := context.WithCancel(ctx)
 	end()
-	if _, err := ps.get(second, of(digest)); !errors.Is(err, context.Canceled) {
+	if _, err := ps.get(second, pluginJob(digest)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a slot that waits: %v", err)
 	}
 	cancel()
@@ -228,7 +232,7 @@ func TestMissingPlugin(t *testing.T) {
 	}
 	ps.open = open
 	put(t, conn, script)
-	if _, err := ps.get(ctx, of(digest)); err != nil {
+	if _, err := ps.get(ctx, pluginJob(digest)); err != nil {
 		t.Error(err)
 	}
 }

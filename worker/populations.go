@@ -1,11 +1,14 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,54 +20,52 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// unusedFor is how long an opened problem stays open while no job uses it.
-const unusedFor = 2 * time.Minute
+// maxIdle is the time for which a problem stays open without use.
+const maxIdle = 2 * time.Minute
 
-// A FaultError says why this worker cannot run a job: the data of its problem is not to be had, the
-// disk is full, or there is no memory. It says nothing about the job's trials; another worker, or
-// this one later, may run them.
-type FaultError struct {
-	What string // that cannot be used, in words
+// An OpenError reports why this worker could not open a job's problem, such as missing data, a full disk or lack of
+// memory. Another worker, or this one later, may succeed.
+type OpenError struct {
+	What string // the problem or data file, in words
 	Err  error
 }
 
-func (e *FaultError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e.Err) }
+func (e *OpenError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e.Err) }
 
-func (e *FaultError) Unwrap() error { return e.Err }
+func (e *OpenError) Unwrap() error { return e.Err }
 
-// populations holds the opened problems of this worker, which its slots share: a data file is
-// fetched, read and laid out in shared memory once, by the first slot that needs it, and only those
-// that need the same one wait. What no job uses is closed after some time, or when it takes more
-// memory than opened problems may.
+// populations holds the opened problems of this worker, which its slots share. The first slot that needs a data file
+// fetches it and lays it out in shared memory; slots that need the same file wait, others do not. An unused problem
+// is closed after maxIdle, or earlier if the open problems take more than maxBytes.
 type populations struct {
 	Config
-	most int64 // bytes that opened problems may take before unused ones are closed
+	maxBytes int64 // size of the open problems above which unused ones are closed
 
-	mu    sync.Mutex
-	open  map[trial.Key]*population
-	slots []*slot     // that have run a job
-	later *time.Timer // calls tidy and stopIdle
-	ended bool
+	mu     sync.Mutex
+	open   map[trial.Key]*population
+	slots  []*slot     // slots that have run a job
+	timer  *time.Timer // calls closeUnused and stopStaleProcesses
+	closed bool
 }
 
-// population is an opened problem and, for real data, the shared table of its rows.
+// A population is an opened problem and, for real data, the shared table of its rows.
 type population struct {
 	*problem.Problem
-	public *pluginv1.Problem // what algorithms may know
-	rows   *dataset.Memory   // nil for laws
+	public *pluginv1.Problem // the part of the problem that algorithms may know
+	rows   *dataset.Memory   // nil for distributions
 
-	opened chan struct{} // closed when it is open, or err is set
-	err    error
-	users  int       // jobs that use it, or wait for it
-	last   time.Time // when a job used it last
+	opened   chan struct{} // closed once the problem is open or err is set
+	err      error
+	users    int       // number of jobs that use it or wait for it
+	lastUsed time.Time // time of the last use
 }
 
 func newPopulations(c Config) *populations {
-	return &populations{Config: c, most: memoryShare(), open: map[trial.Key]*population{}}
+	return &populations{Config: c, maxBytes: maxProblemBytes(), open: map[trial.Key]*population{}}
 }
 
-// get returns the opened problem of a data key, which release gives back. The error is a
-// *FaultError, or that of ctx. A failure is not remembered: the file may come later.
+// get returns the opened problem of a data key. The caller must call release after use. The error is an *OpenError or
+// that of ctx. The next call tries again.
 func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem) (*population, error) {
 	for {
 		ps.mu.Lock()
@@ -73,7 +74,7 @@ func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem
 			pop = &population{opened: make(chan struct{}), users: 1}
 			ps.open[key] = pop
 			ps.mu.Unlock()
-			if err := ps.fill(ctx, pop, key, p); err != nil {
+			if err := ps.openFor(ctx, pop, key, p); err != nil {
 				return nil, err
 			}
 			return pop, nil
@@ -89,15 +90,15 @@ func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem
 		if pop.err == nil {
 			return pop, nil
 		}
-		if fault := new(FaultError); errors.As(pop.err, &fault) {
+		if fault := new(OpenError); errors.As(pop.err, &fault) {
 			return nil, pop.err
-		} // else the job of the slot that opened it was cancelled
+		} // the job that opened the problem was cancelled: try again
 	}
 }
 
-// fill opens the problem of a key for all who wait for it.
-func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key, p schemas.Problem) error {
-	opened, err := ps.read(ctx, key, p)
+// openFor opens a problem for all jobs that wait for pop.
+func (ps *populations) openFor(ctx context.Context, pop *population, key trial.Key, p schemas.Problem) error {
+	opened, err := ps.load(ctx, key, p)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -106,7 +107,7 @@ func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key,
 		if _, digest := p.File(); digest != "" {
 			what = fmt.Sprintf("data %.12s", digest)
 		}
-		err = &FaultError{What: what, Err: err}
+		err = &OpenError{What: what, Err: err}
 	}
 	ps.mu.Lock()
 	if pop.err = err; err != nil {
@@ -116,40 +117,40 @@ func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key,
 	}
 	ps.mu.Unlock()
 	close(pop.opened)
-	ps.tidy()
+	ps.closeUnused()
 	return err
 }
 
-// read opens a problem, and makes the rows of data a table.
-func (ps *populations) read(ctx context.Context, key trial.Key, p schemas.Problem) (*problem.Problem, error) {
-	opened, err := ps.unsealed(ctx, p)
+// load opens a problem and lays out its data as a table.
+func (ps *populations) load(ctx context.Context, key trial.Key, p schemas.Problem) (*problem.Problem, error) {
+	opened, err := ps.openProblem(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return opened, opened.Seal(func(rows int) []int32 { return tableOrder(key, rows) })
 }
 
-// unsealed takes a problem that was opened before, or fetches its file and opens it.
-func (ps *populations) unsealed(ctx context.Context, p schemas.Problem) (*problem.Problem, error) {
-	if ps.Opened != nil {
-		if opened := ps.Opened(p); opened != nil {
+// openProblem returns a shared problem, or fetches the data file and opens the problem.
+func (ps *populations) openProblem(ctx context.Context, p schemas.Problem) (*problem.Problem, error) {
+	if ps.SharedProblem != nil {
+		if opened := ps.SharedProblem(p); opened != nil {
 			return opened, nil
 		}
 	}
 	path := ""
 	if _, digest := p.File(); digest != "" {
-		file, err := ps.file(ctx, digest)
+		file, err := ps.openFile(ctx, digest)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // once it is read
+		defer func() { _ = file.Close() }() // the problem has been read into memory
 		path = file.Path
 	}
 	return problem.Open(p, path)
 }
 
-// file opens a data file, which it fetches if need be.
-func (ps *populations) file(ctx context.Context, digest string) (*queue.CachedFile, error) {
+// openFile opens a data file. It fetches the file if it is not local.
+func (ps *populations) openFile(ctx context.Context, digest string) (*queue.CachedFile, error) {
 	if path, ok := ps.Files[digest]; ok {
 		return &queue.CachedFile{Path: path}, nil
 	}
@@ -160,21 +161,21 @@ func (ps *populations) file(ctx context.Context, digest string) (*queue.CachedFi
 	return cache.Open(ctx, ps.Conn.Files, digest)
 }
 
-// release gives back what get has returned.
+// release ends the use of a problem that get returned.
 func (ps *populations) release(pop *population) {
 	ps.mu.Lock()
 	pop.users--
-	pop.last = time.Now()
+	pop.lastUsed = time.Now()
 	ps.mu.Unlock()
-	ps.tidy()
+	ps.closeUnused()
 }
 
-// tidy closes problems that no job uses: those that were not used for some time, and the least
-// recently used ones while all take too much memory. It is called again later.
-func (ps *populations) tidy() {
+// closeUnused closes problems without users: those idle for maxIdle, and the least recently used ones while the open
+// problems take more than maxBytes. It schedules its next call.
+func (ps *populations) closeUnused() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if ps.ended {
+	if ps.closed {
 		return
 	}
 	total := int64(0)
@@ -182,39 +183,39 @@ func (ps *populations) tidy() {
 		total += pop.bytes()
 	}
 	for {
-		key, pop := ps.leastUsed()
-		if pop == nil || time.Since(pop.last) < unusedFor && total <= ps.most {
+		key, pop := ps.leastRecentlyUsed()
+		if pop == nil || time.Since(pop.lastUsed) < maxIdle && total <= ps.maxBytes {
 			break
 		}
 		total -= pop.bytes()
-		ps.shut(key, pop)
+		ps.remove(key, pop)
 	}
 	switch {
-	case ps.later == nil:
-		ps.later = time.AfterFunc(unusedFor, func() { ps.tidy(); ps.stopIdle() })
+	case ps.timer == nil:
+		ps.timer = time.AfterFunc(maxIdle, func() { ps.closeUnused(); ps.stopStaleProcesses() })
 	case len(ps.open) > 0:
-		ps.later.Reset(unusedFor)
+		ps.timer.Reset(maxIdle)
 	}
 }
 
-// leastUsed returns the problem that no job has used for longest; nil if all are in use.
-func (ps *populations) leastUsed() (key trial.Key, least *population) {
+// leastRecentlyUsed returns a problem without users; nil if all are in use.
+func (ps *populations) leastRecentlyUsed() (key trial.Key, least *population) {
 	for k, pop := range ps.open {
-		if pop.users == 0 && (least == nil || pop.last.Before(least.last)) {
+		if pop.users == 0 && (least == nil || pop.lastUsed.Before(least.lastUsed)) {
 			key, least = k, pop
 		}
 	}
 	return key, least
 }
 
-func (ps *populations) shut(key trial.Key, pop *population) {
+func (ps *populations) remove(key trial.Key, pop *population) {
 	delete(ps.open, key)
 	if pop.Problem != nil {
-		_ = pop.Close() // the memory goes with the process in any case
+		_ = pop.Close() // the memory is freed with the process anyway
 	}
 }
 
-// bytes returns about the memory that an opened problem takes.
+// bytes estimates the memory of an opened problem.
 func (p *population) bytes() int64 {
 	if p.Problem == nil {
 		return 0 // not open yet
@@ -222,16 +223,15 @@ func (p *population) bytes() int64 {
 	return int64(p.Summary().Rows) * int64(8*p.Dim()+13)
 }
 
-// watch makes stopIdle look after a slot.
-func (ps *populations) watch(s *slot) {
+// register makes stopStaleProcesses include a slot.
+func (ps *populations) register(s *slot) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	ps.slots = append(ps.slots, s)
 }
 
-// stopIdle stops the processes of slots without a job that were given the table of a problem that is
-// closed, which they keep in memory.
-func (ps *populations) stopIdle() {
+// stopStaleProcesses stops processes of idle slots that keep the table of a closed problem in memory.
+func (ps *populations) stopStaleProcesses() {
 	ps.mu.Lock()
 	open, slots := map[string]bool{"": true}, slices.Clone(ps.slots)
 	for key := range ps.open {
@@ -240,28 +240,27 @@ func (ps *populations) stopIdle() {
 	ps.mu.Unlock()
 	for _, s := range slots {
 		if s.busy.TryLock() {
-			s.stopWhere(func(k processKind) bool { return !open[k.data] })
+			s.stopMatching(func(k processKind) bool { return !open[k.data] })
 			s.busy.Unlock()
 		}
 	}
 }
 
-// close closes all problems. No job runs any more.
+// close closes all problems. No job may be running.
 func (ps *populations) close() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	ps.ended = true
-	if ps.later != nil {
-		ps.later.Stop()
+	ps.closed = true
+	if ps.timer != nil {
+		ps.timer.Stop()
 	}
 	for key, pop := range ps.open {
-		ps.shut(key, pop)
+		ps.remove(key, pop)
 	}
 }
 
-// tableOrder returns the order of the rows of the shared table of a data key, which says nothing
-// about their labels, whatever the order of the file. All trials have it in common, for a table of
-// its own would cost a trial more than its answers.
+// tableOrder returns a random order of the rows for the shared table of a data key, so that a row's position does not
+// reveal its label. All trials share the table: a table per trial would cost more than the answers.
 func tableOrder(key trial.Key, rows int) []int32 {
 	order := make([]int32, rows)
 	for i := range order {
@@ -269,4 +268,23 @@ func tableOrder(key trial.Key, rows int) []int32 {
 	}
 	shuffle(order, rand.New(rand.NewPCG(trial.Seed(key, trial.Order, 0, 0))))
 	return order
+}
+
+// maxProblemBytes returns the default of populations.maxBytes: a quarter of the memory of this machine or, if it is
+// less, of its control group.
+func maxProblemBytes() int64 {
+	memory := int64(16 << 30) // if the system does not report it
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if f := bytes.Fields(text); len(f) > 1 && string(f[0]) == "MemTotal:" {
+			if kilobytes, err := strconv.ParseInt(string(f[1]), 10, 64); err == nil {
+				memory = kilobytes << 10
+			}
+		}
+	}
+	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if limit, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil { // not "max"
+			memory = min(memory, limit)
+		}
+	}
+	return memory / 4
 }

@@ -54,7 +54,7 @@ func TestSixDataSets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ps.most = 3*pop.bytes() + 100
+		ps.maxBytes = 3*pop.bytes() + 100
 		if i > 0 {
 			ps.release(pop)
 		}
@@ -73,9 +73,9 @@ func TestSixDataSets(t *testing.T) {
 	}
 	users = append(users, again)
 	for _, pop := range ps.open {
-		pop.last = time.Now().Add(-2 * unusedFor)
+		pop.lastUsed = time.Now().Add(-2 * maxIdle)
 	}
-	ps.tidy()
+	ps.closeUnused()
 	if n := tables(users); n != 2 {
 		t.Errorf("%d tables are open some time later, want the 2 in use", n)
 	}
@@ -134,7 +134,7 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	}
 	key, absent := dataProblem(t, ps, 9)
 	ps.Files[absent.Data.Digest] = filepath.Join(cache, "absent")
-	var fault *FaultError
+	var fault *OpenError
 	if _, err := ps.get(t.Context(), key, absent); !errors.As(err, &fault) ||
 		!strings.Contains(err.Error(), absent.Data.Digest[:12]) {
 		t.Errorf("error %v, want a fault that names the data", err)
@@ -149,10 +149,10 @@ func TestIdleProcessesStop(t *testing.T) {
 	runJob(t, s, j)
 	idle := func() int {
 		for _, pop := range ps.open {
-			pop.last = time.Now().Add(-2 * unusedFor)
+			pop.lastUsed = time.Now().Add(-2 * maxIdle)
 		}
-		ps.tidy()
-		ps.stopIdle()
+		ps.closeUnused()
+		ps.stopStaleProcesses()
 		return len(s.processes)
 	}
 	pop, err := ps.get(t.Context(), j.Cell.DataKey, *j.Cell.Problem)
@@ -179,7 +179,7 @@ func TestIdleProcessesStop(t *testing.T) {
 func TestRowsOfThePlan(t *testing.T) {
 	kept := &plan.Kept{}
 	defer kept.Close()
-	ps := newPopulations(Config{Files: map[string]string{}, Opened: kept.Take})
+	ps := newPopulations(Config{Files: map[string]string{}, SharedProblem: kept.Take})
 	defer ps.close()
 	var keys [2]trial.Key
 	var problems [2]schemas.Problem
@@ -212,7 +212,7 @@ func TestRowsOfThePlan(t *testing.T) {
 		t.Error("the rows that were kept are others, or no table in an order of its own")
 	}
 	ps.release(pop)
-	var fault *FaultError
+	var fault *OpenError
 	if _, err := ps.get(t.Context(), keys[1], problems[1]); !errors.As(err, &fault) {
 		t.Errorf("a second problem, whose file is gone: %v", err)
 	}

@@ -10,29 +10,29 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// querying is the adversary's side of one trial of the task predict.
-type querying struct {
+// A queryGame is the adversary's side of one trial of the task predict.
+type queryGame struct {
 	adversary   adversary.Queries
-	truths      []float64 // of the queries being asked
-	hard, wrong int       // answers so far that were marked as hard, and wrong ones
-	probed
+	truths      []float64 // labels of the queries of the present step
+	hard, wrong int       // numbers of answers so far that were marked as hard, and that were wrong
+	stateProbes
 }
 
-// adversaries begins the adversaries of all trials.
-func (x *session) adversaries() []querying {
-	list := make([]querying, x.trials())
+// adversaries starts the games of all trials.
+func (x *session) adversaries() []queryGame {
+	list := make([]queryGame, x.trials())
 	for j := range list {
 		stream := x.adversaryStream(j, trial.Queries)
-		list[j].adversary = x.beginOwn(j).Queries(*x.job.Cell.Adversary, x.job.N, stream)
+		list[j].adversary = x.newTrialDrawer(j).Queries(*x.job.Cell.Adversary, x.job.N, stream)
 	}
 	return list
 }
 
-// reveal writes the queries of all trials, one trial after another: for an offline adversary, which
-// needs no answers.
-func (x *session) reveal(points []float64) {
-	x.slot.inPlugin.stop()
-	defer x.slot.inPlugin.start()
+// revealQueries writes the queries of all trials, one trial after another. Only an offline adversary, which needs no
+// answers, reveals its queries.
+func (x *session) revealQueries(points []float64) {
+	x.slot.pluginTimer.stop()
+	defer x.slot.pluginTimer.start()
 	dim := x.job.pop.Dim()
 	for _, q := range x.adversaries() {
 		for range x.job.Cell.Queries {
@@ -42,22 +42,22 @@ func (x *session) reveal(points []float64) {
 	}
 }
 
-// askQueries asks the queries of all trials in lock step: one round trip for the next query of
-// every trial that has not failed. Where the queries are revealed anyway, many go at once. Between
-// the queries it probes the states. It returns how the games ended.
-func (x *session) askQueries(ctx context.Context) ([]querying, error) {
+// askQueries asks the queries of all trials in lock step, with one round trip for the next query of every trial that
+// has not failed. If the queries are revealed, it asks many at once. It probes the states between the queries, and
+// returns the finished games.
+func (x *session) askQueries(ctx context.Context) ([]queryGame, error) {
 	list := x.adversaries()
 	states := x.newProber(list)
-	most := 1
+	maxChunk := 1
 	if x.job.Cell.Adversary.Offline {
-		most = max(1, host.MaxAnswers/len(list))
+		maxChunk = max(1, host.MaxAnswers/len(list))
 	}
 	counts := make([]uint32, len(list))
 	for asked := 0; asked < x.job.Cell.Queries; {
 		if err := states.probe(ctx, asked); err != nil {
 			return nil, err
 		}
-		chunk := states.atOnce(asked, most)
+		chunk := states.chunkSize(asked, maxChunk)
 		for j := range list {
 			counts[j] = uint32(chunk)
 			if x.scores.failed(j) {
@@ -66,13 +66,13 @@ func (x *session) askQueries(ctx context.Context) ([]querying, error) {
 			list[j].truths = list[j].truths[:0]
 		}
 		step := queryStep{list: list, counts: counts, dim: x.job.pop.Dim()}
-		x.slot.inPlugin.start()
+		x.slot.pluginTimer.start()
 		labels, marks, faults, err := x.host.Play(ctx, counts, step.fill)
-		x.slot.inPlugin.stop()
+		x.slot.pluginTimer.stop()
 		if err != nil {
 			return nil, err
 		}
-		x.scores.fault(faults)
+		x.scores.addFaults(faults)
 		for j := range list {
 			k := int(counts[j])
 			list[j].answer(labels[:k], marks[:k])
@@ -103,21 +103,21 @@ func (x *session) AskQueries(ctx context.Context) (task.Played, error) {
 		metrics[task.FinalError][j] = x.scores.error[j]
 		metrics[task.StatesProbed][j] = float64(q.states + 1)
 		metrics[task.Disagreement][j] = q.disagreement()
-		for i, e := range q.afterHard {
+		for i, e := range q.errorsAfterHard {
 			metrics[task.ErrorAfterHard(task.HardCounts[i])][j] = e
 		}
-		x.scores.error[j] = q.verdict(x.scores.error[j], x.job.Cell.Above)
+		x.scores.error[j] = q.trialError(x.scores.error[j], x.job.Cell.Above)
 	}
 	return task.Played{Metrics: metrics}, nil
 }
 
-// queryStep fills the queries of a step, trial after trial.
+// A queryStep writes the queries of a step, trial after trial.
 type queryStep struct {
-	list   []querying
-	counts []uint32 // of queries, by trial
+	list   []queryGame
+	counts []uint32 // number of queries, by trial
 	dim    int
-	trial  int    // the one whose queries come next
-	done   uint32 // of its queries in this step
+	trial  int    // the trial that asks next
+	done   uint32 // number of its queries written in this step
 }
 
 func (s *queryStep) fill(x []float64) {
@@ -132,17 +132,17 @@ func (s *queryStep) fill(x []float64) {
 }
 
 // next writes the next query into x and returns its clean label.
-func (q *querying) next(x []float64) float64 {
-	if !q.known {
+func (q *queryGame) next(x []float64) float64 {
+	if !q.queryKnown {
 		return q.adversary.Next(x)
 	}
-	q.known = false
+	q.queryKnown = false
 	copy(x, q.query)
 	return q.truth
 }
 
-// answer scores the answers to the queries that were asked, and tells them to the adversary.
-func (q *querying) answer(labels []float64, marks []byte) {
+// answer scores the answers to the queries of a step, and passes them to the adversary.
+func (q *queryGame) answer(labels []float64, marks []byte) {
 	for i, label := range labels {
 		hard := marks[i] != 0
 		if hard {
@@ -152,9 +152,9 @@ func (q *querying) answer(labels []float64, marks []byte) {
 			q.wrong++
 		}
 		if i == 0 {
-			q.compare(label)
+			q.comparePrediction(label)
 		}
-		q.due = q.due || hard
+		q.hardSinceProbe = q.hardSinceProbe || hard
 		q.adversary.Observe(label, hard)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // The queries that are revealed are those that are asked later, in whatever steps, and also of the
-// trials beside one that has failed.
+// trials next to one that has failed.
 func TestRevealedQueriesAreAsked(t *testing.T) {
 	const trials, queries = 4, 20
 	for _, p := range []schemas.Problem{
@@ -29,7 +29,7 @@ func TestRevealedQueriesAreAsked(t *testing.T) {
 			dim := opened.Dim()
 			s := &session{slot: &slot{}, job: &jobRun{Job: job, pop: &population{Problem: opened}}, to: trials}
 			want := make([]float64, trials*queries*dim)
-			s.reveal(want)
+			s.revealQueries(want)
 			if slices.Equal(want[:queries*dim], want[queries*dim:2*queries*dim]) && kind != "repeat" {
 				t.Errorf("%s, %s: two trials have the same queries", p.Class, kind)
 			}

@@ -10,47 +10,47 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// checks remembers what algorithms said of sample sizes: a worker asks once about each. It is safe
-// for concurrent use.
-type checks struct {
-	mu    sync.Mutex
-	known map[asked]*ledger.Refusal // nil: it takes samples of that size
+// A refusalCache records which sample sizes algorithms accept or refuse, so that a worker asks once about each.
+// It is safe for concurrent use.
+type refusalCache struct {
+	mu       sync.Mutex
+	refusals map[checkedSize]*ledger.Refusal // nil: the algorithm accepts the size
 }
 
-// asked is a sample size of a cell that a plugin file was asked about.
-type asked struct {
+// A checkedSize is a sample size of a cell, for one plugin file.
+type checkedSize struct {
 	plugin string
 	cell   trial.Key
 	n      int64
 }
 
-// mostAsked is the number of answers that are remembered. After that the worker begins anew.
-const mostAsked = 1 << 16
+// maxCachedSizes limits the cache. A full cache is cleared.
+const maxCachedSizes = 1 << 16
 
-func (c *checks) get(a asked) (refusal *ledger.Refusal, ok bool) {
+func (c *refusalCache) get(a checkedSize) (refusal *ledger.Refusal, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	refusal, ok = c.known[a]
+	refusal, ok = c.refusals[a]
 	return refusal, ok
 }
 
-func (c *checks) put(a asked, refusal *ledger.Refusal) {
+func (c *refusalCache) put(a checkedSize, refusal *ledger.Refusal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= mostAsked {
-		c.known = map[asked]*ledger.Refusal{}
+	if c.refusals == nil || len(c.refusals) >= maxCachedSizes {
+		c.refusals = map[checkedSize]*ledger.Refusal{}
 	}
-	c.known[a] = refusal
+	c.refusals[a] = refusal
 }
 
-// refusal asks the algorithm whether it takes samples of the job's size, and returns its refusal;
-// nil if it does. It says nothing of trials that are rechecked.
-func (s *slot) refusal(ctx context.Context, job *jobRun) (*ledger.Refusal, error) {
+// checkSampleSize asks the algorithm whether it accepts the job's sample size. It returns nil if the algorithm does,
+// and for rechecks.
+func (s *slot) checkSampleSize(ctx context.Context, job *jobRun) (*ledger.Refusal, error) {
 	if job.Recheck != "" {
 		return nil, nil
 	}
-	about := asked{job.Plugin, job.Cell.Key, job.N}
-	if r, ok := s.w.checks.get(about); ok {
+	about := checkedSize{job.Plugin, job.Cell.Key, job.N}
+	if r, ok := s.w.refusals.get(about); ok {
 		return r, nil
 	}
 	p, err := s.process(ctx, job, 0)
@@ -60,15 +60,15 @@ func (s *slot) refusal(ctx context.Context, job *jobRun) (*ledger.Refusal, error
 	setting := job.Cell.Setting(job.N)
 	answer, err := p.Check(ctx, setting)
 	if err != nil {
-		s.discard(job.kind())
+		s.stopKind(job.kind())
 		return nil, fmt.Errorf("check %q at n = %d: %w", job.Cell.As, job.N, err)
 	}
 	r := refusalOf(answer, setting)
-	s.w.checks.put(about, r)
+	s.w.refusals.put(about, r)
 	return r, nil
 }
 
-// refusalOf returns the refusal that an answer is; nil if it is none.
+// refusalOf converts the answer of a plugin; nil if the plugin accepts the setting.
 func refusalOf(res *pluginv1.CheckResponse, setting *pluginv1.Setting) *ledger.Refusal {
 	refused := res.GetRefusal()
 	switch {
@@ -83,8 +83,8 @@ func refusalOf(res *pluginv1.CheckResponse, setting *pluginv1.Setting) *ledger.R
 	return nil
 }
 
-// refused returns the message that refuses the job's sample size.
-func (o *outcomes) refused(w *worker, seconds float64) *ledger.Batch {
+// refusalBatch returns the result message for a refused sample size.
+func (o *outcomes) refusalBatch(w *worker, seconds float64) *ledger.Batch {
 	return &ledger.Batch{
 		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.job.Plugin, Profile: w.profile, Worker: w.Name,
 		Seconds: seconds, Notes: o.notes, Refusal: o.refusal,

@@ -36,7 +36,7 @@ func TestRefusal(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		all := out.messages(s.w, 0.5)
+		all := out.batches(s.w, 0.5)
 		msg, err := all[0].Encode()
 		if err != nil || len(all) != 1 || len(msg) > queue.MaxResult {
 			t.Fatalf("%s: %d messages, %v", tt.name, len(all), err)

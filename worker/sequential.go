@@ -5,66 +5,63 @@ import (
 	"github.com/shatterlab/shatter/pipeline/task"
 )
 
-// sequential ends the evaluations of trials by the sequential rule: see problem.Clear. A trial is
-// asked about its points in their order, and about no more of them once a look has found its error
-// clear. What a look finds is a function of the answers to the points before it alone.
+// A sequentialRule ends the evaluation of a trial when its error is clear: see [problem.Clear]. A trial is asked about
+// its points in order. Each look depends only on the answers to the points before it.
 //
-// A shuffled recheck asks about all points, in any order, and takes the same looks at the answers
-// afterwards: so it finds out an algorithm that answers otherwise once it has been asked about a
-// second block, from which it could tell that its error is near the goal.
-type sequential struct {
-	looks []int // see problem.Evaluation; nil: all points are read at once
+// A shuffled recheck asks about all points, in any order, and applies the same looks afterwards. It therefore detects
+// an algorithm that changes its answers after the first block, which reveals that its error is near the goal.
+type sequentialRule struct {
+	looks []int // see problem.Evaluation; nil: no rule, all points are read
 	goal  float64
 
-	first, read []float64 // metrics, by trial of the session; a trial that is read on has 0 of read
+	firstErrors, pointsRead []float64 // metrics, by trial of the session; pointsRead is 0 until the trial is done
 }
 
-// begin prepares the rule for a session.
-func (s *sequential) begin(x *session) {
+func (s *sequentialRule) reset(x *session) {
 	s.looks, s.goal = x.job.Cell.Evaluation.Looks, x.job.Cell.Above+x.job.Cell.Alpha
 	if s.looks != nil {
-		s.first, s.read = resized(s.first, x.trials()), resized(s.read, x.trials())
-		clear(s.read)
+		s.firstErrors, s.pointsRead = resized(s.firstErrors, x.trials()), resized(s.pointsRead, x.trials())
+		clear(s.pointsRead)
 	}
 }
 
-// metrics returns what the worker has measured, nil without the rule.
-func (s *sequential) metrics() map[string][]float64 {
+// metrics returns the metrics of the rule; nil without it.
+func (s *sequentialRule) metrics() map[string][]float64 {
 	if s.looks == nil {
 		return nil
 	}
-	return map[string][]float64{task.FirstError: s.first, task.PointsRead: s.read}
+	return map[string][]float64{task.FirstError: s.firstErrors, task.PointsRead: s.pointsRead}
 }
 
-// computed records the error of a trial that was computed by a formula, and not read from points.
-func (s *sequential) computed(j int, e float64) {
+// recordComputed records the error of a trial that a formula has computed.
+func (s *sequentialRule) recordComputed(j int, e float64) {
 	if s.looks != nil {
-		s.first[j] = e
+		s.firstErrors[j] = e
 	}
 }
 
-// ended reports whether a trial is not to be asked about any more points.
-func (s *sequential) ended(j int) bool { return s.looks != nil && s.read[j] > 0 }
+// done reports whether a trial needs no more points.
+func (s *sequentialRule) done(j int) bool { return s.looks != nil && s.pointsRead[j] > 0 }
 
-// look takes look k at the error of a trial, unless the trial has ended, and ends it if the error is
-// clear, or all points have been read. It gives the trial the error that it found.
-func (s *sequential) look(k, j int, answers, y []float64, scores *scores) {
-	if s.ended(j) {
+// look takes look k at a trial that is not done. It sets the trial's error, and the trial is done if the error is clear
+// or all points are read.
+func (s *sequentialRule) look(k, j int, answers, y []float64, scores *scores) {
+	if s.done(j) {
 		return
 	}
 	n := s.looks[k]
 	e := populationError(answers[:n], y[:n], nil)
 	if k == 0 {
-		s.first[j] = e
+		s.firstErrors[j] = e
 	}
 	scores.error[j] = e
 	if k == len(s.looks)-1 || problem.Clear(e, n, s.goal) {
-		s.read[j] = float64(n)
+		s.pointsRead[j] = float64(n)
 	}
 }
 
-// spans lays the points between the looks after the first, each a span.
-func (s *sequential) spans(to []span) {
+// spans fills to with the points between consecutive looks.
+func (s *sequentialRule) spans(to []span) {
 	for k := range to {
 		to[k] = span{int32(s.looks[k]), int32(s.looks[k+1])}
 	}

@@ -11,25 +11,24 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// session is the trials from..to-1 of a job while they run in one session of a plugin. It counts
-// them from 0 on.
+// A session runs the trials from..to-1 of a job in one session of a plugin. Its methods count these trials from 0.
 type session struct {
-	slot     *slot
-	job      *jobRun
-	from, to int
-	host     *host.Session
-	scores   *scores
-	ahead    [1 + trial.Order]seedsAhead // by data stream
+	slot       *slot
+	job        *jobRun
+	from, to   int
+	host       *host.Session
+	scores     *scores
+	seedBlocks [1 + trial.Order]seedBlock // by data stream
 }
 
-// seedsAhead are the seeds of one stream for the trials from..to-1 of a session: trials begin one
-// after another, as a rule, and many seeds together cost a fraction of each by itself.
-type seedsAhead struct {
+// A seedBlock holds the seeds of one stream for the trials from..to-1 of a session. Computing many seeds together is
+// much cheaper than one by one.
+type seedBlock struct {
 	from, to int
 	words    [2 * 32]uint64
 }
 
-// run opens the session, plays and scores its trials, and records their outcomes if all went well.
+// run opens the session, plays and scores its trials, and records their outcomes. After an error it records nothing.
 // memory is the session memory of the process in bytes; 0: the host's default.
 func (x *session) run(ctx context.Context, memory int64) error {
 	p, err := x.slot.process(ctx, x.job, memory)
@@ -38,28 +37,28 @@ func (x *session) run(ctx context.Context, memory int64) error {
 	}
 	req := host.OpenRequest{Setting: x.job.Cell.Setting(x.job.N), Seeds: x.seeds(), Name: x.name}
 	if req.Setting.Offline {
-		req.Reveal = x.reveal
+		req.Reveal = x.revealQueries
 	}
 	var faults []host.Fault
-	x.slot.inPlugin.start()
-	x.host, faults, err = p.Open(ctx, req, x.sample)
-	x.slot.inPlugin.stop()
+	x.slot.pluginTimer.start()
+	x.host, faults, err = p.Open(ctx, req, x.drawSamples)
+	x.slot.pluginTimer.stop()
 	if err != nil {
 		return err
 	}
 	x.scores = newScores(x.trials())
-	x.scores.fault(faults)
+	x.scores.addFaults(faults)
 	played, err := x.job.Cell.Kind().Play(x, ctx)
 	if err != nil {
 		return err
 	}
-	x.slot.inPlugin.start()
+	x.slot.pluginTimer.start()
 	metrics, faults, err := x.host.CloseRound(ctx, played.Truths)
-	x.slot.inPlugin.stop()
+	x.slot.pluginTimer.stop()
 	if err != nil {
 		return err
 	}
-	x.scores.fault(faults)
+	x.scores.addFaults(faults)
 	maps.Copy(metrics, played.Metrics)
 	x.job.out.record(x.from, x.scores, metrics)
 	return nil
@@ -78,10 +77,9 @@ func (x *session) name(trial int) string {
 	return x.job.Cell.TrialID(x.job.N, x.job.Repetition(x.from+trial))
 }
 
-// repetition returns that of a trial.
 func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(x.from + trial)) }
 
-// seeds returns those of the algorithm, two words for each trial, until the slot's next session.
+// seeds returns the algorithm's seeds, two words per trial. They are valid until the slot's next session.
 func (x *session) seeds() []uint64 {
 	x.slot.seeds = resized(x.slot.seeds, 2*x.trials())
 	words := x.slot.seeds
@@ -89,7 +87,7 @@ func (x *session) seeds() []uint64 {
 	return words
 }
 
-// fillSeeds fills words with the seeds of a stream for the trials from one on, two words for each.
+// fillSeeds fills words with the seeds of a stream, two words per trial, beginning with trial from.
 func (x *session) fillSeeds(words []uint64, key trial.Key, s trial.Stream, from int) {
 	n := uint64(x.job.N)
 	if x.job.Picked == nil {
@@ -101,9 +99,8 @@ func (x *session) fillSeeds(words []uint64, key trial.Key, s trial.Stream, from 
 	}
 }
 
-// dataSeed returns the seed of one of a trial's data streams.
 func (x *session) dataSeed(s trial.Stream, trialIndex int) (hi, lo uint64) {
-	a := &x.ahead[s]
+	a := &x.seedBlocks[s]
 	if trialIndex < a.from || trialIndex >= a.to {
 		a.from, a.to = trialIndex, min(trialIndex+len(a.words)/2, x.trials())
 		x.fillSeeds(a.words[:2*(a.to-a.from)], x.job.Cell.DataKey, s, a.from)
@@ -112,9 +109,8 @@ func (x *session) dataSeed(s trial.Stream, trialIndex int) (hi, lo uint64) {
 	return a.words[i], a.words[i+1]
 }
 
-// begin starts a trial over, with those of its data streams that will be drawn from, and draws its
-// target.
-func (x *session) begin(trialIndex int, streams ...trial.Stream) {
+// beginTrial reseeds the given data streams for a trial and draws its target.
+func (x *session) beginTrial(trialIndex int, streams ...trial.Stream) {
 	all := &x.slot.streams
 	for _, s := range streams {
 		all[s].Seed(x.dataSeed(s, trialIndex))
@@ -125,10 +121,9 @@ func (x *session) begin(trialIndex int, streams ...trial.Stream) {
 	})
 }
 
-// beginOwn returns a drawer of a trial's own, with its target drawn and nothing else to draw:
-// trials that play against an adversary in lock step need one each, because each has its own
-// target.
-func (x *session) beginOwn(trialIndex int) *problem.Drawer {
+// newTrialDrawer returns a separate drawer for a trial, with its target drawn. Trials that play against an adversary
+// in lock step need one each, because each has its own target.
+func (x *session) newTrialDrawer(trialIndex int) *problem.Drawer {
 	target := new(rand.PCG)
 	target.Seed(x.dataSeed(trial.Target, trialIndex))
 	d := x.job.newDrawer()
@@ -136,25 +131,24 @@ func (x *session) beginOwn(trialIndex int) *problem.Drawer {
 	return d
 }
 
-// adversaryStream returns a stream of the adversary of a trial.
 func (x *session) adversaryStream(trialIndex int, s trial.Stream) *rand.PCG {
 	stream := new(rand.PCG)
 	stream.Seed(trial.Seed(x.job.Cell.AdversaryKey, s, uint64(x.job.N), x.repetition(trialIndex)))
 	return stream
 }
 
-// sample draws the samples of the trials, one after another: points into x, row-major, and labels
-// into y. The plugin is called meanwhile, but waits.
-func (x *session) sample(points, y []float64) {
-	x.slot.inPlugin.stop()
-	defer x.slot.inPlugin.start()
+// drawSamples draws the samples of all trials, one after another: points into points, row-major, and labels into y. A
+// call into the plugin is waiting meanwhile.
+func (x *session) drawSamples(points, y []float64) {
+	x.slot.pluginTimer.stop()
+	defer x.slot.pluginTimer.start()
 	n, dim := int(x.job.N), x.job.pop.Dim()
 	streams := []trial.Stream{trial.Target, trial.Points, trial.LabelNoise}
-	if x.job.Cell.Problem.Noise.Rate == 0 { // a label is wrong nowhere, whatever that stream is
+	if x.job.Cell.Problem.Noise.Rate == 0 { // no label is wrong, so the stream is not needed
 		streams = streams[:2]
 	}
 	for j := range x.trials() {
-		x.begin(j, streams...)
+		x.beginTrial(j, streams...)
 		x.job.drawer.Sample(n, points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
 	}
 }

@@ -21,44 +21,44 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Config is what a worker needs. Conn, Name and Plugins have no default.
+// Config configures [Run]. Conn, Name and Plugins are required; the other fields have defaults.
 type Config struct {
 	Conn    *queue.Conn
 	Slots   int                     // number of jobs that run at the same time; 0: 1
-	Name    string                  // of this worker, in jobs, results and messages: no dots
-	Plugins map[string]host.Command // how to start a plugin that is here, by its identity
-	Allow   []string                // identities of plugins that may be fetched and started, or AllowAny
-	Files   map[string]string       // data files that are already here: path by SHA-256
-	Cache   string                  // folder for files from the server; empty: nothing is fetched
-	Build   string                  // of this program, in words
-	Sandbox sandbox.Policy          // of plugins that are fetched
-	Layers  string                  // of the sandbox, in words, as they were found
-	Until   time.Time               // no job is begun that would end later; zero: never
-	Drain   time.Duration           // time that running jobs have once ctx has ended; 0: as long as they need
+	Name    string                  // name of this worker in jobs, results and messages; without dots
+	Plugins map[string]host.Command // commands of the local plugins, by identity
+	Allow   []string                // identities of plugins that the worker may fetch and start, or AllowAny
+	Files   map[string]string       // paths of local data files, by SHA-256
+	Cache   string                  // folder for files from the server; empty: the worker fetches nothing
+	Build   string                  // description of this build of shatter
+	Sandbox sandbox.Policy          // policy for fetched plugins
+	Layers  string                  // description of the sandbox layers that this machine offers
+	Until   time.Time               // end of the machine's reservation: no job starts that would end later; zero: none
+	Drain   time.Duration           // time for running jobs to finish after ctx has ended; 0: unlimited
 	Log     *slog.Logger            // nil: silent
-	Monitor *Monitor                // shows what the worker does; nil: nobody watches
+	Monitor *Monitor                // receives the worker's state and counts; may be nil
 
-	// Opened gives a problem away that was opened in this process and draws equal samples, or returns
-	// nil. Where Opened is nil, there are none.
-	Opened func(schemas.Problem) *problem.Problem
+	// SharedProblem hands over a problem that this process has opened already and that draws equal samples.
+	// It returns nil if there is none. The function may be nil.
+	SharedProblem func(schemas.Problem) *problem.Problem
 
-	CacheSize int64 // bytes that files in Cache may take while nobody uses them; 0: no limit
+	CacheSize int64 // limit in bytes of the unused files in Cache; 0: no limit
 
-	// Simulate makes the rows, or the refusal, of a job in place of a plugin: it sets these fields of a
-	// batch alone. Nil: plugins do. An error is one of this worker.
+	// Simulate computes the rows or the refusal of a job instead of a plugin, and sets no other field of the
+	// batch. An error counts as a fault of this worker. Nil: plugins run the jobs.
 	Simulate func(ctx context.Context, job *trial.Job) (*ledger.Batch, error)
 }
 
-// Run works until ctx ends, then returns the jobs that wait, finishes those in work, or returns them as well when
-// the time for draining is over, stops its plugins and returns. The end of hard ends everything at once.
+// Run leases and runs jobs until ctx ends. Then it returns the waiting jobs to the queue, finishes the running ones
+// (or returns them too, after Config.Drain), stops its plugins and returns. If hard ends, Run stops at once.
 func Run(ctx, hard context.Context, c Config) error {
 	c.Slots = max(c.Slots, 1)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &worker{
-		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), shelf: newShelf(c.Slots),
-		plugins: newPlugins(c), began: time.Now(), beat: make(chan struct{}, 1),
+		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), jobs: newJobQueue(c.Slots),
+		plugins: newPlugins(c), started: time.Now(), heartbeatDue: make(chan struct{}, 1),
 	}
 	var err error
 	if w.queue, err = c.Conn.Puller(c.Name); err != nil {
@@ -75,9 +75,9 @@ func Run(ctx, hard context.Context, c Config) error {
 	defer over()
 	var others, slots sync.WaitGroup
 	others.Go(func() { w.listen(working, offers) })
-	others.Go(func() { w.lease(working) })
+	others.Go(func() { w.leaseJobs(working) })
 	for range c.Slots {
-		slots.Go(func() { w.serve(hard) })
+		slots.Go(func() { w.runSlot(hard) })
 	}
 	select {
 	case <-ctx.Done():
@@ -96,40 +96,40 @@ func Run(ctx, hard context.Context, c Config) error {
 	return err
 }
 
-// worker is what the slots share.
+// A worker holds the state that its slots share.
 type worker struct {
 	Config
-	queue       *queue.Puller
-	profile     string // float profile of this machine
-	populations *populations
-	plugins     *plugins
-	shelf       *shelf
-	checks      checks
-	began       time.Time
-	beat        chan struct{}  // filled when a heartbeat is due at once
-	publishing  sync.WaitGroup // of results
+	queue        *queue.Puller
+	profile      string // float profile of this machine
+	populations  *populations
+	plugins      *plugins
+	jobs         *jobQueue
+	refusals     refusalCache
+	started      time.Time
+	heartbeatDue chan struct{}  // holds a value if a heartbeat is due at once
+	publishing   sync.WaitGroup // running publications of results
 }
 
-// extendEvery is the time after which leases are extended.
-const extendEvery = queue.AckWait / 3
+// extensionInterval is the time between two extensions of the leases.
+const extensionInterval = queue.AckWait / 3
 
-// listen takes in what leaders offer, publishes heartbeats and extends leases, until ctx ends.
+// listen handles the offers of leaders, publishes heartbeats and extends leases until ctx ends.
 func (w *worker) listen(ctx context.Context, offers <-chan queue.Offer) {
 	tick := time.NewTicker(fleet.Interval)
 	defer tick.Stop()
 	extended := time.Now()
-	w.announce()
+	w.publishHeartbeat()
 	for {
 		select {
 		case o := <-offers:
-			if !w.hear(o) {
+			if !w.handleOffer(o) {
 				continue
 			}
-		case <-w.beat:
+		case <-w.heartbeatDue:
 		case now := <-tick.C:
-			if now.Sub(extended) >= extendEvery {
+			if now.Sub(extended) >= extensionInterval {
 				extended = now
-				w.extend()
+				w.extendLeases()
 			}
 		case <-ctx.Done():
 			if err := w.queue.Leave(); err != nil {
@@ -137,64 +137,64 @@ func (w *worker) listen(ctx context.Context, offers <-chan queue.Offer) {
 			}
 			return
 		}
-		w.announce()
+		w.publishHeartbeat()
 	}
 }
 
-// hear takes in an offer. It reports whether its leader has not heard of this worker yet.
-func (w *worker) hear(said queue.Offer) (fresh bool) {
-	o, err := fleet.DecodeOffer(said.Data)
+// handleOffer records the offer of a leader. It reports whether the sweep or its leader is new, so that a heartbeat
+// is due.
+func (w *worker) handleOffer(message queue.Offer) (isNew bool) {
+	o, err := fleet.DecodeOffer(message.Data)
 	if err != nil {
-		w.Log.Debug("offer not understood", "sweep", said.Sweep, "error", err.Error())
+		w.Log.Debug("cannot decode offer", "sweep", message.Sweep, "error", err.Error())
 		return false
 	}
-	var refusal *fleet.Refusal
-	if what, why := w.cannot(o); why != "" {
-		refusal = &fleet.Refusal{Sweep: said.Sweep, What: what, Reason: why, Never: true}
-	}
-	return w.shelf.hear(said.Sweep, o, refusal)
+	return w.jobs.updateOffer(message.Sweep, o, w.permanentRefusal(message.Sweep, o))
 }
 
-// cannot returns why this worker can never run the jobs of a sweep, and what that is about; "" if it can.
-func (w *worker) cannot(o *fleet.Offer) (what, why string) {
+// permanentRefusal returns the reason why this worker can never run the jobs of a sweep; nil if it can.
+func (w *worker) permanentRefusal(sweep string, o *fleet.Offer) *fleet.Refusal {
+	refusal := &fleet.Refusal{Sweep: sweep, Never: true}
 	if o.Profile != "" && o.Profile != w.profile {
-		return "float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may "+
-			"differ", o.Profile, w.profile)
+		refusal.What, refusal.Reason = "float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is "+
+			"%s: their last bits may differ", o.Profile, w.profile)
+		return refusal
 	}
 	if slices.Contains(o.Barred, w.Name) {
-		return "its trials", "this worker is in quarantine: its outcomes differed from those of all others"
+		refusal.What, refusal.Reason = "its trials", "this worker is in quarantine: its outcomes differed from those of "+
+			"all others"
+		return refusal
 	}
 	for _, n := range o.Needs {
-		if err := w.plugins.cannot(n); err != nil {
-			return err.what, err.Error()
+		if err := w.plugins.unavailable(n); err != nil {
+			refusal.What, refusal.Reason = err.plugin, err.Error()
+			return refusal
 		}
 	}
-	return "", ""
+	return nil
 }
 
-// extend extends the leases of all jobs that are held.
-func (w *worker) extend() {
-	for _, h := range w.shelf.all() {
-		w.warn(h, "extend its lease", h.Extend())
+func (w *worker) extendLeases() {
+	for _, h := range w.jobs.leasedJobs() {
+		w.warnUnsent(h, "extend its lease", h.Extend())
 	}
 }
 
-// warn logs that a message about a job did not reach the server. Its lease runs out then.
-func (w *worker) warn(h *held, what string, err error) {
+// warnUnsent logs that a message about a job did not reach the server. The job's lease then expires.
+func (w *worker) warnUnsent(h *leasedJob, what string, err error) {
 	if err != nil {
 		w.Log.Warn("message about a job not sent", "what", what, "sweep", h.Sweep, "worker", w.Name, "job", h.ID,
 			"error", err.Error())
 	}
 }
 
-// announce publishes the heartbeat of this worker.
-func (w *worker) announce() {
+func (w *worker) publishHeartbeat() {
 	a := fleet.Worker{
-		Name: w.Name, Began: w.began, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.here(), Allows: w.plugins.allows(),
+		Name: w.Name, Began: w.started, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.available(), Allows: w.plugins.allowlist(),
 	}
-	w.shelf.describe(&a, time.Now())
-	w.Monitor.note(func(o *Overview) { o.Heard, o.Last = time.Now(), a })
+	w.jobs.fillHeartbeat(&a, time.Now())
+	w.Monitor.update(func(o *Overview) { o.HeartbeatAt, o.Heartbeat = time.Now(), a })
 	data, err := a.Encode()
 	if err == nil {
 		err = w.queue.Beat(data)
@@ -204,62 +204,61 @@ func (w *worker) announce() {
 	}
 }
 
-// beatNow has a heartbeat published at once.
-func (w *worker) beatNow() { signal(w.beat) }
+func (w *worker) requestHeartbeat() { signal(w.heartbeatDue) }
 
-// drain returns the jobs that wait, and calls end when the time for draining is over.
+// drain returns the waiting jobs to the queue. It calls end when Config.Drain has passed.
 func (w *worker) drain(end func()) {
-	for _, h := range w.shelf.close() {
-		w.giveBack(h, "drain", 0)
+	for _, h := range w.jobs.close() {
+		w.returnJob(h, "drain", 0)
 	}
-	w.beatNow()
+	w.requestHeartbeat()
 	if w.Drain > 0 {
 		time.AfterFunc(w.Drain, end)
 	}
 }
 
-// giveBack ends the lease of a job that this worker does not run, for a reason in one word.
-func (w *worker) giveBack(h *held, reason string, delay time.Duration) {
-	w.Monitor.ended(reason, nil)
-	w.warn(h, "return it", h.Return(delay))
+// returnJob returns a job to the queue and counts it under a reason.
+func (w *worker) returnJob(h *leasedJob, reason string, delay time.Duration) {
+	w.Monitor.countJob(reason, nil)
+	w.warnUnsent(h, "return it", h.Return(delay))
 }
 
-// serve runs one slot.
-func (w *worker) serve(hard context.Context) {
+// runSlot runs jobs one after another until the queue is closed or hard ends.
+func (w *worker) runSlot(hard context.Context) {
 	s := &slot{w: w}
 	defer s.stop()
 	for {
-		ctx, h := w.shelf.next(hard)
+		ctx, h := w.jobs.next(hard)
 		if h == nil {
 			return
 		}
 		outcomes, err := s.run(ctx, h.trial)
-		w.shelf.ran(h)
+		w.jobs.recordRunTime(h)
 		if err != nil {
-			w.settle(ctx, hard, h, nil, err)
+			w.finishJob(ctx, hard, h, nil, err)
 			continue
 		}
-		w.shelf.mended(h)
-		// A problem is opened and a process started once: they would make a few trials look dear.
-		batches := outcomes.messages(w, (h.took - s.opening - s.starting).Seconds())
-		w.publishing.Go(func() { w.settle(ctx, hard, h, outcomes, w.publish(ctx, h, batches)) })
+		w.jobs.clearRefusal(h)
+		// Problems are opened and processes started once; their time would make a few trials look expensive.
+		batches := outcomes.batches(w, (h.runTime - s.openingTime - s.startingTime).Seconds())
+		w.publishing.Go(func() { w.finishJob(ctx, hard, h, outcomes, w.publish(ctx, h, batches)) })
 	}
 }
 
-// lateStore is the time after which the heartbeat reports that the server does not store results.
-const lateStore = 10 * time.Second
+// storeWarningAfter is the time after which the heartbeat reports that the server does not store results.
+const storeWarningAfter = 10 * time.Second
 
-// publish stores the results of a job on the server.
-func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) error {
-	late := time.AfterFunc(lateStore, func() {
-		w.shelf.setUnstored(h.Sweep, fmt.Sprintf("the server has not stored their results for %v; its disk may be full or have "+
-			"been full: make room, and start the server again", lateStore))
-		w.beatNow()
+// publish stores the results of a job on the server. It blocks until the server has confirmed them.
+func (w *worker) publish(ctx context.Context, h *leasedJob, batches []*ledger.Batch) error {
+	late := time.AfterFunc(storeWarningAfter, func() {
+		w.jobs.setUnstored(h.Sweep, fmt.Sprintf("the server has not stored their results for %v; its disk may be full or "+
+			"have been full: make room, and start the server again", storeWarningAfter))
+		w.requestHeartbeat()
 	})
 	defer func() {
 		if !late.Stop() {
-			w.shelf.setUnstored(h.Sweep, "")
-			w.beatNow()
+			w.jobs.setUnstored(h.Sweep, "")
+			w.requestHeartbeat()
 		}
 	}()
 	for i, b := range batches {
@@ -274,45 +273,46 @@ func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) 
 	return nil
 }
 
-// settle ends a job whose outcomes are on the server, or that has failed with an error: one that this worker cannot
-// run goes back.
-func (w *worker) settle(ctx, hard context.Context, h *held, outcomes *outcomes, err error) {
-	defer w.shelf.done(h)
+// finishJob ends the lease of a job whose outcomes are stored, or that failed with err. It returns a job that this
+// worker cannot run to the queue.
+func (w *worker) finishJob(ctx, hard context.Context, h *leasedJob, outcomes *outcomes, err error) {
+	defer w.jobs.remove(h)
 	switch {
 	case err == nil:
-		w.Monitor.ended("done", outcomes)
+		w.Monitor.countJob("done", outcomes)
 		w.Log.Debug("job done", "sweep", h.Sweep, "cell", h.trial.Cell.Key.Short(), "worker", w.Name, "job", h.ID,
-			"n", h.trial.N, "trials", h.trial.Count, "seconds", h.took.Seconds())
-		w.warn(h, "acknowledge it", h.Done())
+			"n", h.trial.N, "trials", h.trial.Count, "seconds", h.runTime.Seconds())
+		w.warnUnsent(h, "acknowledge it", h.Done())
 	case hard.Err() != nil:
-		w.giveBack(h, "drain", 0)
-	case ctx.Err() != nil: // its leader does not need it
-		w.Monitor.ended("dropped", nil)
-		w.warn(h, "acknowledge it", h.Done())
+		w.returnJob(h, "drain", 0)
+	case ctx.Err() != nil: // its leader dropped it
+		w.Monitor.countJob("dropped", nil)
+		w.warnUnsent(h, "acknowledge it", h.Done())
 	default:
-		w.fail(h, h.trial.Subject(), err)
+		w.returnFailedJob(h, err)
 	}
 }
 
-// retryDelay is the time for which a job that a worker could not run is kept from all: this one leases no more of the
-// sweep then, and others may.
+// retryDelay is the time for which the server holds back a job that this worker could not run. Meanwhile the worker
+// publishes its refusal, so that another worker leases the job.
 const retryDelay = 500 * time.Millisecond
 
-// fail returns a job that this worker could not run, sets its sweep aside, and publishes why.
-func (w *worker) fail(h *held, what string, err error) {
-	var lasting *PluginError
-	never := errors.As(err, &lasting) && lasting.Lasting()
-	r := w.shelf.fault(h.Sweep, what, firstLine(err), never)
+// returnFailedJob returns a job that this worker could not run, and publishes a refusal of its sweep.
+func (w *worker) returnFailedJob(h *leasedJob, err error) {
+	var missing *PluginError
+	never := errors.As(err, &missing) && missing.Permanent()
+	r := w.jobs.refuse(h.Sweep, h.trial.Subject(), firstLine(err), never)
 	w.Log.Warn("job returned", "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "reason", r.Reason, "faults", r.Faults)
 	reason := "fault"
 	if never {
 		reason = "cannot"
 	}
-	w.giveBack(h, reason, retryDelay)
-	w.beatNow()
+	w.returnJob(h, reason, retryDelay)
+	w.requestHeartbeat()
 }
 
+// firstLine returns at most 500 bytes of the first line of an error.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line[:min(len(line), 500)]
+	return strings.ToValidUTF8(line[:min(len(line), 500)], "")
 }

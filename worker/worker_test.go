@@ -24,23 +24,22 @@ func testJob(count int64) *trial.Job {
 	}
 }
 
-// A job's messages hold each of its rows once, in order, and each fits the queue, however much went
-// wrong.
+// A job's messages hold each of its rows once, in order, and fit the queue, even if all trials failed.
 func TestMessages(t *testing.T) {
 	const trials = trial.SessionTrials
 	o := newOutcomes(testJob(trials))
 	for j := range trials {
 		if j%2 == 0 {
-			o.end(j, ledger.Failed, "crash", strings.Repeat("\xff", 10<<10))
+			o.setFault(j, ledger.Failed, "crash", strings.Repeat("\xff", 10<<10))
 		}
 	}
 	s := &slot{}
 	for range 1000 {
-		s.note(&host.ExitError{Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000)})
+		s.addNote(&host.ExitError{Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000)})
 	}
 	o.notes = s.notes
 	next, seconds := int64(100), 0.0
-	for i, b := range o.messages(&worker{Config: Config{Name: "w"}, profile: "p"}, 3) {
+	for i, b := range o.batches(&worker{Config: Config{Name: "w"}, profile: "p"}, 3) {
 		msg, err := b.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -68,15 +67,16 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An infinite metric fails its trial, one that was not reported is NaN, and the first fault of a
-// trial counts.
+// An infinite metric fails its trial, an unreported one is NaN, and the first fault of a trial counts.
 func TestRecord(t *testing.T) {
 	o := newOutcomes(testJob(4))
 	s := newScores(3)
 	s.error = []float64{0.25, 0.5, 0.75}
-	s.fault([]host.Fault{{Trial: 2, Kind: host.Panic, Message: "first"}, {Trial: 2, Kind: host.Error, Message: "second"}})
+	s.addFaults([]host.Fault{
+		{Trial: 2, Kind: host.Panic, Message: "first"}, {Trial: 2, Kind: host.Error, Message: "second"},
+	})
 	o.record(1, s, map[string][]float64{"b": {1, math.Inf(1), 2}})
-	b := o.messages(&worker{}, 1)[0]
+	b := o.batches(&worker{}, 1)[0]
 	if want := []uint8{ledger.OK, ledger.OK, ledger.Failed, ledger.Failed}; !slices.Equal(b.Status, want) {
 		t.Errorf("status %v, want %v", b.Status, want)
 	}
@@ -88,10 +88,10 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A worker that can never run what a sweep needs takes none of its jobs, and publishes the reason.
-func TestCannot(t *testing.T) {
+// A worker that can never run a sweep leases none of its jobs, and publishes the reason.
+func TestPermanentRefusal(t *testing.T) {
 	w := &worker{
-		plugins: newPlugins(Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here", shelf: newShelf(1),
+		plugins: newPlugins(Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here", jobs: newJobQueue(1),
 		Config: Config{Log: slog.New(slog.DiscardHandler)},
 	}
 	for name, test := range map[string]struct {
@@ -111,10 +111,10 @@ func TestCannot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.hear(queue.Offer{Sweep: name, Data: data})
+		w.handleOffer(queue.Offer{Sweep: name, Data: data})
 		said := &fleet.Worker{}
-		w.shelf.describe(said, time.Now())
-		sweeps, _ := w.shelf.wants(time.Now())
+		w.jobs.fillHeartbeat(said, time.Now())
+		sweeps, _ := w.jobs.demand(time.Now())
 		r := said.Refuses(name, time.Now())
 		if (r == nil) != (test.want == "") || slices.Contains(sweeps, name) != (r == nil) {
 			t.Errorf("%s: %+v, jobs of %v are leased", name, r, sweeps)

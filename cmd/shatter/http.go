@@ -81,10 +81,10 @@ func watchCoordinator(s *observe.Server, conn *queue.Conn, m *lead.Monitor) {
 
 // watchWorker tells of a worker.
 func watchWorker(s *observe.Server, conn *queue.Conn, m *worker.Monitor) {
-	checks := check(conn, func() time.Time { return m.Overview().Heard })
+	checks := check(conn, func() time.Time { return m.Overview().HeartbeatAt })
 	connected := checks.Ready
 	checks.Ready = func() string {
-		if m.Overview().Last.Leaving {
+		if m.Overview().Heartbeat.Leaving {
 			return "it is leaving"
 		}
 		return connected()

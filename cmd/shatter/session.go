@@ -239,7 +239,7 @@ func (s *session) work(
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: s.conn, Slots: slots, Name: workerName(), Plugins: s.commands, Cache: fileCache(), Log: cfg.Log,
 			Build: version(), Sandbox: policy, Layers: sandbox.Words(layers),
-			CacheSize: defaultCacheSize, Monitor: monitor, Opened: s.kept.Take, Files: s.dataPaths(),
+			CacheSize: defaultCacheSize, Monitor: monitor, SharedProblem: s.kept.Take, Files: s.dataPaths(),
 		})
 	}()
 	cfg.Workers = ended

@@ -139,17 +139,17 @@ func (s sink) counts(c meter.Counts) {
 
 func (s sink) works(o worker.Overview) {
 	running := 0
-	for _, h := range o.Last.Held {
+	for _, h := range o.Heartbeat.Held {
 		if h.Running > 0 {
 			running++
 		}
 	}
-	s.put("shatter_worker_slots", float64(o.Last.Slots))
+	s.put("shatter_worker_slots", float64(o.Heartbeat.Slots))
 	s.put("shatter_worker_jobs_running", float64(running))
-	s.put("shatter_worker_jobs_waiting", float64(len(o.Last.Held)-running))
-	s.put("shatter_worker_leaving", one(o.Last.Leaving))
+	s.put("shatter_worker_jobs_waiting", float64(len(o.Heartbeat.Held)-running))
+	s.put("shatter_worker_leaving", one(o.Heartbeat.Leaving))
 	faults := 0
-	for _, r := range o.Last.Refusals {
+	for _, r := range o.Heartbeat.Refusals {
 		if !r.Never {
 			faults++
 		}
@@ -157,7 +157,7 @@ func (s sink) works(o worker.Overview) {
 	s.put("shatter_worker_faults", float64(faults))
 	s.by("shatter_worker_jobs_total", o.Jobs)
 	s.by("shatter_worker_trials_total", o.Trials)
-	s.put("shatter_worker_job_seconds_total", o.Last.Seconds)
+	s.put("shatter_worker_job_seconds_total", o.Heartbeat.Seconds)
 	s.put("shatter_worker_sizes_refused_total", float64(o.Refused))
 }
 

@@ -50,8 +50,8 @@ func everything(sweeps int) Sources {
 		},
 		Works: func() worker.Overview {
 			return worker.Overview{
-				Last: fleet.Worker{Held: []fleet.Held{{Running: 1}, {}}},
-				Jobs: map[string]int64{"done": 1}, Trials: map[string]int64{"ok": 1},
+				Heartbeat: fleet.Worker{Held: []fleet.Held{{Running: 1}, {}}},
+				Jobs:      map[string]int64{"done": 1}, Trials: map[string]int64{"ok": 1},
 			}
 		},
 	}

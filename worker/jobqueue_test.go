@@ -13,29 +13,29 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// offer has the shelf hear of a sweep.
-func offer(s *shelf, sweep string, o fleet.Offer) {
+// sendOffer records an offer, of weight 1 by default.
+func sendOffer(s *jobQueue, sweep string, o fleet.Offer) {
 	if o.Weight == 0 {
 		o.Weight = 1
 	}
-	s.hear(sweep, &o, nil)
+	s.updateOffer(sweep, &o, nil)
 }
 
-// shelve puts leased jobs of a sweep on a shelf.
-func shelve(t *testing.T, s *shelf, sweep string, ids ...string) {
+// enqueue adds leased jobs of a sweep.
+func enqueue(t *testing.T, s *jobQueue, sweep string, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		if !s.add(&queue.Job{Lead: queue.Lead{Sweep: sweep, Epoch: 1}, ID: id}, &trial.Job{}) {
-			t.Fatalf("job %s is not taken", id)
+			t.Fatalf("job %s is not queued", id)
 		}
 	}
 }
 
-// waiting returns the jobs that wait, ascending.
-func waiting(s *shelf) string {
+// waiting returns the IDs of the waiting jobs, ascending.
+func waiting(s *jobQueue) string {
 	var ids []string
 	w := &fleet.Worker{}
-	s.describe(w, time.Now())
+	s.fillHeartbeat(w, time.Now())
 	for _, h := range w.Held {
 		if h.Running == 0 {
 			ids = append(ids, h.ID)
@@ -44,26 +44,26 @@ func waiting(s *shelf) string {
 	return strings.Join(ids, " ")
 }
 
-// run takes jobs off the shelf, each of which takes some seconds, and returns them in their order.
-func run(t *testing.T, s *shelf, jobs int, seconds float64) (ids []string) {
+// run runs the next jobs, each for a number of seconds, and returns their IDs in order.
+func run(t *testing.T, s *jobQueue, jobs int, seconds float64) (ids []string) {
 	t.Helper()
 	for range jobs {
 		_, h := s.next(t.Context())
 		ids = append(ids, h.ID)
-		h.began = time.Now().Add(-time.Duration(seconds * float64(time.Second)))
-		s.ran(h)
-		s.done(h)
+		h.started = time.Now().Add(-time.Duration(seconds * float64(time.Second)))
+		s.recordRunTime(h)
+		s.remove(h)
 	}
 	return ids
 }
 
-// While the server does not store results of a sweep, the heartbeat has the reason.
+// While the server does not store results of a sweep, the heartbeat contains the reason.
 func TestUnstored(t *testing.T) {
-	s := newShelf(1)
-	offer(s, "a", fleet.Offer{})
+	s := newJobQueue(1)
+	sendOffer(s, "a", fleet.Offer{})
 	refusals := func() int {
 		w := &fleet.Worker{}
-		s.describe(w, time.Now())
+		s.fillHeartbeat(w, time.Now())
 		return len(w.Refusals)
 	}
 	s.setUnstored("a", "the disk is full")
@@ -77,21 +77,21 @@ func TestUnstored(t *testing.T) {
 }
 
 // Sweeps share a worker's time by weight, and those of a higher priority come first.
-func TestShelfOrder(t *testing.T) {
+func TestJobOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(1)
+		s := newJobQueue(1)
 		numbered := func(prefix string, n int) (ids []string) {
 			for i := range n {
 				ids = append(ids, fmt.Sprint(prefix, i))
 			}
 			return ids
 		}
-		offer(s, "a", fleet.Offer{})
-		offer(s, "b", fleet.Offer{Weight: 3})
-		offer(s, "c", fleet.Offer{Priority: 1})
-		shelve(t, s, "a", numbered("a", 40)...)
-		shelve(t, s, "b", numbered("b", 40)...)
-		shelve(t, s, "c", "c0", "c1")
+		sendOffer(s, "a", fleet.Offer{})
+		sendOffer(s, "b", fleet.Offer{Weight: 3})
+		sendOffer(s, "c", fleet.Offer{Priority: 1})
+		enqueue(t, s, "a", numbered("a", 40)...)
+		enqueue(t, s, "b", numbered("b", 40)...)
+		enqueue(t, s, "c", "c0", "c1")
 		if got := run(t, s, 2, 1); !slices.Equal(got, []string{"c0", "c1"}) {
 			t.Errorf("%v come first", got)
 		}
@@ -105,15 +105,15 @@ func TestShelfOrder(t *testing.T) {
 	})
 }
 
-// A sweep that begins late has no claim on the time that others had before.
-func TestShelfLateSweep(t *testing.T) {
+// A sweep that begins late cannot claim the time that others used before.
+func TestLateSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(1)
-		offer(s, "a", fleet.Offer{})
-		shelve(t, s, "a", "a0", "a1", "a2", "a3", "a4", "a5")
+		s := newJobQueue(1)
+		sendOffer(s, "a", fleet.Offer{})
+		enqueue(t, s, "a", "a0", "a1", "a2", "a3", "a4", "a5")
 		run(t, s, 2, 100)
-		offer(s, "b", fleet.Offer{})
-		shelve(t, s, "b", "b0", "b1", "b2", "b3")
+		sendOffer(s, "b", fleet.Offer{})
+		enqueue(t, s, "b", "b0", "b1", "b2", "b3")
 		var sweeps []byte
 		for _, id := range run(t, s, 8, 1) {
 			sweeps = append(sweeps, id[0])
@@ -124,61 +124,61 @@ func TestShelfLateSweep(t *testing.T) {
 	})
 }
 
-// Jobs that a leader drops go, wherever they are, and all when the sweep is over.
-func TestShelfDrops(t *testing.T) {
-	s := newShelf(1)
-	offer(s, "a", fleet.Offer{})
-	shelve(t, s, "a", "1", "2", "3")
+// Jobs that a leader drops are removed, waiting or running, and all jobs when the sweep is over.
+func TestDroppedJobs(t *testing.T) {
+	s := newJobQueue(1)
+	sendOffer(s, "a", fleet.Offer{})
+	enqueue(t, s, "a", "1", "2", "3")
 	ctx, running := s.next(t.Context())
-	offer(s, "a", fleet.Offer{Dropped: []string{"2", "unknown"}})
+	sendOffer(s, "a", fleet.Offer{Dropped: []string{"2", "unknown"}})
 	if got := waiting(s); running.ID != "1" || got != "3" || ctx.Err() != nil {
 		t.Errorf("running %s (%v), waiting %s", running.ID, ctx.Err(), got)
 	}
-	offer(s, "b", fleet.Offer{Over: true})
+	sendOffer(s, "b", fleet.Offer{Over: true})
 	if got := waiting(s); got != "3" || ctx.Err() != nil {
 		t.Errorf("another sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
-	offer(s, "a", fleet.Offer{Over: true})
+	sendOffer(s, "a", fleet.Offer{Over: true})
 	if got := waiting(s); got != "" || ctx.Err() == nil || s.add(&queue.Job{Lead: queue.Lead{Sweep: "a"}}, &trial.Job{}) {
 		t.Errorf("the sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
-	s.done(running)
+	s.remove(running)
 	if left := s.close(); len(left) != 0 || s.add(&queue.Job{}, &trial.Job{}) {
-		t.Errorf("a closed shelf holds %d jobs, or takes one", len(left))
+		t.Errorf("a closed queue holds %d jobs, or accepts one", len(left))
 	}
 }
 
-// A worker leases jobs of sweeps whose leaders are heard of and that it can run: as many as its slots will take soon.
-func TestShelfWants(t *testing.T) {
+// A worker leases as many jobs as its slots need soon, from sweeps that it can run and whose leaders send offers.
+func TestDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(2)
+		s := newJobQueue(2)
 		wants := func(what string, jobs int, sweeps ...string) {
 			t.Helper()
-			if got, n := s.wants(time.Now()); n != jobs || !slices.Equal(got, sweeps) {
+			if got, n := s.demand(time.Now()); n != jobs || !slices.Equal(got, sweeps) {
 				t.Errorf("%s: %d jobs of %v, want %d of %v", what, n, got, jobs, sweeps)
 			}
 		}
 		wants("no sweep", 4)
-		offer(s, "a", fleet.Offer{})
-		offer(s, "b", fleet.Offer{Priority: 1})
-		s.hear("c", &fleet.Offer{Weight: 1}, &fleet.Refusal{Sweep: "c", Never: true})
+		sendOffer(s, "a", fleet.Offer{})
+		sendOffer(s, "b", fleet.Offer{Priority: 1})
+		s.updateOffer("c", &fleet.Offer{Weight: 1}, &fleet.Refusal{Sweep: "c", Never: true})
 		wants("at first", 4, "b", "a")
-		shelve(t, s, "a", "1", "2", "3")
+		enqueue(t, s, "a", "1", "2", "3")
 		wants("three are held", 1, "b", "a")
-		s.fault("b", "data", "no disk", false)
+		s.refuse("b", "data", "no disk", false)
 		wants("a fault", 1, "a")
 		time.Sleep(fleet.Interval)
 		wants("after a while", 1, "b", "a")
-		s.fault("b", "data", "no disk", false)
+		s.refuse("b", "data", "no disk", false)
 		time.Sleep(fleet.Interval)
 		wants("after another fault", 1, "a")
 		run(t, s, 3, 100)
 		wants("long jobs", 2, "a")
 		time.Sleep(fleet.Silence)
 		wants("silent leaders", 2)
-		offer(s, "a", fleet.Offer{})
-		shelve(t, s, "a", slices.Repeat([]string{"x"}, 100)...)
+		sendOffer(s, "a", fleet.Offer{})
+		enqueue(t, s, "a", slices.Repeat([]string{"x"}, 100)...)
 		run(t, s, 100, 0)
-		wants("short jobs", 2+2*mostAhead, "a")
+		wants("short jobs", 2+2*maxPrefetch, "a")
 	})
 }

@@ -15,7 +15,7 @@ func TestDivide(t *testing.T) {
 			cutChunks(cut[:], n, r)
 			cut[0], cut[2] = cut[2], cut[0]
 			copy(spans, cut[:])
-			divide(spans, most)
+			divideSpans(spans, most)
 			k := 0
 			for _, c := range cut {
 				for at := c.from; at < c.to; k++ {

@@ -13,19 +13,19 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// States are probed at the start, after 1, 2, 4, ... queries, and at drawn times beside.
+// States are probed at the start, after 1, 2, 4, ... queries, and at random times.
 func TestChoose(t *testing.T) {
 	for _, length := range []int{1, 2, 31, 32, 33, 1000, 1 << 20} {
 		for seed := range uint64(5) {
 			times := make([]bool, length)
-			choose(times, false, rand.New(rand.NewPCG(seed, 1)))
+			chooseProbeTimes(times, false, rand.New(rand.NewPCG(seed, 1)))
 			chosen := 0
 			for _, now := range times {
 				if now {
 					chosen++
 				}
 			}
-			if chosen < min(length, leastCompared) || chosen > max(leastCompared, 2+int(math.Log2(float64(length)))) {
+			if chosen < min(length, minCompared) || chosen > max(minCompared, 2+int(math.Log2(float64(length)))) {
 				t.Errorf("%d queries: %d times", length, chosen)
 			}
 			for i := 1; i < length; i *= 2 {
@@ -37,7 +37,7 @@ func TestChoose(t *testing.T) {
 	}
 	p := prober{times: []bool{true, true, false, false, true, false}}
 	for _, c := range [][3]int{{0, 9, 1}, {1, 9, 3}, {1, 2, 2}, {1, 1, 1}, {2, 9, 2}, {4, 9, 2}, {5, 9, 1}} {
-		if got := p.atOnce(c[0], c[1]); got != c[2] {
+		if got := p.chunkSize(c[0], c[1]); got != c[2] {
 			t.Errorf("after %d queries at most %d at once: %d, want %d", c[0], c[1], got, c[2])
 		}
 	}
@@ -60,8 +60,8 @@ func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
 	return x.newProber(x.adversaries())
 }
 
-// Every state of a trial meets the same points, whatever other trials are in the session, and the
-// next query among them at another place each time, which is then asked.
+// Every state of a trial is asked about the same points in every session. The next query is among them, at another
+// place each time, and is asked afterwards.
 func TestProbes(t *testing.T) {
 	for _, spec := range []schemas.Problem{
 		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 500},
@@ -88,7 +88,7 @@ func TestProbes(t *testing.T) {
 				from = to
 				draw := func(p *prober, j int) (x, y, w []float64) {
 					x, y, w = make([]float64, rows*dim), make([]float64, rows), make([]float64, rows)
-					p.draw(j, block, x, y, w)
+					p.drawPoints(j, block, x, y, w)
 					return x, y, w
 				}
 				x, y, w := draw(whole, 3)
@@ -117,7 +117,7 @@ func TestProbes(t *testing.T) {
 				j int
 			}{{whole, 3}, {part, 1}} {
 				x, q := make([]float64, dim), &p.list[p.j]
-				if y := q.next(x); !slices.Equal(x, q.query) || y != q.truth || q.known {
+				if y := q.next(x); !slices.Equal(x, q.query) || y != q.truth || q.queryKnown {
 					t.Errorf("%s: asks %v, the state was asked about %v", spec.Class, x, q.query)
 				}
 			}
@@ -128,8 +128,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A state on the one side of the goal rarely passes for one on the other side, and is known after
-// few points where it lies far off.
+// A probe rarely errs about the side of the goal, and takes few points if the error is far from the goal.
 func TestProbeStopsEarly(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &prober{goal: 0.1, sizes: []int{64, 256, 1024, 4096}, session: &session{}}
@@ -141,7 +140,7 @@ func TestProbeStopsEarly(t *testing.T) {
 		const probes = 2000
 		points, wrong := 0, 0
 		for range probes {
-			p.list = make([]querying, 1)
+			p.list = make([]queryGame, 1)
 			from := 0
 			for block, to := range p.sizes {
 				rows := to - from
@@ -159,12 +158,12 @@ func TestProbeStopsEarly(t *testing.T) {
 					w[0] = 0
 				}
 				from = to
-				if p.score(0, block, to, answers, ones[:rows], w) {
+				if p.scoreAnswers(0, block, to, answers, ones[:rows], w) {
 					break
 				}
 			}
 			points += from
-			if (p.list[0].worst > p.goal) != (c.risk > p.goal) {
+			if (p.list[0].worstError > p.goal) != (c.risk > p.goal) {
 				wrong++
 			}
 		}
@@ -179,29 +178,30 @@ func TestProbeStopsEarly(t *testing.T) {
 func TestDisagreement(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, mean := range []float64{-1, -0.5, 0, 0.25, 1} {
-		q := &probed{}
+		q := &stateProbes{}
 		for range 20000 {
 			label := -1.0
 			if 2*r.Float64()-1 < mean {
 				label = 1
 			}
-			q.compared, q.said = true, mean
-			q.compare(label)
+			q.predicted, q.prediction = true, mean
+			q.comparePrediction(label)
 		}
 		if d := q.disagreement(); d > 0.01 {
 			t.Errorf("labels of mean %v disagree with it in %v", mean, d)
 		}
 	}
-	q := &probed{worst: 0.04}
-	if q.compare(1); !math.IsNaN(q.disagreement()) || q.verdict(0.03, 0.2) != 0.04 || q.verdict(0.05, 0.2) != 0.05 {
+	q := &stateProbes{worstError: 0.04}
+	if q.comparePrediction(1); !math.IsNaN(q.disagreement()) || q.trialError(0.03, 0.2) != 0.04 ||
+		q.trialError(0.05, 0.2) != 0.05 {
 		t.Error("without comparisons the worst state counts")
 	}
 	for i := range 10 {
-		q.compared, q.said = true, 1
-		q.compare(float64(2*min(i, 1) - 1)) // one differs
+		q.predicted, q.prediction = true, 1
+		q.comparePrediction(float64(2*min(i, 1) - 1)) // one differs
 	}
-	if q.disagreement() != 0.1 || q.verdict(0.03, 0) != 0.1 || math.Abs(q.verdict(0.03, 0.2)-0.3) > 1e-15 {
-		t.Errorf("one of 10 differs: %v, %v", q.disagreement(), q.verdict(0.03, 0))
+	if q.disagreement() != 0.1 || q.trialError(0.03, 0) != 0.1 || math.Abs(q.trialError(0.03, 0.2)-0.3) > 1e-15 {
+		t.Errorf("one of 10 differs: %v, %v", q.disagreement(), q.trialError(0.03, 0))
 	}
 }
 
@@ -244,10 +244,10 @@ func TestErrorAfterHard(t *testing.T) {
 func TestProbeStreams(t *testing.T) {
 	a, b := newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 0),
 		newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 1)
-	if !slices.Equal(a.times, b.times) || a.list[2].places != b.list[1].places {
+	if !slices.Equal(a.times, b.times) || a.list[2].placeStream != b.list[1].placeStream {
 		t.Error("what is probed depends on the session")
 	}
-	if a.list[0].places == a.list[1].places || trial.States != 10 {
+	if a.list[0].placeStream == a.list[1].placeStream || trial.States != 10 {
 		t.Error("two trials share a stream")
 	}
 }

@@ -1,0 +1,322 @@
+package worker
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/task"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// In task predict, states before the final one are probed: asked about at most problem.MostProbed points of the
+// distribution. All states of a trial get the same points, so that the worst state is not the one with the worst
+// points. The number of points is multiplied by four until the error is clearly on one side of the goal. Each time, a
+// state on the other side passes with probability at most exp(-clearDivergence), 0.25 %. A state that is asked about
+// all points has a standard error of at most 0.008, and of 0.0047 if its error is 0.1. A state whose error is reported
+// is asked about all of them, because a stop that depends on the error biases it.
+//
+// The algorithm marks queries as hard. Its marks only add states to those that are probed anyway.
+const clearDivergence = 6 // relative entropy, in nats
+
+// A game compares the answers to at least minCompared queries (or to all) with the state before each. It also probes
+// the states after its first maxHardProbes hard queries.
+const (
+	minCompared   = 32
+	maxHardProbes = 64
+)
+
+// A prober probes the states of a session's trials between the queries. Probing changes no state. The probes of a trial
+// are a function of its keys and its own answers, not of the session.
+type prober struct {
+	*session
+	list       []queryGame
+	times      []bool // whether to probe all states, by the number of queries answered
+	sizes      []int  // numbers of points after each block; nil: whole support in one block
+	goal       float64
+	reportHard bool // report errors after hard queries: such states are asked about all points
+
+	drawer         *problem.Drawer
+	target, points rand.PCG
+	x, y, w        []float64 // points, labels and weights of a group of trials
+	counts         []uint32
+	due            []int
+}
+
+// stateProbes holds the probes of one trial's states and their results.
+type stateProbes struct {
+	blockStarts []rand.PCG // stream positions at the start of each block drawn so far, and after the last
+	placeStream rand.PCG   // draws the place of the next query among the points
+
+	query      []float64 // the next query, valid if queryKnown
+	truth      float64
+	queryKnown bool
+	predicted  bool    // the probed state has answered the next query
+	prediction float64 // its answer
+
+	hardSinceProbe  bool // a query was marked as hard since the last probe
+	hardProbed      int
+	reportPosition  int       // 1 + index of the present state in task.HardCounts; 0: its error is not reported
+	errorsAfterHard []float64 // by index in task.HardCounts, NaN without such a state; nil: not reported
+	states          int       // number of states probed
+	worstError      float64   // maximal error of these states
+	comparisons     int
+	disagreements   float64 // sum over the comparisons
+
+	place int     // place of the next query in the present probe
+	sum   float64 // sum of the losses in the present probe
+}
+
+// newProber returns the prober of the games. It probes nothing if only the final state counts.
+func (x *session) newProber(list []queryGame) *prober {
+	c := x.job.Cell
+	p := &prober{session: x, list: list, times: make([]bool, c.Queries), goal: c.Above + c.Alpha}
+	p.reportHard = c.States == schemas.StatesHard
+	if !c.Probes() {
+		return p
+	}
+	p.drawer = x.job.newDrawer()
+	n := problem.MostProbed
+	if x.job.pop.Exact() {
+		n = min(n, p.drawer.TestLen())
+	}
+	if n > problem.SmallSupport {
+		for size := problem.FirstProbed; size < n; size *= 4 {
+			p.sizes = append(p.sizes, size)
+		}
+		p.sizes = append(p.sizes, n)
+	}
+	r := new(rand.PCG) // one stream for all repetitions
+	r.Seed(trial.Seed(c.AdversaryKey, trial.States, uint64(x.job.N), math.MaxUint32))
+	chooseProbeTimes(p.times, c.States == schemas.StatesEvery, rand.New(r))
+	for j := range list {
+		list[j].placeStream = *x.adversaryStream(j, trial.States)
+		if p.reportHard {
+			list[j].errorsAfterHard = slices.Repeat([]float64{math.NaN()}, len(task.HardCounts))
+		}
+	}
+	return p
+}
+
+// chooseProbeTimes chooses the numbers of queries after which all states are probed: each, or 0, 1, 2, 4, ... and random
+// ones until there are minCompared.
+func chooseProbeTimes(times []bool, each bool, r *rand.Rand) {
+	if each || len(times) <= minCompared {
+		for i := range times {
+			times[i] = true
+		}
+		return
+	}
+	chosen := 1
+	times[0] = true
+	for i := 1; i < len(times); i *= 2 {
+		times[i] = true
+		chosen++
+	}
+	for chosen < minCompared {
+		if i := r.IntN(len(times)); !times[i] {
+			times[i] = true
+			chosen++
+		}
+	}
+}
+
+// chunkSize returns how many queries to ask at once: most, or fewer if a probe or the end of the game comes earlier. It
+// returns 1 if every hard query is followed by a probe.
+func (p *prober) chunkSize(asked, most int) int {
+	if p.reportHard {
+		return 1
+	}
+	most = min(most, len(p.times)-asked)
+	if i := slices.Index(p.times[asked+1:asked+most], true); i >= 0 {
+		return i + 1
+	}
+	return most
+}
+
+// probe probes the states that are due after a number of queries.
+func (p *prober) probe(ctx context.Context, asked int) error {
+	if p.drawer == nil {
+		return nil
+	}
+	due := p.due[:0]
+	for j := range p.list {
+		q := &p.list[j]
+		if p.scores.failed(j) {
+			continue
+		}
+		afterHard := q.hardSinceProbe && q.hardProbed < maxHardProbes && (p.reportHard || !p.job.Cell.Adversary.Offline)
+		q.reportPosition = 0
+		if p.reportHard && (afterHard || asked == 0) {
+			q.reportPosition = 1 + slices.Index(task.HardCounts, q.hard)
+		}
+		if q.hardSinceProbe = false; afterHard {
+			q.hardProbed++
+		}
+		if afterHard || p.times[asked] {
+			due = append(due, j)
+		}
+	}
+	p.due = due
+	if p.sizes == nil {
+		_, err := p.askBlock(ctx, due, 0, 0, p.drawer.TestLen())
+		return err
+	}
+	from := 0
+	for block, to := range p.sizes {
+		var err error
+		if due, err = p.askBlock(ctx, due, block, from, to); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// askBlock asks the states of the due trials about their points from..to-1, which form a block, in groups that fit a
+// message. The first block also contains the next query. It returns the trials whose errors are not yet clear.
+func (p *prober) askBlock(ctx context.Context, due []int, block, from, to int) ([]int, error) {
+	const mostBytes = 4 << 20
+	rows, dim := to-from, p.job.pop.Dim()
+	if block == 0 {
+		rows++
+	}
+	most, unclear := max(1, min(host.MaxAnswers, mostBytes/(8*dim))/rows), due[:0]
+	for len(due) > 0 {
+		group := due[:min(most, len(due))]
+		due = due[len(group):]
+		p.resize(len(group)*rows, dim)
+		for i, j := range group {
+			at := i * rows
+			p.counts[j] = uint32(rows)
+			p.drawPoints(j, block, p.x[at*dim:(at+rows)*dim], p.y[at:at+rows], p.w[at:at+rows])
+		}
+		x := p.x
+		p.slot.pluginTimer.start()
+		answers, faults, err := p.host.Step(ctx, p.counts, func(to []float64) { x = x[copy(to, x):] })
+		p.slot.pluginTimer.stop()
+		if err != nil {
+			return nil, err
+		}
+		p.scores.addFaults(faults)
+		for i, j := range group {
+			p.counts[j] = 0
+			lo, hi := i*rows, (i+1)*rows
+			if !p.scores.failed(j) && !p.scoreAnswers(j, block, to, answers[lo:hi], p.y[lo:hi], p.w[lo:hi]) {
+				unclear = append(unclear, j)
+			}
+		}
+	}
+	return unclear, nil
+}
+
+func (p *prober) resize(rows, dim int) {
+	p.x, p.y, p.w = resized(p.x, rows*dim), resized(p.y, rows), resized(p.w, rows)
+	if p.counts == nil {
+		p.counts = make([]uint32, len(p.list))
+	}
+}
+
+// drawPoints draws the points of a block for a trial, with labels and weights. The first block also contains the next
+// query, at a random place and with weight 0.
+func (p *prober) drawPoints(j, block int, x, y, w []float64) {
+	q, dim, rows := &p.list[j], p.job.pop.Dim(), len(y)
+	if block == 0 {
+		rows--
+	}
+	if p.sizes == nil {
+		p.beginTrial(j, trial.Target, trial.TestPoints)
+		p.job.drawer.Test(x[:rows*dim], y[:rows], w[:rows])
+	} else {
+		p.drawBlock(j, block, x[:rows*dim], y[:rows])
+		for i := range w {
+			w[i] = 1
+		}
+	}
+	if block > 0 {
+		return
+	}
+	if !q.queryKnown {
+		q.query = resized(q.query, dim)
+		q.truth, q.queryKnown = q.adversary.Next(q.query), true
+	}
+	q.place = rand.New(&q.placeStream).IntN(rows + 1)
+	copy(x[rows*dim:], x[q.place*dim:(q.place+1)*dim])
+	copy(x[q.place*dim:], q.query)
+	y[rows], w[rows] = y[q.place], w[q.place]
+	y[q.place], w[q.place] = q.truth, 0
+}
+
+// drawBlock draws the points of a block from the distribution. They are the same in each call.
+func (p *prober) drawBlock(j, block int, x, y []float64) {
+	q := &p.list[j]
+	if len(q.blockStarts) == 0 {
+		q.blockStarts = append(q.blockStarts, rand.PCG{})
+		q.blockStarts[0].Seed(p.dataSeed(trial.States, j))
+	}
+	p.target.Seed(p.dataSeed(trial.Target, j))
+	p.points = q.blockStarts[block]
+	p.drawer.Begin(problem.Streams{Target: &p.target, TestPoints: &p.points})
+	p.drawer.Draw(x, y)
+	if len(q.blockStarts) == block+1 {
+		q.blockStarts = append(q.blockStarts, p.points)
+	}
+}
+
+// scoreAnswers scores the answers of a state to a block, after asked points in all blocks. It reports whether the probe
+// of the state is complete.
+func (p *prober) scoreAnswers(j, block, asked int, answers, y, w []float64) bool {
+	q := &p.list[j]
+	if block == 0 {
+		q.sum, q.predicted, q.prediction = 0, true, answers[q.place]
+	}
+	q.sum += populationError(answers, y, w)
+	e := q.sum
+	if p.sizes != nil {
+		e = q.sum / float64(asked)
+		unclear := q.reportPosition > 0 || float64(asked)*numeric.Divergence(e, p.goal) < clearDivergence
+		if unclear && block < len(p.sizes)-1 {
+			return false
+		}
+	}
+	if q.reportPosition > 0 {
+		q.errorsAfterHard[q.reportPosition-1] = e
+	}
+	q.states++
+	q.worstError = max(q.worstError, e)
+	return true
+}
+
+// comparePrediction compares the label that answered a query with the prediction of the state before it, if that state
+// was probed. The disagreement is 0 or 1 if the prediction is a label. If it is a mean, the expected disagreement is 0
+// for a label of that mean.
+func (q *stateProbes) comparePrediction(label float64) {
+	if q.predicted {
+		q.predicted = false
+		q.comparisons++
+		q.disagreements += float64(q.prediction*(q.prediction-label)) / 2
+	}
+}
+
+// disagreement returns the share of the compared queries whose answers differ from the predictions; NaN without any.
+func (q *stateProbes) disagreement() float64 {
+	if q.comparisons == 0 {
+		return math.NaN()
+	}
+	return max(0, q.disagreements/float64(q.comparisons))
+}
+
+// trialError returns the error that counts for the trial: the maximum of its states' errors and of the reference error
+// plus the disagreement. So a disagreement above alpha fails the trial.
+func (q *stateProbes) trialError(final, reference float64) float64 {
+	e := max(final, q.worstError)
+	if d := q.disagreement(); d > 0 {
+		e = max(e, reference+d)
+	}
+	return e
+}
