@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -20,7 +21,9 @@ import (
 func testJob(count int64) *trial.Job {
 	return &trial.Job{
 		Sweep: "s", ID: "i", N: 5, First: 100, Count: count, Plugin: "d",
-		Cell: &trial.Cell{Key: trial.Key{1}, Problem: &schemas.Problem{}, Metrics: []string{"a", "b"}},
+		Cell: &trial.Cell{
+			Key: trial.Key{1}, Task: task.Default, Problem: &schemas.Problem{}, Metrics: []string{"a", "b"},
+		},
 	}
 }
 
@@ -35,7 +38,9 @@ func TestMessages(t *testing.T) {
 	}
 	s := &slot{}
 	for range 1000 {
-		s.addNote(&host.ExitError{Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000)})
+		s.addNote(&host.ExitError{
+			Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000),
+		})
 	}
 	o.notes = s.notes
 	next, seconds := int64(100), 0.0
