@@ -93,6 +93,6 @@ func (c *cell) nextFree(blocks []estimate.Block) (estimate.Block, bool) {
 // aims returns the least and the best length of a job at n, in seconds. The trials of an interactive
 // job share its round trips, so a job should be much longer than these alone.
 func (c *cell) aims(n int64) (least, best float64) {
-	trips := roundTrip * float64(c.Trips(n))
+	trips := roundTrip * float64(c.RoundTrips(n))
 	return leastJob + 2*trips, aimJob + 20*trips
 }

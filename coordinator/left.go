@@ -49,7 +49,7 @@ func (g *grid) undecided(t *tally) (left []Undecided) {
 		if !c.done {
 			w := c.workLeft(t.average())
 			left = append(left, Undecided{
-				Cell: c.Key.Short(), What: c.Words(), Trials: int64(w.Trials), Seconds: w.Seconds,
+				Cell: c.Key.Short(), What: c.Description(), Trials: int64(w.Trials), Seconds: w.Seconds,
 			})
 		}
 	}

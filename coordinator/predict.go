@@ -57,7 +57,7 @@ func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	}
 	out := &Prediction{Pilot: r.tally.trials, Failures: r.tally.listFailures(), Interrupted: ctx.Err() != nil}
 	for i, own := range cells {
-		p := CellPrediction{Cell: own.Key.Short(), What: own.Words(), Trivial: pilots[i] == nil}
+		p := CellPrediction{Cell: own.Key.Short(), What: own.Description(), Trivial: pilots[i] == nil}
 		if !p.Trivial && pilots[i].cell.Refused == "" {
 			w := pilots[i].Work(own, left[i])
 			p.Trials, p.Seconds = w.Trials, w.Seconds

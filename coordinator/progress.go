@@ -76,7 +76,7 @@ func (p *progress) look(now time.Time) Progress {
 		Status: p.pool.Status(now), Refused: p.intake.refused(),
 	}
 	if r := p.jobs.last; r != nil {
-		out.Working = r.Cell.At(r.N)
+		out.Working = r.Cell.DescriptionAt(r.N)
 	}
 	rechecks := p.recheck.Progress()
 	out.Rechecks, out.Rechecked = rechecks.Due, rechecks.Done

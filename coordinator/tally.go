@@ -27,7 +27,7 @@ func newTally() *tally { return &tally{failures: map[string]*Failure{}} }
 func (t *tally) addFailure(c *cell, n, rep int64, kind, reason string) {
 	f, ok := t.failures[kind]
 	if !ok {
-		f = &Failure{Kind: kind, Trial: c.TrialID(n, rep), What: c.Words(), Reason: reason}
+		f = &Failure{Kind: kind, Trial: c.TrialID(n, rep), What: c.Description(), Reason: reason}
 		t.failures[kind] = f
 	}
 	f.Count++

@@ -168,8 +168,8 @@ func (l *listedPoints) score(i, j int, answers []float64) {
 // Tests change it.
 var blockBytes = 1 << 20
 
-// sharedRows provides the rows of real data from the shared table. All trials of a data key share the order of the rows,
-// and all trials of one n share the chunks.
+// sharedRows provides the rows of real data from the shared table. All trials of a data key share the order of the
+// rows, and all trials of one n share the chunks.
 type sharedRows struct {
 	*evaluation
 	sorted []float64 // answers of one trial, by row of the data
@@ -186,7 +186,7 @@ func (r *sharedRows) begin(e *evaluation) (places, steps, trials int) {
 
 func (r *sharedRows) arrange(_, _ int, spans []span) {
 	seed := new(rand.PCG)
-	seed.Seed(trial.Seed(r.job.Cell.DataKey, trial.Order, uint64(r.job.N), trial.Everyone))
+	seed.Seed(trial.Seed(r.job.Cell.DataKey, trial.Order, uint64(r.job.N), trial.AllRepetitions))
 	random := rand.New(seed)
 	cutChunks(spans[:chunks], len(r.sorted), random)
 	random.Shuffle(chunks, func(a, b int) { spans[a], spans[b] = spans[b], spans[a] })

@@ -103,8 +103,8 @@ func (x *session) newProber(list []queryGame) *prober {
 	return p
 }
 
-// chooseProbeTimes chooses the numbers of queries after which all states are probed: each, or 0, 1, 2, 4, ... and random
-// ones until there are minCompared.
+// chooseProbeTimes chooses the numbers of queries after which all states are probed: each, or 0, 1, 2, 4, ... and
+// random ones until there are minCompared.
 func chooseProbeTimes(times []bool, each bool, r *rand.Rand) {
 	if each || len(times) <= minCompared {
 		for i := range times {

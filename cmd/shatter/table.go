@@ -180,7 +180,7 @@ func (f *tableFlags) rows(dir string, s *sheet.Sheet) (*sheet.Sheet, error) {
 	}
 	if f.what == "bounds" || f.what == "timing" {
 		if cells, err := sheet.ReadTable(dir, "table"); err == nil {
-			s = s.WithColumns(cells, trial.TellsCell)
+			s = s.WithColumns(cells, trial.IdentifiesCell)
 		}
 	}
 	if f.what == "table" && f.asksMore(s) {

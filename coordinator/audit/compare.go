@@ -156,7 +156,7 @@ func (x *differences) contradiction() (worst *differing, found schemas.Contradic
 		}
 		least, worst = i, d
 		found = schemas.Contradiction{
-			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.at.n, d.at.repetition), What: d.cell.Words(), Cause: cause,
+			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.at.n, d.at.repetition), What: d.cell.Description(), Cause: cause,
 			Difference: difference(d.old, d.second, 0), Worker: d.old.Worker, Second: d.second.Worker, Different: x.count,
 		}
 		if cause == schemas.CauseUnknown {

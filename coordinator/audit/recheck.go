@@ -135,7 +135,7 @@ func (k *Recheck) Choose(cells []Cell) {
 			}
 			has := func(t ranked) bool { return k.folder.Ledger.Has(c.Key, t.n, t.rep) }
 			sizes := max(minSizes, count/perSize)
-			if c.Trips(1) > 0 {
+			if c.RoundTrips(1) > 0 {
 				sizes = max(1, count/perInteractiveSize)
 			}
 			x.chosen = choose(c.NoiseKey, c.Points, has, count, sizes)
@@ -301,7 +301,7 @@ func (k *Recheck) requests(alone bool) (list []*pool.Request) {
 // perJob returns the largest number of trials of a size in one job.
 func (x *checked) perJob(n int64) int {
 	least := 1
-	if x.Trips(n) > 0 {
+	if x.RoundTrips(n) > 0 {
 		least = blockTrials // each job has round trips
 	}
 	count := float64(maxTrials)
@@ -476,7 +476,7 @@ func (k *Recheck) Report() *schemas.Rechecks {
 		}
 		if noted++; noted <= maxNotes {
 			m.Notes = append(m.Notes, fmt.Sprintf("rechecks: %d of %d due at trials of %s were not made: %s",
-				x.left, len(x.chosen), x.Words(), x.reason))
+				x.left, len(x.chosen), x.Description(), x.reason))
 		}
 	}
 	if more := noted - maxNotes; more > 0 {

@@ -109,7 +109,7 @@ type Comparison struct {
 // if the algorithm refuses the trial's sample size.
 func RunTrial(ctx context.Context, f *folder.Folder, cfg pool.Config, t *Trial) (*Comparison, error) {
 	c := t.Cell
-	out := &Comparison{Trial: c.TrialID(t.N, t.Repetition), What: c.Words()}
+	out := &Comparison{Trial: c.TrialID(t.N, t.Repetition), What: c.Description()}
 	old, err := f.Ledger.Trial(c.Key, t.N, t.Repetition)
 	if err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func (p *Pool) lateWords() string {
 		return ""
 	}
 	r := slow.request
-	return fmt.Sprintf("%d trials have run for %.0f s: %s", r.missing, slow.running, r.Cell.At(r.N))
+	return fmt.Sprintf("%d trials have run for %.0f s: %s", r.missing, slow.running, r.Cell.DescriptionAt(r.N))
 }
 
 // hedge publishes the trials of a late job once more, unless another job with them is not late yet.

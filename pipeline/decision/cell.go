@@ -77,7 +77,7 @@ func begin(cells []*trial.Cell, tests int) ([]*Cell, error) {
 		// A learner without data that passes on the first rung passes on all.
 		if first := l.rungs[0]; first.Trivial() {
 			for _, c := range l.rungs {
-				c.Decider = estimate.Trivial(first.WithoutData())
+				c.Decider = estimate.Trivial(first.DescribePrior())
 			}
 		}
 	}
@@ -103,11 +103,11 @@ func (c *Cell) begin(ladders map[*trial.Ladder]*ladder, tests int) (err error) {
 			list.Target = 1 - c.Beta
 		}
 		if c.Trivial() {
-			list.Trivial = c.WithoutData()
+			list.Trivial = c.DescribePrior()
 		}
 		c.Decider = estimate.NewSizes(list)
 	case c.Trivial():
-		c.Decider = estimate.Trivial(c.WithoutData())
+		c.Decider = estimate.Trivial(c.DescribePrior())
 	default:
 		c.Decider, err = estimate.NewSearch(estimate.Find{
 			From: c.Find.From, To: c.Find.To, Step: c.Find.Step, Within: c.Find.Within, Confidence: c.Find.Confidence,
@@ -129,7 +129,7 @@ func newLadder(c *trial.Cell, tests int) (*ladder, error) {
 	search, err := estimate.NewLadder(estimate.Find{
 		From: 1, To: int64(len(of.Values)), Within: 1, Gap: of.Within, Confidence: of.Confidence,
 		Target: 1 - c.Beta, Cells: tests, MaxTrials: c.MaxTrials, Monotone: of.Monotone, Ends: true,
-	}, estimate.Words{Size: of.Words, Fall: of.Fall(), Remedy: remedy})
+	}, estimate.Words{Size: of.Describe, Fall: of.DescribeFall(), Remedy: remedy})
 	return &ladder{search, make([]*Cell, len(of.Values))}, err
 }
 
@@ -234,7 +234,7 @@ func (c *Cell) Settle() {
 // position names a sample size of the cell, or its value on its ladder.
 func (c *Cell) position(n int64) string {
 	if c.Rung != nil {
-		return c.Rung.Words(c.Rung.Position)
+		return c.Rung.Describe(c.Rung.Position)
 	}
 	return fmt.Sprintf("n = %d", n)
 }

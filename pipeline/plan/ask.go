@@ -286,7 +286,7 @@ func (a *answer) judged(bounds []*pluginv1.Bound) trial.Bounds {
 		a.open = true
 		return 0, nil
 	}}
-	judged := trial.Bounds(bounds).Judge(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
+	judged := trial.Bounds(bounds).WithFailures(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
 	if a.open {
 		return bounds
 	}

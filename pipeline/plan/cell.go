@@ -137,7 +137,7 @@ func (x *settled) bounds() trial.Bounds {
 		return x.answer.bounds
 	}
 	facts := theory.Facts{Setting: x.answer.setting, Least: x.problem.least}
-	return x.answer.bounds.Judge(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
+	return x.answer.bounds.WithFailures(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
 }
 
 // maxDoc is the largest number of letters of what a metric means.

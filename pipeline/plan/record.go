@@ -138,7 +138,7 @@ func record(w *bufio.Writer, p *Plan) error {
 // resolved appends to o the members of a cell of a resolved sweep, with the name of its problem and the index of its
 // measure.
 func resolved(o trial.Object, c *trial.Cell, problem string, measure int) trial.Object {
-	o = c.Members(o, c.Params)
+	o = c.AppendFields(o, c.Params)
 	if c.Evaluation.Looks != nil {
 		o = o.With("evaluation", schemas.EvaluationSequential)
 	}

@@ -25,7 +25,7 @@ func withoutData(cells []*trial.Cell) (lines []string) {
 		}
 		if c.Trivial() {
 			if trivial++; trivial == 1 {
-				why = c.WithoutData()
+				why = c.DescribePrior()
 			}
 		}
 	}

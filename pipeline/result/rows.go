@@ -76,7 +76,7 @@ func (r *Result) count(c *decision.Cell, v estimate.Result) {
 	if s.Open++; s.Open > 1 {
 		return
 	}
-	s.FirstOpen = c.Words()
+	s.FirstOpen = c.Description()
 	for _, b := range c.Want() {
 		if !c.Refuses(b.N) {
 			s.FirstOpen += fmt.Sprintf(", which needs trial %s", c.TrialID(b.N, int64(b.First)))

@@ -87,7 +87,7 @@ func setRegretBounds(row *GameRow) {
 	for _, b := range c.Bounds {
 		switch {
 		case !b.GetProved() || row.Theory.Source != "":
-		case !trial.Stands(b):
+		case !trial.IsGuaranteed(b):
 			row.Theory.Missing = cmp.Or(row.Theory.Missing, b.GetName()+": "+b.GetFails())
 		case math.IsNaN(reported) && b.GetUnit() != "" && row.Rounds != slices.Max(c.N):
 			row.Theory.Missing = fmt.Sprintf("%s: stated for %d rounds, and not reported of every sequence", b.GetName(),
@@ -118,7 +118,7 @@ func setRegretBounds(row *GameRow) {
 func setStatedRegret(row *GameRow) {
 	for _, b := range row.Cell.Bounds {
 		value := statedRegret(row, b)
-		if !trial.Stands(b) || math.IsNaN(value) || row.Theory.Value <= value {
+		if !trial.IsGuaranteed(b) || math.IsNaN(value) || row.Theory.Value <= value {
 			continue
 		}
 		row.Theory = theoryOf(row.Cell, b)

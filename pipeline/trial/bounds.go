@@ -12,12 +12,12 @@ import (
 
 // Standings of a bound, and of a guarantee.
 const (
-	Proved   = "proved"   // by an algorithm that is built in, whose proofs stand in this repository
-	Declared = "declared" // a third party's plugin says that it is proved
-	Printed  = "printed"  // a paper prints it
+	Proved   = "proved"   // by a built-in algorithm; the proof is in this repository
+	Declared = "declared" // as proved, by the author of a plugin
+	Printed  = "printed"  // in a paper, without a proof here
 )
 
-// Standing returns whose word a bound of the cell is.
+// Standing returns the standing of a bound of the cell.
 func (c *Cell) Standing(b *pluginv1.Bound) string {
 	switch {
 	case !b.GetProved():
@@ -28,8 +28,7 @@ func (c *Cell) Standing(b *pluginv1.Bound) string {
 	return Proved
 }
 
-// RefutedBounds describes the bounds that a result refutes, by their standings, of which each may be
-// there several times.
+// RefutedBounds describes the bounds that a result refutes, given their standings.
 func RefutedBounds(standings []string) string {
 	switch declared := slices.Contains(standings, Declared); {
 	case declared && slices.Contains(standings, Proved):
@@ -40,18 +39,17 @@ func RefutedBounds(standings []string) string {
 	return "a bound that is called proved"
 }
 
-// Stands reports whether a bound is proved or declared and holds of its cell.
-func Stands(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == "" }
+// IsGuaranteed reports whether a bound is proved or declared, and its premises hold in its cell.
+func IsGuaranteed(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == "" }
 
 // Bounds holds the bounds of a cell. Cells share them: do not change them.
 type Bounds []*pluginv1.Bound
 
-// Judge returns the bounds with the reason, given by why, for which each says nothing of a cell; ""
-// if it holds.
-func (b Bounds) Judge(why func(*pluginv1.Bound) string) Bounds {
+// WithFailures returns copies of the bounds with the failed premise of each, as reason returns it; "" if all hold.
+func (b Bounds) WithFailures(reason func(*pluginv1.Bound) string) Bounds {
 	judged := slices.Clone(b)
 	for i, bound := range b {
-		if fails := why(bound); fails != bound.GetFails() {
+		if fails := reason(bound); fails != bound.GetFails() {
 			judged[i] = proto.CloneOf(bound)
 			judged[i].Fails = fails
 		}
@@ -59,16 +57,16 @@ func (b Bounds) Judge(why func(*pluginv1.Bound) string) Bounds {
 	return judged
 }
 
-// LeastBound returns the least bound that is proved or declared and holds of the cell. It is nil
-// if there is none that is finite; why gives the reason if the algorithm states any.
-func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
+// LeastBound returns the least finite bound that is proved or declared and applies to the cell. If there is none, it
+// returns nil and, if the algorithm states any bound, the reason.
+func (c *Cell) LeastBound() (least *pluginv1.Bound, reason string) {
 	for _, b := range c.Bounds {
 		switch {
 		case !b.GetProved():
 		case b.GetFails() != "":
-			why = cmp.Or(why, b.GetName()+": "+b.GetFails())
+			reason = cmp.Or(reason, b.GetName()+": "+b.GetFails())
 		case math.IsInf(b.GetValue(), 1):
-			why = cmp.Or(why, b.GetName()+": no finite number is enough")
+			reason = cmp.Or(reason, b.GetName()+": no finite number is enough")
 		case least == nil || b.GetValue() < least.GetValue():
 			least = b
 		}
@@ -76,11 +74,10 @@ func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
 	if least != nil {
 		return least, ""
 	}
-	return nil, why
+	return nil, reason
 }
 
-// PrintedBound returns the first bound that is only printed and holds of the cell as far as its
-// premises go, or nil. Orders of magnitude do not count.
+// PrintedBound returns the first printed bound whose premises hold in the cell, or nil. It ignores orders of magnitude.
 func (c *Cell) PrintedBound() *pluginv1.Bound {
 	for _, b := range c.Bounds {
 		if !b.GetProved() && !b.GetOrder() && b.GetFails() == "" {
@@ -90,8 +87,7 @@ func (c *Cell) PrintedBound() *pluginv1.Bound {
 	return nil
 }
 
-// Contradicted returns the bounds by which a sample size suffices, which is shown insufficient: see
-// Contradicts.
+// Contradicted returns the bounds that contradict the insufficient sample size low: see [Contradicts].
 func (c *Cell) Contradicted(low int64) (bounds []*pluginv1.Bound) {
 	for _, b := range c.Bounds {
 		if Contradicts(low, b) {
@@ -101,8 +97,8 @@ func (c *Cell) Contradicted(low int64) (bounds []*pluginv1.Bound) {
 	return bounds
 }
 
-// Contradicts reports whether low examples, which are shown insufficient, suffice by a bound that is
-// proved or declared and holds of its cell. If low is 0, nothing is shown insufficient.
+// Contradicts reports whether low examples, which a search has shown to be insufficient, suffice by a guaranteed bound.
+// If low is 0, no sample size was shown to be insufficient.
 func Contradicts(low int64, b *pluginv1.Bound) bool {
-	return low > 0 && Stands(b) && b.GetValue() <= float64(low)
+	return low > 0 && IsGuaranteed(b) && b.GetValue() <= float64(low)
 }

@@ -9,7 +9,7 @@ import (
 // A verdict on the bounds of one cell is not one on the bounds that other cells share.
 func TestJudge(t *testing.T) {
 	b := Bounds{{Name: "a", Premises: []string{"one"}}, {Name: "b", Fails: "no"}}
-	judged := b.Judge(func(b *pluginv1.Bound) string {
+	judged := b.WithFailures(func(b *pluginv1.Bound) string {
 		if len(b.GetPremises()) == 1 {
 			return "not here"
 		}

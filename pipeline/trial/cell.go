@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
@@ -12,73 +13,71 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Cell is one point of the grid: every parameter fixed but the sample size and the repetition. It
-// holds everything that a worker needs to run trials of it but the data file, which is found by its
-// digest; it travels inside jobs.
+// A Cell is one point of the grid: it fixes every parameter except the sample size and the repetition. Jobs contain it,
+// so it holds everything that a worker needs to run its trials, except the data file, which has a digest.
 type Cell struct {
-	Key      Key // identity
-	DataKey  Key // seed and problem: target, points, label noise, test points
-	NoiseKey Key // seed and Key, as if all points were read: the algorithm's own randomness
+	Key      Key // identity of the cell
+	DataKey  Key // for targets, points, label noise and test points; from seed and problem
+	NoiseKey Key // for the algorithm's randomness; from seed and Key without the sequential rule
 
-	AdversaryKey Key `json:",omitzero"` // seed, problem and adversary: the adversary's own randomness; task predict
+	AdversaryKey Key `json:",omitzero"` // for the adversary's randomness; from seed, problem and adversary
 
-	Task    string            // its name: see Kind
+	Task    string            // name of the task: see Kind
 	Problem *schemas.Problem  // shared with other cells: do not change it
-	Public  *pluginv1.Problem // what algorithms may know of the problem
+	Public  *pluginv1.Problem // the part of the problem that algorithms may know
 
-	Queries   int                `json:",omitzero"` // T, how many queries each trial is asked
-	Adversary *schemas.Adversary `json:",omitzero"` // asks or plays; nil: the task has none
+	Queries   int                `json:",omitzero"` // T, the number of queries per trial
+	Adversary *schemas.Adversary `json:",omitzero"` // nil: the task has none
 
-	Algorithm string // as the plugin names it
-	As        string // as the sweep file names it
-	Version   string `json:"-"`         // of the algorithm, for people; outcomes go by the identity of what ran
-	Plugin    string `json:",omitzero"` // absolute path of its file; empty: built in
-	Params    Params // resolved
+	Algorithm string // name in the plugin
+	As        string // name in the sweep file
+	Version   string `json:"-"`         // version of the algorithm, only for display
+	Plugin    string `json:",omitzero"` // absolute path of the plugin file; empty: built in
+	Params    Params // with defaults filled in
 	Replica   int    `json:",omitzero"`
 
-	Private bool    `json:",omitzero"` // states a guarantee; else Epsilon and Delta do not apply and are 0
-	Pure    bool    `json:",omitzero"` // pure differential privacy; then Delta does not apply and is 0
-	Means   bool    `json:",omitzero"` // learn, predict: answers to points are means of labels; else labels
+	Private bool    `json:",omitzero"` // the algorithm states a guarantee; if not, Epsilon and Delta are 0
+	Pure    bool    `json:",omitzero"` // pure differential privacy; Delta is 0
+	Means   bool    `json:",omitzero"` // answers to points may be means of labels; false: labels
 	Epsilon float64 `json:",omitzero"` // 0: does not apply
 	Delta   float64 `json:",omitzero"` // 0: does not apply
 
 	Alpha float64 // success: error - Above <= Alpha
-	Beta  float64 // failure probability allowed
-	Above float64 `json:",omitzero"` // the reference error, resolved
+	Beta  float64 // allowed failure probability
+	Above float64 `json:",omitzero"` // reference error
 
-	States string `json:",omitzero"` // predict: whose error counts, one of the values of goal.states; else ""
+	States string `json:",omitzero"` // task predict: a value of goal.states, the states whose error counts; else ""
 
-	N         []int64 `json:",omitzero"` // list mode: the sample sizes, or in task online the numbers of rounds, ascending
+	N         []int64 `json:",omitzero"` // list mode: sample sizes or, in task online, numbers of rounds; ascending
 	Trials    int     `json:",omitzero"` // list mode: repetitions per sample size
 	Find      *Find   `json:",omitzero"` // find mode
-	MaxTrials int64   `json:",omitzero"` // find mode, and of a rung: trials that the search may consume
-	Rung      *Rung   `json:"-"`         // of a search over another number than n, whose size N holds; no worker needs it
+	MaxTrials int64   `json:",omitzero"` // find mode and rungs: limit of the trials of the search
+	Rung      *Rung   `json:"-"`         // search over another number than n, at size N[0]; workers do not need it
 	Limits    Limits  `json:",omitzero"`
 
-	Metrics    []string            // that the algorithm declares, and those of the task, ascending
-	Bounds     Bounds              `json:"-"` // workers need them not
-	Guarantee  *pluginv1.Guarantee `json:"-"` // nil: not private; workers need it not
-	Evaluation *problem.Evaluation // how errors are measured: shared with other cells; the zero value in task online
-	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
-	Population *Population         `json:"-"` // nil for a law; workers need it not
+	Metrics    []string            // names of the metrics of algorithm and task, ascending
+	Bounds     Bounds              `json:"-"` // workers do not need them
+	Guarantee  *pluginv1.Guarantee `json:"-"` // nil: not private; workers do not need it
+	Evaluation *problem.Evaluation // shared with other cells: do not change it; zero in task online
+	Prior      *Prior              `json:"-"` // nil: unknown, or trials cannot succeed; workers do not need it
+	Population *Population         `json:"-"` // nil without real data; workers do not need it
 }
 
-// Prior is what a learner without data reaches on the problem of a cell. It is no part of the key.
+// A Prior describes how well a learner without data does on a cell's problem. It does not enter the key.
 type Prior struct {
-	Success float64 // the probability with which it succeeds
-	Drawn   bool    // the target is drawn for each trial; else the cell is a calibration
+	Success float64 // probability of success
+	Drawn   bool    // the target is drawn for each trial; false: the cell is a calibration
 }
 
-// Population says what the data of a cell are like. It is no part of the key.
+// A Population describes the data of a cell. It does not enter the key.
 type Population struct {
-	Positive float64 // share of the rows whose label is +1
-	Pulled   float64 // share of the rows that lay beyond the stated scale and were pulled back onto it
+	Positive float64 // share of rows with label +1
+	Pulled   float64 // share of rows outside the stated scale, which were scaled back onto it
 }
 
-// ConstantError returns the error of the better one of the two constants.
+// ConstantError returns the error of the better of the two constant hypotheses.
 func (p *Population) ConstantError() float64 { return min(p.Positive, 1-p.Positive) }
 
-// String says it in words.
 func (p *Population) String() string {
 	words := fmt.Sprintf("%s of the rows are positive, so that a constant errs on %s",
 		wording.Percent(p.Positive), wording.Percent(p.ConstantError()))
@@ -88,15 +87,13 @@ func (p *Population) String() string {
 	return words
 }
 
-// Trivial reports whether a learner without data succeeds as often as n* asks for, so that n* of the
-// cell would say nothing of data.
+// Trivial reports whether a learner without data succeeds often enough, so that the n* of the cell is meaningless.
 func (c *Cell) Trivial() bool {
 	return c.Prior != nil && c.Prior.Drawn && c.CanSucceed() && c.Beta > 0 && c.Prior.Success >= 1-c.Beta
 }
 
-// WithoutData says in words what a learner without data reaches in the cell; "" where that is not
-// known.
-func (c *Cell) WithoutData() string {
+// DescribePrior describes how well a learner without data does; "" if unknown.
+func (c *Cell) DescribePrior() string {
 	switch {
 	case c.Prior == nil:
 		return ""
@@ -107,21 +104,21 @@ func (c *Cell) WithoutData() string {
 	return fmt.Sprintf("a learner without data succeeds in %s of trials at alpha %v", share, c.Alpha)
 }
 
-// Find says how n* is searched: the least n in [From, To] that succeeds, to a bracket of ratio at
-// most Within, where the whole table is right with probability Confidence.
+// A Find configures the search for n*, the least n in [From, To] that suffices. The search ends when the ratio of the
+// bracket's ends is at most Within. All brackets of the table are right with probability at least Confidence.
 type Find struct {
 	From       int64   `json:"from"`
 	To         int64   `json:"to"`
 	Within     float64 `json:"within"`
 	Confidence float64 `json:"confidence"`
-	Step       int64   `json:"step,omitempty"`     // only multiples of it are looked at; 0: all sizes
-	Monotone   bool    `json:"monotone,omitempty"` // no trials look for a fall of success outside of the bracket
+	Step       int64   `json:"step,omitempty"`     // the search considers only multiples of it; 0: all sizes
+	Monotone   bool    `json:"monotone,omitempty"` // skip the trials that test whether success drops outside the bracket
 }
 
-// Searched reports whether a search chooses which trials of the cell are run.
+// Searched reports whether a search chooses the trials of the cell.
 func (c *Cell) Searched() bool { return c.Find != nil || c.Rung != nil }
 
-// Repetitions returns the number of repetitions that the cell may have at a sample size.
+// Repetitions returns the maximal number of repetitions of the cell at one sample size.
 func (c *Cell) Repetitions() int64 {
 	if c.Searched() {
 		return c.MaxTrials
@@ -129,8 +126,7 @@ func (c *Cell) Repetitions() int64 {
 	return int64(c.Trials)
 }
 
-// Limits bound one trial on a machine. Exceeding one loses the trial; it never counts as an
-// outcome.
+// Limits are the resource limits of one trial. A trial that exceeds one is lost, and is not an outcome.
 type Limits struct {
 	Trial  time.Duration `json:"trial"`  // wall time
 	Memory int64         `json:"memory"` // resident bytes of the plugin process
@@ -139,8 +135,8 @@ type Limits struct {
 // Kind returns the cell's task.
 func (c *Cell) Kind() *task.Task { return task.Of(c.Task) }
 
-// Code names what runs the cell's trials: the absolute path of a plugin, or the name of a built-in
-// algorithm. The built-in algorithms are told apart because each has an identity of its own.
+// Code names the program that runs the cell's trials: the absolute path of a plugin, or the name of a built-in
+// algorithm, because each built-in algorithm has an identity of its own.
 func (c *Cell) Code() string {
 	if c.Plugin != "" {
 		return c.Plugin
@@ -148,34 +144,33 @@ func (c *Cell) Code() string {
 	return c.Algorithm
 }
 
-// TrialID names one trial of the cell: first 10 hex digits of its key, n, repetition.
+// TrialID identifies a trial of the cell: key.Short()/n/repetition.
 func (c *Cell) TrialID(n, rep int64) string {
 	return c.Key.Short() + "/" + strconv.FormatInt(n, 10) + "/" + strconv.FormatInt(rep, 10)
 }
 
-// SetKeys computes the keys of the cell but DataKey from its other fields, the seed of the sweep, and
-// the canonical JSON of its whole problem, of what its sample depends on (schemas.Problem.Sampled)
-// and of its parameters.
+// SetKeys computes Key, NoiseKey and AdversaryKey from the other fields, the seed of the sweep, and the canonical JSON
+// of the whole problem, of the part that its sample depends on (schemas.Problem.Sampled) and of the parameters.
 func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err error) {
 	if c.Key, err = KeyOf(c.identity(whole, params, c.Evaluation.Words)); err != nil {
 		return err
 	}
-	noisy := c.Key
+	noiseCell := c.Key
 	if words, sequential := problem.AllRead(c.Evaluation.Words); sequential {
-		if noisy, err = KeyOf(c.identity(whole, params, words)); err != nil {
+		if noiseCell, err = KeyOf(c.identity(whole, params, words)); err != nil {
 			return err
 		}
 	}
-	if c.NoiseKey, err = seed.noiseKey(noisy); err != nil || c.Adversary == nil {
+	if c.NoiseKey, err = seed.noiseKey(noiseCell); err != nil || c.Adversary == nil {
 		return err
 	}
 	c.AdversaryKey, err = seed.adversaryKey(sampled, c.Adversary)
 	return err
 }
 
-// identity returns what the key of the cell is the key of, if evaluation is how errors are measured.
+// identity returns the object that Key is the hash of, for an evaluation in words.
 func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
-	id := c.Members(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
+	id := c.AppendFields(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
 	if evaluation != "" && evaluation != "exact" {
 		id = id.With("evaluation", evaluation)
 	}
@@ -185,9 +180,9 @@ func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 	return id
 }
 
-// Members appends to o what of a cell stands beside its task and its problem, in its key and in
-// resolved sweeps. params are its parameters in any form.
-func (c *Cell) Members(o Object, params any) Object {
+// AppendFields appends the fields of the cell, except task and problem, that form its key and its entry in a resolved
+// sweep. params are the parameters in any form.
+func (c *Cell) AppendFields(o Object, params any) Object {
 	o = o.With("above", c.Above)
 	if c.Adversary != nil {
 		o = o.With("adversary", c.Adversary)
@@ -207,9 +202,31 @@ func (c *Cell) Members(o Object, params any) Object {
 	return o
 }
 
-// Probes reports whether states before the final one are asked too.
+// Probes reports whether errors of states before the final one count.
 func (c *Cell) Probes() bool { return Probes(c.States) }
 
-// Probes reports whether states before the final one count, by a value of goal.states; "" is that
-// of other tasks than predict.
+// Probes reports whether errors of states before the final one count, given goal.states ("" for tasks other than
+// predict).
 func Probes(states string) bool { return states != "" && states != schemas.StatesFinal }
+
+// Description describes the cell for display: its algorithm and the main parameters of its problem.
+func (c *Cell) Description() string {
+	p := c.Problem
+	parts := []string{c.As + " on " + p.Class}
+	for _, x := range []struct {
+		name  string
+		value any
+		given bool
+	}{
+		{"", p.Distribution, p.Distribution != ""}, {"domain", p.Domain, p.Domain > 0}, {"d", p.Dim, p.Dim > 0},
+		{"margin", p.Margin, p.Margin > 0}, {"noise", p.Noise.Rate, p.Noise.Rate > 0}, {"epsilon", c.Epsilon, c.Epsilon > 0},
+	} {
+		if x.given {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %v", x.name, x.value)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// DescriptionAt describes the cell at a sample size.
+func (c *Cell) DescriptionAt(n int64) string { return fmt.Sprintf("%s, n = %d", c.Description(), n) }

@@ -23,7 +23,7 @@ func TestTrivial(t *testing.T) {
 		{cell(1, 0, 0.1, true), false, "100 %"}, // task online
 		{&Cell{Alpha: 0.1, Beta: 0.1}, false, ""},
 	} {
-		if got, words := c.cell.Trivial(), c.cell.WithoutData(); got != c.trivial || !strings.Contains(words, c.words) {
+		if got, words := c.cell.Trivial(), c.cell.DescribePrior(); got != c.trivial || !strings.Contains(words, c.words) {
 			t.Errorf("%+v: %v, %q; want %v, %q", c.cell.Prior, got, words, c.trivial, c.words)
 		}
 	}

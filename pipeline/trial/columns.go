@@ -8,23 +8,22 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Role says what else a key column is used for. Roles are bits: a column may have several.
+// A Role is a set of bits that describe the uses of a key column.
 type Role uint8
 
 const (
-	// Describes marks columns that describe the problem or what counts as success. Tables for people
-	// say them once for each class.
+	// Describes marks columns that describe the problem or the criterion of success. Printed tables show them once
+	// per class.
 	Describes Role = 1 << iota
-	// Quantity marks numbers that a fit may be against.
+	// Quantity marks numbers that may be the x of a fit.
 	Quantity
-	// FromZero marks a Quantity for which null means 0, a value like any other. For other quantities
-	// null means that they do not apply.
+	// FromZero marks a Quantity for which null means 0. For other quantities, null means "does not apply".
 	FromZero
 	// Derived marks columns that follow from other columns, or are the same in all cells of a sweep.
 	Derived
 )
 
-// KeyColumn is a column that says what a cell is, and how its value is read from the cell.
+// A KeyColumn is a column that identifies a cell, and the function that reads its value from the cell.
 type KeyColumn struct {
 	schemas.ColumnOf[Cell]
 	Role Role
@@ -33,7 +32,7 @@ type KeyColumn struct {
 // Has reports whether the column has all of the given roles.
 func (k KeyColumn) Has(roles Role) bool { return k.Role&roles == roles }
 
-// Number returns the column's value in the cell as a number: 0 where it is null or no number.
+// Number returns the column's value as a number; 0 if it is null or not a number.
 func (k KeyColumn) Number(c *Cell) float64 {
 	switch v := k.Value(c).(type) {
 	case int64:
@@ -44,21 +43,19 @@ func (k KeyColumn) Number(c *Cell) float64 {
 	return 0
 }
 
-// KeyColumns returns the columns that say what a cell is, in the order in which they stand first in
-// table and curve; the columns p_<parameter> follow them. A new key of the problem is one more line
-// in the list behind it.
+// KeyColumns returns the columns that identify a cell, in the order in which table and curve begin with them. The
+// columns p_<parameter> follow them.
 func KeyColumns() []KeyColumn { return slices.Clone(keyColumns) }
 
-// IsKeyColumn reports whether a key column has the name.
 func IsKeyColumn(name string) bool {
 	return slices.ContainsFunc(keyColumns, func(k KeyColumn) bool { return k.Name == name })
 }
 
-// IsParam reports whether a column of this name holds a parameter of algorithms.
+// IsParam reports whether name is that of a column for a parameter of algorithms.
 func IsParam(name string) bool { return strings.HasPrefix(name, schemas.ParamPrefix) }
 
-// TellsCell reports whether a column of this name says what a cell is: a key or a parameter.
-func TellsCell(name string) bool { return IsKeyColumn(name) || IsParam(name) }
+// IdentifiesCell reports whether name is that of a key column or a parameter.
+func IdentifiesCell(name string) bool { return IsKeyColumn(name) || IsParam(name) }
 
 var keyColumns = []KeyColumn{
 	text(Derived, "cell", "first 10 hex digits of the cell's key; joins the files of a result",
@@ -71,35 +68,35 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) int64 { return int64(c.Problem.Dim) }),
 	whole(Describes|Quantity, "domain", "X: the numbers of a point are 0..X-1",
 		func(c *Cell) int64 { return int64(c.Problem.Domain) }),
-	text(0, "distribution", "the law of the points; null where the population is a file",
+	text(0, "distribution", "distribution of the points; null if the population is a file",
 		func(c *Cell) string { return c.Problem.Distribution }),
-	float(Describes|Quantity, "mass", "needle: the weight a of each of its points; agnostic: the least error of the class",
+	float(Describes|Quantity, "mass", "needle: the weight of each needle point; agnostic: the least error of the class",
 		func(c *Cell) float64 { return c.Problem.Mass }),
-	float(Describes|Quantity, "minority", "skew laws: the share of the minority",
+	float(Describes|Quantity, "minority", "skew distributions: the share of the minority",
 		func(c *Cell) float64 { return c.Problem.Minority }),
-	float(Describes|Quantity, "margin", "the law's margin", func(c *Cell) float64 { return c.Problem.Margin }),
-	text(Describes, "target", "what labels the points: random (drawn for each trial), uniform, middle, or a hypothesis; "+
-		"null where an adversary or a file says the labels", func(c *Cell) string { return c.Problem.Target }),
+	float(Describes|Quantity, "margin", "margin of the distribution", func(c *Cell) float64 { return c.Problem.Margin }),
+	text(Describes, "target", "target that labels the points: random (drawn for each trial), uniform, middle, or a "+
+		"hypothesis; null if an adversary or a file provides the labels", func(c *Cell) string { return c.Problem.Target }),
 	whole(Describes|Quantity, "literals", "random conjunctions: their literals",
 		func(c *Cell) int64 { return int64(c.Problem.Literals) }),
 	text(Describes, "noise", "noise: none, random, adversarial or malicious",
 		func(c *Cell) string { return c.Problem.Noise.Kind }),
-	float(Describes|Quantity|FromZero, "noise_rate", "its rate; null without noise",
+	float(Describes|Quantity|FromZero, "noise_rate", "rate of the noise; null without noise",
 		func(c *Cell) float64 { return c.Problem.Noise.Rate }),
 	text(0, "data", "the file whose rows are the population", (*Cell).dataName),
-	key(Describes, schemas.BoolColumn, "disguise", "whether each trial turns the rows and signs the labels anew, so that "+
-		"what was known of them beforehand is worth nothing; null without data",
+	key(Describes, schemas.BoolColumn, "disguise", "whether each trial applies a random isometry to the rows and a "+
+		"random sign to the labels, so that prior knowledge of the data is useless; null without data",
 		(*Cell).disguise),
 	whole(Quantity, "queries", "task predict: queries of each game", func(c *Cell) int64 { return int64(c.Queries) }),
-	text(0, "adversary", "who asks them, or plays the rounds", (*Cell).adversaryWords),
-	float(Quantity, "epsilon", "privacy budget; null where the algorithm states no guarantee",
+	text(0, "adversary", "adversary that asks the queries or plays the rounds", (*Cell).adversaryWords),
+	float(Quantity, "epsilon", "privacy budget epsilon; null if the algorithm states no guarantee",
 		func(c *Cell) float64 { return c.Epsilon }),
-	float(Describes|Quantity, "delta", "the same; null also where the guarantee is pure",
+	float(Describes|Quantity, "delta", "privacy budget delta; null as for epsilon, and for pure guarantees",
 		func(c *Cell) float64 { return c.Delta }),
 	text(Derived, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon", (*Cell).privacy),
-	text(Derived, "privacy_standing", "proved: by an algorithm that is built in, and privacy_source is the theorem; "+
-		"declared: a third party's plugin says so, and nobody has looked at the proof; "+
-		"not certified: aimed at, without a proof; null as for epsilon",
+	text(Derived, "privacy_standing", "proved: of a built-in algorithm, by the theorem in privacy_source; "+
+		"declared: by the author of a plugin, unchecked; "+
+		"not certified: intended, without a proof; null as for epsilon",
 		(*Cell).PrivacyStanding),
 	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most above + alpha, in task "+
 		"online when its regret per round is at most alpha",
@@ -107,17 +104,16 @@ var keyColumns = []KeyColumn{
 	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
 		func(c *Cell) float64 { return c.Beta }),
 	key(Describes, schemas.FloatColumn, "above", "the reference error", (*Cell).reference),
-	text(0, "answers", "mean where an answer to a point may be the mean of a label; null where answers are labels, "+
+	text(0, "answers", "mean if an answer to a point may be the mean of a label; null if answers are labels, "+
 		"and in task online", (*Cell).answers),
-	text(Describes, "states", "task predict: whose error counts: that of the worst of all states that are asked, of the "+
-		"states before every query, or of the final state", func(c *Cell) string { return c.States }),
+	text(Describes, "states", "task predict: the states whose error counts: the worst of all probed states, the states "+
+		"before every query, or the final state", func(c *Cell) string { return c.States }),
 	key(0, schemas.IntColumn, "replica", "copies of one setting with independent noise: 0, 1, ...",
 		func(c *Cell) any { return int64(c.Replica) }),
 	text(Derived, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+
 		"in trials of equal n and repetition", (*Cell).sampleID),
 }
 
-// answers returns mean, or nothing where answers are labels.
 func (c *Cell) answers() string {
 	if c.Means {
 		return schemas.AnswersMean
@@ -125,29 +121,28 @@ func (c *Cell) answers() string {
 	return ""
 }
 
-// text makes a column of labels, null where they are empty.
+// text returns a column of strings, null if empty.
 func text(role Role, name, doc string, value func(*Cell) string) KeyColumn {
 	return key(role, schemas.TextColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
 }
 
-// whole makes a column of whole numbers, null where they are 0.
+// whole returns a column of integers, null if 0.
 func whole(role Role, name, doc string, value func(*Cell) int64) KeyColumn {
 	return key(role, schemas.IntColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
 }
 
-// float makes a column of numbers, null where they are 0.
+// float returns a column of numbers, null if 0.
 func float(role Role, name, doc string, value func(*Cell) float64) KeyColumn {
 	return key(role, schemas.FloatColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
 }
 
-// key makes a column whose values may be 0 as well as null.
+// key returns a column whose values may be 0 as well as null.
 func key(role Role, of schemas.ColumnType, name, doc string, value func(*Cell) any) KeyColumn {
 	column := schemas.Column{Name: name, Type: of, Doc: doc}
 	return KeyColumn{schemas.ColumnOf[Cell]{Column: column, Value: value}, role}
 }
 
-// CanSucceed reports whether trials of the cell succeed or not: in the task online without a search
-// they do neither.
+// CanSucceed reports whether the cell has a criterion of success: the task online has none without a search.
 func (c *Cell) CanSucceed() bool { return c.Alpha > 0 }
 
 func (c *Cell) matrixName() string {
@@ -157,7 +152,7 @@ func (c *Cell) matrixName() string {
 	return filepath.Base(c.Problem.Matrix.File)
 }
 
-// disguise returns whether the data are disguised, nil where there are none.
+// disguise returns whether the data are disguised; nil without data.
 func (c *Cell) disguise() any {
 	if c.Problem.Data == nil {
 		return nil
@@ -179,7 +174,7 @@ func (c *Cell) adversaryWords() string {
 	return c.Adversary.String()
 }
 
-// reference returns the reference error, or nil where no trial can succeed, or each has its own.
+// reference returns the reference error; nil if trials cannot succeed or each has its own reference.
 func (c *Cell) reference() any {
 	if !c.CanSucceed() || c.Kind().Rounds() {
 		return nil

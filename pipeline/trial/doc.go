@@ -1,8 +1,6 @@
-// Package trial holds what travels between coordinator and workers, and what identifies it: Cell, a
-// point of the grid with everything that a worker needs to run its trials; Job, a range of its
-// repetitions; Key, the identity of a cell and of its data; and Seed, which derives every stream of
-// randomness from keys, sample sizes and repetitions.
+// Package trial defines the values that coordinator and workers exchange. A [Cell] is a point of the grid, with
+// everything that a worker needs to run its trials. A [Job] is a range of a cell's repetitions. A [Key] identifies a
+// cell or its data. [Seed] derives every random stream from keys, sample sizes and repetitions.
 //
-// The package promises that keys and seeds never change within one Format: they are the whole of
-// the determinism of a sweep. Start with Cell.
+// Keys and seeds never change within one [Format]: the determinism of a sweep depends on them. Start with Cell.
 package trial

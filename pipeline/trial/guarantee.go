@@ -8,11 +8,10 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// NotCertified is the standing of a guarantee that is only aimed at.
+// NotCertified is the standing of a guarantee without a proof.
 const NotCertified = "not certified"
 
-// PrivacyStanding returns whose word the cell's guarantee is: Proved, Declared or NotCertified, and
-// "" where the algorithm is not private.
+// PrivacyStanding returns the standing of the cell's guarantee: Proved, Declared or NotCertified; "" without one.
 func (c *Cell) PrivacyStanding() string {
 	switch {
 	case c.Guarantee == nil:
@@ -25,7 +24,7 @@ func (c *Cell) PrivacyStanding() string {
 	return Proved
 }
 
-// privacy returns the kind of privacy that the cell's budget is about.
+// privacy returns the kind of the cell's guarantee; "" without one.
 func (c *Cell) privacy() string {
 	switch {
 	case c.Guarantee == nil:
@@ -36,9 +35,8 @@ func (c *Cell) privacy() string {
 	return "approximate"
 }
 
-// CheckGuarantee returns an error if what a plugin says of privacy in a setting cannot stand beside
-// results: for the reasons of [theory.CheckGuarantee], or because the rho or mu that it states
-// contradicts its epsilon and delta. A nil guarantee is none, and passes.
+// CheckGuarantee returns an error if a plugin's guarantee is invalid in a setting: by [theory.CheckGuarantee], or
+// because its rho or mu contradicts its epsilon and delta. A nil guarantee is valid.
 func CheckGuarantee(g *pluginv1.Guarantee, s *pluginv1.Setting) error {
 	if g == nil {
 		return nil
@@ -46,11 +44,11 @@ func CheckGuarantee(g *pluginv1.Guarantee, s *pluginv1.Setting) error {
 	if err := theory.CheckGuarantee(g, s.GetEpsilon(), s.GetDelta()); err != nil {
 		return err
 	}
-	// Gaussian noise of rho = mu^2/2 is as concentrated as rho says, and the conversion of mu is exact,
-	// so that no larger rho and no larger mu can have given epsilon and delta.
+	// Gaussian noise has exactly rho = mu^2/2, and the conversion of mu is exact. So no larger rho and no larger mu
+	// yield this epsilon and delta.
 	mu := privacy.GaussianMu(g.GetEpsilon(), g.GetDelta())
 	rho := mu * mu / 2
-	if g.GetPure() { // which follows from neither of them, and gives both
+	if g.GetPure() { // pure privacy implies both, and follows from neither
 		rho, mu = g.GetEpsilon()*g.GetEpsilon()/2, privacy.PureMu(g.GetEpsilon())
 	}
 	if err := checkForm(g, "rho", g.GetRho(), rho); err != nil {
@@ -59,11 +57,11 @@ func CheckGuarantee(g *pluginv1.Guarantee, s *pluginv1.Setting) error {
 	return checkForm(g, "mu", g.GetMu(), mu)
 }
 
-func checkForm(g *pluginv1.Guarantee, name string, stated, most float64) error {
-	if stated <= most*(1+theory.BudgetSlack) {
+func checkForm(g *pluginv1.Guarantee, name string, stated, limit float64) error {
+	if stated <= limit*(1+theory.BudgetSlack) {
 		return nil
 	}
 	return fmt.Errorf("the guarantee has %s %v, which contradicts its epsilon %v and delta %v (%s would be at most "+
 		"%.6g): its author must state what was proved, or leave %s out",
-		name, stated, g.GetEpsilon(), g.GetDelta(), name, most, name)
+		name, stated, g.GetEpsilon(), g.GetDelta(), name, limit, name)
 }

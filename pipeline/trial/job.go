@@ -7,36 +7,35 @@ import (
 	"github.com/shatterlab/shatter/pipeline/task"
 )
 
-// Job is a number of repetitions of one cell at one sample size, leased as one message. It carries
-// all that a worker needs but the files; its borders mean nothing.
+// A Job holds some repetitions of a cell at one sample size, leased as one message. It contains everything that a
+// worker needs except files. The division of repetitions into jobs does not change outcomes.
 type Job struct {
-	Sweep   string `json:"sweep"` // identity of the output folder that asked
-	ID      string `json:"id"`    // of this message: a job that is queued again gets a new one
+	Sweep   string `json:"sweep"` // identity of the output folder
+	ID      string `json:"id"`    // identifies the message: a job that is queued again gets a new one
 	Cell    *Cell  `json:"cell"`
 	N       int64  `json:"n"`
 	First   int64  `json:"first"`   // first repetition
-	Count   int64  `json:"count"`   // repetitions First..First+Count-1, unless Picked
-	Plugin  string `json:"plugin"`  // identity of the plugin or built-in algorithm that has to run it
-	Profile string `json:"profile"` // float profile that has to run it; empty: any
+	Count   int64  `json:"count"`   // number of repetitions, First..First+Count-1 unless Picked
+	Plugin  string `json:"plugin"`  // required plugin or built-in algorithm, by identity
+	Profile string `json:"profile"` // required float profile; empty: any
 
-	Picked  []int64 `json:"picked,omitempty"`  // the Count repetitions, ascending from First on, where they are no range
-	Recheck Recheck `json:"recheck,omitempty"` // how trials are rechecked; empty: they are run as ever
+	Picked  []int64 `json:"picked,omitempty"`  // the Count repetitions, ascending from First; nil: a range
+	Recheck Recheck `json:"recheck,omitempty"` // kind of recheck; empty: none
 
-	Avoid   []string `json:"avoid,omitempty"`   // workers that leave the job to others, if there are others
-	Seconds float64  `json:"seconds,omitempty"` // that it will take, as far as is known
+	Avoid   []string `json:"avoid,omitempty"`   // workers that should not run the job if others are alive
+	Seconds float64  `json:"seconds,omitempty"` // predicted run time; 0 if unknown
 }
 
-// Recheck says how trials that have an outcome are run a second time, to see whether it depends on
-// anything but the trial itself.
+// A Recheck is a way to run trials a second time, to test whether their outcomes depend on anything but the trial.
 type Recheck string
 
 // The rechecks. Both run in a process that runs no first trials.
 const (
-	RecheckShuffled Recheck = "shuffled" // points first one by one, then in another order and other chunks
-	RecheckAlone    Recheck = "alone"    // each trial in a fresh process, its points as in the first run
+	RecheckShuffled Recheck = "shuffled" // some points one by one, then all in another order and other chunks
+	RecheckAlone    Recheck = "alone"    // each trial in a fresh process, with points as in the first run
 )
 
-// Repetition returns the repetition of trial number i of the job, counted from 0.
+// Repetition returns the repetition of the job's trial i, counted from 0.
 func (j *Job) Repetition(i int) int64 {
 	if j.Picked != nil {
 		return j.Picked[i]
@@ -44,7 +43,7 @@ func (j *Job) Repetition(i int) int64 {
 	return j.First + int64(i)
 }
 
-// Need returns the plugin or built-in algorithm of the cell, with its identity, as a worker needs it.
+// Need returns the cell's demand for a plugin or built-in algorithm of an identity.
 func (c *Cell) Need(identity string) fleet.Need {
 	if c.Plugin == "" {
 		return fleet.Need{Plugin: identity, Name: "the built-in " + c.Algorithm, Own: true}
@@ -52,7 +51,7 @@ func (c *Cell) Need(identity string) fleet.Need {
 	return fleet.Need{Plugin: identity, Name: "plugin " + c.Plugin}
 }
 
-// Subject names what a worker needs to run the job and may lack: the plugin and the data.
+// Subject names the plugin and the data that a worker needs for the job.
 func (j *Job) Subject() string {
 	what := "built-in algorithms"
 	if j.Cell.Plugin != "" {
@@ -64,11 +63,10 @@ func (j *Job) Subject() string {
 	return what
 }
 
-// maxRepetition keeps a repetition inside the 32 bits that a seed has for it, with a sign.
+// maxRepetition is the largest repetition: seeds have 32 bits for it, including AllRepetitions.
 const maxRepetition = 1<<31 - 1
 
-// DecodeJob reads a job from the queue. The bytes may be anything: every number is checked before
-// it is used.
+// DecodeJob decodes a job from the queue. It validates all numbers, because the bytes may come from anywhere.
 func DecodeJob(msg []byte) (*Job, error) {
 	j := new(Job)
 	if err := j.decode(msg); err != nil {
@@ -76,30 +74,29 @@ func DecodeJob(msg []byte) (*Job, error) {
 	}
 	switch {
 	case j.Sweep == "" || j.ID == "" || j.Cell == nil || j.Cell.Problem == nil || j.Cell.Evaluation == nil:
-		return nil, fmt.Errorf("decode job %q: sweep, id, cell, its problem and its evaluation are needed", j.ID)
+		return nil, fmt.Errorf("decode job %q: sweep, id, cell, problem or evaluation is missing", j.ID)
 	case task.Lookup(j.Cell.Task) == nil:
 		return nil, fmt.Errorf("decode job %q: unknown task %.20q", j.ID, j.Cell.Task)
 	case j.N < 1:
 		return nil, fmt.Errorf("decode job %q: sample size %d is below 1", j.ID, j.N)
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:
-		return nil, fmt.Errorf("decode job %q: repetitions %d and %d more are outside 0..%d",
-			j.ID, j.First, j.Count, int64(maxRepetition))
+		return nil, fmt.Errorf("decode job %q: %d repetitions from %d on are outside 0..%d",
+			j.ID, j.Count, j.First, int64(maxRepetition))
 	case !(0 <= j.Seconds && j.Seconds <= 1e9):
-		return nil, fmt.Errorf("decode job %q: %v seconds cannot be", j.ID, j.Seconds)
+		return nil, fmt.Errorf("decode job %q: %v seconds are outside 0..1e9", j.ID, j.Seconds)
 	case j.Recheck != "" && j.Recheck != RecheckShuffled && j.Recheck != RecheckAlone:
 		return nil, fmt.Errorf("decode job %q: unknown recheck %.20q", j.ID, j.Recheck)
 	}
 	return j, j.checkPicked()
 }
 
-// checkPicked returns an error if the picked repetitions are not Count ascending ones from First
-// on.
+// checkPicked returns an error unless Picked holds Count ascending repetitions, beginning with First.
 func (j *Job) checkPicked() error {
 	if j.Picked == nil {
 		return nil
 	}
 	if int64(len(j.Picked)) != j.Count || j.Picked[0] != j.First {
-		return fmt.Errorf("decode job %q: %d picked repetitions where %d from %d on are due",
+		return fmt.Errorf("decode job %q: %d picked repetitions, want %d from %d on",
 			j.ID, len(j.Picked), j.Count, j.First)
 	}
 	for i, rep := range j.Picked {

@@ -16,23 +16,22 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Format is the version of what enters keys. It changes only when equal sweep files must no longer
-// give equal bits. In version 4 models may declare hypotheses, and other errors are measured on independent points.
+// Format is the version of the contents of keys. It changes only when equal sweep files no longer give equal bits.
 const Format = 4
 
-// Key identifies something by its meaning: the SHA-256 of its canonical form.
+// A Key identifies a value by its content: it is the SHA-256 of the value's canonical JSON.
 type Key [32]byte
 
 // String returns the key in 64 hex digits.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// Short returns the first 10 hex digits, as they stand in trial ids.
+// Short returns the first 10 hex digits, which begin trial IDs.
 func (k Key) Short() string { return hex.EncodeToString(k[:5]) }
 
-// MarshalText writes the 64 hex digits.
+// MarshalText implements [encoding.TextMarshaler].
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads 64 hex digits.
+// UnmarshalText implements [encoding.TextUnmarshaler].
 func (k *Key) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(k)) {
 		return fmt.Errorf("read key %q: %d characters instead of %d", text, len(text), hex.EncodedLen(len(k)))
@@ -58,19 +57,17 @@ func KeyOf(v any) (Key, error) {
 	return sha256.Sum256(b), nil
 }
 
-// Canonical returns the one JSON text of v: what encoding/json makes of it, without white space,
-// keys sorted by their bytes, no HTML escapes, integers exact, other numbers in the shortest form
-// that reads back to the same float64 (an integral one below 1e21 looks like an integer), -0 as 0.
-// NaN and infinities are refused.
+// Canonical returns the canonical JSON of v: the text of encoding/json without white space and HTML escapes, with keys
+// sorted by their bytes, exact integers, and other numbers in the shortest form that reads back to the same float64 (an
+// integral one below 1e21 looks like an integer), -0 as 0. It returns an error for NaN and infinities.
 func Canonical(v any) ([]byte, error) {
 	return AppendCanonical(nil, v)
 }
 
-// Fragment is JSON that is in canonical form already, to be put into a larger value as it is.
+// A Fragment is canonical JSON, which a larger value contains unchanged.
 type Fragment []byte
 
-// Object is a JSON object as a list of its members, which Canonical puts in order where they stand.
-// It is quicker to make than a map.
+// An Object is a JSON object as a list of members, which Canonical sorts in place. It is faster than a map.
 type Object []member
 
 type member struct {
@@ -107,7 +104,7 @@ func AppendCanonical(dst []byte, v any) ([]byte, error) {
 		dst = hex.AppendEncode(append(dst, '"'), v[:])
 		return append(dst, '"'), nil
 	case schemas.Seed:
-		raw, err := v.MarshalJSON() // which is canonical
+		raw, err := v.MarshalJSON() // already canonical
 		return append(dst, raw...), err
 	case []any:
 		dst = append(dst, '[')
@@ -161,8 +158,7 @@ func appendObject(dst []byte, o Object) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// plainJSON returns v as encoding/json sees it: maps, slices, strings, booleans and numbers as they
-// were written.
+// plainJSON converts v by way of encoding/json to maps, slices, strings, booleans and json.Numbers.
 func plainJSON(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -225,7 +221,7 @@ func appendString(dst []byte, s string) ([]byte, error) {
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
 }
 
-// isPlain reports whether JSON writes s as it is.
+// isPlain reports whether s needs no escapes in JSON.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if b := s[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {

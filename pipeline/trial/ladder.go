@@ -6,37 +6,36 @@ import (
 	"strings"
 )
 
-// Ladder describes a search over another number than n, at one sample size: cells that differ in
-// that number alone are its rungs. The search looks for the first rung on which trials succeed.
+// A Ladder describes a search over a number other than n, at one sample size. Its rungs are cells that differ in this
+// number only. The search finds the first rung that suffices.
 type Ladder struct {
-	Axis       string    // the column of the number: "epsilon"
-	Rises      bool      // success rises with the number; else it falls
-	Values     []float64 // of the rungs, from where success is least likely to where it is most likely
-	Within     int64     // number of steps between the ends of a bracket that is narrow enough
-	Confidence float64   // that the whole table is right
-	Monotone   bool      // no trials look for a fall of success outside of the bracket
+	Axis       string    // column of the number, such as "epsilon"
+	Rises      bool      // success rises with the number; false: it falls
+	Values     []float64 // values of the rungs, from the least to the most likely success
+	Within     int64     // maximal number of steps between the ends of a final bracket
+	Confidence float64   // probability that the whole table is right
+	Monotone   bool      // skip the trials that test whether success drops outside the bracket
 }
 
-// Rung says which value of a ladder a cell has.
+// A Rung is the position of a cell on a ladder.
 type Rung struct {
 	*Ladder
 	Value    float64
-	Position int64 // of Value among the ladder's, from 1 on
+	Position int64 // position of Value in the ladder, from 1
 }
 
-// OverRounds reports whether the search is over the number of rounds of task online, so that each rung
-// has another one.
+// OverRounds reports whether the search is over the number of rounds of task online.
 func (l *Ladder) OverRounds() bool { return l.Axis == RoundsAxis }
 
-// RoundsAxis names the number of rounds of task online where it is searched, or fitted against.
+// RoundsAxis names the number of rounds of task online in searches and fits.
 const RoundsAxis = "rounds"
 
-// Words names the value at a position: "epsilon = 0.5".
-func (l *Ladder) Words(position int64) string {
+// Describe names the value at a position, such as "epsilon = 0.5".
+func (l *Ladder) Describe(position int64) string {
 	return fmt.Sprintf("%s = %s", l.Axis, strconv.FormatFloat(l.Values[position-1], 'g', -1, 64))
 }
 
-// Direction says in a word how success goes with the axis: "rises" or "falls".
+// Direction returns how success changes along the axis: "rises" or "falls".
 func (l *Ladder) Direction() string {
 	if l.Rises {
 		return "rises"
@@ -44,14 +43,14 @@ func (l *Ladder) Direction() string {
 	return "falls"
 }
 
-// Fall says that success goes against the direction: "success does not rise as epsilon grows".
-func (l *Ladder) Fall() string {
+// DescribeFall describes a violation of the direction, such as "success does not rise as epsilon grows".
+func (l *Ladder) DescribeFall() string {
 	return fmt.Sprintf("success does not %s as %s grows", strings.TrimSuffix(l.Direction(), "s"), l.Axis)
 }
 
-// Sampled returns what the keys of the cell's data and adversary are made of, where sampled is the
-// canonical JSON of what its sample depends on. The rungs of a ladder share no data, though they may
-// share the problem: what the search sees on different rungs counts as independent evidence.
+// Sampled returns the content of the cell's data and adversary keys. sampled is the canonical JSON of the part of the
+// problem that the sample depends on. Rungs of a ladder share no data even if they share the problem, because the
+// search requires independent evidence from different rungs.
 func (c *Cell) Sampled(sampled Fragment) (Fragment, error) {
 	if c.Rung == nil {
 		return sampled, nil

@@ -10,11 +10,11 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Params are the resolved parameters of an algorithm: int64, float64, bool or string. In JSON a
-// float64 always has a point or an exponent, so that the types survive the trip.
+// Params holds the resolved parameters of an algorithm: int64, float64, bool or string. In JSON a float64 always has a
+// point or an exponent, so that decoding restores the types.
 type Params map[string]any
 
-// MarshalJSON writes sorted keys; NaN and infinities are refused.
+// MarshalJSON sorts keys, and returns an error for NaN and infinities.
 func (p Params) MarshalJSON() ([]byte, error) {
 	plain := make(map[string]json.RawMessage, len(p))
 	for name, v := range p {
@@ -42,7 +42,7 @@ func (p *Params) UnmarshalJSON(b []byte) error {
 		switch v := v.(type) {
 		case bool, string:
 		case json.Number:
-			number, err := typedNumber(v)
+			number, err := parseNumber(v)
 			if err != nil {
 				return fmt.Errorf("read parameter %q: %w", name, err)
 			}
@@ -55,7 +55,7 @@ func (p *Params) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func typedNumber(n json.Number) (any, error) {
+func parseNumber(n json.Number) (any, error) {
 	if strings.ContainsAny(string(n), ".eE") {
 		return n.Float64()
 	}
@@ -82,5 +82,5 @@ func (p Params) Values() map[string]*pluginv1.Value {
 	return out
 }
 
-// Finite reports whether a key can hold f.
+// Finite reports whether f is neither NaN nor infinite: keys hold finite numbers only.
 func Finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// FloatProfile names everything about this machine and build that may change the last bit of a
-// floating-point result: architecture, fused multiply-add (math.Exp and others switch on it at run
-// time), and the Go release. Results of two profiles are never mixed in one table.
+// FloatProfile names the properties of this machine and build that may change the last bit of a floating-point result:
+// architecture, fused multiply-add (which math.Exp and others detect at run time) and Go release. A table never mixes
+// results of two profiles.
 func FloatProfile() string {
 	fma := "nofma"
 	if cpu.X86.HasFMA || runtime.GOARCH == "arm64" {

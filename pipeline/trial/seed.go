@@ -5,20 +5,18 @@ import (
 	"math/bits"
 )
 
-// Stream names one use of randomness. No two uses share a stream, so drawing more of one never
-// shifts another.
+// A Stream identifies one use of randomness. No two uses share a stream, so drawing more numbers from one never changes
+// another.
 type Stream uint32
 
-// The streams of a trial, all with the trial's n. The first four are drawn under the cell's
-// DataKey, so that every algorithm and privacy budget of a sweep meets the same targets and points;
-// AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and Labels, drawn from answers
-// that are means, under its AdversaryKey. Rechecks, under the NoiseKey, ranks trials for the
-// recheck. States is drawn under both the DataKey and the AdversaryKey: under the former the points
-// that a state before the final one is asked about, under the latter the queries before which it is
-// asked, and the place of the next query among these points.
+// The streams of a trial, all with the trial's n. The first four use the cell's DataKey, so that every algorithm and
+// privacy budget of a sweep gets the same targets and points. AlgorithmNoise uses the NoiseKey. Queries (the
+// adversary's randomness) and Labels (drawn from answers that are means) use the AdversaryKey. Rechecks uses the
+// NoiseKey and ranks trials for the recheck. States uses two keys: the DataKey for the points that states before the
+// final one are asked about; the AdversaryKey for the queries before which they are asked, and for the place of the
+// next query among the points.
 //
-// The trials of a cell share nothing: those of one sample size tell nothing about those of another
-// but through n*, and what a search sees at all sizes together counts as independent evidence.
+// Trials of a cell share no randomness, so a search may treat its observations at all sizes as independent evidence.
 //
 // The numbers are part of the meaning of a seed and never change.
 const (
@@ -29,46 +27,43 @@ const (
 	AlgorithmNoise Stream = 5
 	Queries        Stream = 6
 	Labels         Stream = 7
-	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
+	Resamples      Stream = 8 // no trial: draws of the bootstrap, with its number as repetition
 	Rechecks       Stream = 9
 	States         Stream = 10
 
-	// Order arranges what a trial is asked about: the order of its evaluation points and its chunks; in a
-	// recheck under the NoiseKey. Under the DataKey, with n = 0, it lays out the
-	// shared table of real data, and with the repetition Everyone it cuts that table into chunks.
+	// Order determines the order and the chunks of a trial's evaluation points, under the DataKey or, in a recheck,
+	// under the NoiseKey. Under the DataKey it also orders the rows of the shared table of real data (n = 0), and
+	// divides that table into chunks (repetition AllRepetitions).
 	Order Stream = 11
 )
 
-// Everyone stands for the repetition where all trials of one n share a stream: no repetition has
-// this number.
-const Everyone uint32 = 1 << 31
+// AllRepetitions replaces the repetition if all trials of one n share a stream. No repetition has this number.
+const AllRepetitions uint32 = 1 << 31
 
-// Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is
-// one block of Philox4x32-10 whose key is the first 8 bytes of k (two little-endian words) and
-// whose counter is (rep, stream, low half of n, high half of n). Distinct arguments of one key give
-// distinct words.
+// Seed returns the seed of one stream, for rand.NewPCG(hi, lo) of math/rand/v2. It is one block of Philox4x32-10. The
+// key of the block is the first 8 bytes of k (two little-endian words), and its counter is (rep, stream, low half of n,
+// high half of n). Distinct arguments with one key give distinct seeds.
 func Seed(k Key, s Stream, n uint64, rep uint32) (hi, lo uint64) {
-	ctr, key := block(&k, s, n, rep)
-	return pack(Philox(ctr, key))
+	ctr, key := counterAndKey(&k, s, n, rep)
+	return joinWords(Philox(ctr, key))
 }
 
-// Seeds fills words with the seeds of the repetitions from first on: two words for each.
+// Seeds fills words with the seeds of consecutive repetitions from first on, two words per repetition.
 func Seeds(words []uint64, k Key, s Stream, n uint64, first uint32) {
-	ctr, key := block(&k, s, n, first)
+	ctr, key := counterAndKey(&k, s, n, first)
 	for ; len(words) > 0; words = words[2:] {
-		words[0], words[1] = pack(Philox(ctr, key))
+		words[0], words[1] = joinWords(Philox(ctr, key))
 		ctr[0]++
 	}
 }
 
-// block returns counter and key of the block that seeds a stream.
-func block(k *Key, s Stream, n uint64, rep uint32) (ctr [4]uint32, key [2]uint32) {
+// counterAndKey returns the input of the block that seeds a stream.
+func counterAndKey(k *Key, s Stream, n uint64, rep uint32) (ctr [4]uint32, key [2]uint32) {
 	key = [2]uint32{binary.LittleEndian.Uint32(k[0:4]), binary.LittleEndian.Uint32(k[4:8])}
 	return [4]uint32{rep, uint32(s), uint32(n), uint32(n >> 32)}, key
 }
 
-// pack returns the words of 64 bits that a block makes.
-func pack(c [4]uint32) (hi, lo uint64) {
+func joinWords(c [4]uint32) (hi, lo uint64) {
 	return uint64(c[0])<<32 | uint64(c[1]), uint64(c[2])<<32 | uint64(c[3])
 }
 

@@ -4,40 +4,40 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// The bounds of one session of a plugin: trials, and bytes of sample.
+// Limits of one session of a plugin: number of trials, and bytes of samples.
 const (
 	SessionTrials = 25000
 	SessionBytes  = 64 << 20
 )
 
-// maxGames bounds the online games of a session so that one round of all of them fits one message.
+// maxGames limits the online games of a session, so that one round of all of them fits a message.
 const maxGames = 4096
 
-// SessionTrials returns the number of trials of the cell at size n that one session may hold: at least 1, because a
-// trial that is larger than the bound travels alone.
+// SessionTrials returns the maximal number of trials at size n in one session. It is at least 1: a trial that exceeds
+// SessionBytes gets a session of its own.
 func (c *Cell) SessionTrials(n int64) int {
 	dim := int64(c.Public.GetDim())
 	size := numeric.Multiply(max(n, 1), 8*(dim+1))
 	if c.Offline() {
 		size = numeric.Add(size, numeric.Multiply(int64(c.Queries), 8*dim))
 	}
-	declared := 8 * (2*dim + 1) // at most, of a hypothesis
-	most := min(SessionTrials, max(1, SessionBytes/size), max(1, declaredBytes/declared))
+	declared := 8 * (2*dim + 1) // maximal size of a hypothesis
+	limit := min(SessionTrials, max(1, SessionBytes/size), max(1, maxDeclaredBytes/declared))
 	if c.Kind().Rounds() {
-		most = min(most, maxGames)
+		limit = min(limit, maxGames)
 	}
-	return int(most)
+	return int(limit)
 }
 
-// declaredBytes bounds the declared hypotheses of a session, which come in one message; a single one may be larger.
-const declaredBytes = 1 << 20
+// maxDeclaredBytes limits the declared hypotheses of a session, which form one message; a single one may be larger.
+const maxDeclaredBytes = 1 << 20
 
-// Offline reports whether an adversary reveals all queries to the plugin beforehand.
+// Offline reports whether the adversary reveals all queries to the plugin in advance.
 func (c *Cell) Offline() bool { return c.Adversary != nil && c.Adversary.Offline }
 
-// Trips returns how many round trips to the plugin the trials of a session at size n share, one for each query or
-// round; 0 if the cell has no adversary, or it reveals its queries beforehand.
-func (c *Cell) Trips(n int64) int64 {
+// RoundTrips returns the number of round trips to the plugin in a session at size n: one per query or round, and 0
+// without an adversary or if it reveals its queries in advance. All trials of a session share them.
+func (c *Cell) RoundTrips(n int64) int64 {
 	if c.Offline() || c.Kind().Trips == nil {
 		return 0
 	}

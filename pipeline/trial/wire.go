@@ -12,8 +12,9 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Setting returns the setting of the cell at size n; 0: none is fixed. Its parameters are the resolved ones, so an
-// algorithm's Check has to accept what it resolved. The problem in it is shared: do not change it.
+// Setting returns the plugin protocol's setting of the cell at size n (0: no size is fixed). It contains resolved
+// parameters, so an algorithm's Check must accept parameters that it resolved. Cells share the problem: do not change
+// it.
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	s := &pluginv1.Setting{
 		Algorithm:  c.Algorithm,
@@ -29,14 +30,14 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Means:      c.Means,
 		Test:       uint64(c.Evaluation.Least),
 	}
-	most := int64(0)
+	largest := int64(0)
 	if len(c.N) > 0 {
-		most = slices.Max(c.N)
+		largest = slices.Max(c.N)
 	}
-	c.Kind().SetSize(s, n, most)
+	c.Kind().SetSize(s, n, largest)
 	if a := c.Adversary; a != nil {
 		s.Offline, s.Sees = a.Offline, adversary.Sight(*a)
-		if s.Problem.GetRealizable() && c.Kind().Rounds() && !adversary.Realizable(*a) { // then truths fit no hypothesis
+		if s.Problem.GetRealizable() && c.Kind().Rounds() && !adversary.Realizable(*a) { // no hypothesis fits the truths
 			s.Problem = proto.CloneOf(s.Problem)
 			s.Problem.Realizable = false
 		}
@@ -44,8 +45,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	return s
 }
 
-// wireJob is a job as its message has it: cell and job are one value of JSON, so that each byte is read
-// once.
+// A wireJob is the JSON form of a job. Its cell is part of the same value, so that decoding reads each byte once.
 type wireJob struct {
 	*plainJob
 	Cell *wireCell `json:"cell"`
@@ -53,7 +53,7 @@ type wireJob struct {
 
 type plainJob Job
 
-// wireCell is a cell with its protocol message as protobuf writes it.
+// A wireCell is the JSON form of a cell: it contains the public problem in protobuf's encoding.
 type wireCell struct {
 	plainCell
 	Public []byte `json:",omitempty"`
@@ -61,9 +61,8 @@ type wireCell struct {
 
 type plainCell Cell
 
-// Encode returns the job as the bytes of a message, with what a worker needs of its cell. It leaves out
-// what a worker has from the problem's file: its path, which means nothing on another machine, and a
-// class matrix, which may be large.
+// Encode returns the message for workers. It omits fields of the cell that workers do not need, the path of the
+// problem's file, which means nothing on another machine, and the class matrix, which workers read from that file.
 func (j *Job) Encode() ([]byte, error) {
 	w := wireJob{plainJob: (*plainJob)(j)}
 	if c := j.Cell; c != nil {
@@ -87,7 +86,7 @@ func withoutMatrix(p *pluginv1.Problem) *pluginv1.Problem {
 	return p
 }
 
-// decode reads what Encode wrote into an empty job.
+// decode is the inverse of Encode. The job must be empty.
 func (j *Job) decode(msg []byte) error {
 	w := wireJob{plainJob: (*plainJob)(j)}
 	dec := json.NewDecoder(bytes.NewReader(msg))

@@ -158,7 +158,7 @@ func (f *frame) with(column, text string) *frame {
 // sample size of a row of the curve are among them.
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
-		key := trial.TellsCell(c.Name) && c.Name != "cell" && c.Name != "sample"
+		key := trial.IdentifiesCell(c.Name) && c.Name != "cell" && c.Name != "sample"
 		if key || c.Name == "rounds" || c.Name == curveColumn {
 			names = append(names, c.Name)
 		}
