@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/testkit"
@@ -209,14 +208,7 @@ func TestSharedTable(t *testing.T) {
 	if slices.IsSorted(table) {
 		t.Error("the rows are in the order of the file")
 	}
-	decoded, err := dataset.Decode(e.job.pop.rows.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	laid, _, err := decoded.List("x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	laid := e.job.pop.rows.Points()
 	for i, row := range table {
 		if !slices.Equal(laid[i*dim:(i+1)*dim], x[int(row)*dim:int(row+1)*dim]) {
 			t.Fatalf("row %d of the table is not row %d of the data", i, row)

@@ -52,7 +52,7 @@ type populations struct {
 type population struct {
 	*problem.Problem
 	public *pluginv1.Problem // the part of the problem that algorithms may know
-	rows   *dataset.Memory   // nil for distributions
+	rows   *dataset.Table    // nil for distributions
 
 	opened   chan struct{} // closed once the problem is open or err is set
 	err      error

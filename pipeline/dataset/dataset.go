@@ -1,76 +1,124 @@
-// Package dataset is the form in which tables of numbers pass between processes: the Arrow IPC file
-// format, holding one uncompressed record batch, usually inside a memory file.
+// Package dataset lays tables of points out in memory that a worker shares with its plugins: as an Arrow IPC file of one
+// uncompressed record batch. Each buffer begins at a multiple of 64, so that numbers are read and written in place; a
+// [Layout] says where.
 //
-// It promises that a table is opened without copying a value, whatever its size; that hostile bytes
-// give an error, never a panic and never a view outside of them; and that what [Layout.Init] writes
-// is read by every Arrow library.
+// It needs a little-endian machine. It imports no Arrow library: it builds the few flatbuffers of the format itself, so
+// that a plugin's binary stays small. The tests read its files with the Arrow library.
 //
-// It needs a little-endian machine. It imports no Arrow library: it builds and checks the few
-// flatbuffers of the format itself, so that a plugin's binary stays small.
-//
-// Start at [Plan] to write a table, at [Decode] to read one, and at [NewMemory] and [MapFile] where
-// processes share the bytes.
+// Start at [NewLayout] and [NewTable]; [MapFile] is the reader's side.
 package dataset
 
-import "fmt"
-
-// A Type is the type of a column.
-type Type uint8
-
-// The types of columns. No column has nulls.
-const (
-	Float64 Type = iota + 1
-	Int64
-	Int32
-	Uint8
-	Uint64
-	Utf8 // strings: 32-bit offsets, then bytes
-	List // FixedSizeList<float64>[Width]: row-major points of dimension Width
+import (
+	"fmt"
+	"math"
+	"unsafe"
 )
 
-// String returns the type's name in Arrow.
-func (t Type) String() string {
-	switch t {
-	case Float64:
-		return "float64"
-	case Int64:
-		return "int64"
-	case Int32:
-		return "int32"
-	case Uint8:
-		return "uint8"
-	case Uint64:
-		return "uint64"
-	case Utf8:
-		return "utf8"
-	case List:
-		return "fixed_size_list<float64>"
+// maxBody bounds the bytes of a table's numbers, far above any use.
+const maxBody = 1 << 46
+
+// alignment is that of every buffer, from the start of the file: a cache line, and the width of the
+// widest vector registers.
+const alignment = 64
+
+// A Layout says where the numbers of a table lie in its Arrow file. The table has the column x, a
+// FixedSizeList<float64>[Dim], and, if it is labelled, the column y, a float64.
+type Layout struct {
+	Rows, Dim int
+	XAt, YAt  int // first byte of the numbers of x, row by row, and of y; 0: no labels
+
+	end  int    // of the body, padded
+	head []byte // before the first number: magic, schema message, batch message; a multiple of 64
+	tail []byte // after the last number: end of stream, footer, magic
+}
+
+// NewLayout lays out a table. It refuses a negative number of rows, a dimension below 1, and a table of more than 2^46
+// bytes.
+func NewLayout(rows, dim int, labelled bool) (*Layout, error) {
+	switch {
+	case rows < 0 || dim < 1 || dim > math.MaxInt32:
+		return nil, fmt.Errorf("lay out a table of %d rows of dimension %d: at least 0 and 1 are needed", rows, dim)
+	case rows > maxBody/8/(dim+1):
+		return nil, fmt.Errorf("lay out a table of %d rows of dimension %d: it takes more than %d bytes", rows, dim,
+			int64(maxBody))
 	}
-	return fmt.Sprintf("type %d", uint8(t))
-}
-
-// A Column describes one column of a schema.
-type Column struct {
-	Name  string
-	Type  Type
-	Width int // numbers per row of a List, at least 1; 0 for the other types
-}
-
-// A KeyValue is one entry of a schema's metadata.
-type KeyValue struct{ Key, Value string }
-
-// A Schema says what a table holds. The order of columns and of metadata is kept.
-type Schema struct {
-	Columns  []Column
-	Metadata []KeyValue
-}
-
-// Get returns the value of the first metadata entry with that key, and whether there is one.
-func (s Schema) Get(key string) (string, bool) {
-	for _, kv := range s.Metadata {
-		if kv.Key == key {
-			return kv.Value, true
-		}
+	l := &Layout{Rows: rows, Dim: dim}
+	columns := []column{{name: "x", dim: dim, len: 8 * rows * dim}}
+	if labelled {
+		columns = append(columns, column{name: "y", at: pad(columns[0].len, alignment), len: 8 * rows})
 	}
-	return "", false
+	last := columns[len(columns)-1]
+	body := pad(last.at+last.len, alignment)
+	l.head, l.tail = write(columns, rows, body)
+	l.XAt, l.end = len(l.head), len(l.head)+body
+	if labelled {
+		l.YAt = l.XAt + last.at
+	}
+	return l, nil
 }
+
+// pad rounds n up to a multiple of to.
+func pad(n, to int) int { return (n + to - 1) / to * to }
+
+// Size returns the length of the whole file in bytes.
+func (l *Layout) Size() int { return l.end + len(l.tail) }
+
+// Init writes everything but the numbers into dst[:Size]. dst must start at a multiple of 8 in memory.
+func (l *Layout) Init(dst []byte) {
+	dst = dst[:l.Size()]
+	copy(dst, l.head)
+	copy(dst[l.end:], l.tail)
+	if l.YAt > 0 {
+		clear(dst[l.XAt+8*l.Rows*l.Dim : l.YAt])
+		clear(dst[l.YAt+8*l.Rows : l.end])
+	} else {
+		clear(dst[l.XAt+8*l.Rows*l.Dim : l.end])
+	}
+}
+
+// X returns the points in a file of this layout, Rows*Dim numbers row by row.
+func (l *Layout) X(b []byte) []float64 { return floats(b[l.XAt:], l.Rows*l.Dim) }
+
+// Y returns the labels in a file of this layout; nil if it has none.
+func (l *Layout) Y(b []byte) []float64 {
+	if l.YAt == 0 {
+		return nil
+	}
+	return floats(b[l.YAt:], l.Rows)
+}
+
+// floats returns a view of the first n numbers in b. It panics if b is shorter or misaligned in memory.
+func floats(b []byte, n int) []float64 {
+	b = b[:8*n]
+	if n == 0 {
+		return []float64{}
+	}
+	p := unsafe.Pointer(&b[0])
+	if uintptr(p)%8 != 0 {
+		panic(fmt.Sprintf("dataset: numbers at the misaligned address %#x", uintptr(p)))
+	}
+	return unsafe.Slice((*float64)(p), n)
+}
+
+// A Table is a table of points without labels in memory that other processes can map.
+type Table struct {
+	*Memory
+	*Layout
+}
+
+// NewTable makes a table, whose points are to be filled. The name shows only in listings of open files.
+func NewTable(name string, rows, dim int) (*Table, error) {
+	l, err := NewLayout(rows, dim, false)
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewMemory(name, int64(l.Size()))
+	if err != nil {
+		return nil, err
+	}
+	l.Init(m.Bytes())
+	return &Table{m, l}, nil
+}
+
+// Points returns the points of the table, row by row.
+func (t *Table) Points() []float64 { return t.X(t.Bytes()) }

@@ -12,35 +12,39 @@ import (
 const (
 	magic        = "ARROW1"
 	continuation = 0xFFFFFFFF
-	metadataV4   = 3
 	metadataV5   = 4
 
 	headerRecordBatch = 3
 	headerSchema      = 1
 
-	typeInt           = 2
 	typeFloatingPoint = 3
-	typeUtf8          = 5
 	typeFixedSizeList = 16
 
 	precisionDouble = 2
 )
 
-// write returns the bytes before and after the body. The buffers have been placed.
-func (l *Layout) write() (head, tail []byte) {
+// A column is the schema of a column and the place of its numbers in the body.
+type column struct {
+	name    string
+	dim     int // of a FixedSizeList of float64; 0: a float64
+	at, len int
+}
+
+// write returns the bytes before and after the body of a file.
+func write(columns []column, rows, body int) (head, tail []byte) {
 	b := flatbuffers.NewBuilder(1024)
 	head = append(make([]byte, 0, 1024), magic...)
 	head = append(head, 0, 0)
-	message(b, headerSchema, writeSchema(b, l.schema), 0)
+	message(b, headerSchema, writeSchema(b, columns), 0)
 	head = appendMessage(head, b.FinishedBytes(), 8)
 	batchAt := len(head)
 
 	b.Reset()
-	message(b, headerRecordBatch, l.writeBatch(b), l.body.len)
+	message(b, headerRecordBatch, writeBatch(b, columns, rows), body)
 	head = appendMessage(head, b.FinishedBytes(), alignment)
 
 	b.Reset()
-	l.writeFooter(b, batchAt, len(head)-batchAt)
+	writeFooter(b, columns, batchAt, len(head)-batchAt, body)
 	footer := b.FinishedBytes()
 	tail = make([]byte, 0, 8+len(footer)+4+len(magic))
 	tail = binary.LittleEndian.AppendUint32(tail, continuation)
@@ -68,27 +72,14 @@ func message(b *flatbuffers.Builder, kind byte, header flatbuffers.UOffsetT, bod
 	b.Finish(b.EndObject())
 }
 
-func writeSchema(b *flatbuffers.Builder, s Schema) flatbuffers.UOffsetT {
-	fields := make([]flatbuffers.UOffsetT, len(s.Columns))
-	for i, c := range s.Columns {
+func writeSchema(b *flatbuffers.Builder, columns []column) flatbuffers.UOffsetT {
+	fields := make([]flatbuffers.UOffsetT, len(columns))
+	for i, c := range columns {
 		fields[i] = writeField(b, c)
 	}
-	columns := writeTables(b, fields)
-	var metadata flatbuffers.UOffsetT
-	if len(s.Metadata) > 0 {
-		entries := make([]flatbuffers.UOffsetT, len(s.Metadata))
-		for i, kv := range s.Metadata {
-			key, value := b.CreateString(kv.Key), b.CreateString(kv.Value)
-			b.StartObject(2)
-			b.PrependUOffsetTSlot(0, key, 0)
-			b.PrependUOffsetTSlot(1, value, 0)
-			entries[i] = b.EndObject()
-		}
-		metadata = writeTables(b, entries)
-	}
+	vector := writeTables(b, fields)
 	b.StartObject(4) // endianness is left at its default, little
-	b.PrependUOffsetTSlot(1, columns, 0)
-	b.PrependUOffsetTSlot(2, metadata, 0)
+	b.PrependUOffsetTSlot(1, vector, 0)
 	return b.EndObject()
 }
 
@@ -100,14 +91,22 @@ func writeTables(b *flatbuffers.Builder, tables []flatbuffers.UOffsetT) flatbuff
 	return b.EndVector(len(tables))
 }
 
-func writeField(b *flatbuffers.Builder, c Column) flatbuffers.UOffsetT {
+func writeField(b *flatbuffers.Builder, c column) flatbuffers.UOffsetT {
 	var children []flatbuffers.UOffsetT
-	if c.Type == List {
-		children = []flatbuffers.UOffsetT{writeField(b, Column{Name: "item", Type: Float64})}
+	if c.dim > 0 {
+		children = []flatbuffers.UOffsetT{writeField(b, column{name: "item"})}
 	}
 	vector := writeTables(b, children)
-	name := b.CreateString(c.Name)
-	kind, typ := writeType(b, c)
+	name := b.CreateString(c.name)
+	kind := byte(typeFloatingPoint)
+	b.StartObject(1)
+	if c.dim > 0 {
+		kind = typeFixedSizeList
+		b.PrependInt32Slot(0, int32(c.dim), 0)
+	} else {
+		b.PrependInt16Slot(0, precisionDouble, 0)
+	}
+	typ := b.EndObject()
 	b.StartObject(7) // nullable is left at its default, no
 	b.PrependUOffsetTSlot(0, name, 0)
 	b.PrependUOffsetTSlot(3, typ, 0)
@@ -116,83 +115,41 @@ func writeField(b *flatbuffers.Builder, c Column) flatbuffers.UOffsetT {
 	return b.EndObject()
 }
 
-func writeType(b *flatbuffers.Builder, c Column) (kind byte, typ flatbuffers.UOffsetT) {
-	switch c.Type {
-	case Float64:
-		b.StartObject(1)
-		b.PrependInt16Slot(0, precisionDouble, 0)
-		return typeFloatingPoint, b.EndObject()
-	case Utf8:
-		b.StartObject(0)
-		return typeUtf8, b.EndObject()
-	case List:
-		b.StartObject(1)
-		b.PrependInt32Slot(0, int32(c.Width), 0)
-		return typeFixedSizeList, b.EndObject()
-	default:
-		b.StartObject(2)
-		b.PrependInt32Slot(0, int32(8*c.rowSize()), 0)
-		b.PrependBoolSlot(1, c.Type == Int64 || c.Type == Int32, false)
-		return typeInt, b.EndObject()
+// writeBatch writes the header of the record batch: the lengths of its arrays and the places of their buffers, depth
+// first. A list is two arrays. The first buffer of each array, its validity, is empty because nothing is null.
+func writeBatch(b *flatbuffers.Builder, columns []column, rows int) flatbuffers.UOffsetT {
+	type pair struct{ first, second int64 }
+	var nodes, buffers []pair
+	for _, c := range columns {
+		at := int64(c.at)
+		nodes, buffers = append(nodes, pair{int64(rows), 0}), append(buffers, pair{at, 0})
+		if c.dim > 0 {
+			nodes, buffers = append(nodes, pair{int64(rows * c.dim), 0}), append(buffers, pair{at, 0})
+		}
+		buffers = append(buffers, pair{at, int64(c.len)})
 	}
-}
-
-func (l *Layout) writeBatch(b *flatbuffers.Builder) flatbuffers.UOffsetT {
-	nodes, buffers := l.nodes(), l.buffers()
-	b.StartVector(16, len(nodes), 8)
-	for i := len(nodes) - 1; i >= 0; i-- {
-		b.PrependInt64(0) // nulls
-		b.PrependInt64(int64(nodes[i]))
+	vector := func(pairs []pair) flatbuffers.UOffsetT {
+		b.StartVector(16, len(pairs), 8)
+		for i := len(pairs) - 1; i >= 0; i-- {
+			b.PrependInt64(pairs[i].second)
+			b.PrependInt64(pairs[i].first)
+		}
+		return b.EndVector(len(pairs))
 	}
-	nodeVector := b.EndVector(len(nodes))
-	b.StartVector(16, len(buffers), 8)
-	for i := len(buffers) - 1; i >= 0; i-- {
-		b.PrependInt64(int64(buffers[i].len))
-		b.PrependInt64(int64(buffers[i].at))
-	}
-	bufferVector := b.EndVector(len(buffers))
+	nodeVector, bufferVector := vector(nodes), vector(buffers)
 	b.StartObject(5)
-	b.PrependInt64Slot(0, int64(l.rows), 0)
+	b.PrependInt64Slot(0, int64(rows), 0)
 	b.PrependUOffsetTSlot(1, nodeVector, 0)
 	b.PrependUOffsetTSlot(2, bufferVector, 0)
 	return b.EndObject()
 }
 
-// nodes returns the length of each array, depth first: a list is two arrays.
-func (l *Layout) nodes() []int {
-	nodes := make([]int, 0, 2*len(l.values))
-	for _, c := range l.schema.Columns {
-		nodes = append(nodes, l.rows)
-		if c.Type == List {
-			nodes = append(nodes, l.rows*c.Width)
-		}
-	}
-	return nodes
-}
-
-// buffers returns the buffers of each array, depth first: first the validity, which is empty
-// because nothing is null.
-func (l *Layout) buffers() []span {
-	buffers := make([]span, 0, 3*len(l.values))
-	for i, c := range l.schema.Columns {
-		buffers = append(buffers, span{at: l.values[i].at})
-		switch c.Type {
-		case List:
-			buffers = append(buffers, span{at: l.values[i].at})
-		case Utf8:
-			buffers = append(buffers, l.offsets[i])
-		}
-		buffers = append(buffers, l.values[i])
-	}
-	return buffers
-}
-
-func (l *Layout) writeFooter(b *flatbuffers.Builder, batchAt, batchLen int) {
-	schema := writeSchema(b, l.schema)
+func writeFooter(b *flatbuffers.Builder, columns []column, batchAt, batchLen, body int) {
+	schema := writeSchema(b, columns)
 	b.StartVector(24, 0, 8)
 	dictionaries := b.EndVector(0)
 	b.StartVector(24, 1, 8)
-	b.PrependInt64(int64(l.body.len))
+	b.PrependInt64(int64(body))
 	b.Pad(4)
 	b.PrependInt32(int32(batchLen))
 	b.PrependInt64(int64(batchAt))

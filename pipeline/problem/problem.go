@@ -174,9 +174,9 @@ func (p *Problem) Population() (x []float64, dim int) {
 // do not write to them.
 func (p *Problem) Points() []float64 { return p.exact.X }
 
-// Table returns the rows of the data, without their labels, as an Arrow file with one
-// column "x" in memory. It is nil for a law, for rows in disguise, and before Seal. It belongs to p.
-func (p *Problem) Table() *dataset.Memory {
+// Table returns the rows of the data, without their labels. It is nil for a law, for rows in disguise, and before Seal.
+// It belongs to p.
+func (p *Problem) Table() *dataset.Table {
 	if p.rows == nil || p.Disguised() {
 		return nil
 	}

@@ -67,29 +67,19 @@ func (m *memory) places() *places {
 
 // table writes a table into the memory, at an offset of 64.
 func (m *memory) table(dim int, x, y []float64) *pluginv1.Table {
-	s := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
-	if y != nil {
-		s.Columns = append(s.Columns, dataset.Column{Name: "y", Type: dataset.Float64})
-	}
-	l, err := dataset.Plan(s, len(x)/dim, nil)
+	l, err := dataset.NewLayout(len(x)/dim, dim, y != nil)
 	if err != nil {
 		panic(err)
 	}
-	m.b = dataset.Align(make([]byte, 64+l.Size()))
+	m.b = make([]byte, 64+l.Size())
 	b := m.b[64:]
 	l.Init(b)
-	copy(l.List(b, 0), x)
-	if y != nil {
-		copy(l.Float64(b, 1), y)
-	}
-	w := &pluginv1.Table{
+	copy(l.X(b), x)
+	copy(l.Y(b), y)
+	return &pluginv1.Table{
 		Place: pluginv1.Table_PLACE_SESSION, Offset: 64, Length: uint64(l.Size()),
-		Rows: uint64(len(x) / dim), Dim: uint32(dim), XAt: l.At(0),
+		Rows: uint64(l.Rows), Dim: uint32(l.Dim), XAt: uint64(l.XAt), YAt: uint64(l.YAt),
 	}
-	if y != nil {
-		w.YAt = l.At(1)
-	}
-	return w
 }
 
 // serviceOf returns a service of one algorithm whose tables lie in m.

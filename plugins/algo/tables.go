@@ -14,7 +14,6 @@ import (
 // places holds the memory files of a host. Each is mapped when it is first needed and stays mapped.
 type places struct {
 	session, dataset func() ([]byte, error)
-	points           func() (*table, error) // the dataset, opened once
 }
 
 // inherited returns the places at the descriptors that a host passes to a plugin.
@@ -25,18 +24,10 @@ func inherited() *places {
 // placesAt returns the places in the files that open returns, by the descriptors of a plugin that
 // inherits them. A nil file is not there.
 func placesAt(open func(fd uintptr) *os.File) *places {
-	p := &places{
+	return &places{
 		session: sync.OnceValues(func() ([]byte, error) { return mapped(open(pluginv1.SessionFD), "session") }),
 		dataset: sync.OnceValues(func() ([]byte, error) { return mapped(open(pluginv1.DatasetFD), "dataset") }),
 	}
-	p.points = sync.OnceValues(func() (*table, error) {
-		b, err := p.dataset()
-		if err != nil {
-			return nil, err
-		}
-		return decode(b)
-	})
-	return p
 }
 
 // mapped maps a memory file.
@@ -56,33 +47,29 @@ type table struct {
 	dim  int // numbers per row
 }
 
-// open returns the table that a message names, and checks that it has the shape that the message
-// states.
+// open returns the table that a message names.
 func (p *places) open(w *pluginv1.Table, labelled bool) (*table, error) {
+	var bytes func() ([]byte, error)
 	switch w.GetPlace() {
 	case pluginv1.Table_PLACE_DATASET:
-		t, err := p.points()
-		if err == nil && (uint64(t.rows) != w.GetRows() || uint64(t.dim) != uint64(w.GetDim())) {
-			err = fmt.Errorf("the table has %d rows of %d numbers, its message says %d of %d",
-				t.rows, t.dim, w.GetRows(), w.GetDim())
-		}
-		return t, err
+		bytes = p.dataset
 	case pluginv1.Table_PLACE_SESSION:
-		b, err := p.session()
-		if err != nil {
-			return nil, err
-		}
-		size := uint64(len(b))
-		if w.GetOffset() > size || w.GetLength() > size-w.GetOffset() {
-			return nil, fmt.Errorf("the table is said to lie at %d+%d of %d bytes", w.GetOffset(), w.GetLength(), size)
-		}
-		return tableIn(b[w.GetOffset():w.GetOffset()+w.GetLength()], w, labelled)
+		bytes = p.session
+	default:
+		return nil, fmt.Errorf("the table lies in an unknown place, %v", w.GetPlace())
 	}
-	return nil, fmt.Errorf("the table lies in an unknown place, %v", w.GetPlace())
+	b, err := bytes()
+	if err != nil {
+		return nil, err
+	}
+	size := uint64(len(b))
+	if w.GetOffset() > size || w.GetLength() > size-w.GetOffset() {
+		return nil, fmt.Errorf("the table is said to lie at %d+%d of %d bytes", w.GetOffset(), w.GetLength(), size)
+	}
+	return tableIn(b[w.GetOffset():w.GetOffset()+w.GetLength()], w, labelled)
 }
 
-// tableIn returns the table in b whose message repeats where its values lie, so that nothing has to
-// be decoded.
+// tableIn returns the table in b whose message says where its numbers lie.
 func tableIn(b []byte, w *pluginv1.Table, labelled bool) (t *table, err error) {
 	rows, dim := w.GetRows(), uint64(w.GetDim())
 	if dim == 0 || rows > uint64(len(b))/8/dim {
@@ -103,17 +90,6 @@ func floats(b []byte, at, n uint64) ([]float64, error) {
 		return nil, fmt.Errorf("%d numbers are said to lie at %d of %d bytes", n, at, size)
 	}
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b[at:]))), n), nil
-}
-
-// decode decodes a table without labels.
-func decode(b []byte) (*table, error) {
-	d, err := dataset.Decode(b)
-	if err != nil {
-		return nil, err
-	}
-	t := &table{rows: d.Rows()}
-	t.x, t.dim, err = d.List("x")
-	return t, err
 }
 
 // slice sets d to the n rows of the table that begin at row first.

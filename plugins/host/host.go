@@ -41,9 +41,8 @@ type Command struct {
 	// SessionMemory is the size of the session's memory file in bytes, of which only what is filled
 	// costs memory. 0: 1 GiB.
 	SessionMemory int64
-	// Dataset is a table with points "x" that all sessions share (StepShared). It stays the caller's.
-	// nil: none.
-	Dataset *dataset.Memory
+	// Dataset holds the points that all sessions share (StepShared). It stays the caller's. nil: none.
+	Dataset *dataset.Table
 
 	// Digest is the SHA-256 of the file in hex digits: another file is not started. "": any.
 	Digest string

@@ -149,20 +149,14 @@ func TestLargeStep(t *testing.T) {
 func TestStepShared(t *testing.T) {
 	t.Parallel()
 	const rows, dim = 70_000, 2
-	schema := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
-	l, err := dataset.Plan(schema, rows, nil)
+	table, err := dataset.NewTable("test", rows, dim)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := dataset.NewMemory("test", int64(l.Size()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	l.Init(m.Bytes())
-	points(dim)(l.List(m.Bytes(), 0))
+	defer table.Close()
+	points(dim)(table.Points())
 	c := self("plugin")
-	c.Dataset = m
+	c.Dataset = table
 	p := start(t, c)
 	s, _, err := p.Open(t.Context(), request("test/behaving", 2, 1, dim, nil), numbered(2))
 	if err != nil {

@@ -77,9 +77,7 @@ func checkFile(path string) error {
 // prepare makes everything that the process needs.
 func (p *Process) prepare(c Command) (err error) {
 	if c.Dataset != nil {
-		if p.points, err = sharedPoints(c.Dataset.Bytes()); err != nil {
-			return fmt.Errorf("dataset: %w", err)
-		}
+		p.points = tableAt(pluginv1.Table_PLACE_DATASET, 0, c.Dataset.Layout)
 	}
 	if p.memory, err = dataset.NewMemory("shatter-session", c.SessionMemory); err != nil {
 		return err

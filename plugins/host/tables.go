@@ -3,7 +3,6 @@ package host
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"unsafe"
@@ -27,7 +26,7 @@ func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (
 	}
 	var small *SizeError
 	if errors.As(err, &small) { // the next process shall hold the queries too
-		l, err := layOut(queries, s.dim, false)
+		l, err := dataset.NewLayout(queries, s.dim, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -43,17 +42,12 @@ func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (
 // aligned returns the first offset at which a table may lie, from a given one on.
 func aligned(offset uint64) uint64 { return (offset + 63) / 64 * 64 }
 
-// layOut returns the layout of a table of points, with labels or without.
-func layOut(rows, dim int, labelled bool) (*dataset.Layout, error) {
-	s := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
-	if labelled {
-		s.Columns = append(s.Columns, dataset.Column{Name: "y", Type: dataset.Float64})
+// tableAt describes a table that lies at an offset of a place.
+func tableAt(place pluginv1.Table_Place, offset uint64, l *dataset.Layout) *pluginv1.Table {
+	return &pluginv1.Table{
+		Place: place, Offset: offset, Length: uint64(l.Size()), Rows: uint64(l.Rows), Dim: uint32(l.Dim),
+		XAt: uint64(l.XAt), YAt: uint64(l.YAt),
 	}
-	l, err := dataset.Plan(s, rows, nil)
-	if err != nil {
-		return nil, fmt.Errorf("lay out %d rows: %w", rows, err)
-	}
-	return l, nil
 }
 
 // A filled describes the table that lies in the session's memory. The next one with the same shape needs no
@@ -81,7 +75,7 @@ func (p *Process) fill(
 		return nil, p.child.gone("idle")
 	}
 	if want := (shape{offset, rows, dim, labelled}); p.last == nil || p.last.shape != want {
-		l, err := layOut(rows, dim, labelled)
+		l, err := dataset.NewLayout(rows, dim, labelled)
 		if err != nil {
 			return nil, err
 		}
@@ -89,41 +83,11 @@ func (p *Process) fill(
 			return nil, &SizeError{Need: need, Have: int64(len(b))}
 		}
 		l.Init(b[offset:])
-		t := &pluginv1.Table{
-			Place: pluginv1.Table_PLACE_SESSION, Offset: offset, Length: uint64(l.Size()),
-			Rows: uint64(rows), Dim: uint32(dim), XAt: l.At(0),
-		}
-		if labelled {
-			t.YAt = l.At(1)
-		}
-		p.last = &filled{want, l, t}
+		p.last = &filled{want, l, tableAt(pluginv1.Table_PLACE_SESSION, offset, l)}
 	}
 	l := p.last.layout
-	x, y := l.List(b[offset:], 0), []float64(nil)
-	if labelled {
-		y = l.Float64(b[offset:], 1)
-	}
-	fill(x, y)
+	fill(l.X(b[offset:]), l.Y(b[offset:]))
 	return p.last.table, nil
-}
-
-// sharedPoints returns where the points of a dataset lie.
-func sharedPoints(b []byte) (*pluginv1.Table, error) {
-	t, err := dataset.Decode(b)
-	if err != nil {
-		return nil, err
-	}
-	x, dim, err := t.List("x")
-	if err != nil {
-		return nil, err
-	}
-	if t.Rows() == 0 {
-		return nil, errors.New("it has no rows")
-	}
-	return &pluginv1.Table{
-		Place: pluginv1.Table_PLACE_DATASET, Length: uint64(len(b)), Rows: uint64(t.Rows()), Dim: uint32(dim),
-		XAt: uint64(uintptr(unsafe.Pointer(&x[0])) - uintptr(unsafe.Pointer(&b[0]))), // x is a view into b
-	}, nil
 }
 
 // packed encodes v as little-endian bytes.

@@ -58,7 +58,7 @@ type Rows struct {
 	// value, and were pulled back to it.
 	Pulled int
 
-	memory *dataset.Memory // memory of X after Seal; nil before
+	table *dataset.Table // memory of X after Seal; nil before
 }
 
 // Row returns the numbers of a row of the file.

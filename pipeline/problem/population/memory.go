@@ -7,16 +7,11 @@ import "github.com/shatterlab/shatter/pipeline/dataset"
 func (r *Rows) Seal(order []int32) error {
 	from := r.X
 	r.X = nil
-	schema := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: r.Dim}}}
-	layout, err := dataset.Plan(schema, len(r.Y), nil)
-	if err != nil {
+	var err error
+	if r.table, err = dataset.NewTable("shatter-dataset", len(r.Y), r.Dim); err != nil {
 		return err
 	}
-	if r.memory, err = dataset.NewMemory("shatter-dataset", int64(layout.Size())); err != nil {
-		return err
-	}
-	layout.Init(r.memory.Bytes())
-	r.X = layout.List(r.memory.Bytes(), 0)
+	r.X = r.table.Points()
 	if order == nil {
 		copy(r.X, from)
 		return nil
@@ -32,15 +27,14 @@ func (r *Rows) Seal(order []int32) error {
 // Gone returns what remains known of r without its rows.
 func (r *Rows) Gone() *Rows { return &Rows{Dim: r.Dim, Pulled: r.Pulled} }
 
-// Table returns the table that Seal has made: an Arrow file with one column "x", the rows without
-// their labels. It is nil before, and after Close.
-func (r *Rows) Table() *dataset.Memory { return r.memory }
+// Table returns the table that Seal has made, the rows without their labels. It is nil before, and after Close.
+func (r *Rows) Table() *dataset.Table { return r.table }
 
 // Close frees the memory of the rows. Their numbers must not be used any more.
 func (r *Rows) Close() (err error) {
-	if r.memory != nil {
-		err = r.memory.Close()
+	if r.table != nil {
+		err = r.table.Close()
 	}
-	r.memory, r.X = nil, nil
+	r.table, r.X = nil, nil
 	return err
 }

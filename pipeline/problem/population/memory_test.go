@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -74,13 +73,9 @@ func checkShared(t *rapid.T, q schemas.Problem, path string, want *Rows, order f
 	if !slices.Equal(got.Y, want.Y) || got.Dim != want.Dim || got.Pulled != want.Pulled {
 		t.Fatalf("labels, dimension or pulled rows differ: %d, %d and %d, %d", got.Dim, got.Pulled, want.Dim, want.Pulled)
 	}
-	table, err := dataset.Decode(got.Table().Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, dim, err := table.List("x")
-	if err != nil || dim != want.Dim {
-		t.Fatalf("table of dimension %d, %v", dim, err)
+	x, dim := got.Table().Points(), got.Table().Dim
+	if dim != want.Dim {
+		t.Fatalf("table of dimension %d", dim)
 	}
 	for i := range want.Y {
 		if !slices.Equal(got.Row(i), want.Row(i)) {
