@@ -10,7 +10,7 @@ import (
 // Failure counts the failed or lost trials of one kind and tells of the first of them.
 type Failure = schemas.Failure
 
-// tally counts the outcomes that a run knows, and keeps the float profile that they share.
+// A tally counts the outcomes that a run knows.
 type tally struct {
 	known    int64   // in the ledger when the run began
 	trials   int64   // brought by workers
@@ -18,7 +18,6 @@ type tally struct {
 	seconds  float64 // time that slots worked on these, as workers report it
 	plugin   float64 // part of it that was spent inside plugins
 	failures map[string]*Failure
-	profile  string // of the sweep's outcomes; "": there are none yet
 }
 
 func newTally() *tally { return &tally{failures: map[string]*Failure{}} }

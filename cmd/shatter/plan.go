@@ -37,7 +37,7 @@ func checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer func() { _ = s.close() }()
 			s.warn(c)
 			return s.Explain(c.OutOrStdout())
 		},

@@ -347,7 +347,7 @@ func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
+	defer func() { _ = s.close() }()
 	temp, err := os.MkdirTemp("", "shatter-known-")
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer func() { _ = s.close() }()
 	if err := s.kept.Close(); err != nil { // no worker is here
 		return err
 	}

@@ -47,7 +47,7 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer func() { _ = s.close() }()
 	t, err := audit.FindTrial(s.Plan, id)
 	if err != nil {
 		return usageError{err}

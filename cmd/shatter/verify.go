@@ -70,7 +70,7 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer func() { _ = s.close() }()
 	tables, err := s.folder.CheckTables(s.digests)
 	if err != nil {
 		return err

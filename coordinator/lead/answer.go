@@ -177,8 +177,8 @@ func noLeader(l *queue.Leader) string {
 	if l.Epoch == l.Renewal && time.Since(l.Renewed) < l.Duration { // it has not renewed its lease yet
 		return fmt.Sprintf("its leader, %s, has just begun to lead it", l.Name)
 	}
-	return fmt.Sprintf("its leader, %s, does not answer; it renewed its lease last at %s UTC, and another coordinator takes "+
-		"over some %v after that: start one unless there is another",
+	return fmt.Sprintf("its leader, %s, does not answer; it renewed its lease last at %s UTC, and another coordinator "+
+		"takes over about %v after that: start one unless there is another",
 		l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
 }
 

@@ -36,8 +36,8 @@ type Submission struct {
 const submissionFormat = 2
 
 // ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission, which is the resolved
-// sweep with its seed, and the digests of plugins and data. The same content is the same sweep, independent of who submits
-// it, from wherever and when.
+// sweep with its seed, and the digests of plugins and data. The same content is the same sweep, independent of who
+// submits it, from wherever and when.
 func (s *Submission) ID() string {
 	raw, err := json.Marshal(struct {
 		Format   int

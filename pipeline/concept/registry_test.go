@@ -257,9 +257,6 @@ type brute struct {
 	rows   [][]float64 // by hypothesis
 }
 
-// flat returns the points one after the other.
-func (b *brute) flat() []float64 { return slices.Concat(b.points...) }
-
 // checkFinite compares everything that is known of a finite class with brute force. It looks only
 // at the labels of large classes.
 func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {

@@ -1,6 +1,6 @@
-// Package dataset lays tables of points out in memory that a worker shares with its plugins: as an Arrow IPC file of one
-// uncompressed record batch. Each buffer begins at a multiple of 64, so that numbers are read and written in place; a
-// [Layout] says where.
+// Package dataset lays tables of points out in memory that a worker shares with its plugins: as an Arrow IPC file of
+// one uncompressed record batch. Each buffer begins at a multiple of 64, so that numbers are read and written in place;
+// a [Layout] says where.
 //
 // It needs a little-endian machine. It imports no Arrow library: it builds the few flatbuffers of the format itself, so
 // that a plugin's binary stays small. The tests read its files with the Arrow library.

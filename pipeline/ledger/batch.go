@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
-	"google.golang.org/protobuf/proto"
 )
 
 // The status of a trial.

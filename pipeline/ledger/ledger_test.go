@@ -97,8 +97,8 @@ func TestAdd(t *testing.T) {
 	if got := workers(); !slices.Equal(got, sent) {
 		t.Errorf("workers %q after a restart, want %q", got, sent)
 	}
-	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(l.Conflicts([32]byte{1})) != 2 || r.Frames != 3 ||
-		r.Outcomes != 10 {
+	diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs())
+	if diff != "" || len(l.Conflicts([32]byte{1})) != 2 || r.Frames != 3 || r.Outcomes != 10 {
 		t.Error(diff, r)
 	}
 }

@@ -72,7 +72,8 @@ func TestRefusals(t *testing.T) {
 		if d := cmp.Diff(want, l.Refusals([32]byte{1})); d != "" {
 			t.Error(d)
 		}
-		if _, ok := l.Refusal([32]byte{2}, 7); ok || report != nil && (report.Outcomes != 3) || len(l.Clashes([32]byte{1})) > 0 {
+		_, ok := l.Refusal([32]byte{2}, 7)
+		if ok || report != nil && report.Outcomes != 3 || len(l.Clashes([32]byte{1})) > 0 {
 			t.Errorf("%+v", report)
 		}
 	}

@@ -27,6 +27,6 @@
 // streams and consumers of jobs and results: coordinators do. What a worker sends is its own, because
 // the server lets it publish under no other name.
 //
-// Start at [Conn]: Coordinate returns a leader's [Queue], Puller a worker's side of the queue; [Files] stores files, and
-// [Registry] lists submitted sweeps and elects their leaders.
+// Start at [Conn]: Coordinate returns a leader's [Queue], Puller a worker's side of the queue; [Files] stores files,
+// and [Registry] lists submitted sweeps and elects their leaders.
 package queue

@@ -27,8 +27,8 @@ import (
 // Objects of the bucket are named by the SHA-256 of their content. An object consists of its chunks, which are messages
 // of one subject for each upload, and of its description, which is stored after them.
 //
-// The client's ObjectStore can read them, but is not used here. Its Put sends chunks from one buffer without waiting: if
-// the stream has no leader for a moment, a chunk is sent again behind later ones, or with their bytes. Its Get makes
+// The client's ObjectStore can read them, but is not used here. Its Put sends chunks from one buffer without waiting:
+// if the stream has no leader for a moment, a chunk is sent again behind later ones, or with their bytes. Its Get makes
 // a consumer, which workers may not. Its List does not return if a description is damaged.
 
 const (

@@ -344,7 +344,7 @@ func TestRemoveUnnamed(t *testing.T) {
 
 	o, err := c.Files.find(t.Context(), named)
 	must(t, err)
-	must(t, c.Files.describe(t.Context(), o, jetstream.WithExpectLastSequencePerSubject(o.seq))) // as one that puts it does
+	must(t, c.Files.describe(t.Context(), o, jetstream.WithExpectLastSequencePerSubject(o.seq))) // as Put does
 	if gone, err := c.Files.evict(t.Context(), o); gone || err != nil {
 		t.Errorf("removed although it was put again: %v, %v", gone, err)
 	}
@@ -376,7 +376,8 @@ func TestSendChunkAgain(t *testing.T) {
 	}
 	must(t, c.js.DeleteStream(t.Context(), fileStream))
 	expected := jetstream.WithExpectLastSequenceForSubject(second, chunkSubject+"upload")
-	if err := c.Files.describe(soon(t), object{ObjectInfo: jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: "x"}}}, expected); !conflict(err) {
+	x := object{ObjectInfo: jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: "x"}}}
+	if err := c.Files.describe(soon(t), x, expected); !conflict(err) {
 		t.Errorf("error %v after the chunks were lost", err)
 	}
 }

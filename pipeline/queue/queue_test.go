@@ -50,8 +50,8 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// The server forgets the lease of a job if a younger leased job is dropped and the next one is done; Jobs counts that. If
-// the server keeps the lease, this test fails, and stranded can go.
+// The server forgets the lease of a job if a younger leased job is dropped and the next one is done; Jobs counts that.
+// If the server keeps the lease, this test fails, and stranded can go.
 func TestStranded(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -265,7 +265,8 @@ func TestFullStream(t *testing.T) {
 	must(t, puller(t, conn).Publish(t.Context(), part, nil))
 	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	wants(t, puller(t, conn).Publish(short, part, nil), "publish result of job 1", "deadline exceeded", "maximum messages exceeded")
+	wants(t, puller(t, conn).Publish(short, part, nil), "publish result of job 1", "deadline exceeded",
+		"maximum messages exceeded")
 	published := make(chan error)
 	go func() { published <- puller(t, conn).Publish(soon(t), part, nil) }()
 	must(t, q.Forget(soon(t), next(t, q).Sequence))

@@ -57,7 +57,8 @@ func newMessage(m jetstream.Msg, meta *jetstream.MsgMetadata) *Message {
 // has it. It goes on through restarts of the server and while the stream is full, until ctx ends.
 // The result may be stored more than once; the ledger recognizes the copies.
 func (p *Puller) Publish(ctx context.Context, part Part, result []byte) error {
-	err := errors.Join(token("sweep", part.Sweep), token("job", part.Job), checkSize("result", part.Job, result, MaxResult))
+	err := errors.Join(token("sweep", part.Sweep), token("job", part.Job),
+		checkSize("result", part.Job, result, MaxResult))
 	if err != nil {
 		return err
 	}

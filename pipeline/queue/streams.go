@@ -202,7 +202,7 @@ func (s *streams) create(ctx context.Context, cfg jetstream.StreamConfig) (jetst
 	}
 }
 
-// tooFewServers reports whether a stream was refused because a cluster has fewer servers than the stream wants replicas.
+// tooFewServers reports whether a stream was refused because it has more replicas than a cluster has servers.
 func tooFewServers(err error) bool {
 	const noPeers, replicasUnsupported = 10005, 10074
 	var api *jetstream.APIError

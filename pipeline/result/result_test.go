@@ -429,7 +429,8 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 	}
 	before := snapshot(t, dir)
 	missing := r
-	missing.Trials = []Consumed{{Cell: r.Trials[0].Cell, Points: []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 1000}}}}
+	points := []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 1000}}
+	missing.Trials = []Consumed{{Cell: r.Trials[0].Cell, Points: points}}
 	if _, err := WriteResult(dir, missing); err == nil || !strings.Contains(err.Error(), "trial abcd010000/200/") {
 		t.Errorf("got %v, want the missing trial", err)
 	}

@@ -47,6 +47,7 @@ func (k KeyColumn) Number(c *Cell) float64 {
 // columns p_<parameter> follow them.
 func KeyColumns() []KeyColumn { return slices.Clone(keyColumns) }
 
+// IsKeyColumn reports whether a key column has the name.
 func IsKeyColumn(name string) bool {
 	return slices.ContainsFunc(keyColumns, func(k KeyColumn) bool { return k.Name == name })
 }

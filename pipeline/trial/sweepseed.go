@@ -42,6 +42,7 @@ const (
 	DrawCode   Draw = 0x636f6465     // trials that must give equal bits with other code
 )
 
+// Rand returns the source of one of the sweep's draws.
 func (s SweepSeed) Rand(d Draw) *rand.Rand {
 	if number, ok := s.Number(); ok {
 		return rand.New(rand.NewPCG(number, uint64(d)))

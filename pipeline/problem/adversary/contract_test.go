@@ -126,7 +126,8 @@ func variants(k *Adversary, p *opened) (all []schemas.Adversary) {
 func checkRefused(t *testing.T, p *opened, a schemas.Adversary, key string) {
 	t.Helper()
 	var wrong *blame.Error
-	if err := Resolve(Lookup(a.Kind).PlaysRounds(), &p.spec, &a); !errors.As(err, &wrong) || wrong.Key != "adversary."+key {
+	err := Resolve(Lookup(a.Kind).PlaysRounds(), &p.spec, &a)
+	if !errors.As(err, &wrong) || wrong.Key != "adversary."+key {
 		t.Errorf("%+v: %+v: the error is %v, want one of adversary.%s", p.spec, a, err, key)
 	} else if strings.Contains(wrong.Reason, "%!") || key == "kind" && !strings.Contains(wrong.Reason, a.Kind) {
 		t.Errorf("%+v: %+v: the reason is %q", p.spec, a, wrong.Reason)
