@@ -5,7 +5,8 @@
 // It needs a little-endian machine. It imports no Arrow library: it builds the few flatbuffers of the format itself, so
 // that a plugin's binary stays small. The tests read its files with the Arrow library.
 //
-// Start at [NewLayout] and [NewTable]; [MapFile] is the reader's side.
+// Start at [NewLayout] and [NewTable]; [MapFile] is the reader's side. [CheckMessage] and [CheckSchema] guard the Arrow
+// library, elsewhere, against files that state more than they hold.
 package dataset
 
 import (

@@ -23,7 +23,7 @@ func ErrorAfterHard(c int) string { return fmt.Sprintf("error_after_hard_%02d", 
 
 var predict = Task{
 	Name: "predict",
-	Doc:  "then the queries of an adversary, one by one",
+	Doc:  "labelled sample in, then answers to the queries of an adversary, one by one",
 	Keys: append([]Key{
 		{Path: "queries", Need: " in task predict: how many are asked"},
 		{Path: "adversary", Need: " in task predict: {kind: stochastic} asks fresh points of the law"},

@@ -52,11 +52,16 @@ type Task struct {
 	Play func(Player, context.Context) (Played, error)
 }
 
-// A Key is a key of the sweep file.
+// A Key is a key of the sweep file. For the key queries of task predict, messages read
+//
+//	"queries" is needed in task predict: how many are asked
+//	queries: belongs to task predict
+//
+// Need is the first one's end from "in" on; a Note would follow the second one after a comma.
 type Key struct {
 	Path string // inside of a grid, such as "goal.above"
-	Need string // follows `"key" is needed` in the message if it is missing; empty: it may be missing
-	Note string // follows "belongs to task ..." in the message if it stands in a sweep of another task
+	Need string // end of the message if the key is missing; empty: it may be missing
+	Note string // end of the message if the key stands in a sweep of another task; empty: none
 }
 
 // A Player plays the trials of one session with a plugin, and scores them.
@@ -93,8 +98,8 @@ func Lookup(name string) *Task {
 	return nil
 }
 
-// Of returns the task with that name, or the default for an empty one. For an unknown name it returns the default under
-// that name, which no plugin accepts.
+// Of returns the task with that name, or the default for an empty one. For an unknown name it returns a copy of the
+// default with that name, so that a file with a wrong name can be checked further; no plugin accepts it.
 func Of(name string) *Task {
 	if t := Lookup(cmp.Or(name, Default)); t != nil {
 		return t
@@ -144,8 +149,8 @@ func (t *Task) Measured(all bool) []schemas.Metric {
 	return t.Metrics
 }
 
-// SetSize tells a learner the size n of its trials; 0: none is fixed, and a game has at most the given number of
-// rounds.
+// SetSize writes the size n of trials into a setting; 0: none is fixed, and a game has at most the given number of
+// rounds. The setting of a game gets no goal.
 func (t *Task) SetSize(s *pluginv1.Setting, n, most int64) {
 	if !t.Rounds() {
 		s.N = n
