@@ -36,7 +36,7 @@ type session struct {
 	digests  map[string]string       // identities of the plugins and built-in algorithms, by trial.Cell.Code
 	commands map[string]host.Command // how to start them, by identity; nil if the plan was read from a folder
 	catalog  *host.Catalog           // nil if the plan was read from a folder
-	kept     *plan.Kept              // content of the data files, for the workers of this process
+	kept     *plan.ProblemCache      // content of the data files, for the workers of this process
 	folder   *folder.Folder          // nil before claim
 	conn     *queue.Conn             // nil before connect
 
@@ -80,10 +80,10 @@ func resolve(ctx context.Context, path string, src []byte, dir string) (*session
 		return nil, err
 	}
 	c.LimitTrials(plan.TrialTime(file))
-	s := &session{catalog: c, kept: &plan.Kept{}}
+	s := &session{catalog: c, kept: &plan.ProblemCache{}}
 	s.onClose(func() error { c.Close(); return nil })
 	s.onClose(s.kept.Close)
-	if s.Plan, err = plan.Resolve(ctx, file, c, plan.Options{Dir: dir, Kept: s.kept}); err == nil {
+	if s.Plan, err = plan.Resolve(ctx, file, c, plan.Options{Dir: dir, Problems: s.kept}); err == nil {
 		err = s.identify()
 	}
 	if err != nil {

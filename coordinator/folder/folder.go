@@ -173,7 +173,7 @@ func (f *Folder) checkOwner(mode Mode) error {
 		return err
 	}
 	was := savedPlan(f.Dir, f.owner.Seed)
-	f.Moves = plan.Moves(was, f.Plan)
+	f.Moves = plan.DescribeMoves(was, f.Plan)
 	if !mode.Extend {
 		return &ChangedError{f.Dir, plan.Diff(was, f.Plan), f.Moves}
 	}
@@ -216,7 +216,7 @@ func (f *Folder) claimNew(id string) error {
 // adoptSeed gives a plan whose seed is secret the one that a folder was made with, and refuses a
 // plan of another seed.
 func adoptSeed(dir string, made schemas.Seed, p *plan.Plan) error {
-	blame := func(format string, args ...any) error { return &SeedError{p.BlameSeed(format, args...)} }
+	blame := func(format string, args ...any) error { return &SeedError{p.SeedMistake(format, args...)} }
 	switch {
 	case made.Secret() && p.Seed.Secret():
 		return p.SetSeed(trial.SweepSeed{Seed: made})

@@ -20,42 +20,39 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// axis is one key of the file with the values that it runs through. A key with one value is an axis
-// with one option.
+// An axis is a key of the sweep file with its list of values. A key with one value is an axis with one option.
 type axis struct {
-	path    string   // of the key
-	names   []string // of what it sets, as zip and exclude know them: those of the tables' columns
-	param   bool     // it sets an algorithm's parameter
+	path    string   // path of the key
+	names   []string // names of its values in zip, exclude and the tables' columns
+	param   bool     // the key is a parameter of an algorithm
 	options []option
 }
 
-// option is one value of an axis.
+// An option is one value of an axis.
 type option struct {
 	path   string
-	values []any          // float64, string, bool or nil (does not apply), beside the axis's names
-	set    func(*setting) // nil: it is the default
+	values []any          // float64, string, bool or nil (does not apply), one per name of the axis
+	set    func(*setting) // nil: the value is the default
 }
 
-// knows reports whether a name written in zip or exclude means the axis's i-th name. A parameter is
-// known by its own name, or as p_<name> like its column, and only so where a key of the sweep file
-// has the same name.
-func (a *axis) knows(i int, name string) bool {
+// hasName reports whether a name in zip or exclude refers to the axis's i-th name. A parameter may have the prefix p_,
+// like its column, and needs it if a key of the sweep file has the same name.
+func (a *axis) hasName(i int, name string) bool {
 	if !a.param {
 		return a.names[i] == name
 	}
 	return name == schemas.ParamPrefix+a.names[i] || name == a.names[i] && !isKey(name)
 }
 
-// fileKeys are the names of axes that are no columns of the tables.
+// fileKeys are names of axes that are not columns of the tables.
 var fileKeys = []string{"label", "positive", "test", "sees", "offline", "width", "rate", "from"}
 
-// isKey reports whether zip, exclude or fits may know a key of the sweep file by the name.
+// isKey reports whether name refers to a key of the sweep file in zip, exclude and fits.
 func isKey(name string) bool { return trial.IsKeyColumn(name) || slices.Contains(fileKeys, name) }
 
-// isAlgorithm reports whether the axis is that of the grid's algorithms.
 func (a *axis) isAlgorithm() bool { return !a.param && a.names[0] == "algorithm" }
 
-// plain makes the axis of a key with single values.
+// plain returns the axis of a key with one name.
 func plain[T any](f *sweep.File, path, name string, values []T, value func(T) any, set func(*setting, T)) axis {
 	a := axis{path: path, names: []string{name}}
 	for i, v := range values {
@@ -70,16 +67,16 @@ func number[T int | float64 | schemas.Size](v T) any { return float64(v) }
 func text[T ~string](v T) any                        { return string(v) }
 func boolean(v bool) any                             { return v }
 
-// given returns the axes that have an option.
+// given returns the axes that have options.
 func given(axes []axis) []axis {
 	return slices.DeleteFunc(axes, func(a axis) bool { return len(a.options) == 0 })
 }
 
-// sharedAxes are the axes of a grid that do not depend on the algorithm.
+// sharedAxes holds the axes of a grid that do not depend on the algorithm.
 type sharedAxes struct {
 	problem    []axis
 	algorithms axis
-	measure    map[bool][]axis // task, privacy and goal, by whether the algorithm is private
+	measure    map[bool][]axis // axes of task, privacy and goal, by whether the algorithm is private
 }
 
 func shareAxes(b *sweep.Block, each []string) sharedAxes {
@@ -94,8 +91,7 @@ func shareAxes(b *sweep.Block, each []string) sharedAxes {
 	}
 }
 
-// problemAxes returns the axes of the grid's problem. The targets each are what the target each
-// stands for.
+// problemAxes returns the axes of the grid's problem. The list each replaces the target "each".
 func problemAxes(b *sweep.Block, each []string) []axis {
 	p := b.Problem
 	return given([]axis{
@@ -116,14 +112,13 @@ func problemAxes(b *sweep.Block, each []string) []axis {
 	})
 }
 
-// problemAxis makes the axis of a key of the problem.
 func problemAxis[T any](
 	b *sweep.Block, key string, values []T, value func(T) any, set func(*schemas.Problem, T),
 ) axis {
 	return plain(b.File, b.Path("problem", key), key, values, value, func(s *setting, v T) { set(s.problem, v) })
 }
 
-// targetAxis makes the axis of the targets, with the hypotheses of each in its place.
+// targetAxis returns the axis of the targets. The list each replaces the target "each".
 func targetAxis(b *sweep.Block, each []string) axis {
 	path := b.Path("problem", "target")
 	a := axis{path: path, names: []string{"target"}}
@@ -140,9 +135,9 @@ func targetAxis(b *sweep.Block, each []string) axis {
 	return a
 }
 
-// hypothesesOf returns the targets that the target each of the grid's problem stands for; none
-// where it is not used, or where something else in the problem is wrong, which will be found later.
-// It reports one that stands for no list, or for too long a one.
+// hypothesesOf returns the targets that replace the target "each" of the grid's problem. It returns nil if the grid
+// does not use it or the problem has other mistakes, which are reported later. It reports a class without a list of
+// hypotheses, or with too long a list.
 func hypothesesOf(b *sweep.Block, o Options, r *sweep.Reporter) []string {
 	if b.Problem == nil { // that is a mistake
 		return nil
@@ -156,7 +151,7 @@ func hypothesesOf(b *sweep.Block, o Options, r *sweep.Reporter) []string {
 	for _, a := range problemAxes(b, nil) {
 		shapes := []string{"class", "file", "domain", "d", "distribution", "data"}
 		if slices.Contains(shapes, a.names[0]) && len(a.options) > 1 {
-			r.At(where, "%s lists the hypotheses of one class, but %s has %d values: write a grid for each of them",
+			r.At(where, "%s lists the hypotheses of one class, but %s has %d values: write one grid per value",
 				concept.EachTarget, a.names[0], len(a.options))
 			return nil
 		}
@@ -174,7 +169,7 @@ func hypothesesOf(b *sweep.Block, o Options, r *sweep.Reporter) []string {
 	return list
 }
 
-// noiseAxis lays the kinds and rates of all items of problem.noise in one row.
+// noiseAxis returns one axis with the combinations of kind and rate in all items of problem.noise.
 func noiseAxis(b *sweep.Block) axis {
 	path := b.Path("problem", "noise")
 	a := axis{path: path, names: []string{"noise", "noise_rate"}}
@@ -194,7 +189,7 @@ func noiseAxis(b *sweep.Block) axis {
 	return a
 }
 
-// countDatasets returns the number of options of dataAxis.
+// countDatasets returns the number of options of dataAxis without creating them.
 func countDatasets(b *sweep.Block) int64 {
 	var n int64
 	for _, spec := range b.Problem.Data {
@@ -204,8 +199,7 @@ func countDatasets(b *sweep.Block) int64 {
 	return n
 }
 
-// dataAxis lays all combinations of all items of problem.data in one row. The file's path stays as
-// it is written.
+// dataAxis returns one axis with the combinations in all items of problem.data. It does not resolve the paths of files.
 func dataAxis(b *sweep.Block) axis {
 	path := b.Path("problem", "data")
 	a := axis{path: path, names: []string{"data", "label", "positive"}}
@@ -250,8 +244,8 @@ func scaleOf(s schemas.ScaleSpec) schemas.Scale {
 	return out
 }
 
-// measureAxes returns the axes of queries, adversary, privacy and goal. To an algorithm that is not
-// private the budget does not apply.
+// measureAxes returns the axes of queries, adversary, privacy and goal. The budget does not apply to an algorithm
+// that is not private.
 func measureAxes(b *sweep.Block, private bool) []axis {
 	f, axes := b.File, taskAxes(b)
 	if b.Privacy != nil {
@@ -314,8 +308,8 @@ func aboveValue(a schemas.Above) any {
 	return a.Value
 }
 
-// taskAxes returns the axes of queries and adversary, and of the rounds of games that a search plays:
-// each number of rounds is a cell of its own then.
+// taskAxes returns the axes of queries and adversary and, for a search over rounds, the axis of rounds: each number of
+// rounds is then a cell.
 func taskAxes(b *sweep.Block) []axis {
 	axes := []axis{
 		plain(b.File, b.Path("queries"), "queries", b.Queries, number, func(s *setting, v int) { s.queries = v }),
@@ -328,7 +322,7 @@ func taskAxes(b *sweep.Block) []axis {
 	return given(axes)
 }
 
-// adversaryAxis lays all combinations of all items of adversary in one row.
+// adversaryAxis returns one axis with the combinations in all items of adversary.
 func adversaryAxis(b *sweep.Block) axis {
 	path := b.Path("adversary")
 	a := axis{path: path, names: []string{"adversary", "sees", "offline", "width", "rate", "from"}}
@@ -355,7 +349,7 @@ func adversaries(spec schemas.AdversarySpec) []schemas.Adversary {
 	return vary(all, spec.From, func(a *schemas.Adversary, v schemas.Size) { a.From = uint64(v) })
 }
 
-// vary returns each adversary with each of the values, if there are any.
+// vary returns every combination of an adversary and a value; the adversaries unchanged without values.
 func vary[T any](all []schemas.Adversary, values []T, set func(*schemas.Adversary, T)) []schemas.Adversary {
 	if len(values) == 0 {
 		return all
@@ -370,7 +364,7 @@ func vary[T any](all []schemas.Adversary, values []T, set func(*schemas.Adversar
 	return out
 }
 
-// orOne returns the values of an axis, or a single zero value where there are none.
+// orOne returns the values of an axis, or one zero value if there are none.
 func orOne[T any](axis schemas.Axis[T]) []T {
 	if len(axis) == 0 {
 		return make([]T, 1)
@@ -381,9 +375,8 @@ func orOne[T any](axis schemas.Axis[T]) []T {
 // reserved are the keys of an algorithm in the sweep file that are not its parameters.
 var reserved = []string{"use", "as", "replica"}
 
-// paramAxes returns the axes of the algorithm's parameters in the order of the file, and then, for
-// exclude alone, the defaults of those that the file does not set. It reports values that the
-// algorithm does not describe.
+// paramAxes returns the axes of the algorithm's parameters in the order of the file. The defaults of other parameters
+// follow, so that exclude can use them. It reports unknown parameters and invalid values.
 func (e *entry) paramAxes(r *sweep.Reporter) []axis {
 	described := e.algorithm.GetParameters()
 	names := append([]string(nil), reserved...)
@@ -425,7 +418,7 @@ func (e *entry) givenParams() []string {
 	return names
 }
 
-// paramAxis returns the axis of one parameter, which stands at path.
+// paramAxis returns the axis of the parameter at a path.
 func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter) axis {
 	a := axis{path: path, names: []string{p.GetName()}, param: true}
 	for i, v := range e.use.Params[p.GetName()] {
@@ -436,18 +429,18 @@ func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter)
 		}
 		if last := len(a.options) - 1; err == nil && v.Whole != "" && last >= 0 &&
 			a.options[last].values[0] == asNumber(typed) {
-			continue // values of a range that are the same whole number
+			continue // values of a range may round to the same integer
 		}
 		a.options = append(a.options, option{path: item, values: []any{asNumber(typed)},
 			set: func(s *setting) { s.params[p.GetName()] = typed }})
 		if err != nil && v.Whole != "" {
-			break // the other values of the range stand at the same place
+			break // the other values of the range have the same position in the file
 		}
 	}
 	return a
 }
 
-// typedParam reads a parameter's value as its description says.
+// typedParam parses a parameter's value according to its description.
 func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 	switch p.GetDefault().GetKind().(type) {
 	case *pluginv1.Value_Int:
@@ -476,7 +469,7 @@ func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 	return nil, fmt.Errorf("the algorithm describes this parameter without a type: its default is missing")
 }
 
-// asNumber returns every number as a float64, and other values as they are.
+// asNumber converts an int64 to a float64, and returns other values unchanged.
 func asNumber(v any) any {
 	if n, ok := v.(int64); ok {
 		return float64(n)
@@ -484,8 +477,8 @@ func asNumber(v any) any {
 	return v
 }
 
-// means reports whether a value written in an exclusion is the value of an option.
-func means(written schemas.Value, v any) bool {
+// matchesValue reports whether a value in an exclusion equals the value of an option.
+func matchesValue(written schemas.Value, v any) bool {
 	switch v := v.(type) {
 	case string:
 		return written.Text == v
@@ -504,8 +497,8 @@ func means(written schemas.Value, v any) bool {
 	return false
 }
 
-// show writes a value as it would stand in the file.
-func show(v any) string {
+// formatValue formats a value as in a sweep file.
+func formatValue(v any) string {
 	f, ok := v.(float64)
 	if !ok {
 		return fmt.Sprint(v)

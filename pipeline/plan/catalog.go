@@ -9,21 +9,21 @@ import (
 	"github.com/shatterlab/shatter/pipeline/sweep"
 )
 
-// catalog holds the algorithms that a sweep file may name.
+// A catalog holds the algorithms that a sweep file may use.
 type catalog struct {
 	byName     map[string]Described
-	parameters map[string]bool // names, of all algorithms
-	clashes    []clash
+	parameters map[string]bool // names of the parameters of all algorithms
+	clashes    []nameClash
 }
 
-// clash is a plugin's algorithm whose name was taken before.
-type clash struct {
-	path    string // of the plugin in the sweep file
-	name    string
-	claimed string // by whom
+// A nameClash is a plugin's algorithm whose name is in use.
+type nameClash struct {
+	path  string // path of the plugin in the sweep file
+	name  string
+	owner string // description of the other algorithm
 }
 
-// newCatalog lists the algorithms by name. Names that two files claim are clashes.
+// newCatalog lists the algorithms by name. A name in two plugins is a clash.
 func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, dir string) (*catalog, error) {
 	list, err := algorithms.List(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, d
 			first, d = d, first
 			c.byName[d.GetName()] = first
 		}
-		c.clashes = append(c.clashes, clash{pluginItem(r.File, dir, d.Plugin), d.GetName(), claimed(first)})
+		c.clashes = append(c.clashes, nameClash{pluginItem(r.File, dir, d.Plugin), d.GetName(), describeOwner(first)})
 	}
 	return c, nil
 }
@@ -51,12 +51,11 @@ func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, d
 // names returns the names of all algorithms, ascending.
 func (c *catalog) names() []string { return slices.Sorted(maps.Keys(c.byName)) }
 
-// claimed says who has a name already.
-func claimed(d Described) string {
+func describeOwner(d Described) string {
 	if d.Plugin == "" {
 		return "is built in: rename the plugin's algorithm"
 	}
-	return fmt.Sprintf("%q serves already", d.Plugin)
+	return fmt.Sprintf("is in use by %q: rename one of them", d.Plugin)
 }
 
 // pluginItem returns the path of a plugin in the file.

@@ -17,11 +17,11 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// assemble makes the plan: the cells of all settled drafts, of which equal ones are merged, and the
-// fits through them. It returns nil where it has reported a mistake.
-func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
+// assemble returns the plan: the cells of all instances, without duplicates, and the fits through them. It returns
+// nil if it has reported a mistake.
+func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error) {
 	if len(all) == 0 {
-		r.At("exclude", "nothing is left: every cell is excluded")
+		r.At("exclude", "every cell is excluded: remove an exclusion")
 		return nil, nil
 	}
 	p := &Plan{Name: l.file.Sweep.Name, Seed: seedOf(l.file), Source: l.file.Source, seedAt: l.file.Mistake("seed")}
@@ -30,7 +30,7 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 		return nil, err
 	}
 	makeLadders(cells, from, r)
-	var origins []*settled // of each cell, the first draft that made it
+	var origins []*checkedInstance // by cell, the first instance of it
 	index := map[trial.Key]int{}
 	for i, c := range cells {
 		x := from[i]
@@ -41,9 +41,9 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = append(uncertified(p.Cells), constantSuffices(p.Cells)...)
+	p.Warnings = append(warnUncertified(p.Cells), warnConstants(p.Cells)...)
 	p.Metrics = l.metrics(p.Cells)
-	p.words = l.explain(p.Cells, origins)
+	p.description = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
 	if p.Fits, err = f.fits(r); err != nil || r.Count() > 0 {
 		return nil, err
@@ -51,9 +51,9 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 	return p, nil
 }
 
-// cellsOf makes the cells of all drafts, with the draft of each. Where a number is searched, a draft
-// makes a cell for each n, and in task online one for its rounds.
-func cellsOf(f *sweep.File, all []settled) (cells []*trial.Cell, from []*settled, err error) {
+// cellsOf returns the cells of all instances, and the instance of each. In a search over another number than n, an
+// instance has one cell per n or, in task online, one for its number of rounds.
+func cellsOf(f *sweep.File, all []checkedInstance) (cells []*trial.Cell, from []*checkedInstance, err error) {
 	for i := range all {
 		x := &all[i]
 		sizes := [][]int64{nil}
@@ -74,8 +74,8 @@ func cellsOf(f *sweep.File, all []settled) (cells []*trial.Cell, from []*settled
 	return cells, from, nil
 }
 
-// cell makes the cell of a draft, with its keys. n is the size of a rung, and nil for other cells.
-func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
+// cell returns a cell of the instance, with its keys. n holds the size of a rung, and is nil for other cells.
+func (x *checkedInstance) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	e, s, p, a := x.entry, &x.setting, x.problem, x.answer
 	c := &trial.Cell{
 		Task:       f.Task().Name,
@@ -131,26 +131,26 @@ func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	return c, nil
 }
 
-// bounds returns the algorithm's bounds. Those that do not hold of the draft say why.
-func (x *settled) bounds() trial.Bounds {
-	if !x.answer.open {
+// bounds returns the algorithm's bounds with their failed premises.
+func (x *checkedInstance) bounds() trial.Bounds {
+	if !x.answer.needsLeastError {
 		return x.answer.bounds
 	}
 	facts := theory.Facts{Setting: x.answer.setting, Least: x.problem.least}
 	return x.answer.bounds.WithFailures(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
 }
 
-// maxDoc is the largest number of letters of what a metric means.
+// maxDoc is the maximal number of letters in the description of a metric.
 const maxDoc = 500
 
-// metrics describes the metrics of all algorithms and of the task, by name. Where algorithms mean
-// different things by one name, the doc says what each of them means.
+// metrics describes the metrics of all algorithms and of the task, ordered by name. If algorithms give different
+// meanings to one name, the doc lists them.
 func (l *layout) metrics(cells []*trial.Cell) []schemas.Metric {
 	type declared struct {
 		schemas.Metric
 		by string // the first algorithm
 	}
-	said := map[string][]declared{} // by name, those with different meanings
+	said := map[string][]declared{} // distinct meanings by name
 	more := slices.ContainsFunc(l.entries, func(e *entry) bool { return e.grid.Sequential() }) ||
 		slices.ContainsFunc(cells, func(c *trial.Cell) bool { return c.States == schemas.StatesHard })
 	for _, m := range l.file.Task().Measured(more) {
@@ -189,7 +189,7 @@ func (e *entry) metricNames(more bool) []string {
 	return names
 }
 
-// search returns the search for n* under that noise, nil where n is a list.
+// search returns the search for n* under noise n; nil if the sample sizes are listed.
 func (e *entry) search(n schemas.Noise) *trial.Find {
 	f := searchOf(e.grid)
 	if f != nil {
@@ -198,18 +198,18 @@ func (e *entry) search(n schemas.Noise) *trial.Find {
 	return f
 }
 
-// checkEqual looks at two equal cells. They are one cell where they are to be measured alike under
-// one name; otherwise one of them would vanish silently, and that is reported.
+// checkEqual reports two cells with equal keys, unless name and measurement agree too: otherwise the second one would
+// disappear silently.
 func checkEqual(r *sweep.Reporter, e *entry, c *trial.Cell, first *entry, d *trial.Cell) {
 	home := cmp.Or(first.grid.Home(), "the file")
 	switch {
 	case c.As != d.As:
-		r.At(e.path, "%q has a cell that is the same as one of %q (%s): remove it, or give it independent noise with "+
+		r.At(e.path, "%q has a cell that equals one of %q (%s): remove it, or give it independent noise with "+
 			"\"replica: 1\"", c.As, d.As, first.path)
 	case !measuredAlike(c, d):
-		r.At(e.grid.Path("n"), "%q has a cell that stands in %s too, with other n or trials", c.As, home)
+		r.At(e.grid.Path("n"), "%q has a cell that is also in %s, with other n or trials", c.As, home)
 	case c.Limits != d.Limits:
-		r.At(e.grid.Path("limits"), "%q has a cell that stands in %s too, with other limits", c.As, home)
+		r.At(e.grid.Path("limits"), "%q has a cell that is also in %s, with other limits", c.As, home)
 	}
 }
 
@@ -219,16 +219,17 @@ func measuredAlike(c, d *trial.Cell) bool {
 		(c.Find == nil) == (d.Find == nil) && (c.Find == nil || *c.Find == *d.Find) && sameLadder(c.Rung, d.Rung)
 }
 
-// constantSuffices warns of goals over data that a constant reaches, which looks at no example.
-func constantSuffices(cells []*trial.Cell) []string {
+// warnConstants warns about goals on data that a constant hypothesis reaches without examples.
+func warnConstants(cells []*trial.Cell) []string {
 	counts := map[string]int{}
 	var order []string
 	for _, c := range cells {
 		if c.Population == nil || !c.CanSucceed() || !numeric.Within(c.Population.ConstantError(), c.Above, c.Alpha) {
 			continue
 		}
-		warning := fmt.Sprintf("%s: a constant, which looks at no example, errs on %s of the rows: a success at alpha %v "+
-			"above %.4g", filepath.Base(c.Problem.Data.File), wording.Percent(c.Population.ConstantError()), c.Alpha, c.Above)
+		warning := fmt.Sprintf("%s: a constant hypothesis, which needs no example, errs on %s of the rows: a success at "+
+			"alpha %v above %.4g",
+			filepath.Base(c.Problem.Data.File), wording.Percent(c.Population.ConstantError()), c.Alpha, c.Above)
 		if counts[warning]++; counts[warning] == 1 {
 			order = append(order, warning)
 		}
@@ -239,8 +240,8 @@ func constantSuffices(cells []*trial.Cell) []string {
 	return order
 }
 
-// uncertified warns of algorithms whose privacy is only aimed at.
-func uncertified(cells []*trial.Cell) []string {
+// warnUncertified warns about algorithms whose privacy is not proved.
+func warnUncertified(cells []*trial.Cell) []string {
 	var warnings []string
 	warned := map[string]bool{}
 	for _, c := range cells {

@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// searchOf returns the grid's search for n* with its defaults, nil where n is a list.
+// searchOf returns the grid's search for n* with defaults; nil if the sample sizes are listed.
 func searchOf(b *sweep.Block) *trial.Find {
 	if b.N == nil || len(b.Sizes) > 0 || b.Find != nil {
 		return nil
@@ -24,17 +24,17 @@ func searchOf(b *sweep.Block) *trial.Find {
 	}
 }
 
-// stepOf returns the number whose multiples a search looks at: those at which noise has its rate
-// exactly, if the range has some of them; 0 for all sizes.
+// stepOf returns the step of the sample sizes in a search: at its multiples, noise has exactly its rate. It returns 0
+// (all sizes) if the range has too few multiples.
 func stepOf(f *trial.Find, n schemas.Noise) int64 {
-	const fewest = 8
-	if step := noise.Step(n); step > 1 && f.To >= fewest*max(step, f.From) {
+	const minMultiples = 8
+	if step := noise.Step(n); step > 1 && f.To >= minMultiples*max(step, f.From) {
 		return step
 	}
 	return 0
 }
 
-// trialsOf returns the number of repetitions of a grid with a list of n.
+// trialsOf returns the repetitions per sample size of a grid with listed sizes.
 func trialsOf(b *sweep.Block) int64 {
 	if b.Trials == nil {
 		return schemas.DefaultTrials
@@ -42,7 +42,7 @@ func trialsOf(b *sweep.Block) int64 {
 	return cmp.Or(b.Trials.Count, schemas.DefaultTrials)
 }
 
-// maxTrialsOf returns the number of trials that one search of the grid may use.
+// maxTrialsOf returns the limit of trials per search.
 func maxTrialsOf(b *sweep.Block) int64 {
 	if b.Trials == nil {
 		return schemas.DefaultMaxTrials
@@ -50,7 +50,7 @@ func maxTrialsOf(b *sweep.Block) int64 {
 	return cmp.Or(b.Trials.Max, schemas.DefaultMaxTrials)
 }
 
-// TrialTime returns the longest time that a grid of the file gives a trial.
+// TrialTime returns the maximal time limit of a trial in the file.
 func TrialTime(f *sweep.File) (longest time.Duration) {
 	for _, b := range f.Blocks() {
 		longest = max(longest, limitsOf(b).Trial)

@@ -13,11 +13,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// mostNamed is the number of values or cells that a line of a difference names.
-const mostNamed = 6
+// maxNamed is the maximal number of values or cells that a line names.
+const maxNamed = 6
 
-// Diff describes what changed from one plan to another, one change a line; it returns nothing if nothing did. old is
-// nil if the earlier plan cannot be read.
+// Diff describes the changes between two plans, one per line; nil if there are none. old is nil if the earlier plan
+// cannot be read.
 func Diff(old, new *Plan) []string {
 	if old == nil {
 		return []string{"the plan of the earlier run is missing, damaged or of another version of Shatter"}
@@ -37,7 +37,7 @@ func Diff(old, new *Plan) []string {
 	changed("task", old.Cells[0].Task, new.Cells[0].Task)
 	changed("seed", old.Seed.Seed, new.Seed.Seed)
 	lines = append(lines, diffValues(old.values(), new.values())...)
-	lines = append(lines, diffKept(old, new)...)
+	lines = append(lines, diffCommonCells(old, new)...)
 	lines = append(lines, diffCells(old, new)...)
 	if len(lines) == 0 {
 		lines = append(lines, "the order of the cells")
@@ -45,7 +45,7 @@ func Diff(old, new *Plan) []string {
 	return lines
 }
 
-// values returns the values that occur in each column.
+// values returns the distinct values by column.
 func (p *Plan) values() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for _, c := range p.Cells {
@@ -59,12 +59,12 @@ func (p *Plan) values() map[string]map[string]bool {
 	return all
 }
 
-// columns returns the cell's columns as the table shows them, without those that do not apply.
+// columns returns the cell's values by column, as the table shows them, without null.
 func columns(c *trial.Cell) map[string]string {
 	out := map[string]string{}
 	for _, k := range trial.KeyColumns() {
 		if v := k.Value(c); v != nil && !k.Has(trial.Derived) {
-			out[k.Name] = show(plainValue(k, c))
+			out[k.Name] = formatValue(plainValue(k, c))
 		}
 	}
 	if c.Evaluation.Looks != nil {
@@ -72,21 +72,21 @@ func columns(c *trial.Cell) map[string]string {
 	}
 	p := c.Problem
 	if p.Test != 0 {
-		out["test"] = show(float64(p.Test))
+		out["test"] = formatValue(float64(p.Test))
 	}
-	if p.Data != nil { // the content has meaning, not the path
+	if p.Data != nil { // the content matters, not the path
 		out["data"] = "the dataset " + p.Data.Digest[:min(10, len(p.Data.Digest))]
 	}
 	if p.Matrix != nil {
 		out["file"] = "the class matrix " + p.Matrix.Digest[:min(10, len(p.Matrix.Digest))]
 	}
 	for name, v := range c.Params {
-		out[c.As+"."+name] = show(v)
+		out[c.As+"."+name] = formatValue(v)
 	}
 	return out
 }
 
-// diffValues says which values came and went, by column.
+// diffValues describes added and removed values by column.
 func diffValues(a, b map[string]map[string]bool) []string {
 	names := slices.Sorted(maps.Keys(a))
 	for _, name := range slices.Sorted(maps.Keys(b)) {
@@ -97,24 +97,24 @@ func diffValues(a, b map[string]map[string]bool) []string {
 	var lines []string
 	for _, name := range names {
 		if algorithm, _, ok := strings.Cut(name, "."); ok && (!a["algorithm"][algorithm] || !b["algorithm"][algorithm]) {
-			continue // all of that algorithm is new or gone
+			continue // the algorithm itself is added or removed
 		}
-		gone, added := without(a[name], b[name]), without(b[name], a[name])
+		gone, added := difference(a[name], b[name]), difference(b[name], a[name])
 		switch {
 		case len(gone) > 0 && len(added) > 0:
 			lines = append(lines, fmt.Sprintf("%s: %s, now %s",
-				name, wording.Few(gone, mostNamed), wording.Few(added, mostNamed)))
+				name, wording.Few(gone, maxNamed), wording.Few(added, maxNamed)))
 		case len(gone) > 0:
-			lines = append(lines, fmt.Sprintf("%s: %s is gone", name, wording.Few(gone, mostNamed)))
+			lines = append(lines, fmt.Sprintf("%s: %s is gone", name, wording.Few(gone, maxNamed)))
 		case len(added) > 0:
-			lines = append(lines, fmt.Sprintf("%s: %s is new", name, wording.Few(added, mostNamed)))
+			lines = append(lines, fmt.Sprintf("%s: %s is new", name, wording.Few(added, maxNamed)))
 		}
 	}
 	return lines
 }
 
-// without returns what a has and b has not, the shortest first.
-func without(a, b map[string]bool) []string {
+// difference returns the elements of a that are not in b, the shortest first.
+func difference(a, b map[string]bool) []string {
 	var out []string
 	for v := range a {
 		if !b[v] {
@@ -125,8 +125,8 @@ func without(a, b map[string]bool) []string {
 	return out
 }
 
-// diffKept says what changed in how the cells that both plans have are measured and called.
-func diffKept(a, b *Plan) []string {
+// diffCommonCells describes changes of name, sample sizes and trials of the cells in both plans.
+func diffCommonCells(a, b *Plan) []string {
 	counts := map[string]int{}
 	var order []string
 	count := func(line string) {
@@ -134,11 +134,11 @@ func diffKept(a, b *Plan) []string {
 			order = append(order, line)
 		}
 	}
-	for before, c := range common(a, b) {
+	for before, c := range commonCells(a, b) {
 		if before.As != c.As {
 			count(fmt.Sprintf("%s is now called %s", before.As, c.As))
 		}
-		if m, n := measureOf(before).String(), measureOf(c).String(); m != n {
+		if m, n := samplingOf(before).String(), samplingOf(c).String(); m != n {
 			count(fmt.Sprintf("n and trials: %s; now %s", m, n))
 		}
 	}
@@ -148,8 +148,8 @@ func diffKept(a, b *Plan) []string {
 	return order
 }
 
-// common yields the cells that both plans have, as each has them.
-func common(a, b *Plan) iter.Seq2[*trial.Cell, *trial.Cell] {
+// commonCells yields both versions of the cells in both plans.
+func commonCells(a, b *Plan) iter.Seq2[*trial.Cell, *trial.Cell] {
 	return func(yield func(before, now *trial.Cell) bool) {
 		old := map[trial.Key]*trial.Cell{}
 		for _, c := range a.Cells {
@@ -163,17 +163,16 @@ func common(a, b *Plan) iter.Seq2[*trial.Cell, *trial.Cell] {
 	}
 }
 
-// Moves explains why brackets of cells that two plans have in common may move from the one to the other; it returns
-// "" if none may, or if old is nil.
-func Moves(old, new *Plan) string {
+// DescribeMoves explains why brackets of cells in both plans may move; "" if none may, or if old is nil.
+func DescribeMoves(old, new *Plan) string {
 	if old == nil {
 		return ""
 	}
 	kept, changed := 0, 0
-	for before, c := range common(old, new) {
+	for before, c := range commonCells(old, new) {
 		if c.Beta > 0 {
 			kept++
-			if measureOf(before).String() != measureOf(c).String() {
+			if samplingOf(before).String() != samplingOf(c).String() {
 				changed++
 			}
 		}
@@ -189,19 +188,19 @@ func Moves(old, new *Plan) string {
 	if kept == 0 || len(why) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("brackets that were there (%s) may move, decided ones too: %s",
+	return fmt.Sprintf("brackets of %s may move, including decided ones: %s",
 		wording.Count(kept, "cell"), strings.Join(why, "; "))
 }
 
-// diffCells says how many cells came and went, and names the first of them.
+// diffCells counts added and removed cells, and names the first of them.
 func diffCells(a, b *Plan) []string {
 	gone, came := cellsWithout(a, b), cellsWithout(b, a)
 	var lines []string
 	if len(came) > 0 {
-		lines = append(lines, fmt.Sprintf("%s new: %s", wording.Count(len(came), "cell"), wording.Few(came, mostNamed)))
+		lines = append(lines, fmt.Sprintf("%s new: %s", wording.Count(len(came), "cell"), wording.Few(came, maxNamed)))
 	}
 	if len(gone) > 0 {
-		lines = append(lines, fmt.Sprintf("%s gone: %s", wording.Count(len(gone), "cell"), wording.Few(gone, mostNamed)))
+		lines = append(lines, fmt.Sprintf("%s gone: %s", wording.Count(len(gone), "cell"), wording.Few(gone, maxNamed)))
 	}
 	if len(came)+len(gone) > 0 {
 		lines = append(lines, fmt.Sprintf("%s as before", wording.Count(len(b.Cells)-len(came), "cell")))
@@ -209,7 +208,7 @@ func diffCells(a, b *Plan) []string {
 	return lines
 }
 
-// cellsWithout names the cells that a has and b has not.
+// cellsWithout names the cells in a that are not in b.
 func cellsWithout(a, b *Plan) []string {
 	have := map[trial.Key]bool{}
 	for _, c := range b.Cells {

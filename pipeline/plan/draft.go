@@ -8,21 +8,21 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// draft is a combination of options that no exclusion drops.
+// A draft is a combination of options that is not excluded.
 type draft struct {
 	entry       *entry
-	combination int // number among those of the entry
-	problem     int // number of its problem among those of the grid
+	combination int // index among the combinations of the entry
+	problem     int // index of its problem among those of the grid
 	setting     setting
 }
 
-// setting is what the options of a combination set.
+// A setting holds the values of one combination.
 type setting struct {
 	problem *schemas.Problem // shared by the drafts of an entry with the same problem
-	params  trial.Params     // those that the file sets; shared likewise
+	params  trial.Params     // parameters in the file; shared likewise
 
 	queries   int
-	rounds    int // task online, of a search; else 0
+	rounds    int // in a search over rounds; else 0
 	adversary *schemas.Adversary
 
 	replica int
@@ -31,12 +31,12 @@ type setting struct {
 	alpha   float64
 	beta    float64
 	above   schemas.Above
-	means   bool   // answers are means of labels
+	means   bool   // answers may be means of labels
 	states  string // task predict
 }
 
-// expand makes the drafts of all combinations, in the order of the tables: grids, in them problems,
-// then algorithms, then settings. It reports exclusions that drop nothing.
+// expand returns the drafts of all combinations in the order of the tables: by grid, problem, algorithm and setting. It
+// reports exclusions that match nothing.
 func (l *layout) expand(r *sweep.Reporter) []draft {
 	var drafts []draft
 	dropped := map[string]bool{}
@@ -51,7 +51,7 @@ func (l *layout) expand(r *sweep.Reporter) []draft {
 	}
 	for _, b := range l.file.Blocks() {
 		for i := range b.Exclude {
-			if path := l.file.Item(b.Path("exclude"), i); !dropped[path] && l.judges(b, i, r) {
+			if path := l.file.Item(b.Path("exclude"), i); !dropped[path] && l.canJudgeExclusion(b, i, r) {
 				dropped[path] = true // grids may share it
 				r.At(path, "matches no cell: check the names and values, or remove it")
 			}
@@ -60,9 +60,8 @@ func (l *layout) expand(r *sweep.Reporter) []draft {
 	return drafts
 }
 
-// judges reports whether the mistakes that were found say nothing of what the grid's i-th exclusion
-// drops.
-func (l *layout) judges(b *sweep.Block, i int, r *sweep.Reporter) bool {
+// canJudgeExclusion reports whether the grid's i-th exclusion is unaffected by other mistakes.
+func (l *layout) canJudgeExclusion(b *sweep.Block, i int, r *sweep.Reporter) bool {
 	if !b.Sound(r, "algorithms", "zip") || !r.Sound(l.file.Item(b.Path("exclude"), i)) {
 		return false
 	}
@@ -77,13 +76,13 @@ func (l *layout) judges(b *sweep.Block, i int, r *sweep.Reporter) bool {
 	return len(l.entries) > 0
 }
 
-// expand appends the drafts of the entry, and notes the exclusions that dropped something.
+// expand appends the drafts of the entry, and records the matching exclusions in dropped.
 func (e *entry) expand(drafts []draft, dropped map[string]bool) []draft {
 	problems, params := map[int]*schemas.Problem{}, map[int]trial.Params{}
 	options := make([]int, len(e.axes))
 	drafts = slices.Grow(drafts, int(e.cells()))
 	for combination := range int(e.cells()) {
-		e.pick(combination, options)
+		e.fillOptions(combination, options)
 		if e.excluded(options, dropped) {
 			continue
 		}
@@ -95,15 +94,15 @@ func (e *entry) expand(drafts []draft, dropped map[string]bool) []draft {
 	return drafts
 }
 
-// options returns the option of each axis in the draft's combination.
+// options returns the index of the draft's option on each axis.
 func (d *draft) options() []int {
 	options := make([]int, len(d.entry.axes))
-	d.entry.pick(d.combination, options)
+	d.entry.fillOptions(d.combination, options)
 	return options
 }
 
-// pick fills options with the option of each axis in a combination; the last group runs fastest.
-func (e *entry) pick(combination int, options []int) {
+// fillOptions sets the option index of each axis for a combination; the last group changes fastest.
+func (e *entry) fillOptions(combination int, options []int) {
 	for i := len(e.groups) - 1; i >= 0; i-- {
 		g := e.groups[i]
 		k := g.first + combination%g.count
@@ -114,11 +113,11 @@ func (e *entry) pick(combination int, options []int) {
 	}
 }
 
-// excluded reports whether an exclusion drops the combination, and notes all that do.
+// excluded reports whether an exclusion matches the combination, and records all that do in dropped.
 func (e *entry) excluded(options []int, dropped map[string]bool) bool {
 	found := false
 	for i := range e.exclude {
-		if e.exclude[i].drops(options) {
+		if e.exclude[i].matches(options) {
 			dropped[e.exclude[i].path] = true
 			found = true
 		}
@@ -126,7 +125,7 @@ func (e *entry) excluded(options []int, dropped map[string]bool) bool {
 	return found
 }
 
-// ordinal numbers the combinations of the axes that counts selects.
+// ordinal returns the index of the combination among those of the axes that counts selects.
 func (e *entry) ordinal(options []int, counts func(axis int) bool) int {
 	ordinal, counted := 0, make([]bool, len(e.axes))
 	for i, lead := range e.leader {
@@ -138,8 +137,7 @@ func (e *entry) ordinal(options []int, counts func(axis int) bool) int {
 	return ordinal
 }
 
-// set fills the setting. The known problems and parameters are those of earlier drafts of the
-// entry, by their ordinals.
+// set fills the setting. problems and params hold the values of earlier drafts of the entry, by ordinal.
 func (d *draft) set(options []int, problems map[int]*schemas.Problem, params map[int]trial.Params) {
 	e, s := d.entry, &d.setting
 	ordinal := e.ordinal(options, func(axis int) bool { return e.axes[axis].param })

@@ -13,46 +13,45 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// layout is a sweep file in which every name is known: its entries with their axes.
+// A layout holds the entries of a sweep file with their axes.
 type layout struct {
 	file    *sweep.File
 	catalog *catalog
 	entries []*entry        // in the order of the file
-	names   map[string]bool // by which zip, exclude and fits may know an axis
-	partial bool            // an algorithm is unknown, and so are its parameters
+	names   map[string]bool // names of axes for zip, exclude and fits
+	partial bool            // an algorithm, and so its parameters, is unknown
 }
 
-// entry is one item of a grid's algorithms with all its axes, none of them of parameters where the
-// algorithm is not known. It stands for a product of groups; a group is one axis, or the axes that
-// zip pairs.
+// An entry is one item of a grid's algorithms with all its axes (without parameters if the algorithm is unknown). Its
+// combinations are the product of its groups. A group is one axis, or axes paired by zip.
 type entry struct {
 	grid        *sweep.Block
 	use         schemas.AlgorithmUse
-	index       int    // in the grid's algorithms
-	path        string // of the item
+	index       int    // index in the grid's algorithms
+	path        string // path of the item
 	algorithm   Described
 	axes        []axis
-	problemAxes int   // the number of axes that make the problem; they stand first
-	leader      []int // for each axis the first of those that it is paired with; itself where it stands alone
+	problemAxes int   // number of axes of the problem, which come first
+	leader      []int // by axis, the first axis of its group
 	groups      []group
 	exclude     []exclusion
 	known       bool // the algorithm can be asked about the grid
-	unpaired    bool // axes that zip pairs have different lengths
+	unpaired    bool // axes paired by zip have different lengths
 
-	find *searched // the axis that is searched; nil: none
+	find *searchedAxis // nil: no search over an axis
 }
 
-// group is a set of axes that advance together.
+// A group is a set of axes that change together.
 type group struct {
-	axes  []int // of the entry, ascending
-	first int   // the first option that counts: 0, but where zip pairs an axis with the algorithms
-	count int   // the number of options from first on
+	axes  []int // indices in the entry, ascending
+	first int   // first option in use: 0 unless zip pairs an axis with the algorithms
+	count int   // number of options in use
 }
 
 // label returns the entry's name in the results.
 func (e *entry) label() string { return cmp.Or(e.use.As, e.use.Use) }
 
-// cells returns the number of combinations, exclusions not counted.
+// cells returns the number of combinations, including excluded ones.
 func (e *entry) cells() int64 {
 	n := int64(1)
 	for _, g := range e.groups {
@@ -61,12 +60,12 @@ func (e *entry) cells() int64 {
 	return n
 }
 
-// layOut looks up the algorithms of all grids, lays out their axes, pairs those that zip names, and
-// counts: a grid of too many cells or trials is refused before it is expanded.
+// layOut finds the algorithms of all grids, creates their axes and applies zip. It reports a sweep with too many
+// cells or trials before anything is expanded.
 func layOut(r *sweep.Reporter, known *catalog, o Options) *layout {
 	f := r.File
 	for _, c := range known.clashes {
-		r.At(c.path, "it serves %q, which %s", c.name, c.claimed)
+		r.At(c.path, "the algorithm name %q %s", c.name, c.owner)
 	}
 	l := &layout{file: f, catalog: known, names: map[string]bool{}}
 	blocks := f.Blocks()
@@ -100,17 +99,17 @@ func checkEntries(blocks []*sweep.Block, r *sweep.Reporter) bool {
 	items := 0
 	for _, b := range blocks {
 		if items += len(b.Algorithms); items > maxEntries {
-			r.At(b.Path("algorithms"), "with these the sweep lists more than %d algorithms", maxEntries)
+			r.At(b.Path("algorithms"), "here the sweep exceeds %d algorithms: split it", maxEntries)
 			return false
 		}
 	}
 	return true
 }
 
-// enter makes the entries of one grid, in which the target each stands for the given ones. They
-// share the axes that do not depend on the algorithm.
+// enter returns the entries of one grid. The list each replaces the target "each". Entries share the axes that do not
+// depend on the algorithm.
 func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entry {
-	if b.Problem == nil { // that is a mistake
+	if b.Problem == nil { // reported as a mistake elsewhere
 		b.Problem = new(schemas.ProblemSpec)
 	}
 	if n := countDatasets(b); n > maxCells {
@@ -131,7 +130,7 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 			if !sound { // given twice, for example
 				continue
 			}
-			r.At(e.path, "the name %q is already that of %s: give one of them another with \"as\"",
+			r.At(e.path, "the name %q is in use by %s: rename one of them with \"as\"",
 				sweep.Shorten(e.label()), first)
 			continue
 		}
@@ -146,7 +145,8 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 	return all
 }
 
-// lookUp looks the entry's algorithm up, and reports one that is unknown or does not fit the sweep.
+// lookUp finds the entry's algorithm. It returns false if the algorithm is unknown or does not suit the sweep, and
+// reports that unless another mistake explains it.
 func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 	where, kind := e.path, e.grid.File.Task()
 	if !r.Sound(sweep.JoinPath(e.path, "use")) {
@@ -157,16 +157,16 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 	}
 	d, ok := known.byName[e.use.Use]
 	if _, near := wording.Nearest(e.use.Use, known.names()); !ok && !near && !r.Sound("plugins") {
-		return false // it may be of a plugin that is not there
+		return false // it may belong to a missing plugin
 	}
 	if !ok {
 		r.At(where, "unknown algorithm %q%s", sweep.Shorten(e.use.Use),
-			cmp.Or(wording.DidYouMean(e.use.Use, known.names()), "; `shatter plugin list` names them all"))
+			cmp.Or(wording.DidYouMean(e.use.Use, known.names()), "; `shatter plugin list` lists all algorithms"))
 		return false
 	}
 	e.algorithm = d
 	if !slices.Contains(d.GetTasks(), kind.Wire()) {
-		r.At(where, "%q does not play the task %s", d.GetName(), kind.Name)
+		r.At(where, "%q does not support the task %s", d.GetName(), kind.Name)
 		return false
 	}
 	for _, m := range kind.MetricNames(true) {
@@ -183,14 +183,14 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		return false
 	}
 	if e.grid.Privacy == nil || len(e.grid.Privacy.Epsilon) == 0 {
-		r.At(where, "%q is private and needs a budget beside algorithms: privacy: {epsilon: 1, delta: 1e-6}%s",
+		r.At(where, "%q is private and needs a budget, next to algorithms: privacy: {epsilon: 1, delta: 1e-6}%s",
 			d.GetName(), e.grid.HidesTopLevel("privacy"))
 		return false
 	}
 	return true
 }
 
-// layOut lists the entry's axes: problem, algorithm, parameters, replica, privacy, goal.
+// layOut sets the entry's axes: problem, algorithm, parameters, replica, privacy, goal.
 func (e *entry) layOut(shared sharedAxes, r *sweep.Reporter) {
 	replica := []int(e.use.Replica)
 	if len(replica) == 0 {
@@ -206,22 +206,21 @@ func (e *entry) layOut(shared sharedAxes, r *sweep.Reporter) {
 	}
 }
 
-// addNames adds the names by which zip and exclude may know the entry's axes.
+// addNames adds the names of the entry's axes for zip and exclude.
 func (l *layout) addNames(e *entry) {
 	for _, a := range e.axes {
 		for i, name := range a.names {
 			if a.param {
 				l.names[schemas.ParamPrefix+name] = true
 			}
-			if a.knows(i, name) {
+			if a.hasName(i, name) {
 				l.names[name] = true
 			}
 		}
 	}
 }
 
-// namesLike lists the names that zip and exclude may use: those of parameters, with their prefix,
-// if word has it, and otherwise the others.
+// namesLike lists the names for zip and exclude: names with the prefix of parameters if word has it, else the others.
 func (l *layout) namesLike(word string) []string {
 	prefixed := strings.HasPrefix(word, schemas.ParamPrefix)
 	var names []string
@@ -236,19 +235,19 @@ func (l *layout) namesLike(word string) []string {
 // axisKeys are the keys of a grid that have axes.
 var axisKeys = []string{"problem", "algorithms", "privacy", "goal", "queries", "adversary"}
 
-// mayMean reports whether a name that is no axis of the grid may be one when mistakes are mended.
+// mayMean reports whether an unknown name may become an axis of the grid once other mistakes are corrected.
 func (l *layout) mayMean(b *sweep.Block, name string, r *sweep.Reporter) bool {
 	parameter := l.catalog.parameters[strings.TrimPrefix(name, schemas.ParamPrefix)]
 	return l.partial && (parameter || !r.Sound("plugins")) || isKey(name) && !b.Sound(r, axisKeys...)
 }
 
-// axisOf returns the index of the axis that a name in zip, exclude or find means, and that of the name
-// among the axis's own; -1 where the entry has none. A key of the grid goes before a parameter.
+// axisOf returns the index of the axis with a name from zip, exclude or find, and the index of the name on the axis; -1
+// if there is none. Keys of the grid take precedence over parameters.
 func (e *entry) axisOf(name string) (axis, inner int) {
 	axis, inner = -1, -1
 	for i := range e.axes {
 		for j := range e.axes[i].names {
-			if e.axes[i].knows(j, name) && (axis < 0 || !e.axes[i].param) {
+			if e.axes[i].hasName(j, name) && (axis < 0 || !e.axes[i].param) {
 				axis, inner = i, j
 			}
 		}
@@ -256,7 +255,7 @@ func (e *entry) axisOf(name string) (axis, inner int) {
 	return axis, inner
 }
 
-// group makes the groups from the pairs, in the order of their first axes.
+// group sets the groups, in the order of their first axes.
 func (e *entry) group() {
 	position := map[int]int{}
 	for a, lead := range e.leader {
@@ -266,20 +265,20 @@ func (e *entry) group() {
 		}
 		g := &e.groups[position[lead]]
 		g.axes = append(g.axes, a)
-		if e.axes[a].isAlgorithm() { // this entry is one of its options
+		if e.axes[a].isAlgorithm() { // the entry uses one of its options
 			g.first, g.count = e.index, 1
 		}
 	}
 }
 
-// checkSize reports grids that are too large, before anything of their size is made.
+// checkSize reports a sweep that is too large.
 func checkSize(entries []*entry, r *sweep.Reporter) bool {
 	var cells, trials int64
 	for _, e := range entries {
 		if e.unpaired || !e.grid.Sound(r, "zip") {
 			continue
 		}
-		if e.find != nil && len(e.grid.Rounds) == 0 { // whose rounds are an axis then
+		if e.find != nil && len(e.grid.Rounds) == 0 { // rounds would be an axis
 			cells = numeric.Add(cells, numeric.Multiply(e.cells(), int64(len(e.grid.Sizes))))
 		} else {
 			cells = numeric.Add(cells, e.cells())
@@ -288,7 +287,7 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 			trials = numeric.Add(trials, numeric.Multiply(e.cells(), numeric.Multiply(sizes, trialsOf(e.grid))))
 		}
 		if cells > maxCells {
-			r.At(e.path, "with this algorithm the sweep has %s cells; at most %d are allowed: shorten an axis, or make "+
+			r.At(e.path, "with this algorithm the sweep has %s cells; at most %d are allowed: shorten an axis, or write "+
 				"several sweeps", atLeast(cells), maxCells)
 			return false
 		}
@@ -300,7 +299,7 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 	return true
 }
 
-// byGrid yields the entries of one grid after the other.
+// byGrid yields the entries of each grid.
 func byGrid(entries []*entry) func(yield func([]*entry) bool) {
 	return func(yield func([]*entry) bool) {
 		for first := 0; first < len(entries); {

@@ -19,12 +19,12 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Explain says in words what was understood; warnings are not part of it.
+// Explain writes a description of the plan in words, without warnings.
 func (p *Plan) Explain(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: task %s, %s, %s\n", p.Name, p.Cells[0].Task, p.seedWords(),
+	fmt.Fprintf(&b, "%s: task %s, %s, %s\n", p.Name, p.Cells[0].Task, p.describeSeed(),
 		wording.Count(len(p.Cells), "cell"))
-	for _, line := range p.words {
+	for _, line := range p.description {
 		b.WriteString(line + "\n")
 	}
 	for _, fit := range p.Fits {
@@ -34,15 +34,14 @@ func (p *Plan) Explain(w io.Writer) error {
 	return err
 }
 
-// explain describes every grid in words.
-func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
+func (l *layout) explain(cells []*trial.Cell, origins []*checkedInstance) []string {
 	cellsOf := map[*entry][]*trial.Cell{} // after exclusion and merging
 	for i, c := range cells {
 		cellsOf[origins[i].entry] = append(cellsOf[origins[i].entry], c)
 	}
 	var lines []string
 	for entries := range byGrid(l.entries) {
-		w := gridWords{Block: entries[0].grid, entries: entries, cellsOf: cellsOf}
+		w := gridDescription{Block: entries[0].grid, entries: entries, cellsOf: cellsOf}
 		for _, e := range entries {
 			w.cells = append(w.cells, cellsOf[e]...)
 		}
@@ -51,16 +50,16 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 	return lines
 }
 
-// gridWords describes one grid.
-type gridWords struct {
+// A gridDescription describes one grid.
+type gridDescription struct {
 	*sweep.Block
 	entries []*entry
-	cells   []*trial.Cell // of all entries
+	cells   []*trial.Cell // cells of all entries
 	cellsOf map[*entry][]*trial.Cell
 	out     []string
 }
 
-// distinct returns the values of a function on the cells, each once, in ascending order.
+// distinct returns the distinct values of a function on the cells, ascending.
 func distinct[T cmp.Ordered](cells []*trial.Cell, of func(*trial.Cell) T) []T {
 	all := map[T]bool{}
 	for _, c := range cells {
@@ -70,22 +69,22 @@ func distinct[T cmp.Ordered](cells []*trial.Cell, of func(*trial.Cell) T) []T {
 }
 
 // line adds a line with a label.
-func (w *gridWords) line(label, format string, args ...any) {
+func (w *gridDescription) line(label, format string, args ...any) {
 	w.out = append(w.out, fmt.Sprintf("%-12s", label)+fmt.Sprintf(format, args...))
 }
 
-func (w *gridWords) lines() []string {
+func (w *gridDescription) lines() []string {
 	if w.Prefix != "" {
 		w.out = append(w.out, fmt.Sprintf("%s (line %d)", w.Home(), w.File.At(w.Home()).Line))
 	}
 	w.line("problem", "%s", axesInWords(w.entries[0].axes[:w.entries[0].problemAxes]))
-	w.about()
+	w.describeProblems()
 	label := "algorithms"
 	for _, e := range w.entries {
-		w.line(label, "%s", e.words(w.cellsOf[e]))
+		w.line(label, "%s", e.describe(w.cellsOf[e]))
 		label = ""
 	}
-	w.game()
+	w.describeGame()
 	setting := measureAxes(w.Block, true)
 	if slices.ContainsFunc(w.entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
 		w.line("privacy", "%s", axesInWords(named(setting, "epsilon", "delta")))
@@ -94,24 +93,24 @@ func (w *gridWords) lines() []string {
 		w.line("zip", "%s", strings.Join(names, " with "))
 	}
 	if n := len(w.Exclude); n > 0 {
-		w.line("excluded", "by %s of exclude", wording.Count(n, "item"))
+		w.line("excluded", "cells that match %s of exclude", wording.Count(n, "item"))
 	}
-	w.goal(setting)
-	w.sizes()
+	w.describeGoal(setting)
+	w.describeSizes()
 	limits := limitsOf(w.Block)
-	w.line("limits", "a trial may take %v and %s; beyond that it is lost, not failed",
+	w.line("limits", "a trial may take %v and %s; a trial that exceeds this is lost, not failed",
 		wording.Duration(limits.Trial), wording.Bytes(limits.Memory))
 	return w.out
 }
 
-// about describes the data of the grid's problems, and who labels their points.
-func (w *gridWords) about() {
-	all := problemWords{}
+// describeProblems describes the data of the grid's problems, and how their points are labeled.
+func (w *gridDescription) describeProblems() {
+	all := problemFacts{}
 	for _, c := range w.cells {
 		all.addCell(c)
 	}
 	drawn := false
-	for _, line := range slices.SortedFunc(maps.Keys(all), problemLine.compare) {
+	for _, line := range slices.SortedFunc(maps.Keys(all), problemFact.compare) {
 		words := line.words
 		if stated := all[line]; len(stated) > 0 {
 			words += ": " + alternatives(stated)
@@ -120,25 +119,24 @@ func (w *gridWords) about() {
 		drawn = drawn || line.drawn
 	}
 	if drawn {
-		w.line("", "where it is drawn, %s", problem.OverTargets)
+		w.line("", "if it is drawn, %s", problem.OverTargets)
 	}
 }
 
-// problemLine says something of a problem.
-type problemLine struct {
+// A problemFact is a statement about a problem.
+type problemFact struct {
 	label, words string
-	drawn        bool // about a target that is drawn
+	drawn        bool // the fact is about a drawn target
 }
 
-func (l problemLine) compare(m problemLine) int {
+func (l problemFact) compare(m problemFact) int {
 	return cmp.Or(cmp.Compare(l.label, m.label), cmp.Compare(l.words, m.words))
 }
 
-// problemWords collects what is said of the problems of some cells, with the hypotheses that the
-// file states, each once.
-type problemWords map[problemLine][]string
+// problemFacts collects the distinct facts about problems of cells, each with the hypotheses in the sweep file.
+type problemFacts map[problemFact][]string
 
-func (w problemWords) add(line problemLine, stated ...string) {
+func (w problemFacts) add(line problemFact, stated ...string) {
 	for _, target := range stated {
 		if slices.Contains(w[line], target) {
 			return
@@ -148,9 +146,9 @@ func (w problemWords) add(line problemLine, stated ...string) {
 }
 
 // addCell adds the problem of a cell.
-func (w problemWords) addCell(c *trial.Cell) {
+func (w problemFacts) addCell(c *trial.Cell) {
 	if p := c.Population; p != nil {
-		w.add(problemLine{label: "data", words: filepath.Base(c.Problem.Data.File) + ": " + p.String()})
+		w.add(problemFact{label: "data", words: filepath.Base(c.Problem.Data.File) + ": " + p.String()})
 	}
 	kind := ""
 	if c.Adversary != nil {
@@ -159,24 +157,24 @@ func (w problemWords) addCell(c *trial.Cell) {
 	words, target := problem.Labels(c.Problem, kind)
 	switch {
 	case !target:
-		w.add(problemLine{label: "labels", words: words})
+		w.add(problemFact{label: "labels", words: words})
 	case problem.Stated(c.Problem):
-		w.add(problemLine{label: "target", words: words}, c.Problem.Target)
+		w.add(problemFact{label: "target", words: words}, c.Problem.Target)
 	default:
-		w.add(problemLine{label: "target", words: words, drawn: prior.Drawn(c.Problem)})
+		w.add(problemFact{label: "target", words: words, drawn: prior.Drawn(c.Problem)})
 	}
 }
 
-// game describes the game against each adversary.
-func (w *gridWords) game() {
+func (w *gridDescription) describeGame() {
 	if t := w.File.Task(); t.Adversary {
-		w.line("game", "%s; adversary %s", cmp.Or(t.Game, axesInWords(named(taskAxes(w.Block), "queries"))), w.adversaries())
-		w.reveals()
+		game := cmp.Or(t.Game, axesInWords(named(taskAxes(w.Block), "queries")))
+		w.line("game", "%s; adversary %s", game, w.adversaryNames())
+		w.describeAdversaries()
 	}
 }
 
-// reveals says what each of the grid's adversaries gives away.
-func (w *gridWords) reveals() {
+// describeAdversaries describes what each of the grid's adversaries reveals.
+func (w *gridDescription) describeAdversaries() {
 	said := map[string]bool{}
 	for _, spec := range w.Adversary {
 		for _, kind := range spec.Kind {
@@ -188,8 +186,7 @@ func (w *gridWords) reveals() {
 	}
 }
 
-// adversaries returns the grid's adversaries in words.
-func (w *gridWords) adversaries() string {
+func (w *gridDescription) adversaryNames() string {
 	var words []string
 	for _, o := range adversaryAxis(w.Block).options {
 		var s setting
@@ -199,8 +196,8 @@ func (w *gridWords) adversaries() string {
 	return alternatives(words)
 }
 
-// goal describes what success is, and how errors are measured.
-func (w *gridWords) goal(setting []axis) {
+// describeGoal describes the criterion of success, and how errors are measured.
+func (w *gridDescription) describeGoal(setting []axis) {
 	if w.Goal != nil {
 		w.line("success", "%s is at most alpha, with probability at least 1 - beta: %s", w.File.Task().Success,
 			axesInWords(named(setting, "alpha", "beta", "above")))
@@ -214,45 +211,44 @@ func (w *gridWords) goal(setting []axis) {
 	for _, how := range distinct(w.cells, func(c *trial.Cell) string { return c.Evaluation.Words }) {
 		w.line("error", "%s, against clean labels", problem.HowMeasured(how))
 	}
-	for _, line := range withoutData(w.cells) {
+	for _, line := range describePriors(w.cells) {
 		w.line("no data", "%s", line)
 	}
 }
 
-// sizes describes the sample sizes or the numbers of rounds, or how they are searched.
-func (w *gridWords) sizes() {
+// describeSizes describes the sample sizes or numbers of rounds, or their search.
+func (w *gridDescription) describeSizes() {
 	size, trials := "n", "the curve at n = %s, %d trials each"
 	if w.File.Task().Rounds() {
 		size, trials = "rounds", "%s, %d sequences each"
 	}
 	if w.Find != nil {
-		w.search(size)
+		w.describeSearch(size)
 		return
 	}
 	if f := searchOf(w.Block); f != nil {
-		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
-			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
+		w.line("n", "n* is searched: the least n from %d to %d that suffices, to a bracket of ratio %v; the whole table "+
+			"is right with probability %v; at most %d trials per cell",
+			f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
 		for _, step := range distinct(w.cells, func(c *trial.Cell) int64 { return c.Find.Step }) {
 			if step == 0 {
 				continue
 			}
-			w.line("", "n is a multiple of %d where adversarial or malicious noise then has its rate exactly: the share "+
-				"floor(rate n)/n rises and falls in between, and success with it", step)
+			w.line("", "with adversarial or malicious noise, n is a multiple of %d, so that the noise has its rate exactly: "+
+				"the share floor(rate n)/n rises and falls in between, and success with it", step)
 		}
 		if f.Monotone {
-			w.line("", "success is taken never to fall as n grows: nothing looks for a fall")
+			w.line("", "assumed: success never falls as n grows; no trials test this")
 		} else {
-			w.line("", "then about a quarter of the trials again, or less, look on both sides of the bracket for a fall of "+
-				"success")
+			w.line("", "up to 25 %% more trials then test whether success drops outside the bracket")
 		}
 		return
 	}
 	w.line(size, trials, w.sizeList(), trialsOf(w.Block))
 }
 
-// search describes a search over another number than n. size is what the grid has a list of: n, or
-// rounds.
-func (w *gridWords) search(size string) {
+// describeSearch describes a search over another number than n. size is the number that the grid lists: n or rounds.
+func (w *gridDescription) describeSearch(size string) {
 	for _, e := range w.entries {
 		if e.find == nil {
 			continue
@@ -262,35 +258,33 @@ func (w *gridWords) search(size string) {
 			first, direction = "least", schemas.SuccessRises
 		}
 		at, what, among := fmt.Sprintf("at %s = %s ", size, w.sizeList()), e.find.name, "the values above"
-		if what == size { // of games
+		if what == size { // a search over rounds
 			at, what, among = "", "number of rounds", w.sizeList()
 		}
-		w.line(size, "%sthe %s %s is searched with which trials succeed, among %s; success %s as it grows", at, first,
+		w.line(size, "%sthe %s %s that suffices is searched, among %s; success %s as it grows", at, first,
 			what, among, direction)
-		break // the entries have it in common
+		break // all entries have the same search
 	}
 	w.line("", "the ends of a bracket are at most %s apart; the whole table is right with probability %v; at most %d "+
-		"trials a search", wording.Count(int(cmp.Or(w.Find.Within, schemas.DefaultSteps)), "step"),
+		"trials per search", wording.Count(int(cmp.Or(w.Find.Within, schemas.DefaultSteps)), "step"),
 		cmp.Or(w.Find.Confidence, schemas.DefaultConfidence), maxTrialsOf(w.Block))
 	if w.Find.Monotone {
-		w.line("", "success is taken to go one way: nothing looks for the contrary")
+		w.line("", "assumed: success changes in one direction only; no trials test this")
 		return
 	}
-	w.line("", "then about a quarter of the trials again, or less, look on both sides of the bracket for success that "+
-		"goes the other way")
+	w.line("", "up to 25 %% more trials then test whether success changes direction outside the bracket")
 }
 
-// statesInWords says what the values of goal.states mean.
-const statesInWords = "the error is that of the worst state that is asked, or of the final one; " +
-	"where it is the worst one's, answers have to agree with the state that gave them, but for a share alpha"
+// statesInWords explains the values of goal.states.
+const statesInWords = "the error is that of the worst probed state, or of the final state; " +
+	"for the worst state, all answers except a share alpha must agree with the state that gave them"
 
-// sizeList returns the sample sizes, or numbers of rounds, as "100, 200".
-func (w *gridWords) sizeList() string {
+// sizeList returns the sample sizes or numbers of rounds, such as "100, 200".
+func (w *gridDescription) sizeList() string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Sizes), " ", ", "), "[]")
 }
 
-// words describes one algorithm and its cells.
-func (e *entry) words(cells []*trial.Cell) string {
+func (e *entry) describe(cells []*trial.Cell) string {
 	out := e.label()
 	if e.use.As != "" && e.use.As != e.use.Use {
 		out += " is " + e.use.Use
@@ -305,25 +299,25 @@ func (e *entry) words(cells []*trial.Cell) string {
 		out += " with " + axesInWords(set)
 	}
 	if len(cells) == 0 {
-		return out + "; all its cells are excluded, or are those of another grid"
+		return out + "; all its cells are excluded or belong to another grid"
 	}
 	switch c := cells[0]; {
 	case !c.Private:
 		out += "; not private: it runs once, without a budget"
 	case c.Guarantee.GetUncertified():
-		out += "; aims at (epsilon, delta) differential privacy, which is not certified"
+		out += "; intended as (epsilon, delta) differential privacy, which is not certified"
 	case c.Pure:
 		out += "; pure differential privacy: delta does not apply"
 	default:
 		out += "; (epsilon, delta) differential privacy"
 	}
 	if cells[0].PrivacyStanding() == trial.Declared {
-		out += ", which is its author's word: nobody here has proved it"
+		out += ", declared by its author and not checked"
 	}
 	return out + "; " + wording.Count(len(cells), "cell")
 }
 
-// axesInWords returns the axes with their values: "d 10 or 50, margin 0.1".
+// axesInWords lists the axes with their values, such as "d 10 or 50, margin 0.1".
 func axesInWords(axes []axis) string {
 	var parts []string
 	for _, a := range axes {
@@ -331,9 +325,9 @@ func axesInWords(axes []axis) string {
 			var values []string
 			seen := map[string]bool{}
 			for _, o := range a.options {
-				if v := o.values[i]; v != nil && !seen[show(v)] {
-					seen[show(v)] = true
-					values = append(values, show(v))
+				if v := o.values[i]; v != nil && !seen[formatValue(v)] {
+					seen[formatValue(v)] = true
+					values = append(values, formatValue(v))
 				}
 			}
 			if len(values) == 0 || name == "noise_rate" && len(values) == 1 && values[0] == "0" {
@@ -345,17 +339,16 @@ func axesInWords(axes []axis) string {
 	return strings.Join(parts, ", ")
 }
 
-// alternatives returns the values as "1, 2 or 3"; of a long list the first few, how many more there
-// are, and the last one.
+// alternatives lists the values, such as "1, 2 or 3". Of a long list it names the first few, a count and the last one.
 func alternatives(values []string) string {
 	last := len(values) - 1
 	if last == 0 {
 		return values[0]
 	}
-	return wording.Few(values[:last], mostNamed) + " or " + values[last]
+	return wording.Few(values[:last], maxNamed) + " or " + values[last]
 }
 
-// named returns the axes with these first names.
+// named returns the axes with the given first names.
 func named(axes []axis, names ...string) []axis {
 	var out []axis
 	for _, name := range names {

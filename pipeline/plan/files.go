@@ -10,27 +10,26 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Kept holds the rows of data that a plan has read until a worker of this process takes them, so that
-// it need not read their file again. It keeps those of one problem, the first, and gives others back;
-// a nil Kept keeps none.
-type Kept struct {
+// A ProblemCache holds the data of a problem that a plan has read, until a worker of this process takes it. So the
+// worker does not read the file again. It keeps the first problem only. A nil cache keeps none.
+type ProblemCache struct {
 	mu sync.Mutex
-	id string           // of the first problem with rows
-	p  *problem.Problem // nil: there was none, or it was taken
+	id string           // canonical form of the first problem with rows
+	p  *problem.Problem // nil: none, or taken
 }
 
-// Open resolves a problem and reads its file, whose path is absolute, or "" if the problem needs none. It keeps the
-// rows of data. The error is a *problem.Error.
-func (k *Kept) Open(written schemas.Problem, file string) (*problem.Problem, error) {
+// Open resolves a problem and reads its file, which has an absolute path ("" if the problem needs none). It keeps the
+// data for Take. The error is a *problem.Error.
+func (k *ProblemCache) Open(written schemas.Problem, file string) (*problem.Problem, error) {
 	p, err := problem.Open(written, file)
 	if err != nil {
 		return nil, err
 	}
-	return p, k.put(p.Detach())
+	return p, k.keep(p.Detach())
 }
 
-// put keeps a problem, or closes it.
-func (k *Kept) put(p *problem.Problem) error {
+// keep stores a problem, or closes it.
+func (k *ProblemCache) keep(p *problem.Problem) error {
 	if k == nil {
 		return p.Close()
 	}
@@ -47,9 +46,8 @@ func (k *Kept) put(p *problem.Problem) error {
 	return nil
 }
 
-// Take returns an opened problem from which equal samples are drawn as from p, a resolved one, or nil.
-// It is the caller's to close.
-func (k *Kept) Take(p schemas.Problem) *problem.Problem {
+// Take returns an open problem that draws the same samples as the resolved problem p, or nil. The caller must close it.
+func (k *ProblemCache) Take(p schemas.Problem) *problem.Problem {
 	id, err := trial.Canonical(p.Sampled())
 	if err != nil || k == nil {
 		return nil
@@ -64,8 +62,8 @@ func (k *Kept) Take(p schemas.Problem) *problem.Problem {
 	return taken
 }
 
-// Close gives back what was not taken.
-func (k *Kept) Close() error {
+// Close closes the problem unless it was taken.
+func (k *ProblemCache) Close() error {
 	if k == nil {
 		return nil
 	}
@@ -79,7 +77,7 @@ func (k *Kept) Close() error {
 	return p.Close()
 }
 
-// fileOf returns the absolute path of a problem's file, "" where it needs none.
+// fileOf returns the absolute path of a problem's file; "" if it needs none.
 func (o Options) fileOf(written *schemas.Problem) (string, error) {
 	path, _ := written.File()
 	if path == "" {

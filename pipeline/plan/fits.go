@@ -15,32 +15,31 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Fit is one item of the sweep file's fits, with the cells that it goes through.
+// A Fit is one item of the sweep file's fits, with its points.
 type Fit struct {
 	X        string
 	Scale    estimate.Scale
-	Exponent *float64 // claimed; nil: none
-	Source   string   // of the claim
+	Exponent *float64 // claimed exponent; nil: none
+	Source   string   // source of the claim
 	Fitted   string   // "n*" or "the mean regret"
 	Groups   []FitGroup
 }
 
-// FitGroup is a set of cells that agree in all but x and what zip pairs with it. At least two of
-// them have different x.
+// A FitGroup is a set of points that agree in everything except x and the axes that zip pairs with x. It has at least
+// two different x.
 type FitGroup struct {
-	Algorithm string // its "as"
-	Words     string // what is fixed in this group and differs in others of the algorithm
+	Algorithm string // its name in the sweep file
+	Words     string // fixed values that differ between groups of the algorithm
 	Points    []FitPoint
 }
 
-// FitPoint is one place of a fit.
+// A FitPoint is one point of a fit.
 type FitPoint struct {
 	Cell   int   // index in Plan.Cells
 	Rounds int64 // task online: the number of rounds, else 0
 	X      float64
 }
 
-// String says in words what is fitted against what.
 func (f Fit) String() string {
 	ln := func(name string, log bool) string {
 		if log {
@@ -48,10 +47,10 @@ func (f Fit) String() string {
 		}
 		return name
 	}
-	out := fmt.Sprintf("%s against %s: one slope for each of %s of cells that agree in all else",
+	out := fmt.Sprintf("%s against %s: one slope for each of %s of cells that agree in everything else",
 		ln(f.Fitted, f.Scale.LogY), ln(f.X, f.Scale.LogX), wording.Count(len(f.Groups), "group"))
 	if f.Exponent != nil {
-		out += fmt.Sprintf("; claimed %s", show(*f.Exponent))
+		out += fmt.Sprintf("; claimed %s", formatValue(*f.Exponent))
 		if f.Source != "" {
 			out += " (" + f.Source + ")"
 		}
@@ -59,14 +58,14 @@ func (f Fit) String() string {
 	return out
 }
 
-// fitter finds the places of fits.
+// A fitter finds the points of fits.
 type fitter struct {
 	*layout
 	cells   []*trial.Cell
-	origins []*settled // of each cell
+	origins []*checkedInstance // by cell
 }
 
-// fits groups the cells for each item of fits, and reports the items that fit nothing.
+// fits groups the cells for each item of fits, and reports items without points.
 func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 	var all []Fit
 	for i, spec := range f.file.Sweep.Fits {
@@ -77,16 +76,17 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 			fit.Fitted = "the mean regret"
 		}
 		if spec.Source != "" && spec.Exponent == nil {
-			r.At(path+".source", `it is the source of a claim: give that too, "exponent: 0.5"`)
+			r.At(path+".source", `a source requires the claimed exponent: add "exponent: 0.5"`)
 		}
-		places := f.places(spec.X)
+		places := f.points(spec.X)
 		if len(places) == 0 {
 			f.explainMissing(spec.X, path+".x", r)
 			continue
 		}
 		if i := slices.IndexFunc(places, func(p FitPoint) bool { return p.X <= 0 }); i >= 0 && scale.LogX {
-			r.At(path+".scale", "%q has the value %s, which has no logarithm: use scale: linear or semilog, or exclude it",
-				spec.X, show(places[i].X))
+			r.At(path+".scale", "%q has the value %s, which has no logarithm: use scale: linear or semilog, or "+
+				"exclude the value",
+				spec.X, formatValue(places[i].X))
 			continue
 		}
 		var err error
@@ -101,10 +101,10 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 	return all, nil
 }
 
-// places returns the cells, or in task online the cells and numbers of rounds, that x applies to.
-func (f *fitter) places(x string) (places []FitPoint) {
+// points returns the points of the cells (in task online, of cells and numbers of rounds) that have an x.
+func (f *fitter) points(x string) (places []FitPoint) {
 	for i, c := range f.cells {
-		if c.Rung != nil { // it has no n*
+		if c.Rung != nil { // no n*
 			continue
 		}
 		for _, rounds := range roundsOf(c) {
@@ -121,7 +121,7 @@ func (f *fitter) places(x string) (places []FitPoint) {
 	return places
 }
 
-// explainMissing reports an x that applies to no cell.
+// explainMissing reports an x that no cell has.
 func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 	known := map[string]bool{}
 	for _, c := range f.cells {
@@ -135,9 +135,9 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 	hint := wording.DidYouMean(x, slices.Sorted(maps.Keys(known)))
 	switch {
 	case x == "n" || strings.HasPrefix(x, "n_"):
-		r.At(path, "n is what is fitted; x is what it depends on%s", hint)
+		r.At(path, "the fit is of n against x: name a number that n depends on%s", hint)
 	case x == "replica":
-		r.At(path, "a replica is a copy with other noise, no quantity%s", hint)
+		r.At(path, "a replica is a copy with other noise, not a quantity%s", hint)
 	case quantity(x) != nil || x == trial.RoundsAxis:
 		r.At(path, "%q has no value in this sweep%s", x, hint)
 	case f.names[x] || f.names[strings.TrimPrefix(x, schemas.ParamPrefix)]:
@@ -147,7 +147,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 	}
 }
 
-// checkFits reports the items of fits whose x is unknown, in a file in which something else is wrong.
+// checkFits reports items of fits with an unknown x, in a file with other mistakes.
 func (l *layout) checkFits(r *sweep.Reporter) {
 	for i, spec := range l.file.Sweep.Fits {
 		path, x := fmt.Sprintf("fits[%d].x", i), spec.X
@@ -159,11 +159,10 @@ func (l *layout) checkFits(r *sweep.Reporter) {
 	}
 }
 
-// isRounds reports whether x is the number of rounds of task online, and not a parameter of that
-// name.
+// isRounds reports whether x is the number of rounds of task online, not a parameter of that name.
 func (f *fitter) isRounds(x string) bool { return x == trial.RoundsAxis && f.file.Task().Rounds() }
 
-// roundsOf returns the numbers of rounds of a cell of task online; other cells have one place.
+// roundsOf returns the numbers of rounds of a cell of task online, and a single 0 for other cells.
 func roundsOf(c *trial.Cell) []int64 {
 	if c.Kind().Rounds() {
 		return c.N
@@ -171,7 +170,7 @@ func roundsOf(c *trial.Cell) []int64 {
 	return []int64{0}
 }
 
-// quantity returns the key column that a fit may be against by this name, nil where there is none.
+// quantity returns the key column with the name if it may be the x of a fit; else nil.
 func quantity(x string) *trial.KeyColumn {
 	for _, k := range trial.KeyColumns() {
 		if k.Name == x && k.Has(trial.Quantity) {
@@ -181,7 +180,7 @@ func quantity(x string) *trial.KeyColumn {
 	return nil
 }
 
-// valueIn returns x in a cell, and reports whether it applies there.
+// valueIn returns the value of x in a cell, and whether it applies there.
 func valueIn(c *trial.Cell, x string) (float64, bool) {
 	if k := quantity(x); k != nil {
 		v := k.Number(c)
@@ -195,7 +194,7 @@ func valueIn(c *trial.Cell, x string) (float64, bool) {
 	return v, ok
 }
 
-// numbersOf returns the names that a fit through the cell may be against.
+// numbersOf returns the names that may be the x of a fit through the cell.
 func numbersOf(c *trial.Cell) (names []string) {
 	for _, k := range trial.KeyColumns() {
 		if _, ok := valueIn(c, k.Name); ok {
@@ -213,8 +212,8 @@ func numbersOf(c *trial.Cell) (names []string) {
 	return names
 }
 
-// groups puts places together whose cells agree in all but x, in the order of the cells, and leaves
-// out groups with a single x.
+// groups divides points into groups that agree in everything except x, in the order of the cells. It omits groups
+// with a single x.
 func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 	index := map[string]int{}
 	var all []FitGroup
@@ -223,7 +222,7 @@ func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 		c := f.cells[p.Cell]
 		values := f.origins[p.Cell].fixedBut(x, c)
 		if c.Kind().Rounds() && !f.isRounds(x) {
-			values.put(trial.RoundsAxis, p.Rounds, show(float64(p.Rounds)))
+			values.put(trial.RoundsAxis, p.Rounds, formatValue(float64(p.Rounds)))
 		}
 		id, err := trial.Canonical(values.id())
 		if err != nil {
@@ -243,7 +242,7 @@ func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 	}), nil
 }
 
-// nameGroups says of each group what tells it apart from the others of its algorithm.
+// nameGroups sets the Words of each group: the values that distinguish it from other groups of its algorithm.
 func nameGroups(groups []FitGroup, fixed []fixedValues) {
 	values := map[string]map[string]bool{} // by algorithm and name
 	for i, g := range groups {
@@ -252,27 +251,27 @@ func nameGroups(groups []FitGroup, fixed []fixedValues) {
 			if values[id] == nil {
 				values[id] = map[string]bool{}
 			}
-			values[id][v.words] = true
+			values[id][v.text] = true
 		}
 	}
 	for i := range groups {
 		var words []string
 		for _, v := range fixed[i] {
 			if len(values[groups[i].Algorithm+" "+v.name]) > 1 {
-				words = append(words, v.name+" "+v.words)
+				words = append(words, v.name+" "+v.text)
 			}
 		}
 		groups[i].Words = strings.Join(words, ", ")
 	}
 }
 
-// fixedValues is all that is fixed in a group, about in the order of the table's columns.
+// fixedValues holds the values that all points of a group share, about in the order of the table's columns.
 type fixedValues []fixedValue
 
 type fixedValue struct {
 	name  string
-	value any // what has to agree
-	words string
+	value any // compared between cells
+	text  string
 }
 
 func (v *fixedValues) put(name string, value any, words string) {
@@ -287,15 +286,15 @@ func (v fixedValues) id() map[string]any {
 	return id
 }
 
-// fixedBut returns what is fixed in the cell when x varies: what the file sets, but for x and what
-// zip pairs with it. Defaults that follow from the rest, like the parameters of a preset, the
-// reference error or the way of evaluation, may vary along with x.
+// fixedBut returns the values that stay fixed when x varies: the values in the sweep file except x and the axes that
+// zip pairs with it. Derived defaults, such as the parameters of a preset, the reference error or the evaluation, may
+// vary with x.
 func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 	varies := d.entry.pairedWith(x)
 	var fixed fixedValues
 	put := func(name string, value any) {
 		if !varies[name] {
-			fixed.put(name, value, show(value))
+			fixed.put(name, value, formatValue(value))
 		}
 	}
 	for _, k := range trial.KeyColumns() {
@@ -335,7 +334,7 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 	return fixed
 }
 
-// plainValue returns a column's value in the cell as a float64 or a string, zero where it is null.
+// plainValue returns a column's value in the cell as a float64 or a string; null becomes zero.
 func plainValue(k trial.KeyColumn, c *trial.Cell) any {
 	if k.Type == schemas.TextColumn {
 		s, _ := k.Value(c).(string)
@@ -344,7 +343,7 @@ func plainValue(k trial.KeyColumn, c *trial.Cell) any {
 	return k.Number(c)
 }
 
-// pairedWith returns x and the names of the axes that zip pairs with it, as fixedBut calls them.
+// pairedWith returns x and the names, as in fixedBut, of the axes that zip pairs with it.
 func (e *entry) pairedWith(x string) map[string]bool {
 	varies := map[string]bool{x: true, schemas.ParamPrefix + x: !isKey(x)}
 	paired, _ := e.axisOf(x)

@@ -63,8 +63,9 @@ func TestFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"fit         n* against ln domain: one slope for each of 5 groups of cells that agree in all else\n",
-		"fit         ln n* against ln epsilon: one slope for each of 3 groups of cells that agree in all else; claimed -1 (Theorem 2)\n",
+		"fit         n* against ln domain: one slope for each of 5 groups of cells that agree in everything else\n",
+		"fit         ln n* against ln epsilon: one slope for each of 3 groups of cells that agree in everything else; " +
+			"claimed -1 (Theorem 2)\n",
 	} {
 		if !strings.Contains(words.String(), line) {
 			t.Errorf("%q is missing in %s", line, words.String())
@@ -157,12 +158,14 @@ fits: [%s]
 		{"{x: margin, scale: log}", `s:7:12: fits[0].x: no two cells differ in "margin" alone: give it a list of values`},
 		{"{x: unit, scale: log}", `s:7:12: fits[0].x: "unit" has no numbers to fit against; there is `},
 		{"{x: distribution, scale: log}", `s:7:12: fits[0].x: "distribution" has no numbers to fit against; there is `},
-		{"{x: replica, scale: log}", `s:7:12: fits[0].x: a replica is a copy with other noise, no quantity; there is `},
-		{"{x: n_star, scale: log}", `s:7:12: fits[0].x: n is what is fitted; x is what it depends on`},
+		{"{x: replica, scale: log}", `s:7:12: fits[0].x: a replica is a copy with other noise, not a quantity; there is `},
+		{"{x: n_star, scale: log}", `s:7:12: fits[0].x: the fit is of n against x: name a number that n depends on`},
 		{"{x: rounds, scale: log}", `s:7:12: fits[0].x: no two cells differ in "rounds" alone`},
-		{"{x: lambda, scale: log}", `s:7:27: fits[0].scale: "lambda" has the value 0, which has no logarithm: use scale: linear or semilog, or exclude it`},
+		{"{x: lambda, scale: log}", `s:7:27: fits[0].scale: "lambda" has the value 0, which has no logarithm: use ` +
+			`scale: linear or semilog, or exclude the value`},
 		{"{x: noise_rate, scale: log-log}", `s:7:31: fits[0].scale: "noise_rate" has the value 0`},
-		{"{x: d, scale: log, source: me}", `s:7:35: fits[0].source: it is the source of a claim: give that too, "exponent: 0.5"`},
+		{"{x: d, scale: log, source: me}", `s:7:35: fits[0].source: a source requires the claimed exponent: add ` +
+			`"exponent: 0.5"`},
 		{"{x: d, scale: log}, {x: w, scale: log}", `s:7:32: fits[1].x: unknown quantity "w"`},
 	} {
 		_, err := resolve(t, fmt.Sprintf(src, c.fit), algorithms(), "")

@@ -17,67 +17,65 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// instance is a draft whose problem has been opened, and whose adversary and reference error are
-// resolved for that problem.
+// An instance is a draft with its open problem, and with adversary and reference error resolved for it.
 type instance struct {
 	*draft
-	problem   *opened
+	problem   *openedProblem
 	adversary *schemas.Adversary // nil in task learn
 	above     float64            // the reference error
-	measured  *measured          // nil where the problem could not be opened
-	wrong     bool               // a mistake was found
+	measured  *measuredProblem   // nil if the problem could not be opened
+	invalid   bool               // a mistake was reported
 }
 
-// opened is a problem that instances share.
-type opened struct {
+// An openedProblem is a problem that instances share.
+type openedProblem struct {
 	resolved   schemas.Problem
-	sampled    trial.Fragment // what samples depend on
+	sampled    trial.Fragment // canonical form of the part that samples depend on
 	dataKey    trial.Key
 	public     *pluginv1.Problem
-	population *trial.Population // nil for a law
+	population *trial.Population // nil without real data
 	problem    *problem.Problem
-	best       *reference // nil: not asked for yet
+	best       *leastError // nil: not computed yet
 	priors     map[prior.Goal]*trial.Prior
-	measured   map[measurement]*measured
-	err        error // that it cannot be resolved or opened
+	measured   map[measurementKey]*measuredProblem
+	err        error // failure to resolve or open the problem
 }
 
-// measured is a problem with the number of its evaluation points, and what follows from that.
-type measured struct {
+// A measuredProblem is a problem with its number of evaluation points and its evaluation.
+type measuredProblem struct {
 	resolved   schemas.Problem
 	canonical  trial.Fragment
 	evaluation problem.Evaluation
 }
 
-// measurement is what the number of evaluation points depends on beside the problem.
-type measurement struct {
+// A measurementKey holds the values on which, with the problem, the evaluation depends.
+type measurementKey struct {
 	goal   prior.Goal
-	states bool // those of states before the final one count
+	states bool // errors of states before the final one count
 
-	sequential bool // not all points are read, if the problem is one for that
-	declared   bool // each model is a declared hypothesis of the class
+	sequential bool // use the sequential rule if the problem permits it
+	declared   bool // every model is a declared hypothesis of the class
 }
 
-// measure returns the problem with the number of evaluation points that suits the draft, which is
-// computed once for each goal.
-func (p *opened) measure(d *draft, above float64) (*measured, error) {
-	return p.measureBy(d, measurement{
+// measure returns the problem with the evaluation for the draft, computed once per goal.
+func (p *openedProblem) measure(d *draft, above float64) (*measuredProblem, error) {
+	return p.measureBy(d, measurementKey{
 		goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, states: trial.Probes(d.setting.states),
 		sequential: d.entry.grid.Sequential() && d.setting.alpha > 0,
 	})
 }
 
-// measureDeclared does what measure does, for an algorithm that declares a hypothesis of the class in each trial. The
-// problem has a formula for their errors.
-func (p *opened) measureDeclared(d *draft, above float64) (*measured, error) {
-	return p.measureBy(d, measurement{goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, declared: true})
+// measureDeclared is measure for an algorithm that declares a hypothesis of the class in every trial. The problem must
+// have a formula for their errors.
+func (p *openedProblem) measureDeclared(d *draft, above float64) (*measuredProblem, error) {
+	return p.measureBy(d, measurementKey{goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, declared: true})
 }
 
-func (p *opened) measureBy(d *draft, of measurement) (*measured, error) {
+func (p *openedProblem) measureBy(d *draft, of measurementKey) (*measuredProblem, error) {
 	if m, ok := p.measured[of]; ok {
 		return m, nil
 	}
-	m := &measured{resolved: p.resolved}
+	m := &measuredProblem{resolved: p.resolved}
 	m.resolved.Test = 0
 	if !d.entry.grid.File.Task().Rounds() && !of.declared {
 		m.resolved.Test = p.problem.Test(of.goal.Above, of.goal.Alpha)
@@ -93,13 +91,13 @@ func (p *opened) measureBy(d *draft, of measurement) (*measured, error) {
 		return nil, err
 	}
 	if p.measured == nil {
-		p.measured = map[measurement]*measured{}
+		p.measured = map[measurementKey]*measuredProblem{}
 	}
 	p.measured[of] = m
 	return m, nil
 }
 
-// prior returns what a learner without data reaches; nil if that is not known, or trials are games.
+// prior returns the success of a learner without data; nil if unknown, or if trials are games.
 func (x *instance) prior() *trial.Prior {
 	if x.entry.grid.File.Task().Rounds() {
 		return nil
@@ -107,9 +105,9 @@ func (x *instance) prior() *trial.Prior {
 	return x.problem.prior(prior.Goal{Above: x.above, Alpha: x.setting.alpha})
 }
 
-// prior returns what a learner without data reaches, which is computed once for each goal; nil where
-// that is not known, or alpha is 0 because no trial succeeds.
-func (p *opened) prior(g prior.Goal) *trial.Prior {
+// prior returns the success of a learner without data, computed once per goal. It is nil if unknown, or if alpha is
+// 0, so that no trial succeeds.
+func (p *openedProblem) prior(g prior.Goal) *trial.Prior {
 	found, ok := p.priors[g]
 	if ok || g.Alpha == 0 {
 		return found
@@ -124,56 +122,56 @@ func (p *opened) prior(g prior.Goal) *trial.Prior {
 	return found
 }
 
-// reference is the least error of a class on a problem.
-type reference struct {
+// A leastError is the least error of a class on a problem.
+type leastError struct {
 	value float64
 	err   error
 }
 
-// opener opens each distinct problem of a sweep once.
+// An opener opens each distinct problem of a sweep once.
 type opener struct {
 	*sweep.Reporter
 	options  Options
-	known    map[string]*opened
-	sound    map[*sweep.Block]soundness
+	opened   map[string]*openedProblem
+	valid    map[*sweep.Block]validParts
 	warnings []string
 }
 
-// soundness says what of a grid was right before its problems were opened.
-type soundness struct{ problem, goal, adversary, n bool }
+// validParts records which keys of a grid had no mistakes before its problems were opened.
+type validParts struct{ problem, goal, adversary, n bool }
 
-func soundnessOf(b *sweep.Block, r *sweep.Reporter) soundness {
-	return soundness{
+func validPartsOf(b *sweep.Block, r *sweep.Reporter) validParts {
+	return validParts{
 		problem: b.Sound(r, "problem", "zip", "exclude"), goal: b.Sound(r, "goal"),
 		adversary: b.Sound(r, "adversary", "queries", "rounds"), n: b.Sound(r, "n"),
 	}
 }
 
-// open resolves and opens the problems of the drafts whose grids have no mistake in theirs. It
-// reports problems, adversaries and references that cannot be had.
+// open resolves and opens the problems of the drafts, except in grids with mistakes in their problem. It reports
+// invalid problems, adversaries and references.
 func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warnings []string, err error) {
-	o := &opener{Reporter: r, options: opts, known: map[string]*opened{}, sound: map[*sweep.Block]soundness{}}
+	o := &opener{Reporter: r, options: opts, opened: map[string]*openedProblem{}, valid: map[*sweep.Block]validParts{}}
 	for _, d := range drafts {
-		if _, ok := o.sound[d.entry.grid]; !ok {
-			o.sound[d.entry.grid] = soundnessOf(d.entry.grid, r)
+		if _, ok := o.valid[d.entry.grid]; !ok {
+			o.valid[d.entry.grid] = validPartsOf(d.entry.grid, r)
 		}
 	}
 	all = make([]instance, 0, len(drafts))
-	bySpec := map[*schemas.Problem]*opened{} // drafts of an entry share their specifications
+	bySpec := map[*schemas.Problem]*openedProblem{} // drafts of an entry share their specifications
 	for i := range drafts {
 		d := &drafts[i]
-		sound, before := o.sound[d.entry.grid], r.Count()
+		sound, before := o.valid[d.entry.grid], r.Count()
 		if !sound.problem {
 			continue
 		}
 		p, ok := bySpec[d.setting.problem]
 		if !ok {
-			if p, err = o.once(*d.setting.problem); err != nil {
+			if p, err = o.openProblem(*d.setting.problem); err != nil {
 				return nil, nil, err
 			}
 			bySpec[d.setting.problem] = p
 			if p.err != nil {
-				o.blame(d, p.err)
+				o.reportAt(d, p.err)
 			}
 		}
 		x := instance{draft: d, problem: p}
@@ -184,10 +182,11 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		}
 		if sound.adversary {
 			if x.adversary, err = resolveAdversary(d, p); err != nil {
-				o.blame(d, err)
+				o.reportAt(d, err)
 			}
 		}
-		x.wrong = !sound.goal || !sound.adversary || p.err != nil || p.best != nil && p.best.err != nil || r.Count() > before
+		x.invalid = !sound.goal || !sound.adversary || p.err != nil || p.best != nil && p.best.err != nil ||
+			r.Count() > before
 		if p.err == nil {
 			if x.measured, err = p.measure(d, x.above); err != nil {
 				return nil, nil, err
@@ -198,8 +197,8 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 	return all, o.warnings, nil
 }
 
-// once resolves and opens a problem, unless an equal one was before.
-func (o *opener) once(written schemas.Problem) (*opened, error) {
+// openProblem resolves and opens a problem, or returns an equal one that was opened before.
+func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 	id, err := trial.Canonical(written)
 	if err != nil {
 		return nil, err
@@ -209,12 +208,12 @@ func (o *opener) once(written schemas.Problem) (*opened, error) {
 		return nil, err
 	}
 	key := string(id) + file
-	if p, ok := o.known[key]; ok {
+	if p, ok := o.opened[key]; ok {
 		return p, nil
 	}
-	p := &opened{}
-	o.known[key] = p
-	if p.problem, p.err = o.options.Kept.Open(written, file); p.err != nil {
+	p := &openedProblem{}
+	o.opened[key] = p
+	if p.problem, p.err = o.options.Problems.Open(written, file); p.err != nil {
 		return p, nil
 	}
 	p.resolved, p.public = p.problem.Resolved(), p.problem.Public()
@@ -224,7 +223,7 @@ func (o *opener) once(written schemas.Problem) (*opened, error) {
 		p.population = &trial.Population{Positive: share(known.Positive), Pulled: share(known.Pulled)}
 	}
 	if known.Pulled > 0 {
-		warning := fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file,
+		warning := fmt.Sprintf("%s: %d of %d rows are outside the stated scale and are scaled back onto it", file,
 			known.Pulled, known.Rows)
 		if !slices.Contains(o.warnings, warning) {
 			o.warnings = append(o.warnings, warning)
@@ -237,8 +236,8 @@ func (o *opener) once(written schemas.Problem) (*opened, error) {
 	return p, err
 }
 
-// blame reports a problem's error at the value of the draft that caused it.
-func (o *opener) blame(d *draft, err error) {
+// reportAt reports a problem's error at the value of the draft that caused it.
+func (o *opener) reportAt(d *draft, err error) {
 	e := d.entry
 	var keyed *problem.Error
 	if !errors.As(err, &keyed) {
@@ -258,7 +257,7 @@ func (o *opener) blame(d *draft, err error) {
 }
 
 // reference returns the draft's reference error: a number, or the least error of the class.
-func (o *opener) reference(d *draft, p *opened) float64 {
+func (o *opener) reference(d *draft, p *openedProblem) float64 {
 	if !d.setting.above.Best || p.err != nil {
 		return d.setting.above.Value
 	}
@@ -275,16 +274,16 @@ func (o *opener) reference(d *draft, p *opened) float64 {
 	return value
 }
 
-// least returns the least error of the class on the problem, which is computed once.
-func (p *opened) least() (float64, error) {
+// least returns the least error of the class on the problem, computed once.
+func (p *openedProblem) least() (float64, error) {
 	if p.best == nil {
 		value, err := p.problem.Best()
-		p.best = &reference{value, err}
+		p.best = &leastError{value, err}
 	}
 	return p.best.value, p.best.err
 }
 
-// checkReach reports a goal that coins reach: an error of 1/2.
+// checkReach reports a goal of 1/2 or more, which random answers reach.
 func (o *opener) checkReach(x *instance) {
 	alpha := x.setting.alpha
 	if x.entry.grid.Goal == nil || !numeric.Within(0.5, x.above, alpha) {
@@ -294,27 +293,27 @@ func (o *opener) checkReach(x *instance) {
 	if !o.File.Has(path) {
 		path = x.entry.grid.Path("goal", "alpha")
 	}
-	o.At(path, "alpha %v above the reference %v allows an error of %v, and coins reach 1/2 without data: "+
-		"their sum has to be below 1/2", alpha, x.above, x.above+alpha)
+	o.At(path, "alpha %v above the reference %v allows an error of %v, and random answers reach 1/2 without "+
+		"data: their sum must be below 1/2", alpha, x.above, x.above+alpha)
 }
 
-// checkFloor reports a search for a goal that noise puts out of reach at every sample size.
+// checkFloor reports a search whose goal the noise makes impossible at every sample size.
 func (o *opener) checkFloor(x *instance) {
-	if x.problem.err != nil || !o.sound[x.entry.grid].n || searchOf(x.entry.grid) == nil {
+	if x.problem.err != nil || !o.valid[x.entry.grid].n || searchOf(x.entry.grid) == nil {
 		return
 	}
 	most := x.setting.alpha + x.above
 	if floor := x.problem.problem.Floor(); floor > 0 && most <= floor {
-		o.blame(x.draft, &problem.Error{Key: "goal.alpha", Reason: fmt.Sprintf("an error of at most %v is at or below the "+
-			"rate %v of %s noise, under which samples of any size look as if a target at that distance had labelled "+
-			"them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list "+
+		o.reportAt(x.draft, &problem.Error{Key: "goal.alpha", Reason: fmt.Sprintf("an error of at most %v is not above the "+
+			"rate %v of %s noise, under which samples of any size may look as if another target at that distance had labeled "+
+			"them: no learner reaches it reliably, so there is no n to find; raise alpha, lower noise.rate, or list "+
 			"sample sizes", most, floor, x.setting.problem.Noise.Kind)})
 	}
 }
 
-// resolveAdversary returns the draft's adversary as it is for the problem, nil where the task has
-// none or the problem could not be opened.
-func resolveAdversary(d *draft, p *opened) (*schemas.Adversary, error) {
+// resolveAdversary returns the draft's adversary, resolved for the problem unless that could not be opened; nil if the
+// task has none.
+func resolveAdversary(d *draft, p *openedProblem) (*schemas.Adversary, error) {
 	if d.setting.adversary == nil || p.err != nil {
 		return d.setting.adversary, nil
 	}
@@ -331,20 +330,20 @@ func resolveAdversary(d *draft, p *opened) (*schemas.Adversary, error) {
 	return &a, adversary.CheckRounds(&p.resolved, d.entry.grid.MostRounds())
 }
 
-// checkComparator refuses a class whose least loss in hindsight has no exact method, and noise,
-// which the adversary of an online game makes itself.
-func checkComparator(p *opened) error {
+// checkComparator returns an error for a class without an exact method for the least loss in hindsight, and for noise,
+// which the adversary of an online game controls.
+func checkComparator(p *openedProblem) error {
 	if p.resolved.Noise.Rate > 0 {
-		return &problem.Error{Key: "problem.noise", Reason: "does not apply to task online, where the adversary says the " +
-			"truths; leave it out, or set adversary: {kind: planted, rate: ...}"}
+		return &problem.Error{Key: "problem.noise", Reason: "does not apply to task online, where the adversary chooses " +
+			"the labels; leave it out, or set adversary: {kind: planted, rate: ...}"}
 	}
 	class, err := concept.New(concept.SpecOf(p.public))
-	if err == nil && !concept.InfiniteThresholds(class.Name()) { // of these the best one is known without a profile
+	if err == nil && !concept.InfiniteThresholds(class.Name()) { // their best one needs no profile
 		_, err = class.NewProfile()
 	}
 	if err != nil {
 		return &problem.Error{Key: "problem.class", Reason: fmt.Sprintf(
-			"regret needs the least loss of the class in hindsight, and there is: %v; choose another class", err)}
+			"regret requires the least loss of the class in hindsight, which fails: %v; choose another class", err)}
 	}
 	return nil
 }

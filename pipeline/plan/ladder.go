@@ -12,29 +12,29 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// rising holds the numbers of which it is known whether success rises (true) or falls with them.
-var rising = map[string]bool{
+// risesWith holds the numbers with a known direction: success rises (true) or falls with them.
+var risesWith = map[string]bool{
 	"epsilon": true, "delta": true, "alpha": true, "margin": true, trial.RoundsAxis: true,
 	"noise_rate": false, "queries": false,
 }
 
-// unsearchable are the numbers that no search can be over, with the reason.
+// unsearchable holds the numbers that cannot be searched, with the reason.
 var unsearchable = map[string]string{
-	"beta":    "it says how often trials have to succeed, and so what is searched for",
-	"above":   "with alpha it says what a success is; search alpha",
-	"replica": "replicas differ in nothing but their noise",
-	"test":    "it says how errors are measured",
-	"n":       "n* is searched with \"n: {find: true}\", and find is for other numbers",
+	"beta":    "it is part of the goal: the share of trials that may fail",
+	"above":   "it is part of the goal, with alpha; search alpha instead",
+	"replica": "replicas differ only in their noise",
+	"test":    "it only determines how errors are measured",
+	"n":       "search n* with \"n: {find: true}\"; find is for other numbers",
 }
 
-// searched is the axis of an entry that its grid searches.
-type searched struct {
-	name        string // of the column
-	axis, inner int    // of the entry, and the name's index among the axis's
+// A searchedAxis is the axis of an entry that its grid searches.
+type searchedAxis struct {
+	name        string // name of the column
+	axis, inner int    // index in the entry, and index of the name on the axis
 	rises       bool   // success rises with the number
 }
 
-// findAxis sets the axis that the entry's grid searches, or reports why there is none.
+// findAxis sets the axis that the entry's grid searches, or reports the mistake.
 func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
 	spec := e.grid.Find
 	if spec == nil || e.algorithm.Algorithm == nil || !e.grid.Sound(r, "find", "n", "rounds", "trials") {
@@ -45,7 +45,7 @@ func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
 	axis, inner := e.axisOf(name)
 	why, ok := unsearchable[name]
 	if name == "n" && e.grid.File.Task().Rounds() {
-		why = "games have rounds: find: rounds"
+		why = "games have rounds; use find: rounds"
 	}
 	if ok {
 		r.At(path, "%s cannot be searched: %s", name, why)
@@ -64,16 +64,16 @@ func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
 	if e.axes[axis].param {
 		name = schemas.ParamPrefix + strings.TrimPrefix(name, schemas.ParamPrefix)
 	}
-	e.find = &searched{name: name, axis: axis, inner: inner, rises: spec.Success == schemas.SuccessRises}
-	if why := e.unfit(); why != "" {
+	e.find = &searchedAxis{name: name, axis: axis, inner: inner, rises: spec.Success == schemas.SuccessRises}
+	if why := e.checkSearchable(); why != "" {
 		e.find = nil
 		r.At(path, "%s", why)
 	}
 }
 
-// unfit returns why the entry's axis cannot be searched; "" where it can. It sets the direction that
-// the sweep file leaves out.
-func (e *entry) unfit() string {
+// checkSearchable returns the reason why the entry's axis cannot be searched; "" if it can. It sets the direction if
+// the sweep file does not.
+func (e *entry) checkSearchable() string {
 	a, values := &e.axes[e.find.axis], map[float64]bool{}
 	for _, o := range a.options {
 		switch v := o.values[e.find.inner].(type) {
@@ -83,7 +83,7 @@ func (e *entry) unfit() string {
 		case float64:
 			values[v] = true
 		default:
-			return fmt.Sprintf("%s is no number: only numbers can be searched", e.find.name)
+			return fmt.Sprintf("%s is not a number: only numbers can be searched", e.find.name)
 		}
 	}
 	if len(values) < 2 {
@@ -91,28 +91,28 @@ func (e *entry) unfit() string {
 		if e.find.name == trial.RoundsAxis {
 			example = "{from: 10, to: 10000, steps: 16, scale: log}"
 		}
-		return fmt.Sprintf("%s has a single value: list those that the search may look at, as in \"%s: %s\"", e.find.name,
+		return fmt.Sprintf("%s has a single value: list the values to search, as in \"%s: %s\"", e.find.name,
 			a.names[e.find.inner], example)
 	}
 	for i, lead := range e.leader {
 		if i != e.find.axis && lead == e.leader[e.find.axis] {
-			return fmt.Sprintf("zip pairs %s with %s, and a search moves one number alone: take it out of zip",
+			return fmt.Sprintf("zip pairs %s with %s, but a search changes one number only: remove it from zip",
 				e.find.name, e.axes[i].names[0])
 		}
 	}
-	rises, known := rising[e.find.name]
+	rises, known := risesWith[e.find.name]
 	if e.grid.Find.Success != "" {
 		return ""
 	}
 	if e.find.rises = rises; !known {
-		return fmt.Sprintf("say whether success rises or falls as %s grows: find: {axis: %s, success: falls}",
+		return fmt.Sprintf("state whether success rises or falls as %s grows: find: {axis: %s, success: falls}",
 			e.find.name, e.grid.Find.Axis)
 	}
 	return ""
 }
 
-// rung returns the draft's rung, whose ladder has no values yet.
-func (x *settled) rung() *trial.Rung {
+// rung returns the instance's rung. Its ladder has no values yet.
+func (x *checkedInstance) rung() *trial.Rung {
 	e := x.entry
 	o := e.axes[e.find.axis].options[x.options()[e.find.axis]]
 	value, _ := o.values[e.find.inner].(float64)
@@ -126,21 +126,19 @@ func (x *settled) rung() *trial.Rung {
 	}
 }
 
-// beside returns what tells the draft's ladder from others of its entry: all options but that of the
-// axis that is searched, of which the other values count.
-func (x *settled) beside() string {
+// otherOptions identifies the instance's ladder within its entry: it contains all options except the searched value.
+func (x *checkedInstance) otherOptions() string {
 	options, f := x.options(), x.entry.find
 	others := slices.Clone(x.entry.axes[f.axis].options[options[f.axis]].values)
 	others[f.inner], options[f.axis] = nil, 0
 	return fmt.Sprint(options, others)
 }
 
-// makeLadders gives the rungs among the cells the ladders that they stand on. It reports a number
-// that makes no difference to a cell.
-func makeLadders(cells []*trial.Cell, from []*settled, r *sweep.Reporter) {
+// makeLadders sets the ladders of all rungs. It reports a searched number that does not change a cell.
+func makeLadders(cells []*trial.Cell, from []*checkedInstance, r *sweep.Reporter) {
 	type ladderID struct {
 		entry  *entry
-		beside string
+		others string
 		n      int64
 	}
 	rungs := map[ladderID][]int{}
@@ -149,7 +147,7 @@ func makeLadders(cells []*trial.Cell, from []*settled, r *sweep.Reporter) {
 		if c.Rung == nil {
 			continue
 		}
-		id := ladderID{from[i].entry, from[i].beside(), c.N[0]}
+		id := ladderID{from[i].entry, from[i].otherOptions(), c.N[0]}
 		if c.Rung.OverRounds() {
 			id.n = 0
 		}
@@ -158,7 +156,7 @@ func makeLadders(cells []*trial.Cell, from []*settled, r *sweep.Reporter) {
 		}
 		rungs[id] = append(rungs[id], i)
 	}
-	told := map[*entry]bool{}
+	reported := map[*entry]bool{}
 	for _, id := range order {
 		list := rungs[id]
 		first := cells[list[0]]
@@ -173,16 +171,16 @@ func makeLadders(cells []*trial.Cell, from []*settled, r *sweep.Reporter) {
 		for _, i := range list {
 			x := cells[i].Rung
 			x.Ladder, x.Position = l, int64(slices.Index(l.Values, x.Value))+1
-			if x.Value != first.Rung.Value && cells[i].Key == first.Key && !told[id.entry] {
-				told[id.entry] = true
-				r.At(id.entry.grid.Path("find"), "%s makes no difference to %s: give it a grid of its own without find",
+			if x.Value != first.Rung.Value && cells[i].Key == first.Key && !reported[id.entry] {
+				reported[id.entry] = true
+				r.At(id.entry.grid.Path("find"), "%s does not affect %s: give it a grid of its own without find",
 					l.Axis, id.entry.label())
 			}
 		}
 	}
 }
 
-// sameLadder reports whether two rungs of equal cells stand on equal ladders.
+// sameLadder reports whether two rungs have equal ladders.
 func sameLadder(a, b *trial.Rung) bool {
 	if a == nil || b == nil {
 		return a == b

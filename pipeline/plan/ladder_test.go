@@ -116,7 +116,7 @@ find: {axis: rounds, success: falls}
 		}
 		var words bytes.Buffer
 		err := p.Explain(&words)
-		if err != nil || !strings.Contains(words.String(), "is searched with which trials succeed") {
+		if err != nil || !strings.Contains(words.String(), "that suffices is searched") {
 			t.Errorf("%s: %v %s", tt.name, err, words.String())
 		}
 	}
@@ -194,25 +194,26 @@ func TestFindMistakes(t *testing.T) {
 		{"unknown", spoil(ladderBase, "find: epsilon", "find: epsilom"),
 			`s:7:7: find: unknown number "epsilom", did you mean "epsilon"?`},
 		{"beta", spoil(ladderBase, "find: epsilon", "find: beta"),
-			`s:7:7: find: beta cannot be searched: it says how often trials have to succeed, and so what is searched for`},
+			`s:7:7: find: beta cannot be searched: it is part of the goal: the share of trials that may fail`},
 		{"n", spoil(ladderBase, "find: epsilon", "find: n"),
-			`s:7:7: find: n cannot be searched: n* is searched with "n: {find: true}", and find is for other numbers`},
+			`s:7:7: find: n cannot be searched: search n* with "n: {find: true}"; find is for other numbers`},
 		{"no number", spoil(ladderBase, "find: epsilon", "find: class"),
-			`s:7:7: find: class is no number: only numbers can be searched`},
+			`s:7:7: find: class is not a number: only numbers can be searched`},
 		{"a single value", spoil(ladderBase, "[1, 0.5, 2]", "1"),
-			`s:7:7: find: epsilon has a single value: list those that the search may look at, as in "epsilon: {from: 0.1, to: 10, steps: 21, scale: log}"`},
+			`s:7:7: find: epsilon has a single value: list the values to search, as in "epsilon: {from: 0.1, to: 10, ` +
+				`steps: 21, scale: log}"`},
 		{"no direction", spoil(ladderBase, "find: epsilon", "find: domain", "domain: 64", "domain: [64, 128]"),
-			`s:7:7: find: say whether success rises or falls as domain grows: find: {axis: domain, success: falls}`},
+			`s:7:7: find: state whether success rises or falls as domain grows: find: {axis: domain, success: falls}`},
 		{"wrong direction", spoil(ladderBase, "find: epsilon", "find: {axis: epsilon, success: fall}"),
 			`s:7:32: find.success: unknown value "fall", did you mean "falls"?`},
 		{"not private", spoil(ladderBase, "expmech/pf", "baseline/erm"),
 			`s:7:7: find: baseline/erm is not private, so that epsilon does not apply to it: give it a grid of its own without find`},
 		{"delta of a pure algorithm", spoil(ladderBase, "find: epsilon", "find: delta", ", expmech/pf", ""),
-			`s:7:7: find: delta makes no difference to expmech/em: give it a grid of its own without find`},
+			`s:7:7: find: delta does not affect expmech/em: give it a grid of its own without find`},
 		{"a parameter that one algorithm lacks", spoil(ladderBase, "find: epsilon", "find: rounds", "expmech/pf", "baseline/perceptron"),
 			`s:7:7: find: unknown number "rounds"`},
 		{"zip", spoil(ladderBase, "find: epsilon", "zip: [[epsilon, alpha]]\nfind: epsilon", "alpha: 0.1", "alpha: [0.1, 0.2, 0.3]"),
-			`s:8:7: find: zip pairs epsilon with alpha, and a search moves one number alone: take it out of zip`},
+			`s:8:7: find: zip pairs epsilon with alpha, but a search changes one number only: remove it from zip`},
 		{"two searches", spoil(ladderBase, "n: [200, 100]", "n: {find: true}"),
 			`s:6:4: n: find searches epsilon at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", or remove find`},
 		{"trials of a list", spoil(ladderBase, "{max: 3000}", "3000"),
@@ -226,8 +227,9 @@ func TestFindMistakes(t *testing.T) {
 		{"games with a reference", spoil(game, "beta: 0.1", "beta: 0.1, above: 0.1") + "find: rounds\n",
 			`s:6:45: goal.above: does not apply to task online, where the reference is the best hypothesis in hindsight; leave it out`},
 		{"one number of rounds", spoil(game, "[10, 30, 20]", "[10]") + "find: rounds\n",
-			`s:8:7: find: rounds has a single value: list those that the search may look at, as in "rounds: {from: 10, to: 10000, steps: 16, scale: log}"`},
-		{"the n of games", game + "find: n\n", `s:8:7: find: n cannot be searched: games have rounds: find: rounds`},
+			`s:8:7: find: rounds has a single value: list the values to search, as in "rounds: {from: 10, to: 10000, ` +
+				`steps: 16, scale: log}"`},
+		{"the n of games", game + "find: n\n", `s:8:7: find: n cannot be searched: games have rounds; use find: rounds`},
 		{"the trials of games", game + "find: rounds\ntrials: 20\n",
 			`s:9:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
 		{"rounds of another task", spoil(ladderBase, "find: epsilon", "find: rounds", ", expmech/pf", ""),

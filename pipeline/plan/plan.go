@@ -1,20 +1,19 @@
-// Package plan turns a sweep file into a Plan: cells in which every parameter is fixed, every
-// default is filled in and every name has been checked against the algorithms themselves.
+// Package plan resolves a sweep file to a [Plan]: cells with all parameters fixed, defaults filled in and names checked
+// by the algorithms.
 //
-// A plan is a pure function of the file, the data files and what the algorithms describe. Every
-// mistake is reported at its line and column, as sweep.Mistakes. The package needs an Algorithms,
-// which answers for the plugins, and the problems of pipeline/problem.
+// A plan is a pure function of the sweep file, the data files and the algorithms' answers. Mistakes are reported with
+// line and column, as sweep.Mistakes. [Algorithms] represents the plugins.
 //
-// Encode and Decode save a plan, so that it can be read where neither plugins nor data files are at hand.
+// [Plan.Encode] and [Decode] save a plan, so that programs can read it without plugins and data files.
 //
-// Start with Resolve. It is a chain of values, each made from the one before it alone:
+// Start with [Resolve]. It computes a chain of values, each from the one before:
 //
-//	sweep.File -> catalog   names of algorithms           catalog.go
-//	           -> layout    entries with their axes       axes.go, entry.go, zip.go
-//	           -> drafts    combinations, none excluded   draft.go
-//	           -> instances problems, opened              instance.go
-//	           -> settled   the algorithms' answers       ask.go
-//	           -> Plan      cells, fits, words            cell.go, fits.go, explain.go
+//	sweep.File -> catalog         names of algorithms          catalog.go
+//	           -> layout          entries with their axes      axes.go, entry.go, zip.go
+//	           -> draft           combination, not excluded    draft.go
+//	           -> instance        draft with an open problem   instance.go
+//	           -> checkedInstance with the algorithm's answer  ask.go
+//	           -> Plan            cells, fits, description     cell.go, fits.go, explain.go
 package plan
 
 import (
@@ -29,56 +28,54 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// The largest sweep. Cells are counted before equal ones are merged, trials where n is a list, and
-// entries are the items of algorithms of all grids.
+// Limits of a sweep. Cells include duplicates. Trials are counted for listed sample sizes only. Entries are the
+// algorithms of all grids.
 const (
-	maxCells   = 200_000 // each takes some 1 kB
+	maxCells   = 200_000 // each takes about 1 kB
 	maxTrials  = 10_000_000_000
 	maxEntries = 10_000
 )
 
-// Plan is a sweep file that has been understood whole: nothing in it can be misspelt any more.
+// A Plan is a fully resolved sweep file: every name is known and every default filled in.
 type Plan struct {
 	Name     string
-	Seed     trial.SweepSeed  // not drawn yet where the file calls it secret: see SetSeed
+	Seed     trial.SweepSeed  // a secret seed is not drawn yet: see SetSeed
 	Cells    []*trial.Cell    // in the order of the tables
-	Fits     []Fit            // slopes to show: no cell depends on them, and no outcome
-	Source   []byte           // the sweep file as it was read
-	File     string           // its absolute path: relative paths in it start at its folder; empty: unknown
-	Metrics  []schemas.Metric // by name, for people: no outcome depends on what is said of them
-	Warnings []string         // for people; nothing depends on them
+	Fits     []Fit            // slopes to display; outcomes do not depend on them
+	Source   []byte           // content of the sweep file
+	File     string           // absolute path of the sweep file; empty: unknown
+	Metrics  []schemas.Metric // ordered by name, for display
+	Warnings []string         // for display
 
-	words  []string      // of Explain
-	seedAt sweep.Mistake // where the seed stands in the file
+	description []string      // lines of Explain
+	seedAt      sweep.Mistake // position of the seed in the file
 }
 
-// Algorithms answers the planner's questions about plugins. Its methods are called from several
-// goroutines at once.
+// Algorithms answers questions about plugins. It must be safe for concurrent use.
 type Algorithms interface {
-	// List returns every algorithm of the built-in and the third-party files.
+	// List returns all algorithms, built in and of plugins.
 	List(ctx context.Context) ([]Described, error)
-	// Ask asks the file whether it accepts each of the settings, how it resolves their parameters, and,
-	// where they have no sample size, what theory says. It returns one answer for each, in their order.
+	// Ask asks a plugin whether it accepts each of the settings, how it resolves their parameters and, for settings
+	// without a sample size, which bounds hold. It returns one answer per setting, in order.
 	Ask(ctx context.Context, plugin string, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error)
 }
 
-// Described is an algorithm and the file that serves it.
+// A Described is an algorithm and the plugin that provides it.
 type Described struct {
 	Plugin string // absolute path; empty: built in
 	*pluginv1.Algorithm
 }
 
-// Options of Resolve.
+// Options configures [Resolve].
 type Options struct {
-	Dir  string // of the sweep file: relative paths in the file start here; empty: the working directory
-	Kept *Kept  // gets the rows of data, which a plan does not draw from; nil: their memory is freed
+	Dir      string        // base of relative paths in the file; empty: the working directory
+	Problems *ProblemCache // receives the rows of data, for workers of this process; may be nil
 }
 
-// Resolve expands the grids of a file into cells, asking the algorithms about each. What is wrong
-// with the file is a sweep.Mistakes; any other error is that of a plugin process or of ctx.
+// Resolve expands the grids of a file into cells and checks each with its algorithm. Mistakes in the file are
+// returned as sweep.Mistakes; any other error comes from a plugin process or from ctx.
 //
-// The file may have mistakes. Each step then looks at what they leave sound, and the error holds
-// them and all that the steps have found.
+// The file may already have mistakes. Each step then checks the valid parts, and the error contains all mistakes.
 func Resolve(ctx context.Context, f *sweep.File, algorithms Algorithms, o Options) (*Plan, error) {
 	r := sweep.NewReporter(f)
 	p, err := build(ctx, r, algorithms, o)
@@ -93,7 +90,7 @@ func Resolve(ctx context.Context, f *sweep.File, algorithms Algorithms, o Option
 	return p, err
 }
 
-// build makes the plan, which has no meaning where it has reported mistakes.
+// build returns the plan. The plan is invalid if build reports mistakes.
 func build(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, o Options) (*Plan, error) {
 	if !r.Readable() {
 		return nil, nil
@@ -124,16 +121,15 @@ func build(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, o Opti
 	return p, nil
 }
 
-// Counts is the size of a plan.
+// Counts holds the size of a plan.
 type Counts struct {
 	Cells     int
-	Exact     bool  // every cell has a list of n: Trials and TrialsMax agree
-	Trials    int64 // the least number: a search looks at 8 repetitions, unless every n is infeasible
-	TrialsMax int64 // the largest number: a search may use all that trials.max allows
+	Exact     bool  // no cell is searched: Trials and TrialsMax agree
+	Trials    int64 // minimum: a search runs at least 8 repetitions, unless every n is infeasible
+	TrialsMax int64 // maximum: a search may run up to trials.max
 }
 
-// firstCheckpoint is the number of repetitions of one n at which a search may first decide
-// something.
+// firstCheckpoint is the number of repetitions after which a search may make its first decision.
 const firstCheckpoint = 8
 
 // Counts returns the size of the plan without running anything.
@@ -154,7 +150,7 @@ func (p *Plan) Counts() Counts {
 	return c
 }
 
-// atLeast returns a count that may have been cut off at the largest int64.
+// atLeast formats a count, which may have been limited to the largest int64.
 func atLeast(n int64) string {
 	if n > 1e18 {
 		return "more than 10^18"

@@ -13,17 +13,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// measure says how cells are measured: at the sizes of a list, or by a search.
-type measure struct {
+// A sampling holds the sample sizes and trials of cells: a list, or a search.
+type sampling struct {
 	N      []int64     `json:"n,omitempty"`
 	Trials int         `json:"trials,omitempty"`
 	Find   *trial.Find `json:"find,omitempty"`
 	Max    int64       `json:"max,omitempty"`
-	Over   *over       `json:"over,omitempty"`
+	Over   *axisSearch `json:"over,omitempty"`
 }
 
-// over says how a number is searched at the size N.
-type over struct {
+// An axisSearch configures the search over another number than n, at size N.
+type axisSearch struct {
 	Axis       string  `json:"axis"`
 	Success    string  `json:"success"`
 	Within     int64   `json:"within"`
@@ -31,15 +31,15 @@ type over struct {
 	Monotone   bool    `json:"monotone,omitempty"`
 }
 
-func measureOf(c *trial.Cell) measure {
-	m := measure{N: c.N, Trials: c.Trials, Find: c.Find, Max: c.MaxTrials}
+func samplingOf(c *trial.Cell) sampling {
+	m := sampling{N: c.N, Trials: c.Trials, Find: c.Find, Max: c.MaxTrials}
 	if l := c.Rung; l != nil {
-		m.Over = &over{l.Axis, l.Direction(), l.Within, l.Confidence, l.Monotone}
+		m.Over = &axisSearch{l.Axis, l.Direction(), l.Within, l.Confidence, l.Monotone}
 	}
 	return m
 }
 
-func (m measure) String() string {
+func (m sampling) String() string {
 	if m.Over != nil {
 		text := fmt.Sprintf("find %s at n %v, with which success %s, within %d, confidence %v, at most %d trials",
 			m.Over.Axis, m.N, m.Over.Success, m.Over.Within, m.Over.Confidence, m.Max)
@@ -62,9 +62,8 @@ func (m measure) String() string {
 	return text
 }
 
-// Resolved returns canonical JSON of the resolved sweep: everything in a sweep file that has meaning for an outcome,
-// and nothing else. Limits and the paths of plugins and data are not in it, because no result depends on them, nor
-// are fits, which are read off finished cells.
+// Resolved returns the resolved sweep as canonical JSON. It contains exactly the parts of a sweep file that outcomes
+// depend on. So it omits limits, paths of plugins and data, and fits, which are computed from finished cells.
 func (p *Plan) Resolved() ([]byte, error) {
 	var b bytes.Buffer
 	err := p.WriteResolved(&b)
@@ -80,33 +79,32 @@ func (p *Plan) Digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// WriteResolved writes what Resolved returns, which is long for many cells.
+// WriteResolved writes the result of [Plan.Resolved], which is long for many cells.
 func (p *Plan) WriteResolved(to io.Writer) error {
 	w := bufio.NewWriter(to)
-	if err := record(w, p); err != nil {
+	if err := writeResolved(w, p); err != nil {
 		return fmt.Errorf("write the resolved sweep: %w", err)
 	}
 	return w.Flush()
 }
 
-// record writes the resolved sweep.
-func record(w *bufio.Writer, p *Plan) error {
+func writeResolved(w *bufio.Writer, p *Plan) error {
 	problems, measures := map[string]any{}, map[string]int{}
 	var list []any
 	var members trial.Object
-	measured := 0               // index of the present cell's measure
+	measured := 0               // index of the present cell's sampling
 	w.WriteString(`{"cells":[`) // the first key in canonical order, and by far the largest value
 	var b []byte
 	for i, c := range p.Cells {
 		id := c.DataKey.Short()
-		if c.Problem.Test > 0 { // no part of the data
+		if c.Problem.Test > 0 { // the data key does not include it
 			id += "/" + strconv.Itoa(c.Problem.Test)
 		}
 		if problems[id] == nil {
 			problems[id] = c.Problem
 		}
 		if i == 0 || !measuredAlike(c, p.Cells[i-1]) {
-			m := measureOf(c)
+			m := samplingOf(c)
 			how := m.String()
 			if _, ok := measures[how]; !ok {
 				measures[how], list = len(list), append(list, m)
@@ -116,7 +114,7 @@ func record(w *bufio.Writer, p *Plan) error {
 		if i > 0 {
 			w.WriteByte(',')
 		}
-		members = resolved(members[:0], c, id, measured)
+		members = appendCell(members[:0], c, id, measured)
 		var err error
 		if b, err = trial.AppendCanonical(b[:0], members); err != nil {
 			return err
@@ -135,9 +133,9 @@ func record(w *bufio.Writer, p *Plan) error {
 	return nil // Flush returns the first error of w
 }
 
-// resolved appends to o the members of a cell of a resolved sweep, with the name of its problem and the index of its
-// measure.
-func resolved(o trial.Object, c *trial.Cell, problem string, measure int) trial.Object {
+// appendCell appends the fields of a cell of a resolved sweep, given the name of its problem and the index of its
+// sampling.
+func appendCell(o trial.Object, c *trial.Cell, problem string, measure int) trial.Object {
 	o = c.AppendFields(o, c.Params)
 	if c.Evaluation.Looks != nil {
 		o = o.With("evaluation", schemas.EvaluationSequential)

@@ -600,7 +600,8 @@ n: [100]
 		{"unknown algorithm", change(private, "expmech/em", "expmech/me"), []string{`s:3:14: algorithms[0]: unknown algorithm "expmech/me", did you mean "expmech/em"?`}},
 		{"unknown algorithm after use", change(private, "expmech/em", "{use: nothing}"), []string{
 			`s:3:20: algorithms[0].use: unknown algorithm "nothing"; there is baseline/erm, baseline/perceptron, boosting/hs-stl, expmech/em, expmech/pf, online/soa, test/game, test/greedy`}},
-		{"algorithm of another task", change(private, "expmech/em", "online/soa"), []string{`s:3:14: algorithms[0]: "online/soa" does not play the task learn`}},
+		{"algorithm of another task", change(private, "expmech/em", "online/soa"), []string{`s:3:14: algorithms[0]: ` +
+			`"online/soa" does not support the task learn`}},
 		{"unknown parameter", change(half, "rounds", "rouds"), []string{`s:4:28: algorithms[0].rouds: unknown parameter, did you mean "rounds"?`}},
 		{"unknown parameter near use", change(half, "rounds", "a"), []string{`s:4:28: algorithms[0].a: unknown parameter, did you mean "as"?`}},
 		{"types of parameters", change(half, "rounds: 400", "rounds: [1.5, '2', x], lambda: -1, kappa: 1.5, unit: yes, preset: papr"), []string{
@@ -611,10 +612,11 @@ n: [100]
 			`s:4:70: algorithms[0].kappa: 1.5 is outside [0, 1]`,
 			`s:4:81: algorithms[0].unit: true or false was expected, not "yes"`,
 			`s:4:94: algorithms[0].preset: unknown value "papr", did you mean "paper"?`}},
-		{"no budget", base, []string{`s:3:14: algorithms[0]: "expmech/em" is private and needs a budget beside algorithms: privacy: {epsilon: 1, delta: 1e-6}`}},
+		{"no budget", base, []string{`s:3:14: algorithms[0]: "expmech/em" is private and needs a budget, next to ` +
+			`algorithms: privacy: {epsilon: 1, delta: 1e-6}`}},
 		{"names that clash", change(half, "baseline/perceptron", "{use: boosting/hs-stl, rounds: 3}"), []string{
 			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`,
-			`s:5:5: algorithms[1]: the name "boosting/hs-stl" is already that of algorithms[0]: give one of them another with "as"`}},
+			`s:5:5: algorithms[1]: the name "boosting/hs-stl" is in use by algorithms[0]: rename one of them with "as"`}},
 		{"name of another algorithm", change(half, "rounds: 400", "as: baseline/erm"), []string{
 			`s:4:32: algorithms[0].as: "baseline/erm" is the name of another algorithm`}},
 		{"refused", half, []string{
@@ -626,23 +628,28 @@ n: [100]
 			`s:9:29: exclude[2]: matches no cell: check the names and values, or remove it`}},
 		{"exclude by a name that is none", half + "exclude: [{algoithm: x}, {p_round: 1}]", []string{
 			`s:9:12: exclude[0].algoithm: unknown name, did you mean "algorithm"?`, `s:9:27: exclude[1].p_round: unknown name, did you mean "p_rounds"?`}},
-		{"everything excluded", half + "exclude: [{class: halfspace}]", []string{`s:9:10: exclude: nothing is left: every cell is excluded`}},
-		{"empty exclusion", half + "exclude: [{}]", []string{`s:9:11: exclude[0]: an empty exclusion would drop everything`}},
+		{"everything excluded", half + "exclude: [{class: halfspace}]", []string{`s:9:10: exclude: every cell is ` +
+			`excluded: remove an exclusion`}},
+		{"empty exclusion", half + "exclude: [{}]", []string{`s:9:11: exclude[0]: an empty exclusion would match ` +
+			`every cell: remove it`}},
 		{"zip of unknown names", half + "zip: [[d, margn], [d]]", []string{`s:9:11: zip[0][1]: unknown axis "margn", did you mean "margin"?`,
-			`s:9:19: zip[1]: zip is a list of lists of at least two axes: [[d, margin]]`}},
+			`s:9:19: zip[1]: zip must be a list of lists of at least two axes: [[d, margin]]`}},
 		{"zip of different lengths", half + "zip: [[d, margin]]", []string{`s:9:7: zip[0]: lengths differ: "d" has 2 values, "margin" has 1`}},
 		{"a goal that coins reach", change(half, "alpha: 0.1", "alpha: 0.25, above: [0.2, 0.25]"), []string{
 			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1, above 0.2 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`,
-			`s:7:28: goal.above: alpha 0.25 above the reference 0.25 allows an error of 0.5, and coins reach 1/2 without data: ` +
-				`their sum has to be below 1/2`}},
+			`s:7:28: goal.above: alpha 0.25 above the reference 0.25 allows an error of 0.5, and random answers reach ` +
+				`1/2 without data: ` +
+				`their sum must be below 1/2`}},
 		{"means of private labels", change(private, "alpha: 0.1", "answers: mean, alpha: 0.1"), []string{
-			`s:4:17: goal.answers: the guarantee of expmech/em does not say that it covers a real-valued function, and a ` +
-				`mean tells more than the label that it proves private: leave answers out, or give expmech/em a grid of its own ` +
-				`without it (its author may set Guarantee.RealValued where a proof covers means)`}},
+			`s:4:17: goal.answers: the guarantee of expmech/em covers labels only, and a ` +
+				`mean reveals more than a label: leave answers out, or give expmech/em a grid of its own ` +
+				`without it (its author may set Guarantee.RealValued if a proof covers means)`}},
 		{"sequential where errors are exact", change(private, "beta", "evaluation: sequential, beta"), []string{
-			`s:4:32: goal.evaluation: sequential changes nothing here: no error is measured on at least 256 independent points of a law; leave it out`}},
+			`s:4:32: goal.evaluation: sequential changes nothing here: no error is measured on at least 256 independent ` +
+				`points of a distribution; leave it out`}},
 		{"sequential and a small beta", change(half, "400", "100", "beta: 0.1", "beta: [0.1, 0.005], evaluation: sequential"), []string{
-			`s:7:26: goal.beta: 0.005 is outside [0.01, 0.99]: with evaluation: sequential a success may be wrong in 0.0001 of trials, which has to be little beside beta; leave evaluation out, or take another beta`}},
+			`s:7:26: goal.beta: 0.005 is outside [0.01, 0.99]: with evaluation: sequential, a share 0.0001 of trials may ` +
+				`be misjudged, which must be small compared with beta; leave evaluation out, or change beta`}},
 		{"sequential in another task", change(predict, "beta", "evaluation: sequential, beta"), []string{
 			`s:5:32: goal.evaluation: belongs to task learn, where a trial has one error; leave it out`}},
 		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`}},
@@ -654,21 +661,30 @@ n: [100]
 		{"alpha within adversarial noise", change(half, "skew", "skew, noise: [{kind: random, rate: 0.2}, "+
 			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {find: true}",
 			"alpha: 0.1", "alpha: [0.04, 0.2], above: [best, 0.06]"), []string{
-			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.05 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
-			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
-			`s:7:16: goal.alpha[0]: an error of at most 0.1 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`}},
+			`s:7:16: goal.alpha[0]: an error of at most 0.04 is not above the rate 0.05 of adversarial noise, under ` +
+				`which samples of any size may look as if another target at that distance had labeled them: no learner ` +
+				`reaches it reliably, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
+			`s:7:16: goal.alpha[0]: an error of at most 0.04 is not above the rate 0.1 of adversarial noise, under which ` +
+				`samples of any size may look as if another target at that distance had labeled them: no learner reaches it ` +
+				`reliably, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
+			`s:7:16: goal.alpha[0]: an error of at most 0.1 is not above the rate 0.1 of adversarial noise, under which ` +
+				`samples of any size may look as if another target at that distance had labeled them: no learner reaches it ` +
+				`reliably, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`}},
 		{"disguise without data", change(half, "skew", "skew, disguise: [false, true]"), []string{
 			`s:2:93: problem.disguise[1]: hides the rows of problem.data, and this problem has none; leave it out`,
 			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, disguise false, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
-			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 200000 are allowed: shorten an axis, or make several sweeps`}},
+			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 200000 are allowed: ` +
+				`shorten an axis, or write several sweeps`}},
 		{"10^24 cells", change(half, "[10, 50]", list(10000), "margin: 0.1", "margin: "+fractions(10000), "[1, 2]", list(10000), "alpha: 0.1", "alpha: "+fractions(10000),
 			"beta: 0.1", "beta: "+fractions(10000)), []string{
-			`s:4:5: algorithms[0]: with this algorithm the sweep has more than 10^18 cells; at most 200000 are allowed: shorten an axis, or make several sweeps`}},
+			`s:4:5: algorithms[0]: with this algorithm the sweep has more than 10^18 cells; at most 200000 are allowed: ` +
+				`shorten an axis, or write several sweeps`}},
 		{"two names for one cell", change(private, "[expmech/em]", "[expmech/em, {use: expmech/em, as: em}]"), []string{
-			`s:3:26: algorithms[1]: "em" has a cell that is the same as one of "expmech/em" (algorithms[0]): remove it, or give it independent noise with "replica: 1"`}},
+			`s:3:26: algorithms[1]: "em" has a cell that equals one of "expmech/em" (algorithms[0]): remove it, or give ` +
+				`it independent noise with "replica: 1"`}},
 		{"one cell measured twice", private + "grids: [{n: [100]}, {n: [200]}]", []string{
-			`s:7:25: grids[1].n: "expmech/em" has a cell that stands in grids[0] too, with other n or trials`}},
+			`s:7:25: grids[1].n: "expmech/em" has a cell that is also in grids[0], with other n or trials`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := resolve(t, tt.src, algorithms(), t.TempDir())
@@ -723,7 +739,7 @@ func TestSizesAreCountedFirst(t *testing.T) {
 		{"datasets", strings.Replace(private, "distribution: uniform", "data: {file: "+letters("f")+", label: "+letters("l")+", positive: "+letters("p")+"}", 1),
 			"problem.data: 125000000000 combinations of datasets"},
 		{"algorithms in many blocks", strings.Replace(private, "[expmech/em]", strings.Replace(letters("a/"), "a/0", "expmech/em", 1), 1) +
-			"grids: [" + strings.Repeat("{n: [5]}, ", 5000) + "{n: [5]}]", "more than 10000 algorithms"},
+			"grids: [" + strings.Repeat("{n: [5]}, ", 5000) + "{n: [5]}]", "exceeds 10000 algorithms"},
 		{"axes and many algorithms", strings.Replace(strings.Replace(private, "[expmech/em]", "["+func() string {
 			var parts []string
 			for i := range 5000 {
@@ -841,7 +857,7 @@ func TestPluginsMayNotClaimBuiltInNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Resolve(t.Context(), f, third, Options{})
-	want := `s:7:21: plugins[1]: it serves "expmech/em", which is built in: rename the plugin's algorithm`
+	want := `s:7:21: plugins[1]: the algorithm name "expmech/em" is built in: rename the plugin's algorithm`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -1102,17 +1118,17 @@ func TestMoves(t *testing.T) {
 		{"# or a list", "# or else", ""},
 		{"alpha: 0.1", "alpha: 0.2", ""},
 		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1, 4]", ""},
-		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1]", "brackets that were there (8 cells) may move, decided ones too: " +
+		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1]", "brackets of 8 cells may move, including decided ones: " +
 			"8 cells share the confidence of the table, not 11"},
-		{"max: 50000", "max: 60000", "brackets that were there (11 cells) may move, decided ones too: " +
+		{"max: 50000", "max: 60000", "brackets of 11 cells may move, including decided ones: " +
 			"11 cells read other trials"},
 	} {
 		changed := mustResolve(t, strings.Replace(src, tt.old, tt.new, 1), algorithms(), "")
-		if got := Moves(old, changed); got != tt.want {
+		if got := DescribeMoves(old, changed); got != tt.want {
 			t.Errorf("%s -> %s: %q, want %q", tt.old, tt.new, got, tt.want)
 		}
 	}
-	if got := Moves(nil, old); got != "" {
+	if got := DescribeMoves(nil, old); got != "" {
 		t.Errorf("no earlier plan: %q", got)
 	}
 }
@@ -1142,7 +1158,7 @@ func TestSetSeed(t *testing.T) {
 			t.Errorf("cell %d has other keys", i)
 		}
 	}
-	place := got.BlameSeed("wrong").Error()
+	place := got.SeedMistake("wrong").Error()
 	if line := fmt.Sprint(strings.Count(base+budget, "\n") + 1); !strings.Contains(place, ":"+line+":7: seed: wrong") {
 		t.Errorf("%s, want line %s", place, line)
 	}

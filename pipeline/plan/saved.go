@@ -25,13 +25,13 @@ const (
 	savedVersion = "1"
 )
 
-// Limits of a saved plan that is read: bytes of JSON, and bytes of JSON per compressed byte.
+// Limits for decoding: bytes of JSON, and bytes of JSON per compressed byte.
 const (
 	maxSaved      = 512 << 20
 	maxSavedRatio = 512
 )
 
-// savedPlan is the encoded form of a Plan, except its words. Lists hold each value that several cells share once.
+// A savedPlan is the encoded form of a Plan without its description. Lists hold values that cells share.
 type savedPlan struct {
 	Name     string
 	Seed     schemas.Seed
@@ -45,18 +45,18 @@ type savedPlan struct {
 	Problems    []savedProblem
 	Evaluations []*problem.Evaluation
 	Ladders     []*trial.Ladder
-	Messages    [][]byte // of protobuf
+	Messages    [][]byte // protobuf encodings of public problems, bounds and guarantees
 	Cells       []savedCell
 }
 
-// savedProblem is a problem with the path of its file, which its JSON does not have.
+// A savedProblem is a problem with the path of its file, which its own JSON omits.
 type savedProblem struct {
 	schemas.Problem
 	Path string `json:",omitzero"`
 }
 
-// savedCell is a cell with indices of lists in place of what cells share, and with what no worker needs. An index of
-// 0 means none, others count from 1.
+// A savedCell is a cell with the fields that its JSON for workers omits. Shared values are replaced by indices of
+// lists, from 1; 0 means none.
 type savedCell struct {
 	*trial.Cell
 	Problem, Public, Evaluation int
@@ -117,7 +117,7 @@ func (p *Plan) Encode(digests map[string]string) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// shared returns the index of a value, counted from 1. It calls add if the value is new.
+// shared returns the index of a value, from 1. It calls add if the value is new.
 func shared[K comparable](known map[K]int, value K, add func()) int {
 	if known[value] == 0 {
 		known[value] = len(known) + 1
@@ -126,12 +126,12 @@ func shared[K comparable](known map[K]int, value K, add func()) int {
 	return known[value]
 }
 
-// Decode returns a plan that Encode has written, with its digests, but without its words and its path. The bytes may
-// be anything. The plan neither opens data files nor starts plugins.
+// Decode returns an encoded plan, without description and path, and its digests. It validates the bytes, which may come
+// from anywhere. It neither opens data files nor starts plugins.
 func Decode(data []byte) (p *Plan, digests map[string]string, err error) {
 	s, err := unpack(data)
 	if err == nil {
-		p, err = s.plan()
+		p, err = s.decode()
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read plan: %w", err)
@@ -145,9 +145,9 @@ func unpack(data []byte) (*savedPlan, error) {
 	version, packed, whole := bytes.Cut(rest, []byte("\n"))
 	switch {
 	case !ok || !whole || len(version) > 20:
-		return nil, errors.New("it is none")
+		return nil, errors.New("the file is not a plan")
 	case string(version) != savedVersion:
-		return nil, &schemas.VersionError{What: "it", Found: string(version), Want: savedVersion}
+		return nil, &schemas.VersionError{What: "the plan", Found: string(version), Want: savedVersion}
 	}
 	limit := min(maxSaved, 1<<20+maxSavedRatio*uint64(len(packed)))
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(limit))
@@ -157,7 +157,7 @@ func unpack(data []byte) (*savedPlan, error) {
 	defer r.Close()
 	raw, err := r.DecodeAll(packed, nil)
 	if err != nil {
-		return nil, fmt.Errorf("unpack it: %w", err)
+		return nil, fmt.Errorf("decompress: %w", err)
 	}
 	s := new(savedPlan)
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -165,8 +165,8 @@ func unpack(data []byte) (*savedPlan, error) {
 	return s, dec.Decode(s)
 }
 
-// plan returns the plan after checking that it can be run.
-func (s *savedPlan) plan() (*Plan, error) {
+// decode returns the plan. It checks that the plan can be run.
+func (s *savedPlan) decode() (*Plan, error) {
 	p := &Plan{Name: s.Name, Seed: trial.SweepSeed{Seed: s.Seed}, Source: s.Source, Fits: s.Fits, Metrics: s.Metrics,
 		Warnings: s.Warnings, seedAt: s.SeedAt}
 	problems := make([]*schemas.Problem, len(s.Problems))
@@ -183,17 +183,17 @@ func (s *savedPlan) plan() (*Plan, error) {
 		}
 		c.Version, c.Prior, c.Population = x.Version, x.Prior, x.Population
 		var err error
-		c.Problem = at(problems, x.Problem, &err)
-		c.Evaluation = at(s.Evaluations, x.Evaluation, &err)
-		c.Public = message(s.Messages, publics, x.Public, &err)
+		c.Problem = element(problems, x.Problem, &err)
+		c.Evaluation = element(s.Evaluations, x.Evaluation, &err)
+		c.Public = decodeMessage(s.Messages, publics, x.Public, &err)
 		for _, b := range x.Bounds {
-			c.Bounds = append(c.Bounds, message(s.Messages, bounds, b, &err))
+			c.Bounds = append(c.Bounds, decodeMessage(s.Messages, bounds, b, &err))
 		}
 		if x.Guarantee != 0 {
-			c.Guarantee = message(s.Messages, guarantees, x.Guarantee, &err)
+			c.Guarantee = decodeMessage(s.Messages, guarantees, x.Guarantee, &err)
 		}
 		if x.Ladder != 0 {
-			c.Rung = &trial.Rung{Ladder: at(s.Ladders, x.Ladder, &err), Value: x.Value, Position: x.Position}
+			c.Rung = &trial.Rung{Ladder: element(s.Ladders, x.Ladder, &err), Value: x.Value, Position: x.Position}
 		}
 		if err == nil {
 			err = checkSaved(c)
@@ -206,24 +206,24 @@ func (s *savedPlan) plan() (*Plan, error) {
 	return p, s.checkWhole(p)
 }
 
-// at returns the element of an index that counts from 1.
-func at[T any](list []*T, i int, failed *error) *T {
+// element returns the element at index i, from 1.
+func element[T any](list []*T, i int, failed *error) *T {
 	if i < 1 || i > len(list) || list[i-1] == nil {
-		*failed = fmt.Errorf("it has no shared value %d", i)
+		*failed = fmt.Errorf("shared value %d is missing", i)
 		return nil
 	}
 	return list[i-1]
 }
 
-// message returns the message of an index, decoded once.
-func message[T any, P interface {
+// decodeMessage returns the message at index i, from 1. It decodes each message once.
+func decodeMessage[T any, P interface {
 	*T
 	proto.Message
 }](raw [][]byte, known map[int]P, i int, failed *error) P {
 	if known[i] == nil {
 		m := P(new(T))
 		if i < 1 || i > len(raw) {
-			*failed = fmt.Errorf("it has no message %d", i)
+			*failed = fmt.Errorf("message %d is missing", i)
 		} else if err := proto.Unmarshal(raw[i-1], m); err != nil {
 			*failed = err
 		}
@@ -238,20 +238,20 @@ func checkSaved(c *trial.Cell) error {
 	switch f, r := c.Find, c.Rung; {
 	case kind == nil || kind.Adversary != (c.Adversary != nil):
 		return fmt.Errorf("task %.20q, or its adversary, is missing", c.Task)
-	case !ascend(c.N) || f == nil && len(c.N) == 0:
-		return errors.New("its sample sizes do not ascend from 1 on")
+	case !ascends(c.N) || f == nil && len(c.N) == 0:
+		return errors.New("the sample sizes are not positive and ascending")
 	case c.Searched() && (c.MaxTrials < 1 || c.MaxTrials > math.MaxInt32) || c.Trials < 0 || c.Trials > math.MaxInt32:
-		return errors.New("its number of trials cannot be")
+		return errors.New("the number of trials is invalid")
 	case f != nil && (f.From < 1 || f.To < f.From || !(f.Within > 1) || !isShare(f.Confidence)):
-		return errors.New("its search cannot be")
+		return errors.New("the search is invalid")
 	case r != nil && (len(c.N) != 1 || !isRung(r)):
-		return errors.New("its search over another number than n cannot be")
+		return errors.New("the search over another number than n is invalid")
 	}
 	return nil
 }
 
-// ascend reports whether numbers ascend, from 1 on.
-func ascend(n []int64) bool {
+// ascends reports whether numbers are positive and ascending.
+func ascends(n []int64) bool {
 	for i, v := range n {
 		if v < 1 || i > 0 && v <= n[i-1] {
 			return false
@@ -266,10 +266,10 @@ func isRung(r *trial.Rung) bool {
 	return 1 <= r.Position && r.Position <= int64(len(r.Values)) && r.Within >= 1 && isShare(r.Confidence)
 }
 
-// checkWhole returns an error if cells are missing to which others or fits refer.
+// checkWhole returns an error if ladders or fits refer to missing cells.
 func (s *savedPlan) checkWhole(p *Plan) error {
 	if len(p.Cells) == 0 {
-		return errors.New("it has no cells")
+		return errors.New("the plan has no cells")
 	}
 	rungs := map[*trial.Ladder]map[int64]bool{}
 	for _, c := range p.Cells {

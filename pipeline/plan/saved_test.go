@@ -53,7 +53,7 @@ var savedSweeps = map[string]string{
 func TestEncode(t *testing.T) {
 	everything := cmp.Options{
 		protocmp.Transform(), cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateEmpty(),
-		cmpopts.IgnoreFields(Plan{}, "words", "File"),
+		cmpopts.IgnoreFields(Plan{}, "description", "File"),
 	}
 	for name, source := range savedSweeps {
 		t.Run(name, func(t *testing.T) {
@@ -95,13 +95,13 @@ func pack(t testing.TB, raw []byte) []byte {
 // Bytes that are no plan are refused, and so is a plan that cannot be run.
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
-		{"", "it is none"},
-		{savedHeader + savedVersion, "it is none"},
-		{savedHeader + "0\n", `it is of version "0" of its format, not "` + savedVersion + `"`},
-		{savedHeader + savedVersion + "\nrubbish", "unpack it: "},
-		{string(pack(t, make([]byte, 4<<20))), "unpack it: "},
+		{"", "the file is not a plan"},
+		{savedHeader + savedVersion, "the file is not a plan"},
+		{savedHeader + "0\n", `the plan is of version "0" of its format, not "` + savedVersion + `"`},
+		{savedHeader + savedVersion + "\nrubbish", "decompress: "},
+		{string(pack(t, make([]byte, 4<<20))), "decompress: "},
 		{string(pack(t, []byte(`{"X": 1}`))), "unknown field"},
-		{string(pack(t, []byte(`{}`))), "it has no cells"},
+		{string(pack(t, []byte(`{}`))), "the plan has no cells"},
 	} {
 		if _, _, err := Decode([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40q: %v, want %q", c.data, err, c.want)
@@ -117,14 +117,14 @@ func TestDecodeRefuses(t *testing.T) {
 		change func(s *savedPlan)
 	}{
 		{"cell 1 is empty", func(s *savedPlan) { s.Cells[1].Cell = nil }},
-		{"cell 0: it has no shared value 9", func(s *savedPlan) { s.Cells[0].Problem = 9 }},
-		{"cell 0: it has no shared value 0", func(s *savedPlan) { s.Cells[0].Evaluation = 0 }},
-		{"cell 0: it has no message 0", func(s *savedPlan) { s.Cells[0].Public = 0 }},
-		{"cell 0: it has no message -1", func(s *savedPlan) { s.Cells[0].Bounds = []int{-1} }},
+		{"cell 0: shared value 9 is missing", func(s *savedPlan) { s.Cells[0].Problem = 9 }},
+		{"cell 0: shared value 0 is missing", func(s *savedPlan) { s.Cells[0].Evaluation = 0 }},
+		{"cell 0: message 0 is missing", func(s *savedPlan) { s.Cells[0].Public = 0 }},
+		{"cell 0: message -1 is missing", func(s *savedPlan) { s.Cells[0].Bounds = []int{-1} }},
 		{"cell 0: task", func(s *savedPlan) { s.Cells[0].Task = "predict" }},
-		{"cell 0: its sample sizes", func(s *savedPlan) { s.Cells[0].N = []int64{0} }},
-		{"cell 0: its number of trials", func(s *savedPlan) { s.Cells[0].MaxTrials = 0 }},
-		{"cell 0: its search over another number", func(s *savedPlan) { s.Cells[0].Position = 9 }},
+		{"cell 0: the sample sizes", func(s *savedPlan) { s.Cells[0].N = []int64{0} }},
+		{"cell 0: the number of trials", func(s *savedPlan) { s.Cells[0].MaxTrials = 0 }},
+		{"cell 0: the search over another number", func(s *savedPlan) { s.Cells[0].Position = 9 }},
 		{"a search over epsilon has 2 of 3 values", func(s *savedPlan) { s.Cells = s.Cells[1:] }},
 		{"a fit has no cell 99", func(s *savedPlan) {
 			s.Fits = []Fit{{Groups: []FitGroup{{Points: []FitPoint{{Cell: 99}}}}}}

@@ -7,19 +7,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// seedOf returns the seed of a file.
 func seedOf(f *sweep.File) trial.SweepSeed { return trial.SweepSeed{Seed: f.Seed()} }
 
-// SetSeed gives the plan the seed that its output folder has: it computes all keys again that
-// follow from the seed. A plan whose file calls the seed secret needs this before anything of it is
-// run.
+// SetSeed sets the seed, which the output folder stores, and recomputes all keys. It must be called before a plan
+// with a secret seed runs.
 func (p *Plan) SetSeed(seed trial.SweepSeed) (err error) {
 	type problem struct {
 		sampled trial.Fragment
 		key     trial.Key
 		whole   map[int]trial.Fragment // by number of evaluation points
 	}
-	problems := map[trial.Key]*problem{} // by their key under the old seed
+	problems := map[trial.Key]*problem{} // by their old data key
 	for _, c := range p.Cells {
 		of := problems[c.DataKey]
 		if of == nil {
@@ -55,15 +53,14 @@ func (p *Plan) SetSeed(seed trial.SweepSeed) (err error) {
 	return nil
 }
 
-// BlameSeed returns a mistake at the place of the seed in the sweep file.
-func (p *Plan) BlameSeed(format string, args ...any) error {
+// SeedMistake returns a mistake at the position of the seed in the sweep file.
+func (p *Plan) SeedMistake(format string, args ...any) error {
 	m := p.seedAt
 	m.Path, m.Message = "seed", fmt.Sprintf(format, args...)
 	return sweep.Mistakes{m}
 }
 
-// seedWords describes the seed for people.
-func (p *Plan) seedWords() string {
+func (p *Plan) describeSeed() string {
 	if !p.Seed.Drawn() {
 		return "seed secret: drawn when the sweep is first run"
 	}

@@ -102,7 +102,7 @@ func TestTargetMistakes(t *testing.T) {
 		{fmt.Sprintf(lawful, "class: thresholds, domain: 2^16, target: each"),
 			`s:2:75: problem.target: each: the class thresholds has 65537 hypotheses here, and 4096 is the most: too many`},
 		{fmt.Sprintf(lawful, "class: thresholds, domain: [8, 16], target: each"),
-			`s:2:78: problem.target: each lists the hypotheses of one class, but domain has 2 values: write a grid for each`},
+			`s:2:78: problem.target: each lists the hypotheses of one class, but domain has 2 values: write one grid per value`},
 		{fmt.Sprintf(lawful, "class: thresholds, domain: [8, 16], target: [1, 2, 3]") + "zip: [[domain, target]]",
 			`s:6:7: zip[0]: lengths differ: "domain" has 2 values, "target" has 3`},
 		{fmt.Sprintf(lawful, "class: conjunctions, d: 3, literals: [2, 4]"),
@@ -129,7 +129,7 @@ func TestTargetMistakes(t *testing.T) {
 
 // What the file's targets are is said in words, each law once, and where there is none who labels.
 func TestTargetsExplained(t *testing.T) {
-	const average = "            where it is drawn, what is measured is an average over targets; theory's bounds hold " +
+	const average = "            if it is drawn, what is measured is an average over targets; theory's bounds hold " +
 		"for the worst one too, which target: each finds in a small class\n"
 	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
 	overData := "{class: thresholds, domain: 16, data: {file: " + data + ", label: y, positive: p}"
@@ -175,7 +175,7 @@ func TestConstantSuffices(t *testing.T) {
 	src := "name: x\ntask: learn\nproblem: {class: thresholds, domain: 16, data: {file: " + data + ", label: y, " +
 		"positive: p}}\nalgorithms: [baseline/erm]\ngoal: {alpha: [0.1, 0.2, 0.25], beta: 0.1, above: [0, 0.05]}\nn: [10, 20]\n"
 	p := mustResolve(t, src, algorithms(), "")
-	const want = "rows.csv: a constant, which looks at no example, errs on 25 % of the rows: a success at alpha"
+	const want = "rows.csv: a constant hypothesis, which needs no example, errs on 25 % of the rows: a success at alpha"
 	if diff := cmp.Diff([]string{want + " 0.2 above 0.05 (1 cell)", want + " 0.25 above 0 (1 cell)",
 		want + " 0.25 above 0.05 (1 cell)"}, p.Warnings); diff != "" {
 		t.Error(diff)

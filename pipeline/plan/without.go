@@ -7,17 +7,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// withoutData describes in sentences what a learner without data reaches in some cells.
-func withoutData(cells []*trial.Cell) (lines []string) {
+// describePriors describes how well learners without data do in some cells.
+func describePriors(cells []*trial.Cell) (lines []string) {
 	drawn, unknown, trivial := 0, 0, 0
-	var least, most float64 // of the cells whose target is drawn
-	var why string          // the first trivial cell is trivial
+	var least, most float64 // success in the cells whose target is drawn
+	var why string          // reason for the first trivial cell
 	for _, c := range cells {
 		switch {
 		case !c.CanSucceed():
 		case c.Prior == nil:
 			unknown++
-		case c.Prior.Drawn: // the rest are calibrations, as the words about the target say
+		case c.Prior.Drawn: // the others are calibrations, as the target line says
 			if drawn++; drawn == 1 {
 				least, most = c.Prior.Success, c.Prior.Success
 			}
@@ -39,7 +39,7 @@ func withoutData(cells []*trial.Cell) (lines []string) {
 		add("%s trivial, with no n*: %s", wording.CountOf(trivial, "cell is", "cells are"), why)
 	}
 	if unknown > 0 {
-		add("what a learner without data reaches is not known in %s", wording.Count(unknown, "cell"))
+		add("the success of a learner without data is unknown in %s", wording.Count(unknown, "cell"))
 	}
 	return lines
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// zip pairs the axes of a grid's entries. A parameter that one algorithm does not have pairs
-// nothing there.
+// zip pairs the axes of a grid's entries. It ignores a parameter for algorithms that do not have it.
 func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 	for i, names := range b.Zip {
 		path := l.file.Item(b.Path("zip"), i)
@@ -17,7 +16,7 @@ func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 			continue
 		}
 		if len(names) < 2 {
-			r.At(path, "zip is a list of lists of at least two axes: [[d, margin]]")
+			r.At(path, "zip must be a list of lists of at least two axes: [[d, margin]]")
 			continue
 		}
 		for j, name := range names {
@@ -42,8 +41,8 @@ func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 	}
 }
 
-// pair makes the named axes of the entry advance together, unless their lengths differ. It reports
-// that where the values are right.
+// pair makes the named axes of the entry change together. It returns false if their lengths differ, and reports that
+// unless the values have other mistakes.
 func (e *entry) pair(names []string, path string, r *sweep.Reporter) bool {
 	first, firstName := -1, ""
 	for _, name := range names {
@@ -71,26 +70,24 @@ func (e *entry) pair(names []string, path string, r *sweep.Reporter) bool {
 	return true
 }
 
-// exclusion is one item of exclude as an entry understands it: a combination is dropped if it meets
-// all conditions.
+// An exclusion is one item of exclude, resolved for an entry. It matches combinations that meet all conditions.
 type exclusion struct {
 	path       string
 	conditions []condition
 }
 
-// condition is one name of an exclusion with its values: the options of an axis that have one of
-// them.
+// A condition is a name of an exclusion with its values.
 type condition struct {
-	axis  int
-	means []bool // by option
+	axis     int
+	matching []bool // by option: it has one of the values
 }
 
-// exclusions returns the grid's items of exclude that may match something of the entry.
+// exclusions returns the grid's exclusions that apply to the entry.
 func (l *layout) exclusions(e *entry, r *sweep.Reporter) []exclusion {
 	var all []exclusion
 	for i, item := range e.grid.Exclude {
 		path := l.file.Item(e.grid.Path("exclude"), i)
-		if !r.Sound(path) && len(item) == 0 { // it is no mapping
+		if !r.Sound(path) && len(item) == 0 { // it is not a mapping
 			continue
 		}
 		x := exclusion{path: path}
@@ -106,7 +103,7 @@ func (l *layout) exclusions(e *entry, r *sweep.Reporter) []exclusion {
 			}
 		}
 		if len(item) == 0 {
-			r.At(path, "an empty exclusion would drop everything")
+			r.At(path, "an empty exclusion would match every cell: remove it")
 			continue
 		}
 		if fits {
@@ -116,17 +113,17 @@ func (l *layout) exclusions(e *entry, r *sweep.Reporter) []exclusion {
 	return all
 }
 
-// condition returns which options of an axis have one of the values under their name-th name.
+// condition returns the condition that the name-th value on an axis is one of values.
 func (e *entry) condition(axis, name int, values []schemas.Value) condition {
 	c := condition{axis: axis}
 	for _, o := range e.axes[axis].options {
-		c.means = append(c.means,
-			slices.ContainsFunc(values, func(v schemas.Value) bool { return means(v, o.values[name]) }))
+		c.matching = append(c.matching,
+			slices.ContainsFunc(values, func(v schemas.Value) bool { return matchesValue(v, o.values[name]) }))
 	}
 	return c
 }
 
-// drops reports whether the exclusion drops the combination with these options.
-func (x *exclusion) drops(options []int) bool {
-	return !slices.ContainsFunc(x.conditions, func(c condition) bool { return !c.means[options[c.axis]] })
+// matches reports whether the exclusion matches a combination of options.
+func (x *exclusion) matches(options []int) bool {
+	return !slices.ContainsFunc(x.conditions, func(c condition) bool { return !c.matching[options[c.axis]] })
 }
