@@ -177,7 +177,7 @@ func TestIdleProcessesStop(t *testing.T) {
 // A data file that a plan of this process has read is not read again for the first problem over it;
 // another one needs the file.
 func TestRowsOfThePlan(t *testing.T) {
-	kept := &plan.Kept{}
+	kept := &plan.ProblemCache{}
 	defer kept.Close()
 	ps := newPopulations(Config{Files: map[string]string{}, SharedProblem: kept.Take})
 	defer ps.close()
