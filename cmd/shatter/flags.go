@@ -72,7 +72,7 @@ func addRecheck(flags *pflag.FlagSet, share *float64) {
 	*share = defaultRecheck
 	text := func(share float64) string { return fmt.Sprintf("%v%%", 100*share) }
 	flags.Var(textFlag[float64]{share, "SHARE", parseShare, text}, "recheck",
-		"share of each cell's trials to recheck, and at least 8 of each; 0: none")
+		"share of each cell's trials to recheck, with a minimum per cell; 0: none")
 }
 
 // parseShare reads 1%, all or 0.

@@ -108,10 +108,11 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		Long: `Shatter runs large grids of trials of learning algorithms and turns them into sample-complexity tables:
 the measured number of examples with a confidence bracket, beside the theory's.
 
-stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with failed or undecided
-cells, or a comparison found a difference; 2 usage or invalid file; 3 two different outcomes of one
+stdout is data, stderr is everything else. Exit codes: 0 done; 1 failed or undecided cells, a difference
+found by compare, or an error of this machine; 2 usage or invalid file; 3 two different outcomes of one
 trial, or a result that does not verify; 4 no connection; 5 the sweep file or the code changed since the
-sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted.`,
+sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted; 141 the reader of stdout
+has closed it.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),

@@ -46,27 +46,28 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a sweep, or resume it",
-		Long: `Run the sweep in FILE and print its table. What finished is kept in the output folder's ledger, whatever
-happens: running the same command again goes on where the last one ended, and repeats nothing. What is
-known can be looked at while it runs, after Ctrl-C and after a crash, marked as partial: with table, query,
-plot, report, serve and compare.
+		Long: `Run the sweep in FILE and print its table. The ledger in the output folder keeps every finished trial:
+after Ctrl-C or a crash, the same command continues and repeats none of them. During a run and after an
+interruption, the commands table, query, plot, report, serve and compare show partial results.
 
-A share of each cell's trials, unknown to the algorithms, is run a second time in processes of their own,
-in another order and company, and compared bit by bit. A difference says that outcomes depend on other
-points, on earlier trials or on chance of its own: the cell's n* is withheld, and the exit code is 3.
+Shatter re-runs a random share of each cell's trials in fresh processes, in a different order and with
+other trials, and compares every bit. A difference means that outcomes depend on other points, on earlier
+trials or on randomness outside the seed: the cell's n* is withheld, and the exit code is 3.
 
-With --server, another worker runs them again, if there is one, and a third one settles a difference. A worker
-whose outcomes differ from those of all others is put in quarantine by its name: all its outcomes of the
-sweep are dropped and run again.
+With --server, another worker re-runs these trials, if there is one, and a third worker settles a
+difference. A worker whose outcomes differ from those of all others is quarantined by its name: all its
+outcomes of the sweep are dropped and run again.
 
-A bound of theory that is called proved, or that a plugin declares, and that the table refutes at its own
-confidence, is named on stderr, in the table, in the report and in JSON, and the exit code is 6. Trials
-that failed count as no success.
+If the table refutes, at its own confidence, a bound that is proved or that a plugin declares, then stderr,
+the table, the report and JSON name the bound, and the exit code is 6. A failed trial is not a success.
 
-With --budget a run ends when it has executed that many trials, or when workers have worked on
-them for that time, summed over all slots. The result files are written with the cells that are left as undecided,
-and what deciding them would cost is said. The same command goes on from there; in the end the result is
-the same as without a budget.`,
+With --extend, brackets may move, because more cells share the confidence of the table, or because more
+trials are read.
+
+With --budget, a run ends when it has executed that many trials, or when workers have worked on them for
+that time, summed over all slots. The result files then contain undecided cells, and the run prints the
+predicted cost of deciding them. The same command continues; the final result is the same as without a
+budget.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -83,20 +84,19 @@ func (f *runFlags) register(c *cobra.Command) {
 		fromEnvironment+": that of $"+serverVariable)
 	f.registerAccess(flags)
 	flags.BoolVar(&f.mode.Extend, "extend", false,
-		"the sweep file has changed: keep the outcomes that still apply and run what is new; brackets may move, "+
-			"because more cells share the confidence of the table, or because more trials are read")
-	flags.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and begin anew")
+		"keep the outcomes that still apply after a change of the sweep file, and run the new trials")
+	flags.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and start again")
 	flags.BoolVar(&f.mode.Redo, "redo", false,
-		"the code has changed: drop the outcomes of other plugin files and run them again")
+		"drop the outcomes of other plugin files after a change of code, and run them again")
 	flags.StringVar(&f.cache, "cache", "", cacheUsage)
 	f.progress.register(flags)
 	addBudget(flags, &f.budget,
-		"trials (50000) or worker time (2h) that this run may spend; the same command goes on from there")
+		"limit on the trials (50000) or the worker time (2h) of this run; the same command continues")
 	addRecheck(flags, &f.recheck)
 	f.http.register(flags)
 	f.logs.register(flags)
 	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
-	flags.StringVar(&f.pluginLog, "plugin-log", "", "folder for files of what the plugins that work here print")
+	flags.StringVar(&f.pluginLog, "plugin-log", "", "folder for the output of the plugins on this machine")
 }
 
 // check refuses flags that do not go together, and sets the default of --workers.
