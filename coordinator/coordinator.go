@@ -30,7 +30,7 @@ type Config struct {
 	Facts    map[string]string // facts about this run, for the manifest
 	Cache    *cache.Cache      // outcomes kept across sweeps; nil: none
 	Budget   Budget            // limit on trials or time; zero: none
-	Recheck  float64           // share of each cell's trials to recheck, and at least 8; 0: none
+	Recheck  float64           // share of each cell's trials to recheck; 0: none
 }
 
 // Run brings the sweep to its end, or as far as ctx and the budget allow, and writes the result

@@ -107,8 +107,9 @@ var keyColumns = []KeyColumn{
 	key(Describes, schemas.FloatColumn, "above", "the reference error", (*Cell).reference),
 	text(0, "answers", "mean if an answer to a point may be the mean of a label; null if answers are labels, "+
 		"and in task online", (*Cell).answers),
-	text(Describes, "states", "task predict: the states whose error counts: the worst of all probed states, the states "+
-		"before every query, or the final state", func(c *Cell) string { return c.States }),
+	text(Describes, "states", "task predict: the states whose error counts: all (the worst of all probed states), every "+
+		"(the worst of the states before each query), hard (as all, with errors by number of hard queries), or final",
+		func(c *Cell) string { return c.States }),
 	key(0, schemas.IntColumn, "replica", "copies of one setting with independent noise: 0, 1, ...",
 		func(c *Cell) any { return int64(c.Replica) }),
 	text(Derived, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+
