@@ -28,7 +28,7 @@ type intake struct {
 	pool    *pool.Pool
 	ledger  *ledger.Ledger
 	meter   *meter.Meter
-	workers map[string]*schemas.ManifestWorker // that sent results, by name; at most mostWorkers
+	workers map[string]*schemas.ManifestWorker // that sent results, by name; at most maxWorkers
 
 	synced uint64 // sequence of a result up to which all are on the disk
 	bytes  int    // in the ledger's file, not yet on the disk
@@ -99,18 +99,18 @@ func (in *intake) countResult(v ledger.Verdict, bytes int) {
 	})
 }
 
-// mostDropsTold is the number of dropped results of a worker that are told one by one.
-const mostDropsTold = 20
+// maxDropsTold is the number of dropped results of a worker that are told one by one.
+const maxDropsTold = 20
 
-// mostWorkers is the number of workers whose results are counted: anyone with access to the queue can invent names.
-const mostWorkers = 10_000
+// maxWorkers is the number of workers whose results are counted: anyone with access to the queue can invent names.
+const maxWorkers = 10_000
 
 // worker returns the counts of a worker's results.
 func (in *intake) worker(name string) *schemas.ManifestWorker {
 	x := in.workers[name]
 	if x == nil {
 		x = &schemas.ManifestWorker{Name: name}
-		if len(in.workers) < mostWorkers {
+		if len(in.workers) < maxWorkers {
 			in.workers[x.Name] = x
 		}
 	}
@@ -137,7 +137,7 @@ func (in *intake) refused() (count int64) {
 func (in *intake) drop(m *queue.Message, wrong, reason string) {
 	in.meter.Count(func(c *meter.Counts) { meter.Increase(&c.Dropped, wrong, 1) })
 	worker := in.worker(m.Worker)
-	if worker.Refused++; worker.Refused > mostDropsTold {
+	if worker.Refused++; worker.Refused > maxDropsTold {
 		return
 	}
 	in.journal.note(fmt.Sprintf("a result of job %q by worker %q was dropped: %s", m.Job, m.Worker, reason),

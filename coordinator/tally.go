@@ -44,8 +44,8 @@ func (t *tally) listFailures() []Failure {
 
 // Limits of a journal.
 const (
-	mostNotes      = 1000
-	mostCacheNotes = 10
+	maxNotes      = 1000
+	maxCacheNotes = 10
 )
 
 // journal keeps the first notes of a run for its manifest, and logs all of them.
@@ -57,7 +57,7 @@ type journal struct {
 
 // note notes a sentence. fields are keys and values for the log.
 func (j *journal) note(s string, fields ...any) {
-	if len(j.notes) < mostNotes {
+	if len(j.notes) < maxNotes {
 		j.notes = append(j.notes, s)
 	}
 	j.log.Warn("note", append([]any{"text", s}, fields...)...)
@@ -67,7 +67,7 @@ func (j *journal) note(s string, fields ...any) {
 func (j *journal) noteCache(s string) {
 	s = "cache: " + s
 	j.note(s)
-	if len(j.cache) < mostCacheNotes {
+	if len(j.cache) < maxCacheNotes {
 		j.cache = append(j.cache, s)
 	}
 }

@@ -209,15 +209,15 @@ func respond(err error) response {
 // remedied returns the text of an error with its remedy, for messages about errors that do not end the command.
 func remedied(err error) string { return err.Error() + respond(err).remedy }
 
-// longestMessage is the number of bytes of an error that are shown.
-const longestMessage = 32 << 10
+// maxMessage is the number of bytes of an error that are shown.
+const maxMessage = 32 << 10
 
 // readable returns the text of an error as it can be shown: what plugins, files and servers say is
 // part of it.
 func readable(text string) string {
 	more := ""
-	if n := len(text) - longestMessage; n > 0 {
-		text, more = text[:longestMessage], fmt.Sprintf(" ... (%d bytes more)", n)
+	if n := len(text) - maxMessage; n > 0 {
+		text, more = text[:maxMessage], fmt.Sprintf(" ... (%d bytes more)", n)
 	}
 	return wording.Printable(text, "\n\t") + more
 }

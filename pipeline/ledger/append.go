@@ -5,16 +5,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// WriteError says that the log could not be made longer: its disk is full, a limit on the size of
-// files was reached, or the disk fails. Everything added before is as safe as it was.
+// A WriteError reports that the log could not grow: its disk is full or fails, or a limit on the size of files was
+// reached. Its message names the remedy. Batches added earlier are not affected.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string {
-	return fmt.Sprintf("%v: make room and run again; all before it is safe", e.Err)
+	remedy := "check the disk"
+	switch {
+	case disk.IsFull(e.Err):
+		remedy = "make room"
+	case errors.Is(e.Err, syscall.EFBIG):
+		remedy = "raise the limit on the size of files (ulimit -f)"
+	}
+	return fmt.Sprintf("%v: %s and run again; all before it is safe", e.Err, remedy)
 }
 
 func (e *WriteError) Unwrap() error { return e.Err }

@@ -21,11 +21,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// maxFile is the size in bytes that no file of the log exceeds, unless a single message does.
-const maxFile = 64 << 20
+// maxWrittenFile is the size in bytes that no file of the log exceeds, unless a single message does.
+const maxWrittenFile = 64 << 20
 
-// mostFile bounds a file of a log that is read, in bytes.
-const mostFile = 2 * maxFile
+// maxReadFile bounds a file of a log that is read, in bytes.
+const maxReadFile = 2 * maxWrittenFile
 
 // ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged,
 // breaks a rule of Batch, or belongs to another sweep. Sending it again does not help.
@@ -35,7 +35,7 @@ var ErrMessage = errors.New("result refused")
 type Ledger struct {
 	dir, sweep string
 	lock       *os.File
-	fileSize   int64 // maxFile, or less in tests
+	fileSize   int64 // maxWrittenFile, or less in tests
 	readOnly   bool  // opened by Read
 
 	reading sync.RWMutex // held for writing while files are rewritten

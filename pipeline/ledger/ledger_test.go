@@ -452,8 +452,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	var full *ledger.WriteError
 	if !errors.As(err, &full) || !errors.Is(err, syscall.EFBIG) || errors.Is(err, ledger.ErrMessage) ||
-		!strings.Contains(err.Error(), "0001.log") || !strings.Contains(err.Error(), "make room") {
+		!strings.Contains(err.Error(), "0001.log") || !strings.Contains(err.Error(), "raise the limit on the size of files") {
 		t.Errorf("got %v", err)
+	}
+	if text := (&ledger.WriteError{Err: syscall.ENOSPC}).Error(); !strings.Contains(text, "make room") {
+		t.Errorf("full disk: %s", text)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "0001.log")); err != nil || info.Size() != before {
 		t.Errorf("half-written: %v, %v", info.Size(), err)

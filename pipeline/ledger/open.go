@@ -32,7 +32,7 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open ledger %q: %w", dir, err)
 	}
-	l := &Ledger{dir: dir, sweep: sweep, lock: lock, fileSize: maxFile}
+	l := &Ledger{dir: dir, sweep: sweep, lock: lock, fileSize: maxWrittenFile}
 	report, err := l.load()
 	if err != nil {
 		l.closeFiles()
@@ -46,7 +46,7 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 // at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
 // new and Drop fail.
 func Read(dir, sweep string) (*Ledger, *Report, error) {
-	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
+	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxWrittenFile, readOnly: true}
 	report, err := l.load()
 	if err != nil {
 		l.closeFiles()
@@ -156,8 +156,8 @@ func (l *Ledger) openFiles() error {
 		if err != nil {
 			return err
 		}
-		if info.Size() > mostFile {
-			return fmt.Errorf("read %q: it has %d bytes, more than %d: it is damaged", path, info.Size(), mostFile)
+		if info.Size() > maxReadFile {
+			return fmt.Errorf("read %q: it has %d bytes, more than %d: it is damaged", path, info.Size(), maxReadFile)
 		}
 		l.files[len(l.files)-1].size = info.Size()
 	}

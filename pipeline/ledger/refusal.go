@@ -21,11 +21,12 @@ const (
 	Invalid    = "invalid"    // the setting makes no sense to the algorithm, or its answer none to us
 )
 
-const longestMessage = 4 << 10
+// maxRefusal is the largest size of a refusal's message, in bytes.
+const maxRefusal = 4 << 10
 
 // NewRefusal returns a refusal whose message is valid UTF-8 and is cut where it is too long.
 func NewRefusal(kind, message string) *Refusal {
-	message = message[:min(len(message), longestMessage)]
+	message = message[:min(len(message), maxRefusal)]
 	return &Refusal{kind, strings.ToValidUTF8(message, "")}
 }
 
@@ -65,8 +66,8 @@ func (b *Batch) checkRefusal() error {
 		return errors.New("it has a refusal and rows")
 	case r.Kind != Infeasible && r.Kind != Invalid:
 		return fmt.Errorf("refusal of the kind %.80q: must be %s or %s", r.Kind, Infeasible, Invalid)
-	case len(r.Message) > longestMessage:
-		return fmt.Errorf("refusal of %d bytes: at most %d are allowed", len(r.Message), longestMessage)
+	case len(r.Message) > maxRefusal:
+		return fmt.Errorf("refusal of %d bytes: at most %d are allowed", len(r.Message), maxRefusal)
 	}
 	return nil
 }

@@ -22,12 +22,12 @@ type Credential struct {
 	Expires time.Time // zero: never
 }
 
-// mostCredentials bounds a credentials file, in bytes.
-const mostCredentials = 64 << 10
+// maxCredentials bounds a credentials file, in bytes.
+const maxCredentials = 64 << 10
 
 // readCredential reads a credentials file: its holder, its token, and the key that signs for its holder.
 func readCredential(path string) (who Credential, token string, key nkeys.KeyPair, err error) {
-	text, err := disk.ReadFile(path, mostCredentials)
+	text, err := disk.ReadFile(path, maxCredentials)
 	if errors.Is(err, fs.ErrNotExist) {
 		return who, "", nil, err
 	}

@@ -63,9 +63,9 @@ func (t TLS) authorities() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// mostPEM bounds a file of certificates, or with a key, in bytes: those that a machine trusts take some
+// maxPEM bounds a file of certificates, or with a key, in bytes: those that a machine trusts take some
 // hundred thousand.
-const mostPEM = 4 << 20
+const maxPEM = 4 << 20
 
 // ReadPEM reads a file of certificates, or with a key.
-func ReadPEM(path string) ([]byte, error) { return disk.ReadFile(path, mostPEM) }
+func ReadPEM(path string) ([]byte, error) { return disk.ReadFile(path, maxPEM) }

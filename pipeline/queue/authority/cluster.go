@@ -190,7 +190,7 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	c.lock = lock.File
-	text, err := disk.ReadFile(c.path(keysFile), mostKeys)
+	text, err := disk.ReadFile(c.path(keysFile), maxKeys)
 	if err == nil {
 		if c.state, err = decodeState(text); err != nil {
 			text := fmt.Sprintf("%q is damaged (%v), or of another version of shatter: restore it from a copy",
@@ -207,8 +207,8 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 // Close lets others change the cluster.
 func (c *Cluster) Close() { c.lock.Close() }
 
-// mostKeys bounds keysFile, in bytes.
-const mostKeys = 64 << 20
+// maxKeys bounds keysFile, in bytes.
+const maxKeys = 64 << 20
 
 // decodeState reads the content of keysFile.
 func decodeState(text []byte) (s state, err error) {
