@@ -238,19 +238,11 @@ func (r *run) checkCode(ctx context.Context) error {
 	return r.Folder.KeepCompared(replaced)
 }
 
-// A ProfileError reports that a sweep was begun on a machine with another float profile.
-type ProfileError struct{ Dir, Recorded, Here string }
-
-func (e *ProfileError) Error() string {
-	return fmt.Sprintf("go on with the sweep in %q: its outcomes have the float profile %s, this machine's is %s, "+
-		"and their last bits may differ", e.Dir, e.Recorded, e.Here)
-}
-
 // checkProfile returns an error if the workers of this process would refuse every job.
 func (r *run) checkProfile() error {
 	was, here := r.profile(), trial.FloatProfile()
 	if r.Workers != nil && was != "" && was != here {
-		return &ProfileError{r.Folder.Dir, was, here}
+		return &audit.ProfileError{Dir: r.Folder.Dir, Recorded: was, Here: here}
 	}
 	return nil
 }

@@ -53,8 +53,8 @@ func (d *scheduler) next() (*pool.Request, error) {
 	c, b, found := d.grid.wanted()
 	if !found {
 		if len(d.jobs) == 0 && d.grid.open > 0 {
-			return nil, fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
-				"run again to go on from the ledger", d.grid.open)
+			return nil, fmt.Errorf("%d cells are neither decided nor need trials: this is a fault in shatter: "+
+				"report it, and run again to continue from the ledger", d.grid.open)
 		}
 		return nil, nil
 	}

@@ -25,8 +25,6 @@ type Summary struct {
 	FailedTrials int64
 	Failures     []Failure // the first of each kind
 	Alarms       []string  // trials with two outcomes, and those whose recheck came out differently
-	Contradicted []string  // bounds that the table refutes, by row
-	Refuted      []string  // their standings, each once: trial.Proved, trial.Declared
 	Against      []string  // searches and lists along which success goes against its direction, with the remedy
 	Rechecked    int64     // trials that were rechecked
 	RechecksLeft int64     // those that should have been
@@ -37,6 +35,10 @@ type Summary struct {
 	Workers      []schemas.ManifestWorker
 	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
 	Left         []Undecided // cells that the budget left over
+
+	// The JSON names are those of records on servers.
+	RefutedBounds    []string `json:"Contradicted"` // bounds that the table refutes, by row
+	RefutedStandings []string `json:"Refuted"`      // standings of these bounds, each once: trial.Proved, trial.Declared
 
 	Seconds, PluginSeconds float64 // time that slots worked on trials, and the part of it inside plugins
 }
@@ -91,7 +93,7 @@ func (r *run) writeResult(s *Summary) error {
 		s.FailedTrials += row.Failed
 		s.Counted += row.Trials
 	}
-	s.Contradicted, s.Refuted = res.Refuted()
+	s.RefutedBounds, s.RefutedStandings = res.Refuted()
 	s.Against = res.WrongDirections()
 	if err := r.Folder.Ledger.Sync(); err != nil { // the result is nothing without it
 		return err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/disk"
@@ -26,15 +25,15 @@ import (
 
 // Exit codes.
 const (
-	exitDone         = 0
-	exitUnfinished   = 1 // finished with failed or undecided cells, or ended by an error of this machine
-	exitUsage        = 2 // usage or invalid file
-	exitIntegrity    = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
-	exitConnection   = 4
-	exitChanged      = 5 // the file or the code changed since the sweep began
-	exitContradicted = 6 // the result refutes a bound, proved or declared
-	exitInterrupted  = 130
-	exitPipe         = 141 // the reader of stdout has left: as if by SIGPIPE
+	exitDone        = 0
+	exitUnfinished  = 1 // finished with failed or undecided cells, or ended by an error of this machine
+	exitUsage       = 2 // usage or invalid file
+	exitIntegrity   = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
+	exitConnection  = 4
+	exitChanged     = 5 // the file or the code changed since the sweep began
+	exitRefuted     = 6 // the result refutes a bound, proved or declared
+	exitInterrupted = 130
+	exitPipe        = 141 // the reader of stdout has left: as if by SIGPIPE
 )
 
 // usageError blames the command line or a file that it names.
@@ -88,11 +87,11 @@ var responses = []func(error) (response, bool){
 	on(exitChanged, func(*audit.CodeError) string {
 		return "; run again with --redo to drop the outcomes of the old code, or with --fresh to set the folder aside"
 	}),
-	on(exitUnfinished, func(*coordinator.ProfileError) string {
-		return "; go on where it was begun, or with --fresh to set the folder aside"
-	}),
-	on(exitUnfinished, func(*audit.ProfileError) string {
-		return "; verify where the sweep was run, or the tables alone with --sample 0"
+	on(exitUnfinished, func(e *audit.ProfileError) string {
+		if e.Verify {
+			return "; verify on a machine of the recorded profile, or only the tables with --sample 0"
+		}
+		return "; continue on a machine of the recorded profile, or start again with --fresh, which sets the folder aside"
 	}),
 	on(exitUsage, func(*audit.RefusedError) string { return "" }),
 	on(exitConnection, connectRemedy),

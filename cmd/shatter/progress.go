@@ -185,16 +185,16 @@ func (d *display) summary(s *coordinator.Summary) {
 // findings shows which bounds the result refutes, and along which searches and lists success goes against its
 // direction.
 func (d *display) findings(s *coordinator.Summary) {
-	for _, line := range s.Contradicted {
+	for _, line := range s.RefutedBounds {
 		d.say("shatter: contradicted bound: %s", line)
 	}
-	if len(s.Alarms) == 0 && len(s.Contradicted) > 0 {
+	if len(s.Alarms) == 0 && len(s.RefutedBounds) > 0 {
 		failed := ""
 		if s.FailedTrials > 0 {
 			failed = fmt.Sprintf(" (trials that failed count as no success: %s did)", wording.Thousands(float64(s.FailedTrials)))
 		}
 		d.say("shatter: what was measured refutes %s: the bound, one of its premises, or the algorithm is wrong%s",
-			trial.RefutedBounds(s.Refuted), failed)
+			trial.RefutedBounds(s.RefutedStandings), failed)
 	}
 	for _, line := range s.Against {
 		d.say("shatter: %s", printable(line))
@@ -221,7 +221,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 	d.event("done", doneEvent{
 		tenths(time.Since(d.began).Seconds()), how, int(status),
 		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed, append([]string{}, s.Alarms...),
-		append([]string{}, s.Contradicted...),
+		append([]string{}, s.RefutedBounds...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
 		s.Rechecked, s.RechecksLeft, append([]string{}, s.RecheckNotes...), s.Seconds, s.PluginSeconds,
 	})
@@ -233,8 +233,8 @@ func resultStatus(s *coordinator.Summary) error {
 	switch {
 	case len(s.Alarms) > 0:
 		return statusError(exitIntegrity)
-	case len(s.Contradicted) > 0:
-		return statusError(exitContradicted)
+	case len(s.RefutedBounds) > 0:
+		return statusError(exitRefuted)
 	case s.Unfinished > 0, s.FailedTrials > 0, s.RechecksLeft > 0:
 		return statusError(exitUnfinished)
 	}
@@ -374,7 +374,7 @@ type doneEvent struct {
 	Counted      int64                   `json:"counted"` // that the tables count, of this run and earlier ones
 	Failed       map[string]int64        `json:"failed"`  // by kind
 	Alarms       []string                `json:"alarms"`
-	Refuted      []string                `json:"contradicted"` // bounds that the table refutes
+	Refuted      []string                `json:"refuted"` // bounds that the table refutes
 	Dir          string                  `json:"dir"`
 	Digest       string                  `json:"digest"`
 	Partial      string                  `json:"partial"`

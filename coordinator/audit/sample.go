@@ -94,13 +94,16 @@ type Result struct {
 	FirstLost       string // the first of these, and why
 }
 
-// A ProfileError reports that trials cannot be run again because this machine has another float profile than the
-// machine that ran them.
-type ProfileError struct{ Recorded, Here string }
+// A ProfileError reports that the float profile of this machine differs from that of a folder's outcomes.
+type ProfileError struct {
+	Dir, Recorded, Here string
+
+	Verify bool // the sweep was to be verified; false: to be continued
+}
 
 func (e *ProfileError) Error() string {
-	return fmt.Sprintf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
-		"and their last bits may differ", e.Recorded, e.Here)
+	return fmt.Sprintf("the outcomes in %q have the float profile %s, this machine's is %s: their last bits may differ",
+		e.Dir, e.Recorded, e.Here)
 }
 
 // Verify runs a sample of the recorded trials again, drawn under the sweep's seed, and compares every bit. It changes
@@ -125,7 +128,7 @@ func Verify(
 	}
 	profile, here := f.Profile(), trial.FloatProfile()
 	if profile != here {
-		return nil, &ProfileError{profile, here}
+		return nil, &ProfileError{Dir: f.Dir, Recorded: profile, Here: here, Verify: true}
 	}
 	compared := comparison{
 		result: x, ledger: f.Ledger, index: indexOf(f.Plan.Cells), firstLost: position{cell: len(f.Plan.Cells)},

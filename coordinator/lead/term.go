@@ -189,7 +189,7 @@ func (t *term) finish(l *queue.Leadership, end End) error {
 	end.Epoch, end.Leader, end.At, end.Log = l.Epoch, t.Name, time.Now().UTC(), t.lines.last()
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), maxListed)]
-		s.Contradicted = s.Contradicted[:min(len(s.Contradicted), maxListed)]
+		s.RefutedBounds = s.RefutedBounds[:min(len(s.RefutedBounds), maxListed)]
 		s.Against = s.Against[:min(len(s.Against), maxListed)]
 		s.Workers = s.Workers[:min(len(s.Workers), maxListed)]
 	}

@@ -158,8 +158,8 @@ func (p *Pool) accept(m *queue.Message, s Source) error {
 		r.Avoid = []string{m.Worker}
 		r.state.after = time.Now().Add(p.scaled(fleet.Interval << min(r.state.failures, 8)))
 		if p.Alone() && r.state.failures >= MaxTries {
-			p.failed = fmt.Errorf("the worker of this process has answered job %s %d times, and not with its outcomes",
-				m.Job, r.state.failures)
+			p.failed = fmt.Errorf("the worker of this process has answered job %s %d times without its outcomes: "+
+				"this is a fault in shatter: report it, and run again to continue from the ledger", m.Job, r.state.failures)
 		}
 	}
 	if len(r.state.attempts) == 0 {
