@@ -165,7 +165,7 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		return false
 	}
 	e.algorithm = d
-	if !slices.Contains(d.GetTasks(), kind.Wire()) {
+	if !slices.Contains(d.GetTasks(), kind.Wire) {
 		r.At(where, "%q does not support the task %s", d.GetName(), kind.Name)
 		return false
 	}

@@ -1,6 +1,9 @@
 package task
 
-import "github.com/shatterlab/shatter/schemas"
+import (
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
 
 // Metrics of trials whose points are read by the sequential rule.
 const (
@@ -10,6 +13,7 @@ const (
 
 var learn = Task{
 	Name: "learn",
+	Wire: pluginv1.Task_TASK_LEARN,
 	Doc:  "labelled sample in, predictions on fresh points out",
 	Keys: append([]Key{
 		{Path: "goal.evaluation", Note: "where a trial has one error; leave it out"},

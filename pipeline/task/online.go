@@ -15,6 +15,7 @@ const (
 
 var online = Task{
 	Name: "online",
+	Wire: pluginv1.Task_TASK_ONLINE,
 	Doc:  "rounds of point, prediction, truth",
 	Keys: []Key{
 		{Path: "rounds", Need: ": in task online it takes the place of n",

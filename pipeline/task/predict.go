@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Metrics of trials that are asked queries.
@@ -23,6 +24,7 @@ func ErrorAfterHard(c int) string { return fmt.Sprintf("error_after_hard_%02d", 
 
 var predict = Task{
 	Name: "predict",
+	Wire: pluginv1.Task_TASK_PREDICT,
 	Doc:  "labelled sample in, then answers to the queries of an adversary, one by one",
 	Keys: append([]Key{
 		{Path: "queries", Need: " in task predict: how many are asked"},

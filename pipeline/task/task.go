@@ -16,8 +16,9 @@ import (
 
 // A Task is a kind of trial. Its zero value is no task; [Of] finds one by its name.
 type Task struct {
-	Name string // in sweep files; the plugin protocol has it in capitals
-	Doc  string // what a learner gets and does, in one line
+	Name string        // in sweep files
+	Wire pluginv1.Task // what a plugin plays
+	Doc  string        // what a learner gets and does, in one line
 
 	// Keys are the keys of the sweep file that the task takes, and some other task does not take or does not need.
 	Keys []Key
@@ -105,7 +106,7 @@ func Of(name string) *Task {
 		return t
 	}
 	unknown := *Lookup(Default)
-	unknown.Name = name
+	unknown.Name, unknown.Wire = name, pluginv1.Task_TASK_UNSPECIFIED
 	return &unknown
 }
 
@@ -121,12 +122,9 @@ func Keys() (keys []Key) {
 	return keys
 }
 
-// Wire returns the task in the plugin protocol.
-func (t *Task) Wire() pluginv1.Task { return pluginv1.TaskNamed(t.Name) }
-
 // Rounds reports whether a trial is a game of N rounds, as [pluginv1.Task.Rounds] describes it. In other tasks N is the
 // number of examples in a sample, and errors are measured on points.
-func (t *Task) Rounds() bool { return t.Wire().Rounds() }
+func (t *Task) Rounds() bool { return t.Wire.Rounds() }
 
 // Takes reports whether the task has the key of the sweep file among its own.
 func (t *Task) Takes(path string) bool {

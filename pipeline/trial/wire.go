@@ -18,7 +18,7 @@ import (
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	s := &pluginv1.Setting{
 		Algorithm:  c.Algorithm,
-		Task:       c.Kind().Wire(),
+		Task:       c.Kind().Wire,
 		Queries:    int64(c.Queries),
 		Parameters: c.Params.Values(),
 		Problem:    c.Public,
