@@ -218,7 +218,7 @@ func TestFindMistakes(t *testing.T) {
 			`s:6:4: n: find searches epsilon at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", or remove find`},
 		{"trials of a list", spoil(ladderBase, "{max: 3000}", "3000"),
 			`s:8:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
-		{"games without a search", game, `s:6:7: goal: in task online it says what a success is for a search: add "find: rounds" to ` +
+		{"games without a search", game, `s:6:7: goal: in task online a goal requires a search: add "find: rounds" to ` +
 			`search the number of rounds from which on the regret per round is at most alpha, or leave goal out`},
 		{"games without a goal", spoil(game, "goal: {alpha: [0.1, 0.2], beta: 0.1}", "find: rounds"),
 			`s:1:1: "goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per round a success`},

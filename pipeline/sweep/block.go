@@ -13,14 +13,14 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Block is one grid of the file. It has the top level's keys where it has none of its own.
+// A Block is one grid of the file. It inherits missing keys from the top level.
 type Block struct {
 	schemas.Grid
 	File   *File
-	Prefix string  // of the paths of its keys, "grids[1]."; empty where the file has one grid
-	Sizes  []int64 // sample sizes, or numbers of rounds, ascending; nil if n* is searched
+	Prefix string  // prefix of the paths of its keys, such as "grids[1]."; empty if the file has one grid
+	Sizes  []int64 // sample sizes or numbers of rounds, ascending; nil if n* is searched
 
-	own map[string]bool // keys that stand in the block itself
+	own map[string]bool // keys of the block itself
 }
 
 // Blocks returns the grids of the file. A file without the key grids is one block.
@@ -40,7 +40,7 @@ func (f *File) Blocks() []*Block {
 	return all
 }
 
-// inherit takes the keys of the top level that the block does not have.
+// inherit copies the keys of the top level that the block does not have.
 func (b *Block) inherit(grid schemas.Grid) {
 	top, own := reflect.ValueOf(grid), reflect.ValueOf(&b.Grid).Elem()
 	for i := range own.NumField() {
@@ -64,8 +64,8 @@ func (b *Block) sizes() (list []int64) {
 	return list
 }
 
-// Path returns where a key of the block stands in the file: Path("problem", "d") is
-// "grids[1].problem.d", or "problem.d" where the block has it from the top level.
+// Path returns the path of a key of the block: Path("problem", "d") is "grids[1].problem.d", or "problem.d" if the
+// block inherits the key.
 func (b *Block) Path(key string, inner ...string) string {
 	path := strings.Join(append([]string{key}, inner...), ".")
 	if b.own[key] {
@@ -74,14 +74,14 @@ func (b *Block) Path(key string, inner ...string) string {
 	return path
 }
 
-// Home returns the path of the block itself, for what is missing in it.
+// Home returns the path of the block itself.
 func (b *Block) Home() string { return strings.TrimSuffix(b.Prefix, ".") }
 
-// HidesTopLevel returns a remark for messages about something that is missing in a key of the
-// block, where the key takes the place of the one at the top level; otherwise nothing.
+// HidesTopLevel returns a remark for messages about a value that is missing in a key of the block, if the key
+// replaces one at the top level; otherwise "".
 func (b *Block) HidesTopLevel(key string) string {
 	if b.own[key] && b.File.Has(key) {
-		return fmt.Sprintf(" (the %s of a block takes the place of the whole %s at the top level)", key, key)
+		return fmt.Sprintf(" (the %s of a block replaces the whole %s at the top level)", key, key)
 	}
 	return ""
 }
@@ -89,19 +89,18 @@ func (b *Block) HidesTopLevel(key string) string {
 // MostRounds returns the largest number of rounds; 0 if the task has none.
 func (b *Block) MostRounds() int64 {
 	most := 0
-	for _, rounds := range b.Rounds { // none if the key is wrong
+	for _, rounds := range b.Rounds { // empty if the key has a mistake
 		most = max(most, rounds)
 	}
 	return int64(most)
 }
 
-// Sound reports whether no mistake has been found in what the block has under any of the keys, its
-// own or the top level's.
+// Sound reports whether the keys have no mistakes, in the block or at the top level.
 func (b *Block) Sound(r *Reporter, keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { return !r.Sound(b.Path(key), b.Prefix+key) })
 }
 
-// checkTogether reports what does not fit together in a file, as far as its single values are right.
+// checkTogether reports invalid combinations of valid values.
 func (f *File) checkTogether(r *Reporter) {
 	if !r.Readable() {
 		return
@@ -131,7 +130,7 @@ func (b *Block) checkNeeded(r *Reporter) {
 	}
 	switch optional := b.File.Task().GoalOptional; {
 	case optional && b.Find == nil && b.Goal != nil:
-		r.At(b.Path("goal"), "in task %s it says what a success is for a search: add \"find: rounds\" to search the "+
+		r.At(b.Path("goal"), "in task %s a goal requires a search: add \"find: rounds\" to search the "+
 			"number of rounds from which on the regret per round is at most alpha, or leave goal out", b.File.Task().Name)
 	case optional && b.Find != nil && b.Goal == nil && b.Sound(r, "goal"):
 		r.Missing(b.Home(), "goal", `"goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per `+
@@ -141,7 +140,7 @@ func (b *Block) checkNeeded(r *Reporter) {
 	}
 }
 
-// checkGoal reports what is missing in the goal.
+// checkGoal reports missing keys of the goal.
 func (b *Block) checkGoal(r *Reporter) {
 	need := func(given bool, key, what string) {
 		if path := b.Path("goal"); !given && r.Sound(JoinPath(path, key)) {
@@ -149,10 +148,10 @@ func (b *Block) checkGoal(r *Reporter) {
 		}
 	}
 	need(len(b.Goal.Alpha) > 0, "alpha", "the "+b.File.Task().Success+" that counts as success")
-	need(len(b.Goal.Beta) > 0, "beta", "the failure probability allowed")
+	need(len(b.Goal.Beta) > 0, "beta", "the allowed failure probability")
 }
 
-// checkSizes reports what does not fit in n and trials.
+// checkSizes reports invalid combinations of n and trials.
 func (b *Block) checkSizes(r *Reporter) {
 	trials := b.Trials != nil && b.Sound(r, "trials")
 	if b.Find != nil {
@@ -170,7 +169,7 @@ func (b *Block) checkSizes(r *Reporter) {
 		return
 	}
 	if !b.N.Find {
-		r.At(b.Path("n", "find"), `find has to be true; for single sample sizes write a list, "n: [100, 1000]"`)
+		r.At(b.Path("n", "find"), `find must be true; for single sample sizes write a list, "n: [100, 1000]"`)
 	}
 	if trials && b.Trials.Max == 0 {
 		r.At(b.Path("trials"), `with "n: {find: true}" write the number of trials of one search, "trials: {max: %d}"`,
@@ -181,8 +180,8 @@ func (b *Block) checkSizes(r *Reporter) {
 	}
 }
 
-// checkFind reports what does not fit beside a search over another number than n. trials says that
-// there is a sound key of that name.
+// checkFind reports keys that contradict a search over another number than n. trials reports whether the key trials is
+// present and valid.
 func (b *Block) checkFind(r *Reporter, trials bool) {
 	if !b.Sound(r, "find") {
 		return
@@ -197,12 +196,12 @@ func (b *Block) checkFind(r *Reporter, trials bool) {
 	}
 }
 
-// Sequential reports whether the sequential rule decides how many points trials are asked about.
+// Sequential reports whether the sequential rule determines the number of evaluation points per trial.
 func (b *Block) Sequential() bool {
 	return b.Goal != nil && b.Goal.Evaluation == schemas.EvaluationSequential
 }
 
-// checkForeign reports keys and values of other tasks and classes.
+// checkForeign reports keys and values that belong to other tasks and classes.
 func (b *Block) checkForeign(r *Reporter) {
 	own := b.File.Task()
 	for _, key := range task.Keys() {
@@ -213,7 +212,7 @@ func (b *Block) checkForeign(r *Reporter) {
 	}
 	problem := cmp.Or(b.Problem, new(schemas.ProblemSpec))
 	if len(problem.File) > 0 && r.Sound(b.Path("problem", "class")) && !slices.ContainsFunc(problem.Class, givenByFile) {
-		r.At(b.Path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file")
+		r.At(b.Path("problem", "file"), "belongs to the class matrix; for a dataset use problem.data.file")
 	}
 	if own.Rounds() {
 		if b.Trials != nil && b.Trials.Count == 0 && b.Find == nil && b.Sound(r, "trials") {
@@ -246,8 +245,8 @@ func belongs(key task.Key) string {
 func (b *Block) checkInfinite(r *Reporter, classes []string) {
 	for i, class := range classes {
 		if concept.InfiniteThresholds(class) {
-			r.At(b.File.Item(b.Path("problem", "class"), i), "%s belongs to task online: no law on its infinitely many "+
-				"points is uniform, so there is nothing to draw samples from; take thresholds", class)
+			r.At(b.File.Item(b.Path("problem", "class"), i), "%s belongs to task online: its infinitely many points have no "+
+				"uniform distribution to draw samples from; use thresholds", class)
 		}
 	}
 }

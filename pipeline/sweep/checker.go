@@ -16,15 +16,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// checker fills Go values from YAML nodes as the Go types and their tags say (see schemas.Sweep).
-// It goes on after a mistake, so that all of them are reported at once. Its depth is bounded by
-// that of the types.
+// A checker fills Go values from YAML nodes according to the Go types and their tags (see schemas.Sweep). It continues
+// after a mistake, so that all are reported at once. The types limit its recursion.
 type checker struct {
 	*Reporter
 	keys map[reflect.Type][]Key
 }
 
-// fail reports a mistake at p, which is about the value at path.
+// fail reports a mistake at p about the value at path.
 func (c *checker) fail(p Place, path, format string, args ...any) {
 	c.report(p, path, path, format, args)
 }
@@ -36,7 +35,7 @@ var (
 	rangeType = reflect.TypeFor[schemas.Range]()
 )
 
-// value fills v from n, which stands at path.
+// value fills v from the node n at path.
 func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
 	p := c.File.places[path]
 	p.Line, p.Column = n.Line, n.Column
@@ -74,8 +73,7 @@ func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
 	}
 }
 
-// list fills a slice. One value may stand for an axis, or for a list of plain values, and a range for
-// a list of numbers.
+// list fills a slice. A single value may replace an axis or a list of plain values, and a range a list of numbers.
 func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
 	t := v.Type()
 	axis := t.Implements(axisType)
@@ -139,12 +137,12 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 		key, item := n.Content[i], n.Content[i+1]
 		at := Place{KeyLine: key.Line, KeyColumn: key.Column, Line: key.Line, Column: key.Column}
 		if key.Kind != yaml.ScalarNode || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0 {
-			c.fail(at, path, "a key has to be a plain word")
+			c.fail(at, path, "a key must be a plain word")
 			continue
 		}
 		where := JoinPath(path, key.Value)
 		if first, ok := given[key.Value]; ok {
-			c.fail(at, where, "the key stands twice: it is already at line %d", first.Line)
+			c.fail(at, where, "the key is given twice: it is already at line %d", first.Line)
 			continue
 		}
 		given[key.Value] = key
@@ -159,10 +157,10 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 	}
 }
 
-// mostKeys is the number of keys up to which a message about another one lists them.
+// mostKeys is the maximal number of keys that a message lists.
 const mostKeys = 8
 
-// listKeys lists the keys of a mapping; it returns an empty text where there are none, or too many.
+// listKeys lists the keys of a mapping; "" if there are none or too many.
 func listKeys(fields []Key) string {
 	var keys []string
 	for _, f := range fields {
@@ -176,7 +174,7 @@ func listKeys(fields []Key) string {
 	return strings.Join(keys, ", ")
 }
 
-// addKeys adds to a mistake about a word in place of a number that a mapping may stand there.
+// addKeys adds to a mistake about a word instead of a number that a mapping is allowed too.
 func (c *checker) addKeys(n *yaml.Node, fields []Key) {
 	if len(c.mistakes) == 0 || n.Kind != yaml.ScalarNode {
 		return
@@ -187,7 +185,7 @@ func (c *checker) addKeys(n *yaml.Node, fields []Key) {
 	}
 }
 
-// neededAs returns how the keys that a mapping needs are written, where people leave them out.
+// neededAs returns an example for a message about a missing key, for mappings where users often omit it.
 func neededAs(t reflect.Type) string {
 	if t == reflect.TypeFor[schemas.AlgorithmUse]() {
 		return ": the algorithm's name, beside its parameters, {use: boosting/hs-stl, rounds: 50}"
@@ -228,9 +226,8 @@ func (c *checker) mapEntry(key, item *yaml.Node, m reflect.Value, where string) 
 	m.SetMapIndex(reflect.ValueOf(key.Value), v)
 }
 
-// suggest returns the end of a message about an unknown key: the keys that may have been meant, of
-// this mapping or of the same name elsewhere in the file. It notes that these are wrong: where they
-// are missing, the misspelt key is why.
+// suggest returns the end of a message about an unknown key: similar keys of the mapping, and keys of the same name
+// elsewhere in the file. It records mistakes at these keys, so that they are not reported as missing.
 func (c *checker) suggest(word, where string, fields []Key) string {
 	if len(c.mistakes) >= maxShown {
 		return ""
@@ -270,8 +267,7 @@ func (c *checker) suggest(word, where string, fields []Key) string {
 	return hint
 }
 
-// blockOf returns the prefix of the paths in the block of grids that a path is in, "grids[1]."; an
-// empty text at the top level.
+// blockOf returns the prefix of the block that contains a path, such as "grids[1]."; "" at the top level.
 func blockOf(path string) string {
 	if block, _, ok := strings.Cut(path, "]."); ok && strings.HasPrefix(block, "grids[") {
 		return block + "]."
@@ -343,7 +339,7 @@ func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r 
 	}
 }
 
-// integer fills a whole number, and returns an error if it is none or breaks a bound.
+// integer fills a whole number. It returns an error if text is not a whole number or violates a bound.
 func integer(text string, v reflect.Value, r Rules) error {
 	i, err := schemas.ParseInt(text)
 	f := float64(i)
@@ -364,7 +360,7 @@ func integer(text string, v reflect.Value, r Rules) error {
 	return r.number(f, text)
 }
 
-// text fills a value whose type reads itself.
+// text fills a value whose type implements encoding.TextUnmarshaler.
 func (c *checker) text(n *yaml.Node, v reflect.Value, p Place, path string) {
 	if !c.isScalar(n, p, path, "a single value") {
 		return
@@ -419,7 +415,7 @@ func quoted(n *yaml.Node) bool {
 	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
 }
 
-// describe names a node for people.
+// describe names a node in messages.
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

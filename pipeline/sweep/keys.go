@@ -16,20 +16,20 @@ import (
 // Key describes a field of a type of package schemas: a key of a mapping of the sweep file, with the rules in
 // its tags.
 type Key struct {
-	Name  string // empty: the field has only a short form, or holds all other keys
+	Name  string // empty: the field is a short form, or holds all other keys
 	Type  reflect.Type
-	Short bool // whether a value that is no mapping stands for the key
-	Rest  bool // whether the field holds all other keys
+	Short bool // the field receives a value that is not a mapping
+	Rest  bool // the field holds all other keys
 	Rules
 
 	index []int
 }
 
-// Rules are the bounds on a value.
+// Rules restrict a value.
 type Rules struct {
 	Required bool
-	Default  string   // value of a missing key, which the readers of the key fill in; empty: none
-	Registry string   // name of the registry that Choices come from; empty: none
+	Default  string   // value of a missing key, which users of the key fill in; empty: none
+	Registry string   // registry of the Choices; empty: none
 	Choices  []string // allowed texts; nil: any
 
 	minimum, exclusiveMinimum     *float64
@@ -119,13 +119,12 @@ func (r Rules) Limits() string {
 	return strings.Join(limits, ", ")
 }
 
-// InRange returns an error if x, written as text in the file, is below least or above most; nil
-// bounds do not count.
+// InRange returns an error if x, written as text in the file, is outside the bounds. A nil bound is ignored.
 func InRange(x float64, text string, least, most *float64) error {
 	return Rules{minimum: least, maximum: most}.number(x, text)
 }
 
-// number returns an error if f, written as text, breaks a bound.
+// number returns an error if f, written as text, violates a bound.
 func (r Rules) number(f float64, text string) error {
 	if math.IsNaN(f) {
 		return fmt.Errorf("%s is not a number", Shorten(text))
@@ -140,7 +139,7 @@ func (r Rules) number(f float64, text string) error {
 	return fmt.Errorf("%s is outside %s", Shorten(text), r.interval())
 }
 
-// interval returns what the bounds allow: "(0, 1)", "[1, 1000000]", "[1, inf)".
+// interval formats the bounds, such as "(0, 1)", "[1, 1000000]" or "[1, inf)".
 func (r Rules) interval() string {
 	show := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	low, high := "(-inf", "inf)"
@@ -159,7 +158,7 @@ func (r Rules) interval() string {
 	return low + ", " + high
 }
 
-// text returns an error if s breaks a rule for texts.
+// text returns an error if s violates a rule for texts.
 func (r Rules) text(s string) error {
 	switch {
 	case len(r.Choices) > 0 && !slices.Contains(r.Choices, s):
@@ -176,8 +175,8 @@ func (r Rules) text(s string) error {
 	return nil
 }
 
-// nameLike returns s with hyphens for what the pattern does not allow; an empty text where that is
-// no name either.
+// nameLike replaces the characters of s that the pattern does not allow by hyphens. It returns "" if the result is
+// not a name either.
 func (r Rules) nameLike(s string) string {
 	name := strings.Trim(strings.Map(func(c rune) rune {
 		if r.pattern.MatchString("x" + string(c)) {

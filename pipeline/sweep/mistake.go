@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Mistake is something wrong in a sweep file.
+// A Mistake is an error in a sweep file.
 type Mistake struct {
 	File         string
 	Line, Column int    // from 1; 0: the file as a whole
-	Path         string // of the key or value, "algorithms[1].rounds"; empty: the file as a whole
+	Path         string // path of the key or value, such as "algorithms[1].rounds"; empty: the file as a whole
 	Message      string // with a suggestion or a remedy
 }
 
@@ -28,7 +28,7 @@ func (m Mistake) String() string {
 	return b.String() + ": " + m.Message
 }
 
-// Mistakes is the error of a sweep file: every mistake that was found, in the order of the file.
+// Mistakes is an error with all mistakes of a sweep file, in the order of the file.
 type Mistakes []Mistake
 
 // maxShown is the number of mistakes that a message shows.
@@ -50,7 +50,7 @@ func (m Mistakes) Error() string {
 	return b.String()
 }
 
-// sorted orders the mistakes by their place and drops repetitions.
+// sorted orders the mistakes by place and removes duplicates.
 func (m Mistakes) sorted() Mistakes {
 	slices.SortStableFunc(m, func(a, b Mistake) int {
 		if a.Line != b.Line {
@@ -66,20 +66,19 @@ func (m Mistakes) sorted() Mistakes {
 	})
 }
 
-// Mistake returns a mistake at the value that stands at path, or at the nearest thing around it,
-// without its message.
+// Mistake returns a mistake without a message at the value at path, or at the nearest enclosing value.
 func (f *File) Mistake(path string) Mistake {
 	p := f.At(path)
 	return Mistake{File: f.Name, Line: p.Line, Column: p.Column, Path: path}
 }
 
-// wrongs knows where mistakes are, by path.
+// wrongs holds the paths of mistakes.
 type wrongs struct {
-	here  map[string]bool // a mistake is at the path itself
-	under map[string]bool // one is inside of it; "" wherever one is
+	here  map[string]bool // paths of mistakes
+	under map[string]bool // paths with mistakes inside; "" if there is any
 }
 
-// add notes that what stands at path, or is missing there, is wrong.
+// add records a mistake at path, including a missing key.
 func (w *wrongs) add(path string) {
 	if w.here == nil {
 		w.here, w.under = map[string]bool{}, map[string]bool{}
@@ -91,7 +90,7 @@ func (w *wrongs) add(path string) {
 	}
 }
 
-// sound reports whether no mistake is at the path, inside of it or around it.
+// sound reports whether there is no mistake at the path, inside it or around it.
 func (w *wrongs) sound(path string) bool {
 	if w.under[path] {
 		return false
@@ -106,39 +105,38 @@ func (w *wrongs) sound(path string) bool {
 	}
 }
 
-// findings are the mistakes of a file, and where they are.
+// findings holds the mistakes of a file and their paths.
 type findings struct {
 	mistakes Mistakes
 	wrongs   wrongs
 }
 
-// clone returns findings to which others can be added.
 func (f *findings) clone() findings {
 	return findings{slices.Clone(f.mistakes), wrongs{maps.Clone(f.wrongs.here), maps.Clone(f.wrongs.under)}}
 }
 
-// parent returns the path of what a path stands in.
+// parent returns the path of the enclosing value.
 func parent(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
-// Reporter collects the mistakes of a file, those that were found earlier among them, and knows what
-// they leave sound, so that nobody reports what is only a consequence of them.
+// A Reporter collects the mistakes of a file, including earlier ones. It tracks which parts are sound, so that
+// callers do not report consequences of other mistakes.
 type Reporter struct {
 	File *File
 	findings
 }
 
-// NewReporter returns a reporter that starts with the mistakes that the file has.
+// NewReporter returns a reporter with the known mistakes of the file.
 func NewReporter(f *File) *Reporter {
 	return &Reporter{f, f.findings.clone()}
 }
 
-// Sound reports whether no mistake has been found at any of the paths, inside of them or around
-// them. What is missing because its key is misspelt is not sound.
+// Sound reports whether no mistake was found at the paths, inside them or around them. A key that is missing because it
+// was misspelled is not sound.
 func (r *Reporter) Sound(paths ...string) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool { return !r.wrongs.sound(path) })
 }
 
-// Readable reports whether what the file is about is known: its task and its grids.
+// Readable reports whether the task and the grids of the file are known.
 func (r *Reporter) Readable() bool {
 	return r.Sound("task") && !r.wrongs.here["grids"] && !r.wrongs.here[""]
 }
@@ -146,12 +144,12 @@ func (r *Reporter) Readable() bool {
 // Count returns the number of mistakes.
 func (r *Reporter) Count() int { return len(r.mistakes) }
 
-// At reports a mistake at the value that stands at path, or at the nearest thing around it.
+// At reports a mistake at the value at path, or at the nearest enclosing value.
 func (r *Reporter) At(path, format string, args ...any) {
 	r.report(r.File.At(path), path, path, format, args)
 }
 
-// AtKey reports a mistake at the key that stands at path, instead of its value.
+// AtKey reports a mistake at the key at path instead of its value.
 func (r *Reporter) AtKey(path, format string, args ...any) {
 	p := r.File.places[path]
 	if p.KeyLine == 0 {
@@ -162,22 +160,21 @@ func (r *Reporter) AtKey(path, format string, args ...any) {
 	r.report(p, path, path, format, args)
 }
 
-// Missing reports that a key is missing in what stands at path.
+// Missing reports a missing key of the mapping at path.
 func (r *Reporter) Missing(path, key, format string, args ...any) {
 	r.report(r.File.At(path), path, JoinPath(path, key), format, args)
 }
 
-// report adds a mistake at a place, shown with a path, about the value at another path.
+// report adds a mistake at a place, displayed with a path, about the value at the path about.
 func (r *Reporter) report(p Place, path, about, format string, args []any) {
 	m := Mistake{File: r.File.Name, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...)}
 	r.mistakes = append(r.mistakes, m)
 	r.wrongs.add(about)
 }
 
-// Err returns the mistakes, sorted, as an error of type Mistakes; nil where there are none.
+// Err returns the mistakes, sorted, as an error of type [Mistakes]; nil if there are none.
 func (r *Reporter) Err() error { return r.mistakes.err() }
 
-// err returns the mistakes, sorted, as an error; nil where there are none.
 func (m Mistakes) err() error {
 	if len(m) == 0 {
 		return nil

@@ -1,11 +1,10 @@
-// Package sweep reads the sweep file: its syntax, its keys and values with their places, and what
-// has to stand together. It promises that every mistake is reported at once, each with its line,
-// column and path, and with a suggestion where a name is misspelt. It needs the types of
-// schemas.Sweep, whose tags are the rules, and the registries that know the names of classes, laws,
-// noises and adversaries; it asks no algorithm and opens no data file.
+// Package sweep parses sweep files. It checks syntax, keys, values and their combinations, without algorithms and data
+// files. It reports all mistakes at once, each with line, column, path and, for misspelled names, a suggestion. The
+// rules are in the tags of schemas.Sweep, and the names in the registries of classes, distributions, noises and
+// adversaries.
 //
-// Start with Parse, or with Read to go on after mistakes. A Block is one grid of the file, with the
-// defaults of the top level.
+// Start with [Parse], or with [Read] to continue after mistakes. A [Block] is one grid of the file, with the defaults
+// of the top level.
 package sweep
 
 import (
@@ -25,24 +24,22 @@ import (
 // MaxSource is the largest sweep file, in bytes.
 const MaxSource = 1 << 20
 
-// File is a sweep file. Where it has mistakes, what they are about has no meaning.
+// A File is a parsed sweep file. Values with mistakes are meaningless.
 type File struct {
 	Name   string // for messages
 	Source []byte
 	Sweep  schemas.Sweep
-	Notes  []string // what else a reader of the file should know: values of ranges that coincide
+	Notes  []string // remarks for the user, such as values of ranges that coincide
 
 	places map[string]Place
 	findings
 }
 
-// Place is where the key and the value of a path stand, from 1. The key's numbers are 0 for items
-// of lists.
+// A Place is the position of a key and its value, from 1. The position of the key is 0 for items of lists.
 type Place struct{ KeyLine, KeyColumn, Line, Column int }
 
-// Parse reads the sweep file src, which name stands for in messages. It checks all that can be
-// checked without asking algorithms or opening data: syntax, keys, types, ranges, and what must
-// stand together. The error is of type Mistakes.
+// Parse parses the sweep file src; messages call it name. It checks everything that requires neither algorithms nor
+// data: syntax, keys, types, ranges and combinations. The error is of type [Mistakes].
 func Parse(name string, src []byte) (*File, error) {
 	f := Read(name, src)
 	if err := f.mistakes.err(); err != nil {
@@ -51,8 +48,8 @@ func Parse(name string, src []byte) (*File, error) {
 	return f, nil
 }
 
-// Read reads the sweep file src as Parse does, and returns it with the mistakes that it has, for
-// those who find more of them: PluginPaths and plan.Resolve.
+// Read is like [Parse] but returns the file together with its mistakes, so that PluginPaths and plan.Resolve can add
+// more.
 func Read(name string, src []byte) *File {
 	f := &File{Name: name, Source: src, places: map[string]Place{}}
 	r := NewReporter(f)
@@ -65,13 +62,13 @@ func Read(name string, src []byte) *File {
 	return f
 }
 
-// load returns the root of the only document in src, and nil where a mistake was found.
+// load returns the root of the only document in src; nil after a mistake.
 func (c *checker) load(src []byte) (root *yaml.Node) {
 	if len(src) > MaxSource {
 		c.fail(Place{}, "", "the file has %d bytes, more than the %d that a sweep file may have", len(src), MaxSource)
 		return nil
 	}
-	defer func() { // the library's answer to some malformed input is a panic
+	defer func() { // the library panics for some malformed input
 		if r := recover(); r != nil {
 			c.fail(Place{}, "", "not readable as YAML: %v", r)
 			root = nil
@@ -102,7 +99,7 @@ func (c *checker) load(src []byte) (root *yaml.Node) {
 	return document.Content[0]
 }
 
-// begins reports whether the white space that a line, from 1, begins with has that character.
+// begins reports whether the leading white space of a line, from 1, contains a character.
 func begins(src []byte, line int, white byte) bool {
 	for range line - 1 {
 		_, src, _ = bytes.Cut(src, []byte("\n"))
@@ -138,8 +135,7 @@ func (c *checker) syntax(src []byte, err error) {
 	c.fail(Place{}, "", "not YAML: %v; a sweep file is plain text in UTF-8", err)
 }
 
-// At returns the place of the value at path, or of the nearest thing around it that stands in the
-// file.
+// At returns the place of the value at path, or of the nearest enclosing value in the file.
 func (f *File) At(path string) Place {
 	for {
 		if p, ok := f.places[path]; ok {
@@ -152,10 +148,10 @@ func (f *File) At(path string) Place {
 	}
 }
 
-// KeyAt returns the place of the key at path, and zeros where there is none.
+// KeyAt returns the place of the key at path; zero if there is none.
 func (f *File) KeyAt(path string) Place { return f.places[path] }
 
-// Has reports whether something stands at path.
+// Has reports whether the file has a value at path.
 func (f *File) Has(path string) bool { _, ok := f.places[path]; return ok }
 
 // Item returns the path of the i-th value of the axis at path. A single value has no index.
@@ -177,7 +173,7 @@ func (f *File) Seed() schemas.Seed {
 	return *f.Sweep.Seed
 }
 
-// JoinPath returns the path of a key inside of path.
+// JoinPath returns the path of a key of the mapping at path.
 func JoinPath(path, key string) string {
 	if path == "" {
 		return Shorten(key)
@@ -185,7 +181,7 @@ func JoinPath(path, key string) string {
 	return path + "." + Shorten(key)
 }
 
-// Shorten keeps a quotation from the file readable: it cuts it after 40 letters.
+// Shorten cuts a quotation from the file after 40 letters.
 func Shorten(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "..."

@@ -90,7 +90,8 @@ func TestParseMistakes(t *testing.T) {
 		{"key of another mapping", base + "epsilon: 1", []string{`s:6:1: epsilon: unknown key, did you mean "privacy.epsilon"?`}},
 		{"unknown inner key", base + "privacy: {epsilon: 1, dleta: 2}", []string{`s:6:23: privacy.dleta: unknown key, did you mean "delta"?`}},
 		{"far from any key", base + "limits: {wombats: 1}", []string{`s:6:10: limits.wombats: unknown key; there is trial, memory`}},
-		{"duplicate key", base + "goal: {alpha: 1}", []string{`s:6:1: goal: the key stands twice: it is already at line 4`}},
+		{"duplicate key", base + "goal: {alpha: 1}", []string{`s:6:1: goal: the key is given twice: it is already at ` +
+			`line 4`}},
 		{"key of the top level in a block", base + "grids: [{seed: 1}]", []string{`s:6:10: grids[0].seed: unknown key: it belongs to the top level of the file`}},
 		{"too many exclusions", base + "exclude: [" + strings.Repeat("{d: 1}, ", 1000) + "{d: 1}]", []string{
 			`s:6:10: exclude: the list has 1001 items; at most 1000 are allowed`}},
@@ -99,7 +100,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:6:10: privacy: anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids`,
 			`s:7:9: limits: anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids`}},
 		{"tag", base + "seed: !!int 5", []string{`s:6:7: seed: tags (!!int) are not used in sweep files`}},
-		{"key that is a list", base + "? [a]\n: 1", []string{`s:6:3: a key has to be a plain word`}},
+		{"key that is a list", base + "? [a]\n: 1", []string{`s:6:3: a key must be a plain word`}},
 		{"null", base + "privacy:", []string{`s:6:9: privacy: no value: give one, or remove the key`}},
 		{"text for a number", base + "seed: one", []string{`s:6:7: seed: "one" is not a whole number, nor the word secret`}},
 		{"quoted number", base + "trials: '1'", []string{`s:6:9: trials: a whole number was expected, not the text "1"`}},
@@ -142,25 +143,26 @@ func TestParseMistakes(t *testing.T) {
 			`s:1:1: "n" is needed: a list of sample sizes, or {find: true}`,
 			`s:1:1: "goal" is needed: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`}},
 		{"missing in a block", base + "grids:\n  - goal: {alpha: 0.2}\n", []string{
-			`s:7:11: grids[0].goal: "beta" is needed: the failure probability allowed (the goal of a block takes the place of the whole goal at the top level)`}},
+			`s:7:11: grids[0].goal: "beta" is needed: the allowed failure probability (the goal of a block replaces the ` +
+				`whole goal at the top level)`}},
 		{"missing use", strings.Replace(base, "expmech/em", "{as: y}", 1), []string{`s:3:14: algorithms[0]: "use" is needed: the algorithm's name, beside its parameters, {use: boosting/hs-stl, rounds: 50}`}},
 		{"max for a list", base + "trials: {max: 5}", []string{
 			`s:6:9: trials: {max: ...} belongs to "n: {find: true}"; with a list of n write the number of repetitions, "trials: 200"`}},
 		{"number for a search", strings.Replace(base, "[100]", "{find: true}", 1) + "trials: 5", []string{
 			`s:6:9: trials: with "n: {find: true}" write the number of trials of one search, "trials: {max: 50000}"`}},
 		{"find false", strings.Replace(base, "[100]", "{find: false}", 1), []string{
-			`s:5:11: n.find: find has to be true; for single sample sizes write a list, "n: [100, 1000]"`}},
+			`s:5:11: n.find: find must be true; for single sample sizes write a list, "n: [100, 1000]"`}},
 		{"empty range", strings.Replace(base, "[100]", "{find: true, from: 500, to: 500}", 1), []string{`s:5:4: n: from 500 is not below to 500`}},
 		{"keys of other tasks", base + "rounds: 5\nqueries: 7\nadversary: {kind: tree}", []string{
 			`s:6:9: rounds: belongs to task online, but the rounds of an algorithm stand next to its use`,
 			`s:7:10: queries: belongs to task predict`, `s:8:12: adversary: belongs to the tasks predict and online`}},
 		{"file of another class", strings.Replace(base, "points", "points, file: a.csv", 1), []string{
-			`s:2:32: problem.file: belongs to the class matrix; a dataset stands at problem.data.file`}},
+			`s:2:32: problem.file: belongs to the class matrix; for a dataset use problem.data.file`}},
 		{"predict without a game", base + "task: predict", []string{`s:1:1: "queries" is needed in task predict: how many are asked`,
 			`s:1:1: "adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`}},
 		{"online without rounds", base + "task: online", []string{`s:1:1: "rounds" is needed: in task online it takes the place of n`,
 			`s:1:1: "adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target`,
-			`s:4:7: goal: in task online it says what a success is for a search: add "find: rounds" to search the number of ` +
+			`s:4:7: goal: in task online a goal requires a search: add "find: rounds" to search the number of ` +
 				`rounds from which on the regret per round is at most alpha, or leave goal out`,
 			`s:5:4: n: not allowed in task online; list the game lengths under "rounds" instead`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{

@@ -10,10 +10,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 )
 
-// PluginPaths returns the absolute paths of the file's plugins; relative ones start at dir. Each
-// has to be a plugin that this machine can start, as package pluginfile describes them: others are
-// left out, and are mistakes of the file from then on. The error is of type Mistakes and holds all
-// that the file has.
+// PluginPaths returns the absolute paths of the file's plugins; dir is the base of relative ones. It omits plugins that
+// this machine cannot start (see package pluginfile), and adds them to the mistakes of the file. The error is of type
+// [Mistakes] and contains all mistakes of the file.
 func (f *File) PluginPaths(dir string) ([]string, error) {
 	var paths []string
 	r := NewReporter(f)
@@ -29,7 +28,7 @@ func (f *File) PluginPaths(dir string) ([]string, error) {
 		}
 		plugin, err := pluginfile.Open(abs)
 		if err == nil {
-			_, err = plugin.Here() // which answers questions about its settings
+			_, err = plugin.Here() // this machine asks it about settings
 		}
 		switch {
 		case errors.As(err, new(*fs.PathError)):
@@ -46,7 +45,7 @@ func (f *File) PluginPaths(dir string) ([]string, error) {
 	return paths, r.Err()
 }
 
-// Absolute returns the absolute path of a file that a sweep file in dir names.
+// Absolute resolves a path in a sweep file, relative to the folder dir.
 func Absolute(dir, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

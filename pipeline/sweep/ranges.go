@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// TakesRange reports whether a range may stand in the place of a list of a type's values: of
-// numbers, or of an algorithm's parameters, which may be numbers.
+// TakesRange reports whether a range may replace a list: a list of numbers, or of values of an algorithm's parameter,
+// which may be numbers.
 func TakesRange(list reflect.Type) bool {
 	if list.Kind() != reflect.Slice {
 		return false
@@ -30,13 +30,13 @@ func TakesRange(list reflect.Type) bool {
 	return false
 }
 
-// isRange reports whether a mapping is a range where it may also be something else, a search for n*.
+// isRange reports whether a mapping is a range, not a search for n*.
 func isRange(n *yaml.Node) bool {
 	return n.Kind == yaml.MappingNode && entryOf(n, "find") == nil &&
 		(entryOf(n, "steps") != nil || entryOf(n, "scale") != nil)
 }
 
-// entryOf returns the value of a key of a mapping, nil where it is missing.
+// entryOf returns the value of a key of a mapping; nil if it is missing.
 func entryOf(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -46,7 +46,7 @@ func entryOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// axisRange fills a slice of numbers with the values of a range, which all stand at its place.
+// axisRange fills a slice of numbers with the values of a range. All values have the place of the range.
 func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
 	var written schemas.AxisRange
 	keys := c.keysOf(reflect.TypeOf(written))
@@ -83,7 +83,7 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 		return
 	case s.log && s.from.Sign() <= 0:
 		c.fail(c.File.places[JoinPath(path, "from")], JoinPath(path, "from"),
-			"%s has no logarithm: with scale log, from has to be above 0", written.From)
+			"%s has no logarithm: with scale log, from must be above 0", written.From)
 		return
 	}
 	s.whole = of.Kind() != reflect.Float64 && of.Kind() != reflect.Struct // Above and Value are structs
@@ -113,14 +113,14 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 
 func same(x, y *big.Rat) bool { return x.Cmp(y) == 0 }
 
-// exactly returns the number that v, the element of a slice that takes a range, holds. A float64
-// counts as its shortest decimal number, which is what the file has.
+// exactly returns the number in v, an element of a slice that takes a range. A float64 is converted by way of its
+// shortest decimal form, which is the number in the file.
 func exactly(v reflect.Value) *big.Rat {
 	x := new(big.Rat)
 	switch value := v.Interface().(type) {
 	case schemas.Value:
 		f, err := schemas.ParseFloat(value.Text)
-		if err != nil { // schemas.Number has read it: it is a power
+		if err != nil { // schemas.Number accepted it, so it is a power
 			var power schemas.Size
 			_ = power.UnmarshalText([]byte(value.Text))
 			return x.SetUint64(uint64(power))
@@ -143,7 +143,7 @@ func fromFloat(f float64) *big.Rat {
 	return x
 }
 
-// textOf writes a number as a sweep file does.
+// textOf formats a number as in a sweep file.
 func textOf(x *big.Rat) string {
 	if x.IsInt() {
 		return x.Num().String()
@@ -152,8 +152,8 @@ func textOf(x *big.Rat) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// span is a range of numbers. Its values are computed in exact arithmetic, so that they are the
-// same on every machine: floating-point logarithms are not.
+// A span is a range of numbers. It computes its values in exact arithmetic, because floating-point logarithms differ
+// between machines.
 type span struct {
 	from, to   *big.Rat
 	steps      int
@@ -241,8 +241,8 @@ func magnitude(near *big.Rat, reaches func(*big.Rat) bool) int {
 	return e
 }
 
-// roundTo returns the multiple of unit that is nearest to a number, of which near is an
-// approximation, and which the numbers that reaches accepts do not exceed.
+// roundTo returns the multiple of unit that is nearest to a number x. near approximates x, and reaches reports
+// whether its argument is at most x.
 func roundTo(unit, near *big.Rat, reaches func(*big.Rat) bool) *big.Rat {
 	quotient := new(big.Rat).Quo(near, unit)
 	m, one := new(big.Int).Div(quotient.Num(), quotient.Denom()), big.NewInt(1)

@@ -110,7 +110,7 @@ func TestRangeMistakes(t *testing.T) {
 		{"{find: true, from: 1, to: 9, steps: 3}", "5:33: n.steps: unknown key"},
 		{"[100]\nprivacy: {epsilon: {from: -1, to: 1, steps: 3}}", "6:27: privacy.epsilon.from: -1 is outside (0, inf)"},
 		{"[100]\nadversary: {kind: tree, rate: {from: 0, to: 1, steps: 3, scale: log}}",
-			"6:38: adversary.rate.from: 0 has no logarithm: with scale log, from has to be above 0"},
+			"6:38: adversary.rate.from: 0 has no logarithm: with scale log, from must be above 0"},
 	} {
 		_, err := Parse("x", []byte(strings.Replace(base, "[100]", tt.n, 1)))
 		if err == nil || !strings.Contains("\n"+err.Error(), "\nx:"+tt.want) ||

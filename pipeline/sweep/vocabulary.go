@@ -9,13 +9,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/task"
 )
 
-// Word is one of the names that a key of the sweep file takes, with a line about it if there is
-// one.
+// A Word is an allowed value of a key of the sweep file, with a description if there is one.
 type Word struct{ Name, Doc string }
 
-// Vocabulary returns the names that a registry knows, in the order in which people see them, with a
-// line about each. The rule registry=... of a jsonschema tag names the registry. It panics if there
-// is no such registry.
+// Vocabulary returns the names in a registry with their descriptions, in display order. The rule registry=... of a
+// jsonschema tag names the registry. Vocabulary panics if there is no such registry.
 func Vocabulary(registry string) (words []Word) {
 	switch registry {
 	case "adversary":
