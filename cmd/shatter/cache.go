@@ -37,8 +37,8 @@ func cacheCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "cache", Short: "Show the size of the cache of trials, or empty it", Args: cobra.NoArgs,
 		Long: `A trial is a function of the seed, its cell, n, its repetition, and the plugin file or the version of the
-built-in algorithm, so a sweep need not run what another one has run. Runs leave their ok outcomes in
-the cache, and take from it what their ledger lacks: of the same seed and cell, made by the same code
+built-in algorithm, so a sweep can reuse trials of another one. Runs store their ok outcomes in the
+cache, and take from it outcomes that their ledger lacks: of the same seed and cell, made by the same code
 under the same float profile. Each run keeps it below 2 GiB: it removes the least recently used cells.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			trials := &cache.Cache{Dir: cacheDir(folder)}

@@ -74,8 +74,8 @@ func attachmentOf(ctx context.Context) attachment {
 // attachable gives a command that starts plugins the flag --attach.
 func attachable(c *cobra.Command) *cobra.Command {
 	flag := ""
-	c.Flags().StringVar(&flag, "attach", "", "socket, or FILE=SOCKET, of a plugin that runs in a debugger, as it prints "+
-		"it where it is started with SHATTER_ATTACH=1; it stands in for the plugin file, without limits, sandbox and cache")
+	c.Flags().StringVar(&flag, "attach", "", "socket, or FILE=SOCKET, printed by a plugin that was started in a debugger "+
+		"with SHATTER_ATTACH=1; replaces the plugin file, without limits, sandbox and cache")
 	before(c, func() (err error) {
 		if flag == "" {
 			return nil
@@ -158,7 +158,7 @@ func confined(c *cobra.Command) *cobra.Command {
 	flags.StringVar(&mode, "sandbox", mode,
 		"layers around plugins: prefer (those that this machine has), "+needsLayers+", or off")
 	flags.StringArrayVar(&read, "sandbox-read", nil,
-		"file or folder that plugins may read, beside themselves and the system's libraries (again for more)")
+		"file or folder that plugins may read, in addition to themselves and the system's libraries (repeatable)")
 	before(c, func() error {
 		policy, err := sandboxPolicy(mode, read)
 		if err != nil {

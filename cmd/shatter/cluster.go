@@ -23,13 +23,13 @@ func clusterCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cluster",
 		Short: "Set up a secure cluster, and issue credentials for it",
-		Long: `Set up NATS servers that encrypt and let nobody do more than he has to, and issue credentials: files that
-name their holder, say what he is, and may expire. The folder of a cluster holds the keys of everything:
-keep it where neither workers nor submitters can read it.
+		Long: `Set up NATS servers that encrypt and grant each role only the rights that it needs, and issue credentials:
+files with the name and role of their holder, which may expire. The folder of a cluster holds all keys: keep
+it where neither workers nor submitters can read it.
 
 A worker's credentials let it lease jobs, fetch files, and publish results and heartbeats under its own name. A
-submitter's allow submitting sweeps, and seeing and steering those of everybody in the team. A coordinator's, which
-shatter run --server needs as well, allow everything but running the servers.
+submitter's allow submitting sweeps, and seeing and controlling all sweeps of the team. A coordinator's, which
+shatter run --server requires as well, allow everything except running the servers.
 
 A cluster can serve several teams, which see nothing of each other: each has an account of its own on the servers.
 shatter cluster coordinator NAME --team TEAM adds one.`,
@@ -43,10 +43,10 @@ func clusterInitCommand() *cobra.Command {
 	var o authority.Options
 	c := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Write the configuration of servers, and the first credentials",
+		Short: "Write configurations of servers, and the first credentials",
 		Long: `Make the folder DIR with all that a secure cluster needs: a folder for each server, with its
-configuration, certificate and key; ca.pem, which everybody needs who connects; coordinator.creds and
-submitter.creds; and the keys of it all. shatter cluster worker NAME then issues credentials for each worker.
+configuration, certificate and key; ca.pem, which every client needs; coordinator.creds and
+submitter.creds; and all keys. shatter cluster worker NAME then issues credentials for each worker.
 
 The certificates are signed by an authority of the cluster's own and are good for ten years, unless
 --tls-cert, --tls-key and --tls-ca give a certificate that is valid for all servers.`,
@@ -156,8 +156,8 @@ func clusterRenewCommand() *cobra.Command {
 	c := changing(&cobra.Command{
 		Use:   "renew NAME...",
 		Short: "Issue new credentials to names that have some",
-		Long: `Issue new credentials to the given names, which do what the old ones did. Copy them over the old file: it is
-read again at each connection, and who runs goes on without a restart when the old ones expire.`,
+		Long: `Issue new credentials to the given names, with the same rights. Copy them over the old file: running
+processes read it again at each connection, so they need no restart when the old ones expire.`,
 		Args: cobra.MinimumNArgs(1),
 	}, func(c *cobra.Command, cluster *authority.Cluster, args []string) error {
 		for _, name := range args {

@@ -18,7 +18,7 @@ func compareCommand() *cobra.Command {
 	var format string
 	var columns []string
 	c := &cobra.Command{
-		Use: "compare A [B]", Short: "Say in which cells two results differ beyond their intervals",
+		Use: "compare A [B]", Short: "Find cells whose brackets differ between two results",
 		Args: cobra.RangeArgs(1, 2),
 		Long: `Compare the results in two folders, cell by cell, or cells of one result with each other.
 

@@ -29,16 +29,15 @@ func coordinatorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "coordinator --server URL --dir DIR",
 		Short: "Run the sweeps that are submitted to a server",
-		Long: `Lead the sweeps that shatter submit leaves on a NATS server, as many as there are, until interrupted. The
-trials run on the workers of the server; none run here, and no plugin of others does. Each sweep has its
-output folder under --dir.
+		Long: `Lead all sweeps that were submitted to a NATS server, until interrupted. Trials and plugins run on the
+workers of the server, not in the coordinator. Each sweep has its output folder under --dir.
 
-Several coordinators may serve, here and elsewhere: each sweep is led by one of them. Results stay on the
-server until their sweep has ended. When its leader is not heard of for --lease, another one reads them all
-and goes on, in a folder of its own. No disk is shared, and nothing has to be moved.
+Several coordinators may serve on several machines: one of them leads each sweep. Results stay on the
+server until their sweep has ended. If its leader does not renew its lease for --lease, another one reads
+all results and continues, in a folder of its own. No disk is shared, and nothing has to be moved.
 
 Data, plugins and results that no sweep on the server names any more are removed from it after a day. Sweeps
-stay until somebody forgets them with shatter forget, or for --keep after they have ended. The folders under
+stay until shatter forget removes them, or for --keep after they have ended. The folders under
 --dir are never removed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },

@@ -31,12 +31,12 @@ func explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [WORD]",
 		Short: "Explain a key or a name of sweep files and results",
-		Long: `Explain what a sweep file can say. Without a word it lists all keys and the kinds of names. A word is a key
+		Long: `Explain the content of sweep files. Without a word it lists all keys and the kinds of names. A word is a key
 (noise, problem.noise), a name (uniform, greedy, expmech/em, rounds, n_star), a kind of names (laws), or a file
 (.csv, .parquet, .arrow) of a class with a row for each hypothesis, a column for each point, and cells 0 and 1.
 
 With --domain and --d it also shows the size of a class, its Vapnik-Chervonenkis, Littlestone and representation
-dimensions and its separator. A dimension that is neither proved nor found within some seconds is given between two
+dimensions and its separator. A dimension that is neither proved nor found within a few seconds is given between two
 bounds. The representation dimension is the cost of learning with pure differential privacy. The separator is the
 default of follow-the-perturbed-leader: on its m points any two hypotheses differ at h or more; rho is their least
 distance there.`,
@@ -285,7 +285,7 @@ func schemaCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "schema [sweep|result]",
-		Short: "Print the JSON Schema of sweep files, or the columns of result files",
+		Short: "Print the schema of sweep files, or columns of results",
 		Long: `Print the JSON Schema of sweep files, with which an editor completes and checks them:
 
   shatter schema > sweep.schema.json

@@ -144,8 +144,7 @@ func (m *runMonitor) watch(s *observe.Server, conn *queue.Conn) {
 type logFlags struct{ format, level string }
 
 func (f *logFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.format, "log-format", "text", "format of the log, text or json: a line for each event, "+
-		"with sweep, cell, job and worker where they are known")
+	flags.StringVar(&f.format, "log-format", "text", "format of the log: text or json, with one line per event")
 	flags.StringVar(&f.level, "log-level", "info", "least level that is logged: debug (every job), info, warn or error")
 }
 

@@ -1,7 +1,7 @@
 // Command shatter measures how much data (private) learning really needs.
 //
 // It runs sweeps of learning algorithms, here or on a NATS cluster, and turns them into tables of
-// measured sample complexities, mistakes and regret beside the theory's. This package parses the
+// measured sample complexities, mistakes and regret next to the theory's. This package parses the
 // command line and prints; what a command does is done by the packages coordinator, worker and
 // those below pipeline. Start at [command], which lists the commands; those that run trials share a
 // [session].
@@ -106,7 +106,7 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "shatter",
 		Short: "Measure how much data (private) learning really needs",
 		Long: `Shatter runs large grids of trials of learning algorithms and turns them into sample-complexity tables:
-the measured number of examples with a confidence bracket, beside the theory's.
+the measured number of examples with a confidence bracket, next to the theory's.
 
 stdout is data, stderr is everything else. Exit codes: 0 done; 1 failed or undecided cells, a difference
 found by compare, or an error of this machine; 2 usage or invalid file; 3 two different outcomes of one

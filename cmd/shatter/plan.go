@@ -30,7 +30,7 @@ type planFlags struct {
 
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE", Short: "Check a sweep file whole and say in words what was understood",
+		Use: "check FILE", Short: "Check a sweep file, and explain it in words",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := load(c.Context(), args[0])
@@ -53,8 +53,7 @@ func planCommand() *cobra.Command {
 predict, within about a factor of two: trials, time on --workers workers like those of this machine, and the most
 expensive cells. Seconds per trial are taken to be a line in n. A search is taken to read about 1,000 trials.
 
-What is run for this is not kept: the outcomes are in a temporary folder that is removed. --dry runs
-nothing and only counts.`,
+The outcomes of the pilot are not kept. --dry runs nothing and only counts.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}

@@ -137,10 +137,10 @@ func reportCommand() *cobra.Command {
 	var where whereFlag
 	var out string
 	c := &cobra.Command{
-		Use: "report DIR", Short: "Write report.html of a sweep anew", Args: cobra.ExactArgs(1),
-		Long: `Write DIR/report.html anew and print its path: one page with the table, its figures, what is not known
-and how the result was made. It is one file that needs no network. shatter run writes it at its end. With --where
-the page is about some rows alone, and --out says where it goes.`,
+		Use: "report DIR", Short: "Write report.html of a sweep again", Args: cobra.ExactArgs(1),
+		Long: `Write DIR/report.html again and print its path: one page with the table, its figures, undecided cells and
+the facts about the run. The file needs no network. shatter run writes it at its end. With --where the page
+has only the chosen rows; --out is its path.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(where.texts) > 0 && out == "" {
 				return wrong("--where %s: name the file of this page with --out FILE, so that "+

@@ -27,13 +27,13 @@ func pluginDescribeCommand() *cobra.Command {
 	var reasons bool
 	c := &cobra.Command{
 		Use:   "describe ALGORITHM",
-		Short: "Show an algorithm's tasks, classes, parameters, metrics, bounds and SDK",
+		Short: "Show an algorithm's tasks, classes, parameters and bounds",
 		Args:  cobra.ExactArgs(1),
 		Long: `Show an algorithm's tasks, classes, parameters, metrics, bounds and SDK.
 
-Which classes it accepts, it is asked: the acceptance suite's example of each class, with clean labels and the default
-parameters, is put to its Check, and the bounds are those that it then states. Other parameters, dimensions or noise may
-be answered otherwise: shatter check FILE asks about a sweep.`,
+Classes and bounds are the algorithm's answers to the acceptance suite's example of each class, with clean
+labels and the default parameters. The answers may differ for other parameters, dimensions or noise:
+shatter check FILE asks about a sweep.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			all, _, err := catalogOf(c.Context(), files)
 			if err != nil {

@@ -58,7 +58,7 @@ func pluginNewCommand() *cobra.Command {
 	var p newPlugin
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write a plugin of your own, with tests and a sweep, into the new folder NAME",
+		Short: "Write a new plugin, with tests and a sweep, into folder NAME",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			p.Name = args[0]

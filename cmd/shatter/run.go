@@ -336,7 +336,7 @@ func (d *display) partial(s *coordinator.Summary, workers int) {
 		d.say("  %s  %s: about %s", c.Cell, c.What, costInWords(c.Trials, c.Seconds, 0))
 	}
 	if more := len(s.Left) - maxUndecidedListed; more > 0 {
-		d.say("  and %d more, none of them dearer", more)
+		d.say("  and %d more, none of them more expensive", more)
 	}
 	d.say("run the same command again, with another --budget or without, to go on from here")
 }

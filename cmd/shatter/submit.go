@@ -27,9 +27,9 @@ func submitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "submit FILE",
 		Short: "Submit a sweep to a cluster, and leave",
-		Long: `Check the sweep in FILE here, put all that it needs on the NATS server, and leave: a coordinator that
-serves there runs it on the workers of the server. The sweep's id is printed on stdout. It stands for the content
-of file, data and plugins: submitting the same again changes nothing, and says so.
+		Long: `Check the sweep in FILE, upload all its files to the NATS server, and leave: a coordinator of that server
+runs it on the server's workers. The sweep's id is printed on stdout. It identifies the content of file,
+data and plugins: submitting the same content again changes nothing, and prints a note.
 
 shatter status, watch, logs, pause, resume, cancel and results take the id, or enough of its beginning.
 With --wait, submit stays and shows the progress until the sweep has ended, and its exit code is that of

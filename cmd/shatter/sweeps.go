@@ -22,11 +22,11 @@ const statesHelp = `A sweep is
 
   waiting    wished to run, but nothing moves; the reason says why
   running    a coordinator hands out its trials and takes in outcomes
-  paused     somebody has paused it, or its budget is spent; resume goes on
-  cancelled  somebody has cancelled it; what was found is kept, and resume goes on
+  paused     shatter pause was called, or its budget is spent; resume continues
+  cancelled  shatter cancel was called; outcomes are kept, and resume continues
   done       every cell is decided or has failed: the result is whole
   failed     no coordinator can run it; the reason says why
-  forgotten  somebody has forgotten it; it vanishes as soon as a coordinator serves
+  forgotten  shatter forget was called; the next coordinator removes it
 
 None of these is stored: they follow from what was submitted and is wished, and from what the sweep's
 leader answers at the moment. Trials are the outcomes in its ledger:
@@ -176,8 +176,8 @@ func (s *sweepStatus) trials() string {
 
 func statusCommand() *cobra.Command {
 	return asking(&cobra.Command{
-		Use: "status ID", Short: "Say how a submitted sweep stands, and why nothing moves",
-		Long: "Say how a submitted sweep stands. " + statesHelp, Args: cobra.ExactArgs(1),
+		Use: "status ID", Short: "Show the state of a submitted sweep, and why it waits",
+		Long: "Show the state of a submitted sweep, and why it waits. " + statesHelp, Args: cobra.ExactArgs(1),
 	}, func(r *remote, c *cobra.Command, args []string) (*sweepStatus, error) {
 		record, err := r.find(c.Context(), args[0])
 		if err != nil {
@@ -360,7 +360,7 @@ func (r *remote) wish(
 
 func logsCommand() *cobra.Command {
 	return asking(&cobra.Command{
-		Use: "logs ID", Short: "Print what the leader of a submitted sweep has logged about it last",
+		Use: "logs ID", Short: "Print the last log lines of a submitted sweep's leader",
 		Args: cobra.ExactArgs(1),
 	}, func(r *remote, c *cobra.Command, args []string) ([]string, error) {
 		record, err := r.find(c.Context(), args[0])

@@ -125,9 +125,9 @@ func tableCommand() *cobra.Command {
 	var f tableFlags
 	c := &cobra.Command{
 		Use: "table DIR", Short: "Print a table of a sweep", Args: cobra.ExactArgs(1),
-		Long: `Print a table of a sweep, or what is known of one that has not ended. For people: table (fitted to the
-width of a terminal), md, and tex, a tabular that needs no more than booktabs. They leave out columns that
-are rarely asked for, say which, and say once what is the same in all rows. For programs: json, csv, arrow
+		Long: `Print a table of a sweep, partial if the sweep has not ended. For people: table (fitted to the
+width of a terminal), md, and tex, a tabular that needs no more than booktabs. They omit rarely used
+columns, list their names, and print values that all rows share only once. For programs: json, csv, arrow
 (IPC file) and parquet have every column and every digit.
 
 --columns takes any column in any format, --where and --sort too; the prefix p_ of a parameter or m_ of

@@ -26,11 +26,11 @@ func verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
 		Use:   "verify DIR",
-		Short: "Recompute the tables of a sweep, run a sample of its trials again and compare every bit",
-		Long: `Check the result in DIR: the ledger's checksums; that each trial that the tables count is there; that
-all files come out the same, byte for byte, when they are made anew from the ledger; and that a sample
-of the recorded trials, drawn under the sweep's seed, comes out the same when it is run again, in another
-order and company. Nothing in DIR changes.
+		Short: "Recompute a result, re-run some trials, compare every bit",
+		Long: `Check the result in DIR: the ledger's checksums; that the ledger has each trial that the tables count; that
+the ledger gives the same files again, byte for byte; and that a sample of the recorded trials, drawn
+under the sweep's seed, has the same outcomes when it is run again, in a different order and with other
+trials. Nothing in DIR changes.
 Exit codes: 0 all equal; 3 something differs; 2 DIR holds no result, or one of another version; 1 not
 all could be checked, or there is nothing to check.`,
 		Args: cobra.ExactArgs(1),
@@ -171,7 +171,7 @@ func (l *verifyReport) tables(t *folder.Tables) {
 				t.Missing, t.FirstMissing)
 		}
 		l.line("files: not compared, because the ledger leaves %d cells UNDECIDED, the first is %s; "+
-			"run the sweep again to have what is missing made anew", t.Open, t.FirstOpen)
+			"run the sweep again to make the missing ones again", t.Open, t.FirstOpen)
 		return
 	}
 	if t.Partial != "" {
@@ -183,7 +183,7 @@ func (l *verifyReport) tables(t *folder.Tables) {
 		l.line("trials: all %d that the result counts are in the ledger", t.Consumed)
 	}
 	different := t.Different()
-	l.line("files: %d of %d are equal to those made anew, byte for byte", len(t.Files)-len(different), len(t.Files))
+	l.line("files: %d of %d are equal to those made again, byte for byte", len(t.Files)-len(different), len(t.Files))
 	for _, f := range different {
 		l.line("  DIFFERENT: %s: %s", f.Name, f.Difference)
 	}

@@ -52,8 +52,8 @@ the rights of this user.`,
 		"it takes no job that cannot end by then, and leaves")
 	flags.StringVar(&f.Cache, "cache", fileCache(),
 		"folder for data files and plugins that are fetched, which the workers of this machine share")
-	addSize(flags, &f.CacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
-		"those used longest ago go first")
+	addSize(flags, &f.CacheSize, "cache-size", "maximal size of unused files in the folder; "+
+		"the least recently used are removed first")
 	return c
 }
 
