@@ -41,7 +41,7 @@ func Run(ctx context.Context, c Config) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = r.recover(); err == nil {
+	if err = r.loadLedger(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
 	if err != nil && !ended(ctx, err) {
@@ -66,8 +66,8 @@ type run struct {
 	recheck  *audit.Recheck
 	code     audit.Code
 
-	codeChecked bool      // outcomes of other code were compared
-	forgotten   time.Time // when results were last removed from the server
+	codeChecked    bool      // outcomes of other code were compared
+	resultsDeleted time.Time // when results were last removed from the server
 }
 
 func newRun(c Config) (*run, error) {
@@ -97,8 +97,8 @@ func newRun(c Config) (*run, error) {
 	return r, nil
 }
 
-// recover feeds the cells with the outcomes of the ledger: what remains to be done is the plan minus these.
-func (r *run) recover() error {
+// loadLedger feeds the cells with the outcomes of the ledger: what remains to be done is the plan minus these.
+func (r *run) loadLedger() error {
 	if r.Folder.Redo {
 		if err := r.code.Drop(r.recheck); err != nil {
 			return err
@@ -135,21 +135,21 @@ func (r *run) coordinate(ctx context.Context, work func(context.Context) error) 
 		p.SetProfile(recorded)
 		p.Bar(r.recheck.Quarantined()...)
 		err := work(ctx)
-		if e := r.forgetResults(context.WithoutCancel(ctx)); e != nil {
+		if e := r.deleteResults(context.WithoutCancel(ctx)); e != nil {
 			r.journal.note(e.Error())
 		}
 		return err
 	})
 }
 
-// forgetResults removes the results from the server that are on the disk here.
-func (r *run) forgetResults(ctx context.Context) error {
+// deleteResults removes the results from the server that are on the disk here.
+func (r *run) deleteResults(ctx context.Context) error {
 	if r.Keep || r.intake.synced == 0 {
 		return nil
 	}
 	within, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return r.pool.Forget(within, r.intake.synced)
+	return r.pool.DeleteResults(within, r.intake.synced)
 }
 
 // work works until every cell is decided and rechecked, the budget is spent or ctx ends. The outcomes that came by then
@@ -354,9 +354,9 @@ func (r *run) Tick(ctx context.Context) error {
 	if err := r.intake.flush(); err != nil {
 		return err
 	}
-	if now := time.Now(); now.Sub(r.forgotten) >= time.Second {
-		r.forgotten = now
-		if err := r.forgetResults(ctx); err != nil && ctx.Err() == nil {
+	if now := time.Now(); now.Sub(r.resultsDeleted) >= time.Second {
+		r.resultsDeleted = now
+		if err := r.deleteResults(ctx); err != nil && ctx.Err() == nil {
 			r.journal.note(err.Error())
 		}
 	}

@@ -147,7 +147,7 @@ func (d *scheduler) returned(c *cell, n, rep int64, answered *pool.Request) bool
 	return false
 }
 
-// complete forgets a request if all of its trials have come back.
+// complete stops tracking a request if all of its trials have come back.
 func (d *scheduler) complete(c *cell, r *pool.Request) {
 	if r.Missing() > 0 {
 		return

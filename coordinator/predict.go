@@ -49,7 +49,7 @@ func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
 		cells, left = append(cells, c.Cell.Cell), append(left, c.Left())
 	}
 	pilots := r.grid.startPilots()
-	if err = r.recover(); err == nil {
+	if err = r.loadLedger(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
 	if err != nil && !ended(ctx, err) {

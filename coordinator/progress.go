@@ -9,31 +9,31 @@ import (
 	"github.com/shatterlab/shatter/coordinator/pool"
 )
 
-// Progress tells where a run stands.
+// Progress describes how far a run is. Coordinators send it to `shatter status` as JSON.
 type Progress struct {
 	Cells, Decided int
 	Trials         int64   // outcomes of this run
 	Known          int64   // outcomes that the ledger had before
 	Served         int64   // outcomes from the cache
 	PerSecond      float64 // trials, averaged over about ten seconds
-	Left           *Left   // predicted rest; nil: unknown
-	Work           float64 // predicted seconds of one slot until the end; see progress.work
 	Slots          int     // estimated number of slots that work
 	Elapsed        time.Duration
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
 	pool.Status
-	Refused             int64 // results of workers that were dropped
-	Rechecks, Rechecked int64 // trials to be rechecked, and those that were; 0 until that begins
+	TimeLeft            *Remaining `json:"Left"` // predicted rest; nil: unknown
+	SlotSecondsLeft     float64    `json:"Work"` // predicted seconds of one slot until the end; see progress.slotSecondsLeft
+	Refused             int64      // results of workers that were dropped
+	Rechecks, Rechecked int64      // trials to be rechecked, and those that were; 0 until that begins
 }
 
 // firstHeartbeat is the time after the beginning of a run in which heartbeats of running workers may not have
 // arrived yet.
 const firstHeartbeat = 5 * time.Second
 
-// Stands returns why nothing moves, in words; "" where it does.
-func (p *Progress) Stands() string {
+// StallReason returns why no trials are running, in words; "": some are.
+func (p *Progress) StallReason() string {
 	switch {
 	case !p.NoWorkers:
 		return p.Stuck
@@ -43,9 +43,9 @@ func (p *Progress) Stands() string {
 	return "no worker is there: start `shatter worker --server URL`"
 }
 
-// Left predicts the rest of a run, within about a factor of two.
-type Left struct {
-	Seconds float64 // until its end
+// Remaining predicts the rest of a run, within about a factor of two.
+type Remaining struct {
+	Seconds float64 // time until its end
 	Counted int64   // trials that the table will count
 }
 
@@ -83,13 +83,13 @@ func (p *progress) look(now time.Time) Progress {
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count
 	}
-	out.Left = p.left(now)
-	out.Work = p.work()
+	out.TimeLeft = p.timeLeft(now)
+	out.SlotSecondsLeft = p.slotSecondsLeft()
 	return out
 }
 
-// left divides the predicted work among the slots.
-func (p *progress) left(now time.Time) *Left {
+// timeLeft divides the predicted work among the slots.
+func (p *progress) timeLeft(now time.Time) *Remaining {
 	if p.foreseen.IsZero() || now.Sub(p.foreseen) >= time.Second {
 		p.foreseen, p.rest = now, p.grid.workLeft(p.tally)
 	}
@@ -98,12 +98,12 @@ func (p *progress) left(now time.Time) *Left {
 		return nil
 	}
 	seconds := work/float64(p.jobs.slots)/p.busy(now) - now.Sub(p.foreseen).Seconds()
-	return &Left{Seconds: max(1, seconds), Counted: int64(p.rest.Trials)}
+	return &Remaining{Seconds: max(1, seconds), Counted: int64(p.rest.Trials)}
 }
 
-// work returns the number that an autoscaler should follow: the predicted seconds of one slot until the end of
+// slotSecondsLeft returns the number that an autoscaler should follow: the predicted seconds of one slot until the end of
 // the run. Before the first outcome it is one second for each open cell, so that the first worker is asked for.
-func (p *progress) work() float64 {
+func (p *progress) slotSecondsLeft() float64 {
 	if work := p.expected(); work > 0 {
 		return work
 	}

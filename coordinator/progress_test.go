@@ -10,7 +10,7 @@ import (
 
 // That no worker is there is said only when workers have had the time to publish a heartbeat: a leader that
 // has just taken a sweep over knows none.
-func TestStands(t *testing.T) {
+func TestStallReason(t *testing.T) {
 	for _, tt := range []struct {
 		p    Progress
 		want string
@@ -20,7 +20,7 @@ func TestStands(t *testing.T) {
 		{Progress{Status: pool.Status{NoWorkers: true}, Elapsed: time.Second}, "no heartbeat of a worker has arrived yet"},
 		{Progress{Status: pool.Status{NoWorkers: true}, Elapsed: time.Minute}, "no worker is there: start `shatter worker"},
 	} {
-		if got := tt.p.Stands(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+		if got := tt.p.StallReason(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
 			t.Errorf("%+v: %q, want %q", tt.p, got, tt.want)
 		}
 	}

@@ -74,7 +74,7 @@ func TestProgressLine(t *testing.T) {
 	d := &display{}
 	p := coordinator.Progress{
 		Cells: 40, Decided: 12, Trials: 31204, Known: 1000, PerSecond: 5210.4,
-		Left: &coordinator.Left{Seconds: 130},
+		TimeLeft: &coordinator.Remaining{Seconds: 130},
 		First: []coordinator.Failure{
 			{Kind: "error"},
 		}, Failed: map[string]int64{"error": 3}, Working: "größe\x1b[2J-\xff on thresholds, n = 128",

@@ -297,10 +297,10 @@ func (d *display) line(p coordinator.Progress) line {
 		out = append(out, part{fmt.Sprintf("%d workers, %d slots", p.Workers, p.Slots), ""})
 	}
 	switch {
-	case p.Stands() != "":
-		out = append(out, part{p.Stands(), yellow})
-	case p.Left != nil:
-		out = append(out, part{"about " + roughSeconds(p.Left.Seconds) + " left", ""})
+	case p.StallReason() != "":
+		out = append(out, part{p.StallReason(), yellow})
+	case p.TimeLeft != nil:
+		out = append(out, part{"about " + roughSeconds(p.TimeLeft.Seconds) + " left", ""})
 	}
 	var kinds []string
 	for _, f := range p.First {
@@ -405,7 +405,7 @@ func newProgressEvent(p coordinator.Progress) progressEvent {
 		NoWorkers: p.NoWorkers, Stuck: p.Stuck,
 		Refused: p.Refused, Rechecks: p.Rechecks, Rechecked: p.Rechecked,
 	}
-	if l := p.Left; l != nil {
+	if l := p.TimeLeft; l != nil {
 		seconds := tenths(l.Seconds)
 		e.LeftSeconds, e.LeftTrials = &seconds, &l.Counted
 	}

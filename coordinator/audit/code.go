@@ -28,21 +28,21 @@ func (e *CodeError) Error() string {
 // Code compares the plugins and built-in algorithms that have made the outcomes of a folder with the present ones.
 type Code struct {
 	Folder *folder.Folder
-	Today  map[string]string // digests of the present ones, by trial.Cell.Code
+	Today  map[string]string // digests of the present code, by trial.Cell.Code
 }
 
-// Foreign reports whether other code than the present has made outcomes of a cell, with which it was not compared.
+// Foreign reports whether code with a digest differs from the present code of a cell and was not compared with it.
 func (x Code) Foreign(c *trial.Cell, digest string) bool {
 	today := x.Today[c.Code()]
 	return digest != today && !x.Folder.Compared(digest, today)
 }
 
-// codeShare is the share of each algorithm's recorded trials that changed code has to reproduce, and at least
+// codeShare is the share of each algorithm's recorded trials that changed code must reproduce. The smallest number is
 // minSample.
 const codeShare = 0.01
 
-// Sample draws trials that other code has made, under the sweep's seed. It lists the digests of that code by the digest
-// of the present code that replaces it.
+// Sample draws trials whose outcomes other code has made, under the sweep's seed. replaced lists the digests of that
+// code by the digest of the present code that replaces it.
 func (x Code) Sample() (sample []*pool.Request, replaced map[string][]string, err error) {
 	d := &drawing{
 		ledger: x.Folder.Ledger, random: x.Folder.Plan.Seed.Rand(trial.DrawCode),
@@ -82,7 +82,7 @@ func (x Code) Check(ctx context.Context, p *pool.Pool, other pool.Source, sample
 		if b.Status[row] == ledger.Lost {
 			return fmt.Errorf("check trial %s again: %s", id, b.ReasonOf(row))
 		}
-		if agrees, _ := x.Folder.Ledger.Agrees(b, row); agrees {
+		if agrees, _, known := x.Folder.Ledger.Agrees(b, row); agrees || !known {
 			return nil
 		}
 		old, err := x.Folder.Ledger.Trial(r.Cell.Key, n, repetition)
@@ -99,7 +99,7 @@ func (x Code) Check(ctx context.Context, p *pool.Pool, other pool.Source, sample
 func (x Code) Drop(k *Recheck) error {
 	changed := false
 	for c := range x.origins() {
-		k.forget(c)
+		k.deleteCell(c)
 		changed = true
 	}
 	if !changed {

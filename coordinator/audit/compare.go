@@ -50,14 +50,14 @@ func sameBits(x, y float64) bool {
 // maxExamined is the largest number of differing trials of a cell that are run alone to find the cause.
 const maxExamined = 4
 
-// A differing trial came out differently when it was run again.
+// A differing trial has another outcome when it is run again.
 type differing struct {
 	at     position
 	cell   *trial.Cell
-	old    *ledger.Batch   // its recorded outcome, one row; nil: not read yet
-	second *ledger.Batch   // its outcome when it was run again, one row
-	alone  []*ledger.Batch // its outcomes when it was run alone, one row each
-	lost   string          // why one of these is missing; "": none is
+	old    *ledger.Batch   // recorded outcome, one row; nil: not read yet
+	second *ledger.Batch   // outcome of the recheck, one row
+	alone  []*ledger.Batch // outcomes of the trial alone in a process, one row each
+	lost   string          // reason why an outcome in alone is missing; "": none is missing
 }
 
 // differences counts trials that came out differently, and keeps the first of them in the order of the tables.
@@ -147,14 +147,14 @@ var causes = []schemas.Cause{
 
 // contradiction describes the examined trial with the strongest evidence.
 func (x *differences) contradiction() (worst *differing, found schemas.Contradiction) {
-	least := len(causes)
+	strongest := len(causes)
 	for _, d := range x.first {
 		cause := d.cause()
 		i := slices.Index(causes, cause)
-		if i >= least {
+		if i >= strongest {
 			continue
 		}
-		least, worst = i, d
+		strongest, worst = i, d
 		found = schemas.Contradiction{
 			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.at.n, d.at.repetition), What: d.cell.Description(), Cause: cause,
 			Difference: difference(d.old, d.second, 0), Worker: d.old.Worker, Second: d.second.Worker, Different: x.count,

@@ -22,7 +22,7 @@ import (
 const (
 	minRechecks = 8
 	maxShare    = 0.1
-	fewTrials   = 10_000 // of a sweep that has the full number in any case
+	fewTrials   = 10_000 // trials of a sweep that has minRechecks per cell in any case
 )
 
 // How many sample sizes of a cell are rechecked. Fewer sizes need fewer jobs.
@@ -45,40 +45,40 @@ const saveEvery = 5 * time.Second
 // A Cell is a decided cell whose trials can be rechecked.
 type Cell struct {
 	*trial.Cell
-	Index   int                   // in the plan
+	Index   int                   // position in the plan
 	Points  []estimate.Point      // trials that the table counts
 	Seconds func(n int64) float64 // predicted run time of a trial; 0: unknown
 }
 
-// A Recheck runs a random share of the trials that the tables count again, in a fresh process, with their points in
-// another order and with other trials, on another worker if there is one. Which trials follows from the keys of the
-// cells and from what was counted; plugins know neither.
+// A Recheck re-runs a random share of the trials that the tables count: in a fresh process, with the points in another
+// order and with other trials, and on another worker if there is one. The keys of the cells and the counted trials
+// determine the choice. Plugins know neither, so they cannot predict it.
 type Recheck struct {
 	folder  *folder.Folder
-	share   float64             // of each cell's trials; 0: none
-	record  *folder.Rechecks    // of this run and of earlier ones
+	share   float64             // share of each cell's trials to recheck; 0: none
+	record  *folder.Rechecks    // rechecks of this run and of earlier runs
 	cells   []checked           // decided cells, in the order of the plan
-	places  map[trial.Key]int   // in cells
+	places  map[trial.Key]int   // indices in cells
 	next    int                 // index of the first cell whose rechecks were not requested
-	due     int64               // trials to be rechecked in this run
-	done    int64               // of these, how many came back
+	due     int64               // number of trials to recheck in this run
+	done    int64               // number of rechecks that came back in this run
 	seconds float64             // run time of all rechecks, as workers report it
-	ended   bool                // nothing remains to be done in this run
-	agreed  map[agreement]int64 // rechecks of this run that found the outcome again
+	ended   bool                // this run has no more rechecks to make
+	agreed  map[agreement]int64 // number of rechecks of this run that reproduced the outcome
 	save    time.Time           // time of the next write of the record
 }
 
-// An agreement of two workers about a trial of an algorithm.
+// An agreement represents two workers that sent the same outcome for a trial of an algorithm.
 type agreement struct{ algorithm, first, second string }
 
-// checked is a cell with its rechecks.
+// A checked cell is a decided cell with its rechecks.
 type checked struct {
 	Cell
-	trials    int64        // trials that the tables count
-	chosen    []ranked     // trials to be rechecked, in the order of choice
-	left      int64        // chosen trials that could not be rechecked
-	reason    string       // why there are such; "": there are none
-	different *differences // nil: none
+	trials    int64        // number of trials that the tables count
+	chosen    []ranked     // trials to recheck, in the order of choice
+	left      int64        // number of chosen trials that could not be rechecked
+	reason    string       // reason for left; "": left is 0
+	different *differences // rechecks with another outcome; nil: none
 }
 
 // NewRecheck returns the rechecks of a folder, with the record of earlier runs.
@@ -88,8 +88,8 @@ func NewRecheck(f *folder.Folder, share float64) *Recheck {
 
 func (k *Recheck) write() error { return k.folder.WriteRechecks(k.record) }
 
-// forget removes the rechecks of a cell from the record.
-func (k *Recheck) forget(c *trial.Cell) {
+// deleteCell deletes the rechecks of a cell from the record.
+func (k *Recheck) deleteCell(c *trial.Cell) {
 	delete(k.record.Equal, c.Key)
 	delete(k.record.Contradictions, c.Key)
 }
@@ -125,12 +125,12 @@ func (k *Recheck) Contradictions() (list []schemas.Contradiction) {
 // Choose chooses trials of decided cells, in the order of the plan, and counts those that remain to be rechecked.
 func (k *Recheck) Choose(cells []Cell) {
 	k.cells, k.places = make([]checked, 0, len(cells)), make(map[trial.Key]int, len(cells))
-	least := k.least(cells)
+	minPerCell := k.minPerCell(cells)
 	for i, c := range cells {
 		k.places[c.Key] = i
-		x := checked{Cell: c, trials: counted(c)}
-		if count := int(k.count(x.trials, least)); count > 0 {
-			if least < minRechecks && int64(count) < min(minRechecks, x.trials) {
+		x := checked{Cell: c, trials: countTrials(c)}
+		if count := int(k.dueOf(x.trials, minPerCell)); count > 0 {
+			if minPerCell < minRechecks && int64(count) < min(minRechecks, x.trials) {
 				x.reason = "the sweep has many cells of few trials"
 			}
 			has := func(t ranked) bool { return k.folder.Ledger.Has(c.Key, t.n, t.rep) }
@@ -149,32 +149,33 @@ func (k *Recheck) Choose(cells []Cell) {
 	}
 }
 
-// counted returns the number of trials of a cell that the table counts and that have an outcome.
-func counted(c Cell) (trials int64) {
+// countTrials returns the number of trials of a cell that the table counts and that have an outcome.
+func countTrials(c Cell) (trials int64) {
 	for _, p := range c.Points {
 		trials += int64(p.Consumed - p.Lost)
 	}
 	return trials
 }
 
-// count returns the number of rechecks of a cell of so many trials, where least is the smallest number.
-func (k *Recheck) count(trials, least int64) int64 {
+// dueOf returns the number of rechecks that are due in a cell with a number of trials: at least minPerCell if the cell
+// has so many.
+func (k *Recheck) dueOf(trials, minPerCell int64) int64 {
 	if k.share == 0 {
 		return 0
 	}
-	return min(trials, max(least, int64(math.Ceil(k.share*float64(trials)))))
+	return min(trials, max(minPerCell, int64(math.Ceil(k.share*float64(trials)))))
 }
 
-// least returns the smallest number of rechecks of a cell.
-func (k *Recheck) least(cells []Cell) int64 {
-	for least := int64(minRechecks); least > 1; least-- {
+// minPerCell returns the smallest number of rechecks of a cell: see minRechecks.
+func (k *Recheck) minPerCell(cells []Cell) int64 {
+	for count := int64(minRechecks); count > 1; count-- {
 		all, rechecks := int64(0), int64(0)
 		for _, c := range cells {
-			trials := counted(c)
-			all, rechecks = all+trials, rechecks+k.count(trials, least)
+			trials := countTrials(c)
+			all, rechecks = all+trials, rechecks+k.dueOf(trials, count)
 		}
 		if all <= fewTrials || float64(rechecks) <= max(k.share, maxShare)*float64(all) {
-			return least
+			return count
 		}
 	}
 	return 1
@@ -207,15 +208,15 @@ func (k *Recheck) missing(x *checked) (trials []ranked) {
 		return nil
 	}
 	for _, t := range x.chosen {
-		if !k.equal(x, t) {
+		if !k.reproduced(x, t) {
 			trials = append(trials, t)
 		}
 	}
 	return trials
 }
 
-// equal reports whether a recheck of a trial has found its outcome again.
-func (k *Recheck) equal(x *checked, t ranked) bool {
+// reproduced reports whether a recheck of a trial has reproduced its present outcome.
+func (k *Recheck) reproduced(x *checked, t ranked) bool {
 	was, found := k.record.Equal[x.Key].Fingerprint(t.n, t.rep)
 	if !found {
 		return false
@@ -224,10 +225,10 @@ func (k *Recheck) equal(x *checked, t ranked) bool {
 	return known && was == now
 }
 
-// countEqual counts the chosen trials of a cell whose outcome was found again.
-func (k *Recheck) countEqual(x *checked) (count int64) {
+// countReproduced counts the chosen trials of a cell whose outcome was reproduced.
+func (k *Recheck) countReproduced(x *checked) (count int64) {
 	for _, t := range x.chosen {
-		if k.equal(x, t) {
+		if k.reproduced(x, t) {
 			count++
 		}
 	}
@@ -287,7 +288,7 @@ func (k *Recheck) requests(alone bool) (list []*pool.Request) {
 		}
 		for _, o := range origins {
 			for _, r := range cut(x.Cell.Cell, o.n, trial.RecheckShuffled, picked[o], x.perJob(o.n)) {
-				r.Seconds = costFactor * x.Seconds(o.n) * float64(r.Len())
+				r.Seconds, r.Origin = costFactor*x.Seconds(o.n)*float64(r.Len()), o.worker
 				if o.worker != "" {
 					r.Avoid = []string{o.worker}
 				}
@@ -300,18 +301,18 @@ func (k *Recheck) requests(alone bool) (list []*pool.Request) {
 
 // perJob returns the largest number of trials of a size in one job.
 func (x *checked) perJob(n int64) int {
-	least := 1
+	minTrials := 1
 	if x.RoundTrips(n) > 0 {
-		least = blockTrials // each job has round trips
+		minTrials = blockTrials // each job has round trips
 	}
 	count := float64(maxTrials)
 	if cost := costFactor * x.Seconds(n); cost > 0 {
 		count = min(count, aimSeconds/cost)
 	}
-	return max(least, int(count))
+	return max(minTrials, int(count))
 }
 
-// Quarantined returns the workers whose results do not count.
+// Quarantined returns the workers whose results are dropped.
 func (k *Recheck) Quarantined() []string { return k.record.Quarantined }
 
 // Run makes the rechecks that are missing. It hands results of other jobs to other, and calls show now and then. It
@@ -331,15 +332,8 @@ func (k *Recheck) Run(
 		}
 	}()
 	k.agreed = map[agreement]int64{}
-	origin := map[*pool.Request]string{} // workers that made the recorded outcomes
 	again := &rerun{pool: p, other: other, show: show, ignored: k.record.Quarantined}
-	again.more = func() []*pool.Request {
-		list := k.requests(p.Alone())
-		for _, r := range list {
-			origin[r] = strings.Join(r.Avoid, "")
-		}
-		return list
-	}
+	again.more = func() []*pool.Request { return k.requests(p.Alone()) }
 	lost := map[position]bool{} // trials that were lost once
 	again.use = func(r *pool.Request, b *ledger.Batch, row int) error {
 		x := &k.cells[k.places[r.Cell.Key]]
@@ -348,12 +342,12 @@ func (k *Recheck) Run(
 		if b.Status[row] == ledger.Lost && !lost[at] { // the limit of a machine may be a matter of chance
 			lost[at] = true
 			once := newRequest(r.Cell, at.n, trial.RecheckShuffled, at.repetition)
-			once.Avoid, origin[once] = []string{b.Worker}, origin[r]
+			once.Avoid, once.Origin = []string{b.Worker}, r.Origin
 			again.waiting = append(again.waiting, once)
 			return nil
 		}
 		k.done++
-		return k.take(x, b, row, origin[r])
+		return k.recordRecheck(x, b, row, r.Origin)
 	}
 	show()
 	if err := p.Run(ctx, again); err != nil {
@@ -366,16 +360,17 @@ func (k *Recheck) Run(
 	return quarantined, nil
 }
 
-// take compares a recheck, a row of b, with its record, which a worker named first has made.
-func (k *Recheck) take(x *checked, b *ledger.Batch, row int, first string) error {
+// recordRecheck compares a recheck, a row of b, with the recorded outcome of a worker named first. It writes the record
+// from time to time.
+func (k *Recheck) recordRecheck(x *checked, b *ledger.Batch, row int, first string) error {
 	if b.Status[row] == ledger.Lost {
 		x.left++
 		line, _, _ := strings.Cut(b.ReasonOf(row), "\n")
 		x.reason = "lost: " + line
-	} else if agrees, fingerprint := k.folder.Ledger.Agrees(b, row); agrees {
+	} else if agrees, fingerprint, known := k.folder.Ledger.Agrees(b, row); agrees {
 		k.record.Add(x.Key, b.N, b.Repetition[row], fingerprint)
 		k.agreed[agreement{x.As, first, b.Worker}]++
-	} else {
+	} else if known {
 		if x.different == nil {
 			x.different = &differences{}
 		}
@@ -415,7 +410,7 @@ func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) 
 			continue
 		}
 		worst, found := x.different.contradiction()
-		found.Rechecked = x.different.count + k.countEqual(x)
+		found.Rechecked = x.different.count + k.countReproduced(x)
 		fingerprint, _ := k.folder.Ledger.Fingerprint(x.Key, worst.at.n, worst.at.repetition)
 		k.record.Contradictions[x.Key] = folder.Contradiction{
 			N: worst.at.n, Repetition: worst.at.repetition, Fingerprint: fingerprint, Found: found,
@@ -468,7 +463,7 @@ func (k *Recheck) Report() *schemas.Rechecks {
 	for i := range k.cells {
 		x := &k.cells[i]
 		m.Cells = append(m.Cells, schemas.CellRechecks{
-			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: k.countEqual(x), Left: x.left,
+			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: k.countReproduced(x), Left: x.left,
 			Why: x.reason,
 		})
 		if x.left == 0 {

@@ -72,7 +72,7 @@ func TestPerJob(t *testing.T) {
 }
 
 // Each cell has at least eight rechecks, unless these would be a tenth of the trials of a large sweep.
-func TestLeast(t *testing.T) {
+func TestMinPerCell(t *testing.T) {
 	for _, c := range []struct {
 		cells, trials int
 		want          int64
@@ -81,7 +81,7 @@ func TestLeast(t *testing.T) {
 		for i := range cells {
 			cells[i].Points = []estimate.Point{{N: 1, Consumed: c.trials}}
 		}
-		if got := (&Recheck{share: 0.01}).least(cells); got != c.want {
+		if got := (&Recheck{share: 0.01}).minPerCell(cells); got != c.want {
 			t.Errorf("%d cells of %d trials: at least %d rechecks, want %d", c.cells, c.trials, got, c.want)
 		}
 	}

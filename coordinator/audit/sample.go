@@ -86,12 +86,12 @@ type Sample struct {
 
 // A Result is the result of [Verify].
 type Result struct {
-	Recorded, Again int64 // trials in the ledger, and those of them that were drawn
-	Different       int64
-	First, What     string // a trial that differs, and how: the one that shows the cause, else the first of the tables
-	Cause           schemas.Cause
-	Lost            int64  // trials that a limit of this machine ended: neither equal nor different
-	FirstLost       string // the first of these, and why
+	Recorded, Again int64         // number of trials in the ledger, and of trials that were drawn from it
+	Different       int64         // number of trials with another outcome
+	First, What     string        // trial that shows the cause, or the first different one; and its difference
+	Cause           schemas.Cause // likely cause of the differences
+	Lost            int64         // number of trials that a limit of this machine ended: neither equal nor different
+	FirstLost       string        // first lost trial, and the reason
 }
 
 // A ProfileError reports that the float profile of this machine differs from that of a folder's outcomes.
@@ -174,7 +174,7 @@ func (x *comparison) add(c *trial.Cell, b *ledger.Batch, row int) {
 		}
 		return
 	}
-	if agrees, _ := x.ledger.Agrees(b, row); !agrees {
+	if agrees, _, known := x.ledger.Agrees(b, row); known && !agrees {
 		x.different.add(c, at.cell, b, row)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type Rechecks struct {
 	Format int `json:"format"`
 	// Equal holds the outcomes that a recheck found again, by cell.
-	Equal map[trial.Key]Outcomes `json:"equal"`
+	Equal map[trial.Key]Fingerprints `json:"equal"`
 	// Contradictions holds at most one trial for each cell.
 	Contradictions map[trial.Key]Contradiction `json:"contradictions,omitempty"`
 	// Quarantined holds the names of workers whose results do not count.
@@ -36,7 +36,7 @@ const rechecksFormat = 1
 // Add records an outcome that a recheck found again.
 func (l *Rechecks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
 	if l.Equal[cell] == nil {
-		l.Equal[cell] = Outcomes{}
+		l.Equal[cell] = Fingerprints{}
 	}
 	if l.Equal[cell][n] == nil {
 		l.Equal[cell][n] = map[int64]uint64{}
@@ -55,11 +55,11 @@ func (l *Rechecks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contrad
 	return found
 }
 
-// Outcomes are fingerprints of a cell's outcomes, by sample size and repetition.
-type Outcomes map[int64]map[int64]uint64
+// Fingerprints holds the fingerprints of a cell's outcomes, by sample size and repetition.
+type Fingerprints map[int64]map[int64]uint64
 
-// Fingerprint returns that of the outcome of a trial, and whether it is there.
-func (o Outcomes) Fingerprint(n, repetition int64) (fingerprint uint64, found bool) {
+// Fingerprint returns the fingerprint of a trial's outcome, and whether it is there.
+func (o Fingerprints) Fingerprint(n, repetition int64) (fingerprint uint64, found bool) {
 	fingerprint, found = o[n][repetition]
 	return fingerprint, found
 }
@@ -82,7 +82,7 @@ func decodeRechecks(raw []byte) *Rechecks {
 		l = &Rechecks{Format: rechecksFormat}
 	}
 	if l.Equal == nil {
-		l.Equal = map[trial.Key]Outcomes{}
+		l.Equal = map[trial.Key]Fingerprints{}
 	}
 	if l.Contradictions == nil {
 		l.Contradictions = map[trial.Key]Contradiction{}

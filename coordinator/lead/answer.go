@@ -67,7 +67,7 @@ func (t *term) state() State {
 	defer t.mu.Unlock()
 	s := t.now
 	if s.Reason == "" && s.Progress != nil {
-		s.Reason = s.Progress.Stands()
+		s.Reason = s.Progress.StallReason()
 	}
 	return s
 }

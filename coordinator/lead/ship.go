@@ -96,13 +96,13 @@ func (s *shipper) ship(ctx context.Context) error {
 	if err := s.lead.Ship(ctx, raw); err != nil {
 		return err
 	}
-	s.forget(ctx, next)
+	s.removeUnused(ctx, next)
 	s.last = next
 	return nil
 }
 
-// forget removes the files of the last shipment that the next one does not have. A failure leaves them there unused.
-func (s *shipper) forget(ctx context.Context, next Shipment) {
+// removeUnused removes the files of the last shipment that the next one does not have. A failure leaves them there unused.
+func (s *shipper) removeUnused(ctx context.Context, next Shipment) {
 	kept := map[string]bool{}
 	for _, f := range next.Files {
 		kept[f.Digest] = true

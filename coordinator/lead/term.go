@@ -200,7 +200,7 @@ func (t *term) finish(l *queue.Leadership, end End) error {
 	if err := l.Finish(t.ctx, raw); err != nil {
 		return err
 	}
-	return t.registry.ForgetResults(t.ctx, t.ID) // its files have all of them
+	return t.registry.DeleteResults(t.ctx, t.ID) // its files have all of them
 }
 
 // work runs the sweep in its folder, and ships the folder afterwards.

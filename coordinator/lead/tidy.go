@@ -52,7 +52,7 @@ func (s *server) purgeEnded(ctx context.Context, list []*queue.Entry, purged map
 			continue
 		}
 		if !purged[r.ID] {
-			if err := s.registry.ForgetResults(ctx, r.ID); err != nil {
+			if err := s.registry.DeleteResults(ctx, r.ID); err != nil {
 				return err
 			}
 			purged[r.ID] = true
@@ -86,7 +86,7 @@ func (s *server) forget(ctx context.Context, list []*queue.Entry) error {
 			return err
 		}
 		if done {
-			if err := s.registry.ForgetResults(ctx, r.ID); err != nil {
+			if err := s.registry.DeleteResults(ctx, r.ID); err != nil {
 				return err
 			}
 			s.Log.Info("sweep forgotten", "sweep", r.ID, "name", r.Submission.Name, "by", r.Wish.By)

@@ -96,9 +96,9 @@ func newPool(c Config) *Pool {
 	return p
 }
 
-// Forget removes the sweep's results up to a sequence from the server.
-func (p *Pool) Forget(ctx context.Context, sequence uint64) error {
-	return p.queue.Forget(ctx, sequence)
+// DeleteResults removes the sweep's results up to a sequence from the server.
+func (p *Pool) DeleteResults(ctx context.Context, sequence uint64) error {
+	return p.queue.DeleteResults(ctx, sequence)
 }
 
 // Read returns the sequence of the last result that was taken from the queue.

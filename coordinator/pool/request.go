@@ -18,6 +18,7 @@ type Request struct {
 	Again   bool          // the trials have an outcome already: results are compared with it and not recorded
 	Recheck trial.Recheck // how trials are run again; "": as the first time
 	Seconds float64       // predicted run time; 0: unknown
+	Origin  string        // worker that sent the recorded outcomes, for rechecks on another worker; "": any
 	Avoid   []string      // workers that leave the trials to others, if there are others
 
 	repetitions []int64        // ascending
@@ -35,17 +36,17 @@ type delivery struct {
 	after    time.Time  // earliest time of the next attempt
 }
 
-// An attempt is a job on the server, as far as is known.
+// An attempt is a published job that the server has, as far as is known.
 type attempt struct {
 	id        string
 	request   *Request
 	published time.Time
-	held      time.Time // when the last heartbeat arrived that listed it; zero: none
+	held      time.Time // arrival of the last heartbeat that lists the job; zero: none
 	seconds   float64   // predicted run time; 0: unknown
-	worker    string    // that runs it, by its last heartbeat; "": none
-	running   float64   // seconds since it began, by that heartbeat
+	worker    string    // worker whose last heartbeat lists the job as running; "": none
+	running   float64   // run time in seconds, by that heartbeat
 	absent    int       // checks in a row in which the server did not have it
-	avoid     []string  // workers that leave it to others
+	avoid     []string  // workers that leave the job to others
 }
 
 // Range returns the repetitions first..first+count-1.

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -44,7 +45,7 @@ type Batch struct {
 
 	Refusal *Refusal // why there are no rows; nil: there are
 
-	Repetition []int64   // at least one; ascending, in [0, 2^31)
+	Repetition []int64   // at least one; ascending, from 0 to trial.MaxRepetition
 	Status     []uint8   // OK, Failed or Lost
 	Error      []float64 // finite where OK, else NaN
 
@@ -68,10 +69,6 @@ func textAt(column []string, row int) string {
 	}
 	return column[row]
 }
-
-// MaxRepetition is the largest number of a repetition: it fits the counter of a trial's seed, and
-// keeps a corrupt message from making a large index.
-const MaxRepetition = math.MaxInt32
 
 // Encode returns the message, a [pluginv1.Outcomes]. It refuses a batch that breaks a rule of its fields, and replaces
 // invalid UTF-8 in Kind and Reason.
@@ -177,8 +174,8 @@ func (b *Batch) check() error {
 func (b *Batch) checkRows() error {
 	last := int64(-1)
 	for i, rep := range b.Repetition {
-		if rep <= last || rep > MaxRepetition {
-			return fmt.Errorf("row %d: repetition %d after %d: must rise, from 0 to %d", i, rep, last, MaxRepetition)
+		if rep <= last || rep > trial.MaxRepetition {
+			return fmt.Errorf("row %d: repetition %d after %d: must rise, from 0 to %d", i, rep, last, trial.MaxRepetition)
 		}
 		last = rep
 		e := b.Error[i]

@@ -154,17 +154,17 @@ func (l *Ledger) Origins() []Origin {
 	return all
 }
 
-// Agrees reports whether a row of b, which is not of status Lost, is the outcome of its trial, bit for bit,
-// and returns that outcome's Fingerprint. Where there is none, they are true and 0.
-func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64) {
+// Agrees reports whether a row of b, whose status is not Lost, equals the recorded outcome of its trial bit for bit, and
+// returns the Fingerprint of that outcome. known is false if the trial has no outcome.
+func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64, known bool) {
 	hashes := hashRows(b.Select([]int{row}))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.index.find(b.Cell, b.N, b.Repetition[row])
 	if r == nil {
-		return true, 0
+		return false, 0, false
 	}
-	return r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0)), r.fingerprint()
+	return r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0)), r.fingerprint(), true
 }
 
 // Fingerprint returns a hash of everything of a trial's outcome that two runs of the trial must have

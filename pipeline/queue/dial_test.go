@@ -39,7 +39,7 @@ func TestPermissions(t *testing.T) {
 	receive(t, q.Heartbeats())
 	publish(t, q, "1")
 	finish(t, conn, lease(t, conn, "sweep", 1)[0])
-	must(t, q.Forget(soon(t), next(t, q).Sequence))
+	must(t, q.DeleteResults(soon(t), next(t, q).Sequence))
 	file, digest := someFile(t, 3*chunkSize)
 	must(t, put(t.Context(), conn, digest, file))
 	fetched(t, conn, digest)

@@ -127,7 +127,7 @@ func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, er
 	ids, stranded, err = q.list(ctx)
 	if noConsumer(err) {
 		q.c.opts.Log.Warn("the server has lost its store; making streams again", "sweep", q.lead.Sweep, "error", err.Error())
-		q.c.streams.forget()
+		q.c.streams.invalidate()
 		go func() {
 			if err := q.c.Files.Restore(context.Background()); err != nil { // it ends with the connection
 				q.c.opts.Log.Warn("content was not put again", "error", err.Error())
@@ -176,8 +176,8 @@ func (q *Queue) Drop(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// Forget removes the sweep's results up to a sequence from the server.
-func (q *Queue) Forget(ctx context.Context, sequence uint64) error {
+// DeleteResults removes the sweep's results up to a sequence from the server.
+func (q *Queue) DeleteResults(ctx context.Context, sequence uint64) error {
 	return q.purge(ctx, resultStream, resultSubject+q.lead.Sweep+".>", jetstream.WithPurgeSequence(sequence+1))
 }
 

@@ -141,11 +141,11 @@ func TestResults(t *testing.T) {
 		late := Part{q.lead, "w", "late", 0, 1} // its worker has not heard of the new leader
 		must(t, puller(t, worker).Publish(soon(t), late, []byte("late")))
 		reads(after, late)
-		must(t, after.Forget(soon(t), last))
+		must(t, after.DeleteResults(soon(t), last))
 		reads(coordinate(t, dial(Options{}), "sweep", 10), late)
 		registry, err := worker.Registry(soon(t))
 		must(t, err)
-		must(t, registry.ForgetResults(soon(t), "sweep"))
+		must(t, registry.DeleteResults(soon(t), "sweep"))
 		if last, err := after.Last(soon(t)); err != nil || last != 0 {
 			t.Errorf("a result is left: %d, %v", last, err)
 		}
@@ -269,7 +269,7 @@ func TestFullStream(t *testing.T) {
 		"maximum messages exceeded")
 	published := make(chan error)
 	go func() { published <- puller(t, conn).Publish(soon(t), part, nil) }()
-	must(t, q.Forget(soon(t), next(t, q).Sequence))
+	must(t, q.DeleteResults(soon(t), next(t, q).Sequence))
 	must(t, <-published)
 }
 

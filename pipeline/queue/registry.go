@@ -197,8 +197,8 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 	return done, err
 }
 
-// ForgetResults removes all jobs and results of a sweep that has ended, or is forgotten, from the server.
-func (r *Registry) ForgetResults(ctx context.Context, sweep string) error {
+// DeleteResults removes all jobs and results of a sweep that has ended, or is forgotten, from the server.
+func (r *Registry) DeleteResults(ctx context.Context, sweep string) error {
 	if err := token("sweep", sweep); err != nil {
 		return err
 	}

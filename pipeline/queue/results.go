@@ -66,7 +66,7 @@ func (p *Puller) Publish(ctx context.Context, part Part, result []byte) error {
 	return p.c.retry(ctx, "publish result of job "+part.Job, func(ctx context.Context) error {
 		_, err := p.c.js.PublishMsg(ctx, &nats.Msg{Subject: part.subject(), Data: result})
 		if streamGone(err) {
-			p.c.streams.forget()
+			p.c.streams.invalidate()
 			if !p.c.access.limited() {
 				_, err = p.c.streams.open(ctx, resultStream)
 			}

@@ -63,7 +63,7 @@ type streams struct {
 	known sync.Map // jetstream.Stream by name
 }
 
-// open returns a stream. After it has succeeded once, further calls do not ask the server until forget is called.
+// open returns a stream. After it has succeeded once, further calls do not ask the server until invalidate is called.
 func (s *streams) open(ctx context.Context, name string) (jetstream.Stream, error) {
 	if found, ok := s.known.Load(name); ok {
 		return found.(jetstream.Stream), nil
@@ -75,8 +75,8 @@ func (s *streams) open(ctx context.Context, name string) (jetstream.Stream, erro
 	return found, err
 }
 
-// forget makes the next calls of open ask the server.
-func (s *streams) forget() { s.known.Clear() }
+// invalidate makes the next calls of open ask the server.
+func (s *streams) invalidate() { s.known.Clear() }
 
 // do calls do with a stream until it succeeds, as retry does. If the stream is gone, do makes it again.
 func (s *streams) do(
@@ -88,7 +88,7 @@ func (s *streams) do(
 			err = do(ctx, stream)
 		}
 		if streamGone(err) {
-			s.forget()
+			s.invalidate()
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
 		return err
@@ -105,7 +105,7 @@ func (s *streams) purge(ctx context.Context, name, subject string, limits ...jet
 // prepare asks the server for all streams, and makes missing ones. If the credentials do not permit that, it only
 // checks that a coordinator has made the registry.
 func (s *streams) prepare(ctx context.Context) error {
-	s.forget()
+	s.invalidate()
 	names := []string{registryStream}
 	if !s.c.access.limited() {
 		names = append(names, jobStream, resultStream, workerStream, fileStream)

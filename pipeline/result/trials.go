@@ -102,7 +102,7 @@ func eachPoint(l *ledger.Ledger, c *trial.Cell, points []Point) iter.Seq2[*trial
 // checkPoints returns an error if the points of a cell break a rule of Point or Consumed.
 func checkPoints(c *trial.Cell, points []Point) error {
 	for i, p := range points {
-		if p.N < 1 || p.Consumed < int64(len(p.Lost)) || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
+		if p.N < 1 || p.Consumed < int64(len(p.Lost)) || p.Consumed > trial.MaxRepetition || i > 0 && p.N <= points[i-1].N {
 			return fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend",
 				c.Key.Short(), p.Consumed, p.N)
 		}

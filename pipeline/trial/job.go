@@ -63,8 +63,9 @@ func (j *Job) Subject() string {
 	return what
 }
 
-// maxRepetition is the largest repetition: seeds have 32 bits for it, including AllRepetitions.
-const maxRepetition = 1<<31 - 1
+// MaxRepetition is the largest repetition: seeds have 32 bits for it, including AllRepetitions. The limit also keeps
+// the index of a ledger small, whatever a result names.
+const MaxRepetition = 1<<31 - 1
 
 // DecodeJob decodes a job from the queue. It validates all numbers, because the bytes may come from anywhere.
 func DecodeJob(msg []byte) (*Job, error) {
@@ -79,9 +80,9 @@ func DecodeJob(msg []byte) (*Job, error) {
 		return nil, fmt.Errorf("decode job %q: unknown task %.20q", j.ID, j.Cell.Task)
 	case j.N < 1:
 		return nil, fmt.Errorf("decode job %q: sample size %d is below 1", j.ID, j.N)
-	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:
+	case j.First < 0 || j.Count < 1 || j.First > MaxRepetition-j.Count:
 		return nil, fmt.Errorf("decode job %q: %d repetitions from %d on are outside 0..%d",
-			j.ID, j.Count, j.First, int64(maxRepetition))
+			j.ID, j.Count, j.First, int64(MaxRepetition))
 	case !(0 <= j.Seconds && j.Seconds <= 1e9):
 		return nil, fmt.Errorf("decode job %q: %v seconds are outside 0..1e9", j.ID, j.Seconds)
 	case j.Recheck != "" && j.Recheck != RecheckShuffled && j.Recheck != RecheckAlone:
@@ -100,9 +101,9 @@ func (j *Job) checkPicked() error {
 			j.ID, len(j.Picked), j.Count, j.First)
 	}
 	for i, rep := range j.Picked {
-		if rep > maxRepetition || i > 0 && rep <= j.Picked[i-1] {
+		if rep > MaxRepetition || i > 0 && rep <= j.Picked[i-1] {
 			return fmt.Errorf("decode job %q: picked repetition %d is not ascending, or above %d",
-				j.ID, rep, int64(maxRepetition))
+				j.ID, rep, int64(MaxRepetition))
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func TestJobRefused(t *testing.T) {
 		"no sweep": func(j *Job) { j.Sweep = "" }, "no id": func(j *Job) { j.ID = "" },
 		"no cell": func(j *Job) { j.Cell = nil },
 		"n":       func(j *Job) { j.N = 0 }, "first": func(j *Job) { j.First = -1 }, "count": func(j *Job) { j.Count = 0 },
-		"beyond": func(j *Job) { j.First = maxRepetition }, "overflow": func(j *Job) { j.First, j.Count = 1<<62, 1<<62 },
+		"beyond": func(j *Job) { j.First = MaxRepetition }, "overflow": func(j *Job) { j.First, j.Count = 1<<62, 1<<62 },
 		"huge": func(j *Job) { j.Count = 1<<63 - 1 }, "unknown recheck": func(j *Job) { j.Recheck = "twice" },
 		"too few picked": func(j *Job) { j.First, j.Count, j.Picked = 3, 2, []int64{3} },
 		"descending":     func(j *Job) { j.First, j.Count, j.Picked = 3, 2, []int64{3, 3} },

@@ -101,10 +101,10 @@ func (s sink) sweep(l lead.Leading) {
 	sweepName := strings.ToValidUTF8(l.Name[:min(len(l.Name), longest)], "")
 	p := l.Progress
 	if p == nil {
-		p = &coordinator.Progress{Cells: l.Cells, Work: float64(l.Cells)}
+		p = &coordinator.Progress{Cells: l.Cells, SlotSecondsLeft: float64(l.Cells)}
 	}
 	for name, value := range map[string]float64{
-		"shatter_sweep_cpu_seconds_left": p.Work,
+		"shatter_sweep_cpu_seconds_left": p.SlotSecondsLeft,
 		"shatter_sweep_cells":            float64(p.Cells),
 		"shatter_sweep_cells_decided":    float64(p.Decided),
 		"shatter_sweep_trials":           float64(p.Known + p.Trials + p.Served),
@@ -117,8 +117,8 @@ func (s sink) sweep(l lead.Leading) {
 	} {
 		s.put(name, value, l.ID, sweepName)
 	}
-	if p.Left != nil {
-		s.put("shatter_sweep_seconds_left", p.Left.Seconds, l.ID, sweepName)
+	if p.TimeLeft != nil {
+		s.put("shatter_sweep_seconds_left", p.TimeLeft.Seconds, l.ID, sweepName)
 	}
 }
 

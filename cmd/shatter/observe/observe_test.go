@@ -36,7 +36,7 @@ func everything(sweeps int) Sources {
 	for i := range sweeps {
 		l := lead.Leading{ID: fmt.Sprintf("%012x", i), Name: strings.Repeat("\xff\"\n", 100)}
 		if i > 0 {
-			l.Progress = &coordinator.Progress{Left: &coordinator.Left{}}
+			l.Progress = &coordinator.Progress{TimeLeft: &coordinator.Remaining{}}
 		}
 		o.Leading = append(o.Leading, l)
 	}
