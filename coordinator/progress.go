@@ -101,8 +101,8 @@ func (p *progress) timeLeft(now time.Time) *Remaining {
 	return &Remaining{Seconds: max(1, seconds), Counted: int64(p.rest.Trials)}
 }
 
-// slotSecondsLeft returns the number that an autoscaler should follow: the predicted seconds of one slot until the end of
-// the run. Before the first outcome it is one second for each open cell, so that the first worker is asked for.
+// slotSecondsLeft returns the number that an autoscaler should follow: the predicted seconds of one slot until the end
+// of the run. Before the first outcome it is one second for each open cell, so that the first worker is asked for.
 func (p *progress) slotSecondsLeft() float64 {
 	if work := p.expected(); work > 0 {
 		return work

@@ -83,7 +83,7 @@ func Run(ctx, hard context.Context, c Config) error {
 	case <-ctx.Done():
 		w.drain(end)
 	case <-c.Conn.Closed():
-		err = c.Conn.Gone()
+		err = c.Conn.ClosedError()
 		w.drain(end)
 		end()
 	}

@@ -162,7 +162,7 @@ func (r *remote) within(ctx context.Context, do func(context.Context) error) err
 	defer cancel()
 	err := do(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return r.conn.Silent(serverPatience, err)
+		return r.conn.NoAnswerError(serverPatience, err)
 	}
 	return err
 }

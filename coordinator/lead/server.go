@@ -68,7 +68,7 @@ func Serve(ctx context.Context, c Config) error {
 		select {
 		case <-time.After(time.Second):
 		case <-c.Conn.Closed():
-			return c.Conn.Gone()
+			return c.Conn.ClosedError()
 		case <-ctx.Done():
 			return nil
 		}

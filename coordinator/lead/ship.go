@@ -101,7 +101,8 @@ func (s *shipper) ship(ctx context.Context) error {
 	return nil
 }
 
-// removeUnused removes the files of the last shipment that the next one does not have. A failure leaves them there unused.
+// removeUnused removes the files of the last shipment that the next one does not have. A failure leaves them on the
+// server.
 func (s *shipper) removeUnused(ctx context.Context, next Shipment) {
 	kept := map[string]bool{}
 	for _, f := range next.Files {

@@ -116,7 +116,7 @@ func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
 		case <-trying.Done():
 			return
 		}
-		why := t.Conn.Silent(t.Lease, errors.New("it does not store who leads the sweep"))
+		why := t.Conn.NoAnswerError(t.Lease, errors.New("it does not store who leads the sweep"))
 		t.setProblem(fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why))
 		defer t.setProblem("")
 		stop, err := t.Conn.Answer(t.ID, t.answer)

@@ -154,8 +154,8 @@ func (l *Ledger) Origins() []Origin {
 	return all
 }
 
-// Agrees reports whether a row of b, whose status is not Lost, equals the recorded outcome of its trial bit for bit, and
-// returns the Fingerprint of that outcome. known is false if the trial has no outcome.
+// Agrees reports whether a row of b, whose status is not Lost, equals the recorded outcome of its trial bit for bit.
+// fingerprint is that outcome's Fingerprint. known is false if the trial has no outcome.
 func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64, known bool) {
 	hashes := hashRows(b.Select([]int{row}))
 	l.mu.Lock()

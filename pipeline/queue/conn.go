@@ -207,7 +207,7 @@ func (c *Conn) Close() {
 	<-c.closed
 }
 
-// fail ends the connection for good, for a reason that Gone returns.
+// fail ends the connection for good, for a reason that ClosedError returns.
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	c.failed = err
@@ -220,8 +220,8 @@ func (c *Conn) fail(err error) {
 // Closed returns a channel that is closed when the connection is gone for good.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
-// Gone returns the error of calls after the connection was closed for good.
-func (c *Conn) Gone() error {
+// ClosedError returns the error of calls after the connection was closed for good.
+func (c *Conn) ClosedError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed != nil {
@@ -244,7 +244,7 @@ func (c *Conn) connected(ctx context.Context) error {
 		case <-time.After(firstWait):
 			continue
 		case <-c.closed:
-			return c.Gone()
+			return c.ClosedError()
 		case <-ctx.Done():
 		}
 		c.mu.Lock()
@@ -277,7 +277,7 @@ func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) 
 		select {
 		case <-c.closed:
 			if err != nil {
-				return c.Gone()
+				return c.ClosedError()
 			}
 		default:
 		}
@@ -289,7 +289,7 @@ func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) 
 		}
 		switch {
 		case outer.Err() == nil && ctx.Err() != nil:
-			return c.Silent(c.opts.Patience, fmt.Errorf("%s: %w", what, err))
+			return c.NoAnswerError(c.opts.Patience, fmt.Errorf("%s: %w", what, err))
 		case ctx.Err() != nil || !transient(err):
 			return fmt.Errorf("%s: %w", what, err)
 		}

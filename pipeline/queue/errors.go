@@ -92,8 +92,8 @@ func (a *access) unprepared() *ConnectError {
 		errors.New("no coordinator has served there yet"))
 }
 
-// Silent returns the error of a call that the server did not answer in time, or refused again and again.
-func (c *Conn) Silent(after time.Duration, err error) error {
+// NoAnswerError returns the error of a call that the server did not answer in time, or refused again and again.
+func (c *Conn) NoAnswerError(after time.Duration, err error) error {
 	if missing := (*ConnectError)(nil); errors.As(err, &missing) {
 		return missing
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrLed reports that this party does not lead a sweep, or no longer.
-var ErrLed = errors.New("this coordinator does not lead the sweep")
+// ErrNotLeader reports that this party does not lead a sweep, or no longer leads it.
+var ErrNotLeader = errors.New("this coordinator does not lead the sweep")
 
 // Leader is the leader of a sweep. Its lease ends when it was not renewed for Duration.
 type Leader struct {
@@ -56,7 +56,7 @@ type Leadership struct {
 }
 
 // Lead tries to become the leader of a sweep, with a lease of the given duration. over is the leader
-// whose lease the caller has seen to be over, or nil if it has seen none. Lead returns ErrLed if another party
+// whose lease the caller has seen to be over, or nil if it has seen none. Lead returns ErrNotLeader if another party
 // was faster.
 func (r *Registry) Lead(
 	ctx context.Context, id, name string, duration time.Duration, over *Leader,
@@ -86,7 +86,7 @@ func (r *Registry) Lead(
 			l.Epoch = found.Revision()
 			return nil
 		}
-		return ledBy(found)
+		return notLeader(found)
 	})
 	if err != nil {
 		return nil, err
@@ -105,17 +105,17 @@ func (l *Leadership) isLeader(found jetstream.KeyValueEntry) bool {
 	return err == nil && leader.Token == l.lead.Token
 }
 
-// ledBy returns an ErrLed that names the leader; nil: there is none.
-func ledBy(found jetstream.KeyValueEntry) error {
+// notLeader returns an ErrNotLeader that names the leader. found is nil if there is none.
+func notLeader(found jetstream.KeyValueEntry) error {
 	if found == nil {
 		return fmt.Errorf("%w: the server has no leader of it any more; it has lost its store, or the sweep was forgotten",
-			ErrLed)
+			ErrNotLeader)
 	}
 	leader, err := decodeLeader(found)
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s leads it since epoch %d", ErrLed, leader.Name, leader.Epoch)
+	return fmt.Errorf("%w: %s leads it since epoch %d", ErrNotLeader, leader.Name, leader.Epoch)
 }
 
 // renew renews the lease at every third of its duration, until the leadership ends. began is the time of its election.
@@ -181,9 +181,9 @@ func (l *Leadership) store(ctx context.Context, what, key string, value []byte) 
 		if err != nil {
 			return err
 		}
-		return ledBy(found)
+		return notLeader(found)
 	})
-	if errors.Is(err, ErrLed) {
+	if errors.Is(err, ErrNotLeader) {
 		l.end(fmt.Errorf("lease on sweep %s lost: %w", l.ID, err))
 	}
 	return err

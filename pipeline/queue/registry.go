@@ -387,7 +387,7 @@ func watch(
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-c.closed:
-			return c.Gone()
+			return c.ClosedError()
 		}
 	}
 }

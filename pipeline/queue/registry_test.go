@@ -156,7 +156,7 @@ func TestElection(t *testing.T) {
 		first, err := a.Lead(soon(t), "ab12", "a", short, nil)
 		must(t, err)
 		_, err = b.Lead(soon(t), "ab12", "b", short, nil)
-		if !errors.Is(err, ErrLed) || !strings.Contains(err.Error(), ": a leads it since") {
+		if !errors.Is(err, ErrNotLeader) || !strings.Contains(err.Error(), ": a leads it since") {
 			t.Fatalf("a second leader beside the first: %v", err)
 		}
 		lease := find(t, b, "ab12").Leader
@@ -202,11 +202,11 @@ func TestFrozenLeader(t *testing.T) {
 			"ship":   func() error { return stale.Ship(soon(t), []byte("stale")) },
 			"finish": func() error { return stale.Finish(soon(t), []byte("stale")) },
 		} {
-			if err := write(); !errors.Is(err, ErrLed) {
+			if err := write(); !errors.Is(err, ErrNotLeader) {
 				t.Errorf("%s by a stale leader: %v", name, err)
 			}
 		}
-		if err := context.Cause(stale.Context()); !errors.Is(err, ErrLed) {
+		if err := context.Cause(stale.Context()); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("a stale leader leads on: %v", err)
 		}
 		must(t, stale.Resign(soon(t)))
@@ -297,7 +297,7 @@ func TestForget(t *testing.T) {
 		if list, err := r.List(soon(t)); err != nil || len(list) != 1 {
 			t.Errorf("%d sweeps are listed (%v)", len(list), err)
 		}
-		if err := l.Finish(soon(t), []byte("end")); !errors.Is(err, ErrLed) {
+		if err := l.Finish(soon(t), []byte("end")); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("a leader of the forgotten sweep ends it: %v", err)
 		}
 		must(t, r.Clear(soon(t)))
