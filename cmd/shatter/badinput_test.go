@@ -78,7 +78,7 @@ func TestBadSweeps(t *testing.T) {
 		},
 		{
 			"searched beta", "beta: 0.05}\nn: [100, 200]\ntrials: 10", "beta: [0.1, 0.2]}\nn: [100]\nfind: beta",
-			":8:7: find: beta cannot be searched: it says how often trials have to succeed",
+			":8:7: find: beta cannot be searched: it is part of the goal: the share of trials that may fail",
 		},
 		{"no plugin", "trials: 10", "trials: 10\nplugins: [./nope]", "paths are relative to the sweep file"},
 		{"folder as plugin", "trials: 10", "trials: 10\nplugins: [.]", "is a folder without a file of a plugin"},
