@@ -28,16 +28,16 @@ type intake struct {
 	pool    *pool.Pool
 	ledger  *ledger.Ledger
 	meter   *meter.Meter
-	workers map[string]*schemas.ManifestWorker // that sent results, by name; at most maxWorkers
+	workers map[string]*schemas.ManifestWorker // workers that sent results, by name; at most maxWorkers
 
-	synced uint64 // sequence of a result up to which all are on the disk
-	bytes  int    // in the ledger's file, not yet on the disk
+	synced uint64 // sequence of the last result up to which all results are on the disk
+	bytes  int    // size of the results in the ledger that may not be on the disk yet
 }
 
-// accept checks one result, adds it to the ledger and feeds its cell. r is the request that it answers, or nil. A
-// result that is not of this run is dropped.
+// accept checks a result, adds it to the ledger and feeds its cell. r is the request that the result answers; nil:
+// unknown. Results that do not belong to this run are dropped.
 func (in *intake) accept(m *queue.Message, r *pool.Request) error {
-	if pool.IsAgain(m.Job) { // of a run that was ended in the middle of it
+	if pool.IsAgain(m.Job) { // a recheck of an interrupted run
 		return nil
 	}
 	b, err := ledger.Decode(m.Data)
@@ -144,9 +144,8 @@ func (in *intake) drop(m *queue.Message, wrong, reason string) {
 		"job", m.Job, "worker", m.Worker)
 }
 
-// cellOf finds the cell of a result, or says what is wrong with the result, in one word and in a
-// sentence. Whoever reaches the queue can publish, so a result has to be about trials that its cell
-// can have.
+// cellOf returns the cell of a result, or the fault of the result in one word and in a sentence. Anyone with access to
+// the queue can publish, so a result must be about trials that its cell can have.
 func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 	c, ok := in.grid.byKey[b.Cell]
 	last := int64(0)

@@ -9,13 +9,13 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 )
 
-// A job below leastJob costs more to carry than to run; far above aimJob, the end of a
-// sweep is uneven.
+// Sizes of jobs: see cut. A job below leastJob costs more to carry than to run. Jobs far above aimJob leave slots idle
+// at the end of a sweep.
 const (
-	leastJob  = 0.001 // seconds
-	aimJob    = 0.250 // seconds, in a fleet of up to aimJob*jobRate slots
-	jobRate   = 256   // jobs that end in a second, at most, where they can be long enough: each costs a disk a sync
-	firstJob  = 16    // trials of a job whose cost is unknown
+	leastJob  = 0.001 // smallest run time of a job in seconds, if there are trials enough
+	aimJob    = 0.250 // run time of a job in seconds, with up to aimJob*jobRate slots
+	jobRate   = 256   // largest number of jobs that end in a second: each costs a sync of the disk
+	firstJob  = 16    // number of trials in a job whose cost is unknown
 	roundTrip = 30e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
 )
 
@@ -28,8 +28,8 @@ type scheduler struct {
 
 	jobs   map[*pool.Request]*cell
 	doubts map[doubt]doubtful
-	slots  int   // slots that work, as far as is known
-	handed int64 // trials that were requested
+	slots  int   // estimated number of slots that work, at least 1
+	handed int64 // number of trials that were requested
 	spent  bool  // the budget is spent
 	last   *pool.Request
 }
@@ -43,7 +43,7 @@ type doubt struct {
 // A doubtful trial runs a second time.
 type doubtful struct {
 	request *pool.Request
-	worker  string // that has lost it the first time
+	worker  string // worker that lost the trial first
 }
 
 // next returns a request for trials that a cell needs, cells with the least progress first; nil: there is none at
@@ -76,11 +76,15 @@ func (d *scheduler) next() (*pool.Request, error) {
 	return r, nil
 }
 
-// leastParts is the number of slots that share a small block, where there are so many, however many
-// cells want trials: not all of these may have a block to give.
-const leastParts = 16
+// minParts is the number of slots that share a small block, if there are so many slots, for any number of cells that
+// need trials: not every cell may have a block.
+const minParts = 16
 
-// cut shortens a block to one job.
+// cut shortens a block to one job. Let t be the predicted seconds of a trial, and least and best the seconds of a job
+// by c.aims. A job has at most max(best, slots/jobRate)/t trials, at least 1, and at most SessionTrials; if t is unknown,
+// firstJob. If a block has fewer trials than that for every slot, the slots share it: each job has 1/parts of it, where
+// parts is the larger of slots/cells and min(slots, minParts). A share that takes no longer than least is not cut. In
+// the second case of parts, a share has at least slots/jobRate/minParts/t trials, so that the disk bears the syncs.
 func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
 	least, best := c.aims(b.N)
@@ -91,8 +95,8 @@ func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
 		large := float64(d.slots) / jobRate
 		most = max(1, int(min(float64(most), max(best, large)/t)))
 		parts, floor := d.slots/max(1, d.grid.ready.Len()), 0
-		if few := min(d.slots, leastParts); parts < few {
-			parts, floor = few, int(large/leastParts/t) // of many cells, for a disk to bear all their jobs
+		if few := min(d.slots, minParts); parts < few {
+			parts, floor = few, int(large/minParts/t) // of many cells
 		}
 		if share := (b.Count + parts - 1) / parts; float64(share)*t > least {
 			most = min(most, max(share, floor)) // every slot gets its part of a small block
@@ -169,9 +173,10 @@ func (d *scheduler) cancelDecided() {
 	})
 }
 
-// lost handles a trial that a limit of a worker's machine has ended. The first time, it is run again, by another worker
-// if there is one. It reports whether this was the second time.
-func (d *scheduler) lost(c *cell, n, rep int64, worker string, r *pool.Request) (agreed bool) {
+// lost handles a trial that a limit of a worker's machine has ended. After the first loss the trial runs again, on
+// another worker if there is one. lost reports whether the trial is lost for good: a second worker has lost it, or the
+// same one again, if it is the only worker or the retry has failed pool.MaxTries times.
+func (d *scheduler) lost(c *cell, n, rep int64, worker string, r *pool.Request) (final bool) {
 	x := doubt{c, n, rep}
 	again, second := d.doubts[x]
 	if second && worker == again.worker && d.pool.Several() && again.request.Failures() < pool.MaxTries {

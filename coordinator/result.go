@@ -14,7 +14,7 @@ import (
 
 // Summary reports how a run ended.
 type Summary struct {
-	Digest       string // of the result files; empty when interrupted
+	Digest       string // digest of the result files; empty when interrupted
 	Cells        int
 	Decided      int
 	Unfinished   int   // undecided or failed cells
@@ -27,11 +27,11 @@ type Summary struct {
 	Alarms       []string  // trials with two outcomes, and those whose recheck came out differently
 	Against      []string  // searches and lists along which success goes against its direction, with the remedy
 	Rechecked    int64     // trials that were rechecked
-	RechecksLeft int64     // those that should have been
-	RecheckNotes []string  // what a reader of the table has to know of the rechecks
+	RechecksLeft int64     // trials that should have been rechecked and were not
+	RecheckNotes []string  // notes on the rechecks for readers of the table
 	Withheld     int       // cells with a trial whose recheck came out differently
 	Interrupted  bool
-	Cache        []string // what went wrong with the cache
+	Cache        []string // faults of the cache
 	Workers      []schemas.ManifestWorker
 	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
 	Left         []Undecided // cells that the budget left over
@@ -79,7 +79,7 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	return s, folder.WriteManifest(r.Folder.Dir, m)
 }
 
-// writeResult writes the result files, and adds to s what they say.
+// writeResult writes the result files, and adds their counts and findings to s.
 func (r *run) writeResult(s *Summary) error {
 	res, err := result.Rows(r.Folder.Plan, r.Folder.Ledger, result.Options{
 		Partial: s.Partial, Contradictions: r.recheck.Contradicted(),

@@ -352,7 +352,7 @@ type progressEvent struct {
 	Stuck       string           `json:"stuck"`     // reason why no worker can run the next job; empty: none
 	Refused     int64            `json:"refused"`   // results of workers that were dropped because they were unfit
 	Rechecks    int64            `json:"rechecks"`  // trials to be rechecked; 0 until that begins
-	Rechecked   int64            `json:"rechecked"` // those that were
+	Rechecked   int64            `json:"rechecked"` // trials that were rechecked
 }
 
 type failureEvent struct {
@@ -371,7 +371,7 @@ type doneEvent struct {
 	Decided      int                     `json:"decided"`
 	Unfinished   int                     `json:"unfinished"`
 	Trials       int64                   `json:"trials"`
-	Counted      int64                   `json:"counted"` // that the tables count, of this run and earlier ones
+	Counted      int64                   `json:"counted"` // trials that the tables count, of this run and earlier ones
 	Failed       map[string]int64        `json:"failed"`  // by kind
 	Alarms       []string                `json:"alarms"`
 	Refuted      []string                `json:"refuted"` // bounds that the table refutes
@@ -380,7 +380,7 @@ type doneEvent struct {
 	Partial      string                  `json:"partial"`
 	Left         []coordinator.Undecided `json:"left"`
 	Rechecked    int64                   `json:"rechecked"`     // trials that were rechecked
-	RechecksLeft int64                   `json:"rechecks_left"` // those that should have been
+	RechecksLeft int64                   `json:"rechecks_left"` // trials that should have been rechecked and were not
 	RecheckNotes []string                `json:"recheck_notes"`
 	Seconds      float64                 `json:"trial_seconds"`  // time that slots worked on trials, summed over slots
 	Plugin       float64                 `json:"plugin_seconds"` // part of trial_seconds that was spent inside plugins

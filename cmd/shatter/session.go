@@ -249,7 +249,7 @@ func (s *session) work(
 	return errors.Join(err, failed)
 }
 
-// workAlone does the same without a server elsewhere and without a log.
+// workAlone connects to a server in this process, and calls work without a log.
 func (s *session) workAlone(ctx context.Context, slots int, do func(pool.Config) error) error {
 	log := slog.New(slog.DiscardHandler)
 	if err := s.connect(ctx, "", queue.Options{Name: "shatter " + s.Name, Log: log}); err != nil {

@@ -178,7 +178,7 @@ func TestBadIDsAndFailures(t *testing.T) {
 		}
 		byFirst[failed[:1]] = failed
 	}
-	l, err := r.Lead(t.Context(), failed, "leader", time.Minute, nil)
+	l, err := r.AcquireLease(t.Context(), failed, "leader", time.Minute, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,14 +40,14 @@ type owner struct {
 	Name   string       `json:"name"`
 	Seed   schemas.Seed `json:"seed"`
 	Digest string       `json:"digest"` // see plan.Plan.Digest
-	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of those that made
-	// recorded outcomes and that it was seen to make the same outcomes as.
+	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of other code whose recorded
+	// outcomes it has reproduced.
 	Alike map[string][]string `json:"alike,omitempty"`
 	Runs  int                 `json:"runs"`
 	// File and Source are the path and the text of the last run's sweep file.
 	File   string `json:"file,omitempty"`
 	Source []byte `json:"source,omitempty"`
-	// Fetched says of what was fetched from a server how the sweep stood there.
+	// Fetched is the state of a sweep on the server from which the folder was fetched; nil: it was not fetched.
 	Fetched *Fetched `json:"fetched,omitempty"`
 }
 
@@ -127,14 +127,12 @@ func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
 // Number returns the number of the last run that was begun in the folder, from 1 on.
 func (f *Folder) Number() int { return f.owner.Runs }
 
-// Compared reports whether the code of one digest was seen to make the outcomes that are recorded of
-// another's.
+// Compared reports whether the code with the digest today has reproduced outcomes of the code with the digest recorded.
 func (f *Folder) Compared(recorded, today string) bool {
 	return slices.Contains(f.owner.Alike[today], recorded)
 }
 
-// KeepCompared remembers for later runs that the code of each digest was seen to make the outcomes
-// that are recorded of others' digests.
+// KeepCompared records for later runs which code has reproduced outcomes of other code: see Compared.
 func (f *Folder) KeepCompared(alike map[string][]string) error {
 	if f.owner.Alike == nil {
 		f.owner.Alike = map[string][]string{}

@@ -54,7 +54,7 @@ func (f *File) checkName() error {
 type shipper struct {
 	dir    string
 	conn   *queue.Conn
-	lead   *queue.Leadership
+	lead   *queue.LeaderLease
 	totals func() *Totals // returns the present totals; nil: unknown
 
 	mu   sync.Mutex

@@ -29,7 +29,7 @@ type harbour struct {
 	*testing.T
 	conn     *queue.Conn
 	registry *queue.Registry
-	lead     *queue.Leadership
+	lead     *queue.LeaderLease
 }
 
 func newHarbour(t *testing.T) *harbour {
@@ -45,7 +45,7 @@ func newHarbour(t *testing.T) *harbour {
 	check(t, err)
 	_, err = h.registry.Submit(t.Context(), sweepID, []byte(`{"format":2}`))
 	check(t, err)
-	h.lead, err = h.registry.Lead(t.Context(), sweepID, "test", time.Hour, nil)
+	h.lead, err = h.registry.AcquireLease(t.Context(), sweepID, "test", time.Hour, nil)
 	check(t, err)
 	t.Cleanup(func() { check(t, h.lead.Resign(context.Background())) })
 	return h

@@ -105,7 +105,7 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 
 // campaign becomes the leader of the sweep. Where the server does not store the lease for as long as one
 // lasts, campaign answers questions with that reason.
-func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
+func (t *term) campaign(over *queue.Leader) (*queue.LeaderLease, error) {
 	trying, cancel := context.WithCancel(t.ctx)
 	var telling sync.WaitGroup
 	defer telling.Wait()
@@ -126,7 +126,7 @@ func (t *term) campaign(over *queue.Leader) (*queue.Leadership, error) {
 		defer stop()
 		<-trying.Done()
 	})
-	return t.registry.Lead(t.ctx, t.ID, t.Name, t.Lease, over)
+	return t.registry.AcquireLease(t.ctx, t.ID, t.Name, t.Lease, over)
 }
 
 // wait holds the lease for a while after an error of this machine, for people to see what is wrong.
@@ -142,7 +142,7 @@ func (t *term) wait(err error) {
 }
 
 // lead runs the sweep and stores how it ended. It returns an error of this machine.
-func (t *term) lead(l *queue.Leadership) error {
+func (t *term) lead(l *queue.LeaderLease) error {
 	e, err := t.registry.Find(t.ctx, t.ID)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (t *term) pause(why string) error {
 const maxListed = 100
 
 // finish stores how the sweep ended.
-func (t *term) finish(l *queue.Leadership, end End) error {
+func (t *term) finish(l *queue.LeaderLease, end End) error {
 	end.Epoch, end.Leader, end.At, end.Log = l.Epoch, t.Name, time.Now().UTC(), t.lines.last()
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), maxListed)]
@@ -204,7 +204,7 @@ func (t *term) finish(l *queue.Leadership, end End) error {
 }
 
 // work runs the sweep in its folder, and ships the folder afterwards.
-func (t *term) work(l *queue.Leadership, record *Record) (s *coordinator.Summary, err error) {
+func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summary, err error) {
 	t.setPhase("fetching the folder that earlier leaders have shipped")
 	dir := t.dir(t.ID)
 	if err := begin(t.ctx, t.Conn, dir, record); err != nil {
@@ -255,7 +255,7 @@ func left(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
 }
 
 // shipLast ships the folder if the lease still holds, even if the work was ended.
-func (t *term) shipLast(s *shipper, l *queue.Leadership) error {
+func (t *term) shipLast(s *shipper, l *queue.LeaderLease) error {
 	if l.Context().Err() != nil {
 		return nil // the new leader's shipment counts
 	}

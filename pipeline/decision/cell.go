@@ -25,17 +25,17 @@ const ListConfidence = 0.95
 type Cell struct {
 	*trial.Cell
 	estimate.Decider
-	Refused string // why the algorithm refuses the cell at some n, after it was accepted without one; "": it does not
+	Refused string // reason why the algorithm refuses a needed sample size as invalid; "": it does not
 
-	ladder   *ladder            // of a rung; nil: the cell is decided alone
+	ladder   *ladder            // search that a rung belongs to; nil: the cell is decided alone
 	refusals map[int64]*refusal // by sample size; nil: none
 	answered []int64            // sample sizes with outcomes or losses, which the algorithm accepts
 }
 
-// A refusal is that of a sample size.
+// A refusal is the answer of an algorithm that does not accept a sample size.
 type refusal struct {
 	ledger.Refusal
-	reported bool // to the decider
+	reported bool // whether the decider was told
 }
 
 // A ladder is the search over another number than n, with its cells.
@@ -199,36 +199,52 @@ func (c *Cell) Refuses(n int64) bool { return c.refusals[n] != nil }
 // maxReason is the number of letters of a refusal that are shown.
 const maxReason = 1000
 
-// Settle reports to the decider which of the sizes that it needs are infeasible, as far as is known. Other
-// refusals wait until their sizes are needed, so that the decision does not depend on when they came. The
-// cells of the group are refused if such a size is invalid, once all of these sizes were answered: the
-// largest one is named.
+// Settle applies the known refusals of the sizes that the decider needs. Other refusals wait until their sizes are
+// needed, so that the decision does not depend on the time of their arrival. Infeasible sizes are reported to the
+// decider. An invalid size refuses all cells of the group, once every needed size was answered.
 func (c *Cell) Settle() {
 	group := c.Group()
-	for again := true; again && !c.Decided(); {
-		again = false
-		open, reason := false, ""
-		for _, x := range group {
-			for _, n := range x.Needs() {
-				r := x.refusals[n]
-				switch {
-				case r == nil:
-					_, answered := slices.BinarySearch(x.answered, n)
-					open = open || !answered
-				case r.Kind == ledger.Invalid:
-					reason = fmt.Sprintf("%s: %s", x.position(n), wording.OneLine(r.Message, maxReason))
-				case !r.reported:
-					r.reported, again = true, true
-					x.Infeasible(n, wording.OneLine(r.Message, maxReason))
-				}
-			}
+	for !c.Decided() {
+		if reportInfeasible(group) {
+			continue // the decider may need other sizes now
 		}
-		if reason != "" && !open && !again {
-			for _, x := range group {
-				x.Refused = reason
+		reason := invalidReason(group)
+		for _, x := range group {
+			x.Refused = reason
+		}
+		return
+	}
+}
+
+// reportInfeasible reports the needed sizes that are known to be infeasible to the decider of a group, each once. It
+// returns whether there was one.
+func reportInfeasible(group []*Cell) (reported bool) {
+	for _, x := range group {
+		for _, n := range x.Needs() {
+			if r := x.refusals[n]; r != nil && r.Kind != ledger.Invalid && !r.reported {
+				r.reported, reported = true, true
+				x.Infeasible(n, wording.OneLine(r.Message, maxReason))
 			}
 		}
 	}
+	return reported
+}
+
+// invalidReason describes the last needed size of a group that is invalid. It returns "" if there is none, or if a
+// needed size was not answered yet.
+func invalidReason(group []*Cell) (reason string) {
+	for _, x := range group {
+		for _, n := range x.Needs() {
+			if r := x.refusals[n]; r == nil {
+				if _, answered := slices.BinarySearch(x.answered, n); !answered {
+					return ""
+				}
+			} else if r.Kind == ledger.Invalid {
+				reason = fmt.Sprintf("%s: %s", x.position(n), wording.OneLine(r.Message, maxReason))
+			}
+		}
+	}
+	return reason
 }
 
 // position names a sample size of the cell, or its value on its ladder.

@@ -27,8 +27,8 @@ const maxWrittenFile = 64 << 20
 // maxReadFile bounds a file of a log that is read, in bytes.
 const maxReadFile = 2 * maxWrittenFile
 
-// ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged,
-// breaks a rule of Batch, or belongs to another sweep. Sending it again does not help.
+// ErrMessage is in the chain of Add's error if the message is at fault: it is damaged, breaks a rule of Batch, or
+// belongs to another sweep. Sending it again does not help.
 var ErrMessage = errors.New("result refused")
 
 // Ledger is the open log of one sweep. It is safe for concurrent use.
@@ -54,15 +54,15 @@ type logFile struct {
 	size int64
 }
 
-// Report says what Open found.
+// A Report holds the findings of Open.
 type Report struct {
-	Frames   int      // sound frames
-	Outcomes int64    // trials that have one
-	Torn     *Damage  // a frame that a crash cut short at the very end; it has been cut off
-	Damaged  []Damage // elsewhere: skipped; outcomes in them are missing
+	Frames   int      // number of sound frames
+	Outcomes int64    // number of trials with an outcome
+	Torn     *Damage  // incomplete frame at the end, after a crash; Open has removed it; nil: none
+	Damaged  []Damage // other damage: it was skipped, and its outcomes are missing
 }
 
-// Damage says that a part of a file of frames cannot be read.
+// Damage is a part of a file of frames that cannot be read.
 type Damage struct {
 	File   string `json:"file"` // path
 	Offset int64  `json:"offset"`
@@ -75,18 +75,18 @@ func (d Damage) String() string {
 	return fmt.Sprintf("%s: %d bytes at %d: %s", d.File, d.Bytes, d.Offset, d.Reason)
 }
 
-// Trial names a trial of a cell.
+// Trial identifies a trial within its cell.
 type Trial struct{ N, Repetition int64 }
 
-// Conflict says that a trial has a second outcome, which differs from the first in status, error,
-// kind or a metric. The first counts.
+// A Conflict is a trial with a second outcome that differs from the first in status, error, kind or a metric. The first
+// outcome counts.
 type Conflict struct {
 	Trial
 	First, Second Outcome
-	Worker        string // that sent the second
-	Digest        string // of the plugin file that made the second
+	Worker        string // worker that sent the second outcome
+	Digest        string // digest of the plugin file that made the second outcome
 
-	hash uint64 // of the second: see hashRows
+	hash uint64 // hash of the second outcome: see hashRows
 }
 
 // equal reports whether two conflicts are about the same outcomes of one trial.
@@ -95,22 +95,22 @@ func (c Conflict) equal(d Conflict) bool {
 		math.Float64bits(c.Second.Error) == math.Float64bits(d.Second.Error)
 }
 
-// Outcome holds what a ledger knows of a trial without reading its files.
+// An Outcome is the part of a trial's outcome that the ledger keeps in memory.
 type Outcome struct {
 	Repetition int64
 	Status     uint8   // OK or Failed
 	Error      float64 // NaN where Failed
 }
 
-// Verdict says what the rows of a message are beside what was known.
+// A Verdict classifies the rows of a message: new, duplicate, lost, or in conflict with the ledger.
 type Verdict struct {
 	Batch     *Batch
 	New       []int // rows whose trial had no outcome
 	Lost      []int // rows of status Lost whose trial has no outcome
-	Duplicate int   // number of rows that were known, bit for bit
+	Duplicate int   // number of rows that equal the recorded outcome bit for bit
 	Conflicts []Conflict
-	Refused   bool   // the message's refusal is new
-	Clash     *Clash // the message contradicts what is known of its sample size; nil: it does not
+	Refused   bool   // the message has a refusal that is new
+	Clash     *Clash // contradiction between the message and the ledger about a sample size; nil: none
 }
 
 func (l *Ledger) checkSweep(b *Batch) error {
@@ -120,9 +120,9 @@ func (l *Ledger) checkSweep(b *Batch) error {
 	return nil
 }
 
-// Add decodes a message, compares its rows with what is known, bit for bit, and appends the message
-// where it tells something new. It does not wait for the disk: see Sync. After an error nothing of
-// the message is recorded; see ErrMessage and WriteError.
+// Add decodes a message, compares its rows with the ledger bit for bit, and appends the message if it adds an outcome,
+// a loss, a refusal or a conflict. It does not wait for the disk: see Sync. After an error nothing of the message is
+// recorded; see ErrMessage and WriteError.
 func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	b, err := Decode(msg)
 	if err != nil {
@@ -156,9 +156,8 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	return v, nil
 }
 
-// Sync returns when everything that was added before has reached the disk. Add does not wait for
-// it. An error is final: what was added since the last Sync may or may not be safe, and only
-// opening the ledger again can tell.
+// Sync waits until every batch added so far is on disk. After an error the ledger must be opened again: batches added
+// since the last successful Sync may or may not have survived.
 func (l *Ledger) Sync() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// LockedError says that the ledger's folder is in use.
-type LockedError struct{ Holder string } // in words: "process 12 on host x"
+// A LockedError reports that another process has opened the ledger.
+type LockedError struct{ Holder string } // description of that process: "process 12 on host x"
 
 func (e *LockedError) Error() string { return e.Holder + " holds it: wait for that or stop it" }
 

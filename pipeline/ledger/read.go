@@ -11,13 +11,13 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Loss says that a machine lost a trial.
+// A Loss is a trial that a machine lost.
 type Loss struct {
 	Trial
 	Kind, Reason string
 }
 
-// Origin counts the outcomes of a cell that came from one plugin file under one float profile.
+// An Origin counts the outcomes of a cell from one plugin file under one float profile.
 type Origin struct {
 	Cell            [32]byte
 	Digest, Profile string

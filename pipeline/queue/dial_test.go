@@ -48,7 +48,7 @@ func TestPermissions(t *testing.T) {
 	_, err = r.Submit(soon(t), "ab12", []byte("sweep"))
 	must(t, err)
 	must(t, r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("run"), nil }))
-	leads, err := r.Lead(soon(t), "ab12", "a", time.Minute, nil)
+	leads, err := r.AcquireLease(soon(t), "ab12", "a", time.Minute, nil)
 	must(t, err)
 	must(t, leads.Ship(soon(t), []byte("segments")))
 	stop, err := conn.Answer("ab12", func(question []byte) []byte { return question })

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Lead names a leader: the sweep that it leads, and the number of its leadership. Of two leaders
-// of one sweep the one of the greater epoch is the true one.
+// A Lead identifies a leader in subjects and messages: by its sweep and the epoch of its lease. Of two leaders of a
+// sweep, the leader with the greater epoch is the valid one.
 type Lead struct {
 	Sweep string
 	Epoch uint64

@@ -122,18 +122,12 @@ func (q *Queue) Closed() <-chan struct{} { return q.c.closed }
 
 // Jobs returns the ids of this leader's jobs on the server, and how many of them are neither queued nor leased: a
 // server may forget a lease if a younger one's job is dropped (seen with nats-server 2.15.2). If the server has lost
-// its store, Jobs makes the streams again, and calls Restore in the background; then there are none.
+// its store, Jobs recreates the streams, returns no jobs, and puts the files again in the background.
 func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, err error) {
 	ids, stranded, err = q.list(ctx)
 	if noConsumer(err) {
 		q.c.opts.Log.Warn("the server has lost its store; making streams again", "sweep", q.lead.Sweep, "error", err.Error())
-		q.c.streams.invalidate()
-		go func() {
-			if err := q.c.Files.Restore(context.Background()); err != nil { // it ends with the connection
-				q.c.opts.Log.Warn("content was not put again", "error", err.Error())
-			}
-		}()
-		if err = q.prepare(ctx); err == nil {
+		if err = q.recreate(ctx); err == nil {
 			ids, stranded, err = q.list(ctx)
 		}
 	}
@@ -141,6 +135,17 @@ func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, er
 		return nil, 0, fmt.Errorf("list jobs of sweep %q: %w", q.lead.Sweep, err)
 	}
 	return ids, stranded, nil
+}
+
+// recreate makes the streams again on a server that has lost its store, and puts the files again in the background.
+func (q *Queue) recreate(ctx context.Context) error {
+	q.c.streams.invalidate()
+	go func() {
+		if err := q.c.Files.Restore(context.Background()); err != nil { // it ends with the connection
+			q.c.opts.Log.Warn("content was not put again", "error", err.Error())
+		}
+	}()
+	return q.prepare(ctx)
 }
 
 func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, err error) {

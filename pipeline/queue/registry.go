@@ -18,7 +18,7 @@ import (
 //
 //	X          the submission; never changed
 //	X.wish     the desired state; changed by compare-and-set
-//	X.lead     its leader; see Leadership
+//	X.lead     its leader; see LeaderLease
 //	X.renewal  stored whenever the leader renews its lease
 //	X.ledger   the list of the files that its leader has put on the server
 //	X.end      how it ended

@@ -127,7 +127,7 @@ func TestWatch(t *testing.T) {
 		expect("new ///")
 		must(t, r.Change(soon(t), "new", func([]byte) ([]byte, error) { return []byte("run"), nil }))
 		expect("new run///")
-		l, err := r.Lead(soon(t), "new", "a", time.Hour, nil)
+		l, err := r.AcquireLease(soon(t), "new", "a", time.Hour, nil)
 		must(t, err)
 		expect("new run/a//")
 		must(t, l.Ship(soon(t), []byte("segments")))
@@ -153,9 +153,9 @@ func TestElection(t *testing.T) {
 			t.Fatal(err)
 		}
 		const short = 3 * time.Second
-		first, err := a.Lead(soon(t), "ab12", "a", short, nil)
+		first, err := a.AcquireLease(soon(t), "ab12", "a", short, nil)
 		must(t, err)
-		_, err = b.Lead(soon(t), "ab12", "b", short, nil)
+		_, err = b.AcquireLease(soon(t), "ab12", "b", short, nil)
 		if !errors.Is(err, ErrNotLeader) || !strings.Contains(err.Error(), ": a leads it since") {
 			t.Fatalf("a second leader beside the first: %v", err)
 		}
@@ -169,7 +169,7 @@ func TestElection(t *testing.T) {
 		if first.Context().Err() == nil {
 			t.Error("leads on after it has resigned")
 		}
-		second, err := b.Lead(soon(t), "ab12", "b", short, nil)
+		second, err := b.AcquireLease(soon(t), "ab12", "b", short, nil)
 		must(t, err)
 		if second.Epoch <= first.Epoch {
 			t.Errorf("epoch %d after %d", second.Epoch, first.Epoch)
@@ -188,10 +188,10 @@ func TestFrozenLeader(t *testing.T) {
 		if _, err := a.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
 			t.Fatal(err)
 		}
-		stale, err := a.Lead(soon(t), "ab12", "a", time.Hour, nil) // as if it were frozen: it does not renew
+		stale, err := a.AcquireLease(soon(t), "ab12", "a", time.Hour, nil) // as if it were frozen: it does not renew
 		must(t, err)
 		must(t, stale.Ship(soon(t), []byte("of a")))
-		live, err := b.Lead(soon(t), "ab12", "b", time.Hour, find(t, b, "ab12").Leader)
+		live, err := b.AcquireLease(soon(t), "ab12", "b", time.Hour, find(t, b, "ab12").Leader)
 		must(t, err)
 		defer func() { must(t, live.Resign(soon(t))) }()
 		if live.Epoch <= stale.Epoch {
@@ -224,9 +224,9 @@ func TestLeaderWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := external(t)
 	r := registry(t, s.dial(t, Options{}))
-	long, err := r.Lead(soon(t), "long", "a", time.Minute, nil)
+	long, err := r.AcquireLease(soon(t), "long", "a", time.Minute, nil)
 	must(t, err)
-	short, err := r.Lead(soon(t), "short", "a", 300*time.Millisecond, nil)
+	short, err := r.AcquireLease(soon(t), "short", "a", 300*time.Millisecond, nil)
 	must(t, err)
 	must(t, s.cmd.Process.Signal(syscall.SIGSTOP))
 	select {
@@ -262,7 +262,7 @@ func TestForget(t *testing.T) {
 			_, err := r.Submit(soon(t), id, []byte("sweep"))
 			must(t, err)
 		}
-		l, err := r.Lead(soon(t), "ab12", "c", time.Hour, nil)
+		l, err := r.AcquireLease(soon(t), "ab12", "c", time.Hour, nil)
 		must(t, err)
 		must(t, l.Ship(soon(t), []byte("ledger")))
 		must(t, l.Finish(soon(t), []byte("end")))

@@ -127,7 +127,7 @@ func TestSubmitter(t *testing.T) {
 	}
 	must(t, own.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("run"), nil }))
 	must(t, own.Change(soon(t), "ab12", func(old []byte) ([]byte, error) { return append(old, '!'), nil }))
-	l, err := registry.Lead(soon(t), "ab12", "c", time.Minute, nil)
+	l, err := registry.AcquireLease(soon(t), "ab12", "c", time.Minute, nil)
 	must(t, err)
 	must(t, l.Ship(soon(t), []byte("segments")))
 	all, err := own.List(soon(t))
@@ -376,7 +376,7 @@ func TestStolen(t *testing.T) {
 			must(t, err)
 			_, err = registry.Submit(soon(t), "s", []byte("sweep"))
 			must(t, err)
-			led, err := registry.Lead(soon(t), "s", "c", time.Hour, nil)
+			led, err := registry.AcquireLease(soon(t), "s", "c", time.Hour, nil)
 			must(t, err)
 			js := jetStream(t, as(t, c, s, "coordinator"))
 			nc, denied := thief(t, c, s, "evil")

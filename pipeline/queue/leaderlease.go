@@ -15,7 +15,7 @@ import (
 // ErrNotLeader reports that this party does not lead a sweep, or no longer leads it.
 var ErrNotLeader = errors.New("this coordinator does not lead the sweep")
 
-// Leader is the leader of a sweep. Its lease ends when it was not renewed for Duration.
+// A Leader is the registry's record of a sweep's leader. The lease ends when it was not renewed for Duration.
 type Leader struct {
 	Name     string        `json:"name"`  // for people
 	Token    string        `json:"token"` // distinguishes leaders of one name
@@ -40,11 +40,11 @@ func decodeLeader(x jetstream.KeyValueEntry) (*Leader, error) {
 	return l, nil
 }
 
-// A Leadership is the lease of this party on a sweep. It is renewed until it is lost or Resign is
-// called. Determinism makes a second leader harmless, so a lease does not have to exclude one; but
+// A LeaderLease is the lease that this party holds as the leader of a sweep. It is renewed until it is lost
+// or Resign is called. Determinism makes a second leader harmless, so a lease does not have to exclude one; but
 // no earlier leader can change the values of the registry, because the server takes them only while the key of the
 // leader has the writer's epoch as its revision.
-type Leadership struct {
+type LeaderLease struct {
 	ID    string
 	Epoch uint64 // greater than those of all leaders before
 
@@ -55,13 +55,13 @@ type Leadership struct {
 	done chan struct{} // closed when it is renewed no more
 }
 
-// Lead tries to become the leader of a sweep, with a lease of the given duration. over is the leader
-// whose lease the caller has seen to be over, or nil if it has seen none. Lead returns ErrNotLeader if another party
+// AcquireLease tries to become the leader of a sweep, with a lease of the given duration. over is the leader
+// whose lease the caller has seen to be over, or nil if it has seen none. It returns ErrNotLeader if another party
 // was faster.
-func (r *Registry) Lead(
+func (r *Registry) AcquireLease(
 	ctx context.Context, id, name string, duration time.Duration, over *Leader,
-) (*Leadership, error) {
-	l := &Leadership{
+) (*LeaderLease, error) {
+	l := &LeaderLease{
 		ID: id, r: r, done: make(chan struct{}), lead: Leader{Name: name, Token: rand.Text(), Duration: duration},
 	}
 	value, err := json.Marshal(l.lead)
@@ -97,7 +97,7 @@ func (r *Registry) Lead(
 }
 
 // isLeader reports whether this party has stored the value of a sweep's leader; nil: there is none.
-func (l *Leadership) isLeader(found jetstream.KeyValueEntry) bool {
+func (l *LeaderLease) isLeader(found jetstream.KeyValueEntry) bool {
 	if found == nil {
 		return false
 	}
@@ -119,7 +119,7 @@ func notLeader(found jetstream.KeyValueEntry) error {
 }
 
 // renew renews the lease at every third of its duration, until the leadership ends. began is the time of its election.
-func (l *Leadership) renew(began time.Time) {
+func (l *LeaderLease) renew(began time.Time) {
 	defer close(l.done)
 	over := time.AfterFunc(time.Until(began.Add(l.lead.Duration)), func() {
 		l.awake()
@@ -145,28 +145,28 @@ func (l *Leadership) renew(began time.Time) {
 }
 
 // awake returns once the process of this party runs, see Options.Awake.
-func (l *Leadership) awake() {
+func (l *LeaderLease) awake() {
 	if awake := l.r.c.opts.Awake; awake != nil {
 		awake()
 	}
 }
 
 // Context returns a context that ends with the leadership, with the reason as its cause.
-func (l *Leadership) Context() context.Context { return l.lost }
+func (l *LeaderLease) Context() context.Context { return l.lost }
 
 // Ship stores the list of the files that are on the server.
-func (l *Leadership) Ship(ctx context.Context, list []byte) error {
+func (l *LeaderLease) Ship(ctx context.Context, list []byte) error {
 	return l.store(ctx, "ship", ledgerKey, list)
 }
 
 // Finish stores how the sweep ended.
-func (l *Leadership) Finish(ctx context.Context, end []byte) error {
+func (l *LeaderLease) Finish(ctx context.Context, end []byte) error {
 	return l.store(ctx, "finish", endKey, end)
 }
 
 // store stores a value of the sweep while this party leads it. An attempt takes at most a quarter of the lease, so that
 // a lost answer does not cost the lease.
-func (l *Leadership) store(ctx context.Context, what, key string, value []byte) error {
+func (l *LeaderLease) store(ctx context.Context, what, key string, value []byte) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })()
@@ -190,7 +190,7 @@ func (l *Leadership) store(ctx context.Context, what, key string, value []byte) 
 }
 
 // Resign gives the lease back, so that another party may lead at once.
-func (l *Leadership) Resign(ctx context.Context) error {
+func (l *LeaderLease) Resign(ctx context.Context) error {
 	l.end(errors.New("resigned"))
 	<-l.done
 	err := l.r.do(ctx, "resign from sweep "+l.ID, func(ctx context.Context) error {
