@@ -81,10 +81,11 @@ func (d *scheduler) next() (*pool.Request, error) {
 const minParts = 16
 
 // cut shortens a block to one job. Let t be the predicted seconds of a trial, and least and best the seconds of a job
-// by c.aims. A job has at most max(best, slots/jobRate)/t trials, at least 1, and at most SessionTrials; if t is unknown,
-// firstJob. If a block has fewer trials than that for every slot, the slots share it: each job has 1/parts of it, where
-// parts is the larger of slots/cells and min(slots, minParts). A share that takes no longer than least is not cut. In
-// the second case of parts, a share has at least slots/jobRate/minParts/t trials, so that the disk bears the syncs.
+// by c.aims. A job has at most max(best, slots/jobRate)/t trials, at least 1, and at most SessionTrials; if t is
+// unknown, firstJob. If a block has fewer trials than that for every slot, the slots share it: each job has
+// 1/parts of it, where parts is the larger of slots/cells and min(slots, minParts). If such a share takes no longer
+// than least, the block is not shared. In the second case of parts, a share has at least slots/jobRate/minParts/t
+// trials, so that the disk bears the syncs.
 func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
 	least, best := c.aims(b.N)
