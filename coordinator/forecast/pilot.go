@@ -11,14 +11,14 @@ import (
 type Pilot struct {
 	seconds func(n int64) float64 // run time of all trials at a size so far
 	sizes   []int64               // sizes that may be tried next, ascending
-	search  bool                  // the second size is a third of the way up the sizes, near a typical n*; else the last
-	trials  int                   // at each size
-	least   int64                 // least size that is not refused
-	costs   []Cost
+	search  bool                  // whether the second size is a third of the way up, near a typical n*; false: the last
+	trials  int                   // number of trials at each size
+	least   int64                 // smallest size that was not refused
+	costs   []Cost                // measured costs, at most two
 
 	n     int64   // present size; 0: done
-	known int     // trials of it that have ended
-	first float64 // seconds of the first of them
+	known int     // number of trials of the present size that have ended
+	first float64 // seconds of the first of these trials
 }
 
 // PilotTrials is the largest number of trials at a size.
