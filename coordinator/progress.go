@@ -22,8 +22,8 @@ type Progress struct {
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
 	pool.Status
-	TimeLeft            *Remaining `json:"Left"` // predicted rest; nil: unknown
-	SlotSecondsLeft     float64    `json:"Work"` // predicted seconds of one slot until the end; see progress.slotSecondsLeft
+	TimeLeft            *Remaining // predicted rest; nil: unknown
+	SlotSecondsLeft     float64    // predicted seconds of one slot until the end; see progress.slotSecondsLeft
 	Refused             int64      // results of workers that were dropped
 	Rechecks, Rechecked int64      // trials to be rechecked, and those that were; 0 until that begins
 }

@@ -37,8 +37,8 @@ type Summary struct {
 	Left         []Undecided // cells that the budget left over
 
 	// The JSON names are those of records on servers.
-	RefutedBounds    []string `json:"Contradicted"` // bounds that the table refutes, by row
-	RefutedStandings []string `json:"Refuted"`      // standings of these bounds, each once: trial.Proved, trial.Declared
+	RefutedBounds    []string // bounds that the table refutes, by row
+	RefutedStandings []string // standings of these bounds, each once: trial.Proved, trial.Declared
 
 	Seconds, PluginSeconds float64 // time that slots worked on trials, and the part of it inside plugins
 }
