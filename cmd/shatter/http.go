@@ -199,11 +199,11 @@ func (f *processFlags) register(flags *pflag.FlagSet) {
 // A service is a process with a connection that is watched on HTTP. Close it.
 type service struct {
 	conn *queue.Conn
-	told *observe.Server // nil without --http
+	http *observe.Server // nil without --http
 	log  *slog.Logger
 }
 
-func (s *service) close() { s.told.Close(); s.conn.Close() }
+func (s *service) close() { s.http.Close(); s.conn.Close() }
 
 // serve connects to the server. The process reports at --http already that it is waiting.
 func (f *processFlags) serve(c *cobra.Command, role queue.Role) (*service, error) {
@@ -214,15 +214,15 @@ func (f *processFlags) serve(c *cobra.Command, role queue.Role) (*service, error
 	if err := f.server.check(); err != nil {
 		return nil, err
 	}
-	told, err := f.http.listen(log)
+	server, err := f.http.listen(log)
 	if err != nil {
 		return nil, err
 	}
 	options := f.server.options(fmt.Sprintf("shatter %s %s", role, workerName()), log, role)
 	conn, err := dialPatiently(c.Context(), f.server.url, options)
 	if err != nil {
-		told.Close()
+		server.Close()
 		return nil, err
 	}
-	return &service{conn, told, log}, nil
+	return &service{conn, server, log}, nil
 }

@@ -103,9 +103,9 @@ func (f *runFlags) register(c *cobra.Command) {
 func (f *runFlags) check() error {
 	switch {
 	case f.workers == 0 && f.url == "":
-		return wrong("--workers 0: without --server nobody would work; give at least 1")
+		return wrong("--workers 0: without --server no worker would run trials; give at least 1")
 	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
-		return wrong("--fresh begins anew: --extend and --redo, which keep outcomes, cannot be given with it")
+		return wrong("--fresh starts over: --extend and --redo, which keep outcomes, cannot be given with it")
 	case f.attached != "" && f.url != "":
 		return wrong("--attach is for plugins of this machine: leave out --server")
 	case f.credentials != "" && f.url == "":
@@ -126,7 +126,7 @@ func (f *runFlags) check() error {
 func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	ctx := c.Context()
 	if f.attached = attachmentOf(ctx).socket; f.attached != "" {
-		f.workers, f.cache = 1, "off" // somebody steps through one trial after another
+		f.workers, f.cache = 1, "off" // a person steps through one trial after another
 	}
 	if err := f.check(); err != nil {
 		return err
@@ -167,11 +167,11 @@ func (f *runFlags) open(ctx context.Context, s *session, stderr io.Writer) (*run
 		return nil, err
 	}
 	s.onClose(closeLog)
-	told, err := f.http.listen(log)
+	server, err := f.http.listen(log)
 	if err != nil {
 		return nil, err
 	}
-	s.onClose(func() error { told.Close(); return nil })
+	s.onClose(func() error { server.Close(); return nil })
 	if err := s.connect(ctx, f.url, f.options("shatter run "+s.Name, log, queue.Coordinator)); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (f *runFlags) open(ctx context.Context, s *session, stderr io.Writer) (*run
 		fmt.Fprintf(stderr, "shatter: %s\n", s.folder.Moves)
 	}
 	m := newRunMonitor(s.folder, newDisplay(stderr, f.progress), log.With("sweep", s.folder.ID))
-	m.watch(told, s.conn)
+	m.watch(server, s.conn)
 	if f.url != "" {
 		if _, err := s.publish(ctx, s.conn); err != nil {
 			return nil, err
@@ -233,7 +233,7 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 		return err
 	}
 	return wrong("%q is a copy of sweep %s, which was submitted to this server: shatter status %s says how it stands, "+
-		"and shatter resume %s lets it go on; choose another folder with --out to run it beside that", f.out, record.ID,
+		"and shatter resume %s lets it go on; choose another folder with --out to run it separately", f.out, record.ID,
 		record.ID, record.ID)
 }
 

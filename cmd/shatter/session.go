@@ -43,7 +43,7 @@ type session struct {
 	closers []func() error
 }
 
-// onClose has close call f, before what was given earlier.
+// onClose makes close call f, before the functions that were added earlier.
 func (s *session) onClose(f func() error) { s.closers = append(s.closers, f) }
 
 func (s *session) close() (err error) {
@@ -379,7 +379,7 @@ func (k *knownResult) fill(c *cobra.Command, s *session) error {
 	stderr := c.ErrOrStderr()
 	for _, d := range found.Damaged {
 		fmt.Fprintf(stderr, "shatter: the ledger is damaged, and a part of it is left out: %s; "+
-			"running the sweep again makes its trials anew\n", d)
+			"running the sweep again repeats its trials\n", d)
 	}
 	switch {
 	case found.Nothing() && running:

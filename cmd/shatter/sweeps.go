@@ -375,7 +375,7 @@ func logsCommand() *cobra.Command {
 			return nil, err
 		}
 		if a == nil {
-			return nil, fmt.Errorf("nobody leads sweep %s, and the log went with its last leader; "+
+			return nil, fmt.Errorf("no coordinator leads sweep %s, and the log went with its last leader; "+
 				"shatter status %s says why", record.ID, record.ID)
 		}
 		return a.Log, nil

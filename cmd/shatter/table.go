@@ -104,9 +104,9 @@ func explainRead(dir string, err error) error {
 		return usageError{err}
 	case ended == nil && errors.Is(err, fs.ErrNotExist):
 		return wrong("%w; an earlier version of shatter did not write it, or it was taken away: "+
-			"running the sweep again writes it anew", err)
+			"running the sweep again writes it", err)
 	case !errors.Is(err, fs.ErrNotExist):
-		return wrong("%w; running the sweep again writes it anew from the ledger", err)
+		return wrong("%w; running the sweep again writes it from the ledger", err)
 	case begun != nil:
 		return wrong("%q is not the output folder of a sweep: it holds neither results nor a ledger", dir)
 	}

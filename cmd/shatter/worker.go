@@ -82,7 +82,7 @@ func (f *workerFlags) run(c *cobra.Command) (err error) {
 	}
 	defer p.close()
 	f.Conn, f.Log, f.Layers, f.Build, f.Monitor = p.conn, p.log, sandbox.Words(layers), version(), &worker.Monitor{}
-	watchWorker(p.told, p.conn, f.Monitor)
+	watchWorker(p.http, p.conn, f.Monitor)
 	if !f.Until.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, f.Until.Add(-f.Drain))

@@ -188,7 +188,7 @@ func (c *checker) addKeys(n *yaml.Node, fields []Key) {
 // neededAs returns an example for a message about a missing key, for mappings where users often omit it.
 func neededAs(t reflect.Type) string {
 	if t == reflect.TypeFor[schemas.AlgorithmUse]() {
-		return ": the algorithm's name, beside its parameters, {use: boosting/hs-stl, rounds: 50}"
+		return ": the algorithm's name, next to its parameters, {use: boosting/hs-stl, rounds: 50}"
 	}
 	return ""
 }

@@ -145,7 +145,7 @@ func TestParseMistakes(t *testing.T) {
 		{"missing in a block", base + "grids:\n  - goal: {alpha: 0.2}\n", []string{
 			`s:7:11: grids[0].goal: "beta" is needed: the allowed failure probability (the goal of a block replaces the ` +
 				`whole goal at the top level)`}},
-		{"missing use", strings.Replace(base, "expmech/em", "{as: y}", 1), []string{`s:3:14: algorithms[0]: "use" is needed: the algorithm's name, beside its parameters, {use: boosting/hs-stl, rounds: 50}`}},
+		{"missing use", strings.Replace(base, "expmech/em", "{as: y}", 1), []string{`s:3:14: algorithms[0]: "use" is needed: the algorithm's name, next to its parameters, {use: boosting/hs-stl, rounds: 50}`}},
 		{"max for a list", base + "trials: {max: 5}", []string{
 			`s:6:9: trials: {max: ...} belongs to "n: {find: true}"; with a list of n write the number of repetitions, "trials: 200"`}},
 		{"number for a search", strings.Replace(base, "[100]", "{find: true}", 1) + "trials: 5", []string{

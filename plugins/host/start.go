@@ -206,7 +206,7 @@ func (h *child) unreadable(stderr string) string {
 		return ""
 	}
 	if strings.Contains(stderr, "ModuleNotFoundError") {
-		return "\nA script in Python imports no modules beside it: shatter plugin build packs them into one program"
+		return "\nA script in Python imports no modules next to it: shatter plugin build packs them into one program"
 	}
 	lines := refusedPath.FindAllString(stderr, -1)
 	if len(lines) == 0 {

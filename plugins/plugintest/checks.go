@@ -69,7 +69,7 @@ var allChecks = []struct {
 
 // Hints at the cause of answers that differ.
 const (
-	randomness = " (is there randomness beside Trial.Rand, or the order of a map?)"
+	randomness = " (is there randomness other than Trial.Rand, or the order of a map?)"
 	company    = " (is something kept from trial to trial?)"
 )
 

@@ -11,9 +11,9 @@ var adaptive = Adversary{
 	Doc: "looks at the answers: on whole numbers it bisects for the edge that they show, then asks the two points " +
 		"beside it; on a class matrix it asks the column that splits the hypotheses which agree with the answers most " +
 		"evenly; for halfspaces it asks points on the hyperplane that fits the last answers. If it sees marks as well, it " +
-		"begins anew, after each hard query, with what agrees with the hard queries: for halfspaces with the hyperplanes " +
+		"starts over, after each hard query, with what agrees with the hard queries: for halfspaces with the hyperplanes " +
 		"whose normal is orthogonal to all of them, as long as more than one is left",
-	Reveals: "thresholds: nothing beside the learner's own answers; other boxes: a coordinate with an edge, and one " +
+	Reveals: "thresholds: nothing except the learner's own answers; other boxes: a coordinate with an edge, and one " +
 		"uniform point of the target, of which the queries share the other numbers; halfspaces and a class matrix: nothing",
 	Place: 4,
 	Refuses: func(p *schemas.Problem) string {

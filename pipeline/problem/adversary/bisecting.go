@@ -14,7 +14,7 @@ const maxHalvings = 53
 
 var bisecting = Adversary{
 	Name: "bisecting",
-	Doc: "does as tree on thresholds, and in the end asks the two points beside the edge in turns. On the natural " +
+	Doc: "does as tree on thresholds, and in the end asks the two points next to the edge in turns. On the natural " +
 		"numbers it begins with the point from, and goes as far up again after each label -1, until a first +1 leaves it " +
 		"some thresholds to bisect. On the dyadic numbers in [0, 1), a dense order, it bisects for ever, but for float64, " +
 		"which holds 53 halvings wherever they lead",

@@ -302,7 +302,7 @@ func zOf(k, n int, p float64) float64 {
 	return (float64(k) - p*float64(n)) / math.Sqrt(float64(n)*p*(1-p))
 }
 
-// In the end a bisecting adversary asks the two points beside the edge, or the one that there is.
+// In the end a bisecting adversary asks the two points next to the edge, or the one that there is.
 func TestBisectingEnds(t *testing.T) {
 	p := open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 1 << 20})
 	for edge, want := range map[float64][]float64{0: {0, 0}, 1: {0, 1}, 12345: {12344, 12345},

@@ -12,7 +12,7 @@ var planted = Adversary{
 	Name: "planted",
 	Doc: "asks points of the law; the truth is the target's label, over data the row's own, wrong with the " +
 		"probability rate",
-	Reveals: "nothing beside the truths, which the target labels",
+	Reveals: "nothing except the truths, which the target labels",
 	Target:  true,
 	Place:   2,
 	Refuses: onLaw(nil),

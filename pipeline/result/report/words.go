@@ -236,7 +236,7 @@ func (s *Sweep) unknown() []unknown {
 		case trial.NotCertified:
 			note(row, "", "Privacy is not certified: the budget is only what a paper prints, and nothing here is proved of it.")
 		case trial.Declared:
-			note(row, "", "Privacy is declared: it is the word of the plugin's author, and nobody here has proved it.")
+			note(row, "", "Privacy is declared: it is the word of the plugin's author, and Shatter has no proof of it.")
 		}
 	}
 	theory := "theory_n"
