@@ -73,7 +73,8 @@ func adversaryTables(*testing.T) string {
 				rows = append(rows, []string{code(a.Name), codes(adversaryKeys(a)), a.Doc, a.Reveals})
 			}
 		}
-		fmt.Fprintf(&b, "Task `%s`:\n\n%s\n", t.Name, table([]string{"`kind`", "takes", "what it asks", "what it reveals"}, rows))
+		columns := []string{"`kind`", "takes", "what it asks", "what it reveals"}
+		fmt.Fprintf(&b, "Task `%s`:\n\n%s\n", t.Name, table(columns, rows))
 	}
 	return b.String()
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// rounds returns the number of rounds of an online game; 0 in other tasks.
-func (j *jobRun) rounds() int { return int(j.Cell.Setting(j.N).Rounds) }
-
 // A game is the adversary's side of one trial of the task online.
 type game struct {
 	adversary   adversary.Rounds
@@ -24,7 +21,7 @@ type game struct {
 
 // games starts the games of all trials.
 func (x *session) games() ([]game, error) {
-	list, rounds, dim := make([]game, x.trials()), x.job.rounds(), x.job.pop.Dim()
+	list, rounds, dim := make([]game, x.trials()), int(x.job.N), x.job.pop.Dim()
 	for j := range list {
 		points, coin := x.adversaryStream(j, trial.Queries), x.adversaryStream(j, trial.Labels)
 		a, err := x.newTrialDrawer(j).Rounds(*x.job.Cell.Adversary, x.job.N, points)
@@ -47,7 +44,7 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 	}
 	var truths []float64
 	counts, dim := make([]uint32, len(list)), x.job.pop.Dim()
-	for range x.job.rounds() {
+	for range int(x.job.N) {
 		for j := range counts {
 			counts[j] = 1
 			if x.scores.failed(j) {
@@ -127,7 +124,7 @@ func (x *session) regrets(list []game) (map[string][]float64, error) {
 	for _, name := range x.job.Cell.Kind().MetricNames(false) {
 		metrics[name] = make([]float64, len(list))
 	}
-	ones := make([]float64, x.job.rounds())
+	ones := make([]float64, int(x.job.N))
 	for i := range ones {
 		ones[i] = 1
 	}

@@ -35,7 +35,9 @@ func (p *Pool) heal(ctx context.Context, now time.Time) error {
 	if err == nil && absent {
 		last, err = p.queue.Last(within)
 	}
-	if p.stranded++; stranded == 0 {
+	if stranded > 0 {
+		p.stranded++
+	} else {
 		p.stranded = 0
 	}
 	if err == nil {

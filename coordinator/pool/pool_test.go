@@ -80,7 +80,8 @@ func TestStranded(t *testing.T) {
 	stored := map[string]bool{"held": true, "young": true, "stranded": true}
 	for w.stranded = range maxAbsent + 2 {
 		dropped := w.reconcile(now, stored, true)
-		if lost := w.stranded > maxAbsent; lost != slices.Equal(dropped, []string{"stranded"}) || lost != (len(w.waiting) == 1) {
+		lost := w.stranded > maxAbsent
+		if lost != slices.Equal(dropped, []string{"stranded"}) || lost != (len(w.waiting) == 1) {
 			t.Errorf("check %d: %v removed, %d wait", w.stranded, dropped, len(w.waiting))
 		}
 	}

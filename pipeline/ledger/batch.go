@@ -132,9 +132,10 @@ func decode(msg []byte) (*Batch, error) {
 		Worker: m.Worker, Seconds: m.Seconds, PluginSeconds: m.PluginSeconds, Notes: m.Notes,
 		Repetition: m.Repetition, Status: m.Status, Error: m.Error, Kind: m.Kind, Reason: m.Reason,
 	}
-	if copy(b.Cell[:], m.Cell) != len(b.Cell) || len(m.Cell) != len(b.Cell) {
+	if len(m.Cell) != len(b.Cell) {
 		return nil, fmt.Errorf("cell of %d bytes, not %d", len(m.Cell), len(b.Cell))
 	}
+	copy(b.Cell[:], m.Cell)
 	if r := m.Refusal; r != nil {
 		b.Refusal = &Refusal{r.Kind, r.Message}
 	}

@@ -123,16 +123,17 @@ func (b *Block) checkNeeded(r *Reporter) {
 	}
 	need("problem", "")
 	need("algorithms", "")
-	for _, key := range b.File.Task().Keys {
+	t := b.File.Task()
+	for _, key := range t.Keys {
 		if key.Need != "" {
 			need(key.Path, key.Need)
 		}
 	}
-	switch optional := b.File.Task().GoalOptional; {
-	case optional && b.Find == nil && b.Goal != nil:
+	switch {
+	case t.GoalOptional && b.Find == nil && b.Goal != nil:
 		r.At(b.Path("goal"), "in task %s a goal requires a search: add \"find: rounds\" to search the "+
-			"number of rounds from which on the regret per round is at most alpha, or leave goal out", b.File.Task().Name)
-	case optional && b.Find != nil && b.Goal == nil && b.Sound(r, "goal"):
+			"number of rounds from which on the regret per round is at most alpha, or leave goal out", t.Name)
+	case t.GoalOptional && b.Find != nil && b.Goal == nil && b.Sound(r, "goal"):
 		r.Missing(b.Home(), "goal", `"goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per `+
 			"round a success")
 	case b.Goal != nil:

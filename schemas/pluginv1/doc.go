@@ -4,5 +4,6 @@
 // the same file.
 package pluginv1
 
-//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative plugin.proto outcomes.proto
+//go:generate protoc --go_out=. --go_opt=paths=source_relative plugin.proto outcomes.proto
+//go:generate protoc --go-grpc_out=. --go-grpc_opt=paths=source_relative plugin.proto
 //go:generate protoc --python_out=../../plugins/python/shatter plugin.proto
