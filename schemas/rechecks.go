@@ -21,7 +21,7 @@ type CellRechecks struct {
 	Why    string `json:"why,omitempty"` // why there are such, or why fewer were chosen than asked for
 }
 
-// Contradiction tells of a trial whose recheck came out differently, and of its cell, whose
+// Contradiction describes a trial whose recheck came out differently, and of its cell, whose
 // numbers are withheld.
 type Contradiction struct {
 	Cell       string `json:"cell"`  // first digits of its key

@@ -58,7 +58,7 @@ func catalogOf(ctx context.Context, files []string) (*host.Catalog, []string, er
 // attachKey is the key of an attachment in the context of a command.
 type attachKey struct{}
 
-// An attachment says which plugin a person has started.
+// An attachment names the plugin that a person has started.
 type attachment struct {
 	plugin string // path of the file that it stands in for; "": the only one
 	socket string // where it listens; "": no plugin was
@@ -148,7 +148,7 @@ func sandboxOf(ctx context.Context) sandbox.Policy {
 	return p
 }
 
-// needsLayers says in the usage of flags what sandbox.Require needs.
+// needsLayers describes the needs of sandbox.Require in the usage of flags.
 var needsLayers = "require (an error without " + wording.And(sandbox.Required()) + ")"
 
 // confined gives a command that starts plugins the flags of the sandbox.

@@ -221,7 +221,7 @@ func readable(text string) string {
 	return wording.Printable(text, "\n\t") + more
 }
 
-// readerLeft reports whether err says that nobody reads stdout any more.
+// readerLeft reports whether the reader of stdout has gone, by an error of a write.
 func readerLeft(err error) bool {
 	write, ok := errors.AsType[*fs.PathError](err)
 	return ok && write.Path == os.Stdout.Name() && errors.Is(write.Err, syscall.EPIPE)

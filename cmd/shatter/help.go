@@ -117,7 +117,7 @@ var (
 	parsing   = regexp.MustCompile(`: strconv\.\w+: parsing ".*": `)
 )
 
-// wrongFlag says what is wrong with a flag, and which flag was perhaps meant.
+// wrongFlag describes a mistake in a flag, with the flag that was perhaps meant.
 func wrongFlag(c *cobra.Command, err error) error {
 	text := parsing.ReplaceAllString(err.Error(), ": ")
 	var unknown interface{ GetSpecifiedName() string }

@@ -119,8 +119,8 @@ func (d *display) show(p coordinator.Progress) {
 	}
 }
 
-// rewrite shows a line of progress: in the place of the last one on a terminal, elsewhere if it is
-// time for another.
+// rewrite shows a line of progress. On a terminal it replaces the last one; elsewhere it is printed at most every
+// plainEvery.
 func (d *display) rewrite(text func() line) {
 	switch d.mode {
 	case "auto":
@@ -159,7 +159,7 @@ func (d *display) failure(f coordinator.Failure) {
 	}
 }
 
-// summary shows what is wrong with a result.
+// summary shows the alarms, dropped results and failures of a run.
 func (d *display) summary(s *coordinator.Summary) {
 	for _, a := range s.Alarms {
 		d.say("shatter: integrity alarm: %s", printable(a))
@@ -253,8 +253,7 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// cut joins the parts, two blanks apart, to at most width runes. What shows no sign on a terminal
-// is left out.
+// cut joins the parts, two blanks apart, to at most width runes, without characters that a terminal does not print.
 func (l line) cut(width int, color bool) string {
 	var b strings.Builder
 	for i, p := range l {
@@ -279,7 +278,7 @@ func (l line) cut(width int, color bool) string {
 // String returns the line as text without colors.
 func (l line) String() string { return l.cut(1<<20, false) }
 
-// line says how far a run is.
+// line describes the progress of a run.
 func (d *display) line(p coordinator.Progress) line {
 	out := line{{fmt.Sprintf("%d/%d cells", p.Decided, p.Cells), bold}}
 	if d.label != "" {

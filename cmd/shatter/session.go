@@ -74,7 +74,7 @@ func load(ctx context.Context, path string) (*session, error) {
 // resolve checks and resolves the text of the sweep file at path. Its relative paths start at dir.
 func resolve(ctx context.Context, path string, src []byte, dir string) (*session, error) {
 	file := sweep.Read(path, src)
-	plugins, _ := file.PluginPaths(dir) // what is wrong with them is among the mistakes that plan.Resolve returns
+	plugins, _ := file.PluginPaths(dir) // plan.Resolve returns their mistakes too
 	c, err := catalog(ctx, plugins...)
 	if err != nil {
 		return nil, err
@@ -322,8 +322,8 @@ func openKnown(ctx context.Context, dir string) (*session, error) {
 	return s, nil
 }
 
-// knownResult is a folder with the files of a result: the output folder of a sweep that has ended,
-// or what is known of one that has not. Close it.
+// A knownResult is a folder with the files of a result: the output folder of a sweep that has ended, or a temporary one
+// with the files that its ledger gives so far. It must be closed.
 type knownResult struct {
 	Dir string // holds the files
 
@@ -336,9 +336,9 @@ func (k *knownResult) close() {
 	}
 }
 
-// openResult finds what is known of the sweep whose output folder is dir. Where the files of the
-// folder are not those of its ledger, because a run has not ended, it makes them from the ledger in
-// a temporary folder, and says on stderr how far the sweep has come.
+// openResult returns the result of the sweep whose output folder is dir. If a run has not ended, so that the files in
+// the folder do not match its ledger, it makes them from the ledger in a temporary folder, and prints the sweep's
+// progress on stderr.
 func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 	if folder.ResultStands(dir) {
 		return &knownResult{Dir: dir}, nil
@@ -361,7 +361,7 @@ func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 	return k, nil
 }
 
-// fill writes what is known of the sweep.
+// fill writes the files that the sweep's ledger gives so far.
 func (k *knownResult) fill(c *cobra.Command, s *session) error {
 	dir := s.folder.Dir
 	running, err := ledger.InUse(filepath.Join(dir, "ledger"))

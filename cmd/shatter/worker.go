@@ -174,7 +174,7 @@ func leaving(ctx context.Context) string {
 	return "interrupted"
 }
 
-// defaultCacheSize is the size in bytes that fetched files may have while nobody uses them.
+// defaultCacheSize is the number of bytes that fetched files may take while no job uses them.
 const defaultCacheSize = 20 << 30
 
 // checkUntil refuses a moment that leaves no time to work before the time for draining begins.

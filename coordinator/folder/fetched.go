@@ -11,7 +11,7 @@ type Fetched struct {
 	At    time.Time `json:"at"`
 }
 
-// MarkFetched notes in a folder that was fetched how its sweep stands. The next Claim removes the note.
+// MarkFetched records the sweep's state in a folder that was fetched. The next Claim removes the record.
 func MarkFetched(dir, state string) error {
 	r, err := ReadRecord(dir)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package dataset lays tables of points out in memory that a worker shares with its plugins: as an Arrow IPC file of
 // one uncompressed record batch. Each buffer begins at a multiple of 64, so that numbers are read and written in place;
-// a [Layout] says where.
+// a [Layout] describes where.
 //
 // It needs a little-endian machine. It imports no Arrow library: it builds the few flatbuffers of the format itself, so
 // that a plugin's binary stays small. The tests read its files with the Arrow library.
@@ -22,7 +22,7 @@ const maxBody = 1 << 46
 // widest vector registers.
 const alignment = 64
 
-// A Layout says where the numbers of a table lie in its Arrow file. The table has the column x, a
+// A Layout describes where the numbers of a table lie in its Arrow file. The table has the column x, a
 // FixedSizeList<float64>[Dim], and, if it is labelled, the column y, a float64.
 type Layout struct {
 	Rows, Dim int

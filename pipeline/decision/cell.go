@@ -35,7 +35,7 @@ type Cell struct {
 // A refusal is the answer of an algorithm that does not accept a sample size.
 type refusal struct {
 	ledger.Refusal
-	reported bool // whether the decider was told
+	reported bool // whether the decider has got the refusal
 }
 
 // A ladder is the search over another number than n, with its cells.

@@ -19,7 +19,7 @@ import (
 type ConnectError struct {
 	URL    string // of the server, without password
 	Reason string // what is wrong, without the URL
-	Remedy string // what to do at the server or in the network; "": Fault says all
+	Remedy string // what to do at the server or in the network; "": Fault implies it
 	Err    error  // the cause
 	Waits  bool   // a server may come up there later
 

@@ -232,7 +232,7 @@ func (r *Result) addCell(place int) error {
 	return err
 }
 
-// gameID says what two cells with queries share whose learners are asked alike and judged alike.
+// A gameID identifies the game and the goal of a cell with queries: cells that share it differ in their learners.
 type gameID struct {
 	adversary trial.Key // with the seed and the problem
 	queries   int

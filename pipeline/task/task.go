@@ -62,7 +62,7 @@ type Task struct {
 type Key struct {
 	Path string // inside of a grid, such as "goal.above"
 	Need string // end of the message if the key is missing; empty: it may be missing
-	Note string // end of the message if the key stands in a sweep of another task; empty: none
+	Note string // end of the message if a sweep of another task has the key; empty: none
 }
 
 // A Player plays the trials of one session with a plugin, and scores them.

@@ -69,7 +69,7 @@ func (p *places) open(w *pluginv1.Table, labelled bool) (*table, error) {
 	return tableIn(b[w.GetOffset():w.GetOffset()+w.GetLength()], w, labelled)
 }
 
-// tableIn returns the table in b whose message says where its numbers lie.
+// tableIn returns the table in b. Its message w states where the numbers lie.
 func tableIn(b []byte, w *pluginv1.Table, labelled bool) (t *table, err error) {
 	rows, dim := w.GetRows(), uint64(w.GetDim())
 	if dim == 0 || rows > uint64(len(b))/8/dim {

@@ -65,7 +65,7 @@ func (x Task) Name() string { return strings.ToLower(strings.TrimPrefix(x.String
 // TaskNamed returns the task whose Name it is, or TASK_UNSPECIFIED.
 func TaskNamed(name string) Task { return Task(Task_value["TASK_"+strings.ToUpper(name)]) }
 
-// Rounds reports whether a trial of the task is a game of rounds. Its learner gets no sample and is told no goal; its
+// Rounds reports whether a trial of the task is a game of rounds. Its learner gets neither a sample nor a goal; its
 // loss is compared with that of the best hypothesis in hindsight. In other tasks models learn from samples and have
 // errors.
 func (x Task) Rounds() bool { return x == Task_TASK_ONLINE }
