@@ -13,7 +13,7 @@ type Problem struct {
 	Mass         float64 `json:"mass,omitempty"`         // needle: the weight a of each of its points
 	Target       string  `json:"target,omitempty"`       // random, uniform, middle, or the text of a hypothesis; empty where nothing is known of it
 	Literals     int     `json:"literals,omitempty"`     // random conjunctions: their literals
-	Minority     float64 `json:"minority,omitempty"`     // skew laws: the share p of the minority
+	Minority     float64 `json:"minority,omitempty"`     // skew distributions: the share p of the minority
 	Margin       float64 `json:"margin,omitempty"`       // tau
 	Noise        Noise   `json:"noise"`
 	Matrix       *Matrix `json:"matrix,omitempty"`

@@ -28,16 +28,16 @@ import (
 // section "example FILE" shows the program in that file, and "copy of FILE" is the text of one that another test
 // keeps current.
 var sections = map[string]func(t *testing.T) string{
-	"keys":        keyTables,
-	"classes":     classTable,
-	"targets":     targetTable,
-	"laws":        lawTable,
-	"noises":      noiseTable,
-	"adversaries": adversaryTables,
-	"columns":     columnTables,
-	"formats":     formatTable,
-	"algorithms":  algorithmTable,
-	"premises":    premiseTable,
+	"keys":          keyTables,
+	"classes":       classTable,
+	"targets":       targetTable,
+	"distributions": distributionTable,
+	"noises":        noiseTable,
+	"adversaries":   adversaryTables,
+	"columns":       columnTables,
+	"formats":       formatTable,
+	"algorithms":    algorithmTable,
+	"premises":      premiseTable,
 }
 
 // documents are the files with generated sections, relative to the top folder.

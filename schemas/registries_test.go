@@ -9,7 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/theory"
@@ -23,9 +23,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/prediction"
 )
 
-func lawTable(*testing.T) string {
+func distributionTable(*testing.T) string {
 	var rows [][]string
-	for _, l := range law.All() {
+	for _, l := range distribution.All() {
 		var classes, keys []string
 		for _, class := range concept.Names() {
 			if l.Fits(class) {
@@ -38,15 +38,15 @@ func lawTable(*testing.T) string {
 		rows = append(rows, []string{code(l.Name), codes(classes), codes(keys), l.Doc})
 	}
 	var keys [][]string
-	for _, k := range law.Keys() {
+	for _, k := range distribution.Keys() {
 		standard := "none: it must be stated"
 		if k.Default != 0 {
 			standard = fmt.Sprint(k.Default)
 		}
-		keys = append(keys, []string{code(k.Name), codes(k.Laws()), standard, k.Doc})
+		keys = append(keys, []string{code(k.Name), codes(k.Distributions()), standard, k.Doc})
 	}
-	return table([]string{"law (`distribution`)", "classes", "keys", "how points are drawn"}, rows) + "\n" +
-		table([]string{"key", "laws", "default", "meaning"}, keys)
+	return table([]string{"distribution (`distribution`)", "classes", "keys", "how points are drawn"}, rows) + "\n" +
+		table([]string{"key", "distributions", "default", "meaning"}, keys)
 }
 
 func noiseTable(*testing.T) string {

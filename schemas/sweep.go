@@ -125,26 +125,26 @@ type ProblemSpec struct {
 	Domain Axis[Size] `yaml:"domain"`
 	// D is the dimension (bits for parities and conjunctions).
 	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
-	// Distribution is the law of the points. Which ones fit depends on the class.
-	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=law"`
-	// Mass is the needle law's a, the weight of each of its points, or the least error of the class under
-	// the law agnostic.
+	// Distribution is the distribution of the points. Which ones fit depends on the class.
+	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=distribution"`
+	// Mass is the needle distribution's a, the weight of each of its points, or the least error of the class under
+	// the distribution agnostic.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Minority is the skew laws' share of the minority.
+	// Minority is the skew distributions' share of the minority.
 	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.2"`
-	// Margin of the halfspace laws.
+	// Margin of the halfspace distributions.
 	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Target is the hypothesis that labels the points: random (drawn for each trial from the
-	// class's law of targets, so that nobody succeeds without data), uniform (a uniform hypothesis of a
+	// class's distribution of targets, so that nobody succeeds without data), uniform (a uniform hypothesis of a
 	// finite class), middle (a canonical one, the same in all trials; the only one under the needle
-	// law), a hypothesis as the class writes it (5, 16..49, x1>=5, 10xx), or each (a list of all
+	// distribution), a hypothesis as the class writes it (5, 16..49, x1>=5, 10xx), or each (a list of all
 	// hypotheses of a class of at most 4096).
 	Target Axis[Text] `yaml:"target" jsonschema:"default=random"`
 	// Literals is the number of literals of a random conjunction.
 	Literals Axis[int] `yaml:"literals" jsonschema:"minimum=1,maximum=64,default=2"`
 	// Noise on the labels of the sample. The evaluation always uses clean labels.
 	Noise Axis[NoiseSpec] `yaml:"noise" jsonschema:"default=none"`
-	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it
+	// Data is a real dataset instead of a distribution: its rows are the population, samples are drawn from it
 	// with replacement.
 	Data Axis[DataSpec] `yaml:"data"`
 	// Disguise hides real data from algorithms that know them: in each trial a random isometry is
@@ -234,7 +234,7 @@ type Goal struct {
 	// also compares answers with the states that gave them.
 	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=hard,enum=final,default=all"`
 	// Evaluation says how many of its points a trial is asked about, in task learn and where an error is
-	// measured on independent points of the law: full (all), or sequential (no more once it is clear
+	// measured on independent points of the distribution: full (all), or sequential (no more once it is clear
 	// whether the trial succeeds, which is wrong in at most 0.0001 of trials). Sequential needs a beta
 	// in [0.01, 0.99].
 	Evaluation string `yaml:"evaluation" jsonschema:"enum=full,enum=sequential,default=full"`

@@ -206,7 +206,7 @@ func TestDisagreement(t *testing.T) {
 }
 
 // With goal.states hard the error after c hard queries is that of the state that the c-th left: c/16 of
-// the law here, exactly where the support is small.
+// the distribution here, exactly where the support is small.
 func TestErrorAfterHard(t *testing.T) {
 	s := testSlot(t)
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// needle returns the exact n* of the needle law: the least n at which the exponential mechanism finds
+// needle returns the exact n* of the needle distribution: the least n at which the exponential mechanism finds
 // the one good threshold.
 func needle(t *testing.T, domain uint64, mass, epsilon, beta float64) int64 {
 	t.Helper()

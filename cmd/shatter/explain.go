@@ -32,7 +32,7 @@ func explainCommand() *cobra.Command {
 		Use:   "explain [WORD]",
 		Short: "Explain a key or a name of sweep files and results",
 		Long: `Explain the content of sweep files. Without a word it lists all keys and the kinds of names. A word is a key
-(noise, problem.noise), a name (uniform, greedy, expmech/em, rounds, n_star), a kind of names (laws), or a file
+(noise, problem.noise), a name (uniform, greedy, expmech/em, rounds, n_star), a kind of names (distributions), or a file
 (.csv, .parquet, .arrow) of a class with a row for each hypothesis, a column for each point, and cells 0 and 1.
 
 With --domain and --d it also shows the size of a class, its Vapnik-Chervonenkis, Littlestone and representation
@@ -204,7 +204,7 @@ func overview(all []reference.Entry) string {
 		}
 		writeWrapped(&b, fmt.Sprintf("  %-13s", k.Plural), few)
 	}
-	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, laws, expmech/em, n_star\n" +
+	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, distributions, expmech/em, n_star\n" +
 		"shatter init writes a sweep to begin with; shatter schema helps an editor\n")
 	return b.String()
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// ladderSweep searches epsilon under the needle law, where the success of the exponential mechanism
-// is known exactly, and the rate of wrong labels that it bears on a small class.
+// ladderSweep searches epsilon under the needle distribution, where the success of the exponential
+// mechanism is known exactly, and the rate of wrong labels that it bears on a small class.
 const ladderSweep = `
 name: ladder
 goal: {alpha: 0.05, beta: 0.1}

@@ -33,7 +33,7 @@ var layers = [][]string{
 
 	// The way of a sweep, from its file to its tables.
 	{"pipeline/problem/blame"},
-	{"pipeline/problem/law", "pipeline/problem/noise", "pipeline/problem/population"},
+	{"pipeline/problem/distribution", "pipeline/problem/noise", "pipeline/problem/population"},
 	{"pipeline/problem/adversary"},
 	{"pipeline/problem", "pipeline/problem/prior", "pipeline/sweep"},
 	{"pipeline/trial"},

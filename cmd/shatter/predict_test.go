@@ -49,7 +49,7 @@ func TestStates(t *testing.T) {
 			told[fmt.Sprint(r["adversary"], " ", states)] = rate
 			wins = states == "final" && r["adversary"] != "stochastic"
 			if r["adversary"] == "stochastic" {
-				continue // the median of the law is the target in the middle
+				continue // the median of the distribution is the target in the middle
 			}
 		}
 		if rate < 0.95 && wins || rate > 0.4 && !wins {

@@ -1,6 +1,6 @@
 # The side "R" of compare.py: thresholds, one trial at a time, spread over the cores by package parallel.
 #
-#   Rscript compare.R DOMAIN LAW MASS N ALPHA SLACK EPSILON TRIALS ALGORITHM,... JOBS SEED
+#   Rscript compare.R DOMAIN DISTRIBUTION MASS N ALPHA SLACK EPSILON TRIALS ALGORITHM,... JOBS SEED
 #
 # It prints for each algorithm how many errors are at most alpha less the slack, alpha, and alpha plus the slack, and
 # the sums of the errors and of their squares.
@@ -8,10 +8,10 @@ library(parallel)
 
 args <- commandArgs(trailingOnly = TRUE)
 number <- suppressWarnings(as.numeric(args))
-domain <- number[1]; law <- args[2]; mass <- number[3]; n <- number[4]; alpha <- number[5]; slack <- number[6]
+domain <- number[1]; distribution <- args[2]; mass <- number[3]; n <- number[4]; alpha <- number[5]; slack <- number[6]
 epsilon <- number[7]; trials <- number[8]; algorithms <- strsplit(args[9], ",")[[1]]; jobs <- number[10]
 goals <- alpha * (1 + c(-slack, 0, slack))
-needle <- law == "needle"
+needle <- distribution == "needle"
 last <- if (needle) domain - 2 else domain - 1  # the largest threshold, as compare.py has it
 
 # Returns the index of one of the groups of hypotheses, of which each has count hypotheses with that many errors.

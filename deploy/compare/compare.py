@@ -38,7 +38,7 @@ LEVEL = 1e-3  # of all comparisons of one run together: the probability that equ
 SLACK = 1 / 20  # of alpha: as precise are the errors that Shatter measures where it does not compute them
 
 
-# The numpy side. Each function below draws as many trials as rows at once, and returns their errors under the law of
+# The numpy side. Each function below draws as many trials as rows at once, and returns their errors under the distribution of
 # points, in closed form. Labels are clean, so that the least number of errors on a sample is 0.
 
 
@@ -64,7 +64,7 @@ def choose(algorithm, errors, count, epsilon, rng):
 
 def thresholds(e, algorithm, rows, rng):
     last = e["domain"]  # the largest threshold
-    if e["law"] == "needle":
+    if e["distribution"] == "needle":
         last -= 1
         target = np.full((rows, 1), e["domain"] // 2)
         points, weights = [target[0, 0] - 1, target[0, 0], last], [e["mass"], e["mass"], 1 - 2 * e["mass"]]
@@ -80,7 +80,7 @@ def thresholds(e, algorithm, rows, rng):
     count = np.diff(ends, axis=1)
     i = choose(algorithm, errors, count, e["epsilon"], rng)[:, None]
     h = np.take_along_axis(ends, i, 1) + 1 + rng.integers(np.take_along_axis(count, i, 1))
-    return np.where(h == target, 0, e["mass"]) if e["law"] == "needle" else abs(h - target) / e["domain"]
+    return np.where(h == target, 0, e["mass"]) if e["distribution"] == "needle" else abs(h - target) / e["domain"]
 
 
 def intervals(e, algorithm, rows, rng):
@@ -316,7 +316,7 @@ def summary(n, good, first, second):
 
 def r_side(e, jobs, seed):
     """Runs an experiment with R and returns what it found by cell."""
-    numbers = [e["domain"], e["law"], e.get("mass", 0), e["n"], e["alpha"], SLACK, e["epsilon"], e["trials"],
+    numbers = [e["domain"], e["distribution"], e.get("mass", 0), e["n"], e["alpha"], SLACK, e["epsilon"], e["trials"],
                ",".join(e["algorithms"]), jobs, seed]
     script = os.path.join(HERE, "compare.R")
     text = subprocess.run(["Rscript", script, *map(str, numbers)], check=True, stdout=subprocess.PIPE).stdout
@@ -359,7 +359,7 @@ def numpy_side(side, e, jobs, seed):
 def experiments(quick, adult):
     """Lists the experiments; a name is what --only asks for. adult is the path of the data set adult, or None."""
     def sweep(name, n, trials, **fields):
-        return {"name": f"{name}, n = {n}", "n": n, "trials": trials, "law": "uniform", "alpha": 0.1, "beta": 0.05,
+        return {"name": f"{name}, n = {n}", "n": n, "trials": trials, "distribution": "uniform", "alpha": 0.1, "beta": 0.05,
                 "epsilon": 1, "algorithms": ["em", "pf", "erm"], **fields}
 
     x, out = 2**16, []
@@ -373,7 +373,7 @@ def experiments(quick, adult):
     bits = [(6, 50, 400)] if quick else [(12, 50, 40_000), (16, 444, 4_000), (20, 5000, 200)]
     for d, n, trials in bits:
         out.append(sweep(f"parities, d = {d}", n, trials, **{"class": "parities", "d": d}))
-    needle = {"class": "thresholds", "domain": x, "law": "needle", "mass": 0.1, "alpha": 0.09, "algorithms": ["em"]}
+    needle = {"class": "thresholds", "domain": x, "distribution": "needle", "mass": 0.1, "alpha": 0.09, "algorithms": ["em"]}
     for trials in [1000] if quick else [10**5, 10**6]:
         out.append(sweep(f"needle, {trials:,} trials", 334, trials, **needle))
     lengths = [(8, 50, 400), (14, 50, 4)] if quick else [(13, 444, 8_000), (24, 444, 8)]
@@ -383,7 +383,7 @@ def experiments(quick, adult):
     halfspace = {"class": "halfspace", "delta": 1e-6, "mu": mu(1, 1e-6)}
     for name, algorithm, work in [("private boosting", "hs-stl", 4e7), ("noisy average", "centering", 4e8)]:
         for d, n in [(10, 200)] if quick else [(10, 200), (50, 200), (10, 2000), (50, 2000)]:
-            out.append(sweep(f"{name}, d = {d}", n, 200 if quick else int(work) // (n * d), d=d, law="ball-margin",
+            out.append(sweep(f"{name}, d = {d}", n, 200 if quick else int(work) // (n * d), d=d, distribution="ball-margin",
                              margin=1e-6, algorithms=[algorithm], **halfspace))
     rows, trials = (2000, 50) if quick else (10**6, 300)
     out.append(sweep(f"data, {rows:,} rows of 50 numbers", 400, trials, algorithms=["centering"], alpha=0.25,
@@ -402,7 +402,7 @@ def shatter_side(binary, e, jobs, seed, folder):
             fields = {"class": e["class"], "data": {"file": e["file"], **e["data"]}}
         else:
             keys = ("class", "domain", "d", "mass", "margin")
-            fields = {**{k: part[k] for k in keys if k in part}, "distribution": e["law"]}
+            fields = {**{k: part[k] for k in keys if k in part}, "distribution": e["distribution"]}
         grids.append({"problem": fields, "n": [part["n"]], "trials": part["trials"]})
     privacy = {k: e[k] for k in ("epsilon", "delta") if k in e}
     goal = {"alpha": e["alpha"], "beta": e["beta"], "above": 0}

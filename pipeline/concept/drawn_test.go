@@ -12,8 +12,9 @@ import (
 )
 
 // The points are uniform: with two points, on one of which each pair of neighbouring thresholds
-// differs, h is the smaller of two binomial counts. Its mean over 2,000 seeds is that of the law.
-func TestDrawnLaw(t *testing.T) {
+// differs, h is the smaller of two binomial counts. Its mean over 2,000 seeds is that of the
+// distribution.
+func TestDrawnDistribution(t *testing.T) {
 	s := Spec{Name: "thresholds", Domain: 2}
 	c := newFinite(t, s)
 	m := int(drawnCount(drawnKind, 0.5, c.LogSize()))

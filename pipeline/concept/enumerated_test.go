@@ -164,12 +164,12 @@ func TestBestOfFittedSample(t *testing.T) {
 	}
 }
 
-// normalLaw returns the probability of each h that err(h)/sigma + N_h is the least, by quadrature
-// over N_h. All errors lie within some sigmas.
-func normalLaw(errs []float64, sigma float64) []float64 {
-	law := make([]float64, len(errs))
+// normalDistribution returns the probability of each h that err(h)/sigma + N_h is the least, by
+// quadrature over N_h. All errors lie within some sigmas.
+func normalDistribution(errs []float64, sigma float64) []float64 {
+	distribution := make([]float64, len(errs))
 	for i, e := range errs {
-		law[i] = quad.Fixed(func(z float64) float64 {
+		distribution[i] = quad.Fixed(func(z float64) float64 {
 			p := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 			for j, f := range errs {
 				if j != i {
@@ -179,7 +179,7 @@ func normalLaw(errs []float64, sigma float64) []float64 {
 			return p
 		}, -12, 12, 400, quad.Legendre{}, 0)
 	}
-	return law
+	return distribution
 }
 
 // upperTail returns 1-Phi(z).
@@ -206,7 +206,7 @@ func TestLeastNormal(t *testing.T) {
 	}
 }
 
-// The draws of Normal have its law, hypothesis by hypothesis.
+// The draws of Normal have its distribution, hypothesis by hypothesis.
 func TestNormalByEnumeration(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 10000
@@ -223,17 +223,18 @@ func TestNormalByEnumeration(t *testing.T) {
 			levels[i], wrong[i] = concepttest.Level{Err: errs(h, x, y), Count: 1}, float64(errs(h, x, y))
 		}
 		for _, n := range []struct {
-			sigma float64
-			law   []float64
+			sigma        float64
+			distribution []float64
 		}{
-			{0.6, normalLaw(wrong, 0.6)}, {3, normalLaw(wrong, 3)},
-			{0, concepttest.ExponentialLaw(levels, math.Inf(1))}, {math.Inf(1), concepttest.ExponentialLaw(levels, 0)},
+			{0.6, normalDistribution(wrong, 0.6)}, {3, normalDistribution(wrong, 3)},
+			{0, concepttest.ExponentialDistribution(levels, math.Inf(1))},
+			{math.Inf(1), concepttest.ExponentialDistribution(levels, 0)},
 		} {
 			r, counts := rand.New(rand.NewPCG(1, 7)), make([]int, len(all))
 			for range draws {
 				counts[index[p.Normal(n.sigma, r)]]++
 			}
-			fits(t, fmt.Sprintf("%+v, normal %v", s, n.sigma), counts, n.law)
+			fits(t, fmt.Sprintf("%+v, normal %v", s, n.sigma), counts, n.distribution)
 		}
 	}
 }

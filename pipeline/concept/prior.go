@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Drawn is the law of targets of a class: the one that its Definition describes, or a uniform
-// hypothesis.
+// Drawn is the distribution of targets of a class: the one that its Definition describes, or a
+// uniform hypothesis.
 type Drawn struct {
 	Uniform  bool // every hypothesis of the class is equally likely
 	Literals int  // conjunctions, unless Uniform: literals of a target
@@ -19,7 +19,7 @@ type Allowed func(err float64) bool
 
 // Prior is the best answer of a learner that has seen no data.
 type Prior struct {
-	Success float64 // probability, over the law of targets, that the error of Answer is allowed
+	Success float64 // probability, over the distribution of targets, that the error of Answer is allowed
 	Answer  Hypothesis
 }
 
@@ -35,13 +35,13 @@ const (
 // estimate, see estimatePrior. It reports false for all other classes. Functions outside of the
 // class may do better: where two targets differ by up to 2 alpha, some function is within alpha of
 // both.
-func NewPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
+func NewPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	d, known := Lookup(s.Name)
 	if !known || d.Random == nil {
 		return Prior{}, false
 	}
 	if d.Prior != nil {
-		if p, found := d.Prior(s, law, ok); found {
+		if p, found := d.Prior(s, distribution, ok); found {
 			return p, true
 		}
 	}
@@ -52,21 +52,21 @@ func NewPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	c, finite := made.(Finite)
 	points := Cardinality(s)
 	if !finite || c.Size().Cmp(big.NewInt(maxCompared)) > 0 || points*float64(c.Size().Int64()) > maxComparedCells {
-		return estimatePrior(s, law, ok)
+		return estimatePrior(s, distribution, ok)
 	}
 	x, err := allPoints(c.Dim(), Side(s), uint64(points))
 	if err != nil {
 		return Prior{}, false
 	}
-	return comparePrior(c, x, targetWeights(s, d, law, c.Size().Uint64()), ok), true
+	return comparePrior(c, x, targetWeights(s, d, distribution, c.Size().Uint64()), ok), true
 }
 
 // targetWeights returns the probabilities of the hypotheses of a class of that size as targets.
-func targetWeights(s Spec, d *Definition, law Drawn, size uint64) []float64 {
+func targetWeights(s Spec, d *Definition, distribution Drawn, size uint64) []float64 {
 	w := make([]float64, size)
 	for i := range w {
-		if w[i] = 1 / float64(size); !law.Uniform {
-			w[i] = d.Weight(s, law.Literals, uint64(i))
+		if w[i] = 1 / float64(size); !distribution.Uniform {
+			w[i] = d.Weight(s, distribution.Literals, uint64(i))
 		}
 	}
 	return w
@@ -176,8 +176,8 @@ func pointPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 // points in which it differs from the one that begins at a; an interval of one point more differs
 // from it in an odd number. Targets that one function approximates with k points wrong differ by up
 // to 2k, and so begin within k of each other: no function does better than the k+1 of these.
-func intervalPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
-	if law.Uniform {
+func intervalPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
+	if distribution.Uniform {
 		return Prior{}, false
 	}
 	length, starts := (s.Domain+1)/2, s.Domain/2+1

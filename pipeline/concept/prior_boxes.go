@@ -21,8 +21,8 @@ const (
 // targets, and in up to maxClimbed coordinates all that a search finds that moves one end of the best of these
 // at a time, as long as more targets come near. Another hypothesis may do better. It reports false for
 // other classes, and where the boxes have too many coordinates.
-func estimatePrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
-	sample := boxesOf(priorCase{s, law})
+func estimatePrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
+	sample := boxesOf(priorCase{s, distribution})
 	if sample == nil {
 		return Prior{}, false
 	}

@@ -26,22 +26,22 @@ func everyMember(t *testing.T, s Spec) (all []Hypothesis) {
 	return all
 }
 
-// drawnTargets lists the targets of the law of a class, equally likely, as the law's documentation
-// describes them.
-func drawnTargets(t *testing.T, s Spec, law Drawn) (all []Hypothesis) {
+// drawnTargets lists the targets of the distribution of a class, equally likely, as the
+// distribution's documentation describes them.
+func drawnTargets(t *testing.T, s Spec, distribution Drawn) (all []Hypothesis) {
 	x := s.Domain
 	switch {
-	case s.Name == Intervals && !law.Uniform:
+	case s.Name == Intervals && !distribution.Uniform:
 		for a := range x/2 + 1 {
 			all = append(all, Interval(float64(a), float64(a+(x+1)/2-1)))
 		}
-	case s.Name == Stumps && !law.Uniform:
+	case s.Name == Stumps && !distribution.Uniform:
 		for axis := range s.Dim {
 			for cut := range x + 1 {
 				all = append(all, Stump{s.Dim, axis, float64(cut), 1})
 			}
 		}
-	case s.Name == Rectangles && !law.Uniform:
+	case s.Name == Rectangles && !distribution.Uniform:
 		side := uint64(math.Ceil(float64(x) * math.Pow(2, -1/float64(s.Dim))))
 		all = []Hypothesis{Rectangle{}}
 		for range s.Dim {
@@ -54,10 +54,10 @@ func drawnTargets(t *testing.T, s Spec, law Drawn) (all []Hypothesis) {
 			}
 			all = longer
 		}
-	case (s.Name == Conjunctions || s.Name == MonotoneConjunctions) && !law.Uniform:
+	case (s.Name == Conjunctions || s.Name == MonotoneConjunctions) && !distribution.Uniform:
 		for _, h := range everyMember(t, s) {
 			c := h.(Conjunction)
-			if c.Ones&c.Zeros == 0 && popcount(c.Ones)+popcount(c.Zeros) == law.Literals {
+			if c.Ones&c.Zeros == 0 && popcount(c.Ones)+popcount(c.Zeros) == distribution.Literals {
 				all = append(all, h)
 			}
 		}
@@ -255,11 +255,11 @@ func TestEstimatedPrior(t *testing.T) {
 }
 
 // reached returns the share of 2500 drawn targets of which a box or constant is within alpha.
-func reached(t *testing.T, s Spec, law Drawn, answer Hypothesis, alpha float64) float64 {
+func reached(t *testing.T, s Spec, distribution Drawn, answer Hypothesis, alpha float64) float64 {
 	t.Helper()
 	d, _ := Lookup(s.Name)
-	target := d.Random(s, law.Literals)
-	if law.Uniform {
+	target := d.Random(s, distribution.Literals)
+	if distribution.Uniform {
 		makeTarget, err := uniformTargets(d, s)
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +319,7 @@ func TestPriorValues(t *testing.T) {
 	}
 }
 
-// The share of a cap in high dimensions agrees with the normal law of a coordinate.
+// The share of a cap in high dimensions agrees with the normal distribution of a coordinate.
 func TestBeyondPlane(t *testing.T) {
 	for _, c := range []struct {
 		dim     int

@@ -9,10 +9,10 @@ import (
 // nats, as far as it is known: it lies between Low and High, which are +Inf where it is infinite.
 //
 // A random set H of functions, which need not belong to the class, represents the class if for each
-// hypothesis c and each law of points, H contains with probability 3/4 a function that disagrees
-// with c on a mass of at most 1/4. The dimension is the least ln of the largest size of such an H.
-// Up to factors of alpha, beta and epsilon it is the number of examples that pure differential
-// privacy needs.
+// hypothesis c and each distribution of points, H contains with probability 3/4 a function that
+// disagrees with c on a mass of at most 1/4. The dimension is the least ln of the largest size of
+// such an H. Up to factors of alpha, beta and epsilon it is the number of examples that pure
+// differential privacy needs.
 type Representation struct{ Low, High float64 }
 
 // String writes what is known in words.
@@ -33,7 +33,7 @@ func (r Representation) String() string {
 // From above: a uniform set of 3/4 of the hypotheses contains each of them with probability 3/4; some
 // classes know a better one, Definition.Represented.
 //
-// From below: under any law of points, sets of at most k functions of which each is within 1/4 of at
+// From below: under any distribution of points, sets of at most k functions of which each is within 1/4 of at
 // most B of N hypotheses are good for at most k B of these, so that k >= 3/4 N/B. See patterned for B
 // on shattered points, and packed for B on a separator. On three points or fewer a function is good
 // for the one hypothesis that it agrees with, and four hypotheses differ on some three points
@@ -87,8 +87,9 @@ func threeQuarters(log float64) float64 {
 // maxPatterned is the largest number of shattered points that represent looks at.
 const maxPatterned = 1024
 
-// patterned returns a lower bound from k shattered points under their uniform law: there are 2^k
-// patterns, and a function is within 1/4 of those that differ from it on at most k/4 points.
+// patterned returns a lower bound from k shattered points under their uniform distribution: there
+// are 2^k patterns, and a function is within 1/4 of those that differ from it on at most k/4
+// points.
 func patterned(k int) float64 {
 	ball, term := 0.0, 0.0 // logarithms of the size of the ball, and of the patterns at one distance
 	for i := 1; i <= k/4; i++ {
@@ -99,9 +100,9 @@ func patterned(k int) float64 {
 }
 
 // packed returns a lower bound for a class with that ln |H| any two of whose hypotheses differ on a
-// share of at least gap of some points, under their uniform law. As vectors of -1 and +1, their
-// correlations are at most m = 1 - 2 gap. If N of them are within 1/4 of one function, which is to
-// correlate with each at 1/2 or more, then N/2 <= |sum of them| <= sqrt(N + N(N-1)m), so N <=
+// share of at least gap of some points, under their uniform distribution. As vectors of -1 and +1,
+// their correlations are at most m = 1 - 2 gap. If N of them are within 1/4 of one function, which
+// is to correlate with each at 1/2 or more, then N/2 <= |sum of them| <= sqrt(N + N(N-1)m), so N <=
 // (1-m)/(1/4-m) where m < 1/4.
 func packed(logSize, gap float64) float64 {
 	m := 1 - 2*gap

@@ -21,8 +21,8 @@ const (
 // Follow-the-perturbed-leader puts its noise there: hypothesis f has the unit sign vector s_f =
 // (f(Z_1), ..., f(Z_m))/sqrt(m), and the perturbation <xi, s_f> with xi standard normal.
 //
-// How well Z separates is the least distance of two hypotheses in L2 of the uniform law on Z,
-// called rho. It depends on the encoding: the functions with values -1 and +1 are twice as far
+// How well Z separates is the least distance of two hypotheses in L2 of the uniform distribution on
+// Z, called rho. It depends on the encoding: the functions with values -1 and +1 are twice as far
 // apart as those with 0 and 1.
 type Separator struct {
 	// Points are row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal
@@ -64,7 +64,7 @@ func SeparatorKinds() []string {
 //	cube      all points of the domain; they are not listed for parities in 21 to 24 dimensions
 //	code      parities up to dimension 24: the 10 Dim columns of a random generator matrix drawn from the seed
 //	greedy    greedy set cover, for at most 2^12 hypotheses on a domain of at most 2^12 points
-//	drawn     points drawn from the uniform law on the domain by the seed, as many as are proved to keep half
+//	drawn     points drawn from the uniform distribution on the domain by the seed, as many as are proved to keep half
 //	          of its rho^2 with probability 0.99; for parities, or at most 2^14 hypotheses
 //	drawn-printed  the same with the smaller number of Block and Shetty 2025, Lemma 7, which is not proved
 //

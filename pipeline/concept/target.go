@@ -32,22 +32,23 @@ func LabelEach(x, y []float64, label func(x []float64) float64) {
 // Targets is what a Definition says of the hypotheses of a class as targets. Classes on an
 // InfiniteOrder have none of it.
 type Targets struct {
-	// Random makes a target that is drawn for each trial by the class's law of targets. That law
+	// Random makes a target that is drawn for each trial by the class's distribution of targets. That distribution
 	// leaves a learner without data no hypothesis to guess. Of Literals it takes that many; they are at
-	// most Dim. RandomDoc describes the law in a phrase.
+	// most Dim. RandomDoc describes the distribution in a phrase.
 	Random    func(s Spec, literals int) Target
 	RandomDoc string
-	Literals  bool // the law is one of conjunctions of a stated number of literals
+	Literals  bool // the distribution is one of conjunctions of a stated number of literals
 
-	// Weight returns the probability of hypothesis number i under the law, which sums to 1 over all
-	// Size of them; two numbers never stand for the same function. Uniform makes a target that is a
-	// uniform hypothesis, of size; nil where those of Random are. Both belong to finite classes.
+	// Weight returns the probability of hypothesis number i under the distribution, which sums to 1
+	// over all Size of them; two numbers never stand for the same function. Uniform makes a target
+	// that is a uniform hypothesis, of size; nil where those of Random are. Both belong to finite
+	// classes.
 	Weight  func(s Spec, literals int, i uint64) float64
 	Uniform func(s Spec, size uint64) Target
 
 	// Prior is the best answer of a learner without data, where points are uniform: see NewPrior. It
 	// reports false where there is no formula; nil: there is none.
-	Prior func(s Spec, law Drawn, ok Allowed) (Prior, bool)
+	Prior func(s Spec, distribution Drawn, ok Allowed) (Prior, bool)
 
 	// Middle is a hypothesis in the middle of the class, the same in all trials, and MiddleDoc
 	// describes it in a phrase; a class without one has neither.
@@ -87,7 +88,7 @@ func ParseTarget(s Spec, text string, literals int) (canonical string, makeTarge
 	d, _ := Lookup(s.Name)
 	switch {
 	case d == nil || d.Random == nil:
-		return "", nil, fmt.Errorf("the class %s has no law of targets: an adversary says the labels", s.Name)
+		return "", nil, fmt.Errorf("the class %s has no distribution of targets: an adversary says the labels", s.Name)
 	case text == RandomTarget:
 		return text, func() Target { return d.Random(s, literals) }, nil
 	case d.Parse == nil:
@@ -198,9 +199,9 @@ func fixed(s Spec, h Hypothesis) Target {
 // Box is a Target that labels the points with Low <= x <= High in every coordinate +1: an
 // axis-parallel box, or nothing. The ends are those of the present trial.
 type Box struct {
-	Low, High []float64
-	top       float64                    // of each coordinate of a point; 0: not known
-	law       func(b *Box, r *rand.Rand) // draws the ends; nil: they are the same in all trials
+	Low, High    []float64
+	top          float64                    // of each coordinate of a point; 0: not known
+	distribution func(b *Box, r *rand.Rand) // draws the ends; nil: they are the same in all trials
 }
 
 // wholeBox returns the box of all points of dim numbers 0..side-1.
@@ -212,16 +213,16 @@ func wholeBox(dim int, side uint64) *Box {
 	return b
 }
 
-// drawn returns b with a law.
-func (b *Box) drawn(law func(b *Box, r *rand.Rand)) *Box {
-	b.law = law
+// drawn returns b with a distribution.
+func (b *Box) drawn(distribution func(b *Box, r *rand.Rand)) *Box {
+	b.distribution = distribution
 	return b
 }
 
 // Begin implements Target.
 func (b *Box) Begin(r *rand.Rand) {
-	if b.law != nil {
-		b.law(b, r)
+	if b.distribution != nil {
+		b.distribution(b, r)
 	}
 }
 

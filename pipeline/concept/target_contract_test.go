@@ -10,7 +10,7 @@ import (
 )
 
 // checkTargets checks what a definition says of hypotheses as targets, on a class with at most 4096
-// of them whose labels b holds: the laws against their weights, texts against functions.
+// of them whose labels b holds: the distributions against their weights, texts against functions.
 func (b *brute) checkTargets(d *Definition, c Finite, s Spec) (breaches []error) {
 	breach := func(format string, a ...any) {
 		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))
@@ -31,12 +31,12 @@ func (b *brute) checkTargets(d *Definition, c Finite, s Spec) (breaches []error)
 		breach("Weight sums to %v, the least is %v", sum, slices.Min(weights))
 		return breaches
 	}
-	if err := b.checkLaw(d.Random(s, literals), number, weights); err != nil {
+	if err := b.checkDistribution(d.Random(s, literals), number, weights); err != nil {
 		breach("Random against Weight: %v", err)
 	}
 	switch all := d.Uniform; {
 	case all != nil:
-		if err := b.checkLaw(all(s, uint64(len(b.rows))), number, uniform); err != nil {
+		if err := b.checkDistribution(all(s, uint64(len(b.rows))), number, uniform); err != nil {
 			breach("Uniform: %v", err)
 		}
 	case slices.Max(weights)-slices.Min(weights) > 1e-12:
@@ -56,9 +56,9 @@ func (b *brute) checkTargets(d *Definition, c Finite, s Spec) (breaches []error)
 	return append(breaches, b.checkTexts(d, c, s, number)...)
 }
 
-// checkLaw checks that equal streams give equal targets, that drawing allocates nothing, and that
-// the hypotheses come with the probabilities of weights, by chi-square.
-func (b *brute) checkLaw(target Target, number map[string]int, weights []float64) error {
+// checkDistribution checks that equal streams give equal targets, that drawing allocates nothing,
+// and that the hypotheses come with the probabilities of weights, by chi-square.
+func (b *brute) checkDistribution(target Target, number map[string]int, weights []float64) error {
 	draw := func(r *rand.Rand) []float64 {
 		target.Begin(r)
 		row := make([]float64, len(b.points))

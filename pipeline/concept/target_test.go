@@ -147,7 +147,7 @@ func TestWrongTargets(t *testing.T) {
 		{Spec{Name: Parities, Dim: 2}, "middle", "has no hypothesis in its middle: write random, uniform or a character"},
 		{Spec{Name: Matrix, Domain: 2, Matrix: "001101"}, "4", "4 is outside 1..3, where the number of a row has to be"},
 		{Spec{Name: Halfspace, Dim: 2}, "uniform", "has infinitely many hypotheses, of which none has a text: write random"},
-		{Spec{Name: Naturals}, "random", "has no law of targets"},
+		{Spec{Name: Naturals}, "random", "has no distribution of targets"},
 		{Spec{Name: Rectangles, Domain: MaxDomain, Dim: 2}, "uniform", "more than 2^64 hypotheses here"},
 		{Spec{Name: Conjunctions, Dim: 65}, strings.Repeat("1", 65), "dimension 65 of class"},
 	} {

@@ -99,7 +99,7 @@ func proportion(q, epsilon, alpha float64) func(int64) float64 {
 }
 
 // TestCoverage checks that brackets are wrong no more often than is stated, and what they cost in
-// trials, over laws from steep to flat.
+// trials, over distributions from steep to flat.
 func TestCoverage(t *testing.T) {
 	flat := func(below, from float64) func(int64) float64 {
 		return func(n int64) float64 {

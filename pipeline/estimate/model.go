@@ -21,9 +21,9 @@ type Model struct {
 //
 // Two curves are fitted by maximum likelihood: a logistic one in ln n, which goes to 1 more slowly
 // than success rates of the form 1 - c exp(-rn) do, and a complementary log-log one (a Weibull
-// law), which goes faster. N is the geometric mean of the two sizes at which they reach the target.
-// The interval contains the profile likelihood limits of both, and at each end half of the distance
-// between the two sizes, for the error of the model.
+// distribution), which goes faster. N is the geometric mean of the two sizes at which they reach
+// the target. The interval contains the profile likelihood limits of both, and at each end half of
+// the distance between the two sizes, for the error of the model.
 //
 // Neither curve holds far from the target, where guessing alone succeeds now and then. So only
 // sizes near it count: their odds of success are at least a ninth of the target's and at most a

@@ -52,11 +52,11 @@ func TestModelCoverage(t *testing.T) {
 	testkit.Long(t)
 	const runs, level = 160, 0.05
 	for _, c := range []struct {
-		name   string
-		law    rateCurve
-		target float64
-		within float64
-		least  int // of 400 runs give an estimate
+		name         string
+		distribution rateCurve
+		target       float64
+		within       float64
+		least        int // of 400 runs give an estimate
 	}{
 		{"needle", needleCurve(1<<32, 0.025), 0.9, 1.5, 220},
 		{"needle", needleCurve(1<<16, 0.05), 0.95, 1.2, 330},
@@ -74,11 +74,11 @@ func TestModelCoverage(t *testing.T) {
 			t.Parallel()
 			find := usual()
 			find.Target, find.Within = c.target, c.within
-			truth := c.law.reaches(c.target)
+			truth := c.distribution.reaches(c.target)
 			found, covered := 0, 0
 			var bias, square, width float64
 			for seed := range uint64(runs) {
-				m := FitModel(c.law.world(seed).solve(t, find).Points, c.target, level)
+				m := FitModel(c.distribution.world(seed).solve(t, find).Points, c.target, level)
 				if m.Reason != "" {
 					continue
 				}

@@ -49,8 +49,8 @@ func close(t *testing.T, what string, got, want, within float64) {
 }
 
 // TestSlopesOfTheNeedleTable checks the published table of the exponential mechanism on the needle
-// law: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1. On the scale log-log the
-// additive constant would be taken for a small exponent.
+// distribution: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1. On the scale
+// log-log the additive constant would be taken for a small exponent.
 func TestSlopesOfTheNeedleTable(t *testing.T) {
 	for _, c := range []struct {
 		sizes []float64

@@ -65,7 +65,7 @@ grids:
 		{"a key and an algorithm", spoil(sound, "trials:", "trial:", "baseline/perceptron", "baseline/perceptrn"), []string{
 			`s:9:5: algorithms[1]: unknown algorithm "baseline/perceptrn", did you mean "baseline/perceptron"?`,
 			`s:13:1: trial: unknown key, did you mean "trials" or "limits.trial"?`}},
-		{"a key, an algorithm, a parameter's value, a law and alpha", spoil(sound, "limits:", "limts:",
+		{"a key, an algorithm, a parameter's value, a distribution and alpha", spoil(sound, "limits:", "limts:",
 			"baseline/perceptron", "perceptron", "rounds: [30, 40]", "rounds: [30, -4]", "skew", "skw", "alpha: 0.1", "alpha: 0.7"),
 			[]string{
 				`s:6:17: problem.distribution: unknown value "skw", did you mean "skew"?`,

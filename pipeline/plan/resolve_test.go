@@ -379,8 +379,8 @@ zip: [[d, margin, rounds], [distribution, p_lambda]]
 	}
 	var want []string
 	for i, d := range []int{10, 20, 30} {
-		for j, law := range []string{"iso", "skew"} {
-			problem := fmt.Sprint(d, " ", []float64{0.1, 0.2, 0.3}[i], " ", law)
+		for j, distribution := range []string{"iso", "skew"} {
+			problem := fmt.Sprint(d, " ", []float64{0.1, 0.2, 0.3}[i], " ", distribution)
 			want = append(want,
 				fmt.Sprint(problem, " boosting/hs-stl ", i+1, " ", 4+j),
 				problem+" baseline/perceptron <nil> <nil>",

@@ -11,8 +11,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// lawful is a sweep over one class under the uniform law; its problem ends where %s stands.
-const lawful = `name: x
+// underUniform is a sweep over one class under the uniform distribution; its problem ends where %s
+// stands.
+const underUniform = `name: x
 problem: {distribution: uniform, %s}
 algorithms: [baseline/erm]
 goal: {alpha: 0.1, beta: 0.1}
@@ -56,19 +57,19 @@ func TestTargets(t *testing.T) {
 		{"class: [thresholds, points], domain: 64, target: [uniform, 7]",
 			[]string{"thresholds uniform", "thresholds 7", "points uniform", "points 7"}},
 	} {
-		got := targetsOf(t, fmt.Sprintf(lawful, c.problem), "")
+		got := targetsOf(t, fmt.Sprintf(underUniform, c.problem), "")
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.problem, diff)
 		}
 	}
 	// each of a matrix, whose file stands beside the sweep
 	file := testkit.WriteFile(t, "class.csv", "a,b\n0,0\n0,1\n1,1\n")
-	got := targetsOf(t, fmt.Sprintf(lawful, "class: matrix, target: each, file: "+file), "")
+	got := targetsOf(t, fmt.Sprintf(underUniform, "class: matrix, target: each, file: "+file), "")
 	if diff := cmp.Diff([]string{"matrix 1", "matrix 2", "matrix 3"}, got); diff != "" {
 		t.Error(diff)
 	}
 	// zipped and excluded by name
-	src := fmt.Sprintf(lawful, "class: thresholds, domain: [64, 128, 256], target: [32, 64, 128]") +
+	src := fmt.Sprintf(underUniform, "class: thresholds, domain: [64, 128, 256], target: [32, 64, 128]") +
 		"zip: [[domain, target]]\nexclude: [{target: 64}]\n"
 	var pairs []string
 	for _, c := range mustResolve(t, src, algorithms(), "").Cells {
@@ -83,7 +84,7 @@ func TestTargets(t *testing.T) {
 func TestTargetsAreKeys(t *testing.T) {
 	keys := map[string]bool{}
 	for _, target := range []string{"5", "005", "random", "uniform", "middle", "6"} {
-		p := mustResolve(t, fmt.Sprintf(lawful, "class: thresholds, domain: 64, target: "+target), algorithms(), "")
+		p := mustResolve(t, fmt.Sprintf(underUniform, "class: thresholds, domain: 64, target: "+target), algorithms(), "")
 		keys[p.Cells[0].DataKey.String()+p.Cells[0].Key.String()] = true
 	}
 	if len(keys) != 5 {
@@ -94,26 +95,26 @@ func TestTargetsAreKeys(t *testing.T) {
 func TestTargetMistakes(t *testing.T) {
 	data := testkit.WriteFile(t, "data.csv", "v,y\n3,p\n5,q\n7,p\n")
 	for _, c := range []struct{ src, want string }{
-		{fmt.Sprintf(lawful, "class: thresholds, domain: 64, target: [5, 65]"),
+		{fmt.Sprintf(underUniform, "class: thresholds, domain: 64, target: [5, 65]"),
 			`s:2:77: problem.target[1]: 65 is outside 0..64, where a threshold t has to be; write t of 0..X, from which on it ` +
 				`is +1, such as 5 or 2^10, or random, uniform or middle`},
-		{fmt.Sprintf(lawful, "class: intervals, domain: 64, target: 16-49"),
+		{fmt.Sprintf(underUniform, "class: intervals, domain: 64, target: 16-49"),
 			`s:2:72: problem.target: "16-49" is not an interval a..b; write a..b with both ends inside it`},
-		{fmt.Sprintf(lawful, "class: thresholds, domain: 2^16, target: each"),
+		{fmt.Sprintf(underUniform, "class: thresholds, domain: 2^16, target: each"),
 			`s:2:75: problem.target: each: the class thresholds has 65537 hypotheses here, and 4096 is the most: too many`},
-		{fmt.Sprintf(lawful, "class: thresholds, domain: [8, 16], target: each"),
+		{fmt.Sprintf(underUniform, "class: thresholds, domain: [8, 16], target: each"),
 			`s:2:78: problem.target: each lists the hypotheses of one class, but domain has 2 values: write one grid per value`},
-		{fmt.Sprintf(lawful, "class: thresholds, domain: [8, 16], target: [1, 2, 3]") + "zip: [[domain, target]]",
+		{fmt.Sprintf(underUniform, "class: thresholds, domain: [8, 16], target: [1, 2, 3]") + "zip: [[domain, target]]",
 			`s:6:7: zip[0]: lengths differ: "domain" has 2 values, "target" has 3`},
-		{fmt.Sprintf(lawful, "class: conjunctions, d: 3, literals: [2, 4]"),
+		{fmt.Sprintf(underUniform, "class: conjunctions, d: 3, literals: [2, 4]"),
 			`s:2:75: problem.literals[1]: 4 is outside [1, 3]: there are d = 3 bits`},
-		{fmt.Sprintf(lawful, "class: thresholds, domain: 8, literals: 2"),
+		{fmt.Sprintf(underUniform, "class: thresholds, domain: 8, literals: 2"),
 			`s:2:74: problem.literals: 2 does not apply to the class thresholds`},
-		{fmt.Sprintf(lawful, "class: thresholds, target: each"), `s:2:10: problem.domain: missing`},
-		{strings.Replace(fmt.Sprintf(lawful, "class: intervals, domain: 8, target: random, data: {file: "+data+
+		{fmt.Sprintf(underUniform, "class: thresholds, target: each"), `s:2:10: problem.domain: missing`},
+		{strings.Replace(fmt.Sprintf(underUniform, "class: intervals, domain: 8, target: random, data: {file: "+data+
 			", label: y, positive: p}"), "distribution: uniform, ", "", 1),
 			`s:2:48: problem.target: "random" does not apply here: the labels are those of the data; leave it out`},
-		{strings.Replace(fmt.Sprintf(lawful, "class: thresholds, domain: 64, mass: 0.1, target: random"),
+		{strings.Replace(fmt.Sprintf(underUniform, "class: thresholds, domain: 64, mass: 0.1, target: random"),
 			"uniform", "needle", 1),
 			`s:2:83: problem.target: "random" does not apply to the distribution needle: its few points stand around a target`},
 		{"name: x\ntask: online\nproblem: {class: thresholds-dyadics, target: random}\nalgorithms: [online/soa]\n" +
@@ -127,7 +128,8 @@ func TestTargetMistakes(t *testing.T) {
 	}
 }
 
-// What the file's targets are is said in words, each law once, and where there is none who labels.
+// What the file's targets are is said in words, each distribution once, and where there is none who
+// labels.
 func TestTargetsExplained(t *testing.T) {
 	const average = "            if it is drawn, what is measured is an average over targets; theory's bounds hold " +
 		"for the worst one too, which target: each finds in a small class\n"
@@ -136,7 +138,8 @@ func TestTargetsExplained(t *testing.T) {
 	online := "name: x\ntask: online\nproblem: {class: thresholds, domain: 64, distribution: uniform}\n" +
 		"algorithms: [online/soa]\nrounds: 10\nadversary: {kind: %s}\n"
 	for _, tt := range []struct{ name, src, want string }{
-		{"laws", fmt.Sprintf(lawful, "class: [thresholds, points], domain: 64, target: [random, middle, uniform, 5, 6]"), "" +
+		{"distributions", fmt.Sprintf(underUniform, "class: [thresholds, points], domain: 64, "+
+			"target: [random, middle, uniform, 5, 6]"), "" +
 			"target      drawn at random for each trial; points: a uniform hypothesis of the class\n" +
 			"target      drawn at random for each trial; points: the point is uniform\n" +
 			"target      drawn at random for each trial; thresholds: a uniform hypothesis of the class\n" +
@@ -146,9 +149,9 @@ func TestTargetsExplained(t *testing.T) {
 			"target      the same in all trials; points: the point X/2 (a calibration, which measures no learning)\n" +
 			"target      the same in all trials; thresholds: the threshold X/2 (a calibration, which measures no learning)\n" +
 			average},
-		{"fixed", fmt.Sprintf(lawful, "class: thresholds, domain: 64, target: 5"), "target      the same in all trials " +
-			"(a calibration, which measures no learning), a hypothesis that the file states: 5\n"},
-		{"data", strings.Replace(fmt.Sprintf(lawful, "@"), "{distribution: uniform, @", overData, 1), "" +
+		{"fixed", fmt.Sprintf(underUniform, "class: thresholds, domain: 64, target: 5"), "target      the same in all " +
+			"trials (a calibration, which measures no learning), a hypothesis that the file states: 5\n"},
+		{"data", strings.Replace(fmt.Sprintf(underUniform, "@"), "{distribution: uniform, @", overData, 1), "" +
 			"data        rows.csv: 25 % of the rows are positive, so that a constant errs on 25 %\n" +
 			"labels      those of the file: there is no target, and what is measured is for this one concept and population\n"},
 		{"online", fmt.Sprintf(online, "tree"), "labels      said by the adversary tree: there is no target\n"},

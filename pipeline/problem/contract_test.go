@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// problemOf returns a problem of a class under a law, with every key that they need.
-func problemOf(t *testing.T, class string, l *law.Law) schemas.Problem {
+// problemOf returns a problem of a class under a distribution, with every key that they need.
+func problemOf(t *testing.T, class string, l *distribution.Distribution) schemas.Problem {
 	t.Helper()
 	p := schemas.Problem{Class: class, Distribution: l.Name}
 	if d, _ := concept.Lookup(class); d.Shape == concept.Column {
@@ -27,11 +27,11 @@ func problemOf(t *testing.T, class string, l *law.Law) schemas.Problem {
 	return p
 }
 
-// Every law resolves on every class that it fits, and is refused on the others by the key
+// Every distribution resolves on every class that it fits, and is refused on the others by the key
 // distribution; its keys are refused elsewhere by their own names.
-func TestEveryLawOnEveryClass(t *testing.T) {
+func TestEveryDistributionOnEveryClass(t *testing.T) {
 	for _, class := range concept.Names() {
-		for _, l := range law.All() {
+		for _, l := range distribution.All() {
 			p := problemOf(t, class, l)
 			if !l.Fits(class) {
 				checkBlamed(t, p, "problem.distribution", l.Name)
@@ -41,10 +41,10 @@ func TestEveryLawOnEveryClass(t *testing.T) {
 				t.Errorf("%s under %s: %v", class, l.Name, err)
 				continue
 			}
-			for _, k := range law.Keys() {
+			for _, k := range distribution.Keys() {
 				if q := p; !slices.Contains(l.Keys, k) {
 					*k.Field(&q) = 0.25
-					checkBlamed(t, q, "problem."+k.Name, strings.Join(k.Laws()[:1], ""))
+					checkBlamed(t, q, "problem."+k.Name, strings.Join(k.Distributions()[:1], ""))
 				}
 			}
 			if l.LeastDim > 1 {

@@ -110,7 +110,7 @@ func TestDisguiseHidesThePopulation(t *testing.T) {
 	}
 	// Kolmogorov and Smirnov: above 1.95 sqrt(2/trials) once in 1000 runs.
 	if far := distance(errors["perceptron false"], errors["perceptron true"]); far > 1.95*math.Sqrt(2./trials) {
-		t.Errorf("the disguise changes the law of a perceptron's errors by %v", far)
+		t.Errorf("the disguise changes the distribution of a perceptron's errors by %v", far)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/schemas"
@@ -20,7 +20,7 @@ type Streams struct{ Target, Points, LabelNoise, TestPoints rand.Source }
 // concurrent use, and allocates nothing in the long run.
 type Drawer struct {
 	p        *Problem
-	law      law.Sampler
+	sampler  distribution.Sampler
 	flipper  noise.Flipper
 	target   rand.Rand
 	points   rand.Rand
@@ -33,7 +33,7 @@ type Drawer struct {
 // Drawer makes a drawer of trials with that many evaluation points, as Problem.Test says; where the
 // evaluation is exact, test means nothing.
 func (p *Problem) Drawer(test int) *Drawer {
-	d := &Drawer{p: p, law: p.sampler(), flipper: noise.New(p.spec.Noise, concept.ShapeOf(p.class.Name)), test: test}
+	d := &Drawer{p: p, sampler: p.sampler(), flipper: noise.New(p.spec.Noise, concept.ShapeOf(p.class.Name)), test: test}
 	if p.exact != nil {
 		d.test = p.points()
 	}
@@ -45,7 +45,7 @@ func (d *Drawer) Begin(s Streams) {
 	d.target, d.points = *rand.New(s.Target), *rand.New(s.Points)
 	d.flipping, d.testing = *rand.New(s.LabelNoise), *rand.New(s.TestPoints)
 	d.tested = 0
-	d.law.Begin(&d.target)
+	d.sampler.Begin(&d.target)
 }
 
 // Sample draws n labelled examples, with label noise, into x (n*dim numbers, row-major) and y (n
@@ -53,7 +53,7 @@ func (d *Drawer) Begin(s Streams) {
 // of n is a prefix of that of any larger size from the same streams.
 func (d *Drawer) Sample(n int, x, y []float64) {
 	x, y = x[:n*d.p.class.Dim], y[:n]
-	d.law.Draw(&d.points, x, y)
+	d.sampler.Draw(&d.points, x, y)
 	d.flipper.Flip(&d.flipping, x, y)
 }
 
@@ -72,7 +72,7 @@ func (d *Drawer) Test(x, y, w []float64) {
 	d.tested = to
 	e, dim := d.p.exact, d.p.class.Dim
 	if e == nil {
-		d.law.Draw(&d.testing, x[:len(y)*dim], y)
+		d.sampler.Draw(&d.testing, x[:len(y)*dim], y)
 		if w != nil {
 			fill(w[:len(y)], 1/float64(d.test))
 		}
@@ -88,7 +88,7 @@ func (d *Drawer) Test(x, y, w []float64) {
 		if e.Y != nil {
 			copy(y, e.Y[from:to])
 		} else {
-			d.law.Target().Labels(points, y)
+			d.sampler.Target().Labels(points, y)
 		}
 	}
 	switch {
@@ -110,7 +110,7 @@ func (d *Drawer) rows(from, to int, x, y []float64) {
 	for i := range to - from {
 		copy(x[i*dim:(i+1)*dim], all.Row(from+i))
 	}
-	if g, ok := d.law.(*population.Disguised); ok {
+	if g, ok := d.sampler.(*population.Disguised); ok {
 		g.Apply(x[:(to-from)*dim], y)
 	}
 }
@@ -118,15 +118,16 @@ func (d *Drawer) rows(from, to int, x, y []float64) {
 // Error returns the error of h in the current trial against clean labels, computed by a formula. It reports false
 // if there is none for h.
 func (d *Drawer) Error(h concept.Hypothesis) (float64, bool) {
-	if exact, ok := d.law.(law.Exact); ok {
+	if exact, ok := d.sampler.(distribution.Exact); ok {
 		return exact.Error(h)
 	}
 	return 0, false
 }
 
-// Draw fills x and y with len(y) further points of the law or rows of the data, with clean labels,
-// from the stream TestPoints. They do not count as evaluation points. x has len(y)*dim numbers.
-func (d *Drawer) Draw(x, y []float64) { d.law.Draw(&d.testing, x[:len(y)*d.p.class.Dim], y) }
+// Draw fills x and y with len(y) further points of the distribution or rows of the data, with clean
+// labels, from the stream TestPoints. They do not count as evaluation points. x has len(y)*dim
+// numbers.
+func (d *Drawer) Draw(x, y []float64) { d.sampler.Draw(&d.testing, x[:len(y)*d.p.class.Dim], y) }
 
 func fill(w []float64, v float64) {
 	for i := range w {
@@ -138,12 +139,12 @@ func fill(w []float64, v float64) {
 // drawer then serves this game alone until it has ended. a is a resolved adversary, n the size of
 // the sample, r the adversary's own randomness.
 func (d *Drawer) Queries(a schemas.Adversary, n int64, r rand.Source) adversary.Queries {
-	return d.p.view.Queries(a, d.law, n, r)
+	return d.p.view.Queries(a, d.sampler, n, r)
 }
 
 // Rounds begins a game of task online on the target of the drawer's present trial; the drawer then
 // serves this game alone until it has ended. The number of rounds is public, r is the adversary's
 // own randomness. The error is that of adversary.View.Rounds.
 func (d *Drawer) Rounds(a schemas.Adversary, rounds int64, r rand.Source) (adversary.Rounds, error) {
-	return d.p.view.Rounds(a, d.law, rounds, r)
+	return d.p.view.Rounds(a, d.sampler, rounds, r)
 }

@@ -23,16 +23,16 @@ func (s *seeded) trial(seed, rep uint64) Streams {
 	return Streams{&s[0], &s[1], &s[2], &s[3]}
 }
 
-// everyLaw returns problems of several classes under the distributions that fit them.
-func everyLaw() (all []schemas.Problem) {
+// everyDistribution returns problems of several classes under the distributions that fit them.
+func everyDistribution() (all []schemas.Problem) {
 	for _, class := range []string{"thresholds", "points", "intervals"} {
 		all = append(all,
 			schemas.Problem{Class: class, Distribution: "uniform", Domain: 1000},
 			schemas.Problem{Class: class, Distribution: "uniform", Domain: 3 << 30, Test: 50},
 			schemas.Problem{Class: class, Distribution: "needle", Domain: 1 << 32, Mass: 0.1})
 	}
-	sphere := func(law string, d int) schemas.Problem {
-		return schemas.Problem{Class: "halfspace", Distribution: law, Dim: d, Margin: 0.1, Test: 50}
+	sphere := func(distribution string, d int) schemas.Problem {
+		return schemas.Problem{Class: "halfspace", Distribution: distribution, Dim: d, Margin: 0.1, Test: 50}
 	}
 	return append(all, sphere("iso-fixed", 7), sphere("skew-fixed", 7), sphere("ball-margin", 7),
 		sphere("ball-margin", 60), sphere("iso", 7), sphere("skew", 7))
@@ -41,7 +41,7 @@ func everyLaw() (all []schemas.Problem) {
 // Without adversarial noise the sample of n is a prefix of that of 2n, for data too.
 func TestSampleOfNIsAPrefix(t *testing.T) {
 	problems := []*Problem{openCSV(t, testkit.CSV(300), overData("halfspace", 0))}
-	for _, p := range everyLaw() {
+	for _, p := range everyDistribution() {
 		problems = append(problems, open(t, p))
 	}
 	for _, p := range problems {
@@ -58,7 +58,7 @@ func TestSampleOfNIsAPrefix(t *testing.T) {
 
 // Neither noise nor the size of the sample moves the target, the points or the evaluation.
 func TestStreamsAreIndependent(t *testing.T) {
-	for _, p := range everyLaw() {
+	for _, p := range everyDistribution() {
 		d, x, y := sample(open(t, p), 1, 2, 60)
 		testX, testY, _ := evaluation(d)
 		p.Noise = schemas.Noise{Kind: "random", Rate: 0.3}
@@ -75,7 +75,7 @@ func TestStreamsAreIndependent(t *testing.T) {
 
 // The evaluation comes in any pieces, and again in the next trial.
 func TestEvaluationInPieces(t *testing.T) {
-	for _, q := range everyLaw() {
+	for _, q := range everyDistribution() {
 		p := open(t, q)
 		streams := new(seeded)
 		d := p.Drawer(p.Test(0, 0))
@@ -101,7 +101,7 @@ func TestEvaluationInPieces(t *testing.T) {
 // The weights that a problem states are those of its evaluation points.
 func TestWeights(t *testing.T) {
 	problems := []*Problem{openCSV(t, testkit.CSV(30), overData("halfspace", 0))}
-	for _, q := range everyLaw() {
+	for _, q := range everyDistribution() {
 		problems = append(problems, open(t, q))
 	}
 	for _, p := range problems {
@@ -132,7 +132,7 @@ func panics(f func()) (did bool) {
 
 // One drawer used for trial after trial draws what a fresh one does.
 func TestDrawersKeepNothing(t *testing.T) {
-	for _, q := range everyLaw() {
+	for _, q := range everyDistribution() {
 		for _, noise := range []string{"random", "adversarial"} {
 			q.Noise = schemas.Noise{Kind: noise, Rate: 0.2}
 			p := open(t, q)
@@ -185,7 +185,7 @@ func TestGoldenDraws(t *testing.T) {
 		"halfspace-skew-7":                     "700917abf785f3bc",
 	}
 	var problems []schemas.Problem
-	for i, q := range everyLaw() {
+	for i, q := range everyDistribution() {
 		if i%2 == 1 {
 			q.Noise = schemas.Noise{Kind: "random", Rate: 0.2}
 		}

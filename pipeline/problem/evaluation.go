@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 )
 
 // MaxPoints is the largest number of evaluation points of a trial.
@@ -17,7 +17,7 @@ const precision = 1.0 / 20
 // Test returns the number of evaluation points of a trial with the reference error above and the goal
 // alpha, 0 where no trial succeeds: those that the problem states, or as many as make the standard
 // error of an error at the goal a twentieth of alpha. It is 0 where errors are computed exactly, and
-// where the problem has no law.
+// where the problem has no distribution.
 func (p *Problem) Test(above, alpha float64) int {
 	switch {
 	case p.Exact() || p.spec.Distribution == "":
@@ -62,7 +62,7 @@ func atLeast(v float64) int { return int(min(math.Ceil(v*(1-1e-12)), MaxPoints))
 
 // formula reports whether the errors of declared hypotheses of the class are computed by a formula.
 func (p *Problem) formula() bool {
-	l := law.Lookup(p.spec.Distribution)
+	l := distribution.Lookup(p.spec.Distribution)
 	return l != nil && l.Formula != nil && l.Formula(&p.spec)
 }
 

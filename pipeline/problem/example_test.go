@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A trial draws its data from four streams of its own: here a sample of five from the needle law of
-// thresholds, and the points and weights over which errors are computed exactly.
+// A trial draws its data from four streams of its own: here a sample of five from the needle
+// distribution of thresholds, and the points and weights over which errors are computed exactly.
 func Example() {
 	p, err := problem.Open(schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.25}, "")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// These classes have no law, data or domain.
+// These classes have no distribution, data or domain.
 func TestInfiniteOrdersRefuse(t *testing.T) {
 	for _, class := range []string{concept.Naturals, concept.Dyadics} {
 		p := schemas.Problem{Class: class}
@@ -44,7 +44,8 @@ func TestInfiniteOrdersRefuse(t *testing.T) {
 		{concept.Naturals, schemas.Adversary{Kind: "bisecting", From: concept.MaxNatural + 1},
 			"adversary.from: 9007199254740993 is above 2^53"},
 		{concept.Naturals, schemas.Adversary{Kind: "tree"},
-			`adversary.kind: "tree" does not play on the class thresholds-naturals, which has neither a law nor a finite Littlestone dimension; choose bisecting`},
+			`adversary.kind: "tree" does not play on the class thresholds-naturals, which has neither a ` +
+				`distribution nor a finite Littlestone dimension; choose bisecting`},
 		{concept.Dyadics, schemas.Adversary{Kind: "random"},
 			`adversary.kind: "random" does not play on the class thresholds-dyadics`},
 		{concept.Dyadics, schemas.Adversary{Kind: "planted"},

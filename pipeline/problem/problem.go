@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/schemas"
@@ -20,11 +20,11 @@ import (
 type Problem struct {
 	spec    schemas.Problem
 	class   concept.Spec
-	summary Summary            // of the problem's file
-	rows    *population.Rows   // the data; nil for a law
-	sampler func() law.Sampler // makes one for each drawer
-	exact   *law.Points        // the points of an exact evaluation, empty for rows; nil: points are drawn
-	view    *adversary.View    // what adversaries know
+	summary Summary                     // of the problem's file
+	rows    *population.Rows            // the data; nil for a distribution
+	sampler func() distribution.Sampler // makes one for each drawer
+	exact   *distribution.Points        // the points of an exact evaluation, empty for rows; nil: points are drawn
+	view    *adversary.View             // what adversaries know
 }
 
 // Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local
@@ -37,19 +37,19 @@ func Open(p schemas.Problem, file string) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.class, o.summary = law.Spec(&o.spec, found.matrix), found.summarize()
+	o.class, o.summary = distribution.Spec(&o.spec, found.matrix), found.summarize()
 	if found.rows == nil {
-		o.openLaw()
+		o.openDistribution()
 		return o, nil
 	}
 	o.drawFrom(found.rows)
-	o.exact = &law.Points{}
+	o.exact = &distribution.Points{}
 	o.view = adversary.NewView(&o.spec, "")
 	return o, nil
 }
 
 // Seal makes a table of the rows of data to share with plugins, see Table. order returns their order in the table: the
-// number of a row of the data by place. Rows in disguise keep that of the data. A law has no rows, and
+// number of a row of the data by place. Rows in disguise keep that of the data. A distribution has no rows, and
 // nothing is done. After an error, p is closed.
 func (p *Problem) Seal(order func(rows int) []int32) error {
 	switch {
@@ -74,14 +74,14 @@ func (p *Problem) Detach() *Problem {
 // drawFrom makes rows the data of p.
 func (p *Problem) drawFrom(rows *population.Rows) {
 	p.rows = rows
-	p.sampler = func() law.Sampler { return population.Sampler{Rows: rows} }
+	p.sampler = func() distribution.Sampler { return population.Sampler{Rows: rows} }
 	if p.spec.Disguise {
-		p.sampler = func() law.Sampler { return population.NewDisguised(rows) }
+		p.sampler = func() distribution.Sampler { return population.NewDisguised(rows) }
 	}
 }
 
-// Resolved returns the problem with every default filled in: noise none, those of the law's keys, target
-// random but for laws with one of their own; for data also digest, format, the list of numeric
+// Resolved returns the problem with every default filled in: noise none, those of the distribution's keys, target
+// random but for distributions with one of their own; for data also digest, format, the list of numeric
 // features, and d; for a class matrix digest, format and domain. Opening it again changes nothing.
 func (p *Problem) Resolved() schemas.Problem { return p.spec }
 
@@ -106,17 +106,17 @@ func (p *Problem) Public() *pluginv1.Problem {
 		Noise:      p.spec.Noise.Kind,
 		NoiseRate:  p.spec.Noise.Rate,
 		NoConstant: p.class.NoConstant,
-		Realizable: p.spec.Data == nil && law.LeastError(&p.spec) == 0,
+		Realizable: p.spec.Data == nil && distribution.LeastError(&p.spec) == 0,
 		RealData:   p.spec.Data != nil,
 		Matrix:     p.class.Matrix,
-		Target:     p.targetLaw(),
+		Target:     p.targetDistribution(),
 		Literals:   uint32(p.spec.Literals),
 		Formula:    p.formula(),
 	}
 }
 
-// targetLaw returns what algorithms may know of the target: how it is chosen.
-func (p *Problem) targetLaw() string {
+// targetDistribution returns what algorithms may know of the target: how it is chosen.
+func (p *Problem) targetDistribution() string {
 	switch p.spec.Target {
 	case "", concept.RandomTarget, concept.UniformTarget:
 		return p.spec.Target
@@ -127,8 +127,8 @@ func (p *Problem) targetLaw() string {
 // Dim returns the number of numbers of a point.
 func (p *Problem) Dim() int { return p.class.Dim }
 
-// Exact reports whether the evaluation is exact: over the whole support of the law, or over all
-// rows of the data.
+// Exact reports whether the evaluation is exact: over the whole support of the distribution, or
+// over all rows of the data.
 func (p *Problem) Exact() bool { return p.exact != nil }
 
 // points returns the number of points of an exact evaluation.
@@ -148,9 +148,9 @@ func (p *Problem) Weights() []float64 {
 	return p.exact.W
 }
 
-// How states before the final one of task predict are measured: over the whole support of the law
-// if that has at most SmallSupport points, and else on at most MostProbed fresh points, FirstProbed
-// of them at first.
+// How states before the final one of task predict are measured: over the whole support of the
+// distribution if that has at most SmallSupport points, and else on at most MostProbed fresh
+// points, FirstProbed of them at first.
 const (
 	SmallSupport = 256
 	FirstProbed  = 64
@@ -161,8 +161,9 @@ const (
 // trial.
 func (p *Problem) Disguised() bool { return p.spec.Disguise }
 
-// Population returns the features of all rows of the data, row-major and scaled, in the order of the
-// table; nil for a law, and for rows in disguise. They are shared: do not write to them.
+// Population returns the features of all rows of the data, row-major and scaled, in the order of
+// the table; nil for a distribution, and for rows in disguise. They are shared: do not write to
+// them.
 func (p *Problem) Population() (x []float64, dim int) {
 	if p.rows == nil || p.Disguised() {
 		return nil, p.class.Dim
@@ -170,12 +171,12 @@ func (p *Problem) Population() (x []float64, dim int) {
 	return p.rows.X, p.class.Dim
 }
 
-// Points returns the points of a law whose errors are exact, row-major and in order. They are shared:
+// Points returns the points of a distribution whose errors are exact, row-major and in order. They are shared:
 // do not write to them.
 func (p *Problem) Points() []float64 { return p.exact.X }
 
-// Table returns the rows of the data, without their labels. It is nil for a law, for rows in disguise, and before Seal.
-// It belongs to p.
+// Table returns the rows of the data, without their labels. It is nil for a distribution, for rows in disguise, and
+// before Seal. It belongs to p.
 func (p *Problem) Table() *dataset.Table {
 	if p.rows == nil || p.Disguised() {
 		return nil
@@ -192,8 +193,8 @@ func (p *Problem) Places() []int32 {
 	return p.rows.At
 }
 
-// Labels returns the labels of the rows of the data, in the order of the file; nil for a law. They
-// are shared: do not write to them.
+// Labels returns the labels of the rows of the data, in the order of the file; nil for a
+// distribution. They are shared: do not write to them.
 func (p *Problem) Labels() []float64 {
 	if p.rows == nil {
 		return nil
@@ -227,12 +228,12 @@ func (p *Problem) leastWeight() float64 {
 	}
 }
 
-// Best returns the reference error of "goal.above: best": for a law its least error, 0 where the
+// Best returns the reference error of "goal.above: best": for a distribution its least error, 0 where the
 // target lies in the class; for data the least error of the class on the population. Where no exact method exists, the
 // error is an *Error that names the remedy, "goal.above: 0".
 func (p *Problem) Best() (float64, error) {
 	if p.spec.Data == nil {
-		return law.LeastError(&p.spec), nil
+		return distribution.LeastError(&p.spec), nil
 	}
 	if p.rows == nil {
 		return 0, fmt.Errorf("compute the least error on %s: its rows are not here", p.spec.Data.File)
@@ -266,5 +267,5 @@ func (p *Problem) reopened() (*population.Rows, error) {
 		return p.rows, nil
 	}
 	data := *p.spec.Data
-	return population.Read(&data, law.Spec(&p.spec, ""))
+	return population.Read(&data, distribution.Spec(&p.spec, ""))
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -28,7 +28,7 @@ func refuse(key, format string, a ...any) error { return blame.Key("problem."+ke
 
 // contents is what a problem's file held.
 type contents struct {
-	rows   *population.Rows // nil for a law
+	rows   *population.Rows // nil for a distribution
 	matrix string           // empty where the class is no matrix
 }
 
@@ -48,9 +48,9 @@ func resolve(p *schemas.Problem) (read contents, err error) {
 		read.rows, err = resolveData(p)
 		return read, err
 	}
-	l := law.Lookup(p.Distribution)
+	l := distribution.Lookup(p.Distribution)
 	if l == nil {
-		return read, resolveLawless(p)
+		return read, resolveWithoutPoints(p)
 	}
 	if concept.ShapeOf(p.Class) == concept.Column {
 		if read.matrix, err = resolveMatrix(p); err != nil {
@@ -65,16 +65,16 @@ func resolve(p *schemas.Problem) (read contents, err error) {
 			return read, err
 		}
 	}
-	if err := resolveTarget(p, l, law.Spec(p, read.matrix)); err != nil {
+	if err := resolveTarget(p, l, distribution.Spec(p, read.matrix)); err != nil {
 		return read, err
 	}
 	return read, checkTest(p, l.Exact(p))
 }
 
-// resolveClass checks class and distribution, and that data and law exclude each other.
+// resolveClass checks class and distribution, and that data and distribution exclude each other.
 func resolveClass(p *schemas.Problem) error {
 	class, known := concept.Lookup(p.Class)
-	laws := law.NamesFor(p.Class)
+	distributions := distribution.NamesFor(p.Class)
 	switch {
 	case !known:
 		return blame.Name("problem.class", p.Class, concept.Names())
@@ -82,34 +82,36 @@ func resolveClass(p *schemas.Problem) error {
 		return refuse("data", "does not apply to the class %s, whose points are the columns of problem.file; leave it out",
 			p.Class)
 	case class.Shape == concept.InfiniteOrder:
-		return checkLawless(p)
+		return checkWithoutPoints(p)
 	case p.Data != nil && p.Distribution != "":
 		return refuse("distribution", "%q beside problem.data: the rows of the data are the distribution; leave one of "+
 			"them out", p.Distribution)
-	case p.Data != nil || slices.Contains(laws, p.Distribution):
+	case p.Data != nil || slices.Contains(distributions, p.Distribution):
 		return nil
-	case law.Lookup(p.Distribution) != nil:
-		return refuse("distribution", "%q does not fit the class %s; choose %s", p.Distribution, p.Class, wording.Or(laws))
+	case distribution.Lookup(p.Distribution) != nil:
+		return refuse("distribution", "%q does not fit the class %s; choose %s", p.Distribution, p.Class,
+			wording.Or(distributions))
 	}
-	return blame.Name("problem.distribution", p.Distribution, laws)
+	return blame.Name("problem.distribution", p.Distribution, distributions)
 }
 
-// checkLawless refuses laws and data of a class on an infinite order.
-func checkLawless(p *schemas.Problem) error {
+// checkWithoutPoints refuses distributions and data of a class on an infinite order.
+func checkWithoutPoints(p *schemas.Problem) error {
 	switch {
 	case p.Data != nil:
 		return refuse("data", "does not apply to the class %s, whose points an adversary chooses; leave it out", p.Class)
 	case p.Distribution != "":
-		return refuse("distribution", "%q does not apply to the class %s: no law on its infinitely many points is uniform, "+
-			"an adversary chooses them; leave it out", p.Distribution, p.Class)
+		return refuse("distribution", "%q does not apply to the class %s: no distribution on its infinitely many points is "+
+			"uniform, an adversary chooses them; leave it out", p.Distribution, p.Class)
 	}
 	return nil
 }
 
-// resolveLawless resolves the rest of a problem whose points an adversary chooses.
-func resolveLawless(p *schemas.Problem) error {
+// resolveWithoutPoints resolves the rest of a problem whose points an adversary chooses.
+func resolveWithoutPoints(p *schemas.Problem) error {
 	if p.Test != 0 {
-		return refuse("test", "%d does not apply to the class %s, which has no law to draw a sample from; leave it out",
+		return refuse("test", "%d does not apply to the class %s, which has no distribution to draw a sample from; "+
+			"leave it out",
 			p.Test, p.Class)
 	}
 	return refuseTarget(p, "on the class "+p.Class+" an adversary says the labels")
@@ -117,7 +119,7 @@ func resolveLawless(p *schemas.Problem) error {
 
 // checkFits refuses whatever is given but has no meaning for this class and distribution.
 func checkFits(p *schemas.Problem) error {
-	shape, l := concept.ShapeOf(p.Class), law.Lookup(p.Distribution)
+	shape, l := concept.ShapeOf(p.Class), distribution.Lookup(p.Distribution)
 	what := p.Class + " under " + p.Distribution
 	switch {
 	case p.Data != nil:
@@ -141,13 +143,13 @@ func checkFits(p *schemas.Problem) error {
 	case p.Dim != 0 && !shape.HasDim():
 		return misfit("d", fmt.Sprint(p.Dim), "stumps, rectangles, conjunctions, parities and halfspaces")
 	}
-	for _, k := range law.Keys() {
+	for _, k := range distribution.Keys() {
 		if v := *k.Field(p); v != 0 && (l == nil || !slices.Contains(l.Keys, k)) {
 			only := "the distribution"
-			if len(k.Laws()) > 1 {
+			if len(k.Distributions()) > 1 {
 				only += "s"
 			}
-			return misfit(k.Name, fmt.Sprint(v), only+" "+wording.And(k.Laws()))
+			return misfit(k.Name, fmt.Sprint(v), only+" "+wording.And(k.Distributions()))
 		}
 	}
 	return nil
@@ -169,7 +171,7 @@ func checkDisguise(p *schemas.Problem, shape concept.Shape) error {
 
 // resolveSides checks the range of the coordinates of a point, and how many a point has; l is nil
 // over data, whose columns say how many.
-func resolveSides(p *schemas.Problem, l *law.Law) error {
+func resolveSides(p *schemas.Problem, l *distribution.Distribution) error {
 	shape := concept.ShapeOf(p.Class)
 	if shape == concept.Scalar || shape == concept.Grid {
 		if err := checkDomain(p, leastDomain(p, l)); err != nil {
@@ -185,9 +187,9 @@ func resolveSides(p *schemas.Problem, l *law.Law) error {
 	return nil
 }
 
-// leastDomain returns the smallest X on which the class, and the law unless it is nil, are what
-// their definitions say.
-func leastDomain(p *schemas.Problem, l *law.Law) uint64 {
+// leastDomain returns the smallest X on which the class, and the distribution unless it is nil, are
+// what their definitions say.
+func leastDomain(p *schemas.Problem, l *distribution.Distribution) uint64 {
 	switch {
 	case l != nil && l.LeastDomain != nil:
 		return l.LeastDomain(p.Class)
@@ -242,7 +244,7 @@ func resolveData(p *schemas.Problem) (*population.Rows, error) {
 	if err := resolveSides(p, nil); err != nil {
 		return nil, err
 	}
-	rows, err := population.Read(&data, law.Spec(p, ""))
+	rows, err := population.Read(&data, distribution.Spec(p, ""))
 	if err != nil || !concept.ShapeOf(p.Class).HasDim() {
 		return rows, err
 	}

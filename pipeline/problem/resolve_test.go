@@ -59,9 +59,9 @@ func TestResolveFillsDefaults(t *testing.T) {
 }
 
 func TestResolveRefuses(t *testing.T) {
-	needleLaw := schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1}
-	uniformLaw := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}
-	skewLaw := schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1}
+	needle := schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1}
+	uniformDistribution := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}
+	skewDistribution := schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1}
 	ball := schemas.Problem{Class: "halfspace", Distribution: "ball-margin", Dim: 10, Margin: 0.1}
 	over := schemas.Problem{
 		Class: "halfspace",
@@ -72,64 +72,64 @@ func TestResolveRefuses(t *testing.T) {
 		change func(p *schemas.Problem)
 		want   string
 	}{
-		{needleLaw, func(p *schemas.Problem) { p.Class = "" },
+		{needle, func(p *schemas.Problem) { p.Class = "" },
 			`problem.class: missing; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
-		{needleLaw, func(p *schemas.Problem) { p.Class = "treshold" },
+		{needle, func(p *schemas.Problem) { p.Class = "treshold" },
 			`problem.class: unknown "treshold", did you mean "thresholds"?`},
-		{needleLaw, func(p *schemas.Problem) { p.Class = "circles" },
+		{needle, func(p *schemas.Problem) { p.Class = "circles" },
 			`problem.class: unknown "circles"; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
-		{needleLaw, func(p *schemas.Problem) { p.Distribution = "" },
+		{needle, func(p *schemas.Problem) { p.Distribution = "" },
 			`problem.distribution: missing; choose uniform, needle or agnostic`},
-		{needleLaw, func(p *schemas.Problem) { p.Distribution = "neddle" },
+		{needle, func(p *schemas.Problem) { p.Distribution = "neddle" },
 			`problem.distribution: unknown "neddle", did you mean "needle"?`},
-		{needleLaw, func(p *schemas.Problem) { p.Distribution = "skew" },
+		{needle, func(p *schemas.Problem) { p.Distribution = "skew" },
 			`problem.distribution: "skew" does not fit the class thresholds; choose uniform, needle or agnostic`},
-		{skewLaw, func(p *schemas.Problem) { p.Distribution = "uniform" },
+		{skewDistribution, func(p *schemas.Problem) { p.Distribution = "uniform" },
 			`problem.distribution: "uniform" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`},
-		{needleLaw, func(p *schemas.Problem) { p.Domain = 0 }, `problem.domain: missing; state X`},
-		{needleLaw, func(p *schemas.Problem) { p.Domain = 2 }, `problem.domain: 2 is outside [3, 2^40]`},
-		{needleLaw, func(p *schemas.Problem) { p.Domain = 1<<40 + 1 }, `problem.domain: 1099511627777 is outside [3, 2^40]`},
-		{uniformLaw, func(p *schemas.Problem) { p.Domain = 1 }, `problem.domain: 1 is outside [2, 2^40]`},
-		{needleLaw, func(p *schemas.Problem) { p.Mass = 0 }, `problem.mass: missing; state the weight of a needle`},
-		{needleLaw, func(p *schemas.Problem) { p.Mass = 0.51 },
-			`problem.mass: 0.51 is outside (0, 1/2]; the needle law of thresholds has 2 such points`},
-		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "intervals", 0.34 },
-			`problem.mass: 0.34 is outside (0, 1/3]; the needle law of intervals has 3 such points`},
-		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "points", 1.1 },
-			`problem.mass: 1.1 is outside (0, 1]; the needle law of points has 1 such points`},
-		{needleLaw, func(p *schemas.Problem) { p.Mass = math.NaN() }, `problem.mass: NaN is outside (0, 1/2]`},
-		{needleLaw, func(p *schemas.Problem) { p.Dim = 3 },
+		{needle, func(p *schemas.Problem) { p.Domain = 0 }, `problem.domain: missing; state X`},
+		{needle, func(p *schemas.Problem) { p.Domain = 2 }, `problem.domain: 2 is outside [3, 2^40]`},
+		{needle, func(p *schemas.Problem) { p.Domain = 1<<40 + 1 }, `problem.domain: 1099511627777 is outside [3, 2^40]`},
+		{uniformDistribution, func(p *schemas.Problem) { p.Domain = 1 }, `problem.domain: 1 is outside [2, 2^40]`},
+		{needle, func(p *schemas.Problem) { p.Mass = 0 }, `problem.mass: missing; state the weight of a needle`},
+		{needle, func(p *schemas.Problem) { p.Mass = 0.51 },
+			`problem.mass: 0.51 is outside (0, 1/2]; the needle distribution of thresholds has 2 such points`},
+		{needle, func(p *schemas.Problem) { p.Class, p.Mass = "intervals", 0.34 },
+			`problem.mass: 0.34 is outside (0, 1/3]; the needle distribution of intervals has 3 such points`},
+		{needle, func(p *schemas.Problem) { p.Class, p.Mass = "points", 1.1 },
+			`problem.mass: 1.1 is outside (0, 1]; the needle distribution of points has 1 such points`},
+		{needle, func(p *schemas.Problem) { p.Mass = math.NaN() }, `problem.mass: NaN is outside (0, 1/2]`},
+		{needle, func(p *schemas.Problem) { p.Dim = 3 },
 			`problem.d: 3 does not apply to thresholds under needle, only to stumps, rectangles, conjunctions, parities and halfspaces; leave it out`},
-		{needleLaw, func(p *schemas.Problem) { p.Margin = 0.1 },
+		{needle, func(p *schemas.Problem) { p.Margin = 0.1 },
 			`problem.margin: 0.1 does not apply to thresholds under needle, only to the distributions iso, skew, ball-margin, iso-fixed and skew-fixed; leave it out`},
-		{needleLaw, func(p *schemas.Problem) { p.Test = 100 },
+		{needle, func(p *schemas.Problem) { p.Test = 100 },
 			`problem.test: 100: the error is computed exactly here, without an evaluation sample; leave it out`},
-		{uniformLaw, func(p *schemas.Problem) { p.Mass = 0.1 },
+		{uniformDistribution, func(p *schemas.Problem) { p.Mass = 0.1 },
 			`problem.mass: 0.1 does not apply to thresholds under uniform, only to the distributions needle and agnostic; ` +
 				`leave it out, or give each a block of grids`},
-		{uniformLaw, func(p *schemas.Problem) { p.Domain, p.Test = 4096, 1 },
+		{uniformDistribution, func(p *schemas.Problem) { p.Domain, p.Test = 4096, 1 },
 			`problem.test: 1: the error is computed exactly here`},
-		{uniformLaw, func(p *schemas.Problem) { p.Test = -1 }, `problem.test: -1 is outside [1, 1000000000]`},
-		{uniformLaw, func(p *schemas.Problem) {
+		{uniformDistribution, func(p *schemas.Problem) { p.Test = -1 }, `problem.test: -1 is outside [1, 1000000000]`},
+		{uniformDistribution, func(p *schemas.Problem) {
 			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, Mass: 0.25, Target: "nowhere"}
 		}, `problem.target: "nowhere" does not apply to intervals under agnostic: it may be the empty interval`},
-		{uniformLaw, func(p *schemas.Problem) {
+		{uniformDistribution, func(p *schemas.Problem) {
 			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, Mass: 0.25, Target: "uniform"}
 		}, `problem.target: "uniform" does not apply to intervals under agnostic: it may be the empty interval`},
-		{skewLaw, func(p *schemas.Problem) { p.Mass = 0.1 },
+		{skewDistribution, func(p *schemas.Problem) { p.Mass = 0.1 },
 			`problem.mass: 0.1 does not apply to halfspace under skew, only to the distributions needle and agnostic; ` +
 				`leave it out, or give each a block of grids`},
-		{skewLaw, func(p *schemas.Problem) { p.Domain = 10 },
+		{skewDistribution, func(p *schemas.Problem) { p.Domain = 10 },
 			`problem.domain: 10 does not apply to halfspace under skew, only to thresholds`},
-		{skewLaw, func(p *schemas.Problem) { p.Dim = 0 }, `problem.d: missing; state the dimension`},
-		{skewLaw, func(p *schemas.Problem) { p.Dim = 1 }, `problem.d: 1 is outside [2, 1048576]`},
+		{skewDistribution, func(p *schemas.Problem) { p.Dim = 0 }, `problem.d: missing; state the dimension`},
+		{skewDistribution, func(p *schemas.Problem) { p.Dim = 1 }, `problem.d: 1 is outside [2, 1048576]`},
 		{ball, func(p *schemas.Problem) { p.Dim = -1 }, `problem.d: -1 is outside [1, 1048576]`},
-		{skewLaw, func(p *schemas.Problem) { p.Margin = 0 },
+		{skewDistribution, func(p *schemas.Problem) { p.Margin = 0 },
 			`problem.margin: missing; state a number in (0, 1), for example 0.1`},
-		{skewLaw, func(p *schemas.Problem) { p.Margin = 1.5 }, `problem.margin: 1.5 is outside (0, 1)`},
-		{skewLaw, func(p *schemas.Problem) { p.Margin = 1 }, `problem.margin: 1 is outside (0, 1)`},
-		{skewLaw, func(p *schemas.Problem) { p.Margin = math.NaN() }, `problem.margin: NaN is outside (0, 1)`},
-		{skewLaw, func(p *schemas.Problem) { p.Minority = 0.6 }, `problem.minority: 0.6 is outside (0, 0.5]`},
+		{skewDistribution, func(p *schemas.Problem) { p.Margin = 1.5 }, `problem.margin: 1.5 is outside (0, 1)`},
+		{skewDistribution, func(p *schemas.Problem) { p.Margin = 1 }, `problem.margin: 1 is outside (0, 1)`},
+		{skewDistribution, func(p *schemas.Problem) { p.Margin = math.NaN() }, `problem.margin: NaN is outside (0, 1)`},
+		{skewDistribution, func(p *schemas.Problem) { p.Minority = 0.6 }, `problem.minority: 0.6 is outside (0, 0.5]`},
 		{ball, func(p *schemas.Problem) { p.Minority = 0.2 },
 			`problem.minority: 0.2 does not apply to halfspace under ball-margin, only to the distributions skew and skew-fixed; leave it out`},
 		{ball, func(p *schemas.Problem) { p.Noise.Kind = "randm" },
@@ -229,7 +229,7 @@ func TestPublicTellsNoTarget(t *testing.T) {
 			t.Errorf("%+v: best %v, %v", c.p, best, err)
 		}
 		if x, dim := p.Population(); x != nil || dim != p.Dim() || p.Summary() != (Summary{Matrix: p.Summary().Matrix}) {
-			t.Errorf("%+v: a law has a population", c.p)
+			t.Errorf("%+v: a distribution has a population", c.p)
 		}
 	}
 }
@@ -238,11 +238,11 @@ func TestPublicTellsNoTarget(t *testing.T) {
 // points are so heavy that most labels of each stay right, and where hypotheses lie far apart.
 func TestFloor(t *testing.T) {
 	for _, c := range []struct {
-		class, law string
-		domain     uint64
-		dim        int
-		kind       string
-		rate, want float64
+		class, distribution string
+		domain              uint64
+		dim                 int
+		kind                string
+		rate, want          float64
 	}{
 		{"thresholds", "uniform", 1 << 20, 0, "adversarial", 0.1, 0.1},
 		{"thresholds", "uniform", 1 << 20, 0, "random", 0.1, 0},
@@ -256,9 +256,9 @@ func TestFloor(t *testing.T) {
 		{"parities", "uniform", 0, 4, "adversarial", 0.1, 0},
 		{"halfspace", "iso", 0, 3, "adversarial", 0.1, 0.1},
 	} {
-		p := schemas.Problem{Class: c.class, Distribution: c.law, Domain: c.domain, Dim: c.dim,
+		p := schemas.Problem{Class: c.class, Distribution: c.distribution, Domain: c.domain, Dim: c.dim,
 			Noise: schemas.Noise{Kind: c.kind, Rate: c.rate}}
-		switch c.law {
+		switch c.distribution {
 		case "needle":
 			p.Mass = 0.1
 		case "iso":

@@ -10,15 +10,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// ruleLaw is what the sequential rule does to trials of one true error whose answers are labels.
-type ruleLaw struct {
+// ruleDistribution is what the sequential rule does to trials of one true error whose answers are
+// labels.
+type ruleDistribution struct {
 	below, above float64 // probabilities that a trial ends at an early look, on either side of the goal
 	read         float64 // mean number of points
 	end, mixed   float64 // means of the error at the end, and of that or of the first block's if it is early
 }
 
-// lawOf computes the law of the rule on m points, by the law of the number of errors after each look.
-func lawOf(m int, goal, p float64) (r ruleLaw) {
+// distributionOf computes the distribution of the rule on m points, by the distribution of the number of errors after
+// each look.
+func distributionOf(m int, goal, p float64) (r ruleDistribution) {
 	after := []float64{1} // probability of each number of errors, of trials that go on
 	sums := []float64{0}  // the same times the mean error of the first block
 	n := 0
@@ -78,7 +80,7 @@ func convolved(a, b []float64) []float64 {
 func TestSequentialRule(t *testing.T) {
 	for _, m := range []int{LeastSequential, 1000, 3605} {
 		for _, goal := range []float64{0.02, 0.1, 0.25, 0.45} {
-			at := lawOf(m, goal, goal)
+			at := distributionOf(m, goal, goal)
 			if most := max(at.below, at.above); most > Misjudged || m*int(100*goal) > 20_000 && most < Misjudged/20 {
 				t.Errorf("%d points, goal %v: misjudged with probability %v and %v", m, goal, at.below, at.above)
 			}
@@ -87,9 +89,9 @@ func TestSequentialRule(t *testing.T) {
 				if p < 0 {
 					continue
 				}
-				wrong := lawOf(m, goal, p).above
+				wrong := distributionOf(m, goal, p).above
 				if p > goal {
-					wrong = lawOf(m, goal, p).below
+					wrong = distributionOf(m, goal, p).below
 				}
 				if wrong > Misjudged/2 {
 					t.Errorf("%d points, goal %v, error %v: misjudged with probability %v", m, goal, p, wrong)
@@ -98,7 +100,7 @@ func TestSequentialRule(t *testing.T) {
 		}
 	}
 	for p, most := range map[float64]float64{0.01: 0.08, 0.05: 0.27, 0.1: 1, 0.15: 0.5, 0.3: 0.08, 0.5: 0.07} {
-		if r := lawOf(3605, 0.1, p); r.read > most*3605 {
+		if r := distributionOf(3605, 0.1, p); r.read > most*3605 {
 			t.Errorf("error %v: %v points of 3605 are read", p, r.read)
 		}
 	}
@@ -107,7 +109,7 @@ func TestSequentialRule(t *testing.T) {
 // The error at which the rule stops is biased, and so is the one that takes the first block's place
 // where it does not stop early: why mean errors are those of first blocks.
 func TestSequentialErrorsAreBiased(t *testing.T) {
-	r := lawOf(3605, 0.1, 0.09)
+	r := distributionOf(3605, 0.1, 0.09)
 	if math.Abs(r.end-0.09) < 1e-5 || math.Abs(r.mixed-0.09) < 1e-5 {
 		t.Errorf("means %v and %v of the true error 0.09", r.end, r.mixed)
 	}

@@ -2,12 +2,12 @@ package problem
 
 import (
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 )
 
 // Summary holds what a plan depends on of a problem's file, beside the resolved problem.
 type Summary struct {
-	Rows     int    // of data; 0 for a law
+	Rows     int    // of data; 0 for a distribution
 	Positive int    // rows whose label is +1
 	Pulled   int    // rows that lay beyond the stated scale: see Problem.Pulled
 	Matrix   string // labels of the class matrix; empty where the class is none
@@ -31,9 +31,9 @@ func (read *contents) summarize() Summary {
 // Summary returns the summary of the problem's file.
 func (p *Problem) Summary() Summary { return p.summary }
 
-// openLaw makes a problem under a law ready to draw from.
-func (p *Problem) openLaw() {
-	opened := law.Open(&p.spec, p.summary.Matrix)
+// openDistribution makes a problem under a distribution ready to draw from.
+func (p *Problem) openDistribution() {
+	opened := distribution.Open(&p.spec, p.summary.Matrix)
 	p.sampler, p.exact = opened.Sampler, opened.Support
 	p.view = adversary.NewView(&p.spec, p.summary.Matrix)
 }

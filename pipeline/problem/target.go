@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -13,9 +13,9 @@ import (
 // MaxEach is the largest number of hypotheses that the target each lists.
 const MaxEach = 4096
 
-// resolveTarget checks the target of a problem with a law, and the number of its literals. It
-// writes their defaults, and a hypothesis in its canonical text.
-func resolveTarget(p *schemas.Problem, l *law.Law, class concept.Spec) error {
+// resolveTarget checks the target of a problem with a distribution, and the number of its literals.
+// It writes their defaults, and a hypothesis in its canonical text.
+func resolveTarget(p *schemas.Problem, l *distribution.Distribution, class concept.Spec) error {
 	p.Target = cmp.Or(p.Target, l.DefaultTarget())
 	switch {
 	case l.OneTarget != "" && p.Target != concept.MiddleTarget:
@@ -100,10 +100,10 @@ func Hypotheses(p schemas.Problem) ([]string, error) {
 	if read.rows != nil {
 		defer func() { _ = read.rows.Close() }() // nothing was written to a disk
 	}
-	if l := law.Lookup(p.Distribution); l == nil || l.OneTarget != "" {
+	if l := distribution.Lookup(p.Distribution); l == nil || l.OneTarget != "" {
 		return nil, refuse("target", "%s does not apply here; leave it out", concept.EachTarget)
 	}
-	texts, err := concept.Hypotheses(law.Spec(&p, read.matrix), MaxEach)
+	texts, err := concept.Hypotheses(distribution.Spec(&p, read.matrix), MaxEach)
 	if errors.Is(err, concept.ErrTooMany) {
 		return nil, refuse("target", "%s: %v; take a smaller class, or list some of them", concept.EachTarget, err)
 	}

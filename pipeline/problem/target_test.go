@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// targetProblems returns problems of every class with a law of points on a small domain, whose
-// errors are computed exactly, with all targets of the given names.
+// targetProblems returns problems of every class with a distribution of points on a small domain,
+// whose errors are computed exactly, with all targets of the given names.
 func targetProblems(t *testing.T, names ...string) (all []schemas.Problem) {
 	t.Helper()
 	file := testkit.WriteFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")
@@ -39,8 +39,8 @@ func signsOf(y []float64) string {
 	return string(text)
 }
 
-// A drawer draws one target for each trial by the law that the problem states, for the sample and
-// for the evaluation, whatever the size of the sample.
+// A drawer draws one target for each trial by the distribution that the problem states, for the
+// sample and for the evaluation, whatever the size of the sample.
 func TestDrawersDrawTargets(t *testing.T) {
 	for _, q := range targetProblems(t, "random", "uniform") {
 		p, err := Open(q, matrixFile(q))
@@ -219,7 +219,7 @@ func TestTargetsRefused(t *testing.T) {
 	}
 }
 
-// Under the needle law the target of queries is the one that labels the sample.
+// Under the needle distribution the target of queries is the one that labels the sample.
 func TestNeedleHasOneTarget(t *testing.T) {
 	for class, want := range map[string]concept.Range{
 		"thresholds": concept.Threshold(32), "points": concept.Point(32), "intervals": concept.Interval(32, 32),
@@ -228,7 +228,7 @@ func TestNeedleHasOneTarget(t *testing.T) {
 		d := p.Drawer(p.Test(0, 0))
 		d.Begin(new(seeded).trial(1, 1))
 		for v := range 64 {
-			if got := d.law.Target().Label([]float64{float64(v)}); got != want.Label(float64(v)) {
+			if got := d.sampler.Target().Label([]float64{float64(v)}); got != want.Label(float64(v)) {
 				t.Errorf("%s: the target labels %d %v", class, v, got)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -29,8 +29,8 @@ func Labels(p *schemas.Problem, kind string) (words string, target bool) {
 	case concept.UniformTarget:
 		return "drawn at random for each trial; " + p.Class + ": a uniform hypothesis of the class", true
 	case concept.MiddleTarget:
-		if l := law.Lookup(p.Distribution); l != nil && l.OneTarget != "" {
-			return "the same in all trials, that of the " + l.Name + " law" + calibration, true
+		if l := distribution.Lookup(p.Distribution); l != nil && l.OneTarget != "" {
+			return "the same in all trials, that of the " + l.Name + " distribution" + calibration, true
 		}
 		return "the same in all trials; " + p.Class + ": " + class.MiddleDoc + calibration, true
 	}

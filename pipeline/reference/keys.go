@@ -9,7 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/schemas"
@@ -146,7 +146,8 @@ func entryOf(k sweep.Key, path string) Entry {
 	return e
 }
 
-// takers lists the classes, laws, noises or adversaries that take a key; none where every one does.
+// takers lists the classes, distributions, noises or adversaries that take a key; none where every
+// one does.
 func takers(path string) (names []string) {
 	problem, isProblem := strings.CutPrefix(path, "problem.")
 	kind, isAdversary := strings.CutPrefix(path, "adversary.")
@@ -158,9 +159,9 @@ func takers(path string) (names []string) {
 			}
 		}
 	case isProblem:
-		for _, k := range law.Keys() {
+		for _, k := range distribution.Keys() {
 			if k.Name == problem {
-				return k.Laws()
+				return k.Distributions()
 			}
 		}
 		for _, name := range concept.Names() {

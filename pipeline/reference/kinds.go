@@ -8,7 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
@@ -42,7 +42,7 @@ func classes() (all []Entry) {
 		d, _ := concept.Lookup(name)
 		e := Entry{Name: name, Doc: d.Doc}
 		e.add("points", plain(PointsOf(name)))
-		e.add("laws", strings.Join(law.NamesFor(name), ", "))
+		e.add("distributions", strings.Join(distribution.NamesFor(name), ", "))
 		e.add("target random", plain(d.RandomDoc))
 		e.add("target middle", d.MiddleDoc)
 		e.add("target as text", d.Notation)
@@ -52,8 +52,8 @@ func classes() (all []Entry) {
 	return all
 }
 
-func laws() (all []Entry) {
-	for _, l := range law.All() {
+func distributions() (all []Entry) {
+	for _, l := range distribution.All() {
 		e := Entry{Name: l.Name, Doc: l.Doc}
 		e.add("classes", strings.Join(slices.DeleteFunc(concept.Names(), func(c string) bool { return !l.Fits(c) }), ", "))
 		e.Example = "problem: {distribution: " + l.Name

@@ -56,7 +56,7 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"class", "classes", "values of problem.class", classes},
-		{"law", "laws", "values of problem.distribution", laws},
+		{"distribution", "distributions", "values of problem.distribution", distributions},
 		{"noise", "noises", "values of problem.noise.kind", noises},
 		{"task", "tasks", "values of task", tasks},
 		{"adversary", "adversaries", "values of adversary.kind", adversaries},

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 		{"noise.rate", []string{"key problem.noise.rate"}},
 		{"Rate", []string{"key problem.noise.rate", "key adversary.rate", "column rate"}},
 		{"alpha", []string{"key goal.alpha", "column alpha"}},
-		{"uniform", []string{"key problem.target", "law uniform"}},
+		{"uniform", []string{"key problem.target", "distribution uniform"}},
 		{"random", []string{"key problem.target", "noise random", "adversary random"}},
 		{"thresholds", []string{"class thresholds"}},
 		{"n_star", []string{"column n_star"}},
@@ -78,8 +78,8 @@ func TestDefaultsAreThoseFilledIn(t *testing.T) {
 		case "trials":
 			wrong = number != schemas.DefaultTrials
 		case "problem.minority":
-			j := slices.IndexFunc(law.Keys(), func(k *law.Key) bool { return k.Name == "minority" })
-			wrong = number != law.Keys()[j].Default
+			j := slices.IndexFunc(distribution.Keys(), func(k *distribution.Key) bool { return k.Name == "minority" })
+			wrong = number != distribution.Keys()[j].Default
 		case "problem.literals":
 			wrong = number != concept.DefaultLiterals
 		case "n.from":

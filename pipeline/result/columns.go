@@ -249,7 +249,7 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 		func(r *CurveRow) float64 { return r.ErrorP90 }),
 })
 
-// populationColumns describe the data of a cell. They are null for a law.
+// populationColumns describe the data of a cell. They are null for a distribution.
 func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 	of := func(name, doc string, value func(p *trial.Population) float64) schemas.ColumnOf[R] {
 		return float(name, doc, func(r *R) float64 {
@@ -260,7 +260,7 @@ func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 		})
 	}
 	return []schemas.ColumnOf[R]{
-		of("positive_share", "share of the rows of the data whose label is +1; null for a law, as are the next two",
+		of("positive_share", "share of the rows of the data whose label is +1; null for a distribution, as are the next two",
 			func(p *trial.Population) float64 { return p.Positive }),
 		of("constant_error", "error of the better one of the two constants on these rows: a goal of above + alpha from here "+
 			"on is reached without an example", (*trial.Population).ConstantError),
@@ -273,9 +273,9 @@ const standingDoc = "proved: by an algorithm that is built in, whose proof stand
 	"party's plugin says that it is proved"
 
 const priorDoc = "what a learner without data reaches: the largest probability with which one hypothesis of the " +
-	"class, or a constant, chosen beforehand, has an error of at most above + alpha, measured by the law of points. " +
-	"Functions outside of the class may reach more. 1 where the target is the same in all trials: such a cell is a " +
-	"calibration, and a program that knows the target passes without data. Null where it is not known: over data, " +
+	"class, or a constant, chosen beforehand, has an error of at most above + alpha, measured by the distribution of " +
+	"points. Functions outside of the class may reach more. 1 where the target is the same in all trials: such a cell " +
+	"is a calibration, and a program that knows the target passes without data. Null where it is not known: over data, " +
 	"under skew, and for some large classes. An estimate, with a standard error of at most 0.01, for other large ones"
 
 // priorSuccess returns what a learner without data reaches in a cell, or NaN where that is not known.

@@ -159,9 +159,10 @@ func TestParseMistakes(t *testing.T) {
 		{"file of another class", strings.Replace(base, "points", "points, file: a.csv", 1), []string{
 			`s:2:32: problem.file: belongs to the class matrix; for a dataset use problem.data.file`}},
 		{"predict without a game", base + "task: predict", []string{`s:1:1: "queries" is needed in task predict: how many are asked`,
-			`s:1:1: "adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`}},
+			`s:1:1: "adversary" is needed in task predict: {kind: stochastic} asks fresh points of the distribution`}},
 		{"online without rounds", base + "task: online", []string{`s:1:1: "rounds" is needed: in task online it takes the place of n`,
-			`s:1:1: "adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target`,
+			`s:1:1: "adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the ` +
+				`distribution, labelled by a target`,
 			`s:4:7: goal: in task online a goal requires a search: add "find: rounds" to search the number of ` +
 				`rounds from which on the regret per round is at most alpha, or leave goal out`,
 			`s:5:4: n: not allowed in task online; list the game lengths under "rounds" instead`}},

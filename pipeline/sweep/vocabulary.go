@@ -4,7 +4,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/task"
 )
@@ -25,8 +25,8 @@ func Vocabulary(registry string) (words []Word) {
 			d, _ := concept.Lookup(name)
 			words = append(words, Word{name, d.Doc})
 		}
-	case "law":
-		for _, l := range law.All() {
+	case "distribution":
+		for _, l := range distribution.All() {
 			words = append(words, Word{l.Name, l.Doc})
 		}
 	case "noise":

@@ -20,8 +20,8 @@ var online = Task{
 	Keys: []Key{
 		{Path: "rounds", Need: ": in task online it takes the place of n",
 			Note: "but the rounds of an algorithm stand next to its use"},
-		{Path: "adversary", Need: " in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a " +
-			"target"},
+		{Path: "adversary", Need: " in task online: {kind: planted, rate: 0.05} plays points of the distribution, labelled " +
+			"by a target"},
 		{Path: "goal"},
 	},
 	Instead: map[string]string{

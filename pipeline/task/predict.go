@@ -28,7 +28,7 @@ var predict = Task{
 	Doc:  "labelled sample in, then answers to the queries of an adversary, one by one",
 	Keys: append([]Key{
 		{Path: "queries", Need: " in task predict: how many are asked"},
-		{Path: "adversary", Need: " in task predict: {kind: stochastic} asks fresh points of the law"},
+		{Path: "adversary", Need: " in task predict: {kind: stochastic} asks fresh points of the distribution"},
 		{Path: "goal.states", Note: "where the state changes with each answer; leave it out"},
 	}, sampled...),
 	Adversary: true,

@@ -112,9 +112,9 @@ type Problem struct {
 	NoiseRate  float64 // rate in [0, 1/2)
 	NoConstant bool    // thresholds lack the constant -1: t is in 0..X-1 instead of 0..X
 	Realizable bool    // the target lies in the class
-	RealData   bool    // examples are drawn from rows of real data instead of from a law
+	RealData   bool    // examples are drawn from rows of real data instead of from a distribution
 
-	// Target says how the target of a trial is chosen: "random", drawn from the class's law of targets;
+	// Target says how the target of a trial is chosen: "random", drawn from the class's distribution of targets;
 	// "uniform", a uniform hypothesis of the class; "fixed", the same in all trials; "" where there is
 	// none, because an adversary or a file says the labels. A random conjunction has Literals literals;
 	// otherwise Literals is 0.

@@ -12,9 +12,9 @@ import (
 // Prior returns baseline/prior, which never looks at its sample: it answers the hypothesis of the
 // class, or the constant, that most targets are near to, for uniform points, as far as
 // concept.NewPrior finds it. A fixed target is taken
-// for one of the class's law of targets, because nobody tells which one it is. Where points are
-// uniform and targets are drawn it succeeds with the probability prior_success of the table, so that
-// what another algorithm reaches beyond it comes from the sample.
+// for one of the class's distribution of targets, because nobody tells which one it is. Where
+// points are uniform and targets are drawn it succeeds with the probability prior_success of the
+// table, so that what another algorithm reaches beyond it comes from the sample.
 func Prior() algo.Algorithm[struct{}] {
 	var answers priorAnswers
 	return algo.Algorithm[struct{}]{
@@ -43,7 +43,7 @@ func Prior() algo.Algorithm[struct{}] {
 // priorKey is what the best answer without data depends on.
 type priorKey struct {
 	class        concept.Spec
-	law          concept.Drawn
+	targets      concept.Drawn
 	above, alpha float64
 }
 
@@ -56,16 +56,17 @@ type priorAnswers struct {
 func (a *priorAnswers) of(s *algo.Setting[struct{}]) (concept.Hypothesis, error) {
 	p := s.Problem
 	if p.Target == "" {
-		return nil, algo.Invalid("baseline/prior: the problem has no law of targets to guess by: use a law of points " +
-			"instead of data")
+		return nil, algo.Invalid("baseline/prior: the problem has no distribution of targets to guess by: use a " +
+			"distribution of points instead of data")
 	}
-	law := concept.Drawn{Uniform: p.Target == concept.UniformTarget, Literals: p.Literals}
+	targets := concept.Drawn{Uniform: p.Target == concept.UniformTarget, Literals: p.Literals}
 	if p.Literals == 0 {
-		law.Literals = min(concept.DefaultLiterals, p.Dim)
+		targets.Literals = min(concept.DefaultLiterals, p.Dim)
 	}
-	return a.known.Get(priorKey{finite.SpecOf(p), law, s.Above, s.Alpha}, func(k priorKey) (concept.Hypothesis, error) {
+	key := priorKey{finite.SpecOf(p), targets, s.Above, s.Alpha}
+	return a.known.Get(key, func(k priorKey) (concept.Hypothesis, error) {
 		within := func(err float64) bool { return numeric.Within(err, k.above, k.alpha) }
-		best, found := concept.NewPrior(k.class, k.law, within)
+		best, found := concept.NewPrior(k.class, k.targets, within)
 		if !found {
 			return nil, algo.Invalid("baseline/prior: class %q: nothing finds its best hypothesis without data: it "+
 				"is too large to compare all of them; take a smaller one", k.class.Name)

@@ -47,7 +47,7 @@ func TestPriorRefuses(t *testing.T) {
 		fmt.Fprintf(&rows, "%016b", i)
 	}
 	for want, p := range map[string]algo.Problem{
-		"no law of targets": {Class: "thresholds", Domain: 4, Dim: 1, RealData: true},
+		"no distribution of targets": {Class: "thresholds", Domain: 4, Dim: 1, RealData: true},
 		"too large to compare all of them; take a smal": {
 			Class: "matrix", Domain: 16, Dim: 1, Target: "uniform", Matrix: rows.String(),
 		},

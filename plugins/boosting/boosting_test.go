@@ -102,7 +102,7 @@ func weakAfter(b *booster, history [][]float64) []float64 {
 func TestCertificateHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		l := newLaw(r, rapid.IntRange(3, 8).Draw(t, "d"), 0.2, rapid.Bool().Draw(t, "skew"))
+		l := newDistribution(r, rapid.IntRange(3, 8).Draw(t, "d"), 0.2, rapid.Bool().Draw(t, "skew"))
 		sample := l.draw(rapid.IntRange(5, 300).Draw(t, "n"))
 		p := Params{
 			Rounds: rapid.IntRange(1, 100).Draw(t, "rounds"),

@@ -33,7 +33,7 @@ func TestMarginsOfBregmanBoosting(t *testing.T) {
 					n := rapid.IntRange(1, 150).Draw(t, "n")
 					s := unbudgeted(BregmanParams{Weak: weak, Kappa: rapid.SampledFrom([]float64{0.05, 0.2, 0.5}).Draw(t, "kappa")})
 					s.Problem.Margin = tau
-					sample := newLaw(r, rapid.IntRange(3, 6).Draw(t, "d"), tau, rapid.Bool().Draw(t, "skew")).draw(n)
+					sample := newDistribution(r, rapid.IntRange(3, 6).Draw(t, "d"), tau, rapid.Bool().Draw(t, "skew")).draw(n)
 					if rapid.Bool().Draw(t, "noisy") {
 						s.Problem.Noise, s.Problem.NoiseRate = "adversarial", s.Params.Kappa*tau/4
 						sample = corrupt(sample, int(s.Problem.NoiseRate*float64(n)))

@@ -168,7 +168,7 @@ type caps struct {
 	logs          []float64 // logarithms, for exponentials
 	level         []float64 // the candidates
 	mass          []float64 // by level: the sum of all weights
-	law           []float64 // by level: its probability
+	distribution  []float64 // by level: its probability
 }
 
 // newCaps returns the caps for a choice of the given epsilon in each round.
@@ -176,7 +176,7 @@ func newCaps(p DRVParams, epsilon float64) *caps {
 	c := &caps{rate: p.rate(), epsilon: epsilon}
 	c.weight, c.count = make([]float64, p.Rounds), make([]float64, p.Rounds)
 	c.logs = make([]float64, max(p.Rounds, p.Levels))
-	c.level, c.mass, c.law = make([]float64, p.Levels), make([]float64, p.Levels), make([]float64, p.Levels)
+	c.level, c.mass, c.distribution = make([]float64, p.Levels), make([]float64, p.Levels), make([]float64, p.Levels)
 	return c
 }
 
@@ -186,7 +186,7 @@ func (c *caps) choose(b *booster, rounds int, r *rand.Rand) (level, mass float64
 	c.weigh(b, rounds)
 	c.weighLevels(b.Kappa, rounds)
 	c.tilt(b.mass)
-	i := pick(c.law, privacy.Uniform(r))
+	i := pick(c.distribution, privacy.Uniform(r))
 	return c.level[i], c.mass[i]
 }
 
@@ -229,25 +229,26 @@ func (c *caps) weighLevels(kappa float64, rounds int) {
 	}
 }
 
-// tilt writes the law of the exponential mechanism: probabilities proportional to
+// tilt writes the distribution of the exponential mechanism: probabilities proportional to
 // e^(epsilon score/2) for the score -|mass - want|, which a replaced example moves by at most 1.
 func (c *caps) tilt(want float64) {
-	logs := c.logs[:len(c.law)]
+	logs := c.logs[:len(c.distribution)]
 	best := math.Inf(-1)
 	for i, mass := range c.mass {
 		logs[i] = -c.epsilon / 2 * math.Abs(mass-want)
 		best = max(best, logs[i])
 	}
-	exponentials(c.law, logs, -best)
-	scaled(c.law, 1/total(c.law))
+	exponentials(c.distribution, logs, -best)
+	scaled(c.distribution, 1/total(c.distribution))
 }
 
-// pick returns the index at which the distribution function of a law first exceeds u in (0, 1).
-func pick(law []float64, u float64) int {
-	for i, p := range law {
+// pick returns the index at which the distribution function of a distribution first exceeds u in
+// (0, 1).
+func pick(distribution []float64, u float64) int {
+	for i, p := range distribution {
 		if u -= p; u < 0 {
 			return i
 		}
 	}
-	return len(law) - 1 // only by rounding
+	return len(distribution) - 1 // only by rounding
 }

@@ -93,8 +93,8 @@ func drawCapRun(r *rand.Rand, d int) capRun {
 	return g
 }
 
-// play returns a booster that has released the history, and the caps with the law of the next
-// choice.
+// play returns a booster that has released the history, and the caps with the distribution of the
+// next choice.
 func (g capRun) play(sample *algo.Data) (*booster, *caps) {
 	b, c := newBooster(g.p.forBooster(), sample), newCaps(g.p, g.epsilon)
 	for _, h := range g.history {
@@ -107,14 +107,15 @@ func (g capRun) play(sample *algo.Data) (*booster, *caps) {
 	return b, c
 }
 
-// law returns the law of the next choice by its definition: e^(epsilon score/2), normalised, for
-// score = -|sum_i min(1, c w_i) - kappa n| at the levels c = kappa e^x, with x spread evenly over
-// [-rate t, rate t], and w_i = e^(-rate sum_s y_i sign(h_s(x_i))). It also returns the sums.
-func (g capRun) law(sample *algo.Data) (law, masses []float64) {
+// distribution returns the distribution of the next choice by its definition: e^(epsilon score/2),
+// normalised, for score = -|sum_i min(1, c w_i) - kappa n| at the levels c = kappa e^x, with x
+// spread evenly over [-rate t, rate t], and w_i = e^(-rate sum_s y_i sign(h_s(x_i))). It also
+// returns the sums.
+func (g capRun) distribution(sample *algo.Data) (distribution, masses []float64) {
 	rate, t := math.Log((0.5+g.p.Edge)/(0.5-g.p.Edge))/2, float64(len(g.history))
-	law, masses = make([]float64, g.p.Levels), make([]float64, g.p.Levels)
+	distribution, masses = make([]float64, g.p.Levels), make([]float64, g.p.Levels)
 	sum := 0.0
-	for i := range law {
+	for i := range distribution {
 		c := g.p.Kappa * math.Exp(rate*t*(2*float64(i)/float64(g.p.Levels-1)-1))
 		for e := range sample.Len() {
 			agreements := 0.0
@@ -127,10 +128,10 @@ func (g capRun) law(sample *algo.Data) (law, masses []float64) {
 			}
 			masses[i] += min(1, c*math.Exp(-rate*agreements))
 		}
-		law[i] = math.Exp(-g.epsilon / 2 * math.Abs(masses[i]-g.p.Kappa*float64(sample.Len())))
-		sum += law[i]
+		distribution[i] = math.Exp(-g.epsilon / 2 * math.Abs(masses[i]-g.p.Kappa*float64(sample.Len())))
+		sum += distribution[i]
 	}
-	return scaled(law, 1/sum), masses
+	return scaled(distribution, 1/sum), masses
 }
 
 // randomSample returns n examples of the unit ball with random labels.
@@ -143,9 +144,10 @@ func randomSample(r *rand.Rand, n, d int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// TestLawOfTheCap checks that the law of the cap is that of the exponential mechanism, level by
-// level, and that on neighbours its probabilities differ by factors of at most e^epsilon.
-func TestLawOfTheCap(t *testing.T) {
+// TestDistributionOfTheCap checks that the distribution of the cap is that of the exponential
+// mechanism, level by level, and that on neighbours its probabilities differ by factors of at most
+// e^epsilon.
+func TestDistributionOfTheCap(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		g := drawCapRun(r, 2)
@@ -154,17 +156,17 @@ func TestLawOfTheCap(t *testing.T) {
 			sample.Xs()[0], sample.Xs()[1] = 0, 0 // a tie counts as the answer +1
 		}
 		_, c := g.play(sample)
-		law, masses := g.law(sample)
-		if !closeTo(c.law, law, 1e-12) || !closeTo(c.mass, masses, 1e-10) {
-			t.Fatalf("seed %d: law %v, want %v", seed, c.law, law)
+		distribution, masses := g.distribution(sample)
+		if !closeTo(c.distribution, distribution, 1e-12) || !closeTo(c.mass, masses, 1e-10) {
+			t.Fatalf("seed %d: distribution %v, want %v", seed, c.distribution, distribution)
 		}
 		for i := range sample.Len() {
 			x, y := slices.Clone(sample.Xs()), slices.Clone(sample.Ys())
 			ballPoint(r, x[2*i:2*i+2])
 			y[i] = -y[i]
 			_, other := g.play(algo.NewData(x, 2, y))
-			for level, p := range other.law {
-				if gap := math.Abs(math.Log(p / law[level])); gap > g.epsilon+1e-9 {
+			for level, p := range other.distribution {
+				if gap := math.Abs(math.Log(p / distribution[level])); gap > g.epsilon+1e-9 {
 					t.Fatalf("seed %d: probabilities differ by e^%v, epsilon is %v", seed, gap, g.epsilon)
 				}
 			}
@@ -174,12 +176,12 @@ func TestLawOfTheCap(t *testing.T) {
 
 // TestPick checks that pick gives each index an interval of (0, 1) as long as its probability.
 func TestPick(t *testing.T) {
-	law := []float64{0.125, 0, 0.5, 0.25, 0.125}
+	distribution := []float64{0.125, 0, 0.5, 0.25, 0.125}
 	for i, c := range []struct {
 		u    float64
 		want int
 	}{{0x1p-53, 0}, {0.1249, 0}, {0.1251, 2}, {0.6249, 2}, {0.6251, 3}, {0.8749, 3}, {0.8751, 4}, {1 - 0x1p-53, 4}} {
-		if got := pick(law, c.u); got != c.want {
+		if got := pick(distribution, c.u); got != c.want {
 			t.Errorf("%d: pick at %v = %d, want %d", i, c.u, got, c.want)
 		}
 	}

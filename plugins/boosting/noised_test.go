@@ -19,7 +19,7 @@ func noisedTrial(eta float64, seed uint64) *algo.Trial[NoisedParams] {
 // itself where it flips none.
 func TestNoisedIsHSStLOnFlippedLabels(t *testing.T) {
 	for _, eta := range []float64{0, 0.2} {
-		sample := newLaw(rand.New(rand.NewPCG(4, 1)), 5, 0.3, true).draw(4000)
+		sample := newDistribution(rand.New(rand.NewPCG(4, 1)), 5, 0.3, true).draw(4000)
 		got, err := learnNoised(t.Context(), noisedTrial(eta, 7), sample)
 		if err != nil {
 			t.Fatal(err)

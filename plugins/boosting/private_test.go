@@ -25,23 +25,23 @@ func stumpsOf(d, side int) (all []cut) {
 	return all
 }
 
-// roundLaw returns the logarithms of the probabilities of the stumps in the round after some others, by
+// roundDistribution returns the logarithms of the probabilities of the stumps in the round after some others, by
 // the definition of the exponential mechanism that spends c.
-func roundLaw(sample *algo.Data, p Params, earlier, all []cut, c float64) []float64 {
+func roundDistribution(sample *algo.Data, p Params, earlier, all []cut, c float64) []float64 {
 	b := newBooster(p, sample)
 	for _, h := range earlier {
 		b.adopt(h, b.signedWeights())
 	}
-	signed, answers, law, sum := b.signedWeights(), make([]float64, sample.Len()), make([]float64, len(all)), 0.0
+	signed, answers, distribution, sum := b.signedWeights(), make([]float64, sample.Len()), make([]float64, len(all)), 0.0
 	for i, h := range all {
 		h.answer(answers, sample.Xs(), sample.Dim())
-		law[i] = c * b.mass / 4 * numeric.Dot(answers, signed)
-		sum += math.Exp(law[i])
+		distribution[i] = c * b.mass / 4 * numeric.Dot(answers, signed)
+		sum += math.Exp(distribution[i])
 	}
-	for i := range law {
-		law[i] -= math.Log(sum)
+	for i := range distribution {
+		distribution[i] -= math.Log(sum)
 	}
-	return law
+	return distribution
 }
 
 // The cells hold every stump of the domain once, each with its weight in the exponential mechanism, and
@@ -56,7 +56,7 @@ func TestStumpMechanism(t *testing.T) {
 		first := all[r.IntN(len(all))]
 		b.adopt(first, b.signedWeights())
 		const c = 3
-		want := roundLaw(sample, p, []cut{first}, all, c)
+		want := roundDistribution(sample, p, []cut{first}, all, c)
 		m := newStumpMechanism(sample, uint64(side), c*b.mass/4)
 		m.weigh(b.signedWeights())
 		got, total := map[cut]float64{}, 0.0
@@ -82,8 +82,8 @@ func TestStumpMechanism(t *testing.T) {
 	}
 }
 
-// checkDraws compares frequencies of 4,000 draws with a law, at six standard deviations.
-func checkDraws(t *testing.T, m *stumpMechanism, signed []float64, all []cut, law []float64, r *rand.Rand) {
+// checkDraws compares frequencies of 4,000 draws with a distribution, at six standard deviations.
+func checkDraws(t *testing.T, m *stumpMechanism, signed []float64, all []cut, distribution []float64, r *rand.Rand) {
 	t.Helper()
 	const draws = 4000
 	counts := map[hypothesis]float64{}
@@ -91,14 +91,14 @@ func checkDraws(t *testing.T, m *stumpMechanism, signed []float64, all []cut, la
 		counts[m.draw(signed, r)]++
 	}
 	for i, h := range all {
-		p := math.Exp(law[i])
+		p := math.Exp(distribution[i])
 		if off := math.Abs(counts[h] - draws*p); off > 6*math.Sqrt(draws*p*(1-p))+1 {
 			t.Errorf("%v was drawn %v times, expected %v", h, counts[h], draws*p)
 		}
 	}
 }
 
-// Over all samples of three points of {0, 1, 2} and all their neighbours, the exact law of two rounds'
+// Over all samples of three points of {0, 1, 2} and all their neighbours, the exact distribution of two rounds'
 // stumps moves by a factor of at most e^(2c) and that of each round by factors that differ by at most
 // e^c, which is attained where one example can have all the weight.
 func TestPrivateStumpsMaxDivergence(t *testing.T) {
@@ -109,11 +109,11 @@ func TestPrivateStumpsMaxDivergence(t *testing.T) {
 		{Rounds: 2, Lambda: 30, Kappa: 1. / 3, Weak: Raw, Loss: Linear},
 		{Rounds: 2, Lambda: 5, Kappa: 0.8, Weak: Raw, Loss: Linear},
 	} {
-		type laws struct {
+		type distributions struct {
 			first  []float64
 			second [][]float64
 		}
-		of := map[[n]int]laws{}
+		of := map[[n]int]distributions{}
 		examples := func(s [n]int) *algo.Data {
 			var x, y []float64
 			for _, e := range s {
@@ -125,9 +125,9 @@ func TestPrivateStumpsMaxDivergence(t *testing.T) {
 		for s[0] = range 2 * side {
 			for s[1] = range 2 * side {
 				for s[2] = range 2 * side {
-					l := laws{first: roundLaw(examples(s), p, nil, all, c)}
+					l := distributions{first: roundDistribution(examples(s), p, nil, all, c)}
 					for _, h := range all {
-						l.second = append(l.second, roundLaw(examples(s), p, []cut{h}, all, c))
+						l.second = append(l.second, roundDistribution(examples(s), p, []cut{h}, all, c))
 					}
 					of[s] = l
 				}

@@ -21,7 +21,7 @@ func TestSmoothBoost(t *testing.T) {
 		kappa := rapid.SampledFrom([]float64{0.05, 0.2, 0.6}).Draw(t, "kappa")
 		n := rapid.IntRange(1, 60).Draw(t, "n")
 		gamma := tau / 2
-		sample := newLaw(r, 3, tau, rapid.Bool().Draw(t, "skew")).draw(n)
+		sample := newDistribution(r, 3, tau, rapid.Bool().Draw(t, "skew")).draw(n)
 		if rapid.Bool().Draw(t, "noisy") {
 			sample = corrupt(sample, int(kappa*tau/4*float64(n)))
 			gamma = tau / 4

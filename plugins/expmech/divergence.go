@@ -15,7 +15,7 @@ import (
 const maxNeighbours = 1 << 16
 
 // Divergence returns expmech/em-divergence, which answers as expmech/em does, bit for bit, and
-// measures how far the law of that answer moves when one example is replaced.
+// measures how far the distribution of that answer moves when one example is replaced.
 func Divergence() algo.Algorithm[struct{}] {
 	a, shared := EM(), new(finite.Cache[concept.Spec, *examples])
 	a.Name = "expmech/em-divergence"

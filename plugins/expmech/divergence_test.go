@@ -15,9 +15,10 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// The divergence is what the laws of the answer give on the sample and on all of its neighbours.
-func TestDivergenceIsThatOfTheLaws(t *testing.T) {
-	k := newLaw(concepttest.ExponentialLaw)
+// The divergence is what the distributions of the answer give on the sample and on all of its
+// neighbours.
+func TestDivergenceIsThatOfTheDistributions(t *testing.T) {
+	k := newDistribution(concepttest.ExponentialDistribution)
 	for _, p := range smallProblems() {
 		domain, labels := tableOf(t, p)
 		e := listExamples(t, p)
@@ -40,10 +41,10 @@ func TestDivergenceIsThatOfTheLaws(t *testing.T) {
 	}
 }
 
-// worstAround returns the largest log-ratio between the law on the points picked, with labels y, and
-// that on a sample with another example in place of one of them.
-func worstAround(k law, labels [][]float64, picked []int, y []float64, eps float64) (worst float64) {
-	lawOf := func(picked []int, y []float64) []float64 {
+// worstAround returns the largest log-ratio between the distribution on the points picked, with
+// labels y, and that on a sample with another example in place of one of them.
+func worstAround(k distribution, labels [][]float64, picked []int, y []float64, eps float64) (worst float64) {
+	distributionOf := func(picked []int, y []float64) []float64 {
 		errs := make([]int, len(labels))
 		for i, v := range picked {
 			for h, row := range labels {
@@ -54,13 +55,13 @@ func worstAround(k law, labels [][]float64, picked []int, y []float64, eps float
 		}
 		return k.of(errs, eps)
 	}
-	own := lawOf(picked, y)
+	own := distributionOf(picked, y)
 	for i := range picked {
 		for v := range labels[0] {
 			for _, label := range []float64{-1, 1} {
 				points, marks := slices.Clone(picked), slices.Clone(y)
 				points[i], marks[i] = v, label
-				for h, q := range lawOf(points, marks) {
+				for h, q := range distributionOf(points, marks) {
 					worst = max(worst, math.Abs(math.Log(own[h]/q)))
 				}
 			}
@@ -82,8 +83,8 @@ func listExamples(t *testing.T, p algo.Problem) *examples {
 	return e
 }
 
-// A budget whose weights no float64 holds gives a divergence between half of it and all of it: where
-// one example decides, the law goes from one hypothesis to another.
+// A budget whose weights no float64 holds gives a divergence between half of it and all of it:
+// where one example decides, the distribution goes from one hypothesis to another.
 func TestDivergenceAtLargeEpsilon(t *testing.T) {
 	e := listExamples(t, algo.Problem{Class: "thresholds", Domain: 4, Dim: 1})
 	const eps = 5000

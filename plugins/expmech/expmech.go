@@ -1,17 +1,17 @@
 // Package expmech holds the generic private learners of a finite class: expmech/em draws a
 // hypothesis by the exponential mechanism, expmech/pf by permute-and-flip; expmech/em-divergence is
-// the former with the change of its law between neighbours as a metric. The score of a
+// the former with the change of its distribution between neighbours as a metric. The score of a
 // hypothesis is minus its number of errors on the sample.
 //
 // Both promise pure epsilon-differential privacy for neighbours that differ in one replaced
 // example, n public, as distributions; their floating-point noise is for experiments and not for a
-// release. They draw exactly from the law of their mechanism, for ordered domains of up to 2^40
-// points and parities of up to 24 bits. They need a class of which pipeline/concept can count the
-// errors of all hypotheses exactly.
+// release. They draw exactly from the distribution of their mechanism, for ordered domains of up to
+// 2^40 points and parities of up to 24 bits. They need a class of which pipeline/concept can count
+// the errors of all hypotheses exactly.
 //
 // Start with [Plugins]; the sample sizes of Bound are proved in bound.go and at [finite.Gap].
-// Package calibration has the exact success of expmech/em on one law, to calibrate a whole run
-// against.
+// Package calibration has the exact success of expmech/em on one distribution, to calibrate a whole
+// run against.
 package expmech
 
 import (

@@ -109,12 +109,12 @@ func TestThetaBounds(t *testing.T) {
 	})
 }
 
-// The pairwise bounds on the mechanisms' choice hold for the exact laws.
+// The pairwise bounds on the mechanisms' choice hold for the exact distributions.
 func TestPairwiseBounds(t *testing.T) {
 	rules := []struct {
-		c   selection
-		law func([]concepttest.Level, float64) []float64
-	}{{exponential, concepttest.ExponentialLaw}, {permuteAndFlip, concepttest.PermuteAndFlipLaw}}
+		c            selection
+		distribution func([]concepttest.Level, float64) []float64
+	}{{exponential, concepttest.ExponentialDistribution}, {permuteAndFlip, concepttest.PermuteAndFlipDistribution}}
 	rapid.Check(t, func(t *rapid.T) {
 		var levels []concepttest.Level
 		for _, e := range rapid.SliceOfN(rapid.IntRange(0, 8), 2, 8).Draw(t, "errs") {
@@ -123,14 +123,14 @@ func TestPairwiseBounds(t *testing.T) {
 		eps := rapid.Float64Range(0, 6).Draw(t, "eps")
 		theta := rapid.Float64Range(0, 1).Draw(t, "theta")
 		for k, rule := range rules {
-			law := rule.law(levels, eps)
+			distribution := rule.distribution(levels, eps)
 			for i, h := range levels {
 				for j, g := range levels {
 					y := eps / 2 * float64(h.Err-g.Err)
 					most := math.Exp(-theta*y) * math.Exp(min(0, rule.c(theta)))
-					if i != j && law[i] > most*(1+1e-9) {
+					if i != j && distribution[i] > most*(1+1e-9) {
 						t.Fatalf("mechanism %d, errors %v: P(%d) = %v against %d, at most %v",
-							k, levels, i, law[i], j, most)
+							k, levels, i, distribution[i], j, most)
 					}
 				}
 			}
@@ -225,16 +225,16 @@ func TestDegenerateBounds(t *testing.T) {
 	}
 }
 
-// The proved sample sizes are enough on the needle law, and the realizable ones not far from what
-// it needs.
+// The proved sample sizes are enough on the needle distribution, and the realizable ones not far
+// from what it needs.
 func TestBoundsOnNeedle(t *testing.T) {
 	for _, domain := range []uint64{1 << 8, 1 << 32} {
 		for _, eps := range []float64{0.1, 1, 2, 6} {
 			s := setting(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: true, Realizable: true}, eps)
-			law := finitetest.Needle{
+			distribution := finitetest.Needle{
 				Mass: s.Alpha + 1e-9, Left: float64(domain / 2), Right: float64(domain - 1 - domain/2),
 			}
-			need, err := law.SampleSize(eps, s.Beta)
+			need, err := distribution.SampleSize(eps, s.Beta)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,17 +40,17 @@ func tableOf(t *testing.T, p algo.Problem) (domain []float64, labels [][]float64
 	return domain, finitetest.Labels(class.(concept.Finite), domain)
 }
 
-// law gives the probability of each hypothesis, given how often each errs.
-type law struct {
+// distribution gives the probability of each hypothesis, given how often each errs.
+type distribution struct {
 	levels func([]concepttest.Level, float64) []float64
 	known  map[string][]float64 // by the numbers of hypotheses with 0, 1, ... errors more than the fewest
 }
 
-func newLaw(levels func([]concepttest.Level, float64) []float64) law {
-	return law{levels, map[string][]float64{}}
+func newDistribution(levels func([]concepttest.Level, float64) []float64) distribution {
+	return distribution{levels, map[string][]float64{}}
 }
 
-func (k law) of(errs []int, eps float64) []float64 {
+func (k distribution) of(errs []int, eps float64) []float64 {
 	least := slices.Min(errs)
 	count := map[int]int{}
 	for _, e := range errs {
@@ -75,9 +75,9 @@ func (k law) of(errs []int, eps float64) []float64 {
 
 // worst returns the largest log-ratio of a probability under two neighbouring samples, of up to
 // size examples or with one of them repeated up to reach times.
-func (k law) worst(columns [][]int, size int, reach, eps float64) (worst float64) {
-	lawOf := func(errs []int) []float64 { return k.of(errs, eps) }
-	finitetest.Neighbours(columns, size, reach, lawOf, func(p, q []float64) {
+func (k distribution) worst(columns [][]int, size int, reach, eps float64) (worst float64) {
+	distributionOf := func(errs []int) []float64 { return k.of(errs, eps) }
+	finitetest.Neighbours(columns, size, reach, distributionOf, func(p, q []float64) {
 		for h := range p {
 			worst = max(worst, math.Log(p[h]/q[h]))
 		}
@@ -88,7 +88,10 @@ func (k law) worst(columns [][]int, size int, reach, eps float64) (worst float64
 // On every class both mechanisms keep eps exactly, over all samples of up to three examples and all
 // ways to replace one, and use all of it where all examples but one are equal.
 func TestPrivacyOverAllNeighbours(t *testing.T) {
-	for name, k := range map[string]law{"em": newLaw(concepttest.ExponentialLaw), "pf": newLaw(concepttest.PermuteAndFlipLaw)} {
+	for name, k := range map[string]distribution{
+		"em": newDistribution(concepttest.ExponentialDistribution),
+		"pf": newDistribution(concepttest.PermuteAndFlipDistribution),
+	} {
 		for _, p := range smallProblems() {
 			_, labels := tableOf(t, p)
 			columns := finitetest.Examples(labels)
@@ -103,13 +106,16 @@ func TestPrivacyOverAllNeighbours(t *testing.T) {
 	}
 }
 
-// The hypotheses that Learn answers have the frequencies of these laws.
-func TestLearnFollowsTheLaw(t *testing.T) {
+// The hypotheses that Learn answers have the frequencies of these distributions.
+func TestLearnFollowsTheDistribution(t *testing.T) {
 	const trials, eps = 4000, 1.5
 	for _, c := range []struct {
 		a algo.Algorithm[struct{}]
-		k law
-	}{{EM(), newLaw(concepttest.ExponentialLaw)}, {PF(), newLaw(concepttest.PermuteAndFlipLaw)}} {
+		k distribution
+	}{
+		{EM(), newDistribution(concepttest.ExponentialDistribution)},
+		{PF(), newDistribution(concepttest.PermuteAndFlipDistribution)},
+	} {
 		for _, problem := range smallProblems() {
 			domain, labels := tableOf(t, problem)
 			r := rand.New(rand.NewPCG(7, 7))

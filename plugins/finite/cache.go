@@ -29,7 +29,7 @@ func (p Place) Check(prefix string) error {
 
 // SeparatorParams are the parameters that choose a separator, to be embedded in those of an algorithm.
 type SeparatorParams struct {
-	Separator string `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform law on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	Separator string `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform distribution on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
 	CodeSeed  int    `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 

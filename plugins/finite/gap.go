@@ -25,8 +25,8 @@ import (
 // The union is over hypotheses and the examples are independent given the target, so it does not
 // matter how the target is chosen.
 
-// Gap describes the law of X for the worst bad hypothesis, and how surely a sample has to tell it
-// from h*. The zero values of Random and Adversary say that all labels are right.
+// Gap describes the distribution of X for the worst bad hypothesis, and how surely a sample has to
+// tell it from h*. The zero values of Random and Adversary say that all labels are right.
 type Gap struct {
 	Alpha, Beta float64 // goal of the proof
 	LogSize     float64 // ln |H|

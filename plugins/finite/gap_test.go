@@ -9,7 +9,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// No law that is allowed has a smaller rate than rate says, and best is where it is largest.
+// No distribution that is allowed has a smaller rate than rate says, and best is where it is
+// largest.
 func TestRates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := Gap{Alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha"), realizable: rapid.Bool().Draw(t, "realizable")}
@@ -26,7 +27,7 @@ func TestRates(t *testing.T) {
 		} else if best <= 0 && rate > 1e-12 {
 			t.Fatalf("rate(%v) = %v where none should be", s, rate)
 		}
-		// One law: h and h* differ with probability d, h is wrong there with probability q before the
+		// One distribution: h and h* differ with probability d, h is wrong there with probability q before the
 		// noise.
 		d := rapid.Float64Range(g.Alpha, 1).Draw(t, "d")
 		q := 1.0
@@ -35,8 +36,8 @@ func TestRates(t *testing.T) {
 		}
 		q = q*(1-g.Random) + (1-q)*g.Random
 		moment := 1 + d*(q*math.Expm1(-s)+(1-q)*math.Expm1(s))
-		if lawRate := -math.Log(moment) - 2*s*g.Adversary; rate > 0 && lawRate < rate-1e-9 {
-			t.Fatalf("%+v, s %v: a law with d %v, q %v has rate %v, below %v", g, s, d, q, lawRate, rate)
+		if distributionRate := -math.Log(moment) - 2*s*g.Adversary; rate > 0 && distributionRate < rate-1e-9 {
+			t.Fatalf("%+v, s %v: a distribution with d %v, q %v has rate %v, below %v", g, s, d, q, distributionRate, rate)
 		}
 	})
 }

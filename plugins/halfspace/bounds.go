@@ -41,7 +41,7 @@ const (
 //
 // Labels flipped with probability r, independently: w* is charged for exactly the flipped ones. One
 // not flipped has X = 1 if m(w) < g, else 0; one flipped has X = -1 if m(w) <= -g, else 0. So, the
-// worst law being m(w) <= -g wherever m(w) < g, 1 - E e^(-sX) is at least
+// worst distribution being m(w) <= -g wherever m(w) < g, 1 - E e^(-sX) is at least
 // d(1 - (1-r) e^-s - r e^s), which grows with d where the bracket is positive.
 //
 // At most a share a of the sample's labels flipped by an adversary: each changes its X, from 0 or 1
@@ -94,14 +94,14 @@ func uncovered(p *ExponentialParams, margin float64) string {
 	return ""
 }
 
-// charges describes the law of X for the worst bad point.
+// charges describes the distribution of X for the worst bad point.
 type charges struct {
 	alpha     float64
 	random    float64 // rate of independent label noise
 	adversary float64 // share of the sample that an adversary who has seen it may relabel or replace
 }
 
-// chargesOf returns the law for a problem and the error that makes a point bad.
+// chargesOf returns the distribution for a problem and the error that makes a point bad.
 func chargesOf(p algo.Problem, alpha float64) charges {
 	switch c := (charges{alpha: alpha}); p.Noise {
 	case "random":

@@ -97,7 +97,8 @@ func TestExponentialBounds(t *testing.T) {
 	}
 }
 
-// No law that is allowed has a smaller rate than rate says, and best is where it is largest.
+// No distribution that is allowed has a smaller rate than rate says, and best is where it is
+// largest.
 func TestCharges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := charges{alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha")}
@@ -114,12 +115,12 @@ func TestCharges(t *testing.T) {
 		} else if best <= 0 && rate > 1e-12 {
 			t.Fatalf("rate(%v) = %v where none should be", s, rate)
 		}
-		// One law: the margin of w is below g with probability d, and below -g with probability q of
-		// that.
+		// One distribution: the margin of w is below g with probability d, and below -g with
+		// probability q of that.
 		d, q := rapid.Float64Range(c.alpha, 1).Draw(t, "d"), rapid.Float64Range(0, 1).Draw(t, "q")
 		moment := 1 + d*((1-c.random)*math.Expm1(-s)+c.random*q*math.Expm1(s))
-		if lawRate := -math.Log(moment) - 2*s*c.adversary; rate > 0 && lawRate < rate-1e-9 {
-			t.Fatalf("%+v, s %v: a law has rate %v, below %v", c, s, lawRate, rate)
+		if distributionRate := -math.Log(moment) - 2*s*c.adversary; rate > 0 && distributionRate < rate-1e-9 {
+			t.Fatalf("%+v, s %v: a distribution has rate %v, below %v", c, s, distributionRate, rate)
 		}
 	})
 }

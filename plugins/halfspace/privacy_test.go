@@ -12,20 +12,22 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// exponentialLaw returns the probability of each point of the net.
-func exponentialLaw(t testing.TB, p ExponentialParams, net []float64, epsilon float64, sample *algo.Data) []float64 {
+// exponentialDistribution returns the probability of each point of the net.
+func exponentialDistribution(
+	t testing.TB, p ExponentialParams, net []float64, epsilon float64, sample *algo.Data,
+) []float64 {
 	t.Helper()
 	counts := make([]int32, p.Points)
 	if err := tableOf(t, sample).countBelow(t.Context(), counts, net, p.level()); err != nil {
 		t.Fatal(err)
 	}
-	law, sum := make([]float64, len(counts)), 0.0
+	distribution, sum := make([]float64, len(counts)), 0.0
 	for i, c := range counts {
-		law[i] = math.Exp(-epsilon / 2 * float64(c))
-		sum += law[i]
+		distribution[i] = math.Exp(-epsilon / 2 * float64(c))
+		sum += distribution[i]
 	}
-	scale(law, 1/sum)
-	return law
+	scale(distribution, 1/sum)
+	return distribution
 }
 
 func largestLogRatio(a, b []float64) float64 {
@@ -36,7 +38,8 @@ func largestLogRatio(a, b []float64) float64 {
 	return largest
 }
 
-// The law over the net of all samples of three examples out of six, and of all their neighbours.
+// The distribution over the net of all samples of three examples out of six, and of all their
+// neighbours.
 func TestExponentialIsPrivate(t *testing.T) {
 	points := [][]float64{{1, 0}, {0.1, 0.9}, {0.6, -0.8}, {-0.2, 0.05}, {0, 0}, {-0.6, 0.79}}
 	for _, net := range []string{Grid, Random} {
@@ -46,7 +49,7 @@ func TestExponentialIsPrivate(t *testing.T) {
 				t.Fatal(err)
 			}
 			vectors := newNet(&s.Params, 2, rand.New(rand.NewPCG(1, 1)))
-			var laws [][]float64 // of the samples i + 12 j + 144 k
+			var distributions [][]float64 // of the samples i + 12 j + 144 k
 			rows := 2 * len(points)
 			for k := range rows * rows * rows {
 				x, y := make([]float64, 0, 6), make([]float64, 0, 3)
@@ -54,13 +57,13 @@ func TestExponentialIsPrivate(t *testing.T) {
 					x = append(x, points[i/2]...)
 					y = append(y, float64(2*(i%2)-1))
 				}
-				laws = append(laws, exponentialLaw(t, s.Params, vectors, epsilon, algo.NewData(x, 2, y)))
+				distributions = append(distributions, exponentialDistribution(t, s.Params, vectors, epsilon, algo.NewData(x, 2, y)))
 			}
 			largest := 0.0
-			for k, law := range laws {
-				for digit := 1; digit < len(laws); digit *= rows {
+			for k, distribution := range distributions {
+				for digit := 1; digit < len(distributions); digit *= rows {
 					for other := range rows {
-						largest = max(largest, largestLogRatio(law, laws[k-k/digit%rows*digit+other*digit]))
+						largest = max(largest, largestLogRatio(distribution, distributions[k-k/digit%rows*digit+other*digit]))
 					}
 				}
 			}
@@ -83,16 +86,16 @@ func TestExponentialUsesItsEpsilon(t *testing.T) {
 	for i := range y {
 		x[2*i], y[i] = 1, 1
 	}
-	before := exponentialLaw(t, s.Params, net, epsilon, algo.NewData(x, 2, y))
+	before := exponentialDistribution(t, s.Params, net, epsilon, algo.NewData(x, 2, y))
 	y[0] = -1
-	after := exponentialLaw(t, s.Params, net, epsilon, algo.NewData(x, 2, y))
+	after := exponentialDistribution(t, s.Params, net, epsilon, algo.NewData(x, 2, y))
 	if got := largestLogRatio(before, after); got > epsilon*(1+1e-12) || got < 0.999*epsilon {
 		t.Errorf("largest log-ratio %v, want nearly %v", got, epsilon)
 	}
 }
 
-// choose draws from the law, within five standard deviations.
-func TestChooseFollowsTheLaw(t *testing.T) {
+// choose draws from the distribution, within five standard deviations.
+func TestChooseFollowsTheDistribution(t *testing.T) {
 	const draws, epsilon = 40000, 0.8
 	counts, sum := []int32{3, 0, 5, 1, 1}, 0.0
 	for _, c := range counts {

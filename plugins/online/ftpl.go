@@ -47,7 +47,7 @@ func ftpl[P any](
 	}, func(_ *algo.Setting[P], p *plan) []algo.Bound {
 		return p.bounds
 	})
-	a.Version = "1.1.0"
+	a.Version = "1.2.0"
 	return a
 }
 
@@ -199,7 +199,7 @@ func (l *perturbedLeader) round(x []float64, y float64) error {
 		return l.reportBounds()
 	}
 	if !changed && (l.noise.once || l.noise.exact) {
-		return nil // the noise or its law is the same, and so are the differences of the losses
+		return nil // the noise or its distribution is the same, and so are the differences of the losses
 	}
 	return l.choose()
 }
@@ -300,7 +300,7 @@ func (p *plan) checkExact() error {
 	switch {
 	case !p.noise.exact:
 		return nil
-	case p.noise.law == nil || !p.noise.law.normal:
+	case p.noise.distribution == nil || !p.noise.distribution.normal:
 		return algo.Invalid("online: exact needs Gaussian noise that is independent for all hypotheses: " +
 			"take online/ftpl-iid, or parities with separator cube")
 	case p.site.listing == nil || p.site.listing.size > maxExact:

@@ -42,7 +42,7 @@ func planGaussian(known *sites, s *algo.Setting[ftplGaussianParams]) (*plan, err
 		z := g.site.separator
 		g.noise.fill = normals(1 / math.Sqrt(float64(z.Len())))
 		if z.Orthonormal {
-			g.noise.law = normalLaw()
+			g.noise.distribution = normalDistribution()
 		}
 		if err := g.checkExact(); err != nil {
 			return err

@@ -44,7 +44,7 @@ type table struct {
 	mean   []float64 // in place of played where noise is exact: the probability of each hypothesis
 
 	scale  float64   // of the last draw
-	score  float64   // where noise has a law: of the hypothesis played, over scale, less low at the last draw
+	score  float64   // where noise has a distribution: of the hypothesis played, over scale, less low at the last draw
 	points []float64 // where noise is drawn afresh at the separator: what was drawn there
 	next   []float64 // where noise is exact: the probabilities after the last round, at the same scale
 	ready  bool      // next is what the next draw at the same scale computes
@@ -57,14 +57,14 @@ func newTable(at *site, n noise, r *rand.Rand) *table {
 		return t
 	}
 	t.kept = make([]float64, at.listing.size)
-	if n.law == nil {
+	if n.distribution == nil {
 		w := at.lend()
 		defer at.scratch.Put(w)
 		t.sum(w, t.kept, r)
 		return t
 	}
 	for i := range t.kept {
-		t.kept[i] = n.law.draw(r)
+		t.kept[i] = n.distribution.draw(r)
 	}
 	return t
 }
@@ -147,9 +147,9 @@ func (t *table) draw(scale float64, r *rand.Rand) error {
 		t.play(t.member(t.low, 0))
 	case t.once:
 		t.play(lowestSum(t.losses, t.kept, scale))
-	case t.law != nil:
-		levels := t.group(w, t.law.reach*scale)
-		i, score := t.law.lead(levels, scale, r)
+	case t.distribution != nil:
+		levels := t.group(w, t.distribution.reach*scale)
+		i, score := t.distribution.lead(levels, scale, r)
 		v := levels[i]
 		t.score = score
 		t.play(t.member(t.low+int32(v.behind), r.IntN(v.count)))
@@ -224,7 +224,7 @@ func (t *table) average(w *scratch, scale float64, mean []float64) []float64 {
 		mean[t.member(t.low, 0)] = 1
 		return mean
 	}
-	levels := t.group(w, t.law.reach*scale)
+	levels := t.group(w, t.distribution.reach*scale)
 	p := make([]float64, len(levels))
 	shares(levels, scale, p)
 	for i, v := range t.losses {

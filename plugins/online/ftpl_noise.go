@@ -12,14 +12,16 @@ import (
 // noise describes how the noise of a round is drawn, at scale 1: independently for all hypotheses,
 // or at the points of a separator.
 type noise struct {
-	// law is the law of the number of each hypothesis; nil for noise at the points of a separator.
-	law *law
+	// distribution is the distribution of the number of each hypothesis; nil for noise at the
+	// points of a separator.
+	distribution *distribution
 	// fill draws noise at the points z_j of a separator: hypothesis f has sum_j c[j] f(z_j), f in -1,
 	// +1.
 	fill func(c []float64, r *rand.Rand)
 	// once says that the noise is drawn at the start of a game and kept.
 	once bool
-	// exact says that no noise is drawn: the answer is the mean over the law, which must be normal.
+	// exact says that no noise is drawn: the answer is the mean over the distribution, which must
+	// be normal.
 	exact bool
 }
 
@@ -54,10 +56,10 @@ func halfUniforms(c []float64, r *rand.Rand) {
 	}
 }
 
-// law is the continuous law of one number of noise. The hypothesis with the least losses + scale x
-// number is played.
-type law struct {
-	normal bool // the law is normal, and shares computes probabilities under it
+// distribution is the continuous distribution of one number of noise. The hypothesis with the least
+// losses + scale x number is played.
+type distribution struct {
+	normal bool // the distribution is normal, and shares computes probabilities under it
 	draw   func(r *rand.Rand) float64
 	above  func(z float64) float64 // P(number > z)
 	// lnAbove returns the z with ln P(number > z) = ln.
@@ -69,9 +71,9 @@ type law struct {
 	reach float64
 }
 
-// normalLaw returns the standard normal law.
-func normalLaw() *law {
-	return &law{
+// normalDistribution returns the standard normal distribution.
+func normalDistribution() *distribution {
+	return &distribution{
 		normal: true,
 		draw:   (*rand.Rand).NormFloat64,
 		above:  func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 },
@@ -91,9 +93,9 @@ func normalLaw() *law {
 	}
 }
 
-// laplaceLaw returns the law with the density e^-|z|/2.
-func laplaceLaw() *law {
-	return &law{
+// laplaceDistribution returns the distribution with the density e^-|z|/2.
+func laplaceDistribution() *distribution {
+	return &distribution{
 		draw: func(r *rand.Rand) float64 {
 			if r.Uint64()&1 == 0 {
 				return -r.ExpFloat64()
@@ -122,9 +124,9 @@ func laplaceLaw() *law {
 	}
 }
 
-// exponentialLaw returns the law of -E, E being exponential with mean 1.
-func exponentialLaw() *law {
-	return &law{
+// exponentialDistribution returns the distribution of -E, E being exponential with mean 1.
+func exponentialDistribution() *distribution {
+	return &distribution{
 		draw:    func(r *rand.Rand) float64 { return -r.ExpFloat64() },
 		above:   func(z float64) float64 { return -math.Expm1(min(0, z)) },
 		lnAbove: func(ln float64) float64 { return math.Log(-math.Expm1(ln)) },
@@ -143,7 +145,7 @@ type level struct {
 // over all of its members, for scale > 0, and that over scale. The least of c numbers is above z
 // with probability P(number > z)^c. Most levels are ruled out by P(least < z) <= c P(number < z)
 // alone.
-func (l *law) lead(levels []level, scale float64, r *rand.Rand) (best int, bottom float64) {
+func (l *distribution) lead(levels []level, scale float64, r *rand.Rand) (best int, bottom float64) {
 	bottom = math.Inf(1)
 	for i, v := range levels {
 		u, behind, count := privacy.Uniform(r), v.behind/scale, float64(v.count)

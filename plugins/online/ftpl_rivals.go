@@ -11,15 +11,15 @@ import (
 type ftplIIDParams struct {
 	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,self-confident,doubling,fixed"`
 	LStar    float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta      float64 `doc:"schedule fixed: argmin of losses + eta times a number of the law for each hypothesis; 0 follows the leader" min:"0"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + eta times a number of the density for each hypothesis; 0 follows the leader" min:"0"`
 	EtaMin   float64 `doc:"schedule self-confident: the least eta" min:"0"`
 	Factor   float64 `doc:"schedule self-confident: eta is this times sqrt(least loss so far + ln|F|)" min:"0"`
-	Law      string  `doc:"of the noise: gaussian (standard deviation eta), laplace (scale eta), or exponential (mean eta, subtracted)" choices:"gaussian,laplace,exponential"`
+	Density  string  `doc:"distribution of the noise: gaussian (standard deviation eta), laplace (scale eta), or exponential (mean eta, subtracted)" choices:"gaussian,laplace,exponential"`
 	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Exact    bool    `doc:"answer the mean over the noise, computed, instead of drawing it: law gaussian, at most 128 hypotheses"`
+	Exact    bool    `doc:"answer the mean over the noise, computed, instead of drawing it: density gaussian, at most 128 hypotheses"`
 }
 
-// Values of the parameter law.
+// Values of the parameter density.
 const (
 	gaussianNoise    = "gaussian"
 	laplaceNoise     = "laplace"
@@ -34,7 +34,7 @@ func ftplIID(known *sites) algo.Algorithm[ftplIIDParams] {
 		Doc: "Follow the perturbed leader with independent noise for every hypothesis " +
 			"(Hutter and Poland 2004, Kalai and Vempala 2005).",
 		Defaults: ftplIIDParams{
-			Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Law: gaussianNoise, Noise: freshNoise,
+			Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Density: gaussianNoise, Noise: freshNoise,
 		},
 		Metrics: ftplMetrics(""),
 	}, known, planIID)
@@ -47,12 +47,13 @@ func planIID(known *sites, s *algo.Setting[ftplIIDParams]) (*plan, error) {
 		noise: p.Noise, exact: p.Exact,
 	}, func(g *plan) error {
 		cost := func(share float64) price { return unitPrice(2, g.lnF, s.Rounds, share) }
-		g.noise.law = normalLaw()
-		switch p.Law {
+		g.noise.distribution = normalDistribution()
+		switch p.Density {
 		case laplaceNoise:
-			g.noise.law, cost = laplaceLaw(), func(float64) price { return purePrice(maxLaplace(g.lnF), 1) }
+			g.noise.distribution, cost = laplaceDistribution(), func(float64) price { return purePrice(maxLaplace(g.lnF), 1) }
 		case exponentialNoise: // a fixed hypothesis has a mean of 1 subtracted
-			g.noise.law, cost = exponentialLaw(), func(float64) price { return purePrice(harmonic(g.lnF)-1, 1) }
+			g.noise.distribution = exponentialDistribution()
+			cost = func(float64) price { return purePrice(harmonic(g.lnF)-1, 1) }
 		}
 		if err := g.checkExact(); err != nil {
 			return err
@@ -113,7 +114,7 @@ func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error
 type ftplLaplaceParams struct {
 	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
 	LStar    float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta      float64 `doc:"schedule fixed: argmin of losses + eta sum a_j f(z_j), f the 0/1 labels and a_j of the law (laplace, unless given) at scale 1; 0 follows the leader" min:"0"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + eta sum a_j f(z_j), f the 0/1 labels and a_j of the density (laplace, unless given) at scale 1; 0 follows the leader" min:"0"`
 	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
 	finite.SeparatorParams
 }
@@ -159,7 +160,7 @@ func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error
 
 // ftplApproximableParams holds the parameters of online/ftpl-approximable.
 type ftplApproximableParams struct {
-	Law string `doc:"of the noise: laplace (Wang et al. 2022) or gaussian" choices:"laplace,gaussian"`
+	Density string `doc:"distribution of the noise: laplace (Wang et al. 2022) or gaussian" choices:"laplace,gaussian"`
 	ftplLaplaceParams
 }
 
@@ -190,7 +191,7 @@ func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*p
 		cost := func(float64) price { return pure }
 		printed := func(lstar float64) float64 { return printedApproximable(m, gamma, lnF, lstar) }
 		source := "Wang et al. 2022, Theorem 1"
-		if s.Params.Law == gaussianNoise {
+		if s.Params.Density == gaussianNoise {
 			g.noise.fill = normals(0.5)
 			cost = func(share float64) price {
 				return normalPrice(math.Sqrt(float64(m))*math.Sqrt(2*lnF), gamma, lnF, s.Rounds, share)

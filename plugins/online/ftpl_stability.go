@@ -12,7 +12,7 @@ import (
 //
 //   - P(f_t != g_t), the chance that the round changes what is played under its own noise;
 //   - E[l_t(f_t) - l_t(g_t)], the second sum of (8) in Block and Shetty 2025;
-//   - the total variation distance between the laws of f_t and of g_t, which their Lemma 1 bounds.
+//   - the total variation distance between the distributions of f_t and of g_t, which their Lemma 1 bounds.
 //
 // For A(f_t) <= A(g_t) and A(f_t) + l_t(f_t) >= A(g_t) + l_t(g_t), so that l_t(g_t) <= l_t(f_t), and
 // where they are equal both are the same first minimiser. Hence what is played changes only from
@@ -124,7 +124,7 @@ func (t *table) moved(w *scratch, low int32, truth uint8) float64 {
 		after = t.member(t.low, 0)
 	case t.once:
 		after = lowestSum(t.losses, t.kept, t.scale)
-	case t.law != nil:
+	case t.distribution != nil:
 		return t.overtaken(w, low, truth)
 	default:
 		t.listing.sums(t.points, w.work, w.sums)
@@ -140,7 +140,7 @@ func (t *table) moved(w *scratch, low int32, truth uint8) float64 {
 // in the round has a score of less than 1/scale more: all others have a higher score, and are
 // independent of each other.
 func (t *table) overtaken(w *scratch, low int32, truth uint8) float64 {
-	width := int(min(float64(t.high-low), t.law.reach*t.scale)) + 1
+	width := int(min(float64(t.high-low), t.distribution.reach*t.scale)) + 1
 	if len(w.counts) < width {
 		w.counts = make([]int32, 2*width)
 	}
@@ -154,14 +154,14 @@ func (t *table) overtaken(w *scratch, low int32, truth uint8) float64 {
 	for d, c := range counts {
 		if c > 0 {
 			z := t.score - float64(d)/t.scale
-			lnNone += float64(float64(c) * math.Log(t.law.above(z+1/t.scale)/t.law.above(z)))
+			lnNone += float64(float64(c) * math.Log(t.distribution.above(z+1/t.scale)/t.distribution.above(z)))
 			counts[d] = 0
 		}
 	}
 	return -math.Expm1(lnNone)
 }
 
-// variation returns the total variation distance between two laws.
+// variation returns the total variation distance between two distributions.
 func variation(p, q []float64) float64 {
 	sum := 0.0
 	for i := range p {

@@ -19,14 +19,14 @@ func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
 	return map[string]func() (*plan, error){
 		"gaussian": func() (*plan, error) { s := setting(ftplGaussian(nil), p, rounds); return planGaussian(known, &s) },
 		"iid":      func() (*plan, error) { s := setting(ftplIID(nil), p, rounds); return planIID(known, &s) },
-		"laplace law": func() (*plan, error) {
+		"laplace distribution": func() (*plan, error) {
 			s := setting(ftplIID(nil), p, rounds)
-			s.Params.Law = laplaceNoise
+			s.Params.Density = laplaceNoise
 			return planIID(known, &s)
 		},
-		"exponential law": func() (*plan, error) {
+		"exponential distribution": func() (*plan, error) {
 			s := setting(ftplIID(nil), p, rounds)
-			s.Params.Law, s.Params.Schedule = exponentialNoise, confidentSchedule
+			s.Params.Density, s.Params.Schedule = exponentialNoise, confidentSchedule
 			return planIID(known, &s)
 		},
 		"uniform": func() (*plan, error) { s := setting(ftplUniform(nil), p, rounds); return planUniform(known, &s) },
@@ -42,7 +42,7 @@ func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
 		},
 		"corollary": func() (*plan, error) {
 			s := setting(ftplApproximable(nil), p, rounds)
-			s.Params.Law = gaussianNoise
+			s.Params.Density = gaussianNoise
 			return planApproximable(known, &s)
 		},
 	}
@@ -129,9 +129,9 @@ func TestRivalBounds(t *testing.T) {
 	}
 	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) is least about 2 sqrt(G L*) + 2 G for
 	// the sum G of the largest.
-	if b := value(all["laplace law"])["explicit"]; b.Value < 2*math.Sqrt(6.8*10000) ||
+	if b := value(all["laplace distribution"])["explicit"]; b.Value < 2*math.Sqrt(6.8*10000) ||
 		b.Value > 2*math.Sqrt(6.9*10000)+15 {
-		t.Errorf("laplace law: %+v", b)
+		t.Errorf("laplace distribution: %+v", b)
 	}
 	// b m/2 + (e^(m/(h b)) - 1)(L* + b m/2) with m = 10, h = 1
 	fixed := func() (*plan, error) {
@@ -146,7 +146,8 @@ func TestRivalBounds(t *testing.T) {
 	// lambda w + lambda^2/2, lambda = gamma/sigma
 	basis := func() (*plan, error) {
 		s := setting(ftplApproximable(nil), algo.Problem{Class: "parities", Dim: 10}, 10000)
-		s.Params.Schedule, s.Params.Eta, s.Params.Separator, s.Params.Law = fixedSchedule, 100, "standard", gaussianNoise
+		s.Params.Schedule, s.Params.Eta = fixedSchedule, 100
+		s.Params.Separator, s.Params.Density = "standard", gaussianNoise
 		return planApproximable(new(sites), &s)
 	}
 	w, noise := -mathext.NormalQuantile(1e-4/1024), 100*math.Sqrt(20*lnF)
@@ -157,7 +158,7 @@ func TestRivalBounds(t *testing.T) {
 	if b := of["approximable"]; !near(b.Value, 1+10*math.Sqrt(10*math.Log(1024e4)*1e4)+1000*math.Log(1024e4), 1e-12) {
 		t.Errorf("corollary as printed: %+v", b)
 	}
-	if b := value(all["exponential law"])["explicit"]; !math.IsInf(b.Value, 1) || !b.Proved {
+	if b := value(all["exponential distribution"])["explicit"]; !math.IsInf(b.Value, 1) || !b.Proved {
 		t.Errorf("self-confident has no finite bound beforehand: %+v", b)
 	}
 }
@@ -185,7 +186,7 @@ func TestComplexities(t *testing.T) {
 
 // A table plays the hypotheses with the exact probabilities, whether it draws by levels or noise at
 // all points.
-func TestTableLaw(t *testing.T) {
+func TestTableDistribution(t *testing.T) {
 	p, err := gaussianPlan(algo.Problem{Class: "parities", Dim: 3}, 1000, func(p *ftplGaussianParams) {
 		p.Separator, p.Schedule, p.Eta = "cube", fixedSchedule, 2
 	})
@@ -194,8 +195,8 @@ func TestTableLaw(t *testing.T) {
 	play(t, l, 3, x, y)
 	list := l.chooser.(*table)
 	want := list.average(list.lend(), 2, nil)
-	for _, law := range []*law{normalLaw(), nil} {
-		list.law = law
+	for _, distribution := range []*distribution{normalDistribution(), nil} {
+		list.distribution = distribution
 		came := make([]int, 8)
 		for range 50000 {
 			if err := l.draw(2, l.rand); err != nil {
@@ -270,7 +271,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := iidPlan(intervals, 10, func(*ftplIIDParams) {}); !algo.IsInvalid(err) {
 		t.Errorf("500501 hypotheses without a pattern: %v", err)
 	}
-	exactLaplace := func(p *ftplIIDParams) { p.Exact, p.Law = true, laplaceNoise }
+	exactLaplace := func(p *ftplIIDParams) { p.Exact, p.Density = true, laplaceNoise }
 	if _, err := iidPlan(points, 10, exactLaplace); !algo.IsInvalid(err) {
 		t.Errorf("exact with Laplace noise: %v", err)
 	}

@@ -23,10 +23,10 @@ import (
 //
 //	E Reg <= eta G + (e^eps - 1)(L* + eta G) + T delta.                        (1)
 //
-// The law of f_t depends on the rounds before t through L_{t-1} alone. So (1) bounds the sum of the
+// The distribution of f_t depends on the rounds before t through L_{t-1} alone. So (1) bounds the sum of the
 // expected losses for each sequence as it came, L* being its own: where the noise is fresh and a truth
 // does not depend on the noise of its round, an adaptive adversary, whose L* is random, leaves a mean
-// of the regret less the bound that is at most 0. Noise that is drawn once has the same law in each
+// of the regret less the bound that is at most 0. Noise that is drawn once has the same distribution in each
 // round, but its past tells about its present unless the sequence was fixed beforehand.
 //
 // Such an eps comes from a shift: if u_f exists with eta <u_f, v_g - v_f> >= l_t(g) - l_t(f) for

@@ -115,7 +115,7 @@ func TestPerturbedRunVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.noise.law = nil
+		p.noise.distribution = nil
 		p.noise.fill = func(c []float64, _ *rand.Rand) {
 			copy(c, v.Xi[round])
 			for j := range c {

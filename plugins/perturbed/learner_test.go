@@ -85,37 +85,38 @@ func TestSearchIsArgmin(t *testing.T) {
 	}
 }
 
-// The answers have the exact laws: the scales of the noise are what the proofs assume, and the
-// parities' one draw for each number of errors is the same as a draw at every point of the cube.
-func TestAnswersFollowTheirLaws(t *testing.T) {
+// The answers have the exact distributions: the scales of the noise are what the proofs assume, and
+// the parities' one draw for each number of errors is the same as a draw at every point of the
+// cube.
+func TestAnswersFollowTheirDistributions(t *testing.T) {
 	const trials = 20000
 	r := rand.New(rand.NewPCG(5, 6))
 	known := func() map[string][]float64 { return map[string][]float64{} }
 	for _, c := range []struct {
-		name     string
-		place    finite.Place
-		explicit bool // at every point, though the noise is independent
-		draw     func(*learner, *algo.Data) (concept.Hypothesis, error)
-		law      func(errs []int, s *site) []float64
+		name         string
+		place        finite.Place
+		explicit     bool // at every point, though the noise is independent
+		draw         func(*learner, *algo.Data) (concept.Hypothesis, error)
+		distribution func(errs []int, s *site) []float64
 	}{
 		{"parities", paritiesPlace(3, "cube"), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 3, r) },
-			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 3, known()) }},
+			func(errs []int, _ *site) []float64 { return normal.independentDistribution(errs, 3, known()) }},
 		{"parities, explicit", paritiesPlace(3, "cube"), true,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 3, r) },
-			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 3, known()) }},
+			func(errs []int, _ *site) []float64 { return normal.independentDistribution(errs, 3, known()) }},
 		{"points", orderedPlace("points", 4), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 2, r) },
-			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 2, known()) }}, // 2 eta/sqrt(4)
+			func(errs []int, _ *site) []float64 { return normal.independentDistribution(errs, 2, known()) }}, // 2 eta/sqrt(4)
 		{"thresholds", orderedPlace("thresholds", 3), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 2, r) },
-			func(errs []int, _ *site) []float64 { return normal.thresholdLaw(errs, 4/math.Sqrt(3)) }},
+			func(errs []int, _ *site) []float64 { return normal.thresholdDistribution(errs, 4/math.Sqrt(3)) }},
 		{"thresholds, Laplace", orderedPlace("thresholds", 3), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.laplace(d, 2, r) },
-			func(errs []int, _ *site) []float64 { return laplaceLaw.thresholdLaw(errs, 2) }},
+			func(errs []int, _ *site) []float64 { return laplaceDistribution.thresholdDistribution(errs, 2) }},
 		{"matrix, Laplace", matrixPlace("greedy", "00101", "10110", "01111", "11000"), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.laplace(d, 2, r) },
-			func(errs []int, s *site) []float64 { return laplaceLaw.planarLaw(errs, pairs(s), 1) }},
+			func(errs []int, s *site) []float64 { return laplaceDistribution.planarDistribution(errs, pairs(s), 1) }},
 	} {
 		s := makeSite(t, c.place)
 		if c.explicit {
@@ -148,11 +149,11 @@ func TestAnswersFollowTheirLaws(t *testing.T) {
 			count[number[fmt.Sprint(out)]]++
 		}
 		chi2, freedom := 0.0, float64(len(count)-1)
-		for f, p := range c.law(errs, s) {
+		for f, p := range c.distribution(errs, s) {
 			chi2 += (count[f] - trials*p) * (count[f] - trials*p) / (trials * p)
 		}
 		if chi2 > freedom+5*math.Sqrt(2*freedom) {
-			t.Errorf("%s, errors %v: %v, law %v (chi-square %v)", c.name, errs, count, c.law(errs, s), chi2)
+			t.Errorf("%s, errors %v: %v, distribution %v (chi-square %v)", c.name, errs, count, c.distribution(errs, s), chi2)
 		}
 	}
 }

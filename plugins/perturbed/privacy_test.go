@@ -43,7 +43,7 @@ func columnsOf(st *site) [][]int {
 	return finitetest.Examples(finitetest.Labels(st.class, finitetest.Domain(st.Spec)))
 }
 
-// divergence returns the least delta at which two laws keep epsilon.
+// divergence returns the least delta at which two distributions keep epsilon.
 func divergence(p, q []float64, eps float64) (delta float64) {
 	for i := range p {
 		delta += max(0, p[i]-math.Exp(eps)*q[i])
@@ -53,49 +53,51 @@ func divergence(p, q []float64, eps float64) (delta float64) {
 
 // worst returns the largest divergence over all pairs of samples that [finitetest.Neighbours]
 // visits.
-func worst(columns [][]int, size int, reach, eps float64, law func(errs []int) []float64) (delta float64) {
-	finitetest.Neighbours(columns, size, reach, law, func(p, q []float64) {
+func worst(columns [][]int, size int, reach, eps float64, distribution func(errs []int) []float64) (delta float64) {
+	finitetest.Neighbours(columns, size, reach, distribution, func(p, q []float64) {
 		delta = max(delta, divergence(p, q, eps))
 	})
 	return delta
 }
 
-// lawful is a place for which the law of the answer at an eta can be computed.
-type lawful struct {
-	name  string
-	place finite.Place
-	size  int // of the samples, at most
-	law   func(s *site, eta float64) func(errs []int) []float64
+// exactCase is a place for which the distribution of the answer at an eta can be computed.
+type exactCase struct {
+	name         string
+	place        finite.Place
+	size         int // of the samples, at most
+	distribution func(s *site, eta float64) func(errs []int) []float64
 }
 
-func lawfulClasses() []lawful {
+func exactCases() []exactCase {
 	orthonormal := func(_ *site, eta float64) func([]int) []float64 {
 		known := map[string][]float64{}
-		return func(errs []int) []float64 { return normal.independentLaw(errs, eta, known) }
+		return func(errs []int) []float64 { return normal.independentDistribution(errs, eta, known) }
 	}
 	// of the labels of a point function, all but one are the same for all; a constant does not matter
 	points := func(s *site, eta float64) func([]int) []float64 {
 		return orthonormal(s, 2*eta/math.Sqrt(float64(s.points)))
 	}
 	thresholds := func(s *site, eta float64) func([]int) []float64 {
-		return func(errs []int) []float64 { return normal.thresholdLaw(errs, 2*eta/math.Sqrt(float64(s.points))) }
+		return func(errs []int) []float64 {
+			return normal.thresholdDistribution(errs, 2*eta/math.Sqrt(float64(s.points)))
+		}
 	}
 	planar := func(s *site, eta float64) func([]int) []float64 {
-		return func(errs []int) []float64 { return normal.planarLaw(errs, pairs(s), eta/math.Sqrt2) }
+		return func(errs []int) []float64 { return normal.planarDistribution(errs, pairs(s), eta/math.Sqrt2) }
 	}
-	var list []lawful
+	var list []exactCase
 	for d := 1; d <= 4; d++ {
 		name, size := fmt.Sprintf("parities %d", d), 4-max(2, d)/2
-		list = append(list, lawful{name, paritiesPlace(d, "cube"), size, orthonormal})
+		list = append(list, exactCase{name, paritiesPlace(d, "cube"), size, orthonormal})
 	}
 	return append(list,
-		lawful{"points 4", orderedPlace("points", 4), 3, points},
-		lawful{"points 16", orderedPlace("points", 16), 1, points},
-		lawful{"thresholds 2", orderedPlace("thresholds", 2), 4, thresholds},
-		lawful{"thresholds 3", orderedPlace("thresholds", 3), 2, thresholds},
-		lawful{"parities on the basis", paritiesPlace(2, "standard"), 4, planar},
-		lawful{"matrix of three", matrixPlace("standard", "0010", "1010", "0110"), 3, planar},
-		lawful{"matrix of four", matrixPlace("greedy", "00101", "10110", "01111", "11000"), 3, planar},
+		exactCase{"points 4", orderedPlace("points", 4), 3, points},
+		exactCase{"points 16", orderedPlace("points", 16), 1, points},
+		exactCase{"thresholds 2", orderedPlace("thresholds", 2), 4, thresholds},
+		exactCase{"thresholds 3", orderedPlace("thresholds", 3), 2, thresholds},
+		exactCase{"parities on the basis", paritiesPlace(2, "standard"), 4, planar},
+		exactCase{"matrix of three", matrixPlace("standard", "0010", "1010", "0110"), 3, planar},
+		exactCase{"matrix of four", matrixPlace("greedy", "00101", "10110", "01111", "11000"), 3, planar},
 	)
 }
 
@@ -107,10 +109,10 @@ func pairs(s *site) (list [][2]float64) {
 	return list
 }
 
-// The exact law of the answer keeps epsilon and delta on every pair of neighbouring samples tried;
-// with a third of the noise it does not.
+// The exact distribution of the answer keeps epsilon and delta on every pair of neighbouring
+// samples tried; with a third of the noise it does not.
 func TestGaussianPrivacy(t *testing.T) {
-	for _, c := range lawfulClasses() {
+	for _, c := range exactCases() {
 		s := makeSite(t, c.place)
 		columns := columnsOf(s)
 		for _, budget := range []struct{ eps, delta float64 }{{0.5, 1e-2}, {2, 1e-4}} {
@@ -126,7 +128,7 @@ func TestGaussianPrivacy(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				delta := worst(columns, c.size, 8*eta, budget.eps, c.law(s, k.share*eta))
+				delta := worst(columns, c.size, 8*eta, budget.eps, c.distribution(s, k.share*eta))
 				if (delta <= budget.delta) != (k.share == 1) {
 					t.Errorf("%s, %+v at %+v: delta %v", c.name, k, budget, delta)
 				}
@@ -139,16 +141,16 @@ func TestGaussianPrivacy(t *testing.T) {
 // of b/2 on -1/+1 labels.
 func TestLaplacePrivacy(t *testing.T) {
 	thresholds := func(_ *site, b float64) func([]int) []float64 {
-		return func(errs []int) []float64 { return laplaceLaw.thresholdLaw(errs, b) }
+		return func(errs []int) []float64 { return laplaceDistribution.thresholdDistribution(errs, b) }
 	}
 	points := func(_ *site, b float64) func([]int) []float64 {
 		known := map[string][]float64{}
-		return func(errs []int) []float64 { return laplaceLaw.independentLaw(errs, b, known) }
+		return func(errs []int) []float64 { return laplaceDistribution.independentDistribution(errs, b, known) }
 	}
 	planar := func(s *site, b float64) func([]int) []float64 {
-		return func(errs []int) []float64 { return laplaceLaw.planarLaw(errs, pairs(s), b/2) }
+		return func(errs []int) []float64 { return laplaceDistribution.planarDistribution(errs, pairs(s), b/2) }
 	}
-	for _, c := range []lawful{
+	for _, c := range []exactCase{
 		{"thresholds 2", orderedPlace("thresholds", 2), 4, thresholds},
 		{"thresholds 3", orderedPlace("thresholds", 3), 3, thresholds},
 		{"points 4", orderedPlace("points", 4), 3, points},
@@ -159,7 +161,7 @@ func TestLaplacePrivacy(t *testing.T) {
 		columns := columnsOf(s)
 		for _, eps := range []float64{0.3, 2} {
 			b, ratio := laplaceScale(s.points, s.separator.Hamming, eps), 0.0
-			finitetest.Neighbours(columns, c.size, 0, c.law(s, b), func(p, q []float64) {
+			finitetest.Neighbours(columns, c.size, 0, c.distribution(s, b), func(p, q []float64) {
 				for i := range p {
 					ratio = max(ratio, p[i]/q[i])
 				}
@@ -208,7 +210,7 @@ func TestTracePrivacy(t *testing.T) {
 					for f, e := range errs {
 						least[trace[f]] = min(least[trace[f]], e)
 					}
-					return normal.planarLaw(least, rows, eta/math.Sqrt2)
+					return normal.planarDistribution(least, rows, eta/math.Sqrt2)
 				})
 				if (delta <= budget.delta) != (share == 1) {
 					t.Errorf("%+v at %+v, %v of the noise: delta %v", c.spec, budget, share, delta)

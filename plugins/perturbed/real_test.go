@@ -10,8 +10,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// The exact law of the answer keeps the budget at the least eta, for two hypotheses on one point
-// with several confidences, whose lifted vectors lie in a plane. With too little noise it does not.
+// The exact distribution of the answer keeps the budget at the least eta, for two hypotheses on one
+// point with several confidences, whose lifted vectors lie in a plane. With too little noise it
+// does not.
 func TestRealPrivacy(t *testing.T) {
 	s := makeSite(t, matrixPlace("greedy", "0", "1"))
 	for _, real := range []finite.Real{{Loss: finite.SquaredLoss, Levels: 2}, {Loss: finite.AbsoluteLoss, Levels: 3}} {
@@ -23,18 +24,18 @@ func TestRealPrivacy(t *testing.T) {
 			}
 		}
 		unit := float64(4 * real.Levels * real.Levels) // losses are whole multiples of 1/unit
-		law := func(plus, minus int, eta float64) []float64 {
+		distribution := func(plus, minus int, eta float64) []float64 {
 			sums := make([]int, len(lifted))
 			for i, row := range lifted {
 				loss := float64(plus)*real.Of(row[0], 1) + float64(minus)*real.Of(row[0], -1)
 				sums[i] = int(math.Round(unit * loss))
 			}
-			return normal.planarLaw(sums, lifted, unit*eta)
+			return normal.planarDistribution(sums, lifted, unit*eta)
 		}
 		worst := func(eta, eps float64) (delta float64) {
 			const n = 5
 			for plus := range n {
-				p, q := law(plus, n-plus, eta), law(plus+1, n-plus-1, eta)
+				p, q := distribution(plus, n-plus, eta), distribution(plus+1, n-plus-1, eta)
 				delta = max(delta, divergence(p, q, eps), divergence(q, p, eps))
 			}
 			return delta

@@ -18,8 +18,8 @@ import (
 // then A_f + u_f lies in A'_f: for xi in A_f, the value of g under M' and xi + u_f exceeds that of
 // f by at least as much as under M and xi, since M' - M takes away at most D and u_f adds D. (The
 // excess never shrinks, so a tie broken by an order is broken as before.) Hence
-// P(f* = f) <= P(xi + u_f in A'_f), and what is left is to compare the law of xi with its translate
-// by u_f:
+// P(f* = f) <= P(xi + u_f in A'_f), and what is left is to compare the distribution of xi with its
+// translate by u_f:
 //
 //   - xi standard normal: P(f* in O) <= e^eps P(f*' in O) + sum over f of delta_G(eps; |u_f|),
 //     where delta_G is the delta of the Gaussian mechanism at that mu (Balle and Wang 2018);

@@ -12,11 +12,11 @@ import (
 const infiniteSide = 1024
 
 // problems are tried where the author names no settings; endless, the classes on infinite orders,
-// which have no law of points, are tried beside them in the task online.
+// which have no distribution of points, are tried beside them in the task online.
 var problems, endless = examples()
 
 // examples makes the problems of the examples of all classes.
-func examples() (lawful, lawless []algo.Problem) {
+func examples() (drawn, undrawn []algo.Problem) {
 	for _, name := range concept.Names() {
 		class, _ := concept.Lookup(name)
 		for _, spec := range class.Examples {
@@ -29,16 +29,16 @@ func examples() (lawful, lawless []algo.Problem) {
 			}
 			switch class.Shape {
 			case concept.InfiniteOrder:
-				lawless = append(lawless, p)
+				undrawn = append(undrawn, p)
 				continue
 			case concept.Ball:
 				p.Margin = 0.1
 			}
 			p.Target = concept.RandomTarget
-			lawful = append(lawful, p)
+			drawn = append(drawn, p)
 		}
 	}
-	return lawful, lawless
+	return drawn, undrawn
 }
 
 // classOf returns the class whose points and hypotheses stand for a problem: its own, or for a

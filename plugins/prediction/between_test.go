@@ -58,9 +58,9 @@ func overMu(eps0 float64, k int, qs []float64, f func(b between, weight float64)
 	}
 }
 
-// law returns the probabilities of the transcripts of an instance on queries of the given values:
-// first those that end with a hard query, and last those that do not.
-func law(eps0 float64, k int, qs, kinks []float64) []float64 {
+// distribution returns the probabilities of the transcripts of an instance on queries of the given
+// values: first those that end with a hard query, and last those that do not.
+func distribution(eps0 float64, k int, qs, kinks []float64) []float64 {
 	var p []float64
 	overMu(eps0, k, kinks, func(b between, weight float64) {
 		open, at := []float64{weight}, 0
@@ -106,8 +106,9 @@ func totalOf(p []float64) float64 {
 	return total
 }
 
-// At the least k of either mode, the exact laws of whole transcripts of neighbours stay within
-// (eps0, delta0), for queries with any values, each moved by up to one block in any direction.
+// At the least k of either mode, the exact distributions of whole transcripts of neighbours stay
+// within (eps0, delta0), for queries with any values, each moved by up to one block in any
+// direction.
 func TestTranscriptsArePrivate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		eps0 := rapid.SampledFrom([]float64{1, 0.5, 0.1}).Draw(t, "eps0")
@@ -124,9 +125,9 @@ func TestTranscriptsArePrivate(t *testing.T) {
 			moved := min(max(votes+rapid.IntRange(-1, 1).Draw(t, "moved"), 0), k)
 			s, n = append(s, float64(votes)/float64(k)), append(n, float64(moved)/float64(k))
 		}
-		p, q := law(eps0, k, s, append(s, n...)), law(eps0, k, n, append(s, n...))
+		p, q := distribution(eps0, k, s, append(s, n...)), distribution(eps0, k, n, append(s, n...))
 		if math.Abs(totalOf(p)-1) > 1e-9 || math.Abs(totalOf(q)-1) > 1e-9 {
-			t.Fatalf("laws add up to %v and %v", totalOf(p), totalOf(q))
+			t.Fatalf("distributions add up to %v and %v", totalOf(p), totalOf(q))
 		}
 		if d := worst(p, q, eps0); d > delta0 {
 			t.Fatalf("eps0 %v, k %d, queries %v and %v: delta %v, above %v", eps0, k, s, n, d, delta0)
@@ -176,7 +177,7 @@ func TestRepeatedQueryIsPrivate(t *testing.T) {
 				half, moved := 0.5, 0.5-1/float64(k)
 				p, q := repeated(eps0, k, queries, half, moved), repeated(eps0, k, queries, moved, half)
 				if math.Abs(totalOf(p)-1) > 1e-9 {
-					t.Fatalf("the law adds up to %v", totalOf(p))
+					t.Fatalf("the distribution adds up to %v", totalOf(p))
 				}
 				return worst(p, q, eps0)
 			}
@@ -191,8 +192,8 @@ func TestRepeatedQueryIsPrivate(t *testing.T) {
 	}
 }
 
-// The seeded draws follow the law.
-func TestVerdictsFollowTheLaw(t *testing.T) {
+// The seeded draws follow the distribution.
+func TestVerdictsFollowTheDistribution(t *testing.T) {
 	const eps0, k, draws = 1, 20, 40000
 	noise := seeded{rand.New(rand.NewPCG(1, 2))}
 	qs := []float64{0.3, 0.75}
@@ -206,7 +207,7 @@ func TestVerdictsFollowTheLaw(t *testing.T) {
 		}
 		counts[[2]verdict{first, second}]++
 	}
-	p := law(eps0, k, qs, qs)
+	p := distribution(eps0, k, qs, qs)
 	for i, key := range [][2]verdict{
 		{hard, public}, {left, hard}, {right, hard}, {left, left}, {left, right}, {right, left}, {right, right},
 	} {

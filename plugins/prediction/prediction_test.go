@@ -392,7 +392,7 @@ func TestMajority(t *testing.T) {
 				t.Errorf("%s, answer %d: %v", noise, i, err)
 			}
 		}
-		// The noise on a tied vote is the law that was promised.
+		// The noise on a tied vote is the distribution that was promised.
 		m := p.(*majority)
 		const draws = 20000
 		scale, above := majorityScale(&s), 0.0
@@ -658,7 +658,7 @@ func TestSpent(t *testing.T) {
 }
 
 // After c hard queries the blocks' hypotheses err at most 2c+1 times as often as a block deviates
-// from the law, for all hypotheses of the class.
+// from the distribution, for all hypotheses of the class.
 func TestObliviousClaim(t *testing.T) {
 	classes := []algo.Problem{
 		{Class: "thresholds", Domain: 24, Dim: 1}, {Class: "intervals", Domain: 24, Dim: 1},

@@ -63,9 +63,9 @@ func tooFew(v, a int) float64 {
 }
 
 // blockSize returns the least m at which a sample of m examples is an alpha-approximation of its
-// law for a class of Vapnik-Chervonenkis dimension d, except with probability beta, by 4 (2em/d)^d
-// e^(-m alpha^2/8) <= beta (Vapnik and Chervonenkis 1971), for alpha and beta in (0, 1). It is +Inf
-// where floating-point numbers do not reach as far.
+// distribution for a class of Vapnik-Chervonenkis dimension d, except with probability beta, by 4
+// (2em/d)^d e^(-m alpha^2/8) <= beta (Vapnik and Chervonenkis 1971), for alpha and beta in (0, 1).
+// It is +Inf where floating-point numbers do not reach as far.
 func blockSize(d int, alpha, beta float64) float64 {
 	n := float64(max(d, 1))
 	enough := func(m float64) bool {
@@ -114,9 +114,9 @@ func spent(labelings *big.Int, v, t int) float64 {
 }
 
 // claim is what is proved of a generator where no noise misleads and every block deviates from the
-// law by at most approximation, for all hypotheses of a class of Vapnik-Chervonenkis dimension vc:
-// each of its hypotheses errs at most alpha/4 on the law for as long as the budget lasts, which it
-// does not with probability spent alone.
+// distribution by at most approximation, for all hypotheses of a class of Vapnik-Chervonenkis
+// dimension vc: each of its hypotheses errs at most alpha/4 on the distribution for as long as the
+// budget lasts, which it does not with probability spent alone.
 type claim struct {
 	vc            int
 	approximation float64
@@ -128,9 +128,10 @@ type claim struct {
 // obliviousClaim returns the claim of Algorithm 3 with a budget of v, for a class of dimension d
 // with the given number of labelings of the queries and exact minimisers, realizable.
 //
-// After c hard queries some hypothesis that agrees with them, that of a block, errs on the law at
-// most 2c-1 times as often as a block deviates, hence on every block at most 2c times, and so do
-// their minimisers, hence 2c+1 times on the law. As long as the budget lasts, c <= v-1.
+// After c hard queries some hypothesis that agrees with them, that of a block, errs on the
+// distribution at most 2c-1 times as often as a block deviates, hence on every block at most 2c
+// times, and so do their minimisers, hence 2c+1 times on the distribution. As long as the budget
+// lasts, c <= v-1.
 func obliviousClaim(g goal, d, v int, labelings *big.Int) claim {
 	return claim{
 		vc: d, approximation: g.alpha / (4 * (2*float64(v) - 1)), spent: spent(labelings, v, g.queries),
@@ -162,7 +163,7 @@ type size struct {
 	v             int     // number of instances
 	eps0          float64 // privacy of each
 	spent, noise  float64 // probabilities that the budget is spent, and that noise misleads
-	approximation float64 // by how much a block may deviate from the law
+	approximation float64 // by how much a block may deviate from the distribution
 	m             float64 // examples in a block
 	n             float64 // examples in all; +Inf if none are enough
 }
@@ -201,7 +202,7 @@ func (s size) with() map[string]float64 {
 
 // majorityBlocks returns the number of blocks at which noise of the given scale changes no majority
 // of 3/4 in t states, except with probability beta/2, by the tail of the Gaussian or the Laplace
-// law at k/4.
+// distribution at k/4.
 func majorityBlocks(kind string, scale float64, t int, beta float64) float64 {
 	if kind == Laplace {
 		return math.Ceil(max(1, 4*scale*math.Log(2*float64(t)/beta)))
@@ -227,7 +228,8 @@ func consistentSize(d int, alpha, beta float64) float64 {
 
 // offlineSize returns sample sizes for the exponential mechanism over the labelings of the queries
 // (realizable). With mechanism examples the labeling errs on at most alpha/20 of the sample;
-// generalization examples suffice for the step from there to the law by the paper's Theorem 2.
+// generalization examples suffice for the step from there to the distribution by the paper's
+// Theorem 2.
 func offlineSize(g goal, d int, labelings *big.Int) (mechanism, generalization float64) {
 	mechanism = math.Ceil(2 / (g.epsilon * g.alpha / 20) * (logOf(labelings) + math.Log(2/g.beta)))
 	complexity := float64(10 * float64(d) * math.Log(48*math.E/g.alpha))

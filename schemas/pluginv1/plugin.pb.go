@@ -902,11 +902,11 @@ type Problem struct {
 	Margin     float64                `protobuf:"fixed64,4,opt,name=margin,proto3" json:"margin,omitempty"` // 0: none promised
 	Noise      string                 `protobuf:"bytes,5,opt,name=noise,proto3" json:"noise,omitempty"`     // "none", "random", "adversarial"
 	NoiseRate  float64                `protobuf:"fixed64,6,opt,name=noise_rate,json=noiseRate,proto3" json:"noise_rate,omitempty"`
-	NoConstant bool                   `protobuf:"varint,7,opt,name=no_constant,json=noConstant,proto3" json:"no_constant,omitempty"` // thresholds without the constant -1, h_X (the needle law)
+	NoConstant bool                   `protobuf:"varint,7,opt,name=no_constant,json=noConstant,proto3" json:"no_constant,omitempty"` // thresholds without the constant -1, h_X (the needle distribution)
 	Realizable bool                   `protobuf:"varint,8,opt,name=realizable,proto3" json:"realizable,omitempty"`                   // the target lies in the class
-	RealData   bool                   `protobuf:"varint,9,opt,name=real_data,json=realData,proto3" json:"real_data,omitempty"`       // a population of rows instead of a law
+	RealData   bool                   `protobuf:"varint,9,opt,name=real_data,json=realData,proto3" json:"real_data,omitempty"`       // a population of rows instead of a distribution
 	Matrix     string                 `protobuf:"bytes,10,opt,name=matrix,proto3" json:"matrix,omitempty"`                           // class "matrix": '0' or '1' for each hypothesis and point, domain of them for each hypothesis
-	Target     string                 `protobuf:"bytes,11,opt,name=target,proto3" json:"target,omitempty"`                           // "random": drawn for each trial from the class's law of targets; "uniform": a uniform hypothesis of the
+	Target     string                 `protobuf:"bytes,11,opt,name=target,proto3" json:"target,omitempty"`                           // "random": drawn for each trial from the class's distribution of targets; "uniform": a uniform hypothesis of the
 	// class; "fixed": one that is the same in all trials, and not told; "" where there is none
 	Literals      uint32 `protobuf:"varint,12,opt,name=literals,proto3" json:"literals,omitempty"` // random conjunctions: the literals of a target; else 0
 	Formula       bool   `protobuf:"varint,13,opt,name=formula,proto3" json:"formula,omitempty"`   // the errors of declared hypotheses of the class are computed by a formula, see Declared

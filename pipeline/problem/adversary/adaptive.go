@@ -2,7 +2,7 @@ package adversary
 
 import (
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -26,8 +26,8 @@ var adaptive = Adversary{
 	Realizable: always,
 	queries: func(g game, a schemas.Adversary, _ int64) Queries {
 		marks := a.Sees == seesMarks
-		switch target := g.law.Target().(type) {
-		case *law.Plane:
+		switch target := g.distribution.Target().(type) {
+		case *distribution.Plane:
 			return newFitter(g, marks)
 		case *concept.Box:
 			return newBisector(g, target, marks)

@@ -63,8 +63,8 @@ type Adversary struct {
 	// From lists the classes on which the key from must be stated; on others it does not apply.
 	From []string
 
-	// Realizable reports whether all truths of a game on a law agree with some hypothesis of the
-	// class, if the law's target does; nil: they need not.
+	// Realizable reports whether all truths of a game on a distribution agree with some hypothesis
+	// of the class, if the distribution's target does; nil: they need not.
 	Realizable func(a schemas.Adversary) bool
 
 	// queries begins a game of queries after a sample of n, rounds a game of rounds: one of them is nil.
@@ -141,8 +141,8 @@ func Lookup(name string) *Adversary {
 	return nil
 }
 
-// Realizable reports whether all truths of a resolved adversary's game on a law whose target lies in
-// the class agree with some hypothesis of the class, whatever is answered.
+// Realizable reports whether all truths of a resolved adversary's game on a distribution whose
+// target lies in the class agree with some hypothesis of the class, whatever is answered.
 func Realizable(a schemas.Adversary) bool {
 	k := Lookup(a.Kind)
 	return k != nil && k.Realizable != nil && k.Realizable(a)

@@ -11,13 +11,13 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// grounds returns problems of every class under every law that fits it, of a size whose hypotheses
-// can be listed and of a larger one, and problems over data.
+// grounds returns problems of every class under every distribution that fits it, of a size whose
+// hypotheses can be listed and of a larger one, and problems over data.
 func grounds(t *testing.T) (all []*opened) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -25,9 +25,9 @@ func grounds(t *testing.T) (all []*opened) {
 		if class.Shape == concept.InfiniteOrder {
 			all = append(all, open(t, schemas.Problem{Class: name}))
 		}
-		for _, distribution := range law.NamesFor(name) {
+		for _, points := range distribution.NamesFor(name) {
 			for _, size := range []int{4, 40} {
-				p := schemas.Problem{Class: name, Distribution: distribution}
+				p := schemas.Problem{Class: name, Distribution: points}
 				switch {
 				case class.Shape == concept.Column:
 					p.Matrix = &schemas.Matrix{File: testkit.WriteFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")}
@@ -38,7 +38,7 @@ func grounds(t *testing.T) (all []*opened) {
 					p.Dim = size / 2
 				}
 				tooLarge := false
-				for _, k := range law.Lookup(distribution).Keys {
+				for _, k := range distribution.Lookup(points).Keys {
 					*k.Field(&p) = 0.125
 					tooLarge = tooLarge || k.Outside(&p) != ""
 				}
@@ -215,7 +215,7 @@ func checkGame(t *testing.T, k *Adversary, p *opened, a schemas.Adversary) {
 			t.Fatalf("%+v: %+v: the truth %v", p.spec, a, truth)
 		}
 	}
-	inside := p.spec.Data == nil && law.LeastError(&p.spec) == 0
+	inside := p.spec.Data == nil && distribution.LeastError(&p.spec) == 0
 	if size := sizeOf(p); inside && size > 0 && size <= maxListed && Realizable(a) && !agrees(t, p, x, y) {
 		t.Errorf("%+v: %+v: no hypothesis agrees with all truths", p.spec, a)
 	}

@@ -4,19 +4,20 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 )
 
 // edge returns a function that draws points near the edge of the trial's target: on a hyperplane
-// exactly, on whole numbers up to width away. Where the target has no edge, it draws from the law.
+// exactly, on whole numbers up to width away. Where the target has no edge, it draws from the
+// distribution.
 func (g *game) edge(width uint64) func(r *rand.Rand, x []float64) {
-	switch target := g.law.Target().(type) {
-	case *law.Plane:
+	switch target := g.distribution.Target().(type) {
+	case *distribution.Plane:
 		return target.Draw
 	case *concept.Box:
 		return boxEdge(target, float64(concept.Side(g.class)-1), width)
 	}
-	return func(r *rand.Rand, x []float64) { g.law.Draw(r, x, make([]float64, 1)) }
+	return func(r *rand.Rand, x []float64) { g.distribution.Draw(r, x, make([]float64, 1)) }
 }
 
 // boxEdge returns a function that draws points of the box, one coordinate of which is moved next to

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 )
 
 // fitter asks random points on the hyperplane through 0 that fits the answers so far. It fits the
@@ -17,7 +17,7 @@ type fitter struct {
 	game
 	marks   bool
 	hard    [][]float64 // an orthonormal basis of the hard queries
-	plane   law.Plane
+	plane   distribution.Plane
 	x, y    []float64 // the last queries and their answers
 	last    []float64 // query
 	answers int
@@ -32,7 +32,7 @@ const (
 )
 
 func newFitter(g game, marks bool) *fitter {
-	q := &fitter{game: g, marks: marks, plane: law.Plane{Normal: make([]float64, g.class.Dim)}}
+	q := &fitter{game: g, marks: marks, plane: distribution.Plane{Normal: make([]float64, g.class.Dim)}}
 	q.plane.Begin(q.r)
 	return q
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
@@ -14,7 +14,7 @@ import (
 // opened is a resolved problem on which adversaries play.
 type opened struct {
 	spec    schemas.Problem
-	sampler func() law.Sampler
+	sampler func() distribution.Sampler
 	view    *View
 }
 
@@ -26,7 +26,7 @@ func open(t testing.TB, p schemas.Problem) *opened {
 	var err error
 	switch {
 	case p.Data != nil:
-		rows, err = population.Read(p.Data, law.Spec(&p, ""))
+		rows, err = population.Read(p.Data, distribution.Spec(&p, ""))
 		if err == nil && concept.ShapeOf(p.Class).HasDim() {
 			p.Dim = rows.Dim
 		}
@@ -38,12 +38,12 @@ func open(t testing.TB, p schemas.Problem) *opened {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := law.Lookup(p.Distribution); l != nil && p.Target == "" {
+	if l := distribution.Lookup(p.Distribution); l != nil && p.Target == "" {
 		p.Target, p.Literals = l.DefaultTarget(), min(concept.DefaultLiterals, p.Dim)
 	}
 	o := &opened{spec: p, view: NewView(&p, matrix)}
-	if o.sampler = law.Open(&p, matrix).Sampler; rows != nil {
-		o.sampler = func() law.Sampler { return population.Sampler{Rows: rows} }
+	if o.sampler = distribution.Open(&p, matrix).Sampler; rows != nil {
+		o.sampler = func() distribution.Sampler { return population.Sampler{Rows: rows} }
 	}
 	return o
 }
@@ -74,7 +74,7 @@ func (o *opened) Dim() int     { return o.view.class.Dim }
 func (o *opened) side() uint64 { return concept.Side(o.view.class) }
 
 // trial returns a sampler at a trial.
-func (o *opened) trial(seed, rep uint64) law.Sampler {
+func (o *opened) trial(seed, rep uint64) distribution.Sampler {
 	s := o.sampler()
 	s.Begin(rand.New(rand.NewPCG(seed, rep<<2)))
 	return s

@@ -9,12 +9,12 @@ import (
 
 var greedy = Adversary{
 	Name: "greedy",
-	Doc: "asks points of the law and goes against the answer, or, if it sees the past alone, against the last label " +
-		"observed at this point; where that is 0, or there is none, the truth is a fair coin",
+	Doc: "asks points of the distribution and goes against the answer, or, if it sees the past alone, against the last " +
+		"label observed at this point; where that is 0, or there is none, the truth is a fair coin",
 	Reveals: "nothing: the truths go against the answers; if it sees the past alone, the truth at a point that was " +
 		"asked before is the opposite of the last label there",
 	Place:   8,
-	Refuses: onLaw(nil),
+	Refuses: onDistribution(nil),
 	Sees:    []string{seesAnswers, seesPast},
 	rounds: func(g game, a schemas.Adversary) (Rounds, error) {
 		o := &greedyRounds{game: g}

@@ -10,12 +10,12 @@ import (
 
 var leaderKiller = Adversary{
 	Name: "leader-killer",
-	Doc: "asks points of the law; the truth is what the leader, the first of the hypotheses with the fewest mistakes so " +
-		"far, does not say. A learner that says the opposite of the leader errs never: no lower bound",
+	Doc: "asks points of the distribution; the truth is what the leader, the first of the hypotheses with the fewest " +
+		"mistakes so far, does not say. A learner that says the opposite of the leader errs never: no lower bound",
 	Reveals:     "every truth beforehand: the leader follows from the truths so far",
 	Predictable: true,
 	Place:       7,
-	Refuses: onLaw(func(p *schemas.Problem) string {
+	Refuses: onDistribution(func(p *schemas.Problem) string {
 		if listable(p) {
 			return ""
 		}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// noLaw refuses problems without a law or data, for an adversary of task predict.
-func noLaw(p *schemas.Problem) string {
+// noDistribution refuses problems without a distribution or data, for an adversary of task predict.
+func noDistribution(p *schemas.Problem) string {
 	if concept.ShapeOf(p.Class) == concept.InfiniteOrder {
 		return misfit(p)
 	}
@@ -22,10 +22,10 @@ func noTarget(p *schemas.Problem) string {
 	if p.Data != nil {
 		return "needs a known target, and data has none"
 	}
-	if law.LeastError(p) > 0 {
+	if distribution.LeastError(p) > 0 {
 		return outside(p)
 	}
-	return noLaw(p)
+	return noDistribution(p)
 }
 
 // noEdge refuses problems whose target is neither a hyperplane nor a box, for an adversary of task
@@ -52,18 +52,19 @@ func misfit(p *schemas.Problem) string { return fmt.Sprintf("does not fit the cl
 
 // outside returns the reason of an adversary that takes the target for a hypothesis of the class.
 func outside(p *schemas.Problem) string {
-	return fmt.Sprintf("needs a target in the class, and under the law %s it lies outside", p.Distribution)
+	return fmt.Sprintf("needs a target in the class, and under the distribution %s it lies outside", p.Distribution)
 }
 
-// onLaw returns a function that refuses problems without a law or data, for an adversary of task
-// online, and those that refuses refuses; nil refuses no other.
-func onLaw(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) string {
+// onDistribution returns a function that refuses problems without a distribution or data, for an
+// adversary of task online, and those that refuses refuses; nil refuses no other.
+func onDistribution(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) string {
 	return func(p *schemas.Problem) string {
 		switch {
 		case concept.ShapeOf(p.Class) == concept.InfiniteOrder:
-			return fmt.Sprintf("does not play on the class %s, which has neither a law nor a finite Littlestone dimension",
+			return fmt.Sprintf("does not play on the class %s, which has neither a distribution nor a finite "+
+				"Littlestone dimension",
 				p.Class)
-		case law.LeastError(p) > 0:
+		case distribution.LeastError(p) > 0:
 			return outside(p)
 		case refuses == nil:
 			return ""

@@ -10,12 +10,12 @@ const maxPlanted = 0.5
 
 var planted = Adversary{
 	Name: "planted",
-	Doc: "asks points of the law; the truth is the target's label, over data the row's own, wrong with the " +
+	Doc: "asks points of the distribution; the truth is the target's label, over data the row's own, wrong with the " +
 		"probability rate",
 	Reveals: "nothing except the truths, which the target labels",
 	Target:  true,
 	Place:   2,
-	Refuses: onLaw(nil),
+	Refuses: onDistribution(nil),
 	Rate: &Rate{Outside: func(rate float64) string {
 		if rate >= 0 && rate <= maxPlanted {
 			return ""

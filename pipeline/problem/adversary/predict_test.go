@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -105,7 +105,7 @@ func TestBoundary(t *testing.T) {
 		}
 	}
 	plane := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 4})
-	target := plane.trial(5, 1).Target().(*law.Plane)
+	target := plane.trial(5, 1).Target().(*distribution.Plane)
 	for _, x := range asked(plane, schemas.Adversary{Kind: boundary.Name}, 100, 50, right) {
 		if along := dotOf(x, target.Normal); math.Abs(along) > 1e-12 || math.Abs(dotOf(x, nil)-1) > 1e-12 {
 			t.Errorf("%v lies %v beside the hyperplane", x, along)

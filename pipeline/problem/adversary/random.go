@@ -4,10 +4,10 @@ import "github.com/shatterlab/shatter/schemas"
 
 var random = Adversary{
 	Name:    "random",
-	Doc:     "asks points of the law; the truth is a fair coin",
+	Doc:     "asks points of the distribution; the truth is a fair coin",
 	Reveals: "nothing: the truths are fair coins",
 	Place:   1,
-	Refuses: onLaw(nil),
+	Refuses: onDistribution(nil),
 	rounds:  func(g game, _ schemas.Adversary) (Rounds, error) { return &randomRounds{blindRounds{g}}, nil },
 }
 

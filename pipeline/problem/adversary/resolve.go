@@ -137,7 +137,7 @@ func (k *Adversary) checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
 	return nil
 }
 
-// classOf returns the class of a problem whatever its law.
+// classOf returns the class of a problem whatever its distribution.
 func classOf(p *schemas.Problem) concept.Spec {
 	s := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim}
 	s.Dim = concept.Width(s)

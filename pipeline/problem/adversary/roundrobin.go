@@ -12,7 +12,7 @@ var roundRobin = Adversary{
 	Reveals:     "every truth beforehand: all are -1",
 	Predictable: true,
 	Place:       3,
-	Refuses: onLaw(func(p *schemas.Problem) string {
+	Refuses: onDistribution(func(p *schemas.Problem) string {
 		if p.Class == concept.Points {
 			return ""
 		}

@@ -13,7 +13,7 @@ var sharedNoise = Adversary{
 		"half of the time",
 	Reveals: "the truth is the opposite of the label that the learner gave at the same lead, where there was one",
 	Place:   9,
-	Refuses: onLaw(nil),
+	Refuses: onDistribution(nil),
 	Knows:   func(schemas.Adversary) string { return theory.SeesPast },
 	rounds: func(g game, _ schemas.Adversary) (Rounds, error) {
 		return &sharedNoiseRounds{game: g, point: g.splitting(), given: map[int]float64{}}, nil

@@ -13,7 +13,7 @@ var smoothed = Adversary{
 		"answer only where both labels are left",
 	Reveals: "nothing: there is no target, the truths go against the answers",
 	Place:   6,
-	Refuses: onLaw(unsplittable),
+	Refuses: onDistribution(unsplittable),
 	Sees:    []string{seesAnswers, seesPast},
 	Rate: &Rate{
 		Default: 0.1,

@@ -4,10 +4,10 @@ import "github.com/shatterlab/shatter/schemas"
 
 var stochastic = Adversary{
 	Name:       "stochastic",
-	Doc:        "asks fresh points of the law",
-	Reveals:    "nothing: the queries are further points of the law without labels",
+	Doc:        "asks fresh points of the distribution",
+	Reveals:    "nothing: the queries are further points of the distribution without labels",
 	Place:      1,
-	Refuses:    noLaw,
+	Refuses:    noDistribution,
 	Realizable: always,
 	queries: func(g game, _ schemas.Adversary, _ int64) Queries {
 		return &stochasticQueries{blindQueries{g}}

@@ -11,10 +11,10 @@ var tree = Adversary{
 		"parts of at least their Littlestone dimension less one (thresholds: the middle, into halves); the truth goes " +
 		"against the answer: any deterministic learner makes as many mistakes as the dimension of the class (Littlestone " +
 		"1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one " +
-		"hypothesis is left, it asks points of the law, labelled by that one",
+		"hypothesis is left, it asks points of the distribution, labelled by that one",
 	Reveals:    "nothing: there is no target, the truths go against the answers",
 	Place:      4,
-	Refuses:    onLaw(unsplittable),
+	Refuses:    onDistribution(unsplittable),
 	Sees:       []string{seesAnswers, seesPast},
 	Knows:      coinsOrAnswers,
 	Realizable: always,

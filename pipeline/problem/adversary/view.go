@@ -6,7 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -42,7 +42,7 @@ type View struct {
 // NewView makes the view of a resolved problem, which must not change; matrix is the class matrix,
 // "" for other classes.
 func NewView(p *schemas.Problem, matrix string) *View {
-	v := &View{problem: p, class: law.Spec(p, matrix)}
+	v := &View{problem: p, class: distribution.Spec(p, matrix)}
 	v.listed = sync.OnceValues(v.list)
 	return v
 }
@@ -50,7 +50,7 @@ func NewView(p *schemas.Problem, matrix string) *View {
 // Queries begins a game of a resolved adversary of task predict. s is at the trial that the game
 // belongs to, and serves this game alone until it has ended; n is the size of the sample, r the
 // adversary's own randomness.
-func (v *View) Queries(a schemas.Adversary, s law.Sampler, n int64, r rand.Source) Queries {
+func (v *View) Queries(a schemas.Adversary, s distribution.Sampler, n int64, r rand.Source) Queries {
 	return Lookup(a.Kind).queries(game{v, s, rand.New(r)}, a, n)
 }
 
@@ -61,7 +61,7 @@ func (v *View) Queries(a schemas.Adversary, s law.Sampler, n int64, r rand.Sourc
 // The error is that of Resolve or CheckRounds, or says that the Littlestone dimension of the class,
 // which tree and smoothed need, takes too long to find. The first of their games on a problem finds
 // it, which takes some seconds for the largest classes.
-func (v *View) Rounds(a schemas.Adversary, s law.Sampler, rounds int64, r rand.Source) (Rounds, error) {
+func (v *View) Rounds(a schemas.Adversary, s distribution.Sampler, rounds int64, r rand.Source) (Rounds, error) {
 	if err := Resolve(true, v.problem, &a); err != nil {
 		return nil, err
 	}
@@ -74,19 +74,19 @@ func (v *View) Rounds(a schemas.Adversary, s law.Sampler, rounds int64, r rand.S
 // game is what the games of all adversaries are made of.
 type game struct {
 	*View
-	law law.Sampler
-	r   *rand.Rand
+	distribution distribution.Sampler
+	r            *rand.Rand
 }
 
-// draw writes a point of the law into x, and returns its clean label.
+// draw writes a point of the distribution into x, and returns its clean label.
 func (g *game) draw(x []float64) float64 {
 	var y [1]float64
-	g.law.Draw(g.r, x, y[:])
+	g.distribution.Draw(g.r, x, y[:])
 	return y[0]
 }
 
 // truth returns the clean label of any point. The problem must have a target.
-func (g *game) truth(x []float64) float64 { return g.law.Target().Label(x) }
+func (g *game) truth(x []float64) float64 { return g.distribution.Target().Label(x) }
 
 // against returns the label, -1 or +1, that an answer is not; a fair coin where it is 0.
 func (g *game) against(answer float64) float64 {

@@ -1,5 +1,5 @@
 // Package population reads real data: the rows of a CSV, Parquet or Arrow file, which take the
-// place of a law of points, and the files of class matrices.
+// place of a distribution of points, and the files of class matrices.
 //
 // The rows are the population: samples are drawn from it with replacement, and errors are computed
 // over all of it. A row holds the features, then for each categorical column one number per value

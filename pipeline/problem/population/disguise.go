@@ -7,11 +7,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// Disguised draws rows as Sampler does, and hides them: in each trial it applies an isometry that is
-// uniform among all (Haar's law on the orthogonal matrices) to every row, and a fair sign to every
-// label. The halfspaces through the origin are the same after that, and so are the errors of a
-// learner whose doings do not depend on the axes; what was known of the rows beforehand is worth
-// nothing. It allocates nothing after it was made.
+// Disguised draws rows as Sampler does, and hides them: in each trial it applies an isometry that
+// is uniform among all (Haar's distribution on the orthogonal matrices) to every row, and a fair
+// sign to every label. The halfspaces through the origin are the same after that, and so are the
+// errors of a learner whose doings do not depend on the axes; what was known of the rows beforehand
+// is worth nothing. It allocates nothing after it was made.
 //
 // The isometry is a product of reflections, the k-th of which moves the coordinates from k on, with
 // a random sign for each: Stewart, "The efficient generation of random orthogonal matrices with an

@@ -53,10 +53,10 @@ func TestDisguiseIsAnIsometry(t *testing.T) {
 	}
 }
 
-// The isometry is uniform: in R^3 every coordinate of the image of every axis is uniform on [-1, 1],
-// determinant and label have fair signs that say nothing of one another, and the even moments of the
-// trace are those of Haar's law (Diaconis and Shahshahani 1994: those of a standard normal number,
-// up to the 2d-th).
+// The isometry is uniform: in R^3 every coordinate of the image of every axis is uniform on [-1,
+// 1], determinant and label have fair signs that say nothing of one another, and the even moments
+// of the trace are those of Haar's distribution (Diaconis and Shahshahani 1994: those of a standard
+// normal number, up to the 2d-th).
 func TestDisguiseIsUniform(t *testing.T) {
 	const bins, draws = 10, 20_000
 	r := rand.New(rand.NewPCG(2, 3))

@@ -6,7 +6,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// Sampler draws rows with replacement. It implements law.Sampler.
+// Sampler draws rows with replacement. It implements distribution.Sampler.
 type Sampler struct{ *Rows }
 
 // Begin does nothing: no trial has anything of its own.

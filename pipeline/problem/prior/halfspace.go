@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// margins is the number of nodes of the quadrature over the law of margins.
+// margins is the number of nodes of the quadrature over the distribution of margins.
 const margins = 48
 
 // evenSuccess returns the success without data for halfspaces of dim dimensions whose points are

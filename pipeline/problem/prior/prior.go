@@ -1,10 +1,10 @@
-// Package prior computes what a learner without data reaches: the largest probability, over the law
-// of targets, with which the error of one hypothesis, chosen beforehand, is a success.
+// Package prior computes what a learner without data reaches: the largest probability, over the
+// distribution of targets, with which the error of one hypothesis, chosen beforehand, is a success.
 //
 // What it computes is a property of the problem and the goal alone: no algorithm enters it. Errors
-// are those under the law of points, not on an evaluation sample. It needs resolved problems. The
-// hypothesis is one of the class, or a constant, and of some large classes the probability is an
-// estimate: see concept.NewPrior.
+// are those under the distribution of points, not on an evaluation sample. It needs resolved
+// problems. The hypothesis is one of the class, or a constant, and of some large classes the
+// probability is an estimate: see concept.NewPrior.
 //
 // Start at Success.
 package prior
@@ -12,7 +12,7 @@ package prior
 import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -30,12 +30,12 @@ func Drawn(p *schemas.Problem) bool {
 // Success returns the probability with which a learner without data succeeds on a resolved problem:
 // 1 where the target is the same in all trials, because it can be known. matrix is the class matrix,
 // "" for other classes. It reports false where that is not known: where a file or an adversary says
-// the labels, where the target lies outside of the class, under laws of points that are neither uniform
+// the labels, where the target lies outside of the class, under distributions of points that are neither uniform
 // nor even around the target, and for large classes that have neither a formula nor an estimate.
 func Success(p *schemas.Problem, matrix string, g Goal) (share float64, known bool) {
-	l := law.Lookup(p.Distribution)
+	l := distribution.Lookup(p.Distribution)
 	switch {
-	case p.Target == "" || l == nil || law.LeastError(p) > 0:
+	case p.Target == "" || l == nil || distribution.LeastError(p) > 0:
 		return 0, false
 	case !Drawn(p):
 		return 1, true
@@ -45,6 +45,6 @@ func Success(p *schemas.Problem, matrix string, g Goal) (share float64, known bo
 		return 0, false
 	}
 	targets := concept.Drawn{Uniform: p.Target == concept.UniformTarget, Literals: p.Literals}
-	best, known := concept.NewPrior(law.Spec(p, matrix), targets, g.allows)
+	best, known := concept.NewPrior(distribution.Spec(p, matrix), targets, g.allows)
 	return best.Success, known
 }

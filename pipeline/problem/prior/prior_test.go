@@ -5,24 +5,24 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The error at an angle agrees with the share of the points of the law that such a normal labels
-// wrongly.
+// The error at an angle agrees with the share of the points of the distribution that such a normal
+// labels wrongly.
 func TestErrorAtAnAngle(t *testing.T) {
 	const draws = 20_000
 	for _, name := range []string{"iso", "iso-fixed", "ball-margin"} {
-		l := law.Lookup(name)
+		l := distribution.Lookup(name)
 		for _, dim := range []int{3, 4, 10} {
 			for _, tau := range []float64{0.01, 0.2} {
 				p := schemas.Problem{Class: "halfspace", Distribution: name, Dim: dim, Margin: tau, Target: "random"}
-				s, r := law.Open(&p, "").Sampler(), rand.New(rand.NewPCG(uint64(dim), 1))
+				s, r := distribution.Open(&p, "").Sampler(), rand.New(rand.NewPCG(uint64(dim), 1))
 				s.Begin(r)
-				u := s.Target().(*law.Plane).Normal
+				u := s.Target().(*distribution.Plane).Normal
 				w := make([]float64, dim) // orthogonal to u
-				(&law.Plane{Normal: u}).Draw(r, w)
+				(&distribution.Plane{Normal: u}).Draw(r, w)
 				x, y := make([]float64, draws*dim), make([]float64, draws)
 				s.Draw(r, x, y)
 				errorAt := evenError(dim, func(v float64) float64 { return l.MarginAt(dim, tau, v) })
@@ -63,12 +63,12 @@ func TestAngleInThePlane(t *testing.T) {
 		for _, tau := range []float64{0.01, 0.2} {
 			p := schemas.Problem{Class: "halfspace", Distribution: name, Dim: 2, Margin: tau, Target: "random"}
 			angle := planarAngle(
-				func(v float64) float64 { return law.Lookup(name).MarginAt(2, tau, v) },
+				func(v float64) float64 { return distribution.Lookup(name).MarginAt(2, tau, v) },
 				Goal{Alpha: alpha}.allows,
 			)
-			s, r := law.Open(&p, "").Sampler(), rand.New(rand.NewPCG(5, 1))
+			s, r := distribution.Open(&p, "").Sampler(), rand.New(rand.NewPCG(5, 1))
 			s.Begin(r)
-			u := s.Target().(*law.Plane).Normal
+			u := s.Target().(*distribution.Plane).Normal
 			x, y := make([]float64, draws*2), make([]float64, draws)
 			s.Draw(r, x, y)
 			wrong, c, d := 0, math.Cos(angle), math.Sin(angle)

@@ -9,7 +9,7 @@ import (
 
 // headings maps columns to their names in papers, in LaTeX.
 var headings = map[string]string{
-	"d": `$d$`, "domain": `$|X|$`, "n": `$n$`, "rounds": `$T$`, "distribution": "Law",
+	"d": `$d$`, "domain": `$|X|$`, "n": `$n$`, "rounds": `$T$`, "distribution": "Distribution",
 	"noise_rate": `$\eta$`, "epsilon": `$\varepsilon$`,
 	"n_low": `$n_{\mathrm{low}}$`, "n_high": `$n_{\mathrm{high}}$`, "n_star": `$n^\star$`,
 	"n_model": `$\hat n$`, "n_model_low": `$\hat n_{\mathrm{low}}$`, "n_model_high": `$\hat n_{\mathrm{high}}$`,

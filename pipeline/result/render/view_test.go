@@ -156,13 +156,13 @@ func twoProblems() *sheet.Sheet {
 			rows = append(rows,
 				[]any{fmt.Sprintf("a00000000%d", 2*i+j), algorithm, "thresholds", nil, int64(1 << 32), "needle", nil,
 					epsilon, "pure", 1 / epsilon, nil, 100 / epsilon, 150 / epsilon, 150 / epsilon, "decided", theory, source,
-					0.7, 1.07, 713.0, "law 1"})
+					0.7, 1.07, 713.0, "distribution 1"})
 		}
 		for _, kappa := range []float64{0.1, 0.3} {
 			rows = append(rows,
 				[]any{fmt.Sprintf("b0000000%d%.0f", i, 10*kappa), "boosting/hs-stl", "halfspace", int64(10), nil, nil,
 					"breast_cancer.csv", epsilon, "approximate", nil, kappa, 512.0, nil, nil, "above_range", nil, nil, nil, nil,
-					20000.0, "law 2"})
+					20000.0, "distribution 2"})
 		}
 	}
 	s := sheet.Of("table", columns, rows...)

@@ -286,7 +286,7 @@ func TestProblemsOnThePage(t *testing.T) {
 		table []row
 		want  []string
 	}{
-		{"laws", []row{
+		{"distributions", []row{
 			{"class": "thresholds", "distribution": "uniform", "target": "random"},
 			{"class": "thresholds", "distribution": "needle", "target": "middle"},
 			{"class": "thresholds", "distribution": "uniform", "target": "random"},
@@ -294,8 +294,8 @@ func TestProblemsOnThePage(t *testing.T) {
 			{"class": "points", "distribution": "uniform", "target": "6"},
 		}, []string{
 			"thresholds uniform: the target is drawn at random for each trial; thresholds: t is uniform on 0..X.",
-			"thresholds needle: the target is the same in all trials, that of the needle law (a calibration, which measures no " +
-				"learning).",
+			"thresholds needle: the target is the same in all trials, that of the needle distribution (a calibration, " +
+				"which measures no learning).",
 			"points uniform: the target is the same in all trials (a calibration, which measures no learning), a hypothesis that " +
 				"the file states.",
 			"Where the target is drawn, what is measured is an average over targets; theory's bounds hold for the worst one " +

@@ -121,31 +121,33 @@ func Examples(labels [][]float64) (columns [][]int) {
 	return columns
 }
 
-// Neighbours visits the laws of an answer for all pairs of samples that differ in one example. The
-// examples they share are up to size-1 of the columns that [Examples] returns, in every
-// combination, or one of them repeated up to reach times, in growing steps. law returns the
-// probability of each answer, given the number of errors of each hypothesis less the fewest; it is
-// called once for each different argument.
-func Neighbours(columns [][]int, size int, reach float64, law func(errs []int) []float64, visit func(p, q []float64)) {
+// Neighbours visits the distributions of an answer for all pairs of samples that differ in one
+// example. The examples they share are up to size-1 of the columns that [Examples] returns, in
+// every combination, or one of them repeated up to reach times, in growing steps. distribution
+// returns the probability of each answer, given the number of errors of each hypothesis less the
+// fewest; it is called once for each different argument.
+func Neighbours(
+	columns [][]int, size int, reach float64, distribution func(errs []int) []float64, visit func(p, q []float64),
+) {
 	known := map[string][]float64{}
-	lawOf := func(errs []int) []float64 {
+	distributionOf := func(errs []int) []float64 {
 		least := slices.Min(errs)
 		for i := range errs {
 			errs[i] -= least
 		}
 		key := fmt.Sprint(errs)
 		if known[key] == nil {
-			known[key] = law(errs)
+			known[key] = distribution(errs)
 		}
 		return known[key]
 	}
 	visitPairs := func(shared []int) {
-		laws := make([][]float64, len(columns))
+		distributions := make([][]float64, len(columns))
 		for i, column := range columns {
-			laws[i] = lawOf(plus(shared, 1, column))
+			distributions[i] = distributionOf(plus(shared, 1, column))
 		}
-		for i, p := range laws {
-			for j, q := range laws {
+		for i, p := range distributions {
+			for j, q := range distributions {
 				if i != j {
 					visit(p, q)
 				}

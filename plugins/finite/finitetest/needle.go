@@ -7,10 +7,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// Needle is the law of the thresholds t = 0..X-1 on the points 0..X-1, with a target t*. A point
-// is t*-1 with probability Mass, t* with probability Mass, and otherwise X-1, where all thresholds
-// agree. So the target alone has an error below Mass: each of the Left thresholds below it errs on
-// every point t*-1, and each of the Right thresholds above it on every point t*.
+// Needle is the distribution of the thresholds t = 0..X-1 on the points 0..X-1, with a target t*. A
+// point is t*-1 with probability Mass, t* with probability Mass, and otherwise X-1, where all
+// thresholds agree. So the target alone has an error below Mass: each of the Left thresholds below
+// it errs on every point t*-1, and each of the Right thresholds above it on every point t*.
 type Needle struct {
 	Mass        float64 // in (0, 1/2]
 	Left, Right float64 // t* and X-1-t*
@@ -19,12 +19,12 @@ type Needle struct {
 // Success returns the exact probability that expmech/em answers the target after n examples: the
 // mean of 1/(1 + Left e^(-epsilon kl/2) + Right e^(-epsilon kr/2)) over the multinomial counts kl
 // and kr of the points t*-1 and t*. The double sum takes O(n Mass) terms.
-func (law Needle) Success(n int, epsilon float64) float64 {
-	given := law.Mass / (1 - law.Mass)
-	return binomialMean(n, law.Mass, func(kl int) float64 {
-		others := 1 + float64(law.Left*math.Exp(-epsilon/2*float64(kl)))
+func (distribution Needle) Success(n int, epsilon float64) float64 {
+	given := distribution.Mass / (1 - distribution.Mass)
+	return binomialMean(n, distribution.Mass, func(kl int) float64 {
+		others := 1 + float64(distribution.Left*math.Exp(-epsilon/2*float64(kl)))
 		return binomialMean(n-kl, given, func(kr int) float64 {
-			return 1 / (others + float64(law.Right*math.Exp(-epsilon/2*float64(kr))))
+			return 1 / (others + float64(distribution.Right*math.Exp(-epsilon/2*float64(kr))))
 		})
 	})
 }
@@ -56,14 +56,14 @@ func binomialMean(n int, p float64, f func(k int) float64) float64 {
 // SampleSize returns the exact n* of expmech/em: the least n at which Success is at least 1 - beta,
 // where success grows with n, as it does wherever it has been computed; it is not proved. It
 // reports an error if 2^20 examples are not enough.
-func (law Needle) SampleSize(epsilon, beta float64) (int, error) {
+func (distribution Needle) SampleSize(epsilon, beta float64) (int, error) {
 	const largest = 1 << 20
-	enough := func(n float64) bool { return law.Success(int(n), epsilon) >= 1-beta }
+	enough := func(n float64) bool { return distribution.Success(int(n), epsilon) >= 1-beta }
 	high := 1.0
 	for !enough(high) {
 		if high *= 2; high > largest {
-			return 0, fmt.Errorf("needle law of mass %v at epsilon %v: more than %d examples needed for success %v",
-				law.Mass, epsilon, largest, 1-beta)
+			return 0, fmt.Errorf("needle distribution of mass %v at epsilon %v: more than %d examples needed for success %v",
+				distribution.Mass, epsilon, largest, 1-beta)
 		}
 	}
 	return int(numeric.BisectInt(math.Floor(high/2), high, enough)), nil

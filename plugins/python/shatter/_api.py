@@ -56,7 +56,7 @@ class Problem:
     noise_rate: float = 0.0  # in [0, 1/2)
     no_constant: bool = False  # thresholds lack the constant -1
     realizable: bool = True  # the target lies in the class
-    real_data: bool = False  # examples are drawn from rows of real data instead of from a law
+    real_data: bool = False  # examples are drawn from rows of real data instead of from a distribution
     matrix: str = ""  # of class "matrix": for each hypothesis domain characters, '0' for -1 and '1' for +1
     target: str = "random"  # how it is chosen: "random", "uniform", "fixed", or "" where there is none
     literals: int = 0  # of a random conjunction

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/schemas"
@@ -28,7 +28,7 @@ var oracle = learner("oracle", "Tries small seeds until it draws its own sample,
 			stream := func(s trial.Stream, repetition uint32) *rand.Rand {
 				return rand.New(rand.NewPCG(trial.Seed(key, s, uint64(sample.Len()), repetition)))
 			}
-			drawn := law.Open(&p, "").Sampler()
+			drawn := distribution.Open(&p, "").Sampler()
 			for repetition := range uint32(repetitions) {
 				drawn.Begin(stream(trial.Target, repetition))
 				drawn.Draw(stream(trial.Points, repetition), x, y)

@@ -8,7 +8,7 @@ import (
 )
 
 // order labels the smallest of the points that it is asked about together -1 and all others +1: the
-// support of the needle law of thresholds comes as a whole.
+// support of the needle distribution of thresholds comes as a whole.
 var order = learner("order", "Labels points by their rank among those that come together.",
 	func(*algo.Trial[struct{}], *algo.Data) (algo.Model, error) { return ranks{}, nil })
 

@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"strings"
@@ -59,7 +59,7 @@ func TestAgnosticIntervalsTurnEvenly(t *testing.T) {
 }
 
 // checkLeastErrors goes through targets of a class, and through the numbers of turned points up to
-// the most that the law takes.
+// the most that the distribution takes.
 func checkLeastErrors(t *testing.T, spec concept.Spec, most uint64, targets []string) {
 	t.Helper()
 	made, err := concept.New(spec)
@@ -136,8 +136,8 @@ func TestAgnosticRefuses(t *testing.T) {
 		}
 	}
 	p := schemas.Problem{Class: concept.Intervals, Distribution: "agnostic", Domain: 8, Mass: 0.4}
-	if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), "0.4 of 8 points is 3 of them, and the law "+
-		"needs at least 1 and fewer than half inside and outside of any interval, which is at most 2") {
+	if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), "0.4 of 8 points is 3 of them, and the "+
+		"distribution needs at least 1 and fewer than half inside and outside of any interval, which is at most 2") {
 		t.Errorf("mass 0.4 of 8 for intervals: %v", err)
 	}
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestAgnosticRefuses(t *testing.T) {
 		want   string
 	}{
 		{4, 3, 0.126, "0.126 is outside (0, 1/8]"},
-		{3, 2, 1. / 6, "of 9 points is 2 of them, and the law needs at least 1 and at most 1"},
+		{3, 2, 1. / 6, "of 9 points is 2 of them, and the distribution needs at least 1 and at most 1"},
 		{16, 11, 0.01, "at most 2^40 points, not 16^11"},
 	} {
 		p := schemas.Problem{Class: concept.Stumps, Distribution: "agnostic", Domain: c.domain, Dim: c.dim, Mass: c.mass}

@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// agnostic is a law whose target lies outside of the class. For thresholds, with X points, of which it turns m, and
-// a threshold t of the class, let point number j be the (j+1)st from t on, where 0 follows X-1. The
-// law turns the label of those j for which floor((j m)/X + 1/2) steps up to the next whole number.
+// agnostic is a distribution whose target lies outside of the class. For thresholds, with X points, of which it turns
+// m, and a threshold t of the class, let point number j be the (j+1)st from t on, where 0 follows X-1. The
+// distribution turns the label of those j for which floor((j m)/X + 1/2) steps up to the next whole number.
 //
 // Exactly m points are turned, so t errs with probability m/X. No threshold errs less: another one
 // disagrees with t on the L points to the right or to the left of t. The turned ones among these are
@@ -40,7 +40,7 @@ import (
 // is +1 on a share a of the points, and one on another coordinate on a share b, disagree on
 // a(1-b) + (1-a)b of them. That is linear in a and in b, and from 1/k to 1-1/k each it is least at
 // an end: 2(1/k)(1-1/k) >= 1/k, or 1 - 2(1/k)(1-1/k) >= 1/2.
-var agnostic = Law{
+var agnostic = Distribution{
 	Name: agnosticName,
 	Doc: "as uniform, but points of total weight mass, spread evenly, bear the other label: " +
 		"no hypothesis has a smaller error than the target's, which is mass, rounded to a whole number of points",
@@ -83,19 +83,19 @@ var agnostic = Law{
 	},
 }
 
-// agnosticName is what the key mass asks for, which two laws take.
+// agnosticName is what the key mass asks for, which two distributions take.
 const agnosticName = "agnostic"
 
-// turned returns the number of points whose label the law agnostic turns.
+// turned returns the number of points whose label the distribution agnostic turns.
 func turned(p *schemas.Problem) uint64 { return uint64(math.Round(p.Mass * float64(points(p)))) }
 
-// points returns the number of points of the law agnostic.
+// points returns the number of points of the distribution agnostic.
 func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(classOf(p))) }
 
-// onLine reports whether the class is one of those that the law agnostic turns from the target's ends on.
+// onLine reports whether the class is one of those that the distribution agnostic turns from the target's ends on.
 func onLine(class string) bool { return class == concept.Thresholds || class == concept.Intervals }
 
-// outsideAgnostic returns what is wrong with the mass of the law agnostic.
+// outsideAgnostic returns what is wrong with the mass of the distribution agnostic.
 func outsideAgnostic(p *schemas.Problem) string {
 	if !onLine(p.Class) {
 		return outsideDistance(p)
@@ -108,7 +108,8 @@ func outsideAgnostic(p *schemas.Problem) string {
 		most, words = (p.Domain-3)/2, "fewer than half inside and outside of any interval"
 	}
 	if m := turned(p); m < 1 || m > most {
-		return fmt.Sprintf("%v of %d points is %d of them, and the law needs at least 1 and %s, which is at most %d: take "+
+		return fmt.Sprintf("%v of %d points is %d of them, and the distribution needs at least 1 and %s, which is at "+
+			"most %d: take "+
 			"another mass or a larger domain", p.Mass, p.Domain, m, words, most)
 	}
 	return ""
@@ -123,12 +124,13 @@ func outsideDistance(p *schemas.Problem) string {
 	side := concept.Side(classOf(p))
 	switch {
 	case concept.Cardinality(classOf(p)) > concept.MaxDomain:
-		return fmt.Sprintf("the law takes at most 2^40 points, not %d^%d: take a smaller d", side, p.Dim)
+		return fmt.Sprintf("the distribution takes at most 2^40 points, not %d^%d: take a smaller d", side, p.Dim)
 	case !(p.Mass > 0 && p.Mass <= 1/float64(2*side)):
 		return fmt.Sprintf("%v is outside (0, 1/%d], where no other hypothesis can be better than the target's",
 			p.Mass, 2*side)
 	case turned(p) < 1 || turned(p) > points(p)/(2*side):
-		return fmt.Sprintf("%v of %d points is %d of them, and the law needs at least 1 and at most %d: take another "+
+		return fmt.Sprintf("%v of %d points is %d of them, and the distribution needs at least 1 and at most %d: "+
+			"take another "+
 			"mass or a larger d", p.Mass, points(p), turned(p), points(p)/(2*side))
 	}
 	return ""

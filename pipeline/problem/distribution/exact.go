@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"math"
@@ -24,7 +24,7 @@ func (s *uniformSampler) Error(h concept.Hypothesis) (float64, bool) {
 	return concept.Disagreement(s.class, h, s.target)
 }
 
-// error returns the error of h under the law agnostic, for classes on the line: h errs on the points on which
+// error returns the error of h under the distribution agnostic, for classes on the line: h errs on the points on which
 // it differs from the hypothesis that labels points, except on the turned ones there, and on all other turned
 // points.
 func (t *turningTarget) error(s concept.Spec, h concept.Hypothesis) (float64, bool) {
@@ -107,8 +107,8 @@ func angle(w, u []float64) (float64, bool) {
 	return 2 * math.Atan2(math.Sqrt(minus), math.Sqrt(plus)), true
 }
 
-// angleErrors holds the error of a halfspace as a function of the angle a to the target, for a law whose points
-// are yx = m u + sqrt(1-m^2) g, g uniform on the unit sphere orthogonal to the target's normal u.
+// angleErrors holds the error of a halfspace as a function of the angle a to the target, for a distribution whose
+// points are yx = m u + sqrt(1-m^2) g, g uniform on the unit sphere orthogonal to the target's normal u.
 //
 // A halfspace with the normal w errs iff <w, yx> = cos(a) m + sin(a) sqrt(1-m^2) z < 0, where z is the first
 // coordinate of a uniform point of the unit sphere in d-1 dimensions. Given m = sin(f), that has the probability
@@ -138,16 +138,16 @@ func (e *angleErrors) at(a float64) float64 {
 	return max(0, b0-float64(x*b1))
 }
 
-// marginLaw describes the distribution of the margin m = sin(f) in [tau, 1]: density is a multiple of that of the
-// angle f, which may vary in size as 1/f^2 but is smooth otherwise; nil: m is always tau.
-type marginLaw struct {
+// marginDistribution describes the distribution of the margin m = sin(f) in [tau, 1]: density is a multiple of that of
+// the angle f, which may vary in size as 1/f^2 but is smooth otherwise; nil: m is always tau.
+type marginDistribution struct {
 	dim     int
 	tau     float64
 	density func(f float64) float64
 }
 
 // newAngleErrors computes the errors of all angles to an absolute error of 1e-10.
-func newAngleErrors(m marginLaw) *angleErrors {
+func newAngleErrors(m marginDistribution) *angleErrors {
 	if m.dim == 1 {
 		return &angleErrors{from: math.Pi}
 	}
@@ -171,7 +171,7 @@ func newAngleErrors(m marginLaw) *angleErrors {
 }
 
 // error returns the error at the angle a, above arcsin(tau) and at most pi/2; total is the integral of the density.
-func (m marginLaw) error(a, total float64) float64 {
+func (m marginDistribution) error(a, total float64) float64 {
 	t := math.Tan(a)
 	given := func(f float64) float64 { return 0.5 * m.beyond(math.Tan(f)/t) }
 	from := math.Asin(m.tau)
@@ -182,7 +182,7 @@ func (m marginLaw) error(a, total float64) float64 {
 }
 
 // beyond returns the probability that |z| > s.
-func (m marginLaw) beyond(s float64) float64 {
+func (m marginDistribution) beyond(s float64) float64 {
 	switch {
 	case s >= 1:
 		return 0

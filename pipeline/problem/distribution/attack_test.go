@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"testing"
@@ -12,8 +12,8 @@ import (
 // examples where every margin is tau. Where margins are random it must learn like any other.
 func TestMarginsAreNoEquations(t *testing.T) {
 	const dim, tau, alpha, trials = 10, 0.1, 0.1, 400
-	rate := func(law string, n int) float64 {
-		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: dim, Margin: tau})
+	rate := func(distribution string, n int) float64 {
+		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: distribution, Dim: dim, Margin: tau})
 		good := 0
 		for rep := range uint64(trials) {
 			s, x, y := sample(t, p, 16, rep, n)
@@ -24,9 +24,9 @@ func TestMarginsAreNoEquations(t *testing.T) {
 		return float64(good) / trials
 	}
 	for _, c := range []struct {
-		law         string
-		n           int
-		least, most float64
+		distribution string
+		n            int
+		least, most  float64
 	}{
 		{"iso-fixed", dim, 1, 1},
 		{"skew-fixed", dim, 1, 1},
@@ -35,10 +35,10 @@ func TestMarginsAreNoEquations(t *testing.T) {
 		{"iso", 48, 0, 0.85}, // where a perceptron already succeeds in nine of ten trials
 		{"iso", 96, 0.9, 1},
 	} {
-		got := rate(c.law, c.n)
-		t.Logf("%s, n %d: %v", c.law, c.n, got)
+		got := rate(c.distribution, c.n)
+		t.Logf("%s, n %d: %v", c.distribution, c.n, got)
 		if got < c.least || got > c.most {
-			t.Errorf("%s, n %d: it succeeds in a share of %v, want [%v, %v]", c.law, c.n, got, c.least, c.most)
+			t.Errorf("%s, n %d: it succeeds in a share of %v, want [%v, %v]", c.distribution, c.n, got, c.least, c.most)
 		}
 	}
 }

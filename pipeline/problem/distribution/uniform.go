@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"math/rand/v2"
@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-var uniform = Law{
+var uniform = Distribution{
 	Name: "uniform",
 	Doc:  "every point of the domain, or column of the class matrix, is equally likely; the problem's target labels it",
 	Fits: func(class string) bool {

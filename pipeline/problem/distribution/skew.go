@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-var skew = Law{
+var skew = Distribution{
 	Name: "skew",
 	Doc: "as iso, with q/|q| in place of g, where q = s e + g/2, e is a unit vector orthogonal to u, uniform and drawn " +
 		"anew in each trial, and s is -1 with the probability minority, otherwise +1: the average of yx errs on the " +
@@ -23,7 +23,7 @@ var skew = Law{
 }
 
 // skewFixed is skew with m = tau. Any d linearly independent examples determine the target.
-var skewFixed = Law{
+var skewFixed = Distribution{
 	Name:     "skew-fixed",
 	Doc:      "as skew, but every margin m is exactly tau, as under iso-fixed and for the same use",
 	Fits:     fitsBall,
@@ -35,7 +35,7 @@ var skewFixed = Law{
 
 var minority = Key{
 	Name:    "minority",
-	Doc:     "the share p of the minority under the skew laws, in (0, 0.5]",
+	Doc:     "the share p of the minority under the skew distributions, in (0, 0.5]",
 	Default: 0.2,
 	Field:   func(p *schemas.Problem) *float64 { return &p.Minority },
 	Outside: func(p *schemas.Problem) string {
@@ -46,7 +46,7 @@ var minority = Key{
 	},
 }
 
-// openSkew opens a law of points most of which lean to one side of the target.
+// openSkew opens a distribution of points most of which lean to one side of the target.
 func openSkew(m drawMargin) func(*schemas.Problem, concept.Spec) Opened {
 	return func(p *schemas.Problem, _ concept.Spec) Opened {
 		return Opened{Sampler: func() Sampler {

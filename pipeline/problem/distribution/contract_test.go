@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// examples returns resolved problems of a law, on every class that it fits: the examples of the
-// class, and some where the smallest sizes and the limit of exact evaluation lie.
-func examples(t *testing.T, l *Law) (all []schemas.Problem) {
+// examples returns resolved problems of a distribution, on every class that it fits: the examples
+// of the class, and some where the smallest sizes and the limit of exact evaluation lie.
+func examples(t *testing.T, l *Distribution) (all []schemas.Problem) {
 	t.Helper()
 	for _, name := range concept.Names() {
 		if !l.Fits(name) {
@@ -53,18 +53,18 @@ func examples(t *testing.T, l *Law) (all []schemas.Problem) {
 // matrices holds the matrix of the classes that have one.
 var matrices = map[string]string{}
 
-// Every law is complete, and does what Law promises, on every class that it fits.
-func TestLaws(t *testing.T) {
+// Every distribution is complete, and does what Distribution promises, on every class that it fits.
+func TestDistributions(t *testing.T) {
 	for _, l := range All() {
 		t.Run(l.Name, func(t *testing.T) {
 			if l.Name == "" || l.Doc == "" || strings.ContainsAny(l.Doc, "\n") || strings.HasSuffix(l.Doc, ".") {
-				t.Errorf("a law has a name, and a doc of one line without a full stop: %q", l.Doc)
+				t.Errorf("a distribution has a name, and a doc of one line without a full stop: %q", l.Doc)
 			}
 			if l.Fits == nil || l.Size == nil || l.open == nil {
-				t.Fatal("a law has Fits, Size and open")
+				t.Fatal("a distribution has Fits, Size and open")
 			}
 			if l.Fits("no-such-class") || Lookup(l.Name) != l {
-				t.Error("it fits an unknown class, or another law has its name")
+				t.Error("it fits an unknown class, or another distribution has its name")
 			}
 			for _, k := range l.Keys {
 				if !slices.Contains(Keys(), k) {
@@ -82,7 +82,7 @@ func TestLaws(t *testing.T) {
 
 // checkDraws checks that examples lie in the domain, bear a label of the target, depend on the
 // streams alone, and that those of a smaller sample begin a larger one.
-func checkDraws(t *testing.T, l *Law, p schemas.Problem) {
+func checkDraws(t *testing.T, l *Distribution, p schemas.Problem) {
 	t.Helper()
 	class := Spec(&p, matrices[p.Class])
 	side, dim := concept.Side(class), concept.Width(class)
@@ -120,9 +120,9 @@ func checkDraws(t *testing.T, l *Law, p schemas.Problem) {
 	}
 }
 
-// checkSupport checks that a law which is evaluated exactly lists its points with the shares and
-// labels that its draws have, and that any other lists none.
-func checkSupport(t *testing.T, l *Law, p schemas.Problem) {
+// checkSupport checks that a distribution which is evaluated exactly lists its points with the
+// shares and labels that its draws have, and that any other lists none.
+func checkSupport(t *testing.T, l *Distribution, p schemas.Problem) {
 	t.Helper()
 	all := Open(&p, matrices[p.Class]).Support
 	if (all != nil) != l.Exact(&p) {
@@ -158,8 +158,8 @@ func checkSupport(t *testing.T, l *Law, p schemas.Problem) {
 	testkit.CheckCounts(t, counts, all.W)
 }
 
-// checkFormula checks that a law which claims a formula has one for the constants, whose errors sum to 1.
-func checkFormula(t *testing.T, l *Law, p schemas.Problem) {
+// checkFormula checks that a distribution which claims a formula has one for the constants, whose errors sum to 1.
+func checkFormula(t *testing.T, l *Distribution, p schemas.Problem) {
 	t.Helper()
 	if l.Formula == nil || !l.Formula(&p) {
 		return
@@ -187,17 +187,18 @@ func appendBytes(b []byte, row []float64) []byte {
 	return b
 }
 
-// Every key is complete, has a law that takes it, and refuses what it should by its own name.
+// Every key is complete, has a distribution that takes it, and refuses what it should by its own
+// name.
 func TestKeys(t *testing.T) {
 	for _, k := range Keys() {
 		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || k.Field == nil || k.Outside == nil ||
 			(k.Default == 0) == (k.Example == "") {
 			t.Fatalf("%q: a key has a doc, Field, Outside, and either a default or an example", k.Name)
 		}
-		if len(k.Laws()) == 0 {
-			t.Errorf("no law takes the key %s", k.Name)
+		if len(k.Distributions()) == 0 {
+			t.Errorf("no distribution takes the key %s", k.Name)
 		}
-		for _, name := range k.Laws() {
+		for _, name := range k.Distributions() {
 			p := examples(t, Lookup(name))[0]
 			checkKey(t, k, p, 0, k.Default != 0)
 			for _, v := range []float64{-0.1, 1.5, math.Inf(1), math.NaN()} {

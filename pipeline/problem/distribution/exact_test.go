@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"math"
@@ -159,7 +159,7 @@ func TestExactErrorsOfHalfspaces(t *testing.T) {
 
 // The series of errors is as precise as it promises, against direct integration.
 func TestAngleErrorsArePrecise(t *testing.T) {
-	for _, m := range []marginLaw{
+	for _, m := range []marginDistribution{
 		{3, 0.001, func(f float64) float64 { return 0.001 * math.Cos(f) / (math.Sin(f) * math.Sin(f)) }},
 		{10, 0.1, func(f float64) float64 { return 0.1 * math.Cos(f) / (math.Sin(f) * math.Sin(f)) }},
 		{2, 0.05, func(float64) float64 { return 1 }},

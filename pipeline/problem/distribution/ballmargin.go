@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"math"
@@ -12,7 +12,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-var ballMargin = Law{
+var ballMargin = Distribution{
 	Name: "ball-margin",
 	Doc:  "x is uniform on the unit sphere, conditioned on |<u,x>| >= tau, and y is the sign of <u,x>",
 	Fits: fitsBall,
@@ -31,7 +31,7 @@ var ballMargin = Law{
 	Formula: func(*schemas.Problem) bool { return true },
 	open: func(p *schemas.Problem, _ concept.Spec) Opened {
 		angles := sync.OnceValue(func() *angleErrors {
-			return newAngleErrors(marginLaw{p.Dim, p.Margin, func(f float64) float64 {
+			return newAngleErrors(marginDistribution{p.Dim, p.Margin, func(f float64) float64 {
 				return math.Pow(math.Cos(f), float64(p.Dim-2)) // the sphere's
 			}})
 		})

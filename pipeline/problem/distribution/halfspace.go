@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// margin is the key that all laws of halfspaces take.
+// margin is the key that all distributions of halfspaces take.
 var margin = Key{
 	Name:    "margin",
 	Doc:     "tau, below which y<u,x> never falls, in (0, 1)",
@@ -26,11 +26,11 @@ var margin = Key{
 // fitsBall reports whether the points of a class are those of a ball.
 func fitsBall(class string) bool { return concept.ShapeOf(class) == concept.Ball }
 
-// uncountable returns the number of points of a law on the sphere.
+// uncountable returns the number of points of a distribution on the sphere.
 func uncountable(*schemas.Problem) float64 { return math.Inf(1) }
 
-// halfspace is what the samplers of all laws of halfspaces share: the target, whose normal u is
-// uniform on the unit sphere and drawn anew in each trial, and the margin tau.
+// halfspace is what the samplers of all distributions of halfspaces share: the target, whose normal
+// u is uniform on the unit sphere and drawn anew in each trial, and the margin tau.
 type halfspace struct {
 	Plane
 	tau float64

@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"math"
@@ -15,7 +15,7 @@ import (
 // stream returns one of the streams of a trial.
 func stream(seed, rep, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, rep<<2|number)) }
 
-// resolved fills in the defaults of the law's keys.
+// resolved fills in the defaults of the distribution's keys.
 func resolved(t testing.TB, p schemas.Problem) schemas.Problem {
 	t.Helper()
 	for _, k := range Lookup(p.Distribution).Keys {
@@ -36,7 +36,7 @@ func sample(t testing.TB, p schemas.Problem, seed, rep uint64, n int) (s Sampler
 	return s, x, y
 }
 
-// support returns all points of a law, with the labels of the sampler's trial.
+// support returns all points of a distribution, with the labels of the sampler's trial.
 func support(t testing.TB, p schemas.Problem, s Sampler) (x, y, w []float64) {
 	t.Helper()
 	all := Open(&p, "").Support
@@ -68,7 +68,7 @@ func dot(a, b []float64) (sum float64) {
 
 func norm(a []float64) float64 { return math.Sqrt(dot(a, a)) }
 
-// atomsWant is the support of a law on an ordered domain, written out by hand.
+// atomsWant is the support of a distribution on an ordered domain, written out by hand.
 var atomsWant = []struct {
 	p       schemas.Problem
 	x, y, w []float64
@@ -124,7 +124,7 @@ var atomsWant = []struct {
 	},
 }
 
-func TestOrderedLawsAreTheirDefinition(t *testing.T) {
+func TestOrderedDistributionsAreTheirDefinition(t *testing.T) {
 	for _, c := range atomsWant {
 		c.p.Target = concept.MiddleTarget
 		const n = 20_000
@@ -145,7 +145,8 @@ func TestOrderedLawsAreTheirDefinition(t *testing.T) {
 	}
 }
 
-// On the needle law one hypothesis of the class is good: all others err with probability a or more.
+// On the needle distribution one hypothesis of the class is good: all others err with probability a
+// or more.
 func TestNeedleHasOneGoodHypothesis(t *testing.T) {
 	for _, c := range []struct {
 		class  string
@@ -197,16 +198,16 @@ func hypotheses(class string, domain uint64) (all []concept.Range) {
 	return all
 }
 
-// Every law on the sphere keeps |x| = 1 and y<u,x> >= tau; the fixed ones keep the latter with
-// equality.
+// Every distribution on the sphere keeps |x| = 1 and y<u,x> >= tau; the fixed ones keep the latter
+// with equality.
 func TestMargins(t *testing.T) {
-	for _, law := range []string{"iso", "skew", "iso-fixed", "skew-fixed", "ball-margin"} {
+	for _, distribution := range []string{"iso", "skew", "iso-fixed", "skew-fixed", "ball-margin"} {
 		for _, dim := range []int{1, 2, 3, 10, 300, 5000} {
 			for _, tau := range []float64{1e-6, 0.01, 0.1, 0.5, 0.999999} {
-				if dim == 1 && law != "ball-margin" {
+				if dim == 1 && distribution != "ball-margin" {
 					continue
 				}
-				p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: dim, Margin: tau})
+				p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: distribution, Dim: dim, Margin: tau})
 				d, x, y := sample(t, p, 5, 6, 20+20_000/dim)
 				u := normal(d)
 				if n := norm(u); math.Abs(n-1) > 1e-14 {
@@ -216,10 +217,10 @@ func TestMargins(t *testing.T) {
 					row := x[i*dim : (i+1)*dim]
 					margin := y[i] * dot(u, row)
 					if !(math.Abs(norm(row)-1) <= 1e-12 && margin >= tau-1e-12) {
-						t.Fatalf("%s d=%d: norm 1%+g, margin %v%+g", law, dim, norm(row)-1, tau, margin-tau)
+						t.Fatalf("%s d=%d: norm 1%+g, margin %v%+g", distribution, dim, norm(row)-1, tau, margin-tau)
 					}
-					if strings.HasSuffix(law, "-fixed") && margin > tau+1e-12 {
-						t.Fatalf("%s d=%d: margin %v%+g", law, dim, tau, margin-tau)
+					if strings.HasSuffix(distribution, "-fixed") && margin > tau+1e-12 {
+						t.Fatalf("%s d=%d: margin %v%+g", distribution, dim, tau, margin-tau)
 					}
 				}
 			}
@@ -232,10 +233,10 @@ func TestMargins(t *testing.T) {
 func TestRandomMarginsAreTheirDefinition(t *testing.T) {
 	const bins, n, dim = 20, 40_000, 5
 	even := slices.Repeat([]float64{1. / bins / 4}, 4*bins)
-	for _, law := range []string{"iso", "skew"} {
+	for _, distribution := range []string{"iso", "skew"} {
 		for _, tau := range []float64{0.001, 0.1, 0.5, 0.8} {
-			p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: dim, Margin: tau})
-			if law == "skew" {
+			p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: distribution, Dim: dim, Margin: tau})
+			if distribution == "skew" {
 				p.Minority = 0.5 // both sides of e alike
 			}
 			d, x, y := sample(t, p, 14, 15, n)
@@ -285,8 +286,8 @@ func TestTargetsAreUniform(t *testing.T) {
 // uniform on [-1, 1].
 func TestIsoIsUniformAroundTheTarget(t *testing.T) {
 	const tau, bins = 0.3, 10
-	for _, law := range []string{"iso", "iso-fixed"} {
-		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: 4, Margin: tau})
+	for _, distribution := range []string{"iso", "iso-fixed"} {
+		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: distribution, Dim: 4, Margin: tau})
 		d, x, y := sample(t, p, 8, 9, 20_000)
 		u := normal(d)
 		v := orthogonalTo(u)
@@ -315,8 +316,8 @@ func TestSkewIsItsDefinition(t *testing.T) {
 		want[bin(1+cos/2, sin/2)] += 1. / fine
 	}
 	for k, minority := range []float64{0, 0.05, 0.5, 0.3} {
-		law := []string{"skew", "skew", "skew", "skew-fixed"}[k]
-		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: 3, Margin: tau, Minority: minority})
+		name := []string{"skew", "skew", "skew", "skew-fixed"}[k]
+		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: name, Dim: 3, Margin: tau, Minority: minority})
 		d, x, y := sample(t, p, 10, 11, n)
 		u, e := normal(d), d.(*skewSampler).e
 		f := []float64{u[1]*e[2] - u[2]*e[1], u[2]*e[0] - u[0]*e[2], u[0]*e[1] - u[1]*e[0]}

@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Key is a number of the problem that only some laws take.
+// Key is a number of the problem that only some distributions take.
 type Key struct {
 	Name    string  // the key below "problem"
 	Doc     string  // one line for people
@@ -17,21 +17,21 @@ type Key struct {
 	// Field returns where a problem holds the number.
 	Field func(p *schemas.Problem) *float64
 
-	// Outside returns what is wrong with the number, "" where it is in its range. The law of p takes
-	// the key, and the number is not 0.
+	// Outside returns what is wrong with the number, "" where it is in its range. The distribution
+	// of p takes the key, and the number is not 0.
 	Outside func(p *schemas.Problem) string
 }
 
-// Keys lists all keys that some law takes.
+// Keys lists all keys that some distribution takes.
 func Keys() []*Key { return []*Key{&mass, &minority, &margin} }
 
-// Laws lists the laws that take the key.
-func (k *Key) Laws() []string {
-	return names(slices.DeleteFunc(All(), func(l *Law) bool { return !slices.Contains(l.Keys, k) }))
+// Distributions lists the distributions that take the key.
+func (k *Key) Distributions() []string {
+	return names(slices.DeleteFunc(All(), func(l *Distribution) bool { return !slices.Contains(l.Keys, k) }))
 }
 
-// Resolve fills in the default of the key and checks its range, for a problem whose law takes it.
-// The error is a *blame.Error.
+// Resolve fills in the default of the key and checks its range, for a problem whose distribution
+// takes it. The error is a *blame.Error.
 func (k *Key) Resolve(p *schemas.Problem) error {
 	v := k.Field(p)
 	switch {

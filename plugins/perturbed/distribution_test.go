@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// This file computes exact laws of the answer: for noise that is independent for all hypotheses,
-// for two coefficients, and for thresholds.
+// This file computes exact distributions of the answer: for noise that is independent for all
+// hypotheses, for two coefficients, and for thresholds.
 
-// coefficient describes the law of one symmetric random coefficient of scale 1.
+// coefficient describes the distribution of one symmetric random coefficient of scale 1.
 type coefficient struct {
 	density, cdf func(float64) float64
 	reach        float64 // what is beyond it does not count
@@ -27,7 +27,7 @@ var normal = coefficient{
 	reach:   9, step: 3, smooth: true,
 }
 
-var laplaceLaw = coefficient{
+var laplaceDistribution = coefficient{
 	density: func(x float64) float64 { return math.Exp(-math.Abs(x)) / 2 },
 	cdf: func(x float64) float64 {
 		if x < 0 {
@@ -45,7 +45,8 @@ var nodes, weights = func() (x, w []float64) {
 }()
 
 // integral returns the integral of density times f over lo..hi, cut to the reach. jumps are where f
-// is not smooth, whatever the law, and kinks where it is not because that law's cdf is not.
+// is not smooth, whatever the distribution, and kinks where it is not because that distribution's
+// cdf is not.
 func (c coefficient) integral(f func(float64) float64, lo, hi float64, jumps, kinks []float64) float64 {
 	lo, hi = max(lo, -c.reach), min(hi, c.reach)
 	ends, breaks := []float64{lo, hi}, jumps
@@ -73,39 +74,39 @@ func (c coefficient) integral(f func(float64) float64, lo, hi float64, jumps, ki
 	return sum
 }
 
-// independentLaw returns the law of the f with the least errs[f] + scale X_f, for independent X_f.
-// It depends on how many f have how many errors: known keeps it by that.
-func (c coefficient) independentLaw(errs []int, scale float64, known map[string][]float64) []float64 {
+// independentDistribution returns the distribution of the f with the least errs[f] + scale X_f, for
+// independent X_f. It depends on how many f have how many errors: known keeps it by that.
+func (c coefficient) independentDistribution(errs []int, scale float64, known map[string][]float64) []float64 {
 	levels := slices.Sorted(slices.Values(errs))
 	key := fmt.Sprint(levels)
 	if known[key] == nil {
-		known[key] = c.levelsLaw(levels, scale)
+		known[key] = c.levelsDistribution(levels, scale)
 	}
-	law := make([]float64, len(errs))
+	distribution := make([]float64, len(errs))
 	for f, e := range errs {
-		law[f] = known[key][slices.Index(levels, e)]
+		distribution[f] = known[key][slices.Index(levels, e)]
 	}
-	return law
+	return distribution
 }
 
-// levelsLaw returns what independentLaw does, for sorted errs.
-func (c coefficient) levelsLaw(errs []int, scale float64) []float64 {
+// levelsDistribution returns what independentDistribution does, for sorted errs.
+func (c coefficient) levelsDistribution(errs []int, scale float64) []float64 {
 	count := map[int]float64{}
 	for _, e := range errs {
 		count[e]++
 	}
 	levels := slices.Sorted(maps.Keys(count))
-	law := make([]float64, len(errs))
+	distribution := make([]float64, len(errs))
 	for f, e := range errs {
 		if f > 0 && errs[f-1] == e {
-			law[f] = law[f-1]
+			distribution[f] = distribution[f-1]
 			continue
 		}
 		kinks := make([]float64, len(levels))
 		for k, g := range levels {
 			kinks[k] = float64(g-e) / scale
 		}
-		law[f] = c.integral(func(x float64) float64 {
+		distribution[f] = c.integral(func(x float64) float64 {
 			others := 1 / c.cdf(-x) // f itself is among its level
 			for k, g := range levels {
 				others *= math.Pow(c.cdf(kinks[k]-x), count[g]) // P(g + scale X > e + scale x), for each that errs g times
@@ -113,14 +114,14 @@ func (c coefficient) levelsLaw(errs []int, scale float64) []float64 {
 			return others
 		}, math.Inf(-1), math.Inf(1), nil, kinks)
 	}
-	return law
+	return distribution
 }
 
-// planarLaw returns the law of the f with the least errs[f] + scale (X_1 rows[f][0] + X_2
-// rows[f][1]), for rows of -1 and +1. Given X_1, f is the answer for X_2 in an interval, whose ends
-// are piecewise linear in X_1.
-func (c coefficient) planarLaw(errs []int, rows [][2]float64, scale float64) []float64 {
-	law := make([]float64, len(errs))
+// planarDistribution returns the distribution of the f with the least errs[f] + scale (X_1
+// rows[f][0] + X_2 rows[f][1]), for rows of -1 and +1. Given X_1, f is the answer for X_2 in an
+// interval, whose ends are piecewise linear in X_1.
+func (c coefficient) planarDistribution(errs []int, rows [][2]float64, scale float64) []float64 {
+	distribution := make([]float64, len(errs))
 	for f := range errs {
 		ends := func(x float64) (lo, hi float64) {
 			lo, hi = math.Inf(-1), math.Inf(1)
@@ -138,7 +139,7 @@ func (c coefficient) planarLaw(errs []int, rows [][2]float64, scale float64) []f
 			}
 			return lo, hi
 		}
-		law[f] = c.integral(func(x float64) float64 {
+		distribution[f] = c.integral(func(x float64) float64 {
 			lo, hi := ends(x)
 			if lo >= hi {
 				return 0
@@ -146,10 +147,11 @@ func (c coefficient) planarLaw(errs []int, rows [][2]float64, scale float64) []f
 			return c.cdf(hi) - c.cdf(lo)
 		}, math.Inf(-1), math.Inf(1), crossings(f, errs, rows, scale), nil)
 	}
-	return law
+	return distribution
 }
 
-// crossings returns all x at which two of the lines of planarLaw meet each other, or one of them 0.
+// crossings returns all x at which two of the lines of planarDistribution meet each other, or one
+// of them 0.
 func crossings(f int, errs []int, rows [][2]float64, scale float64) (all []float64) {
 	for g := range errs {
 		excess, a, b := float64(errs[f]-errs[g])/scale, rows[f][0]-rows[g][0], rows[f][1]-rows[g][1]
@@ -166,10 +168,11 @@ func crossings(f int, errs []int, rows [][2]float64, scale float64) (all []float
 	return all
 }
 
-// thresholdLaw returns the law of the t with the least errs[t] + scale (sum of X_j over j < t), for
-// t = 0..X: what lies right of t and what lies left of it are independent random walks.
-func (c coefficient) thresholdLaw(errs []int, scale float64) []float64 {
-	law := make([]float64, len(errs))
+// thresholdDistribution returns the distribution of the t with the least errs[t] + scale (sum of
+// X_j over j < t), for t = 0..X: what lies right of t and what lies left of it are independent
+// random walks.
+func (c coefficient) thresholdDistribution(errs []int, scale float64) []float64 {
+	distribution := make([]float64, len(errs))
 	for t := range errs {
 		var right, left []float64
 		for g := t + 1; g < len(errs); g++ {
@@ -178,9 +181,9 @@ func (c coefficient) thresholdLaw(errs []int, scale float64) []float64 {
 		for g := t - 1; g >= 0; g-- {
 			left = append(left, float64(errs[t]-errs[g])/scale)
 		}
-		law[t] = c.stays(right, 0) * c.stays(left, 0)
+		distribution[t] = c.stays(right, 0) * c.stays(left, 0)
 	}
-	return law
+	return distribution
 }
 
 // stays returns the probability that a random walk from start is above floors[k] after its step k,
@@ -200,13 +203,13 @@ func (c coefficient) stays(floors []float64, start float64) float64 {
 	return c.integral(further, floors[0]-start, math.Inf(1), nil, kinks)
 }
 
-func TestIndependentLawVectors(t *testing.T) {
+func TestIndependentDistributionVectors(t *testing.T) {
 	for _, c := range readVectors(t).IIDChoice {
 		errs := make([]int, len(c.L))
 		for i, l := range c.L {
 			errs[i] = int(l)
 		}
-		for i, p := range normal.independentLaw(errs, c.Eta, map[string][]float64{}) {
+		for i, p := range normal.independentDistribution(errs, c.Eta, map[string][]float64{}) {
 			if math.Abs(p-c.P[i]) > 1e-10 {
 				t.Errorf("%v at eta %v: P(%d) = %v, want %v", c.L, c.Eta, i, p, c.P[i])
 			}
@@ -214,14 +217,14 @@ func TestIndependentLawVectors(t *testing.T) {
 	}
 }
 
-// Laws that can be computed in two ways agree, and all add up to 1.
-func TestLaws(t *testing.T) {
-	for _, c := range []coefficient{normal, laplaceLaw} {
+// Distributions that can be computed in two ways agree, and all add up to 1.
+func TestDistributions(t *testing.T) {
+	for _, c := range []coefficient{normal, laplaceDistribution} {
 		for _, errs := range [][]int{{0, 0, 0}, {1, 0, 2}, {3, 1, 0}, {0, 2, 1}} {
 			for _, scale := range []float64{0.3, 2, 20} {
-				thresholds := c.thresholdLaw(errs, scale)
+				thresholds := c.thresholdDistribution(errs, scale)
 				// -1 at a point is one step from +1: two coefficients of half the scale, with their sign turned
-				planar := c.planarLaw(errs, [][2]float64{{-1, -1}, {1, -1}, {1, 1}}, scale/2)
+				planar := c.planarDistribution(errs, [][2]float64{{-1, -1}, {1, -1}, {1, 1}}, scale/2)
 				sum := 0.0
 				for i, p := range thresholds {
 					sum += p
@@ -234,13 +237,13 @@ func TestLaws(t *testing.T) {
 				}
 			}
 		}
-		independent := c.independentLaw([]int{0, 2, 1, 1}, 1.5, map[string][]float64{})
+		independent := c.independentDistribution([]int{0, 2, 1, 1}, 1.5, map[string][]float64{})
 		sum := 0.0
-		for _, p := range append(c.thresholdLaw([]int{2, 0, 1, 1}, 1.5), independent...) {
+		for _, p := range append(c.thresholdDistribution([]int{2, 0, 1, 1}, 1.5), independent...) {
 			sum += p
 		}
 		if math.Abs(sum-2) > 1e-11 {
-			t.Errorf("two laws: in all %v", sum)
+			t.Errorf("two distributions: in all %v", sum)
 		}
 	}
 }

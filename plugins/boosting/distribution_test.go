@@ -13,25 +13,25 @@ func bareTrial[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
 	return &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
 }
 
-// law draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a unit
-// vector orthogonal to u. Either q is uniform or, with skew, it leans to e with probability 1 -
-// minority and to -e otherwise. u and e are random.
-type law struct {
+// distribution draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a
+// unit vector orthogonal to u. Either q is uniform or, with skew, it leans to e with probability 1
+// - minority and to -e otherwise. u and e are random.
+type distribution struct {
 	tau, minority float64
 	skew          bool
 	u, e          []float64 // orthonormal
 	rand          *rand.Rand
 }
 
-func newLaw(r *rand.Rand, d int, tau float64, skew bool) *law {
-	l := &law{tau: tau, minority: 0.2, skew: skew, rand: r}
+func newDistribution(r *rand.Rand, d int, tau float64, skew bool) *distribution {
+	l := &distribution{tau: tau, minority: 0.2, skew: skew, rand: r}
 	l.u = l.unit(make([]float64, d))
 	l.e = l.unit(make([]float64, d), l.u)
 	return l
 }
 
 // unit sets v to a uniform unit vector orthogonal to others, which are orthonormal, and returns it.
-func (l *law) unit(v []float64, others ...[]float64) []float64 {
+func (l *distribution) unit(v []float64, others ...[]float64) []float64 {
 	for j := range v {
 		v[j] = l.rand.NormFloat64()
 	}
@@ -45,7 +45,7 @@ func (l *law) unit(v []float64, others ...[]float64) []float64 {
 }
 
 // draw returns n examples.
-func (l *law) draw(n int) *algo.Data {
+func (l *distribution) draw(n int) *algo.Data {
 	d := len(l.u)
 	x, y := make([]float64, n*d), make([]float64, n)
 	for i := range y {
@@ -56,7 +56,7 @@ func (l *law) draw(n int) *algo.Data {
 }
 
 // example sets q to an example with label y.
-func (l *law) example(q []float64, y float64) {
+func (l *distribution) example(q []float64, y float64) {
 	if l.skew {
 		l.unit(q, l.u, l.e)
 		side := 1.0

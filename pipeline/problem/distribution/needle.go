@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"fmt"
@@ -9,17 +9,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-var needle = Law{
+var needle = Distribution{
 	Name: "needle",
 	Doc: "a few points, such that exactly one hypothesis has an error below the mass a: thresholds have weight a at " +
 		"X/2-1 (-1) and X/2 (+1), the rest at X-1 (+1); points a at X/2 (+1), the rest at 0 (-1); intervals a at X/2-1 " +
 		"(-1), X/2 (+1) and X/2+1 (-1), the rest at 0 (-1)",
-	Fits:        func(class string) bool { return needleLaws[class].atoms != nil },
+	Fits:        func(class string) bool { return needles[class].atoms != nil },
 	Keys:        []*Key{&mass},
 	OneTarget:   "its few points stand around a target of its own, on which exact sample sizes are known",
-	LeastDomain: func(class string) uint64 { return needleLaws[class].least },
-	NoConstant:  func(class string) bool { return needleLaws[class].noConstant },
-	Size:        func(p *schemas.Problem) float64 { return float64(needleLaws[p.Class].heavy + 1) },
+	LeastDomain: func(class string) uint64 { return needles[class].least },
+	NoConstant:  func(class string) bool { return needles[class].noConstant },
+	Size:        func(p *schemas.Problem) float64 { return float64(needles[p.Class].heavy + 1) },
 	open: func(p *schemas.Problem, _ concept.Spec) Opened {
 		support := needlePoints(p)
 		return Opened{
@@ -38,17 +38,18 @@ var mass = Key{
 		if p.Distribution == agnosticName {
 			return outsideAgnostic(p)
 		}
-		heavy := needleLaws[p.Class].heavy
+		heavy := needles[p.Class].heavy
 		if p.Mass > 0 && float64(heavy)*p.Mass <= 1 {
 			return ""
 		}
 		most := strings.TrimSuffix(fmt.Sprintf("1/%d", heavy), "/1")
-		return fmt.Sprintf("%v is outside (0, %s]; the needle law of %s has %d such points", p.Mass, most, p.Class, heavy)
+		return fmt.Sprintf("%v is outside (0, %s]; the needle distribution of %s has %d such points",
+			p.Mass, most, p.Class, heavy)
 	},
 }
 
-// needleLaw is the needle law of one class.
-type needleLaw struct {
+// needleShape is the needle distribution of one class.
+type needleShape struct {
 	heavy      int    // points of weight a; one more point has the rest
 	least      uint64 // the smallest domain on which all points differ
 	noConstant bool   // the hypothesis that is -1 everywhere would be good too
@@ -64,8 +65,8 @@ type atom struct {
 	label float64
 }
 
-// needleLaws holds the law of each class that it fits.
-var needleLaws = map[string]needleLaw{
+// needles holds the distribution of each class that it fits.
+var needles = map[string]needleShape{
 	concept.Thresholds: {
 		heavy: 2, least: 3, noConstant: true, openEnded: true,
 		atoms: func(c, x uint64) []atom { return []atom{{c - 1, -1}, {c, 1}, {x - 1, 1}} },
@@ -82,7 +83,7 @@ var needleLaws = map[string]needleLaw{
 
 // needlePoints returns all points of positive weight.
 func needlePoints(p *schemas.Problem) *Points {
-	l, all := needleLaws[p.Class], &Points{}
+	l, all := needles[p.Class], &Points{}
 	for i, a := range l.atoms(p.Domain/2, p.Domain) {
 		w := p.Mass
 		if i == l.heavy {
@@ -107,7 +108,7 @@ type needleSampler struct {
 func needleTarget(p *schemas.Problem) concept.Target {
 	middle := float64(p.Domain / 2)
 	b := &concept.Box{Low: []float64{middle}, High: []float64{middle}}
-	if needleLaws[p.Class].openEnded {
+	if needles[p.Class].openEnded {
 		b.High[0] = float64(p.Domain - 1)
 	}
 	return b

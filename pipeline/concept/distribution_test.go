@@ -12,38 +12,39 @@ import (
 )
 
 type mechanism struct {
-	name string
-	law  func([]concepttest.Level, float64) []float64
-	draw func(Profile, float64, *rand.Rand) Hypothesis
+	name         string
+	distribution func([]concepttest.Level, float64) []float64
+	draw         func(Profile, float64, *rand.Rand) Hypothesis
 }
 
 func mechanisms() []mechanism {
 	return []mechanism{
-		{"exponential", concepttest.ExponentialLaw, Profile.Exponential},
-		{"permute-and-flip", concepttest.PermuteAndFlipLaw, Profile.PermuteAndFlip},
+		{"exponential", concepttest.ExponentialDistribution, Profile.Exponential},
+		{"permute-and-flip", concepttest.PermuteAndFlipDistribution, Profile.PermuteAndFlip},
 	}
 }
 
-// fits fails where counts of total draws are implausible (1e-6) under law, which sums to 1.
-func fits(t *testing.T, what string, counts []int, law []float64) {
+// fits fails where counts of total draws are implausible (1e-6) under distribution, which sums to
+// 1.
+func fits(t *testing.T, what string, counts []int, distribution []float64) {
 	t.Helper()
 	total, chi, cells := 0, 0.0, 0
 	for _, c := range counts {
 		total += c
 	}
-	restCount, restLaw := 0, 0.0
-	for i, p := range law {
+	restCount, restDistribution := 0, 0.0
+	for i, p := range distribution {
 		switch expected := float64(total) * p; {
 		case p == 0 && counts[i] > 0:
 			t.Errorf("%s: outcome %d drawn, its probability is 0", what, i)
 		case expected < 10:
-			restCount, restLaw = restCount+counts[i], restLaw+p
+			restCount, restDistribution = restCount+counts[i], restDistribution+p
 		default:
 			chi += (float64(counts[i]) - expected) * (float64(counts[i]) - expected) / expected
 			cells++
 		}
 	}
-	if expected := float64(total) * restLaw; expected > 5 {
+	if expected := float64(total) * restDistribution; expected > 5 {
 		chi += (float64(restCount) - expected) * (float64(restCount) - expected) / expected
 		cells++
 	}
@@ -55,29 +56,29 @@ func fits(t *testing.T, what string, counts []int, law []float64) {
 	}
 }
 
-// On a domain of 2^40 points the draws have the exact law of the error levels, and members of a
-// level are uniform.
+// On a domain of 2^40 points the draws have the exact distribution of the error levels, and members
+// of a level are uniform.
 func TestSamplersOnLargeDomain(t *testing.T) {
 	const draws = 40000
 	c := readVectors(t).Thresholds[2]
 	y := signed(c.Y)
 	for _, name := range []string{"thresholds", "points", "intervals"} {
 		p := profileOf(t, name, c.X, false, c.X1, y)
-		law, segment := largeLaw(p, c.Eps)
+		distribution, segment := largeDistribution(p, c.Eps)
 		r := rand.New(rand.NewPCG(5, 5))
-		counts := make([]int, len(law))
+		counts := make([]int, len(distribution))
 		for range draws {
 			counts[segment(p.Exponential(c.Eps, r).(Range))]++
 		}
-		fits(t, name, counts, law)
+		fits(t, name, counts, distribution)
 	}
 }
 
-// largeLaw returns the exponential mechanism's law of the hypotheses grouped by their segment or,
-// for intervals, by the values inside.
-func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
+// largeDistribution returns the exponential mechanism's distribution of the hypotheses grouped by
+// their segment or, for intervals, by the values inside.
+func largeDistribution(p Profile, eps float64) (distribution []float64, group func(Range) int) {
 	var total float64
-	add := func(weight float64) { law, total = append(law, weight), total+weight }
+	add := func(weight float64) { distribution, total = append(distribution, weight), total+weight }
 	switch p := p.(type) {
 	case *segments:
 		for _, s := range p.list {
@@ -123,10 +124,10 @@ func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 			return i*k + j
 		}
 	}
-	for i := range law {
-		law[i] /= total
+	for i := range distribution {
+		distribution[i] /= total
 	}
-	return law, group
+	return distribution, group
 }
 
 func TestMissing(t *testing.T) {

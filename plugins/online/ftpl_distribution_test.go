@@ -14,16 +14,16 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// gumbelLaw returns the law of minus a Gumbel number: P(number > z) = exp(-e^z).
-func gumbelLaw() *law {
-	return &law{
+// gumbelDistribution returns the distribution of minus a Gumbel number: P(number > z) = exp(-e^z).
+func gumbelDistribution() *distribution {
+	return &distribution{
 		lnAbove: func(ln float64) float64 { return math.Log(-ln) },
 		below:   func(z float64) float64 { return -math.Expm1(-math.Exp(z)) },
 		reach:   60,
 	}
 }
 
-// above holds P(number > z) of each law.
+// above holds P(number > z) of each distribution.
 var above = map[string]func(z float64) float64{
 	gaussianNoise: func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 },
 	laplaceNoise: func(z float64) float64 {
@@ -36,16 +36,17 @@ var above = map[string]func(z float64) float64{
 	"gumbel":         func(z float64) float64 { return math.Exp(-math.Exp(z)) },
 }
 
-// laws returns the laws by name.
-func laws() map[string]*law {
-	return map[string]*law{gaussianNoise: normalLaw(), laplaceNoise: laplaceLaw(), exponentialNoise: exponentialLaw(),
-		"gumbel": gumbelLaw()}
+// distributions returns the distributions by name.
+func distributions() map[string]*distribution {
+	return map[string]*distribution{gaussianNoise: normalDistribution(), laplaceNoise: laplaceDistribution(),
+		exponentialNoise: exponentialDistribution(),
+		"gumbel":         gumbelDistribution()}
 }
 
 // chance computes the probability that level i is played, by the midpoint rule over the quantiles
 // of the least of its numbers.
 func chance(name string, levels []level, i int, scale float64, nodes int) (p float64) {
-	l := laws()[name]
+	l := distributions()[name]
 	for k := range nodes {
 		z, product := l.lnAbove(math.Log((float64(k)+0.5)/float64(nodes))/float64(levels[i].count)), 1.0
 		for j, w := range levels {
@@ -85,11 +86,11 @@ func checkShares(t *testing.T, name string, came []int, p []float64) {
 }
 
 // One draw for a level leads as often as noise for each of its members would.
-func TestLeadLaw(t *testing.T) {
+func TestLeadDistribution(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 100000
 	r := rand.New(rand.NewPCG(1, 1))
-	for name, l := range laws() {
+	for name, l := range distributions() {
 		for _, scale := range []float64{0.5, 3} {
 			came := make([]int, len(someLevels))
 			for range draws {
@@ -101,8 +102,8 @@ func TestLeadLaw(t *testing.T) {
 	}
 }
 
-// The numbers of draw, which are used where noise is drawn once, have the same law.
-func TestDrawLaw(t *testing.T) {
+// The numbers of draw, which are used where noise is drawn once, have the same distribution.
+func TestDrawDistribution(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 100000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -110,7 +111,7 @@ func TestDrawLaw(t *testing.T) {
 		cuts := []float64{-3, -1, -0.3, 0, 0.5, 2}
 		came, p := make([]int, len(cuts)+1), make([]float64, len(cuts)+1)
 		for range draws {
-			i, _ := slices.BinarySearch(cuts, laws()[name].draw(r))
+			i, _ := slices.BinarySearch(cuts, distributions()[name].draw(r))
 			came[i]++
 		}
 		last := 1.0
@@ -123,9 +124,9 @@ func TestDrawLaw(t *testing.T) {
 	}
 }
 
-// The coefficients at the points of a separator have the laws that the algorithms name, and their
-// signs are independent.
-func TestFillLaw(t *testing.T) {
+// The coefficients at the points of a separator have the distributions that the algorithms name,
+// and their signs are independent.
+func TestFillDistribution(t *testing.T) {
 	const draws = 1 << 17
 	r := rand.New(rand.NewPCG(1, 3))
 	for name, f := range map[string]struct {
@@ -210,10 +211,10 @@ func TestShifts(t *testing.T) {
 	})
 }
 
-// No two numbers of a law differ by its reach, below bounds its lower tail, and lnAbove inverts the
-// upper tail.
-func TestLawLimits(t *testing.T) {
-	for name, l := range laws() {
+// No two numbers of a distribution differ by its reach, below bounds its lower tail, and lnAbove
+// inverts the upper tail.
+func TestDistributionLimits(t *testing.T) {
+	for name, l := range distributions() {
 		least, most := l.lnAbove(math.Log(1-0x1p-53)/(1<<20)), l.lnAbove(math.Log(0x1p-53))
 		if name != "gumbel" && !(most-least < l.reach && least > -100) {
 			t.Errorf("%s: numbers from %v to %v, reach %v", name, least, most, l.reach)
@@ -236,7 +237,7 @@ func TestLawLimits(t *testing.T) {
 func TestStability(t *testing.T) {
 	testkit.Serial(t)
 	const scale = 1.5
-	laws := map[string]price{laplaceNoise: purePrice(0, 1), exponentialNoise: purePrice(0, 1),
+	distributions := map[string]price{laplaceNoise: purePrice(0, 1), exponentialNoise: purePrice(0, 1),
 		gaussianNoise: unitPrice(2, math.Log(4), 100, 1)}
 	single := func(name string, losses []float64) (p []float64) {
 		for i, v := range losses {
@@ -250,7 +251,7 @@ func TestStability(t *testing.T) {
 		}
 		return p
 	}
-	for name, cost := range laws {
+	for name, cost := range distributions {
 		eps, worst := cost.stability(scale), 0.0
 		for _, before := range [][]float64{{0, 0, 0, 0}, {0, 1, 2, 5}, {3, 0, 0, 1}} {
 			p := single(name, before)

@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 // probability E[I(1 - s^2; d/2-1, 1/2)]/2, where s = min(1, cot(a) m/sqrt(1-m^2)), I is the
 // regularized incomplete beta function and the mean is that over m. In two dimensions it errs with
 // probability P(s < 1)/2. Beyond pi/2 the error is one less that of pi - a.
-var iso = Law{
+var iso = Distribution{
 	Name: "iso",
 	Doc: "y is a fair coin and yx = m u + sqrt(1-m^2) g, with the margin m in [tau, 1], 1/m being uniform, and g " +
 		"uniform on the unit sphere orthogonal to u, both drawn for each example",
@@ -31,7 +31,7 @@ var iso = Law{
 }
 
 // isoFixed is iso with m = tau. Any d linearly independent examples determine the target.
-var isoFixed = Law{
+var isoFixed = Distribution{
 	Name: "iso-fixed",
 	Doc: "as iso, but every margin m is exactly tau, so that d examples determine the target: it reproduces published " +
 		"tables, and makes learners that know the margin look better than they are",
@@ -44,10 +44,10 @@ var isoFixed = Law{
 	open:     openIso(fixedMargin, nil),
 }
 
-// openIso opens a law of points that lie evenly around the target.
+// openIso opens a distribution of points that lie evenly around the target.
 func openIso(m drawMargin, density func(tau, f float64) float64) func(*schemas.Problem, concept.Spec) Opened {
 	return func(p *schemas.Problem, _ concept.Spec) Opened {
-		exact := marginLaw{dim: p.Dim, tau: p.Margin}
+		exact := marginDistribution{dim: p.Dim, tau: p.Margin}
 		if density != nil {
 			exact.density = func(f float64) float64 { return density(p.Margin, f) }
 		}

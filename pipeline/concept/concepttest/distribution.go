@@ -1,5 +1,6 @@
-// Package concepttest computes the exact laws of the mechanisms of package concept, hypothesis by
-// hypothesis: what tests compare draws with, and privacy is computed from. Only tests import it.
+// Package concepttest computes the exact distributions of the mechanisms of package concept,
+// hypothesis by hypothesis: what tests compare draws with, and privacy is computed from. Only tests
+// import it.
 package concepttest
 
 import (
@@ -14,36 +15,36 @@ type Level struct {
 	Count int // at least 1
 }
 
-// ExponentialLaw returns, for each level, the exact probability that the exponential mechanism
-// answers one of its members. The levels make up the whole class; a hypothesis weighs exp(-eps
-// err/2), with eps in [0, +Inf].
-func ExponentialLaw(levels []Level, eps float64) []float64 {
-	law, total := make([]float64, len(levels)), 0.0
+// ExponentialDistribution returns, for each level, the exact probability that the exponential
+// mechanism answers one of its members. The levels make up the whole class; a hypothesis weighs
+// exp(-eps err/2), with eps in [0, +Inf].
+func ExponentialDistribution(levels []Level, eps float64) []float64 {
+	distribution, total := make([]float64, len(levels)), 0.0
 	for i, p := range accept(levels, eps) {
-		law[i] = float64(float64(levels[i].Count) * p)
-		total += law[i]
+		distribution[i] = float64(float64(levels[i].Count) * p)
+		total += distribution[i]
 	}
-	for i := range law {
-		law[i] /= total
+	for i := range distribution {
+		distribution[i] /= total
 	}
-	return law
+	return distribution
 }
 
-// PermuteAndFlipLaw returns, for each level, the exact probability that permute-and-flip answers
-// one of its members. Given that h arrives at time u, uniform in (0, 1), it is the answer where its
-// coin accepts and no other hypothesis has been accepted before:
+// PermuteAndFlipDistribution returns, for each level, the exact probability that permute-and-flip
+// answers one of its members. Given that h arrives at time u, uniform in (0, 1), it is the answer
+// where its coin accepts and no other hypothesis has been accepted before:
 //
 //	P(h) = p_h * integral over u in (0, 1) of the product over g != h of (1 - u p_g)
 //	p_h  = exp(-eps (err(h) - least err)/2)
 //
 // a polynomial of degree |H|-1 in u, for which Gauss-Legendre quadrature with |H|/2 nodes, rounded
 // up, is exact. It takes O(|H| len(levels)^2): for classes of up to some thousands of hypotheses.
-func PermuteAndFlipLaw(levels []Level, eps float64) []float64 {
+func PermuteAndFlipDistribution(levels []Level, eps float64) []float64 {
 	p, size := accept(levels, eps), 0
 	for _, l := range levels {
 		size += l.Count
 	}
-	law := make([]float64, len(levels))
+	distribution := make([]float64, len(levels))
 	for i, l := range levels {
 		others := func(u float64) float64 {
 			product := 1.0
@@ -56,9 +57,9 @@ func PermuteAndFlipLaw(levels []Level, eps float64) []float64 {
 			}
 			return product
 		}
-		law[i] = float64(l.Count) * p[i] * quad.Fixed(others, 0, 1, (size+1)/2, quad.Legendre{}, 0)
+		distribution[i] = float64(l.Count) * p[i] * quad.Fixed(others, 0, 1, (size+1)/2, quad.Legendre{}, 0)
 	}
-	return law
+	return distribution
 }
 
 // accept returns exp(-eps (err - least err)/2) for each level.

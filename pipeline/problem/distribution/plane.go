@@ -1,4 +1,4 @@
-package law
+package distribution
 
 import (
 	"math"
@@ -14,7 +14,7 @@ type Plane struct {
 	Normal []float64 // of norm 1
 }
 
-// Begin draws the normal uniformly from the unit sphere, the class's law of targets.
+// Begin draws the normal uniformly from the unit sphere, the class's distribution of targets.
 func (p *Plane) Begin(r *rand.Rand) { concept.Direction(r, p.Normal) }
 
 // Label implements concept.Target.

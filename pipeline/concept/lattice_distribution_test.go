@@ -32,7 +32,8 @@ func (l lister) profile(t interface{ Fatal(...any) }, x, y []float64) Profile {
 	return p
 }
 
-// The samplers have the laws of the mechanisms, hypothesis by hypothesis, at every epsilon.
+// The samplers have the distributions of the mechanisms, hypothesis by hypothesis, at every
+// epsilon.
 func TestSamplersByEnumeration(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 2000
@@ -56,7 +57,7 @@ func TestSamplersByEnumeration(t *testing.T) {
 						counts[index[key(m.draw(p, eps, r))]]++
 					}
 					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s", l, k, eps, m.name), counts,
-						m.law(l.levels(x, y), eps))
+						m.distribution(l.levels(x, y), eps))
 				}
 			}
 		}
