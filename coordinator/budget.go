@@ -7,18 +7,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// A Budget limits what one run spends: trials, or worker time, which is the wall-clock time that slots
-// work on them, summed over all slots. When it is spent, no more jobs are sent, and the run ends when
-// the jobs in work have come back. Outcomes from the cache cost nothing,
-// and trials that are run again to compare plugin files are not counted. The zero Budget is no
-// limit.
+// A Budget limits the trials or the worker time of one run. Worker time is the wall-clock time that
+// slots spend on trials, summed over all slots. When the budget is spent, the run publishes no more
+// jobs and ends after the running jobs have returned. Outcomes from the cache are free, and trials
+// that are run again to compare plugin files are not counted. The zero Budget means no limit.
 type Budget struct {
 	Trials int64
 	Time   time.Duration
 }
 
-// Given reports whether there is a limit.
-func (b Budget) Given() bool { return b.Trials > 0 || b.Time > 0 }
+// Limited reports whether b sets a limit.
+func (b Budget) Limited() bool { return b.Trials > 0 || b.Time > 0 }
 
 // String returns "50000 trials" or "2h of worker time".
 func (b Budget) String() string {

@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// Runs on a small budget end where it does and tell what is left. Together they come to the bytes
-// of a run without one.
+// A run with a small budget stops when the budget is spent and lists the undecided cells. Several
+// such runs together produce the same bytes as a run without a budget.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
@@ -70,8 +70,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A partial result is no result any more once a run that was killed has brought outcomes. The next
-// run that ends mends that.
+// A partial result becomes invalid once a later run, which is then killed, has added outcomes. The
+// next run that ends normally repairs it.
 func TestBudgetKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,7 +102,8 @@ func TestBudgetKilled(t *testing.T) {
 	}
 }
 
-// A cell that trials.max ends tells what deciding it would take, the same whoever ran it.
+// A cell that stops at trials.max reports the work of deciding it, independent of which run stopped
+// there.
 func TestLimitSaysMore(t *testing.T) {
 	t.Parallel()
 	digest := ""
@@ -129,14 +130,13 @@ func TestLimitSaysMore(t *testing.T) {
 	}
 }
 
-// A block is cut to what the budget allows.
 func TestAfford(t *testing.T) {
 	c := listCell(t, 5000, 10)
 	for _, test := range []struct {
 		budget  Budget
 		handed  int64
 		seconds float64
-		known   bool // what a trial costs: 1 ms
+		known   bool // the cost of a trial is known: 1 ms
 		want    int
 		spent   bool
 	}{

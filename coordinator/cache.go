@@ -13,20 +13,18 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// CacheLimit is the most bytes that a run leaves in the cache. What was used longest ago goes
-// first.
-const CacheLimit = 2 << 30
+// MaxCacheBytes is the size to which a run trims the cache. The least recently used entries are
+// removed first.
+const MaxCacheBytes = 2 << 30
 
-// cacheWorker stands in the ledger as the worker of outcomes that come from the cache.
+// cacheWorker is the worker name in the ledger for outcomes that come from the cache.
 const cacheWorker = "cache"
 
-// cacheKey names a cell's entry in a cache.
 func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
 	return cache.Key{Cell: c.Key, Seed: seed.Label(), Noise: c.NoiseKey}
 }
 
-// cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a
-// note.
+// cacheUse exchanges outcomes between a run and the cache. It reports faults of the cache as notes.
 type cacheUse struct {
 	cache   *cache.Cache // nil: none
 	intake  *intake
@@ -34,8 +32,8 @@ type cacheUse struct {
 	seed    trial.SweepSeed
 }
 
-// load takes outcomes that the ledger lacks from the cache into it: those of today's code
-// under the float profile. A cell that is done needs none.
+// load copies outcomes from the cache to the ledger if the ledger lacks them and if the present
+// code made them under the given float profile. It skips cells that are done.
 func (u cacheUse) load(ctx context.Context, profile string) error {
 	in := u.intake
 	if u.cache == nil || profile == "" {
@@ -52,7 +50,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		batches, damaged, err := u.cache.Read(key)
 		if err != nil {
 			in.journal.noteCache(err.Error())
-			break // the next one would not be readable either
+			break // the next entry would not be readable either
 		}
 		for _, d := range damaged {
 			in.journal.noteCache(fmt.Sprintf("a damaged part was skipped: %s", d))
@@ -73,14 +71,14 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 	return in.ledger.Sync()
 }
 
-// doubtful reports whether some trial of a cell has come out in two ways.
+// doubtful reports whether some trial of a cell has two different outcomes.
 func (u cacheUse) doubtful(c *cell) bool {
 	l := u.intake.ledger
 	return len(l.Conflicts(c.Key))+len(l.Clashes(c.Key)) > 0 || u.recheck.Contradiction(c.Cell.Cell) != nil
 }
 
-// serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does
-// not.
+// serve adds the rows of a cached batch to the ledger that belong to trials of the cell and that
+// the ledger lacks.
 func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	in := u.intake
 	rows := servable(c, b, func(rep int64) bool { return !in.ledger.Has(c.Key, b.N, rep) })
@@ -102,11 +100,12 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	in.record(c, v, "", nil)
 	in.tally.served += int64(len(v.New))
 	c.trials += int64(len(v.New))
-	in.grid.queue(c)
+	in.grid.markChanged(c)
 	return nil
 }
 
-// servable returns the rows of a cached batch that the cell can have and that are wanted.
+// servable returns the rows of a cached batch that belong to trials of the cell and that are
+// wanted.
 func servable(c *cell, b *ledger.Batch, wanted func(rep int64) bool) (rows []int) {
 	for i, rep := range b.Repetition {
 		if c.Has(b.N, rep) && wanted(rep) {
@@ -116,7 +115,7 @@ func servable(c *cell, b *ledger.Batch, wanted func(rep int64) bool) (rows []int
 	return rows
 }
 
-// store adds what this run has found out to the cache.
+// store adds the new outcomes of this run to the cache.
 func (u cacheUse) store() {
 	in := u.intake
 	if u.cache == nil {
@@ -133,11 +132,11 @@ func (u cacheUse) store() {
 		if err != nil {
 			in.journal.noteCache(err.Error())
 			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrBusy) {
-				return // a disk that is full stays full
+				return // a full disk stays full
 			}
 		}
 	}
-	if err := u.cache.Trim(ctx, CacheLimit); err != nil {
+	if err := u.cache.Trim(ctx, MaxCacheBytes); err != nil {
 		in.journal.noteCache(err.Error())
 	}
 }

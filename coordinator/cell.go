@@ -10,29 +10,29 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// cell is a cell of the plan while it is worked on.
+// A cell is the state of a cell of the plan during a run.
 type cell struct {
 	*decision.Cell
-	index  int             // in the plan
-	sizes  []*sizing       // ascending in n
-	trials int64           // outcomes and repetitions handed out, for the order of work
-	place  int             // in the queue of cells that may want trials; -1: not there
-	jobs   []*pool.Request // requests with missing trials
+	index     int             // position in the plan
+	sizes     []*sizing       // ascending in n
+	trials    int64           // outcomes and requested repetitions; determines the order of work
+	heapIndex int             // index in the heap of cells that may want trials; -1: not there
+	jobs      []*pool.Request // requests with missing trials
 
 	changed bool // queued in grid.changed
 	done    bool // decided, or refused
-	fresh   bool // this run has brought outcomes of it
+	fresh   bool // this run has received outcomes of the cell
 }
 
-// sizing is what is known about one sample size of a cell.
+// A sizing holds the state of one sample size of a cell.
 type sizing struct {
 	n       int64
-	taken   numeric.BitSet // repetitions that are in the ledger, handed out or lost
-	seconds float64        // that workers report for trials of this size
-	trials  int64          // that took these seconds
+	taken   numeric.BitSet // repetitions that are in the ledger, requested or lost
+	seconds float64        // run time that workers report for trials of this size
+	trials  int64          // number of trials that this run time covers
 }
 
-// size returns what is known about a sample size.
+// size returns the state of a sample size, which it creates if necessary.
 func (c *cell) size(n int64) *sizing {
 	i, known := c.sizeAt(n)
 	if !known {
@@ -41,13 +41,13 @@ func (c *cell) size(n int64) *sizing {
 	return c.sizes[i]
 }
 
-// sizeAt returns the place of a sample size in sizes, and whether it is there.
+// sizeAt returns the index of a sample size in sizes, or the index at which to insert it.
 func (c *cell) sizeAt(n int64) (place int, known bool) {
 	return slices.BinarySearchFunc(c.sizes, n, func(s *sizing, n int64) int { return cmp.Compare(s.n, n) })
 }
 
-// secondsPerTrial predicts the cost of a trial at n: measured there, or else scaled from the
-// nearest sample size that was measured. It is 0 while nothing is known.
+// secondsPerTrial predicts the run time of a trial at n: the mean measured there or, if there is
+// none, the mean at the nearest measured sample size, scaled by n. It is 0 if nothing was measured.
 func (c *cell) secondsPerTrial(n int64) float64 {
 	if i, known := c.sizeAt(n); known && c.sizes[i].trials > 0 {
 		return c.sizes[i].seconds / float64(c.sizes[i].trials)
@@ -65,8 +65,8 @@ func (c *cell) secondsPerTrial(n int64) float64 {
 	return best
 }
 
-// free cuts a wanted block to its first run of repetitions that nobody has or works on. It reports
-// false if there is none.
+// free cuts a wanted block to its first run of repetitions that are neither known nor requested. It
+// reports false if there is none.
 func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
 	if c.Refuses(b.N) {
 		return b, false
@@ -90,9 +90,9 @@ func (c *cell) nextFree(blocks []estimate.Block) (estimate.Block, bool) {
 	return estimate.Block{}, false
 }
 
-// aims returns the least and the best length of a job at n, in seconds. The trials of an interactive
-// job share its round trips, so a job should be much longer than these alone.
-func (c *cell) aims(n int64) (least, best float64) {
+// jobSeconds returns the smallest and the best length of a job at n, in seconds. The trials of an
+// interactive job share its round trips, so a job should take much longer than its round trips.
+func (c *cell) jobSeconds(n int64) (least, best float64) {
 	trips := roundTrip * float64(c.RoundTrips(n))
-	return leastJob + 2*trips, aimJob + 20*trips
+	return minJob + 2*trips, targetJob + 20*trips
 }

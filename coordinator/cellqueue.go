@@ -2,8 +2,8 @@ package coordinator
 
 import "container/heap"
 
-// cellQueue is a heap of cells that may want trials: the least progress first, then the order of
-// the plan.
+// A cellQueue is a heap of cells that may want trials, ordered by progress (least first), then by
+// position in the plan.
 type cellQueue struct{ cells []*cell }
 
 func (q *cellQueue) Len() int { return len(q.cells) }
@@ -16,24 +16,24 @@ func (q *cellQueue) Less(i, j int) bool {
 }
 func (q *cellQueue) Swap(i, j int) {
 	q.cells[i], q.cells[j] = q.cells[j], q.cells[i]
-	q.cells[i].place, q.cells[j].place = i, j
+	q.cells[i].heapIndex, q.cells[j].heapIndex = i, j
 }
 func (q *cellQueue) Push(x any) {
 	c := x.(*cell)
-	c.place = len(q.cells)
+	c.heapIndex = len(q.cells)
 	q.cells = append(q.cells, c)
 }
 func (q *cellQueue) Pop() any {
 	c := q.cells[len(q.cells)-1]
 	q.cells = q.cells[:len(q.cells)-1]
-	c.place = -1
+	c.heapIndex = -1
 	return c
 }
 
-// push adds a cell, or moves one whose progress has changed to its new place.
+// push adds a cell, or restores the heap order after its progress has changed.
 func (q *cellQueue) push(c *cell) {
-	if c.place >= 0 {
-		heap.Fix(q, c.place)
+	if c.heapIndex >= 0 {
+		heap.Fix(q, c.heapIndex)
 		return
 	}
 	heap.Push(q, c)

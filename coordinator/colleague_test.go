@@ -21,14 +21,13 @@ import (
 // A colleague is a second worker next to the fake.
 type colleague struct {
 	name  string
-	forge func(b *ledger.Batch) // changes the outcomes of an honest worker; nil: it does not
+	forge func(b *ledger.Batch) // changes the outcomes of an honest worker; nil: no change
 	conn  *queue.Conn
 	sweep string
 	codes []string
-	jobs  int // received
+	jobs  int // number of received jobs
 }
 
-// run works until ctx ends.
 func (x *colleague) run(ctx context.Context, t *testing.T) {
 	announce := func() {
 		beat(t, x.conn, &fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes})
@@ -50,7 +49,7 @@ func (x *colleague) run(ctx context.Context, t *testing.T) {
 	}
 }
 
-// avoided returns a job that is to be left to others.
+// avoided reports whether a job asks the worker to leave it to others.
 func avoided(t *testing.T, worker string, j *queue.Job) bool {
 	job, err := trial.DecodeJob(j.Data)
 	if err == nil && (!slices.Contains(job.Avoid, worker) || j.Tries > 1000) {
@@ -62,7 +61,7 @@ func avoided(t *testing.T, worker string, j *queue.Job) bool {
 	return true
 }
 
-// answer runs a job.
+// answer runs a job and publishes its outcomes.
 func (x *colleague) answer(t *testing.T, j *queue.Job) {
 	job, err := trial.DecodeJob(j.Data)
 	if err != nil {
@@ -83,7 +82,8 @@ func (x *colleague) answer(t *testing.T, j *queue.Job) {
 	_ = j.Done()
 }
 
-// with runs a sweep on the fake and its colleagues, and returns the counts of the manifest by worker.
+// with runs a sweep on the fake and its colleagues, and returns the counts of the manifest by
+// worker.
 func with(
 	t *testing.T, dir string, share float64, others ...*colleague,
 ) (*Summary, map[string]schemas.ManifestWorker, error) {
@@ -108,7 +108,7 @@ func with(
 	return summary, workers, err
 }
 
-// Several workers give the result of one, and their rechecks agree.
+// Several workers produce the result of a single one, and their rechecks agree.
 func TestSeveralWorkers(t *testing.T) {
 	t.Parallel()
 	s, workers, err := with(t, t.TempDir(), 0.1, &colleague{name: "other"}, &colleague{name: "third"})
@@ -122,7 +122,7 @@ func TestSeveralWorkers(t *testing.T) {
 	}
 }
 
-// A worker that computes wrongly is found by the rechecks of another one, and the alarm names both.
+// Rechecks by another worker detect a worker that computes wrongly, and the alarm names both.
 func TestWrongWorker(t *testing.T) {
 	t.Parallel()
 	wrong := &colleague{name: "wrong", forge: func(b *ledger.Batch) {
@@ -143,7 +143,8 @@ func TestWrongWorker(t *testing.T) {
 	}
 }
 
-// A worker that computes wrongly is put in quarantine if others agree without it: its outcomes are run again.
+// A worker that computes wrongly is put in quarantine if the others agree without it, and its
+// trials are run again.
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	wrong := &colleague{name: "wrong", forge: func(b *ledger.Batch) {

@@ -19,12 +19,12 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Config configures [Run]. Folder, Conn and Digests are required; the other fields have defaults. Run sets Lead.Sweep,
-// Cells and Note.
+// Config configures [Run]. Folder, Conn and Digests are required; the other fields have defaults.
+// Run sets Lead.Sweep, Cells and Note.
 type Config struct {
 	pool.Config
 	Folder   *folder.Folder
-	Keep     bool              // results stay on the server, for another coordinator to go on from them
+	Keep     bool              // results stay on the server, so that another coordinator can continue from them
 	Slots    int               // expected number of slots that work at the same time; 0: 1
 	Progress func(Progress)    // called about five times a second; nil: never
 	Facts    map[string]string // facts about this run, for the manifest
@@ -33,9 +33,9 @@ type Config struct {
 	Recheck  float64           // share of each cell's trials to recheck; 0: none
 }
 
-// Run brings the sweep to its end, or as far as ctx and the budget allow, and writes the result
-// files unless it was interrupted. Whatever happens, the outcomes that came are in the folder's
-// ledger. It is no error that ctx ends.
+// Run works on the sweep until it is finished, the budget is spent, or ctx ends. It writes the
+// result files unless ctx interrupted it. In every case the received outcomes are in the folder's
+// ledger. The end of ctx is not an error.
 func Run(ctx context.Context, c Config) (*Summary, error) {
 	r, err := newRun(c)
 	if err != nil {
@@ -44,16 +44,19 @@ func Run(ctx context.Context, c Config) (*Summary, error) {
 	if err = r.loadLedger(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
-	if err != nil && !ended(ctx, err) {
+	if err != nil && !isCancellation(ctx, err) {
 		return nil, err
 	}
 	return r.finish(ctx.Err() != nil)
 }
 
-// ended reports whether an error only says that ctx has ended.
-func ended(ctx context.Context, err error) bool { return ctx.Err() != nil && errors.Is(err, ctx.Err()) }
+// isCancellation reports whether err is the error of ctx, which has ended.
+func isCancellation(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, ctx.Err())
+}
 
-// run is one run of a sweep, and the pool's source of its trials. It and its parts belong to one goroutine.
+// A run is one run of a sweep, and the pool's source of its trials. It and its parts belong to one
+// goroutine.
 type run struct {
 	Config
 	grid     *grid
@@ -66,7 +69,7 @@ type run struct {
 	recheck  *audit.Recheck
 	code     audit.Code
 
-	codeChecked    bool      // outcomes of other code were compared
+	codeChecked    bool      // outcomes of other code have been compared
 	resultsDeleted time.Time // when results were last removed from the server
 }
 
@@ -97,7 +100,8 @@ func newRun(c Config) (*run, error) {
 	return r, nil
 }
 
-// loadLedger feeds the cells with the outcomes of the ledger: what remains to be done is the plan minus these.
+// loadLedger feeds the cells with the outcomes in the ledger: the remaining work is the plan minus
+// these outcomes.
 func (r *run) loadLedger() error {
 	if r.Folder.Redo {
 		if err := r.code.Drop(r.recheck); err != nil {
@@ -109,17 +113,17 @@ func (r *run) loadLedger() error {
 	return err
 }
 
-// load feeds the cells with what the ledger has. It returns the number of outcomes.
+// load feeds the cells with the outcomes in the ledger and returns their number.
 func (r *run) load() (outcomes int64, err error) {
 	if outcomes, err = r.grid.load(r.intake.ledger); err != nil {
 		return 0, err
 	}
 	r.grid.loadRefusals(r.intake.ledger, r.code.Admits())
-	r.grid.sort()
+	r.grid.processChanged()
 	return outcomes, nil
 }
 
-// profile returns the float profile of the sweep; "": not known yet.
+// profile returns the float profile of the sweep; "": unknown.
 func (r *run) profile() string {
 	if r.pool != nil {
 		return r.pool.Profile()
@@ -142,7 +146,7 @@ func (r *run) coordinate(ctx context.Context, work func(context.Context) error) 
 	})
 }
 
-// deleteResults removes the results from the server that are on the disk here.
+// deleteResults removes results from the server that are already on the local disk.
 func (r *run) deleteResults(ctx context.Context) error {
 	if r.Keep || r.intake.synced == 0 {
 		return nil
@@ -152,8 +156,8 @@ func (r *run) deleteResults(ctx context.Context) error {
 	return r.pool.DeleteResults(within, r.intake.synced)
 }
 
-// work works until every cell is decided and rechecked, the budget is spent or ctx ends. The outcomes that came by then
-// are on the disk afterwards.
+// work works until every cell is decided and rechecked, the budget is spent, or ctx ends. It then
+// syncs all received outcomes to the disk.
 func (r *run) work(ctx context.Context) error {
 	err := r.prepare(ctx)
 	if err == nil {
@@ -165,9 +169,9 @@ func (r *run) work(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return r.intake.flush()
-	case ended(ctx, err), errors.Is(err, pool.ErrWorkers):
+	case isCancellation(ctx, err), errors.Is(err, pool.ErrWorkers):
 		drained := r.pool.Drain(r)
-		r.grid.sort()
+		r.grid.processChanged()
 		drained = errors.Join(drained, r.intake.flush())
 		if errors.Is(err, pool.ErrWorkers) {
 			return errors.Join(err, drained)
@@ -177,7 +181,8 @@ func (r *run) work(ctx context.Context) error {
 	return err
 }
 
-// prepare accepts the results of earlier leaders, checks the outcomes of other code, and takes outcomes from the cache.
+// prepare accepts the results of earlier leaders, checks the outcomes of other code, and copies
+// outcomes from the cache.
 func (r *run) prepare(ctx context.Context) error {
 	if r.Keep {
 		if err := r.takeOver(ctx); err != nil {
@@ -189,12 +194,13 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	profile := r.profile()
 	if profile == "" && r.Workers != nil {
-		profile = trial.FloatProfile() // that of the workers of this process
+		profile = trial.FloatProfile() // profile of the workers of this process
 	}
 	return r.cacheUse().load(ctx, profile)
 }
 
-// takeOver accepts the results that earlier leaders have left on the server. The budget has paid for them.
+// takeOver accepts the results that earlier leaders have left on the server. They count against the
+// budget.
 func (r *run) takeOver(ctx context.Context) error {
 	if err := r.pool.CatchUp(ctx, r); err != nil {
 		return err
@@ -209,8 +215,8 @@ func (r *run) takeOver(ctx context.Context) error {
 	return r.intake.flush()
 }
 
-// checkCode compares outcomes that other code has made with the outcomes of the present code, before anything new is
-// run. With Folder.Redo they were dropped instead.
+// checkCode compares outcomes that other code has made with the outcomes of the present code,
+// before anything new is run. With Folder.Redo they have been dropped instead.
 func (r *run) checkCode(ctx context.Context) error {
 	sample, replaced, err := r.code.Sample()
 	if err != nil {
@@ -251,8 +257,8 @@ func (r *run) cacheUse() cacheUse {
 	return cacheUse{cache: r.Cache, intake: r.intake, recheck: r.recheck, seed: r.Folder.Plan.Seed}
 }
 
-// recheckTrials makes the rechecks that are missing, as far as the budget allows. It runs the outcomes of workers that
-// compute wrongly again.
+// recheckTrials runs the missing rechecks, as far as the budget allows. It discards and repeats the
+// outcomes of workers that compute wrongly.
 func (r *run) recheckTrials(ctx context.Context) error {
 	for {
 		wrong, err := r.recheckOnce(ctx)
@@ -268,7 +274,7 @@ func (r *run) recheckTrials(ctx context.Context) error {
 	}
 }
 
-// quarantine drops the outcomes of workers and gives them no more jobs.
+// quarantine discards the outcomes of workers and assigns them no more jobs.
 func (r *run) quarantine(workers []string) error {
 	for _, name := range workers {
 		r.journal.note(fmt.Sprintf("worker %s is in quarantine: its outcomes differ from those of all others; they "+
@@ -293,7 +299,8 @@ func (r *run) quarantine(workers []string) error {
 	return err
 }
 
-// recheckOnce makes the rechecks that are missing, and returns the workers that it has put in quarantine.
+// recheckOnce runs the missing rechecks and returns the workers that are in quarantine because of
+// them.
 func (r *run) recheckOnce(ctx context.Context) (quarantined []string, err error) {
 	r.recheck.Choose(r.decided())
 	profile, here := r.profile(), trial.FloatProfile()
@@ -326,7 +333,7 @@ func (r *run) decided() (cells []audit.Cell) {
 
 // Done implements [pool.Source].
 func (r *run) Done() (bool, error) {
-	r.grid.sort()
+	r.grid.processChanged()
 	if r.grid.open == 0 {
 		r.progress.shown = time.Time{}
 	}
@@ -334,11 +341,11 @@ func (r *run) Done() (bool, error) {
 	return r.grid.open == 0 || r.jobs.spent && len(r.jobs.jobs) == 0, nil
 }
 
-// show shows the progress, at most five times a second.
+// show reports the progress, at most five times per second.
 func (r *run) show() {
 	if now := time.Now(); r.Progress != nil && now.Sub(r.progress.shown) > 200*time.Millisecond {
 		r.progress.shown = now
-		r.Progress(r.progress.look(now))
+		r.Progress(r.progress.snapshot(now))
 	}
 }
 

@@ -8,13 +8,12 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// grid holds the cells of a plan while they are worked on. It knows which cells are decided and
-// which may want trials.
+// A grid holds the cells of a plan during a run: which are decided, and which may want trials.
 type grid struct {
 	cells   []*cell // in the order of the plan
 	byKey   map[trial.Key]*cell
 	ready   cellQueue // cells that may want trials
-	changed []*cell   // cells with outcomes that sort has not looked at yet
+	changed []*cell   // cells whose new outcomes processChanged has not examined yet
 	open    int       // number of cells that are not done
 }
 
@@ -25,14 +24,14 @@ func newGrid(p *plan.Plan) (*grid, error) {
 	}
 	g := &grid{byKey: map[trial.Key]*cell{}, open: len(cells)}
 	for i, c := range cells {
-		own := &cell{Cell: c, index: i, place: -1}
+		own := &cell{Cell: c, index: i, heapIndex: -1}
 		g.cells = append(g.cells, own)
 		g.byKey[c.Key] = own
 	}
 	return g, nil
 }
 
-// load feeds the cells with the outcomes of the ledger and returns how many there are.
+// load feeds the cells with the outcomes in the ledger and returns their number.
 func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 	for _, c := range g.cells {
 		var size *sizing
@@ -47,40 +46,41 @@ func (g *grid) load(l *ledger.Ledger) (outcomes int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		g.queue(c)
+		g.markChanged(c)
 	}
 	return outcomes, nil
 }
 
-// queue queues c, and the other rungs of its ladder, for the next call of sort.
-func (g *grid) queue(c *cell) {
+// markChanged queues c, and the other rungs of its ladder, for the next call of processChanged.
+func (g *grid) markChanged(c *cell) {
 	if c.changed {
 		return
 	}
 	c.changed = true
 	g.changed = append(g.changed, c)
 	for _, other := range c.Group() {
-		g.queue(g.byKey[other.Key])
+		g.markChanged(g.byKey[other.Key])
 	}
 }
 
-// sort closes the queued cells that have come to their end, and lines up the others.
-func (g *grid) sort() {
+// processChanged closes the finished cells among those marked as changed, and queues the others for
+// work.
+func (g *grid) processChanged() {
 	for _, c := range g.changed {
 		c.changed = false
-		g.lineUp(c)
+		g.update(c)
 	}
 	g.changed = g.changed[:0]
 }
 
-// lineUp closes a cell that has come to its end; another one may want trials.
-func (g *grid) lineUp(c *cell) {
+// update closes c if it is finished, and otherwise queues it for work.
+func (g *grid) update(c *cell) {
 	if g.close(c); !c.done {
 		g.ready.push(c)
 	}
 }
 
-// close marks a cell as done if it has come to its end.
+// close marks a cell as done if it is finished.
 func (g *grid) close(c *cell) {
 	c.Settle()
 	if c.Decided() && !c.done {
@@ -89,8 +89,8 @@ func (g *grid) close(c *cell) {
 	}
 }
 
-// wanted returns the next block that some cell needs and nobody works on: that of the cell with the
-// least progress.
+// wanted returns the next block of trials that some cell needs and that is not requested yet. It
+// prefers the cell with the least progress.
 func (g *grid) wanted() (*cell, estimate.Block, bool) {
 	for g.ready.Len() > 0 {
 		c := g.ready.cells[0]

@@ -27,8 +27,8 @@ func searches(t testing.TB, count int) *plan.Plan {
 	return p
 }
 
-// heapOfGrid returns the memory in bytes that a coordinator holds for each of a plan's cells, beside the plan,
-// before it hands out anything.
+// heapOfGrid returns the heap bytes per cell of a coordinator before it requests trials, without
+// the plan.
 func heapOfGrid(t testing.TB, p *plan.Plan) float64 {
 	t.Helper()
 	before := testkit.LiveHeap()
@@ -41,7 +41,8 @@ func heapOfGrid(t testing.TB, p *plan.Plan) float64 {
 	return float64(held) / float64(len(p.Cells))
 }
 
-// A coordinator of 90,000 cells is to take 300 MB at most, its plan, its ledger and what is at work included.
+// A coordinator of 90,000 cells should need at most 300 MB, including its plan, its ledger and its
+// requests.
 func TestGridIsSmall(t *testing.T) {
 	const most = 2000 // bytes; 1,474 were measured
 	if held := heapOfGrid(t, searches(t, 9000)); held > most {

@@ -14,7 +14,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// fsyncBytes is the size of results that are made durable at once, without waiting for the next tick.
+// fsyncBytes is the size of received results at which the ledger is synced without waiting for the
+// next tick.
 const fsyncBytes = 4 << 20
 
 // An intake checks results, records them in the ledger and feeds their cells.
@@ -30,12 +31,12 @@ type intake struct {
 	meter   *meter.Meter
 	workers map[string]*schemas.ManifestWorker // workers that sent results, by name; at most maxWorkers
 
-	synced uint64 // sequence of the last result up to which all results are on the disk
-	bytes  int    // size of the results in the ledger that may not be on the disk yet
+	synced uint64 // sequence number up to which all results are on disk
+	bytes  int    // size of the results in the ledger that may not be on disk yet
 }
 
-// accept checks a result, adds it to the ledger and feeds its cell. r is the request that the result answers; nil:
-// unknown. Results that do not belong to this run are dropped.
+// accept checks a result, adds it to the ledger and feeds its cell. r is the request that the
+// result answers; nil: unknown. Results that do not belong to this run are dropped.
 func (in *intake) accept(m *queue.Message, r *pool.Request) error {
 	if pool.IsAgain(m.Job) { // a recheck of an interrupted run
 		return nil
@@ -66,20 +67,20 @@ func (in *intake) accept(m *queue.Message, r *pool.Request) error {
 	in.record(c, verdict, m.Worker, r)
 	in.worker(m.Worker).Results++
 	in.tally.trials += int64(len(verdict.New))
-	in.jobs.spent = false // it may have taken less time than was predicted
+	in.jobs.spent = false // the result may have taken less time than predicted
 	if len(verdict.New) > 0 {
 		in.tally.seconds += b.Seconds
 		in.tally.plugin += b.PluginSeconds
 		c.fresh = true
 	}
-	in.grid.queue(c)
+	in.grid.markChanged(c)
 	if in.bytes >= fsyncBytes {
 		return in.flush()
 	}
 	return nil
 }
 
-// countResult counts a result of so many bytes.
+// countResult updates the counters for a result of the given size.
 func (in *intake) countResult(v ledger.Verdict, bytes int) {
 	failed := 0
 	for _, i := range v.New {
@@ -99,13 +100,13 @@ func (in *intake) countResult(v ledger.Verdict, bytes int) {
 	})
 }
 
-// maxDropsTold is the number of dropped results of a worker that are told one by one.
-const maxDropsTold = 20
+// maxDropNotes is the number of dropped results per worker that are noted individually.
+const maxDropNotes = 20
 
-// maxWorkers is the number of workers whose results are counted: anyone with access to the queue can invent names.
+// maxWorkers is the number of workers whose results are counted separately. It is limited because
+// anyone with access to the queue can invent names.
 const maxWorkers = 10_000
 
-// worker returns the counts of a worker's results.
 func (in *intake) worker(name string) *schemas.ManifestWorker {
 	x := in.workers[name]
 	if x == nil {
@@ -125,7 +126,7 @@ func (in *intake) listWorkers() (all []schemas.ManifestWorker) {
 	return all
 }
 
-// refused counts the results of all workers that were dropped.
+// refused returns the number of results that were dropped, over all workers.
 func (in *intake) refused() (count int64) {
 	for _, x := range in.workers {
 		count += x.Refused
@@ -133,19 +134,20 @@ func (in *intake) refused() (count int64) {
 	return count
 }
 
-// drop acknowledges a message without recording it. wrong is the kind of the reason.
+// drop acknowledges a message without recording it. wrong is the reason in one word.
 func (in *intake) drop(m *queue.Message, wrong, reason string) {
 	in.meter.Count(func(c *meter.Counts) { meter.Increase(&c.Dropped, wrong, 1) })
 	worker := in.worker(m.Worker)
-	if worker.Refused++; worker.Refused > maxDropsTold {
+	if worker.Refused++; worker.Refused > maxDropNotes {
 		return
 	}
 	in.journal.note(fmt.Sprintf("a result of job %q by worker %q was dropped: %s", m.Job, m.Worker, reason),
 		"job", m.Job, "worker", m.Worker)
 }
 
-// cellOf returns the cell of a result, or the fault of the result in one word and in a sentence. Anyone with access to
-// the queue can publish, so a result must be about trials that its cell can have.
+// cellOf returns the cell of a result, or the fault of the result in one word and in a sentence. It
+// checks that the result is about trials of its cell, because anyone with access to the queue can
+// publish.
 func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 	c, ok := in.grid.byKey[b.Cell]
 	last := int64(0)
@@ -172,7 +174,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 	return c, "", ""
 }
 
-// record feeds a cell with the outcomes that were new to the ledger.
+// record feeds a cell with the outcomes that are new to the ledger.
 func (in *intake) record(c *cell, v ledger.Verdict, worker string, r *pool.Request) {
 	if in.recordRefusal(c, v) {
 		return
@@ -203,7 +205,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, r *pool.Reque
 	}
 }
 
-// flush makes what was added durable.
+// flush makes the added results durable.
 func (in *intake) flush() error {
 	if in.bytes > 0 {
 		began := time.Now()

@@ -9,17 +9,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 )
 
-// Sizes of jobs: see cut. A job below leastJob costs more to carry than to run. Jobs far above aimJob leave slots idle
-// at the end of a sweep.
+// Lengths of jobs: see cut. A job shorter than minJob costs more to transport than to run. Jobs
+// much longer than targetJob leave slots idle at the end of a sweep.
 const (
-	leastJob  = 0.001 // smallest run time of a job in seconds, if there are trials enough
-	aimJob    = 0.250 // run time of a job in seconds, with up to aimJob*jobRate slots
-	jobRate   = 256   // largest number of jobs that end in a second: each costs a sync of the disk
+	minJob    = 0.001 // smallest run time of a job in seconds, if there are enough trials
+	targetJob = 0.250 // run time of a job in seconds, with up to targetJob*jobRate slots
+	jobRate   = 256   // largest number of jobs that may end per second: each costs an fsync
 	firstJob  = 16    // number of trials in a job whose cost is unknown
-	roundTrip = 30e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
+	roundTrip = 30e-6 // seconds for one query of all trials of a job; independent of the number of trials
 )
 
-// A scheduler requests the trials that cells need, and tracks the requests whose trials have not all come back.
+// A scheduler requests the trials that cells need, and tracks the requests with missing trials.
 type scheduler struct {
 	grid   *grid
 	pool   *pool.Pool
@@ -29,25 +29,25 @@ type scheduler struct {
 	jobs   map[*pool.Request]*cell
 	doubts map[doubt]doubtful
 	slots  int   // estimated number of slots that work, at least 1
-	handed int64 // number of trials that were requested
+	handed int64 // number of requested trials
 	spent  bool  // the budget is spent
 	last   *pool.Request
 }
 
-// A doubt is a trial that a limit of a machine has ended.
+// A doubt identifies a trial that a resource limit of a worker's machine has ended.
 type doubt struct {
 	cell   *cell
 	n, rep int64
 }
 
-// A doubtful trial runs a second time.
+// A doubtful is the second run of such a trial.
 type doubtful struct {
 	request *pool.Request
-	worker  string // worker that lost the trial first
+	worker  string // worker that lost the trial the first time
 }
 
-// next returns a request for trials that a cell needs, cells with the least progress first; nil: there is none at
-// present, or the budget is spent.
+// next returns a request for trials that a cell needs. It prefers cells with the least progress. It
+// returns nil if no cell needs trials at present, or if the budget is spent.
 func (d *scheduler) next() (*pool.Request, error) {
 	d.slots, d.spent = max(1, d.pool.Slots()), false
 	c, b, found := d.grid.wanted()
@@ -70,25 +70,26 @@ func (d *scheduler) next() (*pool.Request, error) {
 	}
 	d.handed += int64(b.Count)
 	d.last = r
-	if c.place >= 0 {
+	if c.heapIndex >= 0 {
 		d.grid.ready.push(c)
 	}
 	return r, nil
 }
 
-// minParts is the number of slots that share a small block, if there are so many slots, for any number of cells that
-// need trials: not every cell may have a block.
+// minParts is the number of slots that share a small block, if that many slots exist. It is
+// independent of the number of cells that need trials, because not all of them may have a block.
 const minParts = 16
 
-// cut shortens a block to one job. Let t be the predicted seconds of a trial, and least and best the seconds of a job
-// by c.aims. A job has at most max(best, slots/jobRate)/t trials, at least 1, and at most SessionTrials; if t is
-// unknown, firstJob. If a block has fewer trials than that for every slot, the slots share it: each job has
-// 1/parts of it, where parts is the larger of slots/cells and min(slots, minParts). If such a share takes no longer
-// than least, the block is not shared. In the second case of parts, a share has at least slots/jobRate/minParts/t
-// trials, so that the disk bears the syncs.
+// cut shortens a block to one job. Let t be the predicted seconds per trial, and least and best the
+// results of c.jobSeconds. A job has at most max(best, slots/jobRate)/t trials, at least 1, and at
+// most SessionTrials; if t is unknown, at most firstJob. If a block has fewer trials than that for
+// every slot, the slots share it: each job has 1/parts of it, where parts is the larger of
+// slots/cells and min(slots, minParts). If such a share takes no longer than least, the block is
+// not shared. In the second case of parts, a share has at least slots/jobRate/minParts/t trials,
+// which limits the rate of fsyncs.
 func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
-	least, best := c.aims(b.N)
+	least, best := c.jobSeconds(b.N)
 	switch t := c.secondsPerTrial(b.N); t {
 	case 0:
 		most = min(most, firstJob)
@@ -97,17 +98,17 @@ func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
 		most = max(1, int(min(float64(most), max(best, large)/t)))
 		parts, floor := d.slots/max(1, d.grid.ready.Len()), 0
 		if few := min(d.slots, minParts); parts < few {
-			parts, floor = few, int(large/minParts/t) // of many cells
+			parts, floor = few, int(large/minParts/t) // one of many cells
 		}
 		if share := (b.Count + parts - 1) / parts; float64(share)*t > least {
-			most = min(most, max(share, floor)) // every slot gets its part of a small block
+			most = min(most, max(share, floor)) // every slot gets its share of a small block
 		}
 	}
 	b.Count = min(b.Count, most)
 	return b
 }
 
-// afford cuts a block to what the budget still allows, or reports that it is spent.
+// afford cuts a block to the rest of the budget, or reports that the budget is spent.
 func (d *scheduler) afford(c *cell, b estimate.Block) (_ estimate.Block, spent bool) {
 	switch {
 	case d.budget.Trials > 0:
@@ -119,7 +120,7 @@ func (d *scheduler) afford(c *cell, b estimate.Block) (_ estimate.Block, spent b
 		for r, cell := range d.jobs {
 			left -= cell.secondsPerTrial(r.N) * float64(r.Missing())
 		}
-		most := 1.0 // of unknown cost
+		most := 1.0 // trials of unknown cost
 		if t := c.secondsPerTrial(b.N); t > 0 {
 			most = max(1, left/t)
 		}
@@ -129,15 +130,14 @@ func (d *scheduler) afford(c *cell, b estimate.Block) (_ estimate.Block, spent b
 	return b, false
 }
 
-// add tracks a request.
 func (d *scheduler) add(c *cell, r *pool.Request) {
 	c.trials += int64(r.Len())
 	c.jobs = append(c.jobs, r)
 	d.jobs[r] = c
 }
 
-// returned records that a trial has come back, perhaps in answer to a request, which may be nil. It reports whether the
-// trial was out.
+// returned records that a trial has returned, possibly in answer to a request, which may be nil. It
+// reports whether the trial was missing.
 func (d *scheduler) returned(c *cell, n, rep int64, answered *pool.Request) bool {
 	if answered != nil && d.jobs[answered] == c && answered.N == n && answered.Return(rep) {
 		d.complete(c, answered)
@@ -152,7 +152,7 @@ func (d *scheduler) returned(c *cell, n, rep int64, answered *pool.Request) bool
 	return false
 }
 
-// complete stops tracking a request if all of its trials have come back.
+// complete stops tracking a request if all of its trials have returned.
 func (d *scheduler) complete(c *cell, r *pool.Request) {
 	if r.Missing() > 0 {
 		return
@@ -174,17 +174,18 @@ func (d *scheduler) cancelDecided() {
 	})
 }
 
-// lost handles a trial that a limit of a worker's machine has ended. After the first loss the trial runs again, on
-// another worker if there is one. lost reports whether the trial is lost for good: a second worker has lost it, or the
-// same one again, if it is the only worker or the retry has failed pool.MaxTries times.
+// lost handles a trial that a resource limit of a worker's machine has ended. After the first loss
+// the trial runs again, on another worker if there is one. lost reports whether the loss is final:
+// a second worker has lost the trial, or the same worker has lost it again and is the only worker,
+// or the retry has failed pool.MaxTries times.
 func (d *scheduler) lost(c *cell, n, rep int64, worker string, r *pool.Request) (final bool) {
 	x := doubt{c, n, rep}
 	again, second := d.doubts[x]
 	if second && worker == again.worker && d.pool.Several() && again.request.Failures() < pool.MaxTries {
-		return false // not a second machine: the pool publishes it again
+		return false // not a second machine: the pool publishes the trial again
 	}
 	if r == nil || second && r != again.request || !d.returned(c, n, rep, r) {
-		return false // known already, or left over from an earlier run: this one tries again
+		return false // known already, or from an earlier run: this run tries again
 	}
 	if second {
 		return true

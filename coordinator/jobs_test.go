@@ -12,14 +12,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// The cell with the least progress comes first, and among equals the one that is first in the plan,
-// whatever was pushed, moved and popped before.
+// The queue returns the cell with the least progress first and breaks ties by position in the plan,
+// after any sequence of push, move and pop.
 func TestCellQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q cellQueue
 		cells := make([]*cell, 12)
 		for i := range cells {
-			cells[i] = &cell{index: i, place: -1}
+			cells[i] = &cell{index: i, heapIndex: -1}
 		}
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			if c := rapid.SampledFrom(cells).Draw(t, "cell"); rapid.Bool().Draw(t, "push") {
@@ -30,14 +30,14 @@ func TestCellQueue(t *testing.T) {
 			}
 			queued := 0
 			for _, c := range cells {
-				if c.place < 0 {
+				if c.heapIndex < 0 {
 					continue
 				}
 				queued++
 				first := q.cells[0]
-				if q.cells[c.place] != c || c.trials < first.trials || c.trials == first.trials && c.index < first.index {
+				if q.cells[c.heapIndex] != c || c.trials < first.trials || c.trials == first.trials && c.index < first.index {
 					t.Fatalf("cell %d of %d trials at %d, first is %d of %d",
-						c.index, c.trials, c.place, first.index, first.trials)
+						c.index, c.trials, c.heapIndex, first.index, first.trials)
 				}
 			}
 			if queued != q.Len() {
@@ -66,10 +66,10 @@ func listCell(t *testing.T, trials int, n ...int64) *cell {
 // Jobs are cut by predicted time, by the session's bounds and by the number of slots.
 func TestCut(t *testing.T) {
 	for name, test := range map[string]struct {
-		seconds float64 // of 1000 trials
+		seconds float64 // run time of 1000 trials
 		slots   int
 		block   int
-		cells   int // that want trials
+		cells   int // number of cells that want trials
 		want    int
 	}{
 		"unknown cost":        {block: 5000, slots: 2, want: firstJob},
@@ -102,14 +102,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Blocks that are handed out never overlap and cover what is wanted, whatever the sizes of jobs.
+// Requested blocks never overlap and cover all wanted trials, for any job sizes.
 func TestFreeCoversOnce(t *testing.T) {
 	for seed := range uint64(20) {
 		d := &scheduler{slots: 3, grid: &grid{}}
 		c := listCell(t, 500, 10, 20)
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for range 100 {
-			c.size(10).taken.Set(rng.Int64N(600)) // known from before
+			c.size(10).taken.Set(rng.Int64N(600)) // known from an earlier run
 		}
 		seen := map[[2]int64]bool{}
 		for b, ok := c.nextFree(c.Want()); ok; b, ok = c.nextFree(c.Want()) {
@@ -131,7 +131,7 @@ func TestFreeCoversOnce(t *testing.T) {
 	}
 }
 
-// A message has to be about trials that its cell can have.
+// A message must be about trials of its cell.
 func TestCellHas(t *testing.T) {
 	list := listCell(t, 100, 10, 20)
 	find := &cell{Cell: decision.Of(&trial.Cell{Find: &trial.Find{From: 8, To: 64}, MaxTrials: 50}, nil)}

@@ -16,7 +16,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// known returns what the ledger of a folder knows, and where the files of it are.
+// known returns what [folder.Folder.WriteKnown] reports for a folder, and the directory of its
+// files.
 func known(t *testing.T, dir string, running bool) (*folder.Known, string) {
 	t.Helper()
 	to := t.TempDir()
@@ -50,7 +51,7 @@ func statuses(t *testing.T, dir string) (count map[string]int, reasons []string)
 	return count, reasons
 }
 
-// stopAfter returns a script of an honest worker that calls stop with a job.
+// stopAfter returns the script of an honest worker that calls stop after the given number of jobs.
 func stopAfter(jobs int, stop func()) script {
 	return func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		if jobs--; jobs == 0 {
@@ -60,8 +61,8 @@ func stopAfter(jobs int, stop func()) script {
 	}
 }
 
-// The result files stand for a folder only as long as no later run was begun that has not written
-// them. Else what is known comes from the ledger, partial or whole.
+// The result files are valid for a folder only if no later run has begun without writing them.
+// Otherwise the known result is computed from the ledger, whether partial or complete.
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
@@ -75,7 +76,7 @@ func TestKnown(t *testing.T) {
 		s, _, err := setup{dir: dir, mode: folder.Mode{Extend: true}, script: stopAfter(jobs, cancel)}.run(t, ctx)
 		return s, err
 	}
-	died := func(jobs int) error { // as a run that is killed, it leaves no manifest
+	died := func(jobs int) error { // like a run that is killed, it leaves no manifest
 		gone := make(chan struct{})
 		_, _, err := setup{
 			dir: dir, change: func(c *Config) { c.Workers = gone }, script: stopAfter(jobs, func() { close(gone) }),
@@ -135,7 +136,7 @@ func TestKnown(t *testing.T) {
 	}
 	partial("died after a budget")
 	whole("finished")
-	claim(t, dir, testPlan(t), folder.Mode{}).Close() // a run that is killed at once
+	claim(t, dir, testPlan(t), folder.Mode{}).Close() // a run that is killed immediately
 	if folder.ResultStands(dir) {
 		t.Error("a run has begun after the result")
 	}
@@ -155,7 +156,7 @@ func TestKnown(t *testing.T) {
 	whole("extended and finished")
 }
 
-// A recheck that differs withholds the cell also in what is known, and due rechecks are counted.
+// A recheck that differs also withholds the cell in the known result, and due rechecks are counted.
 func TestKnownRechecks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

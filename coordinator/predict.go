@@ -13,38 +13,39 @@ import (
 // A Prediction estimates the trials and time of a sweep, within about a factor of two.
 type Prediction struct {
 	Cells   []CellPrediction // in the order of the plan
-	Trials  float64          // in the table
-	Seconds float64          // of one slot
-	Time    float64          // seconds on the slots that were asked for
+	Trials  float64          // trials in the table
+	Seconds float64          // time of one slot
+	Time    float64          // time on the requested number of slots
 
-	Pilot       int64     // number of trials that were run for this
-	Failures    []Failure // of the pilot: the first of each kind
+	Pilot       int64     // number of trials of the pilot run
+	Failures    []Failure // failures of the pilot run: the first of each kind
 	Interrupted bool
 }
 
-// A CellPrediction is a cell's part of a Prediction.
+// A CellPrediction is the part of a [Prediction] for one cell.
 type CellPrediction struct {
 	Cell    string  // first digits of its key
 	What    string  // algorithm and problem, in words
 	Trivial bool    // nothing is run, because a learner without data succeeds
-	Trials  float64 // in the table; 0: trivial, or the algorithm refuses its sample sizes
-	Seconds float64 // of one slot
+	Trials  float64 // trials in the table; 0: trivial, or the algorithm refuses its sample sizes
+	Seconds float64 // time of one slot
 }
 
-// busyShare is the usual share of a slot's time that goes into trials.
+// busyShare is the usual share of a slot's time that is spent on trials.
 const busyShare = 0.85
 
-// Predict runs a pilot for each algorithm and problem of the folder's plan through queue, workers and plugins:
-// 16 trials at two sample sizes. It predicts each cell's seconds per trial by a line through these, and its
-// trials by its decider. The folder is of no use afterwards.
+// Predict runs a pilot for each algorithm and problem of the folder's plan through queue, workers
+// and plugins: 16 trials at two sample sizes. It fits a line through these to predict each cell's
+// seconds per trial, and asks the cell's decider for the number of trials. The folder cannot be
+// used afterwards.
 func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
-	c.Cache = nil // the cost of a trial is to be measured
+	c.Cache = nil // the cost of a trial must be measured
 	r, err := newRun(c)
 	if err != nil {
 		return nil, err
 	}
 	var cells []*trial.Cell
-	var left [][]estimate.Block // that each cell is expected to read
+	var left [][]estimate.Block // blocks that each cell is expected to read
 	for _, c := range r.grid.cells {
 		cells, left = append(cells, c.Cell.Cell), append(left, c.Left())
 	}
@@ -52,7 +53,7 @@ func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	if err = r.loadLedger(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
-	if err != nil && !ended(ctx, err) {
+	if err != nil && !isCancellation(ctx, err) {
 		return nil, err
 	}
 	out := &Prediction{Pilot: r.tally.trials, Failures: r.tally.listFailures(), Interrupted: ctx.Err() != nil}
@@ -77,13 +78,14 @@ type pilotKey struct {
 	queries           int
 }
 
-// A pilot is a forecast.Pilot and the cell whose trials it runs.
+// A pilot is a [forecast.Pilot] and the cell whose trials it runs.
 type pilot struct {
 	*forecast.Pilot
 	cell *cell
 }
 
-// startPilots replaces the deciders of the cells. It returns the pilot of each cell; nil: nothing is run.
+// startPilots replaces the deciders of the cells. It returns the pilot of each cell; nil if nothing
+// is run.
 func (g *grid) startPilots() (pilots []*pilot) {
 	shared := map[pilotKey]*pilot{}
 	for _, c := range g.cells {

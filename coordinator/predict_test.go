@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/coordinator/pool"
 )
 
-// The cells of a plan share the pilots of their algorithms and problems. Sizes below 24 are refused to one
-// algorithm.
+// The cells of a plan share the pilots of their algorithms and problems. One algorithm refuses
+// sizes below 24.
 func TestPredict(t *testing.T) {
 	t.Parallel()
 	c := Config{

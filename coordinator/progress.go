@@ -13,26 +13,26 @@ import (
 type Progress struct {
 	Cells, Decided int
 	Trials         int64   // outcomes of this run
-	Known          int64   // outcomes that the ledger had before
+	Known          int64   // outcomes that the ledger had before this run
 	Served         int64   // outcomes from the cache
 	PerSecond      float64 // trials, averaged over about ten seconds
 	Slots          int     // estimated number of slots that work
 	Elapsed        time.Duration
-	Failed         map[string]int64 // by kind
-	First          []Failure        // the first of each kind
-	Working        string           // the cell that was handed out last, in words
+	Failed         map[string]int64 // number of failed trials by kind
+	First          []Failure        // first failure of each kind
+	Working        string           // description of the cell that was requested last
 	pool.Status
-	TimeLeft            *Remaining // predicted rest; nil: unknown
+	TimeLeft            *Remaining // predicted remaining time; nil: unknown
 	SlotSecondsLeft     float64    // predicted seconds of one slot until the end; see progress.slotSecondsLeft
 	Refused             int64      // results of workers that were dropped
-	Rechecks, Rechecked int64      // trials to be rechecked, and those that were; 0 until that begins
+	Rechecks, Rechecked int64      // trials to recheck, and rechecked trials; 0 before rechecks begin
 }
 
-// firstHeartbeat is the time after the beginning of a run in which heartbeats of running workers may not have
-// arrived yet.
+// firstHeartbeat is the time after the beginning of a run during which heartbeats of running
+// workers may not have arrived yet.
 const firstHeartbeat = 5 * time.Second
 
-// StallReason returns why no trials are running, in words; "": some are.
+// StallReason returns the reason why no trials are running, in words; "": some are running.
 func (p *Progress) StallReason() string {
 	switch {
 	case !p.NoWorkers:
@@ -43,13 +43,13 @@ func (p *Progress) StallReason() string {
 	return "no worker is there: start `shatter worker --server URL`"
 }
 
-// Remaining predicts the rest of a run, within about a factor of two.
+// Remaining predicts the remaining time and trials of a run, within about a factor of two.
 type Remaining struct {
-	Seconds float64 // time until its end
+	Seconds float64 // time until the end of the run
 	Counted int64   // trials that the table will count
 }
 
-// progress makes the progress of a run, with numbers that are calm from one look to the next.
+// progress computes the [Progress] of a run. Its numbers are smoothed over successive calls.
 type progress struct {
 	grid    *grid
 	tally   *tally
@@ -58,15 +58,15 @@ type progress struct {
 	recheck *audit.Recheck
 	intake  *intake
 	began   time.Time
-	shown   time.Time // when the progress was shown last
+	shown   time.Time // time of the last report
 
-	rate     decayingRate
-	foreseen time.Time // time of the prediction; zero: there is none
-	rest     forecast.Work
+	rate      decayingRate
+	predicted time.Time // time of the prediction; zero: none yet
+	rest      forecast.Work
 }
 
-// look returns the progress at a time.
-func (p *progress) look(now time.Time) Progress {
+// snapshot returns the progress at a time.
+func (p *progress) snapshot(now time.Time) Progress {
 	p.rate.add(now, p.began, p.tally.trials)
 	out := Progress{
 		Cells: len(p.grid.cells), Decided: len(p.grid.cells) - p.grid.open, Slots: p.jobs.slots,
@@ -90,19 +90,20 @@ func (p *progress) look(now time.Time) Progress {
 
 // timeLeft divides the predicted work among the slots.
 func (p *progress) timeLeft(now time.Time) *Remaining {
-	if p.foreseen.IsZero() || now.Sub(p.foreseen) >= time.Second {
-		p.foreseen, p.rest = now, p.grid.workLeft(p.tally)
+	if p.predicted.IsZero() || now.Sub(p.predicted) >= time.Second {
+		p.predicted, p.rest = now, p.grid.workLeft(p.tally)
 	}
 	work := p.expected()
 	if work == 0 {
 		return nil
 	}
-	seconds := work/float64(p.jobs.slots)/p.busy(now) - now.Sub(p.foreseen).Seconds()
+	seconds := work/float64(p.jobs.slots)/p.busy(now) - now.Sub(p.predicted).Seconds()
 	return &Remaining{Seconds: max(1, seconds), Counted: int64(p.rest.Trials)}
 }
 
-// slotSecondsLeft returns the number that an autoscaler should follow: the predicted seconds of one slot until the end
-// of the run. Before the first outcome it is one second for each open cell, so that the first worker is asked for.
+// slotSecondsLeft returns the signal for an autoscaler: the predicted seconds of one slot until the
+// end of the run. Before the first outcome it is one second per open cell, so that the autoscaler
+// starts the first worker.
 func (p *progress) slotSecondsLeft() float64 {
 	if work := p.expected(); work > 0 {
 		return work
@@ -110,8 +111,8 @@ func (p *progress) slotSecondsLeft() float64 {
 	return float64(p.grid.open)
 }
 
-// expected returns the predicted seconds of one slot until the end of the run, as far as the budget allows; 0
-// before the first outcome.
+// expected returns the predicted seconds of one slot until the end of the run, as far as the budget
+// allows; 0 before the first outcome.
 func (p *progress) expected() float64 {
 	seconds := p.rest.Seconds
 	switch b := p.jobs.budget; {
@@ -126,7 +127,7 @@ func (p *progress) expected() float64 {
 	return seconds
 }
 
-// busy returns the share of the slots' time that goes into trials.
+// busy returns the share of the slots' time that is spent on trials.
 func (p *progress) busy(now time.Time) float64 {
 	elapsed := now.Sub(p.began).Seconds()
 	if elapsed < 3 {
@@ -135,15 +136,15 @@ func (p *progress) busy(now time.Time) float64 {
 	return min(max(p.tally.seconds/elapsed/float64(p.jobs.slots), 0.1), 1)
 }
 
-// decayingRate averages trials per second over some ten seconds: the weights of older ones decay
-// exponentially.
+// decayingRate averages trials per second over about ten seconds with exponentially decaying
+// weights.
 type decayingRate struct {
 	last         time.Time
-	trials       int64   // at that time
-	rate, weight float64 // weight is the share of a whole average that rate has
+	trials       int64   // trials at time last
+	rate, weight float64 // rate: weighted sum of rates; weight: sum of the weights, at most 1
 }
 
-// add takes the trials since the last call into the rate. The first call counts from began on.
+// add updates the rate with the trials since the last call; the first call counts from began.
 func (r *decayingRate) add(now, began time.Time, trials int64) {
 	if r.last.IsZero() {
 		r.last = began

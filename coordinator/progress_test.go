@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/coordinator/pool"
 )
 
-// That no worker is there is said only when workers have had the time to publish a heartbeat: a leader that
-// has just taken a sweep over knows none.
+// The message that there is no worker appears only after workers have had time to publish a
+// heartbeat: a leader that has just taken over a sweep has received none.
 func TestStallReason(t *testing.T) {
 	for _, tt := range []struct {
 		p    Progress

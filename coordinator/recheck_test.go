@@ -18,11 +18,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// withRechecks asks for rechecks of a share of the trials.
+// withRechecks returns a change of a Config that requests rechecks of a share of the trials.
 func withRechecks(share float64) func(*Config) { return func(c *Config) { c.Recheck = share } }
 
-// second calls change for each row of a recheck of a kind of a cell's trials and then publishes
-// the batch.
+// second calls change for each row of a recheck of the given kind of a cell's trials, and then
+// publishes the batch.
 func second(as string, kind trial.Recheck, change func(f *fake, b *ledger.Batch, row int)) script {
 	return func(f *fake, job *trial.Job, b *ledger.Batch) {
 		for row := range b.Repetition {
@@ -52,8 +52,8 @@ func rechecksOf(t *testing.T, dir string) *schemas.Rechecks {
 	return m.Rechecks
 }
 
-// Honest trials are rechecked and found equal, whatever the network does, and the result is that of
-// a run without rechecks. The same command repeats nothing.
+// Rechecks confirm honest trials for any behavior of the network, and the result equals that of a
+// run without rechecks. Repeating the command repeats no trial.
 func TestRechecksHonest(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
@@ -90,7 +90,7 @@ func TestRechecksHonest(t *testing.T) {
 					t.Errorf("%+v", c)
 				}
 			}
-			if len(rechecks.Cells) != 5 || len(rechecks.Notes)+len(rechecks.Contradictions) != 0 { // one is refused
+			if len(rechecks.Cells) != 5 || len(rechecks.Notes)+len(rechecks.Contradictions) != 0 { // one cell is refused
 				t.Errorf("%+v", rechecks)
 			}
 			s, f, err := setup{dir: dir, script: honest, change: withRechecks(0.05)}.run(t, t.Context())
@@ -104,8 +104,8 @@ func TestRechecksHonest(t *testing.T) {
 	}
 }
 
-// What outcomes depend on is found, named, and kept: the cell has no n*, and the same command ends
-// in the same way without a trial.
+// Rechecks detect and name dependences of outcomes on anything but the sample. The finding
+// persists: the cell has no n*, and the same command ends in the same way without running a trial.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
@@ -202,8 +202,8 @@ func tableLine(t *testing.T, dir, cell string) string {
 	return ""
 }
 
-// Of several trials the one with the strongest evidence is told: memory may leave some trials as
-// they would be alone.
+// The report shows the trial with the strongest evidence, because a stateful algorithm may leave
+// some trials unchanged.
 func TestStrongestEvidence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -225,7 +225,8 @@ func TestStrongestEvidence(t *testing.T) {
 	}
 }
 
-// A recheck that is lost twice says nothing about its trial, is told, and is made by the next run.
+// A recheck that is lost twice is no evidence about its trial. The report lists it, and the next
+// run makes it.
 func TestRechecksLost(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
@@ -265,7 +266,7 @@ func TestRechecksOfLost(t *testing.T) {
 	}
 }
 
-// Rechecks that the only worker never answers end the run, and the same command goes on.
+// Rechecks that the only worker never answers end the run, and the same command continues.
 func TestRechecksNeverComeBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -283,7 +284,7 @@ func TestRechecksNeverComeBack(t *testing.T) {
 	}
 }
 
-// Interrupted rechecks go on where they were, and there is no result before they are made.
+// Interrupted rechecks continue where they stopped, and no result is written before they are made.
 func TestRechecksInterrupted(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
@@ -295,7 +296,7 @@ func TestRechecksInterrupted(t *testing.T) {
 			f.publish(b)
 			if job.Recheck != "" {
 				if jobs++; jobs == 6 {
-					time.Sleep(50 * time.Millisecond) // what came before is taken in
+					time.Sleep(50 * time.Millisecond) // earlier results are accepted
 					cancel()
 				}
 			}
@@ -325,7 +326,7 @@ func TestRechecksInterrupted(t *testing.T) {
 	}
 }
 
-// A budget counts rechecks too: what it leaves is told and made by later runs.
+// A budget also counts rechecks. The report lists the missing ones, and later runs make them.
 func TestRechecksBudget(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
@@ -387,7 +388,7 @@ func TestNoRechecks(t *testing.T) {
 	}
 }
 
-// What an earlier run has confirmed holds only for the outcome that it has seen.
+// A confirmation by an earlier run applies only to the outcome that the recheck compared.
 func TestRechecksOfOtherOutcomes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

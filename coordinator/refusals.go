@@ -8,24 +8,24 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Workers ask the algorithm whether it takes samples of a size before they run the first trials of
-// it, and send a refusal instead of outcomes. The ledger keeps refusals next to the outcomes.
+// Workers ask the algorithm whether it accepts a sample size before they run the first trials of
+// that size. If it does not, they send a refusal instead of outcomes. The ledger keeps both.
 
-// loadRefusals makes the refusals of the ledger known that use is true for.
+// loadRefusals applies the refusals in the ledger for which use returns true.
 func (g *grid) loadRefusals(l *ledger.Ledger, use func(c *trial.Cell, digest string) bool) {
 	for _, c := range g.cells {
 		for _, r := range l.Refusals(c.Key) {
 			if use(c.Cell.Cell, r.Digest) {
 				c.Refuse(r.N, r.Refusal)
-				g.queue(c)
+				g.markChanged(c)
 			}
 		}
 	}
 }
 
-// recordRefusal deals with a refusal, and with outcomes of a size that is refused. It reports whether
-// the message was either. Of a refused size nothing is out any more; where the size has outcomes that
-// count, the trials that are out are lost.
+// recordRefusal handles a refusal, and outcomes of a refused size. It reports whether the message
+// was either. It withdraws the open requests of a refused size. If the size has valid outcomes, it
+// records the open trials as lost instead.
 func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
 	n := v.Batch.N
 	known, refused := in.ledger.Refusal(c.Key, n)
@@ -46,7 +46,7 @@ func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
 					wording.OneLine(v.Batch.Refusal.Message, 1000))
 				continue
 			}
-			in.jobs.handed-- // it was not run
+			in.jobs.handed-- // the trial was not run
 			c.trials--
 		}
 	}

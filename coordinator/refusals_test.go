@@ -13,7 +13,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Refusals that come twice, late, not at all, or from a worker of another sort change nothing.
+// Refusals that arrive twice, late, never, or from a worker with another float profile change
+// nothing.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
@@ -69,7 +70,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A run that was ended at any moment, and the one that goes on, come to the same.
+// A run that is interrupted at any moment and its continuation produce the same result as one run.
 func TestRefusalsResumed(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
@@ -93,8 +94,8 @@ func TestRefusalsResumed(t *testing.T) {
 	}
 }
 
-// Two different refusals of a size, and a refusal and outcomes, raise the alarm, in this run and in
-// those after it.
+// Two different refusals of a size, or a refusal and outcomes, raise an alarm in this run and in
+// later runs.
 func TestClash(t *testing.T) {
 	t.Parallel()
 	const small, far = "infeasible: the budget is too small", "infeasible: the budget is far too small"
@@ -143,7 +144,7 @@ func TestClash(t *testing.T) {
 	}
 }
 
-// An interrupted run is shown as far as its refusals go.
+// The known result of an interrupted run includes its refusals.
 func TestKnownRefusals(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -177,7 +178,7 @@ func TestKnownRefusals(t *testing.T) {
 		}
 		return k
 	}
-	for runs := 1; known().Done != 1; runs++ { // the last refusal comes when the run has ended, or just before
+	for runs := 1; known().Done != 1; runs++ { // the last refusal arrives when the run has ended, or just before
 		if runs == 50 {
 			t.Fatalf("the refusals of %d runs are not known", runs)
 		}

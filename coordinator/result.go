@@ -18,32 +18,32 @@ type Summary struct {
 	Cells        int
 	Decided      int
 	Unfinished   int   // undecided or failed cells
-	Trials       int64 // outcomes that workers have brought
-	Known        int64 // outcomes that the ledger had before
-	Counted      int64 // outcomes that the tables count, those of earlier runs among them
-	Served       int64 // outcomes that came from the cache
+	Trials       int64 // outcomes that workers have sent
+	Known        int64 // outcomes that the ledger had before this run
+	Counted      int64 // outcomes that the tables count, including those of earlier runs
+	Served       int64 // outcomes from the cache
 	FailedTrials int64
-	Failures     []Failure // the first of each kind
-	Alarms       []string  // trials with two outcomes, and those whose recheck came out differently
-	Against      []string  // searches and lists along which success goes against its direction, with the remedy
+	Failures     []Failure // first failure of each kind
+	Alarms       []string  // trials with two outcomes, and trials whose recheck differs
+	Against      []string  // searches and lists along which success runs in the wrong direction, with the remedy
 	Rechecked    int64     // trials that were rechecked
 	RechecksLeft int64     // trials that should have been rechecked and were not
 	RecheckNotes []string  // notes on the rechecks for readers of the table
-	Withheld     int       // cells with a trial whose recheck came out differently
+	Withheld     int       // cells with a trial whose recheck differs
 	Interrupted  bool
 	Cache        []string // faults of the cache
 	Workers      []schemas.ManifestWorker
-	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
-	Left         []Undecided // cells that the budget left over
+	Partial      string      // reason why the result does not cover the whole sweep, such as a budget; "": it does
+	Left         []Undecided // cells that a spent budget leaves undecided
 
 	// The JSON names are those of records on servers.
 	RefutedBounds    []string // bounds that the table refutes, by row
-	RefutedStandings []string // standings of these bounds, each once: trial.Proved, trial.Declared
+	RefutedStandings []string // distinct standings of these bounds: trial.Proved, trial.Declared
 
-	Seconds, PluginSeconds float64 // time that slots worked on trials, and the part of it inside plugins
+	Seconds, PluginSeconds float64 // time that slots spent on trials, and the part of it inside plugins
 }
 
-// finish writes the result files, unless the run was interrupted, and the manifest in any case.
+// finish writes the manifest and, unless the run was interrupted, the result files.
 func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	rechecks := r.recheck.Progress()
 	conflicts, clashes := result.Alarms(r.Folder.Plan.Cells, r.Folder.Ledger)
@@ -95,14 +95,14 @@ func (r *run) writeResult(s *Summary) error {
 	}
 	s.RefutedBounds, s.RefutedStandings = res.Refuted()
 	s.Against = res.WrongDirections()
-	if err := r.Folder.Ledger.Sync(); err != nil { // the result is nothing without it
+	if err := r.Folder.Ledger.Sync(); err != nil { // the result is worthless without its ledger
 		return err
 	}
 	s.Digest, err = result.WriteResult(r.Folder.Dir, *res)
 	return err
 }
 
-// partial returns why the result is not that of the whole sweep; "" where it is.
+// partial returns the reason why the result does not cover the whole sweep; "" if it does.
 func (r *run) partial() string {
 	switch {
 	case r.grid.open == 0:
@@ -125,10 +125,10 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}
-	if r.pool != nil { // it was not interrupted before
+	if r.pool != nil { // nil if the run was interrupted before it opened the pool
 		run.Sandbox = r.pool.Sandboxes()
 	}
-	if r.Budget.Given() {
+	if r.Budget.Limited() {
 		run.Budget = r.Budget.String()
 	}
 	m := r.Folder.Describe(r.Digests, folder.ReadManifest(r.Folder.Dir))

@@ -45,8 +45,8 @@ func refusal(job *trial.Job) *ledger.Batch {
 	}
 }
 
-// refused returns the refusal of the job's sample size, nil if there is none: picky is infeasible below
-// 24 examples, sour refuses 24 or more, and the others take anything.
+// refused returns the refusal of the job's sample size; nil if there is none: picky is infeasible
+// below 24 examples, sour refuses 24 or more, and the others accept any size.
 func refused(job *trial.Job) *ledger.Batch {
 	b := refusal(job)
 	switch {
@@ -59,7 +59,7 @@ func refused(job *trial.Job) *ledger.Batch {
 	return b
 }
 
-// truth returns the outcome of a trial: the more examples the better, with a failure now and then.
+// truth returns the outcome of a trial: the error decreases with n, and some trials fail.
 func truth(c *trial.Cell, n, rep int64) (status uint8, e float64) {
 	rng := rand.New(rand.NewPCG(trial.Seed(c.NoiseKey, trial.AlgorithmNoise, uint64(n), uint32(rep))))
 	if rng.Float64() < 0.02 {
@@ -99,27 +99,27 @@ func testPlan(t testing.TB) *plan.Plan {
 	return p
 }
 
-// script tells a fake what to do with the outcomes of a job.
+// A script decides what a fake does with the outcomes of a job.
 type script func(f *fake, job *trial.Job, b *ledger.Batch)
 
-// fake is a worker that follows a script.
+// A fake is a worker that follows a script.
 type fake struct {
 	t      *testing.T
 	conn   *queue.Conn
 	sweep  string
 	script script
-	codes  []string // identities of the algorithms that it has
-	refuse script   // what to do with a refusal; nil: publish it
+	codes  []string // identities of its algorithms
+	refuse script   // script for refusals; nil: publish them
 
 	profile string // float profile that it announces
 
 	mu     sync.Mutex
-	job    *queue.Job           // in work
-	sent   [][]byte             // by the script, for this job
-	held   map[string]*heldBack // by job: published when there are no more jobs
+	job    *queue.Job           // present job
+	sent   [][]byte             // messages that the script has sent for this job
+	held   map[string]*heldBack // results by job, published when there are no more jobs
 	rng    *rand.Rand
 	once   map[string]bool
-	trials int // of all jobs so far
+	trials int // number of trials in all jobs so far
 }
 
 // heldBack is a result that is published later.
@@ -128,7 +128,7 @@ type heldBack struct {
 	batch *ledger.Batch
 }
 
-// first reports whether it is called with these arguments for the first time.
+// first reports whether this is the first call with these arguments.
 func (f *fake) first(format string, args ...any) bool {
 	key := fmt.Sprintf(format, args...)
 	seen := f.once[key]
@@ -146,10 +146,10 @@ func (f *fake) publish(b *ledger.Batch) {
 	f.raw(data)
 }
 
-// raw publishes a message, sound or not, when the script has ended.
+// raw sends a message, valid or not, when the script has ended.
 func (f *fake) raw(data []byte) { f.sent = append(f.sent, data) }
 
-// flush publishes what a script has sent.
+// flush publishes the messages that a script has sent.
 func (f *fake) flush(job *queue.Job) {
 	for i, data := range f.sent {
 		part := queue.Part{Lead: job.Lead, Job: job.ID, Index: i, Of: len(f.sent)}
@@ -163,7 +163,7 @@ func (f *fake) flush(job *queue.Job) {
 	}
 }
 
-// outcomes returns what an honest worker makes of a job.
+// outcomes returns the outcomes that an honest worker computes for a job.
 func outcomes(job *trial.Job) *ledger.Batch {
 	b := &ledger.Batch{
 		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: trial.FloatProfile(), Worker: "fake",
@@ -201,7 +201,6 @@ func lose(b *ledger.Batch, rep int64) bool {
 	return i >= 0
 }
 
-// run works until ctx ends.
 func (f *fake) run(ctx context.Context) {
 	defer f.release()
 	if !offered(f.t, ctx, f.conn, f.announce) {
@@ -228,7 +227,6 @@ func (f *fake) run(ctx context.Context) {
 	}
 }
 
-// work follows the script for one job.
 func (f *fake) work(message *queue.Job) {
 	job, err := trial.DecodeJob(message.Data)
 	if err != nil {
@@ -259,7 +257,6 @@ func (f *fake) announce() {
 	beat(f.t, f.conn, &fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes})
 }
 
-// puller returns the queue's side of a worker.
 func puller(t *testing.T, conn *queue.Conn, worker string) *queue.Puller {
 	p, err := conn.Puller(worker)
 	if err != nil {
@@ -299,7 +296,7 @@ func beat(t *testing.T, conn *queue.Conn, w *fleet.Worker) {
 	_ = puller(t, conn, w.Name).Beat(data)
 }
 
-// release publishes what was held back, in any order.
+// release publishes the held results, in any order.
 func (f *fake) release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -315,7 +312,7 @@ func (f *fake) release() {
 // honest publishes the outcomes as they are.
 func honest(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b) }
 
-// claim claims a folder until the end of the test, or until closed earlier.
+// claim claims a folder until the end of the test, unless it is closed earlier.
 func claim(t *testing.T, dir string, p *plan.Plan, mode folder.Mode) *folder.Folder {
 	t.Helper()
 	f, err := folder.Claim(dir, p, mode)
@@ -327,7 +324,7 @@ func claim(t *testing.T, dir string, p *plan.Plan, mode folder.Mode) *folder.Fol
 }
 
 // startFake starts a server and a worker that follows a script, for a coordinator's config. stop
-// ends both; the end of the test does, too.
+// ends both, and so does the end of the test.
 func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *fake, stop func()) {
 	t.Helper()
 	server, err := queue.Embed(queue.Options{})
@@ -356,7 +353,7 @@ func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *
 	return f, stop
 }
 
-// hanging is the time after which a run is taken to hang, on the slowest machine.
+// hanging is the time after which a run counts as hanging, on the slowest machine.
 const hanging = 5 * time.Minute
 
 // setup is a sweep's folder, a server and a worker that follows a script.
@@ -365,15 +362,15 @@ type setup struct {
 	mode   folder.Mode
 	digest string // of all algorithms; "": one
 	script script
-	refuse script // what to do with refusals; nil: publish them
+	refuse script // script for refusals; nil: publish them
 
-	digests map[string]string // in place of digest; nil: it stands
+	digests map[string]string // replaces digest; nil: use digest
 	profile string            // float profile that the worker announces; "": that of this machine
 	change  func(*Config)
 	plan    *plan.Plan // nil: testPlan
 }
 
-// run runs a sweep to its end. It fails the test if that takes very long.
+// run runs a sweep to its end. It fails the test if the run hangs.
 func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	t.Helper()
 	if s.plan == nil {
@@ -407,12 +404,11 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	return summary, f, err
 }
 
-// madeBy returns the digest for all algorithms of testPlan.
 func madeBy(digest string) map[string]string {
 	return map[string]string{"plain": digest, "picky": digest, "sour": digest}
 }
 
-// undisturbed holds the digest of a run of testPlan by an honest worker, which all tests share.
+// undisturbed holds the digest of a run of testPlan by an honest worker. All tests share it.
 var undisturbed struct {
 	sync.Once
 	digest string
@@ -434,7 +430,7 @@ func reference(t *testing.T) string {
 	return undisturbed.digest
 }
 
-// Whatever workers and the network do to messages, the result is the same.
+// The result is the same for all behaviors of workers and of the network.
 func TestSameResult(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
@@ -457,8 +453,8 @@ func TestSameResult(t *testing.T) {
 			}
 		},
 		"half of it dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
-			// Once per size: what is missing comes in jobs of other borders, and a job that is cut
-			// too often is given up.
+			// Once per size: missing trials return in jobs with other boundaries, and a job that is
+			// cut too often ends the run.
 			if f.rng.IntN(3) == 0 && f.first("%s %d", job.Cell.As, job.N) {
 				b = part(b, len(b.Status)/3, len(b.Status)/3+1)
 			}
@@ -552,7 +548,7 @@ func TestSameResult(t *testing.T) {
 	}
 }
 
-// Two outcomes of one trial raise one alarm, whenever and how often they come, and mark the cell.
+// Two outcomes of one trial raise one alarm, for any order and number of copies, and mark the cell.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -582,7 +578,7 @@ func TestLost(t *testing.T) {
 	want, dir := reference(t), t.TempDir()
 	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if lose(b, 5) {
-			f.publish(b) // twice: it counts once
+			f.publish(b) // sent twice, counted once
 		}
 		f.publish(b)
 	}}.run(t, t.Context())
@@ -599,8 +595,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A job that never comes back ends the run where there is no other worker that might answer it, and
-// the same command goes on.
+// A job that never returns ends the run if no other worker can answer it, and the same command
+// continues.
 func TestNeverComesBack(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
@@ -618,7 +614,7 @@ func TestNeverComesBack(t *testing.T) {
 	}
 }
 
-// It is no error that the context ends, wherever that happens, and what was done is not done again.
+// The end of the context is not an error at any moment, and finished work is not repeated.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
@@ -657,7 +653,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Without workers there is an error instead of a wait, and what they had done is kept.
+// Without workers the run returns an error instead of waiting, and keeps the outcomes so far.
 func TestWorkersEnd(t *testing.T) {
 	t.Parallel()
 	dir, jobs := t.TempDir(), 0
@@ -679,8 +675,8 @@ func TestWorkersEnd(t *testing.T) {
 	}
 }
 
-// Outcomes of another plugin file are compared with those of today's, once. A difference stops the
-// run until they are dropped.
+// Outcomes of another plugin file are compared with those of the present one, once. A difference
+// stops the run until these outcomes are dropped.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
@@ -695,14 +691,15 @@ func TestRecheck(t *testing.T) {
 	must(setup{digest: "a", script: honest}, true)
 	must(setup{digest: "b", script: honest}, true)
 	must(setup{digest: "b", script: honest}, false)
-	must(setup{digest: "a", script: honest}, false) // nothing was made with b
+	must(setup{digest: "a", script: honest}, false) // no outcome was made with b
 	must(setup{digest: "c", script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if !f.first("%s %d %d", job.Cell.As, job.N, job.First) { // dropped once
 			f.publish(b)
 		}
 	}}, true)
 
-	// What one digest stood for may be several: an old binary, and the built-in algorithms of today.
+	// One recorded digest may correspond to several present ones: an old binary and the built-in
+	// algorithms.
 	several := map[string]string{"plain": "x", "picky": "y", "sour": "z"}
 	must(setup{digests: several, script: honest}, true)
 	must(setup{digests: several, script: honest}, false)
@@ -736,7 +733,7 @@ func TestRecheck(t *testing.T) {
 	must(setup{digest: "d", script: honest}, false)
 }
 
-// A run does not go on with outcomes of another float profile where its own workers would refuse
+// A run refuses to continue with outcomes of another float profile if its own workers would refuse
 // its jobs.
 func TestOtherMachine(t *testing.T) {
 	t.Parallel()
@@ -755,7 +752,7 @@ func TestOtherMachine(t *testing.T) {
 	}
 }
 
-// With more cells, what still applies is kept.
+// After cells are added, outcomes that still apply are kept.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	dir, part := t.TempDir(), testPlan(t)

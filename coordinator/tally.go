@@ -7,22 +7,21 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Failure counts the failed or lost trials of one kind and tells of the first of them.
+// A Failure counts the failed or lost trials of one kind and describes the first of them.
 type Failure = schemas.Failure
 
-// A tally counts the outcomes that a run knows.
+// A tally counts the outcomes of a run.
 type tally struct {
-	known    int64   // in the ledger when the run began
-	trials   int64   // brought by workers
-	served   int64   // from the cache
-	seconds  float64 // time that slots worked on these, as workers report it
-	plugin   float64 // part of it that was spent inside plugins
+	known    int64   // outcomes in the ledger when the run began
+	trials   int64   // outcomes from workers
+	served   int64   // outcomes from the cache
+	seconds  float64 // time that slots spent on these trials, as workers report it
+	plugin   float64 // part of that time inside plugins
 	failures map[string]*Failure
 }
 
 func newTally() *tally { return &tally{failures: map[string]*Failure{}} }
 
-// addFailure counts a failed or lost trial.
 func (t *tally) addFailure(c *cell, n, rep int64, kind, reason string) {
 	f, ok := t.failures[kind]
 	if !ok {
@@ -32,7 +31,6 @@ func (t *tally) addFailure(c *cell, n, rep int64, kind, reason string) {
 	f.Count++
 }
 
-// listFailures returns the failures in the order of their kinds.
 func (t *tally) listFailures() []Failure {
 	var out []Failure
 	for _, f := range t.failures {
@@ -48,14 +46,14 @@ const (
 	maxCacheNotes = 10
 )
 
-// journal keeps the first notes of a run for its manifest, and logs all of them.
+// A journal keeps the first notes of a run for its manifest, and logs all of them.
 type journal struct {
 	log   *slog.Logger
 	notes []string
-	cache []string // those about the cache
+	cache []string // notes about the cache
 }
 
-// note notes a sentence. fields are keys and values for the log.
+// note records a sentence. fields are keys and values for the log.
 func (j *journal) note(s string, fields ...any) {
 	if len(j.notes) < maxNotes {
 		j.notes = append(j.notes, s)
@@ -63,7 +61,7 @@ func (j *journal) note(s string, fields ...any) {
 	j.log.Warn("note", append([]any{"text", s}, fields...)...)
 }
 
-// noteCache notes what went wrong with the cache, which is never an error of the sweep.
+// noteCache records a fault of the cache, which is never an error of the sweep.
 func (j *journal) noteCache(s string) {
 	s = "cache: " + s
 	j.note(s)

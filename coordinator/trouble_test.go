@@ -14,22 +14,22 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// trouble is a second worker that never does what it should.
+// trouble is a second worker that misbehaves.
 type trouble struct {
 	conn  *queue.Conn
 	sweep string
 	codes []string
-	jobs  int // that it has leased
-	// take deals with a job and reports whether it is held, as one that has been running for very long.
-	take func(x *trouble, j *queue.Job) (held bool)
+	jobs  int // number of leased jobs
+	// handle processes a job and reports whether the worker holds it, as one that runs for very
+	// long.
+	handle func(x *trouble, j *queue.Job) (held bool)
 	silent,
 	leaving bool
 	refusal *fleet.Refusal
 	joined  chan struct{} // closed when the other worker has a job
-	took    chan struct{} // closed when this one has had its first; nil: it is not waited for
+	took    chan struct{} // closed when this worker has had its first job; nil: not waited for
 }
 
-// run works until ctx ends.
 func (x *trouble) run(ctx context.Context, t *testing.T) {
 	held := map[string]*queue.Job{}
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -51,7 +51,7 @@ func (x *trouble) run(ctx context.Context, t *testing.T) {
 				return
 			}
 			x.jobs++
-			if x.take(x, j) {
+			if x.handle(x, j) {
 				held[j.ID] = j
 			}
 			if x.jobs == 1 && x.took != nil {
@@ -77,15 +77,14 @@ func (x *trouble) announce(t *testing.T, held map[string]*queue.Job) {
 	beat(t, x.conn, w)
 }
 
-// publish publishes a result of a job.
 func (x *trouble) publish(j *queue.Job, data []byte) bool {
 	_ = puller(nil, x.conn, "trouble").Publish(context.Background(), queue.Part{Lead: j.Lead, Job: j.ID, Of: 1}, data)
 	_ = j.Done()
 	return false
 }
 
-// A worker that hangs, goes, leaves, fails or lies costs no trial its outcome: the other one does its
-// work, and the table is that of an undisturbed run.
+// A worker that hangs, disappears, leaves, fails or reports wrong results costs no outcome: the
+// other worker does its work, and the table equals that of an undisturbed run.
 func TestTroublesomeWorker(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
@@ -100,7 +99,7 @@ func TestTroublesomeWorker(t *testing.T) {
 		},
 		"sends garbage": func(x *trouble, j *queue.Job) bool { return x.publish(j, []byte("garbage")) },
 		"is too slow": func(x *trouble, j *queue.Job) bool {
-			<-x.joined // a machine that is alone is believed
+			<-x.joined // a single machine is trusted
 			job, err := trial.DecodeJob(j.Data)
 			if err != nil {
 				return true
@@ -120,21 +119,21 @@ func TestTroublesomeWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
-			x, ended, join := &trouble{take: take, joined: make(chan struct{})}, sync.WaitGroup{}, sync.Once{}
-			if name != "is too slow" { // which waits itself
+			x, ended, join := &trouble{handle: take, joined: make(chan struct{})}, sync.WaitGroup{}, sync.Once{}
+			if name != "is too slow" { // that script waits itself
 				x.took = make(chan struct{})
 			}
 			script := func(f *fake, job *trial.Job, b *ledger.Batch) {
 				join.Do(func() { close(x.joined) })
 				if x.took != nil {
-					<-x.took // so that it has trials that count, and not rechecks alone
+					<-x.took // this worker must have trials that count, not only rechecks
 				}
 				honest(f, job, b)
 			}
 			s, _, err := setup{dir: t.TempDir(), script: script, change: func(c *Config) {
-				c.Workers = nil                    // others may come
-				c.Healing = 200 * time.Millisecond // so that a busy machine is not taken to be gone
-				if name == "is too slow" {         // the other one must not be taken to be gone
+				c.Workers = nil                    // other workers may join
+				c.Healing = 200 * time.Millisecond // longer, because a busy machine must not count as gone
+				if name == "is too slow" {         // longer still, because the other worker must not count as gone
 					c.Healing = time.Second
 				}
 				x.conn, x.sweep, x.codes = c.Conn, c.Folder.ID, slices.Collect(maps.Values(c.Digests))

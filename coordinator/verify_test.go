@@ -57,8 +57,8 @@ func rerunSample(t *testing.T, dir string, s audit.Sample, script script) (*audi
 	})
 }
 
-// A result verifies, with lost trials too. A worker that gives other outcomes, or loses them, is
-// reported.
+// A result verifies, including one with lost trials. Verification reports a worker whose outcomes
+// differ or are lost.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A run that has not ended has no result, and a folder is not opened for another plan.
+// An unfinished run has no result, and a folder is not opened for another plan.
 func TestCheckUnfinished(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -153,8 +153,8 @@ func TestCheckUnfinished(t *testing.T) {
 	}
 }
 
-// Outcomes of an interrupted run are in the cache. Another folder takes them, and ends with the
-// same bytes. Failed ones are run again.
+// Outcomes of an interrupted run are in the cache. Another folder uses them and ends with the same
+// bytes. Failed trials are run again.
 func TestRunWithCache(t *testing.T) {
 	t.Parallel()
 	want, cache := reference(t), &cache.Cache{Dir: t.TempDir()}

@@ -126,7 +126,7 @@ func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, erro
 		Priority: x.Wish.Priority, Weight: x.Wish.Weight, By: x.Submission.By, At: x.Submission.At,
 		File: x.Submission.File, Shipped: x.Shipment.At, answer: now.Answer, end: x.End,
 	}
-	if x.Wish.Budget.Given() {
+	if x.Wish.Budget.Limited() {
 		s.Budget = x.Wish.Budget.String()
 	}
 	if totals := x.Shipment.Totals; totals != nil {

@@ -1,20 +1,20 @@
-// Package forecast predicts the run time of trials, within about a factor of two: a line in the sample size, fitted to
-// measured run times. Nothing that decides what is run depends on it.
+// Package forecast predicts the run time of trials, within about a factor of two: a line in the
+// sample size, fitted to measured run times. The predictions do not affect which trials are run.
 //
 // Start at [Fit]. A [Pilot] measures run times before a sweep.
 package forecast
 
 import "github.com/shatterlab/shatter/pipeline/estimate"
 
-// A Cost is the run time of the trials of a sample size.
+// A Cost holds the measured run time of the trials of a sample size.
 type Cost struct {
 	N       int64
 	Trials  int64
 	Seconds float64 // sum over the trials
 }
 
-// A Line predicts the seconds of a trial at n: Base + Slope*n. Neither is negative. The zero value means that nothing
-// was measured.
+// A Line predicts the seconds of a trial at n: Base + Slope*n. Neither is negative. The zero value
+// represents no measurement.
 type Line struct{ Base, Slope float64 }
 
 // At returns the predicted seconds of a trial at n.
@@ -23,7 +23,6 @@ func (l Line) At(n int64) float64 { return l.Base + l.Slope*float64(n) }
 // A Work is a predicted amount of work.
 type Work struct{ Trials, Seconds float64 }
 
-// Plus returns the sum of two amounts.
 func (w Work) Plus(v Work) Work { return Work{w.Trials + v.Trials, w.Seconds + v.Seconds} }
 
 // Work predicts the work of blocks of trials.
@@ -35,8 +34,8 @@ func (l Line) Work(blocks []estimate.Block) (w Work) {
 	return w
 }
 
-// Fit returns the line with the least relative squared error per trial. With one sample size the cost is
-// proportional to n.
+// Fit returns the line with the least relative squared error per trial. For one sample size the
+// predicted time is proportional to n.
 func Fit(costs []Cost) Line {
 	const least = 1e-9 // seconds of a trial that was too short to be measured
 	var w, x, y, xx, xy float64

@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A line is fitted to the costs that were measured. Neither of its parts is negative.
+// Fit fits a line to the measured costs. Neither of its parts is negative.
 func TestFit(t *testing.T) {
 	for _, tt := range []struct {
 		costs []Cost
@@ -28,8 +28,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A pilot recovers a known cost line, leaves the start of a process out, and predicts the trials of all
-// feasible sizes.
+// A pilot recovers a known cost line, excludes the start of a process, and predicts the trials of
+// all feasible sizes.
 func TestPilot(t *testing.T) {
 	c, measured := &trial.Cell{N: []int64{8, 16, 64, 256}, Trials: 500}, map[int64]float64{}
 	p, _ := NewPilot(c, func(n int64) float64 { return measured[n] })

@@ -11,9 +11,9 @@ import (
 type Pilot struct {
 	seconds func(n int64) float64 // run time of all trials at a size so far
 	sizes   []int64               // sizes that may be tried next, ascending
-	search  bool                  // whether the second size is a third of the way up, near a typical n*; false: the last
+	search  bool                  // the second size is a third of the way up, near a typical n*; false: the second size is the last
 	trials  int                   // number of trials at each size
-	least   int64                 // smallest size that was not refused
+	least   int64                 // smallest size that is not refused
 	costs   []Cost                // measured costs, at most two
 
 	n     int64   // present size; 0: done
@@ -24,8 +24,8 @@ type Pilot struct {
 // PilotTrials is the largest number of trials at a size.
 const PilotTrials = 16
 
-// slowTrial is the time in seconds from which one trial at a size is enough. Faster trials are measured without
-// the first one, which may pay for the start of a process.
+// slowTrial is the time in seconds from which one trial at a size suffices. If trials are faster,
+// the first trial is excluded, because it may include the start of a process.
 const slowTrial = 1
 
 // NewPilot returns a pilot of a cell. seconds returns the run time of all trials at a sample size so far. The second
@@ -46,7 +46,7 @@ func NewPilot(c *trial.Cell, seconds func(n int64) float64) (*Pilot, *trial.Cell
 	return p, &tried
 }
 
-// next goes on to the next size, or ends the pilot.
+// next advances to the next size, or ends the pilot.
 func (p *Pilot) next() {
 	p.n, p.known = 0, 0
 	if len(p.costs) == 2 || len(p.sizes) == 0 {
@@ -71,7 +71,7 @@ func (p *Pilot) Needs() []int64 {
 	return []int64{p.n}
 }
 
-// Want implements the decider: one trial first, because it may pay for the start of a process.
+// Want implements the decider: one trial first, because it may include the start of a process.
 func (p *Pilot) Want() []estimate.Block {
 	switch {
 	case p.n == 0:
@@ -111,7 +111,7 @@ func (p *Pilot) Done() bool { return p.n == 0 }
 // Result implements the decider.
 func (*Pilot) Result() estimate.Result { return estimate.Result{Status: estimate.StatusUndecided} }
 
-// count counts a trial, and goes on to the next size after the last one.
+// count counts a trial, and advances to the next size after the last one.
 func (p *Pilot) count(n int64) {
 	if n != p.n {
 		return
@@ -131,8 +131,8 @@ func (p *Pilot) count(n int64) {
 	p.next()
 }
 
-// Work predicts the work of a cell that is expected to read these blocks. It is 0 if the algorithm refused all sizes of
-// the pilot.
+// Work predicts the work of a cell that is expected to read these blocks. It is 0 if the algorithm
+// refused all sizes of the pilot.
 func (p *Pilot) Work(c *trial.Cell, blocks []estimate.Block) Work {
 	if len(p.costs) == 0 {
 		return Work{}

@@ -7,7 +7,8 @@ import (
 	"github.com/shatterlab/shatter/coordinator/forecast"
 )
 
-// workLeft predicts the rest of the cell. Trials of a cell without a measurement take average seconds.
+// workLeft predicts the remaining work of the cell. Without a measurement, a trial is assumed to
+// take average seconds.
 func (c *cell) workLeft(average float64) forecast.Work {
 	var costs []forecast.Cost
 	for _, s := range c.sizes {
@@ -22,7 +23,7 @@ func (c *cell) workLeft(average float64) forecast.Work {
 	return line.Work(c.Left())
 }
 
-// workLeft predicts the rest of all cells.
+// workLeft predicts the remaining work of all cells.
 func (g *grid) workLeft(t *tally) (sum forecast.Work) {
 	for _, c := range g.cells {
 		if !c.done {
@@ -32,18 +33,19 @@ func (g *grid) workLeft(t *tally) (sum forecast.Work) {
 	return sum
 }
 
-// average returns the mean seconds of a trial in this run; 0 before the first one.
+// average returns the mean seconds per trial in this run; 0 before the first trial.
 func (t *tally) average() float64 { return t.seconds / float64(max(1, t.trials)) }
 
-// Undecided is a cell that a budget left over, with the predicted work of deciding it.
+// An Undecided is a cell that a spent budget leaves undecided, with the predicted work of deciding
+// it.
 type Undecided struct {
 	Cell    string  `json:"cell"` // first digits of its key
 	What    string  `json:"what"` // algorithm and problem, in words
 	Trials  int64   `json:"trials"`
-	Seconds float64 `json:"seconds"` // of one slot
+	Seconds float64 `json:"seconds"` // time of one slot
 }
 
-// undecided lists the cells that are not done, the most expensive first.
+// undecided lists the unfinished cells, the most expensive first.
 func (g *grid) undecided(t *tally) (left []Undecided) {
 	for _, c := range g.cells {
 		if !c.done {
