@@ -54,7 +54,7 @@ func (in *intake) accept(m *queue.Message, r *pool.Request) error {
 		in.drop(m, wrong, reason)
 		return nil
 	}
-	in.pool.Took(b.Seconds)
+	in.pool.RecordDuration(b.Seconds)
 	verdict, err := in.ledger.AddBatch(b, m.Data)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)

@@ -104,7 +104,7 @@ func (x *rerun) accept(r *pool.Request, b *ledger.Batch) error {
 		b.Digest != x.pool.Digests[r.Cell.Code()] {
 		return nil
 	}
-	x.pool.Took(b.Seconds)
+	x.pool.RecordDuration(b.Seconds)
 	if b.Refusal != nil {
 		return &RefusedError{r.Cell.TrialID(r.N, r.Open()[0]), b.Refusal.Message}
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// healTimeout is the longest time that heal waits for the server. Meanwhile no result is accepted.
+// healTimeout is the maximum time that heal waits for the server. No result is accepted meanwhile.
 const healTimeout = 5 * time.Second
 
-// heal repeats the offer, removes silent workers, and compares the attempts with the jobs on the server: a lost job is
-// published again, a late one is published once more, one that is not needed any more is removed, and one that was left
-// to workers that have gone is published for the others.
+// heal repeats the offer, removes silent workers, and compares the attempts with the jobs on the
+// server. It publishes a lost job again and a late job once more, removes a job that is not needed
+// any more, and publishes for other workers a job that was reserved for workers that have
+// disappeared.
 func (p *Pool) heal(ctx context.Context, now time.Time) error {
 	p.roster.expire(now.Add(-p.scaled(fleet.Silence)))
 	p.offer(false)
@@ -60,13 +61,15 @@ func (p *Pool) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * p.Healing.Seconds())
 }
 
-// maxAbsent is the number of checks in a row after which a job that the server does not have is lost.
+// maxAbsent is the number of consecutive checks after which a job that the server does not have
+// counts as lost.
 const maxAbsent = 2
 
-// reconcile compares the attempts with the ids of the jobs on the server. A job is removed there after its results are
-// stored: one that is absent twice while all results are read was lost with the server's store. If the server has jobs
-// that it will not deliver, those that no worker has held for the time of a lease are lost too.
-// It returns the jobs to remove from the server.
+// reconcile compares the attempts with the ids of the jobs on the server, and returns the ids of
+// the jobs to remove there. A worker removes a job only after its results are stored. Therefore a
+// job that is absent in two checks while all results are read was lost with the server's store. If
+// the server has jobs that it will not deliver, jobs that no worker has held for the time of a
+// lease are lost too.
 func (p *Pool) reconcile(now time.Time, stored map[string]bool, allRead bool) (dropped []string) {
 	p.late = 0
 	lease := p.scaled(queue.AckWait)
@@ -100,7 +103,7 @@ func (p *Pool) reconcile(now time.Time, stored map[string]bool, allRead bool) (d
 	return dropped
 }
 
-// lose publishes the trials of a job again that the server has lost.
+// lose publishes again the trials of a job that the server has lost.
 func (p *Pool) lose(a *attempt) {
 	p.Meter.Count(func(c *meter.Counts) { meter.Increase(&c.Back, "lost", 1) })
 	p.end(a)
@@ -117,11 +120,11 @@ func (p *Pool) lose(a *attempt) {
 	}
 }
 
-// A job is late when it has run for lateFactor times its predicted run time and for lateLeast seconds, or for
-// lateUnknown seconds without a prediction.
+// A job is late when it has run for lateFactor times its predicted run time and for minLate
+// seconds, or for lateUnknown seconds without a prediction.
 const (
 	lateFactor  = 4
-	lateLeast   = 2.0
+	minLate     = 2.0
 	lateUnknown = 10.0
 )
 
@@ -129,11 +132,11 @@ func (a *attempt) late() bool {
 	if a.seconds == 0 {
 		return a.running >= lateUnknown
 	}
-	return a.running >= max(lateLeast, lateFactor*a.seconds)
+	return a.running >= max(minLate, lateFactor*a.seconds)
 }
 
-// lateWords describes the late job that has run for longest; "": there is none.
-func (p *Pool) lateWords() string {
+// describeLate describes the late job with the longest run time; "": there is none.
+func (p *Pool) describeLate() string {
 	var slow *attempt
 	for _, a := range p.attempts {
 		if a.late() && (slow == nil || a.running > slow.running) {
@@ -147,7 +150,8 @@ func (p *Pool) lateWords() string {
 	return fmt.Sprintf("%d trials have run for %.0f s: %s", r.missing, slow.running, r.Cell.DescriptionAt(r.N))
 }
 
-// hedge publishes the trials of a late job once more, unless another job with them is not late yet.
+// hedge publishes the trials of a late job once more, unless another job with the same trials is
+// not late yet.
 func (p *Pool) hedge(a *attempt) {
 	onTime := func(a *attempt) bool { return !a.late() }
 	if a.seconds == 0 && p.Alone() || a.request.state.waiting || slices.ContainsFunc(a.request.state.attempts, onTime) {

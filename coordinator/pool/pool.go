@@ -19,13 +19,13 @@ import (
 // Config configures a [Pool]. Conn, Lead.Sweep, Cells and Digests are required; the other fields have defaults.
 type Config struct {
 	Conn     *queue.Conn
-	Lead     queue.Lead                       // sweep, and epoch of this leadership; epoch 0: 1
+	Lead     queue.Lead                       // sweep, and epoch of this leader; epoch 0: 1
 	Cells    []*trial.Cell                    // all cells of the sweep
 	Digests  map[string]string                // identities of plugins and built-in algorithms, by trial.Cell.Code
 	Priority int                              // workers run jobs of higher priorities first
 	Weight   float64                          // share of the workers' time among sweeps of the same priority; 0: 1
-	Workers  <-chan struct{}                  // closed when the workers of this process have ended; nil: there are none
-	Healing  time.Duration                    // between comparisons with the jobs on the server; 0: 1 s
+	Workers  <-chan struct{}                  // closed when the workers of this process have ended; nil: this process has none
+	Healing  time.Duration                    // time between comparisons with the jobs on the server; 0: 1 s
 	Meter    *meter.Meter                     // nil: none
 	Log      *slog.Logger                     // nil: silent
 	Note     func(text string, fields ...any) // records a sentence for the user; fields are for the log; nil: Log.Warn
@@ -36,31 +36,32 @@ type Pool struct {
 	Config
 	queue    *queue.Queue
 	roster   *roster
-	needs    []fleet.Need // of all cells
+	needs    []fleet.Need // needs of all cells
 	attempts map[string]*attempt
-	waiting  []*Request // to be published again
-	profile  string     // float profile of the jobs; "": not known yet
-	serial   int        // of the last job
-	usual    float64    // seconds that a job takes; 0: unknown
-	read     uint64     // sequence of the last result that was taken from the queue
-	unread   int        // results on the server after that one
-	late     int        // jobs that are late, which leave their place to others
-	stranded int        // checks in a row in which the server had jobs that are neither queued nor leased
-	failed   error      // why nothing can be run any more
+	waiting  []*Request // requests to publish again
+	profile  string     // float profile of the jobs; "": unknown
+	serial   int        // serial number of the last job
+	usual    float64    // running mean of the seconds per job; 0: unknown
+	read     uint64     // sequence number of the last result that was read from the queue
+	unread   int        // number of results on the server after that one
+	late     int        // number of late jobs; each frees its place for another job
+	stranded int        // consecutive checks in which the server had jobs that are neither queued nor leased
+	failed   error      // reason why no job can run any more; nil: none
 	barred   []string   // workers in quarantine
 }
 
-// The pool keeps perSlot jobs on the server for each slot: one runs, one waits at the worker, one waits on the server.
-// Of short jobs it keeps as many as usually take quickLoad, up to quickPerSlot.
+// The pool keeps perSlot jobs on the server for each slot: one runs, one waits at the worker, and
+// one waits on the server. If jobs are short, it keeps as many as usually fill quickLoad, up to
+// quickPerSlot.
 const (
 	perSlot      = 3
 	quickLoad    = 0.030 // seconds
 	quickPerSlot = 40
-	quickWeight  = 1. / 8 // of the last job in the running mean
+	quickWeight  = 1. / 8 // weight of the last job in the running mean
 )
 
-// With takes up the sweep's queue, calls work with a pool, and removes the sweep's jobs from the server. Jobs that stay
-// there if that fails are removed by the sweep's next pool.
+// With opens the sweep's queue, calls work with a pool, and removes the sweep's jobs from the
+// server. If the removal fails, the sweep's next pool removes them.
 func With(ctx context.Context, c Config, work func(*Pool) error) (err error) {
 	p := newPool(c)
 	if p.queue, err = p.Conn.Coordinate(ctx, p.Lead); err != nil {
@@ -96,35 +97,35 @@ func newPool(c Config) *Pool {
 	return p
 }
 
-// DeleteResults removes the sweep's results up to a sequence from the server.
+// DeleteResults removes the sweep's results up to a sequence number from the server.
 func (p *Pool) DeleteResults(ctx context.Context, sequence uint64) error {
 	return p.queue.DeleteResults(ctx, sequence)
 }
 
-// Read returns the sequence of the last result that was taken from the queue.
+// Read returns the sequence number of the last result that was read from the queue.
 func (p *Pool) Read() uint64 { return p.read }
 
-// Slots returns the number of slots that take jobs of the sweep.
+// Slots returns the number of slots of the workers that accept jobs of the sweep.
 func (p *Pool) Slots() int { return p.roster.slots(time.Now()) }
 
 // Several reports whether more than one worker is known.
 func (p *Pool) Several() bool { return len(p.roster.workers) > 1 }
 
-// Alone reports whether the worker of this process is the only one that there can be.
+// Alone reports whether no worker outside this process can join.
 func (p *Pool) Alone() bool { return p.Workers != nil && p.Conn.Embedded() }
 
-// Profile returns the float profile of the jobs; "": not known yet.
+// Profile returns the float profile of the jobs; "": unknown.
 func (p *Pool) Profile() string { return p.profile }
 
 // SetProfile sets the float profile of the jobs.
 func (p *Pool) SetProfile(profile string) {
 	if p.profile != profile {
 		p.profile = profile
-		p.offer(false) // workers learn of it before they can lease a job
+		p.offer(false) // workers receive it before they can lease a job
 	}
 }
 
-// Bar gives workers no more jobs.
+// Bar stops giving jobs to the workers.
 func (p *Pool) Bar(workers ...string) {
 	if len(workers) > 0 {
 		p.barred = append(p.barred, workers...)
@@ -132,30 +133,30 @@ func (p *Pool) Bar(workers ...string) {
 	}
 }
 
-// Sandboxes returns the names of the workers by the layers around their plugins.
+// Sandboxes returns the names of the workers, by the sandbox layers around their plugins.
 func (p *Pool) Sandboxes() map[string][]string { return p.roster.sandboxes() }
 
 // A Status describes a pool for people.
 type Status struct {
-	Workers   int    // workers with a heartbeat lately
-	NoWorkers bool   // there are none, not even such that cannot be understood
-	Stuck     string // why no worker takes jobs of the sweep; "": one does
-	Late      string // the job that is late by most, in words; "": none
+	Workers   int    // workers with a recent heartbeat
+	NoWorkers bool   // there are no workers, including workers whose heartbeats cannot be decoded
+	Stuck     string // reason why no worker accepts jobs of the sweep; "": one does
+	Late      string // description of the late job with the longest run time; "": none
 	Out       int    // jobs on the server
 	Again     int    // requests that wait to be published again
-	Unread    int    // results on the server that were not read yet, about
+	Unread    int    // approximate number of unread results on the server
 }
 
 // Status returns the status at a time.
 func (p *Pool) Status(now time.Time) Status {
 	s := Status{
-		Workers: len(p.roster.workers), Late: p.lateWords(), Out: len(p.attempts), Again: len(p.waiting), Unread: p.unread,
+		Workers: len(p.roster.workers), Late: p.describeLate(), Out: len(p.attempts), Again: len(p.waiting), Unread: p.unread,
 	}
 	s.NoWorkers, s.Stuck = p.roster.state(now)
 	return s
 }
 
-// offer publishes the needs of the sweep to all workers, with jobs that are not needed any more.
+// offer publishes the needs of the sweep to all workers, and the jobs that are not needed any more.
 func (p *Pool) offer(over bool, dropped ...string) {
 	o := fleet.Offer{
 		Epoch: p.Lead.Epoch, Priority: p.Priority, Weight: cmp.Or(p.Weight, 1), Profile: p.profile, Needs: p.needs,
@@ -170,7 +171,7 @@ func (p *Pool) offer(over bool, dropped ...string) {
 	}
 }
 
-// MaxTries is the number of times that a job is tried by the only worker that there can be.
+// MaxTries is the maximum number of attempts at a job by the only possible worker.
 const MaxTries = 4
 
 // handleHeartbeat records which jobs a worker runs.
@@ -197,10 +198,11 @@ func (p *Pool) handleHeartbeat(h queue.Heartbeat, now time.Time) {
 	}
 }
 
-// gathering is the time after the first heartbeat in which those of other workers of a cluster arrive.
+// gathering is the time after the first heartbeat in which the pool waits for those of other
+// workers.
 const gathering = 300 * time.Millisecond
 
-// room reports whether another job is to be published.
+// room reports whether another job should be published.
 func (p *Pool) room() bool {
 	if !p.Alone() && time.Since(p.roster.first) < gathering {
 		return false
@@ -212,18 +214,18 @@ func (p *Pool) room() bool {
 	return len(p.attempts)-p.late < most*p.Slots()
 }
 
-// Believable limits a number of seconds that a worker reports, which may be anything.
+// Believable limits a number of seconds that a worker reports to a plausible range.
 func Believable(seconds float64) float64 { return min(max(seconds, 0), 1e6) }
 
-// Took records the run time of a job that has come back.
-func (p *Pool) Took(seconds float64) {
+// RecordDuration updates the mean run time of jobs with that of a returned job.
+func (p *Pool) RecordDuration(seconds float64) {
 	if p.usual == 0 {
-		p.usual = quickLoad // until more is known
+		p.usual = quickLoad // starting value of the mean
 	}
 	p.usual += quickWeight * (Believable(seconds) - p.usual)
 }
 
-// publish publishes the open trials of a request as a job.
+// publish publishes the missing trials of a request as a job.
 func (p *Pool) publish(ctx context.Context, r *Request) error {
 	p.serial++
 	now, job := time.Now(), r.job(p.serial)
@@ -247,7 +249,7 @@ func (p *Pool) publish(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// Retry publishes the open trials of a request again as soon as there is room.
+// Retry publishes the missing trials of a request again as soon as there is room.
 func (p *Pool) Retry(r *Request) {
 	if !r.state.waiting && r.needed() {
 		r.state.waiting = true

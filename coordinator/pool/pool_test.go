@@ -37,8 +37,8 @@ func (p *Pool) attempt(id string, r *Request, a attempt) {
 	r.state.attempts = append(r.state.attempts, &a)
 }
 
-// A job that the server does not have any more, and of which no result came, is published again; one whose result may
-// be unread is not, and one that is not needed any more is struck off.
+// A job that the server does not have any more, and of which no result arrived, is published again.
+// A job whose result may be unread is not, and a job that is not needed any more is removed.
 func TestReconcile(t *testing.T) {
 	w, now := poolOf(t), time.Now()
 	w.Meter = &meter.Meter{}
@@ -58,7 +58,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// A job that was left to a worker that has gone is published again, for the workers that are there.
+// A job that was reserved for a worker that has disappeared is published again for the present
+// workers.
 func TestOthersGone(t *testing.T) {
 	w := poolOf(t, &fleet.Worker{Slots: 1})
 	w.attempt("left", request(1), attempt{avoid: []string{"w0"}})
@@ -70,7 +71,8 @@ func TestOthersGone(t *testing.T) {
 	}
 }
 
-// If the server keeps a job without delivering it, it is published again when no worker has held it for a while.
+// If the server keeps a job without delivering it, the pool publishes it again when no worker has
+// held it for a while.
 func TestStranded(t *testing.T) {
 	w, now := poolOf(t), time.Now()
 	before := now.Add(-time.Minute)
@@ -87,7 +89,7 @@ func TestStranded(t *testing.T) {
 	}
 }
 
-// Workers that hang with all jobs that are on the server keep no place from others.
+// Workers that hang with all jobs on the server do not keep jobs from other workers.
 func TestAllStuck(t *testing.T) {
 	w := poolOf(t, &fleet.Worker{Slots: 1})
 	stored := map[string]bool{}
@@ -103,7 +105,7 @@ func TestAllStuck(t *testing.T) {
 	}
 }
 
-// The reason why nothing moves is that of the workers, in their words.
+// The reason why no job runs is the workers' own reason.
 func TestState(t *testing.T) {
 	w, now := poolOf(t), time.Now()
 	if none, why := w.roster.state(now); !none || why != "" {
@@ -119,7 +121,7 @@ func TestState(t *testing.T) {
 		}
 		w.handleHeartbeat(queue.Heartbeat{Worker: name, Data: data}, now)
 	}
-	w.roster.first = time.Time{} // they have gathered
+	w.roster.first = time.Time{} // the gathering time has passed
 	const want = "no worker can run it: worker a (and 1 more) could not run plugin acme: it is for linux/amd64"
 	if none, why := w.roster.state(now); none || why != want {
 		t.Errorf("%v, %q, want %q", none, why, want)
@@ -133,7 +135,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// The times of a pool that heals once a second are those of package fleet.
+// A pool that heals once per second uses the times of package fleet unscaled.
 func TestScaled(t *testing.T) {
 	w := poolOf(t)
 	for _, d := range []time.Duration{fleet.Silence, time.Second} {
@@ -143,35 +145,35 @@ func TestScaled(t *testing.T) {
 	}
 }
 
-// What a person sees of jobs that take far longer than expected is the one that has run for longest.
-func TestLateWords(t *testing.T) {
+// The status shows the late job with the longest run time.
+func TestDescribeLate(t *testing.T) {
 	w := poolOf(t)
 	add := func(n int64, running, expected float64) {
 		r := request(1, 2, 3, 4, 5)
 		r.N = n
 		w.attempt(fmt.Sprint(n), r, attempt{running: running, seconds: expected})
 	}
-	add(1, 100, 50) // as expected, about
+	add(1, 100, 50) // about as predicted
 	add(2, lateUnknown-1, 0)
-	if got := w.lateWords(); got != "" {
+	if got := w.describeLate(); got != "" {
 		t.Errorf("late: %q", got)
 	}
 	add(3, 30, 0)
 	add(4, 40, 1)
 	add(5, 20, 1)
-	if got, want := w.lateWords(), "5 trials have run for 40 s: erm on thresholds, n = 4"; got != want {
+	if got, want := w.describeLate(), "5 trials have run for 40 s: erm on thresholds, n = 4"; got != want {
 		t.Errorf("late: %q, want %q", got, want)
 	}
 }
 
-// More jobs are on the server where they are short, until one takes longer.
+// The server holds more jobs if jobs are short, until one takes longer.
 func TestQuickJobs(t *testing.T) {
 	quick := func(jobs int) []float64 { return slices.Repeat([]float64{1e-4}, jobs) }
 	for _, c := range []struct {
 		name  string
 		slots int
-		took  []float64 // seconds, by the last jobs
-		want  int       // jobs that are on the server in the end
+		took  []float64 // seconds of the last jobs
+		want  int       // number of jobs on the server in the end
 	}{
 		{"nothing is known", 2, nil, 6},
 		{"a quick one", 2, quick(1), 6},
@@ -183,7 +185,7 @@ func TestQuickJobs(t *testing.T) {
 	} {
 		w := poolOf(t, &fleet.Worker{Slots: c.slots})
 		for _, seconds := range c.took {
-			w.Took(seconds)
+			w.RecordDuration(seconds)
 		}
 		n := 0
 		for ; w.room(); n++ {
@@ -195,7 +197,8 @@ func TestQuickJobs(t *testing.T) {
 	}
 }
 
-// The sweep's float profile is that of most workers, of those the one of most slots.
+// The sweep's float profile is that of most workers; among equally frequent ones, that with most
+// slots.
 func TestProfile(t *testing.T) {
 	worker := func(profile string, slots int) *fleet.Worker {
 		return &fleet.Worker{Profile: profile, Slots: slots}

@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// A roster holds the workers from which a heartbeat has arrived lately.
+// A roster holds the workers with a recent heartbeat.
 type roster struct {
 	sweep   string
 	workers map[string]*member
@@ -25,13 +25,13 @@ type member struct {
 	heard time.Time
 }
 
-// An unclear worker sends heartbeats that cannot be decoded.
+// An unclear is a worker whose heartbeats cannot be decoded.
 type unclear struct {
-	reason string // in words that follow its name
+	reason string // phrase that follows the worker's name
 	heard  time.Time
 }
 
-// Limits of a roster: anyone with access to the server can invent workers.
+// Limits of a roster. They exist because anyone with access to the server can invent workers.
 const (
 	maxWorkers = 1 << 14
 	maxUnclear = 100
@@ -41,12 +41,12 @@ func newRoster(sweep string) *roster {
 	return &roster{sweep: sweep, workers: map[string]*member{}, unclear: map[string]unclear{}}
 }
 
-// accepts reports whether a worker takes jobs of the sweep.
+// accepts reports whether a worker accepts jobs of the sweep.
 func (r *roster) accepts(m *member, now time.Time) bool {
 	return !m.Leaving && m.Refuses(r.sweep, now) == nil
 }
 
-// slots returns the number of slots of the workers that take jobs of the sweep.
+// slots returns the number of slots of the workers that accept jobs of the sweep.
 func (r *roster) slots(now time.Time) (n int) {
 	for _, m := range r.workers {
 		if r.accepts(m, now) {
@@ -56,7 +56,7 @@ func (r *roster) slots(now time.Time) (n int) {
 	return n
 }
 
-// others reports whether a worker of another name takes jobs of the sweep.
+// others reports whether a worker that is not listed in names accepts jobs of the sweep.
 func (r *roster) others(names []string, now time.Time) bool {
 	for _, m := range r.workers {
 		if !slices.Contains(names, m.Name) && r.accepts(m, now) {
@@ -66,8 +66,9 @@ func (r *roster) others(names []string, now time.Time) bool {
 	return false
 }
 
-// update records a heartbeat. It returns the worker; nil if it has ended, cannot be decoded, or is one too many. news
-// describes a worker whose heartbeats cannot be decoded, the first time.
+// update records a heartbeat. It returns the worker; nil if the worker has ended, its heartbeat
+// cannot be decoded, or the roster is full. news describes a worker whose heartbeats cannot be
+// decoded, the first time.
 func (r *roster) update(h queue.Heartbeat, now time.Time) (w *fleet.Worker, news string) {
 	if h.Data == nil {
 		delete(r.workers, h.Worker)
@@ -103,13 +104,14 @@ func (r *roster) updateUnclear(worker string, err error, now time.Time) (news st
 	return news
 }
 
-// expire removes the workers without a heartbeat since a time.
+// expire removes the workers without a heartbeat since the given time.
 func (r *roster) expire(since time.Time) {
 	maps.DeleteFunc(r.workers, func(_ string, m *member) bool { return m.heard.Before(since) })
 	maps.DeleteFunc(r.unclear, func(_ string, x unclear) bool { return x.heard.Before(since) })
 }
 
-// state reports whether there are no workers. If there are, and none of them takes jobs of the sweep, reason says why.
+// state reports whether there are no workers. If there are workers and none accepts jobs of the
+// sweep, reason explains why.
 func (r *roster) state(now time.Time) (none bool, reason string) {
 	reasons := map[string]string{}
 	for name, x := range r.unclear {
@@ -132,8 +134,8 @@ func (r *roster) state(now time.Time) (none bool, reason string) {
 	return false, "no worker can run it: " + fleet.Explain(reasons)
 }
 
-// usualProfile returns the float profile of most workers, and of several such the one with most slots; "" without
-// workers.
+// usualProfile returns the float profile of most workers; among equally frequent profiles, the one
+// with the most slots; "": there are no workers.
 func (r *roster) usualProfile() (most string) {
 	workers, slots := map[string]int{}, map[string]int{}
 	for _, m := range r.workers {
@@ -148,7 +150,7 @@ func (r *roster) usualProfile() (most string) {
 	return most
 }
 
-// sandboxes returns the names of the workers by the layers around their plugins.
+// sandboxes returns the names of the workers, by the sandbox layers around their plugins.
 func (r *roster) sandboxes() map[string][]string {
 	names := map[string][]string{}
 	for _, m := range r.workers {

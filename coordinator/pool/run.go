@@ -17,8 +17,8 @@ type Source interface {
 	Done() (bool, error)
 	// Next returns the next request to publish; nil if there is none at present.
 	Next() (*Request, error)
-	// Accept receives a result. r is the request that it answers; nil: a request that is not known any more. Accept
-	// calls r.Return for each of its trials.
+	// Accept receives a result. r is the request that it answers; nil: an unknown request. Accept
+	// calls r.Return for each trial of the result.
 	Accept(m *queue.Message, r *Request) error
 	// Tick is called about every SyncEvery.
 	Tick(ctx context.Context) error
@@ -27,10 +27,10 @@ type Source interface {
 // SyncEvery is the time between two calls of [Source.Tick].
 const SyncEvery = 100 * time.Millisecond
 
-// ErrWorkers reports that the workers of this process have ended, and that there can be no others.
+// ErrWorkers reports that the workers of this process have ended and that no others can join.
 var ErrWorkers = errors.New("the workers of this process have ended; their messages say why")
 
-// errClosed reports that the connection to the server is gone for good.
+// errClosed reports that the connection to the server is closed permanently.
 var errClosed = errors.New("results ended: the connection to the queue was closed")
 
 // errSilent reports that the server does not answer.
@@ -39,8 +39,8 @@ var errSilent = errors.New("ask the server for the last result")
 // maxResults is the number of results that are accepted before jobs are published again.
 const maxResults = 64
 
-// Run publishes the requests of a source, and hands it the results, until it is done. Requests of earlier sources that
-// wait to be published again are dropped.
+// Run publishes the requests of a source and passes the results to it until the source is done. It
+// drops requests of earlier sources that wait to be published again.
 func (p *Pool) Run(ctx context.Context, s Source) error {
 	for _, r := range p.waiting {
 		r.state.waiting = false
@@ -65,7 +65,8 @@ func (p *Pool) Run(ctx context.Context, s Source) error {
 	}
 }
 
-// fill publishes requests while there is room. The first workers that can run the sweep determine its float profile.
+// fill publishes requests while there is room. The first workers that can run the sweep determine
+// its float profile.
 func (p *Pool) fill(ctx context.Context, s Source) error {
 	if p.failed != nil {
 		return p.failed
@@ -91,7 +92,8 @@ func (p *Pool) fill(ctx context.Context, s Source) error {
 	return nil
 }
 
-// wait waits for the next event and handles it. healed is the time of the last comparison with the server.
+// wait waits for the next event and handles it. healed is the time of the last comparison with the
+// server.
 func (p *Pool) wait(ctx context.Context, s Source, tick <-chan time.Time, healed *time.Time) error {
 	select {
 	case <-ctx.Done():
@@ -117,7 +119,8 @@ func (p *Pool) wait(ctx context.Context, s Source, tick <-chan time.Time, healed
 	}
 }
 
-// acceptAll accepts a result and those that wait after it, so that jobs are published for all of them at once.
+// acceptAll accepts a result and the results that wait after it, so that new jobs are published for
+// all of them together.
 func (p *Pool) acceptAll(m *queue.Message, s Source) error {
 	for range maxResults {
 		if err := p.accept(m, s); err != nil {
@@ -132,9 +135,9 @@ func (p *Pool) acceptAll(m *queue.Message, s Source) error {
 	return p.accept(m, s)
 }
 
-// accept hands a result to the source. Trials that are still missing when all parts of a job's result have arrived are
-// published again. After a result without any of the missing trials, they are published after a while, for another
-// worker.
+// accept passes a result to the source. When all parts of a job's result have arrived, it publishes
+// the missing trials again. If the result contains none of the missing trials, it does so after a
+// delay, for another worker.
 func (p *Pool) accept(m *queue.Message, s Source) error {
 	p.read, p.unread = m.Sequence, int(m.Pending)
 	a := p.attempts[m.Job]
@@ -168,7 +171,7 @@ func (p *Pool) accept(m *queue.Message, s Source) error {
 	return nil
 }
 
-// CatchUp accepts the results that are on the server already.
+// CatchUp accepts the results that are already on the server.
 func (p *Pool) CatchUp(ctx context.Context, s Source) error {
 	tick := time.NewTicker(SyncEvery)
 	defer tick.Stop()
@@ -186,7 +189,7 @@ func (p *Pool) CatchUp(ctx context.Context, s Source) error {
 				if err := p.accept(m, s); err != nil {
 					return err
 				}
-			case <-tick.C: // the last one may have been removed meanwhile
+			case <-tick.C: // the last result may have been removed meanwhile
 				waiting = false
 			case <-p.queue.Closed():
 				return errClosed
@@ -197,8 +200,9 @@ func (p *Pool) CatchUp(ctx context.Context, s Source) error {
 	}
 }
 
-// Drain accepts the results of the jobs that the workers of this process finish before they end, and those that are on
-// the server already. Results that do not arrive within a second after that stay there for the next run.
+// Drain accepts the results of the jobs that the workers of this process finish before they end,
+// and the results that are already on the server. Results that do not arrive within another second
+// stay there for the next run.
 func (p *Pool) Drain(s Source) error {
 	ctx := context.Background()
 	tick := time.NewTicker(SyncEvery)
