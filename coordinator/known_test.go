@@ -67,7 +67,7 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	claim(t, dir, testPlan(t), folder.Mode{}).Close()
-	if k, _ := known(t, dir, false); !k.Nothing() || folder.ResultStands(dir) {
+	if k, _ := known(t, dir, false); !k.Empty() || folder.HasFinalResult(dir) {
 		t.Errorf("before the first trial: %+v", k)
 	}
 	interrupted := func(jobs int) (*Summary, error) {
@@ -87,7 +87,7 @@ func TestKnown(t *testing.T) {
 		t.Helper()
 		k, to := known(t, dir, false)
 		count, reasons := statuses(t, to)
-		if folder.ResultStands(dir) || k.Trials == 0 || k.Done >= k.Cells ||
+		if folder.HasFinalResult(dir) || k.Trials == 0 || k.Done >= k.Cells ||
 			!strings.HasSuffix(k.Partial, "so far; the sweep was interrupted: the same command goes on") {
 			t.Errorf("%s: %+v", when, k)
 		}
@@ -108,7 +108,7 @@ func TestKnown(t *testing.T) {
 	whole := func(when string) {
 		t.Helper()
 		s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
-		if err != nil || s.Digest != want || !folder.ResultStands(dir) {
+		if err != nil || s.Digest != want || !folder.HasFinalResult(dir) {
 			t.Errorf("%s: %+v, %v", when, s, err)
 		}
 		if k, to := known(t, dir, false); k.Partial != "" || folder.ReadManifest(to).Digest != want {
@@ -128,7 +128,7 @@ func TestKnown(t *testing.T) {
 	if s, _, err := (setup{dir: dir, change: budget, script: honest}).run(t, t.Context()); err != nil || s.Partial == "" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if !folder.ResultStands(dir) {
+	if !folder.HasFinalResult(dir) {
 		t.Error("the result of a budget does not stand")
 	}
 	if err := died(3); !errors.Is(err, pool.ErrWorkers) {
@@ -137,7 +137,7 @@ func TestKnown(t *testing.T) {
 	partial("died after a budget")
 	whole("finished")
 	claim(t, dir, testPlan(t), folder.Mode{}).Close() // a run that is killed immediately
-	if folder.ResultStands(dir) {
+	if folder.HasFinalResult(dir) {
 		t.Error("a run has begun after the result")
 	}
 	whole("finished again")
@@ -146,7 +146,7 @@ func TestKnown(t *testing.T) {
 	part := testPlan(t)
 	part.Cells = part.Cells[1:4]
 	s, _, err := setup{dir: dir, plan: part, script: honest}.run(t, t.Context())
-	if err != nil || !folder.ResultStands(dir) {
+	if err != nil || !folder.HasFinalResult(dir) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if s, err := interrupted(1); err != nil || !s.Interrupted {

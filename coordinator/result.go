@@ -122,7 +122,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Known: t.known, Trials: t.trials, Counted: s.Counted, Served: t.served,
 		Rechecked: s.Rechecked, RecheckTime: r.recheck.Progress().Seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), PluginTime: min(t.plugin, math.MaxFloat64), Interrupted: s.Interrupted,
-		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
+		Ledger: folder.DescribeDamage(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}
 	if r.pool != nil { // nil if the run was interrupted before it opened the pool

@@ -155,7 +155,7 @@ has only the chosen rows; --out is its path.`,
 			if err != nil {
 				return err
 			}
-			if known.temporary && folder.ResultStands(args[0]) { // the run has ended meanwhile
+			if known.temporary && folder.HasFinalResult(args[0]) { // the run has ended meanwhile
 				if sweep, err = where.load(args[0], args[0]); err != nil {
 					return err
 				}

@@ -96,7 +96,7 @@ func (d *display) say(format string, args ...any) {
 // opened shows the damage that was found in the output folder.
 func (d *display) opened(f *folder.Folder, workers int) {
 	d.dir = f.Dir
-	lines := folder.Lines(f.Report)
+	lines := folder.DescribeDamage(f.Report)
 	for _, line := range lines {
 		d.say("shatter: ledger: %s", line)
 	}

@@ -340,7 +340,7 @@ func (k *knownResult) close() {
 // the folder do not match its ledger, it makes them from the ledger in a temporary folder, and prints the sweep's
 // progress on stderr.
 func openResult(c *cobra.Command, dir string) (*knownResult, error) {
-	if folder.ResultStands(dir) {
+	if folder.HasFinalResult(dir) {
 		return &knownResult{Dir: dir}, nil
 	}
 	s, err := openKnown(c.Context(), dir)
@@ -382,12 +382,12 @@ func (k *knownResult) fill(c *cobra.Command, s *session) error {
 			"running the sweep again repeats its trials\n", d)
 	}
 	switch {
-	case found.Nothing() && running:
+	case found.Empty() && running:
 		return wrong("nothing is known of %q yet: its sweep is running, and no trial has come back; "+
 			"look again in a moment", dir)
-	case found.Nothing() && s.folder.Fetched() != "":
+	case found.Empty() && s.folder.Fetched() != "":
 		return wrong("nothing is known of %q yet: %s", dir, s.folder.Fetched())
-	case found.Nothing():
+	case found.Empty():
 		return wrong("nothing is known of %q: its sweep was interrupted before a trial came back; run it again to go on", dir)
 	case found.Partial != "":
 		fmt.Fprintf(stderr, "shatter: partial: %s\n", found.Partial)

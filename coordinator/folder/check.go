@@ -18,42 +18,42 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// UnfinishedError reports that a folder holds no result of its sweep file yet.
+// An UnfinishedError reports that a folder holds no result of its sweep file yet.
 type UnfinishedError struct{ Dir, Reason, Remedy string }
 
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("%q %s; %s", e.Dir, e.Reason, e.Remedy)
 }
 
-// unfinished returns the error of a folder that holds no result, for a reason.
+// unfinished returns the error for a folder that holds no result, with the reason.
 func (f *Folder) unfinished(reason string) error {
 	return &UnfinishedError{f.Dir, reason, cmp.Or(f.Fetched(), "run its sweep again to go on")}
 }
 
-// Tables reports what CheckTables found.
+// Tables holds the findings of [Folder.CheckTables].
 type Tables struct {
 	Frames         int
 	Outcomes       int64
-	Repaired       []string // damaged parts of the ledger whose trials an earlier run has run again
-	Damaged        []string // others, and a torn tail
+	Repaired       []string // damaged parts of the ledger whose trials an earlier run has repeated
+	Damaged        []string // other damaged parts, and a torn tail
 	Conflicts      []string // trials with two different outcomes
-	Clashes        []string // sample sizes that were answered for in two ways, a sentence for each
-	Contradictions []string // what rechecks found out, a sentence for each cell
-	Others         []string // plugin files other than today's that have made outcomes, in words
+	Clashes        []string // sample sizes with contradictory refusals or outcomes, a sentence for each
+	Contradictions []string // findings of rechecks, a sentence for each cell
+	Others         []string // sentences about outcomes that other plugin files than the present ones have made
 
 	Consumed     int64  // trials that enter the result
-	Missing      int64  // of those that the result's curve counts, how many are not in the ledger
-	FirstMissing string // the first of them
-	Open         int    // cells that the ledger does not decide: nothing is recomputed then
-	FirstOpen    string // what the first of them waits for
-	Partial      string // why the result leaves cells open, and how many: a budget; else empty
+	Missing      int64  // number of trials that the result's curve counts and the ledger lacks
+	FirstMissing string // first missing trial
+	Open         int    // number of cells that the ledger does not decide; if positive, nothing is recomputed
+	FirstOpen    string // what the first open cell waits for
+	Partial      string // reason why the result leaves cells open, and their number; "": it leaves none
 
 	Files    []result.FileCheck
-	Digest   string // of the recomputed files
-	Manifest string // the digest that the manifest gives; empty: none
+	Digest   string // digest of the recomputed files
+	Manifest string // digest in the manifest; "": none
 }
 
-// Equal reports whether everything is as it has to be.
+// Equal reports whether the check found no fault.
 func (t *Tables) Equal() bool {
 	return len(t.Damaged)+len(t.Conflicts)+len(t.Clashes)+len(t.Contradictions)+t.Open == 0 && t.Missing == 0 &&
 		t.Digest == t.Manifest && len(t.Different()) == 0
@@ -69,9 +69,10 @@ func (t *Tables) Different() (list []result.FileCheck) {
 	return list
 }
 
-// CheckTables makes all files of the folder's result again from its ledger and compares them byte for byte. It
-// changes nothing. Digests are the identities of plugins and built-in algorithms, by [trial.Cell.Code]. It
-// returns an *UnfinishedError if there is no result to compare with.
+// CheckTables recomputes all files of the folder's result from its ledger and compares them byte
+// for byte. It changes nothing. digests holds the identities of plugins and built-in algorithms, by
+// [trial.Cell.Code]. CheckTables returns an [*UnfinishedError] if there is no result to compare
+// with.
 func (f *Folder) CheckTables(digests map[string]string) (*Tables, error) {
 	m := ReadManifest(f.Dir)
 	_, err := os.Stat(filepath.Join(f.Dir, "table.parquet"))
@@ -114,8 +115,8 @@ func (f *Folder) CheckTables(digests map[string]string) (*Tables, error) {
 	return t, err
 }
 
-// addDamage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as
-// the manifest tells, and what nobody has dealt with.
+// addDamage divides the damage of the ledger's files into parts whose trials an earlier run has
+// repeated, according to the manifest, and other parts.
 func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	for _, d := range report.Damaged {
 		repaired := Repaired(m, d)
@@ -133,8 +134,8 @@ func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	}
 }
 
-// otherPlugins lists the plugins and built-in algorithms other than the present ones whose outcomes enter the
-// result. Digests are those of the present ones, by [trial.Cell.Code].
+// otherPlugins lists the plugins and built-in algorithms whose outcomes enter the result but whose
+// code differs from the present one. digests holds the present identities, by [trial.Cell.Code].
 func (f *Folder) otherPlugins(digests map[string]string) (lines []string) {
 	type change struct{ code, was, is string }
 	cells, counts := f.cells(), map[change]int64{}
@@ -151,11 +152,11 @@ func (f *Folder) otherPlugins(digests map[string]string) (lines []string) {
 	return lines
 }
 
-// maxSource is the size in bytes of the largest copy of a sweep file that is read.
+// maxSource is the maximum size in bytes of a stored sweep file that is read.
 const maxSource = 1 << 20
 
-// checkFinished returns an *UnfinishedError if the files of the folder are not those of its ledger,
-// because a run that went on has not ended.
+// checkFinished returns an [*UnfinishedError] if the files of the folder do not correspond to its
+// ledger, because a later run has not ended.
 func (f *Folder) checkFinished(s result.State, m schemas.Manifest) error {
 	var last schemas.ManifestRun
 	if len(m.Runs) > 0 {
@@ -177,7 +178,7 @@ func (f *Folder) checkFinished(s result.State, m schemas.Manifest) error {
 	return nil
 }
 
-// findMissing finds the trials that the ledger lacks, of those that the curve's rows count.
+// findMissing finds the trials that the curve's rows count and that the ledger lacks.
 func (t *Tables) findMissing(f *Folder) {
 	byName := map[string]*trial.Cell{}
 	for _, c := range f.Plan.Cells {
@@ -185,7 +186,7 @@ func (t *Tables) findMissing(f *Folder) {
 	}
 	curve, err := sheet.ReadTable(f.Dir, "curve")
 	if err != nil {
-		return // it is compared with nothing: the open cells are reason enough
+		return // not compared: the open cells suffice as the finding
 	}
 	column := func(name string) int { return schemas.IndexOf(curve.Columns, name) }
 	id, size, trials := column("cell"), column("n"), column("trials")

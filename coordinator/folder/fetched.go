@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Fetched says how a sweep stood on a server when its folder was fetched from there, before its end.
+// Fetched holds the state of a sweep on a server at the time when its folder was fetched from
+// there.
 type Fetched struct {
 	State string    `json:"state"` // such as running
 	At    time.Time `json:"at"`
@@ -22,8 +23,8 @@ func MarkFetched(dir, state string) error {
 	return f.write()
 }
 
-// Fetched says how the sweep stood when the folder was fetched from a server before the sweep's end,
-// and what to do about it. It returns "" for other folders.
+// Fetched describes the state of the sweep when the folder was fetched from a server, and the
+// command that updates the folder. It returns "" for other folders.
 func (f *Folder) Fetched() string {
 	x := f.owner.Fetched
 	if x == nil {

@@ -20,76 +20,78 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Folder is a sweep's output folder. One that Claim has made holds the folder's lock until Close.
+// A Folder is a sweep's output folder. A folder returned by [Claim] holds its lock until Close.
 type Folder struct {
 	Dir    string
-	ID     string // names the sweep of this folder on the queue
+	ID     string // name of the folder's sweep on the queue
 	Plan   *plan.Plan
 	Ledger *ledger.Ledger
-	Report *ledger.Report // what opening the ledger found
-	Redo   bool           // outcomes of other plugin files are dropped instead of checked
-	Moves  string         // why brackets of the earlier run may move; "" where they may not
+	Report *ledger.Report // findings of opening the ledger
+	Redo   bool           // drop outcomes of other plugin files instead of comparing them
+	Moves  string         // reason why brackets of the earlier run may move; "": they do not
 
 	owner owner
 }
 
-// owner is ledger/sweep.json: the sweep that the folder belongs to.
+// An owner represents ledger/sweep.json: the sweep that the folder belongs to.
 type owner struct {
 	Format int          `json:"format"`
 	ID     string       `json:"id"`
 	Name   string       `json:"name"`
 	Seed   schemas.Seed `json:"seed"`
 	Digest string       `json:"digest"` // see plan.Plan.Digest
-	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of other code whose recorded
-	// outcomes it has reproduced.
+	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of other code whose
+	// recorded outcomes it has reproduced.
 	Alike map[string][]string `json:"alike,omitempty"`
 	Runs  int                 `json:"runs"`
 	// File and Source are the path and the text of the last run's sweep file.
 	File   string `json:"file,omitempty"`
 	Source []byte `json:"source,omitempty"`
-	// Fetched is the state of a sweep on the server from which the folder was fetched; nil: it was not fetched.
+	// Fetched is the state of the sweep on the server from which the folder was fetched; nil: not
+	// fetched.
 	Fetched *Fetched `json:"fetched,omitempty"`
 }
 
 const ownerFormat = 2
 
-// Mode tells Claim what to do with a folder that holds outcomes already. The zero Mode goes on
-// where the same sweep file has left off.
+// A Mode controls how [Claim] treats a folder with outcomes. The zero Mode continues an earlier run
+// of the same sweep file.
 type Mode struct {
-	Extend bool // the sweep file has changed: keep what still applies
-	Fresh  bool // set the old folder aside
+	Extend bool // the sweep file has changed: keep the outcomes that still apply
+	Fresh  bool // rename the old folder and begin a new one
 	Redo   bool // drop outcomes made by other plugin files
 
-	ID string // names the sweep if the folder is new; "": one is drawn
+	ID string // name of the sweep if the folder is new; "": a random one
 }
 
-// OwnerError reports that a folder holds something else.
+// An OwnerError reports that a folder belongs to another sweep or holds other files.
 type OwnerError struct{ Dir, Reason string }
 
 func (e *OwnerError) Error() string {
 	return fmt.Sprintf("claim output folder %q: %s", e.Dir, e.Reason)
 }
 
-// ChangedError reports that the sweep file is not the one that the folder's outcomes were made for.
+// A ChangedError reports that the sweep file has changed since the folder's outcomes were made.
 type ChangedError struct {
 	Dir   string
 	Diff  []string
-	Moves string // why brackets may move if the folder is claimed with Mode.Extend; "" if they do not
+	Moves string // reason why brackets may move if the folder is claimed with Mode.Extend; "": they do not
 }
 
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s", e.Dir, strings.Join(e.Diff, "\n  "))
 }
 
-// SeedError reports that the outcomes of a folder were drawn under another seed. Err is a mistake at the seed's place
-// in the sweep file.
+// A SeedError reports that the outcomes of a folder were drawn under another seed. Err is a mistake
+// at the seed's place in the sweep file.
 type SeedError struct{ Err error }
 
 func (e *SeedError) Error() string { return e.Err.Error() }
 func (e *SeedError) Unwrap() error { return e.Err }
 
-// Claim takes a folder for a plan: a new one, or the one that an earlier run of the same plan has
-// left. It returns an *OwnerError, a *SeedError or a *ChangedError if the folder is not the plan's.
+// Claim claims a folder for a plan: a new folder, or one that an earlier run of the same plan has
+// left. It returns an [*OwnerError], a [*SeedError] or a [*ChangedError] if the folder is not the
+// plan's.
 func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	if mode.Fresh {
 		if err := setAside(dir); err != nil {
@@ -118,21 +120,22 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	return f, nil
 }
 
-// Close closes the ledger and gives the folder's lock back.
+// Close closes the ledger and releases the folder's lock.
 func (f *Folder) Close() error { return f.Ledger.Close() }
 
 // Resumed reports whether the folder holds outcomes of an earlier run.
 func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
 
-// Number returns the number of the last run that was begun in the folder, from 1 on.
+// Number returns the number of the last run that was begun in the folder, counted from 1.
 func (f *Folder) Number() int { return f.owner.Runs }
 
-// Compared reports whether the code with the digest today has reproduced outcomes of the code with the digest recorded.
+// Compared reports whether the code with the digest today has reproduced outcomes of the code with
+// the digest recorded.
 func (f *Folder) Compared(recorded, today string) bool {
 	return slices.Contains(f.owner.Alike[today], recorded)
 }
 
-// KeepCompared records for later runs which code has reproduced outcomes of other code: see Compared.
+// KeepCompared records which code has reproduced outcomes of other code: see [Folder.Compared].
 func (f *Folder) KeepCompared(alike map[string][]string) error {
 	if f.owner.Alike == nil {
 		f.owner.Alike = map[string][]string{}
@@ -145,10 +148,11 @@ func (f *Folder) KeepCompared(alike map[string][]string) error {
 	return f.write()
 }
 
-// ownerPath returns the path of the file that says which sweep a folder belongs to.
+// ownerPath returns the path of the file that names the sweep of a folder.
 func ownerPath(dir string) string { return filepath.Join(dir, "ledger", "sweep.json") }
 
-// checkOwner reads which sweep the folder belongs to, and refuses it where that is not the plan's.
+// checkOwner reads which sweep the folder belongs to. It returns an error if that is not the
+// plan's.
 func (f *Folder) checkOwner(mode Mode) error {
 	raw, err := disk.ReadFile(ownerPath(f.Dir), maxRead)
 	switch {
@@ -179,14 +183,14 @@ func (f *Folder) checkOwner(mode Mode) error {
 	return nil
 }
 
-// claimNew claims a folder that does not exist or is empty, for the sweep that id names; "": draw one.
+// claimNew claims a folder that is empty or does not exist, for the sweep id; "": a random id.
 func (f *Folder) claimNew(id string) error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look into output folder: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() != "ledger" { // a run that was ended before it wrote anything leaves this
+		if e.Name() != "ledger" { // left by a run that ended before it wrote anything
 			return &OwnerError{f.Dir, fmt.Sprintf("it holds %q and no ledger", e.Name())}
 		}
 	}
@@ -211,8 +215,8 @@ func (f *Folder) claimNew(id string) error {
 	return err
 }
 
-// adoptSeed gives a plan whose seed is secret the one that a folder was made with, and refuses a
-// plan of another seed.
+// adoptSeed gives a plan with a secret seed the seed of the folder. It returns an error if the plan
+// has another seed.
 func adoptSeed(dir string, made schemas.Seed, p *plan.Plan) error {
 	blame := func(format string, args ...any) error { return &SeedError{p.SeedMistake(format, args...)} }
 	switch {
@@ -247,7 +251,8 @@ func (f *Folder) write() error {
 	return nil
 }
 
-// setAside renames a folder to the first free name beside it. It fails if a run works in it.
+// setAside renames a folder to the first free name NAME.1, NAME.2, ... It fails if a run works in
+// the folder.
 func setAside(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -272,7 +277,7 @@ func setAside(dir string) error {
 	}
 }
 
-// writeFile replaces a small file whole or not at all.
+// writeFile replaces a small file atomically.
 func writeFile(path string, data []byte) error {
 	if err := disk.WriteFile(path, disk.Bytes(data)); err != nil {
 		return fmt.Errorf("write %q: %w", path, err)

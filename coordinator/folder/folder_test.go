@@ -16,7 +16,6 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// planUnder makes a plan whose file states a seed.
 func planUnder(t *testing.T, stated string) *plan.Plan {
 	t.Helper()
 	var seed schemas.Seed
@@ -34,8 +33,8 @@ func planUnder(t *testing.T, stated string) *plan.Plan {
 	return p
 }
 
-// A secret seed is drawn for each folder once, and found again by whoever opens it: a run, a run of
-// a changed file, and a reader.
+// A secret seed is drawn once for each folder. A run, a run of a changed file, and a reader find
+// the same seed.
 func TestSecretSeed(t *testing.T) {
 	dir := t.TempDir()
 	claimed := func(name string, mode Mode) *plan.Plan {
@@ -82,7 +81,7 @@ func TestSecretSeed(t *testing.T) {
 	}
 }
 
-// A folder of one seed is refused to a sweep file with another, extended or not, at the line.
+// A sweep file with another seed is refused, with or without Extend, and the error names the line.
 func TestOtherSeed(t *testing.T) {
 	for _, tt := range []struct{ made, stated, want string }{
 		{"5", "6", "drawn under seed 5, none of them applies to seed 6: write seed: 5"},
@@ -107,7 +106,7 @@ func TestOtherSeed(t *testing.T) {
 	}
 }
 
-// A folder in which a run works is neither claimed nor set aside.
+// A folder in which a run works is neither claimed nor renamed.
 func TestFolderInUse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	p := planUnder(t, "5")
@@ -141,7 +140,7 @@ func TestFolderInUse(t *testing.T) {
 	}
 }
 
-// Damage that a manifest records is repaired.
+// Damage that a manifest records counts as repaired.
 func TestRepaired(t *testing.T) {
 	damaged := ledger.Damage{File: "/out/ledger/0002.log", Offset: 120, Bytes: 77, Reason: "checksum differs"}
 	other := damaged
@@ -150,7 +149,7 @@ func TestRepaired(t *testing.T) {
 	report := &ledger.Report{Torn: &torn, Damaged: []ledger.Damage{damaged}}
 	for name, run := range map[string]schemas.ManifestRun{
 		"fields": {Damage: Damage(report)},
-		"both":   {Damage: Damage(report), Ledger: Lines(report)},
+		"both":   {Damage: Damage(report), Ledger: DescribeDamage(report)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -171,7 +170,7 @@ func TestRepaired(t *testing.T) {
 	}
 }
 
-// A folder that was fetched says so, and what it says of the sweep stays as it was.
+// A fetched folder describes itself as fetched, and its record of the sweep does not change.
 func TestMarkFetched(t *testing.T) {
 	dir, p := t.TempDir(), planUnder(t, "7")
 	f, err := Claim(dir, p, Mode{})

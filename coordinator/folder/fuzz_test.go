@@ -14,7 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// The files beside a ledger may hold anything: a folder comes from another machine.
+// The files next to a ledger may hold anything, because a folder may come from another machine.
 func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"format":2,"id":"a","seed":1,"source":"bmFtZTogeA==","runs":1}`), []byte(`{"digest":"d","runs":[{}]}`))
 	dir := testkit.MemoryDir(f)
@@ -30,11 +30,11 @@ func FuzzReadRecord(f *testing.F) {
 		if r, err := ReadRecord(dir); err == nil && (r.ID() == "" || len(r.Source) == 0) {
 			t.Errorf("%+v", r)
 		}
-		ResultStands(dir)
+		HasFinalResult(dir)
 	})
 }
 
-// The record of rechecks may hold anything: it reads as one that can be added to.
+// The record of rechecks may hold anything; it reads as a record to which entries can be added.
 func FuzzRechecks(f *testing.F) {
 	key := strings.Repeat("0a", 32)
 	for _, text := range []string{

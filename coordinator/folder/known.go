@@ -9,26 +9,27 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Known reports what the ledger of a folder knows of its sweep.
+// A Known reports the state of a sweep according to the ledger of its folder.
 type Known struct {
-	Cells, Done int      // Done: those that want no more trials
+	Cells, Done int      // Done: number of cells that want no more trials
 	Trials      int64    // outcomes of the sweep's cells
-	Damaged     []string // parts of the ledger that cannot be read and whose trials no run has run again
-	Partial     string   // how far the sweep has come; "" if the result is whole
+	Damaged     []string // unreadable parts of the ledger whose trials no run has repeated
+	Partial     string   // progress of the sweep; "": the result is complete
 }
 
-// Nothing reports whether there is no result to show.
-func (k *Known) Nothing() bool { return k.Trials == 0 && k.Done == 0 }
+// Empty reports whether there is no result to show.
+func (k *Known) Empty() bool { return k.Trials == 0 && k.Done == 0 }
 
-// notReached is the reason of cells that a sweep which has not ended leaves undecided.
+// notReached is the reason for undecided cells of an unfinished sweep.
 const notReached = "the sweep has not got there yet"
 
-// A Due reports the rechecks of a folder, and the number of those that remain to be made.
+// A Due returns the report on the rechecks of a folder, and the number of missing rechecks.
 type Due func(*result.Result) (rechecks *schemas.Rechecks, due int64)
 
-// WriteKnown writes into the directory dir the files of the result that the folder's ledger gives now, with a
-// manifest. It writes none if nothing is known, and changes nothing in the folder. Digests are the identities
-// of plugins and built-in algorithms, by [trial.Cell.Code]; running reports whether a run is at work.
+// WriteKnown writes the result files that the folder's ledger yields at present, and a manifest,
+// into the directory dir. It writes nothing if there is no result, and changes nothing in the
+// folder. digests holds the identities of plugins and built-in algorithms, by [trial.Cell.Code];
+// running reports whether a run is at work.
 func (f *Folder) WriteKnown(dir string, digests map[string]string, running bool, due Due) (*Known, error) {
 	res, err := result.Rows(f.Plan, f.Ledger, result.Options{
 		Partial: notReached, Contradictions: f.ReadRechecks().Contradicted(f.Ledger),
@@ -43,7 +44,7 @@ func (f *Folder) WriteKnown(dir string, digests map[string]string, running bool,
 			k.Damaged = append(k.Damaged, d.String())
 		}
 	}
-	if k.Nothing() {
+	if k.Empty() {
 		return k, nil
 	}
 	m := f.Describe(digests, before)
@@ -72,8 +73,8 @@ func (f *Folder) WriteKnown(dir string, digests map[string]string, running bool,
 	return k, WriteManifest(dir, m)
 }
 
-// howFar returns how far the sweep has come, with that many rechecks left; "" if a run would find nothing
-// to do and none is at work.
+// howFar describes the progress of the sweep, with the number of missing rechecks; "": a run would
+// find nothing to do and none is at work.
 func (f *Folder) howFar(k *Known, rechecks int64, running bool) string {
 	text := fmt.Sprintf("%d of %d cells done, %s trials run so far",
 		k.Done, k.Cells, wording.Thousands(float64(k.Trials)))

@@ -13,13 +13,14 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// maxRead is the size in bytes of the largest manifest or record that is read.
+// maxRead is the maximum size in bytes of a manifest or record that is read.
 const maxRead = 256 << 20
 
-// ReadManifest reads the manifest of a folder. One that is missing or damaged reads as empty: it is
-// no part of the result.
+// ReadManifest reads the manifest of a folder. A missing or damaged manifest reads as empty,
+// because the result does not depend on it.
 //
-// What it says of the cells, Resolved, is left out: of many cells that is nearly all of it.
+// The description of the cells, Resolved, is skipped: for many cells it is nearly all of the
+// manifest.
 func ReadManifest(dir string) schemas.Manifest {
 	var m struct {
 		schemas.Manifest
@@ -31,10 +32,9 @@ func ReadManifest(dir string) schemas.Manifest {
 	return m.Manifest
 }
 
-// skipped is a value that is not read.
+// skipped is a JSON value that is not decoded.
 type skipped struct{}
 
-// UnmarshalJSON reads nothing.
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // WriteManifest replaces the manifest of a folder.
@@ -51,8 +51,9 @@ func WriteManifest(dir string, m schemas.Manifest) error {
 
 func manifestPath(dir string) string { return filepath.Join(dir, "manifest.json") }
 
-// Lines describes in words what opening the ledger found wrong.
-func Lines(r *ledger.Report) (lines []string) {
+// DescribeDamage describes the faults that were found when the ledger was opened, one sentence
+// each.
+func DescribeDamage(r *ledger.Report) (lines []string) {
 	if r.Torn != nil {
 		lines = append(lines, fmt.Sprintf("a torn tail was cut off: %s; its trials are run again", r.Torn))
 	}
@@ -62,7 +63,7 @@ func Lines(r *ledger.Report) (lines []string) {
 	return lines
 }
 
-// Damage gives what opening the ledger found wrong in the form of a manifest.
+// Damage returns the faults that were found when the ledger was opened, in the form of a manifest.
 func Damage(r *ledger.Report) (list []schemas.Damage) {
 	if r.Torn != nil {
 		torn := damage(*r.Torn)
@@ -80,7 +81,7 @@ func damage(d ledger.Damage) schemas.Damage {
 }
 
 // Repaired reports whether one of the manifest's runs has found the damaged part d of the ledger,
-// and so has run its trials again.
+// and therefore has repeated its trials.
 func Repaired(m schemas.Manifest, d ledger.Damage) bool {
 	return slices.ContainsFunc(m.Runs, func(run schemas.ManifestRun) bool {
 		return slices.Contains(run.Damage, damage(d))
@@ -96,8 +97,8 @@ func (f *Folder) cells() map[trial.Key]*trial.Cell {
 	return cells
 }
 
-// Profile returns the float profile of the recorded outcomes and refusals, which all of them share; "" if there
-// are none.
+// Profile returns the float profile of the recorded outcomes and refusals, which they all share; ""
+// if there are none.
 func (f *Folder) Profile() (profile string) {
 	for _, c := range f.Plan.Cells {
 		for _, x := range f.Ledger.Refusals(c.Key) {
@@ -113,8 +114,8 @@ func (f *Folder) Profile() (profile string) {
 	return profile
 }
 
-// Describe begins the manifest of a result: its makers, and the runs of the manifest before. Digests are the
-// identities of plugins and built-in algorithms, by [trial.Cell.Code].
+// Describe returns the manifest of a result with its algorithms and the runs of the manifest
+// before. digests holds the identities of plugins and built-in algorithms, by [trial.Cell.Code].
 func (f *Folder) Describe(digests map[string]string, before schemas.Manifest) schemas.Manifest {
 	p := f.Plan
 	return schemas.Manifest{
@@ -124,7 +125,7 @@ func (f *Folder) Describe(digests map[string]string, before schemas.Manifest) sc
 	}
 }
 
-// plugins lists every plugin and built-in algorithm that has made outcomes, and those that would have.
+// plugins lists every plugin and built-in algorithm that has made outcomes or that the plan uses.
 func (f *Folder) plugins(digests map[string]string) (list []schemas.ManifestPlugin) {
 	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{}
 	for _, c := range f.Plan.Cells {

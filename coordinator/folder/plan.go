@@ -10,11 +10,10 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// planPath returns the path of the saved plan.
 func planPath(dir string) string { return filepath.Join(dir, "ledger", "plan") }
 
-// KeepPlan saves a plan that [plan.Plan.Encode] has written. With it the folder can be read where neither plugins
-// nor data files are at hand.
+// KeepPlan saves an encoded plan (see [plan.Plan.Encode]). With it, the folder can be read on
+// machines without the plugins and data files.
 func (f *Folder) KeepPlan(data []byte) error {
 	path := planPath(f.Dir)
 	if kept, err := disk.ReadFile(path, maxRead); err == nil && bytes.Equal(kept, data) {
@@ -23,8 +22,8 @@ func (f *Folder) KeepPlan(data []byte) error {
 	return writeFile(path, data)
 }
 
-// Plan returns the plan that the last run has saved, with its path, and the identities of plugins and built-in
-// algorithms, by [trial.Cell.Code].
+// Plan returns the plan that the last run has saved, with its path, and the identities of plugins
+// and built-in algorithms, by [trial.Cell.Code].
 func (r *Record) Plan() (*plan.Plan, map[string]string, error) {
 	data, err := disk.ReadFile(planPath(r.Dir), maxRead)
 	if err != nil {

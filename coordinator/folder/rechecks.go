@@ -11,11 +11,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Rechecks is the record of the rechecks of a folder: ledger/rechecks.json. An entry holds only as
-// long as its trial has the outcome that was rechecked.
+// Rechecks is the record of a folder's rechecks: ledger/rechecks.json. An entry is valid only while
+// its trial has the outcome that was rechecked.
 type Rechecks struct {
 	Format int `json:"format"`
-	// Equal holds the outcomes that a recheck found again, by cell.
+	// Equal holds the outcomes that a recheck reproduced, by cell.
 	Equal map[trial.Key]Fingerprints `json:"equal"`
 	// Contradictions holds at most one trial for each cell.
 	Contradictions map[trial.Key]Contradiction `json:"contradictions,omitempty"`
@@ -23,17 +23,17 @@ type Rechecks struct {
 	Quarantined []string `json:"quarantined,omitempty"`
 }
 
-// Contradiction is a trial whose recheck came out differently.
+// A Contradiction is a trial whose recheck differs.
 type Contradiction struct {
 	N           int64                 `json:"n"`
 	Repetition  int64                 `json:"repetition"`
-	Fingerprint uint64                `json:"fingerprint"` // of the recorded outcome
+	Fingerprint uint64                `json:"fingerprint"` // fingerprint of the recorded outcome
 	Found       schemas.Contradiction `json:"found"`
 }
 
 const rechecksFormat = 1
 
-// Add records an outcome that a recheck found again.
+// Add records an outcome that a recheck reproduced.
 func (l *Rechecks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
 	if l.Equal[cell] == nil {
 		l.Equal[cell] = Fingerprints{}
@@ -44,7 +44,7 @@ func (l *Rechecks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) 
 	l.Equal[cell][n][repetition] = fingerprint
 }
 
-// Contradicted returns the contradictions about outcomes that a ledger still has, by cell.
+// Contradicted returns the contradictions that concern outcomes in a ledger, by cell.
 func (l *Rechecks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contradiction {
 	found := map[trial.Key]schemas.Contradiction{}
 	for key, x := range l.Contradictions {
@@ -58,7 +58,7 @@ func (l *Rechecks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contrad
 // Fingerprints holds the fingerprints of a cell's outcomes, by sample size and repetition.
 type Fingerprints map[int64]map[int64]uint64
 
-// Fingerprint returns the fingerprint of a trial's outcome, and whether it is there.
+// Fingerprint returns the fingerprint of a trial's outcome, and whether there is one.
 func (o Fingerprints) Fingerprint(n, repetition int64) (fingerprint uint64, found bool) {
 	fingerprint, found = o[n][repetition]
 	return fingerprint, found
@@ -66,8 +66,8 @@ func (o Fingerprints) Fingerprint(n, repetition int64) (fingerprint uint64, foun
 
 func (f *Folder) rechecksPath() string { return filepath.Join(f.Dir, "ledger", "rechecks.json") }
 
-// ReadRechecks reads the record of rechecks. One that is missing or damaged reads as empty: its
-// rechecks are made again.
+// ReadRechecks reads the record of rechecks. A missing or damaged record reads as empty, and its
+// rechecks are repeated.
 func (f *Folder) ReadRechecks() *Rechecks {
 	raw, err := disk.ReadFile(f.rechecksPath(), maxRead)
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Record is a sweep's output folder that is read and not claimed: nothing in it changes, and a run
-// may be at work in it.
+// A Record is the record of a sweep's output folder, read without a claim. The folder does not
+// change, and a run may be at work in it.
 type Record struct {
 	Dir    string
-	File   string // absolute path of the sweep file: relative paths in it start at its folder
-	Source []byte // the sweep file as the last run was given it
+	File   string // absolute path of the sweep file; relative paths in it refer to its directory
+	Source []byte // text of the sweep file of the last run
 
 	owner owner
 }
@@ -69,17 +69,17 @@ func ReadRecord(dir string) (*Record, error) {
 	return r, nil
 }
 
-// ResultStands reports whether the result files of a folder are those of its ledger: whether the last
-// run that was begun has ended and has written them. Files without a ledger, or with one
-// that this user may not read, stand for themselves.
-func ResultStands(dir string) bool {
+// HasFinalResult reports whether the result files of a folder correspond to its ledger, that is,
+// whether the last run has ended and has written them. It is true for a folder without a ledger, or
+// with a ledger that the user may not read.
+func HasFinalResult(dir string) bool {
 	raw, err := disk.ReadFile(ownerPath(dir), maxRead)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
 		return true
 	}
 	var o struct{ Runs int }
 	if err != nil || json.Unmarshal(raw, &o) != nil {
-		return false // ReadRecord says why
+		return false // ReadRecord returns the reason
 	}
 	m := ReadManifest(dir)
 	if _, err := os.Stat(filepath.Join(dir, "table.parquet")); err != nil || m.Digest == "" || len(m.Runs) == 0 {
@@ -91,14 +91,13 @@ func ResultStands(dir string) bool {
 // ID returns the id of the folder's sweep.
 func (r *Record) ID() string { return r.owner.ID }
 
-// Release returns the version of shatter that made the folder's last run; "" if the manifest does
-// not say.
+// Release returns the version of shatter that made the folder's last run; "": unknown.
 func (r *Record) Release() string { return ReadManifest(r.Dir).Facts["version"] }
 
-// Open opens the folder for reading, for the plan that its sweep file gives today. It fails if that
-// is not the plan that was run, because a data file or an algorithm has changed.
+// Open opens the folder for reading, for the plan that its sweep file yields at present. It fails
+// if that plan is not the plan of the run, because a data file or an algorithm has changed.
 func (r *Record) Open(p *plan.Plan) (*Folder, error) {
-	if err := r.sameFiles(p); err != nil {
+	if err := r.checkFiles(p); err != nil {
 		return nil, err
 	}
 	if err := adoptSeed(r.Dir, r.owner.Seed, p); err != nil {
@@ -127,11 +126,11 @@ func inBrackets(s string) string {
 	return " (" + s + ")"
 }
 
-// sameFiles returns an error if the content of a data file is not the recorded one.
-func (r *Record) sameFiles(p *plan.Plan) error {
+// checkFiles returns an error if the content of a data file is not the recorded one.
+func (r *Record) checkFiles(p *plan.Plan) error {
 	recorded := savedPlan(r.Dir, r.owner.Seed)
 	if recorded == nil {
-		return nil // the comparison as a whole finds the difference
+		return nil // the digest of the plan reveals the difference
 	}
 	digests := map[string]bool{}
 	for _, c := range recorded.Cells {
