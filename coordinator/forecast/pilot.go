@@ -11,7 +11,7 @@ import (
 type Pilot struct {
 	seconds func(n int64) float64 // run time of all trials at a size so far
 	sizes   []int64               // sizes that may be tried next, ascending
-	search  bool                  // the second size is a third of the way up, near a typical n*; false: the second size is the last
+	search  bool                  // second size: a third of the way up, near a typical n*; false: the last
 	trials  int                   // number of trials at each size
 	least   int64                 // smallest size that is not refused
 	costs   []Cost                // measured costs, at most two

@@ -24,7 +24,7 @@ type Config struct {
 	Digests  map[string]string                // identities of plugins and built-in algorithms, by trial.Cell.Code
 	Priority int                              // workers run jobs of higher priorities first
 	Weight   float64                          // share of the workers' time among sweeps of the same priority; 0: 1
-	Workers  <-chan struct{}                  // closed when the workers of this process have ended; nil: this process has none
+	Workers  <-chan struct{}                  // closed when the workers of this process have ended; nil: none
 	Healing  time.Duration                    // time between comparisons with the jobs on the server; 0: 1 s
 	Meter    *meter.Meter                     // nil: none
 	Log      *slog.Logger                     // nil: silent
