@@ -20,15 +20,16 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// FileCheck compares a file of a result with the recomputed one.
+// A FileCheck compares a file of a result with the recomputed file.
 type FileCheck struct {
 	Name       string
-	Difference string // first difference; empty: none
+	Difference string // first difference; "": none
 }
 
-// CheckResult writes the files of the result into a temporary folder and compares them byte for byte with
-// those in the folder dir, where it changes nothing. digest is that of the recomputed files, as WriteResult
-// returns it. If a file is of another version, the error is a schemas.VersionError.
+// CheckResult writes the files of the result into a temporary folder and compares them byte for
+// byte with those in the folder dir, which it does not change. digest is the digest of the
+// recomputed files, as defined by [WriteResult]. If a file has another version, the error is a
+// [*schemas.VersionError].
 func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err error) {
 	if err := CheckVersions(dir); err != nil {
 		return nil, "", err
@@ -54,8 +55,8 @@ func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err e
 	return checks, digest, nil
 }
 
-// CheckVersions returns a schemas.VersionError if the folder of a result has a Parquet file of
-// another version. It ignores files that are missing or damaged.
+// CheckVersions returns a [*schemas.VersionError] if the folder of a result has a Parquet file of
+// another version. It ignores missing and damaged files.
 func CheckVersions(dir string) error {
 	paths, err := disk.Glob(dir, "*.parquet")
 	if err != nil {
@@ -72,7 +73,7 @@ func CheckVersions(dir string) error {
 	return nil
 }
 
-// compareFiles describes the first difference between a file and the recomputed one; empty: none.
+// compareFiles describes the first difference between a file and the recomputed file; "": none.
 func compareFiles(path, recomputed string) (difference string, err error) {
 	was, _, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +98,8 @@ func compareFiles(path, recomputed string) (difference string, err error) {
 	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
 
-// firstByte returns the line and the offset of the first byte that differs; the offset is -1 if there is none.
+// firstByte returns the line and the offset of the first byte that differs; offset -1: none
+// differs.
 func firstByte(was, is io.Reader) (line int, at int64, err error) {
 	a, b := make([]byte, 1<<16), make([]byte, 1<<16)
 	for line = 1; ; {
@@ -120,7 +122,7 @@ func firstByte(was, is io.Reader) (line int, at int64, err error) {
 	}
 }
 
-// firstRow describes the first row that differs between two Parquet files.
+// firstRow describes the first row in which two Parquet files differ.
 func firstRow(path, recomputed string) string {
 	nextWas, stop := iter.Pull2(parquetRows(path))
 	defer stop()
@@ -155,7 +157,7 @@ func firstRow(path, recomputed string) string {
 	}
 }
 
-// rowKey names a row by its cell, sample size and repetition, if the table has these.
+// rowKey identifies a row by its cell, sample size and repetition, if the table has these columns.
 func rowKey(header, row []string) string {
 	var parts []string
 	for i, name := range header {
@@ -169,7 +171,7 @@ func rowKey(header, row []string) string {
 	return " [" + strings.Join(parts, ", ") + "]"
 }
 
-// parquetRows reads the names of the columns and the rows of a file.
+// parquetRows returns the column names and then the rows of a file.
 func parquetRows(path string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		errStop := errors.New("stop")

@@ -16,17 +16,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Files lists the files of a result, as Columns names them.
+// Files returns the names of the files of a result, as [Columns] accepts them.
 func Files() []string {
 	return []string{"table", "games", "curve", "bounds", "fits", "trials", "timing", "failures"}
 }
 
-// Sheets lists the files of a result that Sheet returns and sheet.ReadTable reads.
+// Sheets returns the names of the files of a result that [Result.Sheet] returns and sheet.ReadTable
+// reads.
 func Sheets() []string { return []string{"table", "curve", "bounds", "fits", "timing", "failures"} }
 
-// Columns returns the columns that a file of a result may have, but for those whose names come from
-// algorithms: of a name in Files, where "games" is the table in task online. It panics where there
-// is no such file.
+// Columns returns the columns that a file of a result may have, except columns named by algorithms.
+// name is a name in [Files]; "games" is the table in task online. Columns panics for other names.
 func Columns(name string) []schemas.Column {
 	switch name {
 	case "table":
@@ -49,7 +49,7 @@ func Columns(name string) []schemas.Column {
 	panic(fmt.Sprintf("result: a result has no file %q", name))
 }
 
-// keyColumns returns the columns that say what a cell is.
+// keyColumns returns the columns that identify a cell.
 func keyColumns() []schemas.Column {
 	var plain []schemas.Column
 	for _, k := range trial.KeyColumns() {
@@ -58,7 +58,7 @@ func keyColumns() []schemas.Column {
 	return plain
 }
 
-// tableColumns follow the key in table: one row per cell.
+// tableColumns holds the columns of the table after the key: one row per cell.
 var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.ColumnOf[TableRow]{
 	size("n_low", "largest sample size shown insufficient", func(r *TableRow) int64 { return r.NLow }),
 	size("n_high", "smallest sample size shown sufficient", func(r *TableRow) int64 { return r.NHigh }),
@@ -142,7 +142,7 @@ var findColumns = []schemas.ColumnOf[TableRow]{
 		func(r *TableRow) float64 { return r.found(r.Found.Proved) }),
 }
 
-// rungText returns a text of the row's rung, "" where it has none.
+// rungText returns a text of the row's rung; "" if the row has none.
 func rungText(r *TableRow, of func(*trial.Rung) string) string {
 	if r.Cell.Rung == nil {
 		return ""
@@ -150,7 +150,7 @@ func rungText(r *TableRow, of func(*trial.Rung) string) string {
 	return of(r.Cell.Rung)
 }
 
-// found returns a value that a search has found, NaN where there is none.
+// found returns a value that a search has found; NaN if the row belongs to none.
 func (r *TableRow) found(v float64) float64 {
 	if r.Cell.Rung == nil {
 		return math.NaN()
@@ -183,7 +183,8 @@ func searchColumns(names ...string) (columns []schemas.ColumnOf[GameRow]) {
 	return columns
 }
 
-// gameColumns follow the key in the table of task online: one row per cell and number of rounds.
+// gameColumns holds the columns after the key in the table of task online: one row per cell and
+// number of rounds.
 var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.ColumnOf[GameRow]{
 	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),
 	flag("predictable", "the adversary's truths follow from those before: a learner that knows it has a regret far below "+
@@ -220,8 +221,8 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 		func(r *GameRow) string { return r.Theory.Contradicts }),
 })
 
-// curveColumns follow the key in curve: one row per cell and sample size. The columns m_<metric>,
-// means over the trials that reported them, follow.
+// curveColumns holds the columns of the curve after the key: one row per cell and sample size. The
+// columns m_<metric>, means over the trials that reported the metric, follow.
 var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.ColumnOf[CurveRow]{
 	count("n", "sample size", func(r *CurveRow) int64 { return r.N }),
 	count("trials", "trials that the search consumed: repetitions 0 to trials-1",
@@ -278,7 +279,7 @@ const priorDoc = "what a learner without data reaches: the largest probability w
 	"is a calibration, and a program that knows the target passes without data. Null where it is not known: over data, " +
 	"under skew, and for some large classes. An estimate, with a standard error of at most 0.01, for other large ones"
 
-// priorSuccess returns what a learner without data reaches in a cell, or NaN where that is not known.
+// priorSuccess returns the success probability of a learner without data in a cell; NaN if unknown.
 func priorSuccess(c *trial.Cell) float64 {
 	if c.Prior == nil {
 		return math.NaN()
@@ -293,8 +294,8 @@ func (r *CurveRow) successes() any {
 	return r.Successes
 }
 
-// boundColumns are those of bounds: one row per cell and bound. The columns w_<intermediate value>
-// follow.
+// boundColumns holds the columns of the bounds: one row per cell and bound. The columns
+// w_<intermediate value> follow.
 var boundColumns = []schemas.ColumnOf[BoundRow]{
 	cellColumn((*BoundRow).cell),
 	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
@@ -309,8 +310,8 @@ var boundColumns = []schemas.ColumnOf[BoundRow]{
 	label("source", "the theorem and its text", func(r *BoundRow) string { return r.Source }),
 }
 
-// fitColumns are those of fits: one row per item of the sweep file's fits and group of cells that
-// agree in all but x.
+// fitColumns holds the columns of the fits: one row per item of the sweep file's fits and group of
+// cells that agree in all but x.
 var fitColumns = []schemas.ColumnOf[FitRow]{
 	count("fit", "index of the item in fits, from 0", func(r *FitRow) int64 { return int64(r.Fit) }),
 	label("group", "what is fixed in this group and differs in others; null where nothing does",
@@ -349,7 +350,7 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 	label("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
 }
 
-// scaleDoc returns what each scale means.
+// scaleDoc describes each scale.
 func scaleDoc() string {
 	var docs []string
 	for _, s := range estimate.Scales() {
@@ -365,8 +366,8 @@ func (r *FitRow) claimed() float64 {
 	return *r.Claimed
 }
 
-// timingColumns are those of timing, which is no part of the result and may differ between runs:
-// one row per message of a worker.
+// timingColumns holds the columns of the file timing: one row per message of a worker. The file is
+// not part of the result and may differ between runs.
 var timingColumns = []schemas.ColumnOf[TimingRow]{
 	cellColumn((*TimingRow).cell),
 	count("n", "sample size", func(r *TimingRow) int64 { return r.N }),
@@ -381,8 +382,9 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	label("profile", "float profile of the worker", func(r *TimingRow) string { return r.Profile }),
 }
 
-// trialColumns are those of trials: one row per trial that entered the result, in the order of
-// cells, n, repetition. A trial's id is cell/n/repetition. The columns m_<metric> follow.
+// trialColumns holds the columns of the file trials: one row per trial that entered the result, in
+// the order of cells, n, repetition. A trial's id is cell/n/repetition. The columns m_<metric>
+// follow.
 var trialColumns = []schemas.ColumnOf[trialRow]{
 	cellColumn(func(r *trialRow) *trial.Cell { return r.cell }),
 	count("n", "sample size", func(r *trialRow) int64 { return r.n }),
@@ -407,17 +409,17 @@ var trialColumns = []schemas.ColumnOf[trialRow]{
 		}),
 }
 
-// cellColumn makes the first column of a file whose rows tell their cells by their ids alone.
+// cellColumn returns the first column of a file whose rows identify their cells only by id.
 func cellColumn[R any](cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
 	return lift(trial.KeyColumns()[0].ColumnOf, cell)
 }
 
-// lift makes a column of a cell one of the rows that have a cell.
+// lift turns a column of a cell into a column of rows that have a cell.
 func lift[R any](of schemas.ColumnOf[trial.Cell], cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
 	return column(of.Column, func(r *R) any { return of.Value(cell(r)) })
 }
 
-// withKey puts the key columns and those of parameters before others.
+// withKey prepends the key columns and the columns of parameters.
 func withKey[R any](
 	params []schemas.ColumnOf[trial.Cell], cell func(*R) *trial.Cell, more ...[]schemas.ColumnOf[R],
 ) []schemas.ColumnOf[R] {
@@ -437,8 +439,9 @@ func (r *CurveRow) cell() *trial.Cell  { return r.Cell }
 func (r *BoundRow) cell() *trial.Cell  { return r.Cell }
 func (r *TimingRow) cell() *trial.Cell { return r.Cell }
 
-// paramColumns returns the columns of all parameters of some cells, sorted. Where two algorithms
-// give a name different types, integers and floats make floats, and anything else makes text.
+// paramColumns returns the columns of all parameters of some cells, sorted. If two algorithms give
+// a name different types, integers and floats become floats, and any other combination becomes
+// text.
 func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
 	types := map[string]schemas.ColumnType{}
 	for c := range cells {
@@ -457,12 +460,11 @@ func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
 	return columns
 }
 
-// metricColumn describes the column of a metric: in trials its values, in curve their means.
+// metricColumn describes the column of a metric: its values in trials, their means in the curve.
 func metricColumn(name string) schemas.Column {
 	return schemas.Column{Name: schemas.MetricPrefix + name, Type: schemas.FloatColumn, Doc: "metric " + name}
 }
 
-// metricColumns returns the columns of the metrics in curve.
 func metricColumns(names []string) []schemas.ColumnOf[CurveRow] {
 	var columns []schemas.ColumnOf[CurveRow]
 	for _, name := range names {
@@ -471,7 +473,7 @@ func metricColumns(names []string) []schemas.ColumnOf[CurveRow] {
 	return columns
 }
 
-// mean returns the mean of a metric, or NaN where there is none that is finite.
+// mean returns the mean of a metric; NaN if there is none or it is not finite.
 func (r *CurveRow) mean(metric string) float64 {
 	for _, m := range r.Metrics {
 		if m.Metric == metric {
@@ -497,7 +499,7 @@ func withColumns(bounds iter.Seq[BoundRow]) []schemas.ColumnOf[BoundRow] {
 	return columns
 }
 
-// lookup returns the number of a name, or NaN where there is none that is finite.
+// lookup returns the value of a name; NaN if there is none.
 func lookup(m map[string]float64, name string) float64 {
 	if v, ok := m[name]; ok {
 		return v
@@ -505,7 +507,7 @@ func lookup(m map[string]float64, name string) float64 {
 	return math.NaN()
 }
 
-// nonzero returns v, or NaN where it is 0.
+// nonzero returns v; NaN if v is 0.
 func nonzero(v float64) float64 {
 	if v == 0 {
 		return math.NaN()
@@ -517,7 +519,7 @@ func column[R any](of schemas.Column, value func(*R) any) schemas.ColumnOf[R] {
 	return schemas.ColumnOf[R]{Column: of, Value: value}
 }
 
-// numbers makes a column of numbers, null where they are not finite.
+// numbers makes a column of numbers; values that are not finite become null.
 func numbers[R any](of schemas.Column, value func(*R) float64) schemas.ColumnOf[R] {
 	return column(of, func(r *R) any { return schemas.Clean(sheet.Finite(value(r))) })
 }
@@ -527,7 +529,7 @@ func word[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
 	return column(textColumn(name, doc), func(r *R) any { return value(r) })
 }
 
-// label makes a column of texts, null where they are empty.
+// label makes a column of texts; empty ones become null.
 func label[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
 	return column(textColumn(name, doc), func(r *R) any { return schemas.Nonzero(value(r)) })
 }
@@ -536,12 +538,12 @@ func textColumn(name, doc string) schemas.Column {
 	return schemas.Column{Name: name, Type: schemas.TextColumn, Doc: doc}
 }
 
-// count makes a column of whole numbers that is never null.
+// count makes a column of integers that is never null.
 func count[R any](name, doc string, value func(*R) int64) schemas.ColumnOf[R] {
 	return column(intColumn(name, doc), func(r *R) any { return value(r) })
 }
 
-// size makes a column of sample sizes, null where they are 0.
+// size makes a column of sample sizes; 0 becomes null.
 func size[R any](name, doc string, value func(*R) int64) schemas.ColumnOf[R] {
 	return column(intColumn(name, doc), func(r *R) any { return schemas.Nonzero(value(r)) })
 }
@@ -550,12 +552,11 @@ func intColumn(name, doc string) schemas.Column {
 	return schemas.Column{Name: name, Type: schemas.IntColumn, Doc: doc}
 }
 
-// float makes a column of numbers, null where they are not finite.
+// float makes a column of numbers; values that are not finite become null.
 func float[R any](name, doc string, value func(*R) float64) schemas.ColumnOf[R] {
 	return numbers(schemas.Column{Name: name, Type: schemas.FloatColumn, Doc: doc}, value)
 }
 
-// flag makes a column of booleans.
 func flag[R any](name, doc string, value func(*R) bool) schemas.ColumnOf[R] {
 	of := schemas.Column{Name: name, Type: schemas.BoolColumn, Doc: doc}
 	return column(of, func(r *R) any { return value(r) })

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Every column of every file has a name of its own and a doc.
+// Every column of every file has a unique name and a doc.
 func TestColumns(t *testing.T) {
 	for _, name := range []string{"table", "games", "curve", "bounds", "fits", "trials", "timing"} {
 		seen := map[string]bool{}
@@ -22,8 +22,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Every column reads values of its type from rows in which it applies, and values of its type or
-// nulls from empty rows.
+// Every column returns values of its type for rows to which it applies, and values of its type or
+// nulls for empty rows.
 func TestColumnsReadTheirTypes(t *testing.T) {
 	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
 	population := &trial.Population{Positive: 0.25}

@@ -15,22 +15,23 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// FailureRow counts the trials of a cell at one sample size that failed or were lost with one kind of failure.
+// A FailureRow counts the trials of a cell at one sample size that failed or were lost with one
+// kind of failure.
 type FailureRow struct {
 	Cell   *trial.Cell
 	N      int64
 	Status uint8 // ledger.Failed or ledger.Lost
 	Kind   string
-	Reason string // of the first of them; may differ from run to run
+	Reason string // reason of the first of them; may differ from run to run
 	Trials int64
-	First  int64 // repetition
+	First  int64 // first repetition
 }
 
-// maxReason is the largest number of letters of a reason.
+// maxReason is the maximum length of a reason in characters.
 const maxReason = 300
 
-// failureColumns are those of failures, which is no part of the result, because reasons may differ
-// between runs: one row per cell, n, status and kind.
+// failureColumns holds the columns of the file failures: one row per cell, n, status and kind. The
+// file is not part of the result, because reasons may differ between runs.
 var failureColumns = []schemas.ColumnOf[FailureRow]{
 	cellColumn((*FailureRow).cell),
 	count("n", "sample size", func(r *FailureRow) int64 { return r.N }),
@@ -47,7 +48,7 @@ var failureColumns = []schemas.ColumnOf[FailureRow]{
 
 func (r *FailureRow) cell() *trial.Cell { return r.Cell }
 
-// failures counts the failed trials that entered the result and the trials that were lost, by kind.
+// failures counts the failed trials that entered the result and the lost trials, by kind.
 func (r *Result) failures() (all []FailureRow, err error) {
 	for _, c := range r.Trials {
 		type kind struct {
@@ -93,9 +94,9 @@ func (r *Result) failures() (all []FailureRow, err error) {
 	return all, nil
 }
 
-// AddFailures returns the table with the failures of each cell in its column reason: "3 trials failed, for example:
-// no luck". Lost trials are explained there already, because such a cell is not decided. failures is the sheet of the
-// table's folder.
+// AddFailures returns the table with the failures of each cell in its column reason: "3 trials
+// failed, for example: no luck". The column already explains lost trials, because such a cell is
+// not decided. failures is the sheet of the table's folder.
 func AddFailures(table, failures *sheet.Sheet) *sheet.Sheet {
 	cell, reason := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "reason")
 	at := func(name string) int { return schemas.IndexOf(failures.Columns, name) }

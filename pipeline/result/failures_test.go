@@ -29,10 +29,10 @@ func TestFailures(t *testing.T) {
 	always := func(s string) func(int64) string { return func(int64) string { return s } }
 	for _, tt := range []struct {
 		name     string
-		messages [][]failure // each a message of a worker
-		lost     []int64     // of the point
+		messages [][]failure // messages of workers
+		lost     []int64     // lost trials of the point
 		want     []string    // status, kind, reason, trials, first
-		says     string      // the table's reason
+		says     string      // reason in the table
 	}{
 		{"nothing", nil, nil, nil, ""},
 		{"two reasons of one kind and another kind", [][]failure{

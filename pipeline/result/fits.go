@@ -7,8 +7,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// FitRow is the slope of n*, or of the mean regret, against a quantity that a sweep varies; see
-// Columns. Numbers that are NaN or infinite are written as null.
+// A FitRow is the slope of n*, or of the mean regret, against a quantity that a sweep varies; see
+// [Columns]. NaN and infinite numbers are written as null.
 type FitRow struct {
 	Fit           int // index in the sweep file's fits
 	Group         string
@@ -20,18 +20,18 @@ type FitRow struct {
 	Low, High     float64
 	Intercept     float64
 	Theory        float64
-	Claimed       *float64 // nil: nothing is claimed
+	Claimed       *float64 // nil: no claim
 	ClaimedSource string
-	Verdict       string // on the claim
-	Line          string // how the line fits
+	Verdict       string // verdict on the claim
+	Line          string // quality of the linear fit
 	ChiSquare     float64
 	Inflation     float64
 	Resamples     int
 	Reason        string
 }
 
-// successes reads the trials of a cell that entered the result, and returns, for each point, the
-// set of the repetitions that succeeded: bit r%64 of word r/64.
+// successes reads the trials of a cell that entered the result. It returns, for each point, the set
+// of the repetitions that succeeded: bit r%64 of word r/64.
 func successes(l *ledger.Ledger, c *trial.Cell, points []Point) (sets [][]uint64, err error) {
 	for t, err := range eachPoint(l, c, points) {
 		if err != nil {
@@ -48,8 +48,8 @@ func successes(l *ledger.Ledger, c *trial.Cell, points []Point) (sets [][]uint64
 	return sets, nil
 }
 
-// metricValues reads a metric of the trials of a cell that entered the result, and returns, for each
-// point, its values by repetition: NaN where a trial has none.
+// metricValues reads a metric of the trials of a cell that entered the result. It returns, for each
+// point, its values by repetition; NaN if a trial has none.
 func metricValues(l *ledger.Ledger, c *trial.Cell, points []Point, metric string) (values [][]float64, err error) {
 	for t, err := range eachPoint(l, c, points) {
 		if err != nil {

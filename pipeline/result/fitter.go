@@ -11,41 +11,41 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// resamples is the number of times that the repetitions are drawn again for the standard error of a
+// resamples is the number of bootstrap resamples of the repetitions for the standard error of a
 // slope.
 const resamples = 200
 
-// Quantities that a slope is fitted to.
+// Quantities to which a slope is fitted.
 const (
 	byModel   = "n_model"
 	byBracket = "bracket"
 	byRegret  = "regret_mean"
 )
 
-// observed is one place of a fit: what was measured there, and the trials behind it.
+// An observed holds the measured value at one place of a fit, and the trials behind it.
 type observed struct {
-	y, theory float64 // y is NaN where there is nothing to fit
-	by        string  // what y is
+	y, theory float64 // y is NaN if there is nothing to fit
+	by        string  // quantity that y measures
 	trials    estimate.Repeated
-	again     []float64 // y with the repetitions drawn again
+	again     []float64 // values of y on resampled repetitions
 }
 
-// place is a cell, by its index in the plan, and in the task online a number of rounds.
+// A place is a cell, by its index in the plan, and in task online a number of rounds.
 type place struct {
 	cell   int
 	rounds int64
 }
 
-// fitter reads every place once, however many fits it is in.
+// A fitter reads every place once, even if several fits use it.
 type fitter struct {
 	out      *Result
 	games    map[place]*GameRow
 	observed map[place]*observed
-	list     []*observed // those with something to fit, in the order of use
+	list     []*observed // places with a value of y, in the order of use
 }
 
-// addFits adds the slopes that the sweep file asks for. The tables have the rows of all cells, in the order
-// of the plan.
+// addFits adds the slopes that the sweep file requests. The tables have the rows of all cells, in
+// the order of the plan.
 func (r *Result) addFits(fits []plan.Fit) error {
 	if len(fits) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func (r *Result) addFits(fits []plan.Fit) error {
 	return nil
 }
 
-// observe reads a place that no fit had before.
+// observe reads a place unless an earlier fit has read it.
 func (f *fitter) observe(p place) error {
 	if f.observed[p] != nil {
 		return nil
@@ -125,7 +125,7 @@ func (f *fitter) sampleSize(o *observed, p place) error {
 	return err
 }
 
-// regret reads the mean regret of a cell's games of a number of rounds.
+// regret reads the mean regret of a cell's games with a number of rounds.
 func (f *fitter) regret(o *observed, p place) error {
 	game := f.games[p]
 	if game == nil || math.IsNaN(game.RegretMean) {
@@ -140,7 +140,7 @@ func (f *fitter) regret(o *observed, p place) error {
 	return err
 }
 
-// resample draws the repetitions again, once for all that share data.
+// resample resamples the repetitions, jointly for places that share data.
 func (f *fitter) resample() {
 	trials := make([]estimate.Repeated, len(f.list))
 	for i, o := range f.list {
@@ -154,7 +154,6 @@ func (f *fitter) resample() {
 	}
 }
 
-// row fits a slope to one group.
 func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) FitRow {
 	row := FitRow{
 		Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale.Name,
@@ -179,7 +178,7 @@ func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) FitRow {
 	if fit.Exponent != nil {
 		row.Verdict = t.Verdict(*fit.Exponent)
 	}
-	row.Y = whatFitted(by)
+	row.Y = fittedQuantities(by)
 	var reasons []string
 	if missing := len(group.Points) - len(o.X); missing > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d of %d cells are left out, being undecided or out of range",
@@ -196,8 +195,8 @@ func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) FitRow {
 	return row
 }
 
-// whatFitted names the quantities that were fitted.
-func whatFitted(by map[string]int) string {
+// fittedQuantities names the fitted quantities.
+func fittedQuantities(by map[string]int) string {
 	var names []string
 	for _, name := range []string{byModel, byBracket, byRegret} {
 		if by[name] > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// WrongDirections returns the reasons of the ladders and lists along which success goes against their
-// direction, one each, with the name of the algorithm. The status of a search for n* shows it.
+// WrongDirections describes the ladders and lists along which success runs against its expected
+// direction, one line each. For a search for n*, the status shows it instead.
 func (r *Result) WrongDirections() (lines []string) {
 	told := map[*trial.Ladder]bool{}
 	for _, row := range r.Table {
@@ -31,8 +31,8 @@ func (r *Result) WrongDirections() (lines []string) {
 	return lines
 }
 
-// found returns what the search over a rung's ladder has found, for its row. The status is that of
-// the row: if an alarm has made it failed, nothing was found.
+// found returns the result of the search over a rung's ladder, for its row. If an alarm has changed
+// the row's status to failed, the result is empty.
 func found(c *decision.Cell, status string) Found {
 	f := Found{Ladder: c.Group()[0].Key.Short(), Insufficient: math.NaN(), Sufficient: math.NaN()}
 	if status != estimate.StatusFailed && status != estimate.StatusTrivial {
@@ -41,8 +41,8 @@ func found(c *decision.Cell, status string) Found {
 	return f
 }
 
-// proved returns the first value of a ladder, in the order of its rungs, at which a proved bound is at
-// most n; NaN where there is none. The rows are those of its rungs.
+// proved returns the first value of a ladder, in the order of its rungs, at which a proved bound is
+// at most n; NaN if there is none. rows are the rows of its rungs.
 func proved(l *trial.Ladder, rows []*TableRow) float64 {
 	first := len(l.Values)
 	for _, row := range rows {

@@ -13,29 +13,30 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// GameRow is a row of the table of task online: a cell at one number of rounds.
+// A GameRow is a row of the table of task online: a cell at one number of rounds.
 type GameRow struct {
 	Cell                        *trial.Cell
 	Rounds                      int64
-	Predictable                 bool // the adversary's truths
+	Predictable                 bool // predictable truths of the adversary
 	Trials, Failed, Lost        int64
-	MistakesMean, MistakesMax   float64 // over the trials with an outcome that did not fail; NaN: none
+	MistakesMean, MistakesMax   float64 // over the trials that were neither lost nor failed; NaN: none
 	BestLoss                    float64 // mean
-	LossDeviation               float64 // standard deviation of the loss over trials; it needs two
-	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation needs two
+	LossDeviation               float64 // standard deviation of the loss over trials; NaN for fewer than two
+	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation is NaN for fewer than two
 	RegretLow, RegretHigh       float64 // confidence interval of the mean; NaN: none
-	Theory                      Theory  // its Value is the mean of what the algorithm reports in every ok trial; NaN: none
+	Theory                      Theory  // Value is the mean of the bounds that the algorithm reports in every ok trial; NaN: none
 	PaperRegret                 float64 // the same for a bound that is only printed
 	PaperSource                 string
 
-	// ExcessMean and ExcessDeviation are mean and standard deviation over the ok trials of the regret
-	// less the proved bound of the same trial; NaN where the algorithm did not report one in each.
+	// ExcessMean and ExcessDeviation are the mean and standard deviation, over the ok trials, of
+	// the regret minus the proved bound of the same trial; NaN unless every ok trial reported a
+	// bound.
 	ExcessMean, ExcessDeviation float64
 
-	Search *TableRow // what the search came to that played these games; nil: their number was given
+	Search *TableRow // result of the search that played these games; nil: the number of games was given
 }
 
-// gamesOf reads the trials of a cell that entered the result, and returns its rows of the table of
+// gamesOf reads the trials of a cell that entered the result. It returns its rows of the table of
 // task online, one per point, without Search. Points ascend in N, the number of rounds.
 func gamesOf(l *ledger.Ledger, c *trial.Cell, points []Point) (rows []GameRow, err error) {
 	for t, err := range eachPoint(l, c, points) {
@@ -51,10 +52,10 @@ func gamesOf(l *ledger.Ledger, c *trial.Cell, points []Point) (rows []GameRow, e
 	return rows, nil
 }
 
-// played returns the number of games with an outcome that did not fail.
+// played returns the number of games that were neither lost nor failed.
 func (r *GameRow) played() int { return int(r.Trials - r.Failed - r.Lost) }
 
-// notPlayed returns the row of a rung whose number of rounds its search did not look at.
+// notPlayed returns the row of a rung whose number of rounds its search did not try.
 func notPlayed(c *trial.Cell) GameRow { return (&trials{n: c.N[0]}).game(c) }
 
 func (t *trials) game(c *trial.Cell) GameRow {
@@ -81,8 +82,8 @@ func (t *trials) game(c *trial.Cell) GameRow {
 	return r
 }
 
-// reported returns the values of a metric by repetition, or none where an ok trial has none: a mean
-// over some trials alone cannot stand beside one over all of them.
+// reported returns the values of a metric by repetition, or nil if an ok trial has no value: a mean
+// over some trials is not comparable with a mean over all of them.
 func (t *trials) reported(metric string) []float64 {
 	values := t.values[metric]
 	for i, v := range values {
@@ -93,8 +94,8 @@ func (t *trials) reported(metric string) []float64 {
 	return values
 }
 
-// deviation returns the standard deviation of the values that are not NaN, whose mean is given. It
-// needs two of them, and is NaN otherwise.
+// deviation returns the standard deviation of the values that are not NaN, given their mean; NaN
+// for fewer than two.
 func deviation(values []float64, mean float64) float64 {
 	sum, n := 0.0, 0
 	for _, v := range values {

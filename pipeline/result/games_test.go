@@ -19,8 +19,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// The table of online games has a row per number of rounds, with means and the largest over the
-// trials that did not fail, and nulls where nothing was reported.
+// The table of online games has a row per number of rounds, with the means and the maximum over the
+// trials that did not fail, and nulls if nothing was reported.
 func TestGames(t *testing.T) {
 	l := ledgertest.Open(t, "")
 	c := &trial.Cell{
@@ -35,7 +35,7 @@ func TestGames(t *testing.T) {
 		for rep := range mistakes {
 			b.Repetition, b.Status, b.Error = append(b.Repetition, int64(rep)), append(b.Status, ledger.OK), append(b.Error, 0.5)
 		}
-		last := len(mistakes) - 1 // this one failed
+		last := len(mistakes) - 1 // the last trial failed
 		b.Status[last], b.Error[last] = ledger.Failed, math.NaN()
 		b.Kind, b.Reason = make([]string, last+1), make([]string, last+1)
 		b.Kind[last], b.Reason[last] = "panic", "!"
@@ -57,7 +57,7 @@ func TestGames(t *testing.T) {
 	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.Theory.Value) || !math.IsNaN(rows[1].RegretDeviation) {
 		t.Errorf("%+v", rows)
 	}
-	for i, want := range [][3]float64{ // bound, and mean and standard deviation of the excess over it
+	for i, want := range [][3]float64{ // bound; mean and standard deviation of the excess over it
 		{none, none, none}, {6.5, 0.5, none}, {3, -2, math.Sqrt(13)},
 	} {
 		r := rows[i]

@@ -7,9 +7,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// WithMetrics returns the table with the metrics of the curve as its last columns: of each cell their
-// means at n_star or, where it has none, at the largest sample size that was measured; of a row of
-// games, at its rounds.
+// WithMetrics returns the table with the metrics of the curve as its last columns. For a cell these
+// are the means at n_star or, if it has none, at the largest measured sample size; for a row of
+// games, the means at its rounds.
 func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
 	cell, star := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "n_star")
 	if star < 0 {

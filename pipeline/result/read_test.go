@@ -22,7 +22,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// Errors name files that are no results of this version.
+// Errors name files that are not results of this version.
 func TestReadWrongFiles(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
@@ -38,7 +38,8 @@ func TestReadWrongFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The metadata stand in the footer as text, and once more in the Arrow schema, where nobody looks.
+	// The footer holds the metadata as text, and a second time in the Arrow schema, which is not
+	// read.
 	version := []byte("shatter.result\x18\x01" + schemas.ResultVersion)
 	other := bytes.Replace(good, version, []byte("shatter.result\x18\x019"), 1)
 	unsure := bytes.Replace(good, []byte("shatter.confidence\x18\x040.95"), []byte("shatter.confidence\x18\x04none"), 1)
@@ -86,13 +87,13 @@ func TestReadWrongFiles(t *testing.T) {
 	}
 }
 
-// noText returns a result file in which the names of two columns are not UTF-8.
+// noText returns a result file in which the names of two columns are not valid UTF-8.
 func noText(file []byte) []byte {
 	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("evaluation"), []byte("eval\xffat\x1bon")), []byte("value"),
 		[]byte("va\xffue"))
 }
 
-// FuzzReadTable checks that any bytes give a sheet or an error.
+// FuzzReadTable checks that arbitrary bytes yield a sheet or an error.
 func FuzzReadTable(f *testing.F) {
 	dir := testkit.MemoryDir(f)
 	if _, err := WriteResult(dir, result(f, run(f, 1))); err != nil {
@@ -126,7 +127,7 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
-// A sheet that is written as Arrow or Parquet reads back the same.
+// A sheet that is written as Arrow or Parquet reads back unchanged.
 func TestTypedFormats(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
@@ -156,7 +157,7 @@ func TestTypedFormats(t *testing.T) {
 	}
 }
 
-// contents returns what a file says of a sheet.
+// contents returns the data of a sheet.
 func contents(s *sheet.Sheet) []any {
 	return []any{s.Name, s.Confidence, s.Columns, slices.Collect(s.Rows())}
 }

@@ -64,7 +64,7 @@ func cells() []*trial.Cell {
 
 var points = []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 48}}
 
-// outcome returns the outcome of repetition rep of a cell at n, which is the same in any run.
+// outcome returns the outcome of repetition rep of a cell at n. It is a function of its arguments.
 func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
 	r := rand.New(rand.NewPCG(uint64(b.N)<<8|uint64(b.Cell[0]), uint64(rep)))
 	if r.IntN(10) == 0 {
@@ -93,8 +93,8 @@ func work(c *trial.Cell, n, from, to int64) *ledger.Batch {
 	return b
 }
 
-// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that
-// are never consumed.
+// run fills a ledger in random order, with random batch boundaries, duplicates, lost rows, and
+// trials that are never consumed.
 func run(t testing.TB, seed uint64) *ledger.Ledger {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -126,7 +126,7 @@ func run(t testing.TB, seed uint64) *ledger.Ledger {
 	return l
 }
 
-// result returns what a coordinator makes of the tests' sweep.
+// result returns the result that a coordinator makes of the tests' sweep.
 func result(t testing.TB, l *ledger.Ledger) Result {
 	t.Helper()
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
@@ -177,7 +177,7 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet",
 	"trials.parquet", "table.csv", "table.md", "curve.csv"}
 
-// The order, borders, duplicates and side facts of messages do not reach a byte of the result.
+// The order, boundaries, duplicates and timings of messages affect no byte of the result.
 func TestSameBits(t *testing.T) {
 	var digests, contents []string
 	for seed := range uint64(4) {
@@ -205,8 +205,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with
-// curve.parquet.
+// TestTrialsMakeTheCurve aggregates trials.parquet again with plain Arrow code and compares the
+// result with curve.parquet.
 func TestTrialsMakeTheCurve(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, result(t, run(t, 9))); err != nil {
@@ -332,8 +332,8 @@ func columnOf[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
 	return table.Column(i[0]).Data().Chunk(0).(A)
 }
 
-// Where the sequential rule stops, the error that a trial has then decides whether it is a success, and
-// mean errors are those on the first points.
+// If the sequential rule stops, the error at that moment decides whether the trial is a success,
+// and mean errors are those on the first points.
 func TestSequentialCurve(t *testing.T) {
 	c := cells()[1]
 	c.Evaluation.Looks = []int{16, 32}
@@ -362,7 +362,7 @@ func TestSequentialCurve(t *testing.T) {
 	}
 }
 
-// A row group is full to the row, and no row is lost where records cross its border.
+// Row groups are full, and no row is lost at their boundaries.
 func TestRowGroups(t *testing.T) {
 	path := filepath.Join(testkit.MemoryDir(t), "n.parquet")
 	f, err := os.Create(path)
@@ -408,7 +408,7 @@ func TestRowGroups(t *testing.T) {
 	}
 }
 
-// A sweep without a cell has a result.
+// A sweep without cells has a result.
 func TestEmpty(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, Result{}); err != nil {
@@ -419,7 +419,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// A result that cannot be made leaves the old one, and nothing beside it.
+// A failed write leaves the old result and no other file.
 func TestFailureKeepsOldFiles(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
@@ -449,7 +449,7 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 	}
 }
 
-// Writing reports the error of a disk that is full at any byte.
+// Writing reports the error of a disk that fills up at any byte.
 func TestWriteErrors(t *testing.T) {
 	r := result(t, run(t, 1))
 	for _, f := range layout {
@@ -475,7 +475,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// narrow is a writer with room for a number of bytes.
+// A narrow is a writer that fails after a number of bytes.
 type narrow struct{ room int }
 
 func (n *narrow) Write(b []byte) (int, error) {
@@ -609,7 +609,7 @@ func TestNothingDecided(t *testing.T) {
 	}
 }
 
-// wide returns a table that needs more width than terminals have.
+// wide returns a table that is wider than terminals.
 func wide(t *testing.T) *sheet.Sheet {
 	r := result(t, run(t, 1))
 	s, err := r.Sheet("table")
@@ -619,7 +619,7 @@ func wide(t *testing.T) *sheet.Sheet {
 	return s
 }
 
-// A narrow table keeps the most important columns, says what it leaves out, and loses no reason.
+// A narrow table keeps the most important columns, names the omitted ones, and shows every reason.
 func TestFit(t *testing.T) {
 	s := wide(t)
 	for width := 200; width > 0; width -= 7 {

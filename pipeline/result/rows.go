@@ -14,24 +14,24 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Options holds what the rows of a result depend on besides the plan and the ledger.
+// Options holds the inputs of a result other than the plan and the ledger.
 type Options struct {
-	// Partial is the reason why cells lack trials; "": none does, or the result is not to be shown.
+	// Partial is the reason why cells lack trials; "": none does, or the result will not be shown.
 	Partial string
-	// Contradictions holds the cells with a trial whose second run came out differently.
+	// Contradictions holds the cells with a trial whose recheck differs.
 	Contradictions map[trial.Key]schemas.Contradiction
 }
 
-// State describes how far the cells of a result are decided.
+// A State describes how far the cells of a result are decided.
 type State struct {
 	Open       int    // number of cells that lack trials
-	FirstOpen  string // the first of them, with the trial that it lacks
+	FirstOpen  string // first such cell, with the trial that it lacks
 	Unfinished int    // number of cells that are undecided or failed
 	Outcomes   int64  // number of outcomes in the ledger
 }
 
-// Rows makes the rows of a result from what a ledger knows of the cells of a plan. They are a function of
-// the arguments. The ledger may lack trials: see Options.Partial.
+// Rows makes the rows of a result from the outcomes that a ledger holds for the cells of a plan.
+// They are a function of the arguments. The ledger may lack trials: see Options.Partial.
 func Rows(p *plan.Plan, l *ledger.Ledger, o Options) (*Result, error) {
 	r := &Result{Source: p.Source, Ledger: l, Confidence: confidence(p.Cells)}
 	for _, c := range p.Cells {
@@ -61,7 +61,6 @@ func Rows(p *plan.Plan, l *ledger.Ledger, o Options) (*Result, error) {
 	return r, r.addFits(p.Fits)
 }
 
-// count adds a cell to the state.
 func (r *Result) count(c *decision.Cell, v estimate.Result) {
 	s := &r.State
 	for _, outcomes := range r.Ledger.Counts(c.Key) {
@@ -85,15 +84,15 @@ func (r *Result) count(c *decision.Cell, v estimate.Result) {
 	}
 }
 
-// confidence returns that of all brackets of the table together: cells have equal shares of the
-// chance of an error, so the least that is asked for any of them holds. It is 0 where no cell has a
-// bracket.
+// confidence returns the confidence of all brackets of the table together. Cells have equal shares
+// of the probability of an error, so the least confidence of any cell holds. It is 0 if no cell has
+// a bracket.
 func confidence(cells []*trial.Cell) float64 {
 	least := 0.0
 	for _, c := range cells {
 		sure := decision.ListConfidence
 		switch {
-		case c.Beta == 0: // games without a search among them
+		case c.Beta == 0: // includes games without a search
 			continue
 		case c.Find != nil:
 			sure = c.Find.Confidence
@@ -107,7 +106,7 @@ func confidence(cells []*trial.Cell) float64 {
 	return least
 }
 
-// verdict returns the cell's result, with its status if something else than its decider ended it.
+// verdict returns the cell's result. Alarms, refusals and missing trials override its status.
 func (r *Result) verdict(c *decision.Cell, o Options) estimate.Result {
 	v := c.Result()
 	if o.Partial != "" && !c.Decided() {
@@ -115,22 +114,22 @@ func (r *Result) verdict(c *decision.Cell, o Options) estimate.Result {
 		v.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", o.Partial, coarsely(c.TrialsLeft()))
 	}
 	if c.Refused != "" {
-		if !c.Searched() { // how far the other sizes came is chance
+		if !c.Searched() { // the progress at the other sizes is random
 			v = estimate.Result{}
 		}
 		v.Status, v.Reason = estimate.StatusFailed, c.Refused
 	}
 	r.alarm(c, o, &v)
-	for _, other := range c.Group() { // a problem of one rung is one of the search
+	for _, other := range c.Group() { // a fault of one rung is a fault of the whole search
 		if other != c && v.Status != estimate.StatusFailed {
 			r.alarm(other, o, &v)
 		}
 	}
-	v.Reason = unique.Make(v.Reason).Value() // many cells have the same
+	v.Reason = unique.Make(v.Reason).Value() // many cells share the same reason
 	return v
 }
 
-// alarm makes a result failed if the integrity of the cell's outcomes is in doubt.
+// alarm marks a result as failed if the integrity of the cell's outcomes is in doubt.
 func (r *Result) alarm(c *decision.Cell, o Options, v *estimate.Result) {
 	if n := conflicting(r.Ledger, c.Key); n > 0 {
 		v.Status = estimate.StatusFailed
@@ -151,13 +150,13 @@ func conflicting(l *ledger.Ledger, cell trial.Key) int {
 	return len(slices.CompactFunc(l.Conflicts(cell), func(a, b ledger.Conflict) bool { return a.Trial == b.Trial }))
 }
 
-// clashing returns the number of sample sizes of a cell that were answered in two ways.
+// clashing returns the number of sample sizes of a cell with contradictory refusals or outcomes.
 func clashing(l *ledger.Ledger, cell trial.Key) int {
 	return len(slices.CompactFunc(l.Clashes(cell), func(a, b ledger.Clash) bool { return a.N == b.N }))
 }
 
-// Alarms describes the trials with two different outcomes in a ledger, and the sample sizes that were
-// answered in two ways, for some cells.
+// Alarms describes, for some cells, the trials with two different outcomes and the sample sizes
+// with contradictory refusals or outcomes.
 func Alarms(cells []*trial.Cell, l *ledger.Ledger) (conflicts, clashes []string) {
 	for _, c := range cells {
 		for _, x := range l.Conflicts(c.Key) {
@@ -175,8 +174,8 @@ func Alarms(cells []*trial.Cell, l *ledger.Ledger) (conflicts, clashes []string)
 	return slices.Compact(conflicts), clashes
 }
 
-// coarsely rounds a predicted number of trials to 1, 2 or 5 times a power of ten: the prediction is no
-// better, and cells with the same reason are listed together.
+// coarsely rounds a predicted number of trials to 1, 2 or 5 times a power of ten. The prediction is
+// not more precise, and cells with equal reasons are listed together.
 func coarsely(trials float64) int64 {
 	power := math.Pow(10, math.Floor(math.Log10(max(1, trials))))
 	for _, x := range []float64{1, 2, 5} {
@@ -202,8 +201,7 @@ func consumedPoints(c *trial.Cell, v estimate.Result, l *ledger.Ledger) []Point 
 	return points
 }
 
-// addCell adds the rows of the cell at a place in the plan, which has its row of the table, and completes
-// that row.
+// addCell adds the rows of the cell at an index of the plan, and completes its row of the table.
 func (r *Result) addCell(place int) error {
 	found, c := &r.Table[place], r.Trials[place].Cell
 	curve, err := Curve(r.Ledger, c, r.Trials[place].Points)
@@ -232,11 +230,12 @@ func (r *Result) addCell(place int) error {
 	return err
 }
 
-// A gameID identifies the game and the goal of a cell with queries: cells that share it differ in their learners.
+// A gameID identifies the game and the goal of a cell with queries. Cells that share it differ only
+// in their learners.
 type gameID struct {
-	adversary trial.Key // with the seed and the problem
+	adversary trial.Key // includes the seed and the problem
 	queries   int
-	goal      float64 // the largest error that is a success
+	goal      float64 // largest error that counts as success
 	states    string
 }
 
@@ -247,7 +246,7 @@ func gameOf(c *trial.Cell) gameID {
 // compareQueries sets QueriesSuccess in the rows of cells with queries.
 func (r *Result) compareQueries() {
 	rates := map[gameID]float64{}
-	for i := range r.Curve { // of a cell, ascending in n
+	for i := range r.Curve { // for each cell, ascending in n
 		if row := &r.Curve[i]; row.Cell.Algorithm == schemas.BaselineQueries && row.Trials > 0 {
 			rates[gameOf(row.Cell)] = row.Rate
 		}
@@ -261,7 +260,7 @@ func (r *Result) compareQueries() {
 	}
 }
 
-// tableRow makes the cell's row of the table, without what the curve adds to it.
+// tableRow makes the cell's row of the table, without the values from the curve.
 func tableRow(c *decision.Cell, v estimate.Result) TableRow {
 	row := TableRow{
 		Cell: c.Cell, NLow: v.Low, NHigh: v.High, Status: v.Status, Reason: v.Reason,

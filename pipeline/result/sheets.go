@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Sheet returns one of Sheets, in the order of the result's rows.
+// Sheet returns the sheet of a name in [Sheets], in the order of the result's rows.
 func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 	params := paramColumns(r.cells())
 	switch name {
@@ -65,22 +65,22 @@ func (r *Result) games(params []schemas.ColumnOf[trial.Cell]) (*sheet.Sheet, err
 	return s, err
 }
 
-// writeBounds writes the file of the sheet bounds, which has by far the most rows: it is never in memory
-// whole.
+// writeBounds writes the file of the sheet bounds. It streams, because this file has by far the
+// most rows.
 func (r *Result) writeBounds(w io.Writer) error {
 	columns, rows := r.boundRows()
 	return sheet.WriteStream(w, "bounds", columns, rows)
 }
 
-// writeTiming writes the file of the sheet timing, which grows with the trials: it is never in memory
-// whole.
+// writeTiming writes the file of the sheet timing. It streams, because this file grows with the
+// trials.
 func (r *Result) writeTiming(w io.Writer) error {
 	var failed error
 	err := sheet.WriteStream(w, "timing", timingColumns, r.timings(&failed))
 	return cmp.Or(failed, err)
 }
 
-// boundRows returns the rows of the bounds, with their columns.
+// boundRows returns the columns and rows of the bounds.
 func (r *Result) boundRows() ([]schemas.ColumnOf[BoundRow], iter.Seq[BoundRow]) {
 	rows := r.Bounds
 	if rows == nil {
@@ -89,7 +89,7 @@ func (r *Result) boundRows() ([]schemas.ColumnOf[BoundRow], iter.Seq[BoundRow]) 
 	return slices.Concat(boundColumns, withColumns(rows)), rows
 }
 
-// cells returns the cells of all rows, some of them several times.
+// cells returns the cells of all rows; cells may repeat.
 func (r *Result) cells() iter.Seq[*trial.Cell] {
 	return func(yield func(*trial.Cell) bool) {
 		for i := range r.Trials {
@@ -110,5 +110,5 @@ func (r *Result) cells() iter.Seq[*trial.Cell] {
 	}
 }
 
-// metrics returns the names of the declared metrics, each once, sorted.
+// metrics returns the distinct names of the declared metrics, sorted.
 func (r *Result) metrics() []string { return slices.Compact(slices.Sorted(slices.Values(r.Metrics))) }

@@ -16,8 +16,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// statedBounds makes the rows of the bounds of all cells, one at a time: each lasts until the next one. They
-// need the table no more.
+// statedBounds returns the rows of the bounds of all cells, one at a time: each is valid until the
+// next one. They do not keep the table in memory.
 func statedBounds(table []TableRow) iter.Seq[BoundRow] {
 	cells, short := make([]*trial.Cell, len(table)), make([]int64, len(table))
 	for i := range table {
@@ -39,8 +39,8 @@ func statedBounds(table []TableRow) iter.Seq[BoundRow] {
 	}
 }
 
-// examplesShort returns the largest number of examples that a row shows insufficient; 0 where there is
-// none. Games have no examples: what they show is about numbers of rounds.
+// examplesShort returns the largest number of examples that a row shows insufficient; 0: none. It
+// is 0 for games, because they have rounds instead of examples.
 func examplesShort(row *TableRow) int64 {
 	if row.Cell.Kind().Rounds() {
 		return 0
@@ -48,7 +48,7 @@ func examplesShort(row *TableRow) int64 {
 	return row.NLow
 }
 
-// setSizeBounds sets what theory says of a row of the table.
+// setSizeBounds sets the theory fields of a row of the table.
 func setSizeBounds(row *TableRow) {
 	c := row.Cell
 	b, why := c.LeastBound()
@@ -65,7 +65,7 @@ func setSizeBounds(row *TableRow) {
 	row.Theory.Contradicts = strings.Join(refuted, "; ")
 }
 
-// theoryOf returns what a bound says of a row, but for what contradicts it; b may be nil.
+// theoryOf returns the Theory of a bound without Contradicts; b may be nil.
 func theoryOf(c *trial.Cell, b *pluginv1.Bound) Theory {
 	if b == nil {
 		return Theory{Value: math.Inf(1)}
@@ -73,14 +73,15 @@ func theoryOf(c *trial.Cell, b *pluginv1.Bound) Theory {
 	return Theory{Value: b.GetValue(), Source: sourceOf(b), Standing: c.Standing(b)}
 }
 
-// sourceOf returns where a bound comes from. Cells with the same share its memory.
+// sourceOf returns the name and source of a bound. Equal strings share memory.
 func sourceOf(b *pluginv1.Bound) string {
 	return unique.Make(b.GetName() + ": " + b.GetSource()).Value()
 }
 
-// setRegretBounds sets what theory says of a row of task online. Its values are what the algorithm
-// has reported of each sequence, and the first bound that holds says where they come from. Where it
-// has reported none, the least of the bounds that are stated in a unit stands there.
+// setRegretBounds sets the theory fields of a row of task online. Value is the mean of the bounds
+// that the algorithm has reported for each sequence, and Source is that of the first bound that
+// holds. If the algorithm has reported none, the least bound that is stated in a unit takes their
+// place.
 func setRegretBounds(row *GameRow) {
 	c, reported := row.Cell, row.Theory.Value
 	row.Theory = Theory{Value: math.NaN()}
@@ -113,8 +114,8 @@ func setRegretBounds(row *GameRow) {
 	}
 }
 
-// setStatedRegret sets the least regret that a bound which holds states for a row, if there is one,
-// and by how much the games exceed it.
+// setStatedRegret sets the least regret that a valid bound states for a row, if there is one, and
+// by how much the games exceed it.
 func setStatedRegret(row *GameRow) {
 	for _, b := range row.Cell.Bounds {
 		value := statedRegret(row, b)
@@ -125,14 +126,15 @@ func setStatedRegret(row *GameRow) {
 		row.Theory.Value = value
 		row.ExcessMean, row.ExcessDeviation = row.RegretMean-value, row.RegretDeviation
 		if b.GetUnit() == theory.Mistakes {
-			row.ExcessDeviation = row.LossDeviation // the excess is the loss less a constant
+			row.ExcessDeviation = row.LossDeviation // the excess is the loss minus a constant
 		}
 	}
 }
 
-// statedRegret returns the regret that a bound states for a row: NaN where it names no unit, is not
-// finite, or is about another number of rounds, since bounds are asked for at the largest one. A
-// bound on mistakes is one on the regret with the best loss of the sequences that were played.
+// statedRegret returns the regret that a bound states for a row. It is NaN if the bound has no
+// unit, is not finite, or applies to another number of rounds, because bounds are computed for the
+// largest number. A bound on mistakes implies one on the regret: subtract the best loss of the
+// played sequences.
 func statedRegret(row *GameRow, b *pluginv1.Bound) float64 {
 	switch {
 	case b.GetUnit() == "" || math.IsInf(b.GetValue(), 1) || row.Rounds != slices.Max(row.Cell.N):
@@ -143,11 +145,11 @@ func statedRegret(row *GameRow, b *pluginv1.Bound) float64 {
 	return b.GetValue()
 }
 
-// refuteRegrets looks which rows of task online refute the bound next to them: those for which the mean of
-// regret less bound is above 0, with the confidence of all rows of the table together (Student). A regret
-// counts mistakes, so games that differ less than half a mistake are taken to differ that much: a few equal
-// ones say nothing of the next. If a search has chosen the number of games after a look at some, that
-// interval does not hold, and the row refutes nothing.
+// refuteRegrets finds the rows of task online that refute their bound: those for which the mean of
+// regret minus bound is above 0, with the confidence of all rows of the table together (Student). A
+// regret counts mistakes, so the standard deviation is taken as at least half a mistake: a few
+// equal games do not predict the next one. If a search has chosen the number of games after
+// examining some, that interval does not hold, and the row refutes nothing.
 func (r *Result) refuteRegrets() {
 	rows := 0
 	for _, x := range r.Trials {
@@ -169,7 +171,7 @@ func (r *Result) refuteRegrets() {
 	}
 }
 
-// Refuted names the bounds that rows of the result refute, and their standings, each once.
+// Refuted returns the bounds that rows of the result refute, and their distinct standings.
 func (r *Result) Refuted() (lines, standings []string) {
 	note := func(c *trial.Cell, t *Theory, where string) {
 		if t.Contradicts != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// A row shows bounds that hold, and none that is an order of magnitude alone.
+// A row shows bounds that hold, except bounds that are only orders of magnitude.
 func TestTableRowBounds(t *testing.T) {
 	proved := func(n float64) *pluginv1.Bound { return &pluginv1.Bound{Name: "p", Value: n, Proved: true} }
 	printed := func(n float64) *pluginv1.Bound { return &pluginv1.Bound{Name: "q", Value: n} }
@@ -39,8 +39,8 @@ func TestTableRowBounds(t *testing.T) {
 	}
 }
 
-// A row of games shows what was reported, else the least regret that a bound with a unit states for
-// its number of rounds.
+// A row of games shows the reported bound or, if there is none, the least regret that a bound with
+// a unit states for its number of rounds.
 func TestGameRowBounds(t *testing.T) {
 	bound := func(unit string, value float64) *pluginv1.Bound {
 		return &pluginv1.Bound{Name: unit, Unit: unit, Value: value, Proved: true}
@@ -55,7 +55,7 @@ func TestGameRowBounds(t *testing.T) {
 		rounds        int64
 		reported      float64
 		theory, paper float64
-		excess        [2]float64 // its mean and deviation
+		excess        [2]float64 // mean and standard deviation
 		why           string
 	}{
 		{[]*pluginv1.Bound{bound("", 7)}, 20, none, none, none, [2]float64{none, none}, ": not reported of every sequence"},

@@ -21,19 +21,18 @@ import (
 type trials struct {
 	cell   *trial.Cell
 	n      int64
-	status []uint8 // unread if the ledger has not returned it yet
+	status []uint8 // unread if the ledger has not returned the trial yet
 	error  []float64
-	kind   map[int64]string // of failed trials
+	kind   map[int64]string // kinds of failed trials
 	values map[string][]float64
 	judged []float64 // error, or regret per round: see decision.Judged
 }
 
 const unread = 0xFF
 
-// nans returns a slice of NaNs.
 func nans(n int64) []float64 { return slices.Repeat([]float64{math.NaN()}, int(n)) }
 
-// column returns the values of a metric, NaN where a trial has none.
+// column returns the values of a metric; NaN if a trial has none.
 func (t *trials) column(metric string) []float64 {
 	if t.values[metric] == nil {
 		t.values[metric] = nans(int64(len(t.status)))
@@ -41,7 +40,7 @@ func (t *trials) column(metric string) []float64 {
 	return t.values[metric]
 }
 
-// readTrials reads the trials of a point. The error names the first trial that is missing.
+// readTrials reads the trials of a point. The error names the first missing trial.
 func readTrials(l *ledger.Ledger, c *trial.Cell, p Point) (*trials, error) {
 	t := &trials{cell: c, n: p.N, kind: map[int64]string{}, values: map[string][]float64{},
 		status: slices.Repeat([]uint8{unread}, int(p.Consumed)), error: nans(p.Consumed)}
@@ -84,7 +83,8 @@ func (t *trials) add(b *ledger.Batch) error {
 	return nil
 }
 
-// eachPoint reads the trials of a cell that enter the result, one point at a time. It stops after an error.
+// eachPoint iterates over the points of a cell and reads the trials of each that enter the result.
+// It stops after an error.
 func eachPoint(l *ledger.Ledger, c *trial.Cell, points []Point) iter.Seq2[*trials, error] {
 	return func(yield func(*trials, error) bool) {
 		if err := checkPoints(c, points); err != nil {
@@ -99,7 +99,8 @@ func eachPoint(l *ledger.Ledger, c *trial.Cell, points []Point) iter.Seq2[*trial
 	}
 }
 
-// checkPoints returns an error if the points of a cell break a rule of Point or Consumed.
+// checkPoints returns an error if the points of a cell violate an invariant of [Point] or
+// [Consumed].
 func checkPoints(c *trial.Cell, points []Point) error {
 	for i, p := range points {
 		if p.N < 1 || p.Consumed < int64(len(p.Lost)) || p.Consumed > trial.MaxRepetition || i > 0 && p.N <= points[i-1].N {
@@ -115,7 +116,7 @@ func (t *trials) success(i int) bool {
 	return decision.Success(t.status[i], t.judged[i], t.cell.Above, t.cell.Alpha)
 }
 
-// Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one
+// Curve reads the trials of a cell that entered the result. It returns its rows of the curve, one
 // per point. Points ascend in N. If a trial is missing, the error names it.
 func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) (rows []CurveRow, err error) {
 	for t, err := range eachPoint(l, c, points) {
@@ -127,8 +128,8 @@ func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) (rows []CurveRow, er
 	return rows, nil
 }
 
-// timings returns a row for each message that brought outcomes of a cell. A read error ends the rows and
-// is stored in failed.
+// timings returns a row for each message with outcomes of a cell. A read error ends the rows and is
+// stored in failed.
 func (r *Result) timings(failed *error) iter.Seq[TimingRow] {
 	return func(yield func(TimingRow) bool) {
 		for _, c := range r.Trials {
@@ -149,7 +150,7 @@ func (r *Result) timings(failed *error) iter.Seq[TimingRow] {
 	}
 }
 
-// once returns the text in memory that equal texts share.
+// once interns a text.
 func once(text string) string { return unique.Make(text).Value() }
 
 // curve makes the row of the curve. It reorders the errors of t.
@@ -190,7 +191,6 @@ func (t *trials) curve() CurveRow {
 	return r
 }
 
-// count returns the number of trials of a status.
 func (t *trials) count(status uint8) (n int64) {
 	for _, s := range t.status {
 		if s == status {
@@ -200,7 +200,7 @@ func (t *trials) count(status uint8) (n int64) {
 	return n
 }
 
-// mean returns the mean of the values that are not NaN, summed in order, or NaN if all are.
+// mean returns the mean of the values that are not NaN, summed in order; NaN if there are none.
 func mean(v []float64) float64 {
 	sum, n := 0.0, 0
 	for _, x := range v {
@@ -212,7 +212,7 @@ func mean(v []float64) float64 {
 	return sum / float64(n)
 }
 
-// trialRow is a row of trials: the trial of an index.
+// A trialRow is a row of the file trials: the trial of an index.
 type trialRow struct {
 	*trials
 	i int

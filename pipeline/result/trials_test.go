@@ -19,8 +19,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// manyTrials returns a result of 3 cells at 2 sample sizes with a number of trials each, of which a
-// part in a hundred failed.
+// manyTrials returns a result of 3 cells at 2 sample sizes with a number of trials each, of which
+// about 1 % failed.
 func manyTrials(t testing.TB, each int64, failed int) (r Result, rows int64) {
 	t.Helper()
 	const message = 7_000
@@ -31,7 +31,7 @@ func manyTrials(t testing.TB, each int64, failed int) (r Result, rows int64) {
 			Task: "learn", As: "a", Alpha: 0.25, Beta: 0.1}
 		points := []Point{{N: 10, Consumed: each}, {N: 20, Consumed: each}}
 		for _, p := range points {
-			for first := int64(0); first < each+5; first += message { // not all of them are consumed
+			for first := int64(0); first < each+5; first += message { // a few trials are not consumed
 				b := ledgertest.Batch(int(min(message, each+5-first)), first)
 				b.Cell, b.N, b.Kind = c.Key, p.N, make([]string, len(b.Error))
 				for j := range b.Error {
@@ -48,8 +48,8 @@ func manyTrials(t testing.TB, each int64, failed int) (r Result, rows int64) {
 	return r, rows
 }
 
-// trials.parquet takes at most 12 bytes per row, and its rows are those of the ledger, in row groups that
-// are full.
+// trials.parquet takes at most 12 bytes per row, and its rows are those of the ledger, in full row
+// groups.
 func TestManyTrials(t *testing.T) {
 	for _, c := range []struct {
 		each   int64

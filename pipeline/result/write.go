@@ -17,9 +17,9 @@ import (
 var layout = []struct {
 	name   string
 	sheet  string // name of the sheet; "": none
-	format string // of the sheet
+	format string // format of the sheet
 	write  func(*Result, io.Writer) error
-	aside  bool // not part of the result: it may differ between runs
+	aside  bool // not part of the result: may differ between runs
 }{
 	{name: "sweep.yaml", write: func(r *Result, w io.Writer) error { return disk.Bytes(r.Source)(w) }},
 	{name: "table.parquet", sheet: "table", format: "parquet"},
@@ -34,10 +34,10 @@ var layout = []struct {
 	{name: "failures.parquet", sheet: "failures", format: "parquet", aside: true},
 }
 
-// WriteResult writes the result into the folder dir, which it makes if there is none:
-// sweep.yaml, table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet,
-// table.csv, table.md, curve.csv, and timing.parquet and failures.parquet, which are not part of the
-// result. All are written next to their places and synced before the first is renamed, so that a failure
+// WriteResult writes the result into the folder dir, which it creates if necessary: sweep.yaml,
+// table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet, table.csv, table.md,
+// curve.csv, and timing.parquet and failures.parquet, which are not part of the result. It writes
+// and syncs all files under temporary names before it renames the first one, so that a failure
 // leaves the old files.
 //
 // The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in
@@ -86,7 +86,7 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 	return hex.EncodeToString(lines.Sum(nil)), disk.SyncDir(dir)
 }
 
-// check refuses a result with two cells that the files could not tell apart.
+// check returns an error if two cells have the same id in the files.
 func (r *Result) check() error {
 	seen := map[string][32]byte{}
 	for c := range r.cells() {

@@ -1,8 +1,9 @@
 // Package compare compares two results cell by cell, or cells of one result with each other.
 //
-// Two cells differ if their intervals have no value in common: the brackets of n*, or in task online the intervals
-// of the regret. If the brackets of both tables hold with their confidences, no pair of cells with the same n* is
-// said to differ. Package compare reads only the file table.parquet of a result.
+// Two cells differ if their intervals have no value in common: the brackets of n*, or in task
+// online the intervals of the regret. If the brackets of both tables hold with their confidences,
+// the verdict for two cells with the same n* is never that they differ. The package reads only the
+// file table.parquet of a result.
 //
 // Start at [Read], then [Compare].
 package compare
@@ -19,7 +20,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The verdicts about a pair of cells.
+// Verdicts about a pair of cells.
 const (
 	Differ       = "differ"         // their intervals have no value in common
 	NotToldApart = "not told apart" // their intervals overlap, which does not prove them equal
@@ -28,7 +29,7 @@ const (
 
 // A Comparison holds the pairs of rows of two tables, those that differ first.
 type Comparison struct {
-	a, b  *Table // the same for pairs inside one result
+	a, b  *Table // equal for pairs within one result
 	by    []By
 	keys  []string // columns in which the rows of a pair agree
 	pairs []pair
@@ -40,9 +41,10 @@ type pair struct {
 	verdict string
 }
 
-// Compare compares each row of a with the row of b for the same cell, or, with by, with those rows of b that agree
-// in all columns that describe a cell except these. Parameters and proved privacy go with an algorithm. If b is a, or
-// of the same folder, cells of one result are compared with each other.
+// Compare compares each row of a with the row of b for the same cell. With by, it compares the rows
+// that agree in all columns that describe a cell except these. Parameters and proved privacy belong
+// to an algorithm and may differ with it. If a and b have the same folder, cells of one result are
+// compared with each other.
 //
 // It returns an [IncomparableError] if there are no pairs.
 func Compare(a, b *Table, by []By) (*Comparison, error) {
@@ -119,7 +121,7 @@ func (c *Comparison) Summary() string {
 		c.count(NotToldApart), c.count(Differ), c.count(Unknown))
 	if len(c.by) == 0 {
 		for side, t := range []*Table{c.a, c.b} {
-			if n := t.sheet.Len() - len(c.pairs); n > 0 { // each row is in one pair at most
+			if n := t.sheet.Len() - len(c.pairs); n > 0 { // each row is in at most one pair
 				line += fmt.Sprintf(", %d only in %s", n, []string{"A", "B"}[side])
 			}
 		}
@@ -134,7 +136,7 @@ func (c *Comparison) Summary() string {
 	return line + fmt.Sprintf("; confidence %.4g for all brackets together: %.4g in A, %.4g in B", max(0, a+b-1), a, b)
 }
 
-// column is a column of a comparison, whose value is read from a pair.
+// A column is a column of a comparison; its value is computed from a pair.
 type column = schemas.ColumnOf[pair]
 
 // Sheet returns the pairs as a table.
@@ -167,7 +169,7 @@ func (c *Comparison) Sheet() (*sheet.Sheet, error) {
 	return sheet.New("comparison", columns, slices.Values(c.pairs))
 }
 
-// ratio returns a column with one end of the ratio of the one n* to the other, null if that end is not known.
+// ratio returns a column with one end of the ratio of the two n*; null if that end is unknown.
 func (c *Comparison) ratio(name string, of func(a, b interval) float64) column {
 	return column{
 		Column: schemas.Column{Name: name, Type: schemas.FloatColumn},

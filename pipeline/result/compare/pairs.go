@@ -11,20 +11,20 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// By names a column in which the two cells of a pair may differ.
+// A By names a column in which the two cells of a pair may differ.
 type By struct {
 	Column string
-	A, B   string // the values on the one side and on the other; both empty: any
+	A, B   string // values on the two sides; both empty: any
 }
 
-// sameValue reports whether a value is the given one; numbers may be written in any way.
+// sameValue reports whether two texts denote the same value; numbers may be written in any way.
 func sameValue(value, given string) bool {
 	x, err := strconv.ParseFloat(value, 64)
 	y, fail := strconv.ParseFloat(given, 64)
 	return value == given || err == nil && fail == nil && x == y
 }
 
-// match returns the comparison of two tables with its pairs, in the order of a, not yet judged.
+// match returns the comparison of two tables with its pairs, in the order of a, without verdicts.
 func match(a, b *Table, by []By) (*Comparison, error) {
 	if sameFolder(a.dir, b.dir) {
 		b = a
@@ -61,7 +61,7 @@ func sameFolder(a, b string) bool {
 	return err == nil && fail == nil && os.SameFile(x, y)
 }
 
-// columns returns all columns that say what a row of the tables is about.
+// columns returns all columns that describe a row's cell.
 func (c *Comparison) columns() (names []string) {
 	for _, column := range trial.KeyColumns() {
 		if column.Name != "cell" && column.Name != "sample" {
@@ -89,7 +89,7 @@ func (c *Comparison) free(column string) bool {
 	})
 }
 
-// key returns what the rows of a pair have in common: the cell, or, with by, the values of keys.
+// key returns the common key of the rows of a pair: the cell or, with by, the values of keys.
 func (c *Comparison) key(t *Table, row int) string {
 	if len(c.by) == 0 {
 		return t.text(row, "cell") + " " + t.text(row, "rounds")
@@ -101,7 +101,8 @@ func (c *Comparison) key(t *Table, row int) string {
 	return strings.Join(values, " ")
 }
 
-// wanted reports whether row i of a and row j of b differ as by asks. Two rows of one result are compared once.
+// wanted reports whether row i of a and row j of b differ as by requests. Two rows of one result
+// are compared once.
 func (c *Comparison) wanted(i, j int) bool {
 	differ, ordered := len(c.by) == 0 || c.a != c.b, false
 	for _, x := range c.by {
@@ -114,11 +115,12 @@ func (c *Comparison) wanted(i, j int) bool {
 	return differ && (len(c.by) == 0 || c.a != c.b || ordered || i < j)
 }
 
-// maxSearched limits the rows of each side among which noPairs looks for the nearest two.
+// maxSearched is the maximum number of rows of each side in which noPairs searches for the nearest
+// two.
 const maxSearched = 500
 
-// noPairs returns the error for results without pairs. It names the columns in which those two
-// cells differ that differ in the fewest.
+// noPairs returns the error for results without pairs. It names the columns in which the two most
+// similar cells differ.
 func (c *Comparison) noPairs() error {
 	var fewest []string
 	found := false

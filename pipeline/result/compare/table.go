@@ -10,7 +10,7 @@ import (
 
 // A ReadError reports that a file of a result cannot be read.
 type ReadError struct {
-	Dir string // of the result
+	Dir string // directory of the result
 	Err error
 }
 
@@ -21,7 +21,7 @@ func (e *ReadError) Unwrap() error { return e.Err }
 // An IncomparableError reports that two results, or the cells of one, cannot be compared as asked.
 type IncomparableError struct {
 	Reason string
-	Fault  Fault // mistake that a program can offer a remedy for; 0: none
+	Fault  Fault // mistake for which a program can offer a remedy; 0: none
 }
 
 // A Fault is a kind of mistake.
@@ -43,7 +43,7 @@ func incomparable(f Fault, format string, args ...any) error {
 type Table struct {
 	dir    string
 	sheet  *sheet.Sheet
-	online bool // whether each row is a cell at a number of rounds
+	online bool // each row is a cell at a number of rounds
 }
 
 // Read reads the table of the result in the folder dir and checks that it has the columns that a
@@ -68,7 +68,7 @@ func Read(dir string) (*Table, error) {
 	return t, nil
 }
 
-// text returns a value for comparing and naming, "none" for null.
+// text returns a value for comparing and naming; "none" for null.
 func (t *Table) text(row int, column string) string {
 	if v := t.sheet.Value(row, column); v != nil {
 		return fmt.Sprint(v)
@@ -76,8 +76,8 @@ func (t *Table) text(row int, column string) string {
 	return "none"
 }
 
-// copied returns a column of the table under another name; row returns the table's row of a pair. Only one of two
-// tables may have the column of a parameter.
+// copied returns a column of the table under another name. row returns the table's row of a pair. A
+// parameter's column may exist in only one of the two tables.
 func (t *Table) copied(from, name string, row func(*pair) int) column {
 	of := schemas.TextColumn
 	if i := t.sheet.Index(from); i >= 0 {
