@@ -24,7 +24,7 @@ type GameRow struct {
 	LossDeviation               float64 // standard deviation of the loss over trials; NaN for fewer than two
 	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation is NaN for fewer than two
 	RegretLow, RegretHigh       float64 // confidence interval of the mean; NaN: none
-	Theory                      Theory  // Value is the mean of the bounds that the algorithm reports in every ok trial; NaN: none
+	Theory                      Theory  // Value: mean of the bounds that every ok trial reports; NaN: none
 	PaperRegret                 float64 // the same for a bound that is only printed
 	PaperSource                 string
 
