@@ -11,12 +11,12 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// maxShown is the number of rows of the longest answer for people, whose columns are as wide as
-// their widest value.
+// maxShown is the maximum number of rows of an answer in a format for people, whose columns are as
+// wide as their widest value.
 const maxShown = 10_000
 
-// TooLongError says that an answer has too many rows for a format for people.
-type TooLongError struct{ Rows int } // at most
+// A TooLongError reports that an answer has too many rows for a format for people.
+type TooLongError struct{ Rows int } // Rows: the maximum
 
 func (e *TooLongError) Error() string {
 	return fmt.Sprintf("the answer has more than %d rows: use limit, or -o csv, json, arrow or parquet", e.Rows)
@@ -41,7 +41,6 @@ func Collect(a Answer) (*sheet.Sheet, error) {
 	return sheet.Of("answer", answerColumns(a.Schema()), rows...), err
 }
 
-// answerColumns returns the columns of an answer.
 func answerColumns(s *arrow.Schema) []schemas.Column {
 	var columns []schemas.Column
 	for _, f := range s.Fields() {
@@ -50,7 +49,8 @@ func answerColumns(s *arrow.Schema) []schemas.Column {
 	return columns
 }
 
-// AnswerValue returns value i of a column of an answer as sheets hold it. It outlives the column.
+// AnswerValue returns value i of a column of an answer in the representation of sheets. The value
+// remains valid after the column is released.
 func AnswerValue(a arrow.Array, i int) any {
 	if v, ok := sheet.ValueAt(a, i).(string); ok {
 		return strings.Clone(v)
@@ -58,8 +58,8 @@ func AnswerValue(a arrow.Array, i int) any {
 	return sheet.ValueAt(a, i)
 }
 
-// wholeOf returns a brief that leaves nothing out, for the answer to a question that chose its
-// columns, with numbers of all their digits or short ones.
+// wholeOf returns a brief that omits nothing, for an answer to a query, which chose its columns.
+// Numbers have all their digits, or few if shortened is set.
 func wholeOf(a Answer, shortened bool) (*brief, error) {
 	s, err := Collect(a)
 	if err != nil {
@@ -76,9 +76,8 @@ func wholeOf(a Answer, shortened bool) (*brief, error) {
 	return b, nil
 }
 
-// Summary returns what the formats for people leave of a sheet where there is room for all columns:
-// the indices of the columns that stay, what stands above and below them, and the text of a row in one
-// of these columns.
+// Summary returns the short form of a sheet without a limit of width: the lines above and below the
+// table, the indices of the shown columns, and the text of a row in one of these columns.
 func Summary(s *sheet.Sheet) (above, below []string, shown []int, text func(row, column int) string) {
 	b := newBrief(s, nil)
 	for _, c := range b.columns {

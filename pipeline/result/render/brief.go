@@ -72,9 +72,10 @@ type note struct {
 	about []string
 }
 
-// newBrief returns the brief of a sheet without its empty columns. Values that are the same in all rows, in
-// all rows of an algorithm (its parameters), or in all rows of a class or distribution (the description of the
-// problem) become facts, unless they are measured. If columns are chosen, exactly those are kept.
+// newBrief returns the brief of a sheet without its empty columns. Values that are equal in all
+// rows, in all rows of an algorithm (its parameters), or in all rows of a class or distribution
+// (the description of the problem) become facts, unless they are measured. If columns are chosen,
+// exactly those are kept.
 func newBrief(s *sheet.Sheet, chosen []int) *brief {
 	b := &brief{sheet: s, chosen: len(chosen) > 0, unproved: hasUnproved(s), needed: neededParams(s)}
 	if !slices.ContainsFunc(chosen, func(i int) bool { return s.Columns[i].Name == "privacy_standing" }) {
@@ -98,7 +99,7 @@ func newBrief(s *sheet.Sheet, chosen []int) *brief {
 	}
 	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isFound) {
 		at := " at its n"
-		if s.Index("rounds") >= 0 { // games have none
+		if s.Index("rounds") >= 0 { // games have no n
 			at = ""
 		}
 		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf("confidence %s that every find_insufficient is "+
@@ -246,7 +247,7 @@ func distinguishing(s *sheet.Sheet, columns []int, needed map[string]bool) (name
 	return names
 }
 
-// isKey reports whether a column identifies a row's cell in words. Columns of hashes do not.
+// isKey reports whether a column describes a row's cell in words. Columns of hashes do not.
 func isKey(name string) bool {
 	switch name {
 	case "cell", "sample", "privacy", "privacy_standing":
@@ -267,7 +268,7 @@ func notesOf(s *sheet.Sheet, i int, name string) (notes []note, ok bool) {
 		return byAlgorithm(s, i, "no "+ofSource(s, "theory")), true
 	case "contradicts":
 		return alarms(s, i), true
-	case "theory_standing": // worth a column where it is not the same everywhere
+	case "theory_standing": // shown as a column unless it is the same everywhere
 		return nil, slices.Equal(distinct(s, i), []string{trial.Proved})
 	}
 	return nil, false
@@ -422,7 +423,7 @@ func isFound(c briefColumn) bool {
 	return c.Name == "find_insufficient" || c.Name == "find_sufficient"
 }
 
-// describes reports whether a column describes the problem or the goal. The class itself is not among them.
+// describes reports whether a column describes the problem or the goal. The class itself does not.
 func describes(c schemas.Column) bool {
 	return slices.Contains([]string{"evaluation", "prior_success", "positive_share", "constant_error", "pulled_share"},
 		c.Name) ||
@@ -443,7 +444,7 @@ func ofSource(s *sheet.Sheet, source string) string {
 
 // furtherFacts lists the columns that become facts if they are constant, in addition to keys.
 var furtherFacts = []string{
-	"evaluation", "failed", "lost", "predictable", "rounds", "find", "find_success", "find_n", // of table
+	"evaluation", "failed", "lost", "predictable", "rounds", "find", "find_success", "find_n", // of the table
 	"standing", "order_only", "contradicted", // of bounds
 	"x", "scale", "y", "line", // of fits
 	"worker", "profile", // of timing
@@ -454,7 +455,7 @@ func mayBeFact(c schemas.Column) bool {
 	return c.Name != "cell" && (trial.IsKeyColumn(c.Name) || slices.Contains(furtherFacts, c.Name))
 }
 
-// distinct returns the values of column i, each once, in the order of the rows.
+// distinct returns the distinct values of column i, in the order of the rows.
 func distinct(s *sheet.Sheet, i int) []string {
 	var values []string
 	seen := map[string]bool{}
@@ -472,10 +473,10 @@ func hasNoNull(s *sheet.Sheet, i int) bool {
 	return !slices.Contains(s.Distinct(i), nil)
 }
 
-// short returns a value for people, on one line.
+// short formats a value for people, on one line.
 func short(v any) string {
 	if f, ok := v.(float64); ok {
-		if size := math.Abs(f); size >= 1e4 && size < 1e9 { // sample sizes among them
+		if size := math.Abs(f); size >= 1e4 && size < 1e9 { // includes sample sizes
 			return strconv.FormatFloat(f, 'f', 0, 64)
 		}
 		return strconv.FormatFloat(f, 'g', 4, 64)
@@ -484,7 +485,7 @@ func short(v any) string {
 }
 
 // oneLine returns a text without line breaks and without characters that move a terminal's cursor
-// or turn text around.
+// or change the direction of text.
 func oneLine(v string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

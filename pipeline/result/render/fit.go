@@ -9,8 +9,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// dropFirst lists the columns that a table too wide for its terminal drops, in this order, except those that
-// distinguish rows. Columns of one entry go together; an entry that ends in an underscore is a prefix.
+// dropFirst lists the columns that a table drops if it is too wide for its terminal, in this order,
+// except those that distinguish rows. Columns of one entry are dropped together; an entry that ends
+// in an underscore is a prefix.
 var dropFirst = []string{
 	"mean_error", "error_p90", "error_low error_high", "mistakes_max", "privacy", "best_loss",
 	"slope_low slope_high", "intercept", "paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared",
@@ -28,9 +29,10 @@ var dropLast = []string{
 // notedBelow lists the columns whose texts become notes when they are dropped.
 var notedBelow = []string{"reason", "compared", "fails", "source"}
 
-// fit makes the lines of the table at most width characters long; 0: unlimited. It drops columns in the order
-// of dropFirst, shortens texts, drops the other columns from the right, then those that distinguish rows, and
-// those of dropLast at the end. A table of chosen columns first shortens texts.
+// fit limits the lines of the table to width characters; 0: unlimited. It drops columns in the
+// order of dropFirst, shortens texts, drops the other columns from the right, then the columns that
+// distinguish rows, and the columns of dropLast at the end. For a table of chosen columns it first
+// shortens texts.
 func (b *brief) fit(width int) {
 	if b.width = width; width <= 0 {
 		return
@@ -66,8 +68,8 @@ func (b *brief) fit(width int) {
 // fits reports whether the lines of the table are short enough.
 func (b *brief) fits() bool { return b.lineWidth() <= b.width }
 
-// shortenTexts cuts texts to the given number of characters, column by column until the table fits. Names of
-// columns stay whole.
+// shortenTexts cuts texts to the given number of characters, column by column until the table fits.
+// It does not cut names of columns.
 func (b *brief) shortenTexts(longest int) {
 	for i := range b.columns {
 		if c := &b.columns[i]; !b.fits() && c.Type == schemas.TextColumn && c.Name != "privacy" {
@@ -86,7 +88,7 @@ func (b *brief) dropOthers(all bool) {
 	}
 }
 
-// named returns the names of the columns that an entry of dropFirst names.
+// named returns the columns that an entry of dropFirst names.
 func (b *brief) named(entry string) (names []string) {
 	for _, c := range b.columns {
 		prefixed := strings.HasSuffix(entry, "_") && strings.HasPrefix(c.Name, entry)
@@ -120,7 +122,7 @@ func (b *brief) countRows(without int) int {
 // identifies reports whether a column is a key or a parameter.
 func identifies(name string) bool { return isKey(name) || trial.IsParam(name) }
 
-// drop removes column i. The lines below the table then have its texts or its name.
+// drop removes column i. The lines below the table then show its texts or its name.
 func (b *brief) drop(i int) {
 	c := b.columns[i]
 	b.remove(i)
@@ -147,7 +149,7 @@ func (b *brief) shorten(c *briefColumn, longest int) {
 }
 
 // cut returns a text of at most the given number of characters, with an ellipsis in the middle if
-// something is missing: names often differ at their ends.
+// it was longer: names often differ at their ends.
 func cut(text string, longest int) string {
 	runes := []rune(text)
 	if len(runes) <= longest {

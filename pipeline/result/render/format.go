@@ -1,10 +1,10 @@
 // Package render shows sheets and answers to people and to programs.
 //
-// It promises that the formats for programs have every column and every digit, that those for
-// people say what they leave out, and that no text can move a terminal's cursor or be taken for
-// markup. It needs nothing but the sheet.
+// The formats for programs have every column and every digit. The formats for people state what
+// they omit. No text can move a terminal's cursor or be interpreted as markup. The package needs
+// only the sheet.
 //
-// Start with Render. A format is one value in a file of its own; Formats lists them.
+// Start with [Render]. Each format is one value in its own file; [Formats] lists them.
 package render
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// Format is a way to write tables.
+// A Format is an output format of tables.
 type Format struct {
 	Name   string
-	Doc    string // what it writes and for whom, in a line for people
+	Doc    string // one line for users about the output and its purpose
 	Binary bool   // not for terminals
 
-	brief func(w *bufio.Writer, b *brief) error // of the formats for people
-	short bool                                  // whether people see the numbers of answers with four digits too
-	write func(w *bufio.Writer, a Answer) error // of the formats for programs: writes any number of rows
+	brief func(w *bufio.Writer, b *brief) error // nil in formats for programs
+	short bool                                  // answers, too, have numbers with four digits
+	write func(w *bufio.Writer, a Answer) error // nil in formats for people; writes any number of rows
 }
 
-// ForPeople reports whether the format is for people, and so leaves out and shortens.
+// ForPeople reports whether the format is for people, and therefore omits and shortens.
 func (f Format) ForPeople() bool { return f.brief != nil }
 
 // Formats returns all formats, the one for terminals first.
@@ -38,7 +38,7 @@ func Formats() []Format {
 	return []Format{tableFormat, jsonFormat, csvFormat, markdownFormat, texFormat, arrowFormat, parquetFormat}
 }
 
-// Find returns the format of a name.
+// Find returns the format with a name.
 func Find(name string) (f Format, known bool) {
 	for _, f := range Formats() {
 		if f.Name == name {
@@ -48,7 +48,7 @@ func Find(name string) (f Format, known bool) {
 	return Format{}, false
 }
 
-// Names returns the names of the formats that sheets can be written in.
+// Names returns the names of all formats.
 func Names() (names []string) {
 	for _, f := range Formats() {
 		names = append(names, f.Name)
@@ -56,18 +56,17 @@ func Names() (names []string) {
 	return names
 }
 
-// A View says what of a sheet is shown. Its zero value leaves that to the format.
+// A View selects what a format shows of a sheet. The zero value leaves the choice to the format.
 type View struct {
-	Columns []string // exactly these, in this order, as sheet.Find takes them; none: the format chooses
-	Width   int      // of the lines of the format table, in characters; 0: as long as they are
+	Columns []string // exactly these columns, in this order, by names as sheet.Find accepts them; none: the format chooses
+	Width   int      // maximum length of lines in the format table, in characters; 0: unlimited
 }
 
-// Render writes a sheet in the format of a name with the zero View.
+// Render writes a sheet in the named format with the zero View.
 func Render(s *sheet.Sheet, w io.Writer, format string) error { return View{}.Render(s, w, format) }
 
-// Render writes a sheet in the format of a name. The formats for people show numbers with about four
-// digits, leave out columns that are empty or rarely asked for, and say once what is the same in all
-// rows.
+// Render writes a sheet in the named format. The formats for people show numbers with about four
+// digits, omit columns that are empty or rarely needed, and state once a value that all rows share.
 func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 	f, ok := Find(format)
 	if !ok {
@@ -96,13 +95,13 @@ func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 	return nil
 }
 
-// Answer is a table that is read batch by batch.
+// An Answer is a table that is read batch by batch.
 type Answer interface {
-	Schema() *arrow.Schema       // of texts, int64, float64 and boolean
-	Next() (arrow.Record, error) // that the caller releases; io.EOF at the end
+	Schema() *arrow.Schema       // columns of type text, int64, float64 and boolean
+	Next() (arrow.Record, error) // the caller releases the record; io.EOF at the end
 }
 
-// oneBatch is an answer of one batch.
+// A oneBatch is an answer with one batch.
 type oneBatch struct {
 	arrow.Record
 	read bool
@@ -116,9 +115,9 @@ func (o *oneBatch) Next() (arrow.Record, error) {
 	return o.Record, nil
 }
 
-// WriteAnswer writes an answer in the format of a name: all columns, with all their digits but in
-// tex. The formats for people refuse long answers with a TooLongError. The lines of the format table
-// have at most width characters, unless that is 0.
+// WriteAnswer writes an answer in the named format: all columns, with all their digits except in
+// tex. The formats for people return a [*TooLongError] for long answers. The lines of the format
+// table have at most width characters, unless width is 0.
 func WriteAnswer(w io.Writer, a Answer, format string, width int) error {
 	f, ok := Find(format)
 	if !ok {
@@ -144,7 +143,7 @@ func WriteAnswer(w io.Writer, a Answer, format string, width int) error {
 	return out.Flush()
 }
 
-// EachBatch calls fn with every batch of an answer, and releases it.
+// EachBatch calls fn with every batch of an answer, and releases the batch.
 func EachBatch(a Answer, fn func(arrow.Record) error) error {
 	for {
 		rec, err := a.Next()

@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// Every format has a name of its own and a doc, writes sheets with and without rows, and writes the
-// same text for a sheet as for an answer with its rows where it is one for programs.
+// Every format has a unique name and a doc and writes sheets with and without rows. A format for
+// programs writes the same text for a sheet as for an answer with its rows.
 func TestFormats(t *testing.T) {
 	s := sheet.Of("table", []schemas.Column{
 		{Name: "a \"b\"", Type: schemas.TextColumn}, {Name: "i", Type: schemas.IntColumn},
@@ -45,7 +45,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// answerOf returns an answer with the rows of a sheet, each in a batch of its own.
+// answerOf returns an answer with the rows of a sheet, one per batch.
 func answerOf(t *testing.T, s *sheet.Sheet) Answer {
 	t.Helper()
 	schema := s.Record().Schema()

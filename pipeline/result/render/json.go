@@ -16,13 +16,13 @@ var jsonFormat = Format{
 }
 
 func writeJSON(w *bufio.Writer, a Answer) error {
-	var before []string // before each value of a row
+	var before []string // text before each value of a row
 	for i, f := range a.Schema().Fields() {
 		comma := ", "
 		if i == 0 {
 			comma = "\n{"
 		}
-		name, _ := json.Marshal(f.Name) // every text has a form
+		name, _ := json.Marshal(f.Name) // marshaling a string cannot fail
 		before = append(before, comma+string(name)+": ")
 	}
 	w.WriteByte('[')
@@ -67,6 +67,6 @@ func jsonValue(a arrow.Array, i int) []byte {
 	if a.IsNull(i) {
 		return []byte("null")
 	}
-	text, _ := json.Marshal(v) // texts and finite numbers have a form
+	text, _ := json.Marshal(v) // marshaling texts and finite numbers cannot fail
 	return text
 }

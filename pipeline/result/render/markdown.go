@@ -49,7 +49,7 @@ func writeMarkdown(w *bufio.Writer, b *brief) error {
 	return nil
 }
 
-// escape returns s so that it is not read as Markdown or HTML.
+// escape escapes the characters of s that Markdown or HTML would interpret.
 func escape(s string) string {
 	var b strings.Builder
 	runes := []rune(" " + s + " ")
@@ -60,7 +60,7 @@ func escape(s string) string {
 			b.WriteString("&lt;")
 		case r == '&':
 			b.WriteString("&amp;")
-		case r == '_' && isWord(runes[i-1]) && isWord(runes[i+1]): // no emphasis inside a word
+		case r == '_' && isWord(runes[i-1]) && isWord(runes[i+1]): // no emphasis within a word
 			b.WriteRune(r)
 		case strings.ContainsRune("\\|*_`[]~$", r):
 			b.WriteString(`\` + string(r))

@@ -32,8 +32,7 @@ func rendered(t *testing.T, s *sheet.Sheet, format string) string {
 	return b.String()
 }
 
-// Text that means something to a terminal, to Markdown, to HTML or to LaTeX is shown as the text
-// that it is.
+// Text with a meaning for a terminal, Markdown, HTML or LaTeX is shown literally.
 func TestSpecialCharacters(t *testing.T) {
 	for _, c := range []struct{ text, table, md, tex string }{
 		{"a\x1b[31mred\x07", "a\uFFFD[31mred\uFFFD", "a\uFFFD\\[31mred\uFFFD", `a\texttt{U+FFFD}{[}31mred\texttt{U+FFFD}`},
@@ -86,7 +85,7 @@ func TestTexNumbers(t *testing.T) {
 	}
 }
 
-// What is not proved says so beside the kind of privacy, and stays in narrow tables.
+// An unproved standing appears next to the kind of privacy, even in narrow tables.
 func TestPrivacySaysWhatIsNotProved(t *testing.T) {
 	column := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }
 	columns := []schemas.Column{
@@ -100,7 +99,7 @@ func TestPrivacySaysWhatIsNotProved(t *testing.T) {
 	}
 	for _, c := range []struct {
 		rows [][]any
-		want string // in a table that is 30 characters wide
+		want string // expected table of 30 characters width
 	}{
 		{rows, `
 algorithm

@@ -34,17 +34,16 @@ func writeTable(w *bufio.Writer, b *brief) error {
 	return nil
 }
 
-// writeLines writes lines that are no part of a table, in the width of the table.
+// writeLines writes the lines above or below a table, in the width of the table.
 func (b *brief) writeLines(w *bufio.Writer, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(w, strings.Join(wording.Wrap(line, b.width, "  "), "\n"))
 	}
 }
 
-// writeRows writes the header and the rows.
 func (b *brief) writeRows(w *bufio.Writer) {
 	if len(b.columns) == 0 {
-		return // all is said above
+		return // all values are facts above the table
 	}
 	var line []byte
 	write := func(text func(c briefColumn) string) {

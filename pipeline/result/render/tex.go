@@ -18,8 +18,8 @@ var texFormat = Format{
 	brief: writeTex,
 }
 
-// writeTex writes a tabular for \input in a document of any class that loads booktabs. The facts and notes are
-// comments, for the caption.
+// writeTex writes a tabular for \input in a document of any class that loads booktabs. The facts
+// and notes become comments, for the caption.
 func writeTex(w *bufio.Writer, b *brief) error {
 	columns := texColumns(b)
 	notes := append(append([]string{`needs \usepackage{booktabs}`}, b.aboveLines()...), b.belowLines()...)
@@ -50,17 +50,17 @@ func writeTex(w *bufio.Writer, b *brief) error {
 	return nil
 }
 
-// texColumn is a column of a tabular, or two that are aligned at a comma.
+// A texColumn is a column of a tabular, or two columns that are aligned at a comma.
 type texColumn struct {
 	align, heading string
 	values         []string
 }
 
-// rareInTex lists columns that tabulars have only if the user chooses them.
+// rareInTex lists columns that a tabular has only if the user chooses them.
 var rareInTex = []string{"cell", "trials", "mistakes_max", "best_loss"}
 
-// texColumns returns the columns of a tabular. Unless the user chose them, the two ends of an interval make
-// one column.
+// texColumns returns the columns of a tabular. Unless the user chose the columns, the two ends of
+// an interval form one column.
 func texColumns(b *brief) (columns []texColumn) {
 	hidden := map[string]bool{}
 	if !b.chosen {
@@ -159,7 +159,7 @@ func texValues(c briefColumn) (values []string) {
 
 var scientific = regexp.MustCompile(`^(-?[0-9.]+)e([+-])0*([0-9]+)$`)
 
-// texValue returns a short value in TeX: negative numbers and powers of ten in mathematics.
+// texValue formats a short value in TeX: negative numbers and powers of ten in mathematics.
 func texValue(v string, t schemas.ColumnType) string {
 	switch {
 	case v == "-":
@@ -176,8 +176,8 @@ func texValue(v string, t schemas.ColumnType) string {
 	return v
 }
 
-// texNames maps characters that TeX or its fonts would misread to their replacements. A bracket could be an
-// argument of the command before it.
+// texNames maps characters that TeX or its fonts would misinterpret to their replacements. A
+// bracket could be an argument of the command before it.
 var texNames = map[rune]string{
 	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
 	'^': `\textasciicircum{}`,

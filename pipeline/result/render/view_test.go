@@ -69,7 +69,7 @@ func drawnColumns(t *rapid.T, s *sheet.Sheet) (names []string) {
 	return names
 }
 
-// No line of a table is longer than the view is wide, and no privacy that is not proved is silent.
+// No line of a table is longer than the view's width, and every unproved privacy is marked.
 func TestNoLineIsTooLong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawnSheet(t)
@@ -97,7 +97,8 @@ var (
 	spans   = regexp.MustCompile(`\\multicolumn\{2\}`)
 )
 
-// A tabular's braces and dollars are balanced, and all its rows have as many cells as it has columns.
+// A tabular's braces and dollars are balanced, and all its rows have as many cells as it has
+// columns.
 func TestTexIsWellFormed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawnSheet(t)
@@ -170,7 +171,7 @@ func twoProblems() *sheet.Sheet {
 	return s
 }
 
-// A table shows what its rows need: columns that tell them apart, and the sources of what it shows.
+// A table shows the columns that distinguish its rows, and the sources of the values that it shows.
 func TestView(t *testing.T) {
 	for _, c := range []struct {
 		name   string

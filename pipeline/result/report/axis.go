@@ -16,11 +16,12 @@ type Axis struct {
 	Ticks     []plot.Tick
 }
 
-// maxTicks is the number of values up to which an axis has its ticks at them.
+// maxTicks is the maximum number of values for which an axis has a tick at each.
 const maxTicks = 12
 
-// newAxis returns an axis that holds the finite values. It is logarithmic if log is set and all values are
-// positive. If exact is set and there are few values, the ticks stand at them, otherwise at round numbers.
+// newAxis returns an axis that contains the finite values. It is logarithmic if log is set and all
+// values are positive. If exact is set and there are few values, the ticks are at the values,
+// otherwise at round numbers.
 func newAxis(title string, values []float64, log, exact bool) Axis {
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	slices.Sort(values)
@@ -56,7 +57,7 @@ func newAxis(title string, values []float64, log, exact bool) Axis {
 	return a
 }
 
-// at returns the place of a value along the axis, from 0 to 1.
+// at returns the position of a value along the axis, from 0 to 1.
 func (a Axis) at(v float64) float64 {
 	if a.Log {
 		return math.Log(v/a.Low) / math.Log(a.High/a.Low)
@@ -67,8 +68,9 @@ func (a Axis) at(v float64) float64 {
 // clamp returns v, or the nearer end of the axis if v is outside. It keeps NaN.
 func (a Axis) clamp(v float64) float64 { return max(a.Low, min(a.High, v)) }
 
-// roundTicks returns ticks at round numbers: gonum's on a linear axis, and 1, 2 and 5 in each decade or some
-// of the powers of ten on a logarithmic one, where gonum labels powers of ten only.
+// roundTicks returns ticks at round numbers. A linear axis has gonum's ticks. A logarithmic axis
+// has 1, 2 and 5 in each decade or some of the powers of ten, because gonum labels only powers of
+// ten.
 func (a Axis) roundTicks() (ticks []plot.Tick) {
 	decades := math.Log10(a.High / a.Low)
 	if !a.Log || decades < 0.8 {

@@ -21,7 +21,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// browser starts a Chromium for one test, which is skipped where none is found, unless
+// browser starts a Chromium for one test. It skips the test if there is none, unless
 // SHATTER_TEST_BROWSER is "required".
 func browser(t *testing.T) context.Context {
 	t.Helper()
@@ -54,7 +54,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is an open page with what it should not have done: requests but that for the page itself,
+// A tab is an open page. It records forbidden events: requests other than for the page itself,
 // messages of the console, errors, dialogs.
 type tab struct {
 	t   *testing.T
@@ -64,7 +64,7 @@ type tab struct {
 	bad []string
 }
 
-// open opens a page and waits until it is read.
+// open opens a page and waits until it is loaded.
 func open(t *testing.T, browser context.Context, path string, width int64) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
@@ -103,7 +103,7 @@ func (b *tab) watch(event any, url string) {
 	}
 }
 
-// clean fails the test where the page did anything that it should not.
+// clean fails the test if the tab recorded a forbidden event.
 func (b *tab) clean() {
 	b.t.Helper()
 	b.Lock()
@@ -128,7 +128,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// eval returns the value of an expression, or of the promise that it makes.
+// eval returns the value of an expression, or of the promise that it returns.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx,
@@ -145,15 +145,15 @@ func (b *tab) media(kind, scheme string) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
-// marksOf returns, for each figure of the open page, its number of points with a tooltip.
+// marksOf counts, for each figure of the open page, the points with a tooltip.
 const marksOf = `[...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('svg circle title').length)`
 
-// overflow returns by how much the page is wider than its window.
+// overflow is the number of pixels by which the page is wider than its window.
 const overflow = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
 
-// On a wide screen and on a phone, in light and dark and in print, all figures of every page are
-// drawn, nothing is wider than the window, and the browser sees no error and no request. Names that
-// try to be markup or code stay names.
+// On a wide screen and on a phone, in light and dark mode and in print, all figures of every page
+// are drawn, nothing is wider than the window, and the browser reports no error and no request.
+// Names that contain markup or code stay names.
 func TestPagesInBrowser(t *testing.T) {
 	testkit.Long(t)
 	chrome := browser(t)
@@ -181,7 +181,7 @@ func TestPagesInBrowser(t *testing.T) {
 			if wide := eval[int](b, overflow); wide > 0 {
 				t.Errorf("the page sticks out by %d pixels", wide)
 			}
-			if c.sweep.table.Len() < 100 { // a long table is slow to lay out again
+			if c.sweep.table.Len() < 100 { // layout of a long table is slow
 				b.looks(t)
 				b.do(chromedp.EmulateViewport(375, 800))
 				if wide := eval[int](b, overflow); wide > 0 {
@@ -193,7 +193,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 }
 
-// looks checks the page's colors in light, dark and print, which the figures follow.
+// looks checks the page's colors in light mode, dark mode and print. The figures must follow them.
 func (b *tab) looks(t *testing.T) {
 	t.Helper()
 	const ink = `getComputedStyle(document.querySelector('.plot svg text')).fill`

@@ -13,17 +13,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A Choice selects figures. Its fields are the flags of shatter plot, whose names stand in errors. The zero
-// value shows what the page shows.
+// A Choice selects figures. Its fields correspond to the flags of shatter plot, whose names appear
+// in errors. The zero value selects the figures of the page.
 type Choice struct {
 	What  []string // kinds of figures, and metrics
 	X     string   // parameter along x, or n
-	Group []string // keys that have a color for each value; all others are fixed
-	Scale string   // scale of the axes, with the names of fits
+	Group []string // keys with a color for each value; all other keys are fixed
+	Scale string   // scale of the axes, by its name in fits
 }
 
-// Where returns the sweep with those rows of its table that meet all conditions, and the rows of the
-// curve that belong to them. Conditions on columns that only the curve has choose among its rows.
+// Where returns the sweep with the rows of its table that satisfy all conditions, and the
+// corresponding rows of the curve. Conditions on columns of the curve alone select among its rows.
 func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 	if len(conditions) == 0 {
 		return s, nil
@@ -56,7 +56,7 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 	return &kept, nil
 }
 
-// of returns the frame with the rows of some cells, which cells has returned.
+// of returns the frame with the rows of some cells, as cells returns them.
 func (f *frame) of(cells map[string]bool) *frame {
 	return newFrame(f.Filter(func(row int) bool {
 		cell := f.text(row, "cell")
@@ -64,7 +64,7 @@ func (f *frame) of(cells map[string]bool) *frame {
 	}))
 }
 
-// cells returns the cells of the rows of a table, each with its rounds where it has some.
+// cells returns the ids of the cells of a table, with the number of rounds if it has one.
 func (f *frame) cells() map[string]bool {
 	all := map[string]bool{}
 	for row := range f.Len() {
@@ -77,13 +77,15 @@ func (f *frame) cells() map[string]bool {
 	return all
 }
 
-// A ChoiceError reports that a part of a Choice, which Key names (what, x, group or scale), has a wrong value.
+// A ChoiceError reports that a field of a Choice has a wrong value. Key names it: what, x, group or
+// scale.
 type ChoiceError struct{ Key, Value, Reason string }
 
 func (e *ChoiceError) Error() string { return fmt.Sprintf("%s %s: %s", e.Key, e.Value, e.Reason) }
 
-// Choose returns the figures of a choice. It reports an error if the choice names something that the result
-// does not have, or if nothing is left to draw. If only some quantities have no figure, left explains why.
+// Choose returns the figures of a choice. It returns an error if the choice names something that
+// the result does not have, or if there is nothing to draw. If only some quantities have no figure,
+// left explains why.
 func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
 	wanted, err := s.wanted(c.What)
 	if err != nil {
@@ -104,7 +106,7 @@ func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
 	for _, m := range wanted {
 		figures := s.draw(m, c, used)
 		if len(figures) == 0 {
-			left = add(left, c.why(m))
+			left = add(left, c.whyNone(m))
 		}
 		all = append(all, figures...)
 	}
@@ -121,9 +123,9 @@ func scaleNames() (names []string) {
 	return names
 }
 
-// chosenX returns the column that c.X means, and the measures that have it.
+// chosenX returns the column that c.X denotes, and the measures that have it.
 func (s *Sweep) chosenX(c Choice, wanted []measure) (column string, fit []measure, err error) {
-	var numbers, names []string // keys that are numbers and vary; all keys
+	var numbers, names []string // numbers: keys that are numbers and vary; names: all keys
 	isNumber := true
 	for _, m := range wanted {
 		if len(c.What) == 0 && m.curve != (c.X == curveColumn) {
@@ -159,7 +161,7 @@ func (s *Sweep) chosenX(c Choice, wanted []measure) (column string, fit []measur
 	return "", nil, &ChoiceError{"x", c.X, why + "; " + can}
 }
 
-// chosenGroup returns the keys that c.Group means, without prefix.
+// chosenGroup returns the keys that c.Group denotes, without prefix.
 func (s *Sweep) chosenGroup(c Choice, wanted []measure) (keys []string, err error) {
 	var known, along []string
 	for _, m := range wanted {
@@ -191,10 +193,10 @@ func (s *Sweep) frameOf(m measure) *frame {
 	return s.sized
 }
 
-// plain returns the name by which people call a column.
+// plain returns the name of a column without its prefix.
 func plain(column string) string { return strings.TrimPrefix(column, schemas.ParamPrefix) }
 
-// add returns the list with the name, once.
+// add appends a name unless the list contains it.
 func add(list []string, name string) []string {
 	if slices.Contains(list, name) {
 		return list

@@ -14,8 +14,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// sizes returns a sweep of a list of sample sizes: two algorithms, of which one is private, two
-// epsilons, and noise that is random at two rates or none. The error is 1/n, and more with privacy.
+// sizes returns a sweep over a list of sample sizes: two algorithms, one of them private, two
+// epsilons, and random noise at two rates or none. The error is 1/n, and larger with privacy.
 func sizes(t testing.TB) *Sweep {
 	var table, curve []row
 	for _, noise := range []row{
@@ -56,15 +56,15 @@ func where(t *testing.T, s *Sweep, texts ...string) *Sweep {
 	return kept
 }
 
-// A choice decides which lines there are, and how many points they have.
+// A choice determines the lines and their numbers of points.
 func TestChoose(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		where   []string
 		choice  Choice
-		figures string   // names
-		lines   []string // names in the first
-		points  int      // of all of these
+		figures string   // names of the figures
+		lines   []string // names of the lines in the first figure
+		points  int      // number of points of all these lines
 	}{
 		{"learning curves", []string{"noise_rate=0.1"}, Choice{What: []string{"error"}}, "error-parities",
 			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 9},
@@ -106,9 +106,9 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A search over another number than n is one point against n, whose interval goes from the value that
-// does not suffice to the one that does, and one row of the page's table; success rates stand along
-// that number.
+// A search over another number than n is one point against n, whose interval extends from the
+// insufficient to the sufficient value, and one row of the page's table. Success rates are drawn
+// along that number.
 func TestSearches(t *testing.T) {
 	var table, curve []row
 	for i, n := range []int64{100, 200, 400} {
@@ -154,7 +154,7 @@ func TestSearches(t *testing.T) {
 	}
 }
 
-// A page of some rows lists the failures of their cells alone.
+// A page of some rows lists only the failures of their cells.
 func TestWhereFailures(t *testing.T) {
 	s := undecided(t)
 	for status, want := range map[string]int{"failed": 2, "infeasible": 0} {
@@ -164,7 +164,7 @@ func TestWhereFailures(t *testing.T) {
 	}
 }
 
-// What a choice cannot have is said in a message that names what it can.
+// An invalid choice yields a message that names the valid ones.
 func TestBadChoice(t *testing.T) {
 	for _, tt := range []struct {
 		sweep  *Sweep
@@ -205,7 +205,7 @@ func TestBadChoice(t *testing.T) {
 	}
 }
 
-// The caption names what is fixed, what was chosen, and what the intervals are.
+// The caption states the fixed settings, the chosen ones, and the meaning of the intervals.
 func TestCaption(t *testing.T) {
 	s := sizes(t)
 	s.manifest.Partial = "2 of 9 cells are decided"
@@ -233,8 +233,7 @@ func TestCaption(t *testing.T) {
 	}
 }
 
-// The interval of each mean is cut to what a share can be, and the axes are those of the
-// scale.
+// The interval of each mean is cut to the range of a share, and the axes follow the scale.
 func TestLearningCurve(t *testing.T) {
 	s := sizes(t)
 	errors := *s.curve.Sheet
@@ -261,8 +260,8 @@ func TestLearningCurve(t *testing.T) {
 	}
 }
 
-// The learning curves of a search and the metrics are folded; those of a list come first. Metrics have their
-// unit and meaning. Figures for which the page has no room are counted.
+// The learning curves of a search and the metrics are folded; the curves of a list come first.
+// Metrics have their unit and meaning. Omitted figures are counted.
 func TestFoldedFigures(t *testing.T) {
 	s := sizes(t)
 	s.manifest.Metrics = []schemas.Metric{{Name: "loss", Doc: "mean of the squares", Unit: "bits"}}

@@ -1,13 +1,14 @@
-// Package report shows the result folder of a sweep: one page for a browser (report.html) and figures for
-// papers (SVG, PDF, PNG).
+// Package report shows the result folder of a sweep: one page for a browser (report.html) and
+// figures for papers (SVG, PDF, PNG).
 //
-// The page needs nothing but itself: it asks for no file and no network, and its policy forbids both. Nothing
-// from the data can become markup or code. Its size and its number of figures are limited, whatever the number
-// of cells. A figure of one folder is the same bytes each time.
+// The page is self-contained: it requests no file and no network resource, and its policy forbids
+// both. Nothing from the data can become markup or code. Its size and its number of figures are
+// limited for any number of cells. A figure of one folder has the same bytes each time.
 //
-// The package needs table.parquet and curve.parquet. It shows failures, fits, the manifest and the sweep file
-// if the folder has them.
+// The package needs table.parquet and curve.parquet. It shows failures, fits, the manifest and the
+// sweep file if the folder has them.
 //
-// Start at [Load], then [Sweep.WriteHTML] and [Sweep.Choose]. A measure names the columns of a quantity,
-// group.go finds the lines of a figure, figure.go makes a [Figure] of them, and plot.go draws it.
+// Start at [Load], then [Sweep.WriteHTML] and [Sweep.Choose]. A measure names the columns of a
+// quantity, group.go finds the lines of a figure, figure.go makes a [Figure] of them, and plot.go
+// draws it.
 package report

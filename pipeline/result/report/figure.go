@@ -17,12 +17,12 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// A Figure is one chart as data: everything that it shows.
+// A Figure is the data of one chart.
 type Figure struct {
 	Name    string   // name of its files: small letters, digits and hyphens; unique in a sweep
 	Title   string   // subject
 	Caption []string // settings, intervals and omissions, one sentence each
-	Choices []string // the sentences of Caption about settings that were chosen out of several
+	Choices []string // the sentences of Caption about settings that were chosen from several
 	X, Y    Axis
 	Lines   []Line
 	Faint   bool    // intervals are drawn faintly, because there are many points
@@ -30,10 +30,10 @@ type Figure struct {
 	Target  float64 // required success rate; 0: none
 }
 
-// The marks of bounds.
+// Marks of bounds.
 const (
 	Proved   = "proved bound"
-	Declared = "declared bound" // proved according to a plugin's author
+	Declared = "declared bound" // proved according to the plugin's author
 	Printed  = "printed bound"
 )
 
@@ -49,17 +49,18 @@ type Line struct {
 	rows   []int // rows of the group
 }
 
-// A Point is a value with its interval. Low and High are NaN without one, and infinite where a bracket is open.
+// A Point is a value with its interval. Low and High are NaN without an interval, and infinite at
+// an open end of a bracket.
 type Point struct {
 	X, Y, Low, High float64
-	Open            string // status of an undecided cell; empty: decided
+	Open            string // status of an undecided cell; "": decided
 	Cell            string
 }
 
 // draw returns the figures of a measure. used counts the names of figures.
 func (s *Sweep) draw(m measure, c Choice, used map[string]int) (all []Figure) {
 	f := s.frameOf(m)
-	if m.kind == kindMetric { // an algorithm that does not report it has no line
+	if m.kind == kindMetric { // an algorithm that does not report the metric has no line
 		f = newFrame(f.Filter(func(row int) bool { return f.Value(row, m.value) != nil }))
 	}
 	for _, g := range groups(f) {
@@ -78,7 +79,7 @@ func (s *Sweep) draw(m measure, c Choice, used map[string]int) (all []Figure) {
 
 // draw returns the figures of a measure for the group.
 func (g group) draw(s *Sweep, m measure, c Choice) (all []Figure) {
-	least := 2 // points of the longest line
+	least := 2 // minimum number of points of the longest line
 	if m.kind == kindCurve {
 		least = 1
 	}
@@ -108,8 +109,8 @@ func (g group) draw(s *Sweep, m measure, c Choice) (all []Figure) {
 	return all
 }
 
-// why explains why there is no figure of a measure.
-func (c Choice) why(m measure) string {
+// whyNone explains why there is no figure of a measure.
+func (c Choice) whyNone(m measure) string {
 	x := plain(cmp.Or(c.X, m.x))
 	if x == "" {
 		return fmt.Sprintf("no row has a value of %s", m.title)
@@ -121,8 +122,8 @@ func (c Choice) why(m measure) string {
 	return why
 }
 
-// figure returns the figure of a measure along a column, which may be the algorithm. longest is the number of
-// points of the longest line.
+// figure returns the figure of a measure along a column, which may be the algorithm. longest is the
+// number of points of the longest line.
 func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longest int) {
 	keys, along, lines := g.settings(x, m, c.Group)
 	shown, fixed := choose(g.settingsOf(lines, keys, x), keys, c.Group)
@@ -178,7 +179,8 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 	return f, longest
 }
 
-// caption begins the caption with the values that all rows of the figure share.
+// caption begins the caption with the values that all rows of the figure share. Other texts mention
+// the keys in told.
 func (f *Figure) caption(s *Sweep, g group, rows []int, told []string) {
 	if partial := s.manifest.Partial; partial != "" {
 		f.Caption = append(f.Caption, "Partial: "+partial+".")
@@ -191,8 +193,8 @@ func (f *Figure) caption(s *Sweep, g group, rows []int, told []string) {
 	}
 }
 
-// conditions describes the conditions that the rows meet; empty: none. It leaves out those that fix one of
-// the told keys.
+// conditions describes the conditions that the rows satisfy; "": none. It omits those that fix one
+// of the keys in told.
 func (s *Sweep) conditions(told []string) string {
 	var all []string
 	for _, c := range s.where {
@@ -207,7 +209,8 @@ func (s *Sweep) conditions(told []string) string {
 	return "Only rows with " + wording.And(all) + "."
 }
 
-// choices describes which of several settings are shown, and how to see another; nil: all are.
+// choices describes which of several settings are shown, and how to see another; nil: all are
+// shown.
 func (g group) choices(keys []string, fixed map[string]string) []string {
 	var shown []string
 	see := ""
@@ -228,7 +231,7 @@ func (g group) choices(keys []string, fixed map[string]string) []string {
 	return []string{"Chosen: " + strings.Join(shown, ", ") + "; others with --where " + see + " and the like."}
 }
 
-// intervals describes the intervals, and over how many trials they are.
+// intervals describes the intervals and their numbers of trials.
 func (m measure) intervals(g group, rows []int) string {
 	if m.low != "" && len(g.distinctOf(rows, m.low))+len(g.distinctOf(rows, m.high)) == 0 {
 		return "No interval is known: the result has no values of " + m.low + "."
@@ -250,7 +253,8 @@ func (m measure) intervals(g group, rows []int) string {
 // far is the ratio to all measured values beyond which a bound is not drawn.
 const far = 1e4
 
-// leaveFarBounds removes the bounds that would press everything else together, and notes them. A bound of 0 stays.
+// leaveFarBounds removes bounds that would compress the rest of the figure, and notes them. A bound
+// of 0 stays.
 func (f *Figure) leaveFarBounds() {
 	isFar := func(y, low, high float64) bool { return y > far*high || 0 < y && y < low/far }
 	low, high := math.Inf(1), 0.0
@@ -277,7 +281,7 @@ func (f *Figure) leaveFarBounds() {
 	}
 }
 
-// spread gives the lines of a figure by algorithm their places next to each other.
+// spread places the lines of a figure by algorithm next to each other.
 func (f *Figure) spread(algorithms []string) {
 	for i, l := range f.Lines {
 		shift := 0.7 * ((float64(i)+0.5)/float64(len(f.Lines)) - 0.5)
@@ -293,10 +297,11 @@ func (f *Figure) spread(algorithms []string) {
 	}
 }
 
-// makeAxes makes the axes, moves values beyond them to their ends, and draws level lines from end to end.
+// makeAxes makes the axes, moves values outside an axis to its ends, and draws level lines from end
+// to end.
 func (f *Figure) makeAxes(title string, scale estimate.Scale, isRate bool) {
 	var xs, ys []float64
-	below := false // some value has no place on a logarithmic axis
+	below := false // some value cannot be placed on a logarithmic axis
 	for _, l := range f.Lines {
 		for points := range l.all() {
 			for _, p := range points {
@@ -335,7 +340,7 @@ func (f *Figure) makeAxes(title string, scale estimate.Scale, isRate bool) {
 	}
 }
 
-// all yields the measured points and those of each bound.
+// all yields the measured points and the points of each bound.
 func (l Line) all() iter.Seq[[]Point] {
 	return func(yield func([]Point) bool) {
 		if !yield(l.Points) {
@@ -359,7 +364,7 @@ func (f *Figure) level(points []Point) []Point {
 	return []Point{p, q}
 }
 
-// valueLabel returns the value of a key as an axis would name it.
+// valueLabel returns the value of a key in the format of axis labels.
 func valueLabel(value string) string {
 	if v, err := strconv.ParseFloat(value, 64); err == nil && v >= 8192 && !math.IsInf(v, 0) {
 		return tickLabel(v)
@@ -367,12 +372,12 @@ func valueLabel(value string) string {
 	return value
 }
 
-// byX sorts points by X, and keeps the order of those that agree in it.
+// byX sorts points by X; the sort is stable.
 func byX(points []Point) {
 	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 }
 
-// slug returns a name for files: small letters, digits and single hyphens.
+// slug returns a name for files: lower-case letters, digits and single hyphens.
 func slug(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')

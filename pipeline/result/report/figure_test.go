@@ -52,7 +52,7 @@ func lineNames(f Figure) (names []string) {
 }
 
 // There is one figure per parameter that varies, and none for a parameter that follows from it
-// (p_rounds is the square of d). An algorithm that does not know the parameter is a level line.
+// (p_rounds is the square of d). An algorithm without the parameter is a level line.
 func TestFigureOfEachParameter(t *testing.T) {
 	var names []string
 	for _, f := range figuresOf(t, learned(t, 40)) {
@@ -81,7 +81,7 @@ func TestFigureByAlgorithm(t *testing.T) {
 	}
 }
 
-// A parameter that zip pairs with another makes no lines of its own, and the figure names it.
+// A parameter that zip pairs with another adds no lines, and the figure names it.
 func TestPairedParameter(t *testing.T) {
 	s := learned(t, 10)
 	s.table.set("margin", func(row int) any { return 1 / s.table.Number(row, "d") })
@@ -102,7 +102,7 @@ func TestChosenSetting(t *testing.T) {
 	}
 }
 
-// On the page the answer stands next to its setting, and the cell's name last.
+// On the page the answer is next to its setting, and the cell's name is last.
 func TestColumnsOfThePage(t *testing.T) {
 	p := pageOf(t, learned(t, 10))
 	var names []string
@@ -124,8 +124,8 @@ func TestColumnsOfThePage(t *testing.T) {
 	}
 }
 
-// A bound far from the measured values is named and not drawn. A regret that is not above 0 is drawn at the
-// lower edge, and so does the unknown end of a bracket.
+// A bound far from the measured values is named and not drawn. A regret that is not above 0 and the
+// unknown end of a bracket are drawn at the lower edge.
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)
 	s.table.set("paper_n", func(int) any { return 4e12 })
@@ -157,7 +157,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// Ticks lie within their axis, ascend, are not crowded, and have distinct names.
+// Ticks are within their axis, ascend, are not crowded, and have distinct labels.
 func TestTicks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := rapid.Float64Range(1e-6, 1e6).Draw(t, "low")
@@ -181,7 +181,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// A figure has the same bytes each time, also on another day, and SVG stays XML whatever the names are.
+// A figure has the same bytes each time, even on another day, and SVG is valid XML for any names.
 func TestFiguresSameBytes(t *testing.T) {
 	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t), sizes(t)} {
 		first, second := figuresOf(t, s), figuresOf(t, s)
@@ -241,7 +241,7 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
-// The page says what is not known, and how sure everything else is.
+// The page states what is unknown, and the confidence of everything else.
 func TestWords(t *testing.T) {
 	s := learned(t, 10)
 	if err := s.parseManifest([]byte(`{"resolved":{"measures":[{"find":{"confidence":0.99}}]}}`)); err != nil {
@@ -279,7 +279,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// The page says of each problem, once, who labels its points.
+// The page describes once for each problem who labels its points.
 func TestProblemsOnThePage(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -324,7 +324,7 @@ func TestLoadWithoutResult(t *testing.T) {
 	}
 }
 
-// A page of very many rows has the first of them, and says so.
+// A page for very many rows shows the first ones and states that it omits others.
 func TestCut(t *testing.T) {
 	for _, rows := range []int{maxRows, maxRows + 1} {
 		var all [][]any

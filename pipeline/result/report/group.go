@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A group holds the rows of one concept class, or of one file of data or class.
+// A group holds the rows of one concept class, or of one data or class file.
 type group struct {
 	*frame
 	name string
@@ -42,9 +42,9 @@ func (g group) varies(column string) bool {
 	return g.numeric(column) && len(g.distinctOf(g.all(), column)) > 1
 }
 
-// settings returns the keys that tell the lines of a measure along the column x apart, and the rows of each
-// line: the algorithm, the chosen keys, and the other keys that are needed, parameters last. The numbers in
-// along change along a line together with x.
+// settings returns the keys that distinguish the lines of a measure along the column x, and the
+// rows of each line: the algorithm, the chosen keys, and the other necessary keys, parameters last.
+// The numbers in along change along a line together with x.
 func (g group) settings(x string, m measure, chosen []string) (keys, along []string, lines sheet.Partition) {
 	lines = g.Whole()
 	points := lines
@@ -78,16 +78,16 @@ func (g group) settings(x string, m measure, chosen []string) (keys, along []str
 	return keys, along, lines
 }
 
-// algorithmKey is the key that always tells lines apart.
+// algorithmKey is the key that always distinguishes lines.
 const algorithmKey = "algorithm"
 
-// maxLines is the number of lines up to which a figure shows all of them.
+// maxLines is the maximum number of lines for which a figure shows all of them.
 const maxLines = 12
 
-// A setting is a line before its figure is known: its values of the keys, and its rows.
+// A setting is a candidate line of a figure: its values of the keys, and its rows.
 type setting struct {
 	keys  []string
-	level bool // without a value along x
+	level bool // the rows have no value along x
 	rows  []int
 }
 
@@ -112,9 +112,9 @@ func (g group) settingsOf(lines sheet.Partition, keys []string, x string) (all [
 	return all
 }
 
-// choose returns the lines that a figure shows. If there are more than maxLines, it fixes one key after the
-// other to its value with the most points; the algorithm and the keys by keep all values. If by is not empty,
-// it fixes all others. fixed has the chosen value of each key that was fixed.
+// choose returns the lines that a figure shows. If there are more than maxLines, it fixes one key
+// after the other to its value with the most points; the algorithm and the keys by keep all values.
+// If by is not empty, it fixes all other keys. fixed holds the chosen value of each fixed key.
 func choose(all []*setting, keys, by []string) (shown []*setting, fixed map[string]string) {
 	fixed = map[string]string{}
 	for i, k := range keys {
@@ -140,8 +140,8 @@ func choose(all []*setting, keys, by []string) (shown []*setting, fixed map[stri
 	return all, fixed
 }
 
-// nameSettings returns the name of each line: its values of the keys in which the lines differ, or of the keys
-// by.
+// nameSettings returns the name of each line: its values of the keys in which the lines differ, or
+// of the keys by.
 func nameSettings(all []*setting, keys, by []string) (names []string) {
 	differ := make([]bool, len(keys))
 	for i, k := range keys {
@@ -171,7 +171,7 @@ func nameSettings(all []*setting, keys, by []string) (names []string) {
 	return names
 }
 
-// distinctOf returns the values that a column has in some rows, without the empty one.
+// distinctOf returns the distinct nonempty values of a column in some rows.
 func (f *frame) distinctOf(rows []int, column string) (values []string) {
 	seen := map[string]bool{"": true}
 	for _, row := range rows {
@@ -183,7 +183,7 @@ func (f *frame) distinctOf(rows []int, column string) (values []string) {
 	return values
 }
 
-// all returns the rows of a frame.
+// all returns the indices of all rows.
 func (f *frame) all() []int {
 	rows := make([]int, f.Len())
 	for row := range rows {
@@ -234,8 +234,9 @@ func (g group) line(s *setting, m measure, x string) (l Line, missing int) {
 	return l, missing
 }
 
-// fixedKeys returns the names and values of the keys that have one value in the rows: "alpha 0.1". The title
-// names the class and its data, and other texts name the keys in told.
+// fixedKeys returns the names and values of the keys that have one value in the rows: "alpha 0.1".
+// It omits the class and its data, which the title names, and the keys in told, which other texts
+// name.
 func (g group) fixedKeys(rows []int, told ...string) (all []string) {
 	told = append(told, "task", algorithmKey, "class", "file", "data", "privacy_standing")
 	for _, k := range g.keys() {

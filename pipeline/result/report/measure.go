@@ -15,18 +15,18 @@ import (
 type measure struct {
 	kind, slug, title string
 	value, low, high  string
-	proved, printed   string // columns of bounds
+	proved, printed   string // columns of the bounds
 
 	unit     string // unit of the value
-	interval string // a sentence about low and high
-	bracket  bool   // low and high are a bracket, whose missing end is infinite
-	curve    bool   // the rows are those of the curve: a cell at a sample size
+	interval string // sentence about low and high
+	bracket  bool   // low and high are a bracket; a missing end is infinite
+	curve    bool   // the rows are rows of the curve: a cell at a sample size
 	rounds   bool   // the sizes of the curve are rounds
-	x        string // default column along x; empty: each parameter that varies
+	x        string // default column along x; "": each parameter that varies
 	over     *frame // rows of a search over another number; nil: the rows about sample sizes
 }
 
-// The kinds of figures.
+// Kinds of figures.
 const (
 	kindSize    = "n"
 	kindCurve   = "curve"
@@ -65,7 +65,7 @@ var (
 	}
 )
 
-// metric returns the mean of a metric that algorithms report.
+// metric returns the measure for the mean of a metric that algorithms report.
 func (s *Sweep) metric(name string) measure {
 	m := measure{
 		rounds: s.online(), kind: kindMetric, slug: "metric " + name, title: "mean " + name,
@@ -80,7 +80,7 @@ func (s *Sweep) metric(name string) measure {
 	return m
 }
 
-// found returns the results of a search over another number than n.
+// found returns the measure for the results of a search over another number than n.
 func found(x search) measure {
 	return measure{
 		kind: kindFound, slug: "find " + x.axis, title: title(x.axis) + " that suffices", value: "find_sufficient",
@@ -89,7 +89,7 @@ func found(x search) measure {
 	}
 }
 
-// rateAlong returns the success rate along the number that was searched for.
+// rateAlong returns the measure for the success rate along the searched number.
 func rateAlong(x search) measure {
 	m := rate
 	m.over, m.x = x.curve, x.axis
@@ -99,8 +99,8 @@ func rateAlong(x search) measure {
 	return m
 }
 
-// wanted returns the measures of the named kinds and metrics, or, without names, all except metrics. A sweep
-// of a list of sizes has its learning curves first.
+// wanted returns the measures of the named kinds and metrics; without names, all measures except
+// metrics. A sweep over a list of sizes has its learning curves first.
 func (s *Sweep) wanted(what []string) ([]measure, error) {
 	all := []measure{sampleSize, rate, meanError}
 	switch {
@@ -135,7 +135,7 @@ func (s *Sweep) wanted(what []string) ([]measure, error) {
 	return chosen, nil
 }
 
-// unknownKind returns the error for a name of which this result has no figure.
+// unknownKind returns the error for a name for which this result has no figure.
 func (s *Sweep) unknownKind(name string, all []measure) error {
 	var known []string
 	for _, m := range all {
@@ -161,7 +161,7 @@ func (s *Sweep) unknownKind(name string, all []measure) error {
 	return &ChoiceError{"what", name, why + "this result has " + strings.Join(known, ", ")}
 }
 
-// metrics returns the metrics of which the curve has a value.
+// metrics returns the metrics for which the curve has a value.
 func (s *Sweep) metrics() (names []string) {
 	for i, c := range s.curve.Columns {
 		name, ok := strings.CutPrefix(c.Name, schemas.MetricPrefix)
@@ -182,8 +182,8 @@ func (s *Sweep) listed() bool {
 	return s.sized.Len() > 0
 }
 
-// point returns the measured value of a row with its interval. A row without a value stands between the ends
-// of its interval.
+// point returns the measured value of a row with its interval. A row without a value is placed
+// between the ends of its interval.
 func (m measure) point(f *frame, row int) (Point, bool) {
 	p := Point{
 		Y: f.Number(row, m.value), Low: f.Number(row, m.low), High: f.Number(row, m.high), Cell: f.text(row, "cell"),
@@ -223,7 +223,7 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 	return p, true
 }
 
-// title returns a column's name as an axis shows it.
+// title returns the title of an axis for a column.
 func title(column string) string {
 	if t, ok := map[string]string{
 		"d": "dimension d", "domain": "domain size X", "noise_rate": "noise rate", curveColumn: "sample size n",

@@ -35,11 +35,11 @@ var pageStyle string
 //go:embed report.js
 var pageScript string
 
-// maxRows is the largest number of rows of a table on a page: a browser lays out some thousands of them
-// in a second, and the page of 90,000 would have 60 MB.
+// maxRows is the maximum number of rows of a table on a page. A browser lays out a few thousand
+// rows per second, and the page of 90,000 rows would have 60 MB.
 const maxRows = 5000
 
-// maxFigures is the largest number of figures on a page.
+// maxFigures is the maximum number of figures on a page.
 const maxFigures = 40
 
 // A page holds the content of report.html.
@@ -50,12 +50,12 @@ type page struct {
 	Script          template.HTML
 	Name            string
 	Partial         string // progress of the sweep; "" if the result is complete
-	Only            string // conditions that the rows meet; "" if all are shown
+	Only            string // conditions that the rows satisfy; "" if all rows are shown
 	Answer          []string
 	Problems        []string
 	Table, Slopes   tableView
 	Figures, Folded []figureView
-	FiguresLeft     int // figures for which the page has no room
+	FiguresLeft     int // number of omitted figures
 	Unknown         []unknown
 	Failures        []schemas.Failure
 	Alarms, Refuted []string
@@ -71,7 +71,6 @@ type figureView struct {
 	SVG template.HTML
 }
 
-// WriteHTML writes the page.
 func (s *Sweep) WriteHTML(w io.Writer) error {
 	if err := s.write(w); err != nil {
 		return fmt.Errorf("write report: %w", err)
@@ -79,8 +78,7 @@ func (s *Sweep) WriteHTML(w io.Writer) error {
 	return nil
 }
 
-// WriteFile replaces the folder's report.html by the page, whole or not at all, and returns its
-// path.
+// WriteFile atomically replaces the folder's report.html by the page, and returns its path.
 func (s *Sweep) WriteFile() (path string, err error) {
 	path = filepath.Join(s.dir, "report.html")
 	if err := disk.WriteFile(path, s.write); err != nil {
@@ -98,7 +96,7 @@ func (s *Sweep) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(&wording.Printer{To: w}) // texts of manifest, sweep file and tables may be anybody's
+	out := bufio.NewWriter(&wording.Printer{To: w}) // texts of manifest, sweep file and tables are untrusted
 	return errors.Join(t.Execute(out, p), out.Flush())
 }
 
@@ -116,7 +114,7 @@ func (s *Sweep) page() (*page, error) {
 	if err := p.addFigures(); err != nil {
 		return nil, err
 	}
-	p.Script = template.HTML("<script>" + pageScript + "</script>") // without anything from the data
+	p.Script = template.HTML("<script>" + pageScript + "</script>") // contains nothing from the data
 	sum := sha256.Sum256([]byte(pageScript))
 	p.Policy = fmt.Sprintf("default-src 'none'; script-src 'sha256-%s'; style-src 'unsafe-inline'; form-action 'none'; "+
 		"base-uri 'none'", base64.StdEncoding.EncodeToString(sum[:]))
@@ -153,17 +151,17 @@ func (p *page) addFigures() error {
 	return nil
 }
 
-// tableView is the table for reading, as the terminal shows it.
+// A tableView is the table for reading, as the terminal shows it.
 type tableView struct {
 	name         string // name of its sheet
 	Above, Below []string
 	Columns      []schemas.Column
 	Rows         [][]tableValue
-	All          int // rows that the table has: those beyond maxRows are not on the page
+	All          int // number of rows of the table; the page shows at most maxRows
 	Statuses     []string
 }
 
-// Cut says which rows are not on the page, and how to see them; "" where all are.
+// Cut describes which rows are not on the page, and how to see them; "": the page shows all.
 func (v tableView) Cut() string {
 	if v.All <= len(v.Rows) {
 		return ""
@@ -176,11 +174,11 @@ func (v tableView) Cut() string {
 type tableValue struct {
 	Text           string
 	Number, Status bool
-	Long           bool // wraps
+	Long           bool // the text wraps
 }
 
-// The columns of the page stand in these orders, and those without a name here where the star is:
-// the answer stands beside its setting also where a setting has many parameters.
+// Orders of the page's columns. Columns without a name here take the place of the star, so that the
+// answer is next to its setting even if a setting has many parameters.
 var (
 	tableOrder = append(settingColumns(),
 		"rounds", "find", "find_n", "find_insufficient", "find_sufficient", "find_theory", "n_star", "n_low", "n_high",
@@ -194,7 +192,7 @@ var (
 	}
 )
 
-// settingColumns returns the key columns that stand before the answer.
+// settingColumns returns the key columns that precede the answer.
 func settingColumns() (names []string) {
 	later := []string{"cell", "task", "privacy", "privacy_standing", "above", "replica", "sample"}
 	for _, k := range trial.KeyColumns() {
@@ -218,7 +216,7 @@ func docs(columns ...[]schemas.Column) map[string]string {
 func view(f *frame, docs map[string]string, order []string) (v tableView) {
 	above, below, shown, text := render.Summary(f.Sheet)
 	v.name, v.Above, v.Below, v.All = f.Name, above, below, f.Len()
-	places := make([]int, len(shown)) // in a row of Brief, in the order of the page
+	places := make([]int, len(shown)) // indices into a row of Summary, in the order of the page
 	for i := range places {
 		places[i] = i
 	}
@@ -251,7 +249,7 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 	return v
 }
 
-// symbol returns a sign for a status, so that it is not shown by color alone.
+// symbol returns a sign for a status, so that the page does not depend on color alone.
 func symbol(status string) string {
 	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
 		"trivial": "=", "failed": "✗", "not_monotone": "⌇"}[status]; ok {
@@ -269,7 +267,7 @@ func seconds(s float64) string {
 
 func shortID(digest string) string { return digest[:min(len(digest), 16)] }
 
-// facts says how the result was made, as names and values.
+// facts describes how the result was made, as names and values.
 func (s *Sweep) facts() (all [][2]string) {
 	m := s.manifest
 	add := func(name, value string) {
@@ -290,7 +288,7 @@ func (s *Sweep) facts() (all [][2]string) {
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'g', 4, 64) + " %" }
 
-// span returns the least and the largest of the numbers that are not NaN, and how many these are.
+// span returns the minimum and maximum of the numbers that are not NaN, and their count.
 func span(values []float64) (low, high float64, n int) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {

@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// The sizes of text, and of the space around it.
+// Sizes of texts and margins.
 const (
 	textSize    = vg.Length(7)
 	captionSize = vg.Length(6)
@@ -31,11 +31,12 @@ const (
 	margin      = vg.Length(4)
 )
 
-// palette holds colors that are readable on white and on nearly black (contrast 3:1 at least) and distinct to
-// the color-blind. Shapes repeat the distinction: no two of the first 24 lines have both in common.
+// palette holds colors that are readable on white and on nearly black (contrast at least 3:1) and
+// distinct for color-blind readers. Shapes repeat the distinction: no two of the first 24 lines
+// share both.
 var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5"}
 
-// The shapes of decided points, and of those that are not decided.
+// Shapes of decided and of undecided points.
 var (
 	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
 	hollow = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
@@ -44,8 +45,8 @@ var (
 // dashes holds the dash pattern of the bounds of each mark.
 var dashes = map[string][]vg.Length{Proved: {4, 3}, Declared: {6, 2}, Printed: {1, 2}}
 
-// SVG writes the figure as SVG; width is in inches. Points have tooltips. Its text names the font
-// Liberation Sans, and Arial and Helvetica, which have the same widths, in case it is not installed.
+// SVG writes the figure as SVG; width is in inches. Points have tooltips. The font is Liberation
+// Sans, with Arial and Helvetica, which have the same widths, as fallbacks.
 func (f *Figure) SVG(w io.Writer, width float64) error {
 	var b bytes.Buffer
 	c := vgsvg.New(f.size(width))
@@ -55,7 +56,7 @@ func (f *Figure) SVG(w io.Writer, width float64) error {
 	}
 	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
-	end := bytes.LastIndex(svg, []byte("</g>")) // of the group whose y axis points up
+	end := bytes.LastIndex(svg, []byte("</g>")) // end of the group whose y axis points up
 	out := bytes.NewBuffer(slices.Clone(svg[:end]))
 	for _, t := range tips {
 		fmt.Fprintf(out, `<circle cx="%.2f" cy="%.2f" r="4" fill-opacity="0"><title>%s</title></circle>`+"\n",
@@ -66,10 +67,11 @@ func (f *Figure) SVG(w io.Writer, width float64) error {
 	return err
 }
 
-// pageWidth is the width in inches for which figures on the page are drawn; the page scales them.
+// pageWidth is the width in inches for which the page's figures are drawn; the page scales them.
 const pageWidth = 5
 
-// pageColors replaces the colors of paper by those of the page, which depend on light and dark.
+// pageColors replaces the colors for paper by the page's colors, which depend on light and dark
+// mode.
 var pageColors = strings.NewReplacer("#000000", "currentColor", "#E1E1E1", "var(--line)", "#5A5A5A", "var(--soft)")
 
 // inline returns the figure as an element of the page, which shows title and caption itself.
@@ -80,7 +82,7 @@ func (f *Figure) inline() (template.HTML, error) {
 	if err := plain.SVG(&b, pageWidth); err != nil {
 		return "", err
 	}
-	_, svg, _ := strings.Cut(b.String(), "<svg") // after the XML declaration
+	_, svg, _ := strings.Cut(b.String(), "<svg") // skips the XML declaration
 	return template.HTML(pageColors.Replace("<svg" + svg)), nil
 }
 
@@ -95,8 +97,8 @@ func (f *Figure) PNG(w io.Writer, width float64) error {
 	return nil
 }
 
-// dates matches the dates in a PDF. PDF replaces them by one of the same length, so that the same
-// figure has the same bytes at any time.
+// dates matches the dates in a PDF. The method PDF replaces them by a fixed date of the same
+// length, so that a figure always has the same bytes.
 var dates = regexp.MustCompile(`/(Creation|Mod)Date \(D:\d{14}\)`)
 
 // PDF writes the figure as PDF with its font embedded; width is in inches.
@@ -115,7 +117,7 @@ func (f *Figure) PDF(w io.Writer, width float64) error {
 type layout struct {
 	title, caption                                     []string
 	legend                                             []entry
-	columns                                            int // of the legend
+	columns                                            int // number of columns of the legend
 	titleHeight, legendHeight, captionHeight, colWidth vg.Length
 }
 
@@ -144,7 +146,7 @@ func (f *Figure) size(inches float64) (width, height vg.Length) {
 	return width, l.titleHeight + 0.72*width + l.legendHeight + l.captionHeight
 }
 
-// wrap breaks a text at spaces into lines that are at most as wide as given, if no word is wider.
+// wrap breaks a text at spaces into lines that are at most width wide, unless a word is wider.
 func wrap(s string, size, width vg.Length) (lines []string) {
 	for _, word := range strings.Fields(s) {
 		if last := len(lines) - 1; last >= 0 && style(size).Width(lines[last]+" "+word) <= width {
@@ -184,8 +186,8 @@ func (f *Figure) draw(c draw.Canvas) []tip {
 	return f.drawPlot(draw.Crop(c, 2, -margin, below+2, -l.titleHeight-3))
 }
 
-// drawPlot draws the plot with the titles of its axes, for which the library would leave too much space on a
-// logarithmic axis. It returns the tooltips of the points.
+// drawPlot draws the plot and the titles of its axes, because the library would leave too much
+// space for them on a logarithmic axis. It returns the tooltips of the points.
 func (f *Figure) drawPlot(c draw.Canvas) (tips []tip) {
 	p := f.plot()
 	below := lineHeight
@@ -271,13 +273,13 @@ func (f *Figure) entries() (all []entry) {
 	return all
 }
 
-// plot draws bounds first, so that measured points lie on top.
+// plot draws bounds first, so that measured points are on top.
 func (f *Figure) plot() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil // the page may be dark
 	setAxis(&p.X, f.X)
 	setAxis(&p.Y, f.Y)
-	if f.X.Title == "" { // names stand along it
+	if f.X.Title == "" { // names are along this axis
 		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/6, draw.XRight, draw.YTop
 	}
 	grid := plotter.NewGrid()
@@ -295,7 +297,7 @@ func (f *Figure) plot() *plot.Plot {
 				p.Add(stroke(l.Bounds[mark], s))
 				continue
 			}
-			half := 0.35 / float64(len(f.Lines)) // a short level stroke over the place of the cell
+			half := 0.35 / float64(len(f.Lines)) // a short horizontal stroke at the cell's position
 			for _, q := range l.Bounds[mark] {
 				p.Add(stroke([]Point{{X: q.X - half, Y: q.Y}, {X: q.X + half, Y: q.Y}}, s))
 			}
@@ -307,7 +309,7 @@ func (f *Figure) plot() *plot.Plot {
 	return p
 }
 
-// add draws the measured points of a line. The line does not go through points that are not decided.
+// add draws the measured points of a line. The line does not pass through undecided points.
 func (f *Figure) add(p *plot.Plot, i int, l Line) {
 	decided := func(q Point) bool { return q.Open == "" }
 	undecided := func(q Point) bool { return q.Open != "" }
@@ -342,9 +344,8 @@ func setAxis(to *plot.Axis, a Axis) {
 	to.Tick.Marker = plot.ConstantTicks(a.Ticks)
 }
 
-// ink returns the color of line i.
 func ink(i int) color.NRGBA {
-	v, _ := strconv.ParseUint(palette[i%len(palette)][1:], 16, 32) // the palette has numbers only
+	v, _ := strconv.ParseUint(palette[i%len(palette)][1:], 16, 32) // the palette contains only numbers
 	return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
 }
 
@@ -353,7 +354,7 @@ func glyph(i int, shapes []draw.GlyphDrawer) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: ink(i), Radius: 2.2, Shape: shapes[i%len(shapes)]}
 }
 
-// drawn returns the points that have a place.
+// drawn returns the points with finite coordinates.
 func drawn(points []Point) []Point {
 	return slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return math.IsNaN(p.X) || math.IsNaN(p.Y) })
 }

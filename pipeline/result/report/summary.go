@@ -71,12 +71,12 @@ func (s *Sweep) ratios() []string {
 // verdicts counts the rows that are consistent with their bounds, and those that refute them.
 func (s *Sweep) verdicts(what string) (lines []string) {
 	held := 0
-	var refuted []string // the standing of each refuted bound
+	var refuted []string // standings of the refuted bounds
 	for row := range s.table.Len() {
 		switch {
 		case s.table.Value(row, "contradicts") != nil:
 			refuted = append(refuted, s.table.text(row, "theory_standing"))
-		case s.online() && s.table.Value(row, "find") != nil: // not compared
+		case s.online() && s.table.Value(row, "find") != nil: // no comparison with a bound
 		case s.table.Value(row, "theory_n") != nil, s.table.Value(row, "find_theory") != nil,
 			s.table.Value(row, "theory_regret") != nil:
 			held++
@@ -94,7 +94,7 @@ func (s *Sweep) verdicts(what string) (lines []string) {
 	return lines
 }
 
-// decided counts the cells or searches by status, and states the confidence of the brackets. It is empty if
+// decided counts the cells or searches by status, and states the confidence of the brackets; "":
 // the sweep searched for nothing.
 func (s *Sweep) decided() string {
 	count, total := map[string]int{}, 0
@@ -133,7 +133,7 @@ func (s *Sweep) decided() string {
 	return text + s.confidence()
 }
 
-// onlySearches reports whether the sweep searches for other numbers than n alone.
+// onlySearches reports whether the sweep searches only for other numbers than n.
 func (s *Sweep) onlySearches() bool { return len(s.searches) > 0 && s.sized.Len() == 0 }
 
 // confidence states the joint confidence of all brackets of the table.
@@ -159,7 +159,7 @@ func (s *Sweep) confidence() string {
 	}
 }
 
-// problems says of each problem who labels its points, and what its data are like.
+// problems describes for each problem who labels its points, and its data.
 func (s *Sweep) problems() (all []string) {
 	said, drawn := map[string]bool{}, false
 	for row := range s.table.Len() {
@@ -192,14 +192,14 @@ func (s *Sweep) problems() (all []string) {
 	return all
 }
 
-// unknown is a kind of thing that the sweep does not tell, with the cells that it concerns.
+// An unknown is a kind of open question that the sweep leaves, with the cells that it concerns.
 type unknown struct {
 	Status, What string
 	Cells        []string // names of at most maxListed cells
 	More         int
 }
 
-// maxListed is the largest number of cells that are named of one kind.
+// maxListed is the maximum number of cells that are named for one kind.
 const maxListed = 12
 
 func (s *Sweep) unknown() []unknown {
@@ -254,7 +254,7 @@ func (s *Sweep) unknown() []unknown {
 	return all
 }
 
-// why returns a status in words.
+// why describes a status in words.
 func (s *Sweep) why(row int, status string) string {
 	if reason := s.table.text(row, "reason"); reason != "" {
 		return strings.ReplaceAll(status, "_", " ") + ": " + reason
@@ -268,8 +268,8 @@ func (s *Sweep) why(row int, status string) string {
 	return strings.ReplaceAll(status, "_", " ")
 }
 
-// mostFailures is the number of rows up to which the page lists failures.
-const mostFailures = 50
+// maxFailures is the maximum number of failures that the page lists.
+const maxFailures = 50
 
 // failures returns the failures of each cell with their reasons.
 func (s *Sweep) failures() (all []schemas.Failure) {
@@ -279,7 +279,7 @@ func (s *Sweep) failures() (all []schemas.Failure) {
 	}
 	f := s.failed
 	for row := range f.Len() {
-		if row == mostFailures {
+		if row == maxFailures {
 			return append(all, schemas.Failure{What: fmt.Sprintf("%d more: shatter query DIR \"from failures\"",
 				f.Len()-row), Count: int64(f.Len() - row)})
 		}
@@ -303,7 +303,7 @@ func (s *Sweep) alarms() (all []string) {
 	return all
 }
 
-// refuted names the bounds that rows of the table refute.
+// refuted describes the bounds that rows of the table refute.
 func (s *Sweep) refuted() (all []string) {
 	for row := range s.table.Len() {
 		if what := s.table.text(row, "contradicts"); what != "" {
@@ -313,7 +313,7 @@ func (s *Sweep) refuted() (all []string) {
 	return all
 }
 
-// runNotes returns what happened to plugins and jobs, at most 50 notes.
+// runNotes returns at most 50 notes of the runs.
 func (s *Sweep) runNotes() (all []string) {
 	for _, r := range s.manifest.Runs {
 		all = append(all, r.Notes...)

@@ -18,31 +18,31 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Sweep holds what was read from the result folder of a sweep.
+// A Sweep holds the contents of the result folder of a sweep.
 type Sweep struct {
 	dir          string
 	whole        rows
-	table        *frame   // with one row for each search over another number than n
-	sized, curve *frame   // the rows about sample sizes, in task online all, and those of the curve
-	searches     []search // over other numbers than n
-	fits, failed *frame   // without rows if the folder has none
+	table        *frame   // one row for each search over another number than n
+	sized, curve *frame   // rows about sample sizes (in task online, all rows), and the corresponding rows of the curve
+	searches     []search // searches over other numbers than n
+	fits, failed *frame   // without rows if the folder lacks the file
 	manifest     schemas.Manifest
 	measures     []resolvedMeasure // measures of the manifest
-	where        []sheet.Condition // conditions that the rows of table and curve meet
-	source       string            // the sweep file
+	where        []sheet.Condition // conditions that the rows of table and curve satisfy
+	source       string            // text of the sweep file
 }
 
-// resolvedMeasure is what the page tells of a measure of the manifest's Resolved.
+// A resolvedMeasure holds the part of a measure in the manifest's Resolved that the page shows.
 type resolvedMeasure struct {
 	Find *struct {
 		Confidence float64 `json:"confidence"`
-	} `json:"find"` // nil: of a list of sample sizes
+	} `json:"find"` // nil: a list of sample sizes
 	Over *struct {
 		Confidence float64 `json:"confidence"`
 	} `json:"over"` // search over another number than n; nil: none
 }
 
-// Load reads a result folder. Where a table is missing, the error wraps fs.ErrNotExist.
+// Load reads a result folder. If a table is missing, the error wraps [fs.ErrNotExist].
 func Load(dir string) (*Sweep, error) {
 	s := &Sweep{dir: dir}
 	for _, t := range []struct {
@@ -69,17 +69,17 @@ func Load(dir string) (*Sweep, error) {
 	return s, nil
 }
 
-// rows are those of the table and of the curve.
+// rows holds the rows of the table and of the curve.
 type rows struct{ table, curve *frame }
 
-// search is what was searched for over a number other than n.
+// A search is a search over a number other than n.
 type search struct {
 	axis  string
-	found *frame // a row for each search, as in the table for people
-	curve *frame // a row for each value and n
+	found *frame // one row for each search, as in the table for people
+	curve *frame // one row for each value and n
 }
 
-// split tells the rows about sample sizes from those about other numbers.
+// split separates the rows about sample sizes from the rows about other numbers.
 func (s *Sweep) split() {
 	all := s.whole
 	s.table, s.sized, s.curve, s.searches = all.table, all.table, all.curve, nil
@@ -88,7 +88,7 @@ func (s *Sweep) split() {
 		return
 	}
 	s.table = newFrame(all.table.FoldSearches())
-	if !s.online() { // a regret is about one number of rounds, searched or not
+	if !s.online() { // a regret belongs to one number of rounds, searched or not
 		s.sized = all.table.with("find", "")
 		s.curve = all.curve.of(s.sized.cells())
 	}
@@ -101,7 +101,7 @@ func (s *Sweep) split() {
 	}
 }
 
-// maxManifest is the size in bytes of the largest manifest that is read.
+// maxManifest is the maximum size in bytes of a manifest that is read.
 const maxManifest = 256 << 20
 
 func (s *Sweep) readManifest(path string) error {
@@ -136,7 +136,7 @@ func (s *Sweep) parseManifest(raw []byte) error {
 // online reports whether the table is one of online games.
 func (s *Sweep) online() bool { return s.table.Index("regret_mean") >= 0 }
 
-// frame is a sheet whose columns are found by name. A column that it lacks is empty.
+// A frame is a sheet with access to columns by name. A missing column reads as empty.
 type frame struct{ *sheet.Sheet }
 
 func newFrame(s *sheet.Sheet) *frame {
@@ -146,16 +146,16 @@ func newFrame(s *sheet.Sheet) *frame {
 	return &frame{s}
 }
 
-// text returns a value as people read it, or an empty text where there is none.
+// text returns a value in the format of package function text; "": none.
 func (f *frame) text(row int, column string) string { return text(f.Value(row, column)) }
 
-// with returns the frame with the rows whose value in a column reads so.
+// with returns the frame with the rows whose value in a column has this text.
 func (f *frame) with(column, text string) *frame {
 	return newFrame(f.Filter(func(row int) bool { return f.text(row, column) == text }))
 }
 
-// keys returns the columns that say what a cell is, but for its id. The rounds of a game and the
-// sample size of a row of the curve are among them.
+// keys returns the columns that describe a cell, except its id. They include the rounds of a game
+// and the sample size of a row of the curve.
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
 		key := trial.IdentifiesCell(c.Name) && c.Name != "cell" && c.Name != "sample"
@@ -166,8 +166,8 @@ func (f *frame) keys() (names []string) {
 	return names
 }
 
-// text returns a value as people read it: all digits of a whole number, six of another, and of a text what is
-// printable. Figures are no XML with the rest.
+// text formats a value for reading: all digits of an integer, six digits of another number, and the
+// printable characters of a text. Figures with other characters would not be valid XML.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -16,8 +16,7 @@ import (
 
 type row = map[string]any
 
-// frameOf makes a frame of rows that name their columns. A column's type is that of its first
-// value.
+// frameOf makes a frame of rows that name their columns. A column has the type of its first value.
 func frameOf(name string, rows []row, order ...schemas.Column) *frame {
 	known := map[string]bool{}
 	more := map[string]bool{}
@@ -65,7 +64,7 @@ func typeOf(rows []row, column string) schemas.ColumnType {
 	return schemas.TextColumn
 }
 
-// sweepOf returns what a folder with these tables would hold.
+// sweepOf returns the sweep of a folder with these tables.
 func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	s := &Sweep{dir: t.TempDir(), source: "name: synthetic\n"}
 	columns := result.Columns("table")
@@ -160,7 +159,7 @@ func games(t testing.TB) *Sweep {
 	return sweepOf(t, table, nil, nil)
 }
 
-// undecided returns a sweep in which nothing is decided, a cell failed, and most columns are null.
+// undecided returns a sweep in which no cell is decided, a cell failed, and most columns are null.
 func undecided(t testing.TB) *Sweep {
 	key := func(cell, algorithm string, d int64, status, reason string) row {
 		return row{"cell": cell, "task": "learn", "algorithm": algorithm, "class": "halfspace", "d": d, "alpha": 0.1,
