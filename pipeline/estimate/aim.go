@@ -6,25 +6,26 @@ import (
 	"slices"
 )
 
-// A claim is a statement that a sample size lies on one side of Target, with the number of further
-// trials that showing it is expected to take.
+// A claim is a statement that a sample size lies on one side of Target, with the expected number
+// of further trials needed to show it.
 type claim struct {
 	n      int64
 	side   side
 	trials float64
 }
 
-// aim chooses the sizes to show insufficient and sufficient: those that are expected to bring a
-// narrow bracket with the fewest trials. While n* is known badly the bracket aimed at is as wide as
-// that, but at most the square root of the present one. wide reports whether the chosen bracket is
-// wider than it may be in the end. An end of the present bracket that may stay needs no claim.
+// aim chooses the sizes to show insufficient and sufficient: the pair that is expected to give a
+// narrow bracket with the fewest trials. While n* is uncertain, the target bracket is as wide as
+// the uncertainty, but at most the square root of the present bracket. wide reports whether the
+// chosen bracket is wider than the final bracket may be. An end of the present bracket that can
+// stay needs no claim.
 func (k *knowledge) aim() (claims []claim, wide bool) {
 	width := k.aimedWidth()
 	sizes := k.candidates(width)
 	costs := [2][]float64{k.expectedTrials(sizes, insufficient), k.expectedTrials(sizes, sufficient)}
 	best, first, second := math.Inf(1), -1, -1
 	try := func(cost float64, i, j int) {
-		if cost < best*(1-1e-9) { // the last bits of a sum do not choose
+		if cost < best*(1-1e-9) { // rounding of a sum must not affect the choice
 			best, first, second = cost, i, j
 		}
 	}
@@ -51,7 +52,7 @@ func (k *knowledge) aim() (claims []claim, wide bool) {
 	return claims, first >= 0 && second >= 0 && !k.find.narrow(sizes[first], sizes[second])
 }
 
-// aimedWidth returns the width in ln n of the bracket that is aimed at.
+// aimedWidth returns the width in ln n of the target bracket.
 func (k *knowledge) aimedWidth() float64 {
 	width := math.Log(k.find.Within)
 	if wide := 3 * k.belief.spread; wide > width {
@@ -63,12 +64,12 @@ func (k *knowledge) aimedWidth() float64 {
 	return width
 }
 
-// candidates returns sizes around where n* is believed to be, ascending, with the ends of the
-// bracket and the sizes read inside it.
+// candidates returns sizes around the probable n*, ascending, with the ends of the bracket and
+// the sizes read inside it.
 func (k *knowledge) candidates(width float64) []int64 {
 	low, high := max(k.low, k.find.From), min(k.high, k.find.To)
 	middle := k.find.floor(low + (high-low)/2)
-	// A narrow bracket is among these, wherever the belief may be.
+	// These include a narrow bracket, regardless of the belief.
 	sizes := []int64{low, middle, min(middle+max(k.find.Step, k.find.Gap), high), high}
 	for _, p := range k.read {
 		if low < p.N && p.N < high {
@@ -87,10 +88,10 @@ func (k *knowledge) candidates(width float64) []int64 {
 	return slices.Compact(sizes)
 }
 
-// expectedTrials returns the numbers of further trials that are expected to show each of the sizes,
-// ascending, to be on that side.
+// expectedTrials returns, for each of the ascending sizes, the expected number of further trials
+// needed to show that it lies on that side.
 func (k *knowledge) expectedTrials(sizes []int64, side side) []float64 {
-	const opening = 1 // what it costs in evidence to begin with a size
+	const opening = 1 // cost, in evidence, of starting a new size
 	logs, costs := k.evidence(), make([]float64, len(sizes))
 	for i, n := range sizes {
 		if side == insufficient && n <= k.low || side == sufficient && n >= k.high {
@@ -99,9 +100,9 @@ func (k *knowledge) expectedTrials(sizes []int64, side side) []float64 {
 		gap, ok := slices.BinarySearchFunc(k.read, n, func(p *point, n int64) int { return cmp.Compare(p.N, n) })
 		var have, more float64
 		switch {
-		case side == insufficient: // every gap up to n is to be refuted
+		case side == insufficient: // every gap up to n must be refuted
 			have = slices.Min(logs[:gap+1])
-		case ok: // every gap above n is to be refuted
+		case ok: // every gap above n must be refuted
 			have = slices.Min(logs[gap+1:])
 		default:
 			have = slices.Min(logs[gap:])

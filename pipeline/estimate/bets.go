@@ -6,7 +6,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// A side says on which side of Target a sample size lies.
+// A side is a side of Target: the sample sizes that are insufficient, or those that are
+// sufficient.
 type side int
 
 const (
@@ -33,14 +34,14 @@ func (m *mixture) add(weight, log float64) {
 
 func (m *mixture) log() float64 { return m.top + math.Log(m.sum) }
 
-// fixedShare is the part of a size's e-process that does not depend on the belief. It is what finds
-// out a success rate that the belief does not allow for.
+// fixedShare is the part of a size's e-process that does not depend on the belief. It detects
+// success rates that the belief does not contain.
 const fixedShare = 1.0 / 64
 
-// fixedBets is an e-process for each side of Target out of the counts of one size alone: half of
-// the unit is not bet, the other half is spread evenly over likelihood ratios of rates whose logit
-// lies 4, 2, 1, ..., 1/32 beyond that of Target. The fields are the logarithms of the ratios for
-// one trial.
+// fixedBets holds an e-process for each side of Target that depends only on the counts of one
+// size. Half of the unit is not bet; the other half is spread evenly over likelihood ratios of
+// rates whose logit lies 4, 2, 1, ..., 1/32 beyond that of Target. The fields are the logarithms
+// of the ratios for one trial.
 type fixedBets struct{ success, miss [2][8]float64 }
 
 func newFixedBets(target float64) (o fixedBets) {
@@ -55,7 +56,7 @@ func newFixedBets(target float64) (o fixedBets) {
 	return o
 }
 
-// fixedBetsOf returns the fixed bets of a target, which searches share.
+// fixedBetsOf returns the fixed bets of a target. Searches share them.
 var fixedBetsOf = numeric.Remember(func(target float64) *fixedBets {
 	bets := newFixedBets(target)
 	return &bets
@@ -75,8 +76,9 @@ func (o *fixedBets) wealth(s side, successes, n int) float64 {
 // probability p after k successes in n trials:
 // ln B(k+1/2, n-k+1/2) - ln B(1/2, 1/2) - k ln p - (n-k) ln(1-p).
 //
-// If the trials are independent with probability p, it ever reaches ln(1/level) with probability at
-// most level (Ville 1939), whenever and however often one looks. 0 <= k <= n, and p is in (0, 1).
+// If the trials are independent with probability p, the process ever reaches ln(1/level) with
+// probability at most level (Ville 1939), even if it is checked after every trial. 0 <= k <= n,
+// and p is in (0, 1).
 func LogWealth(k, n int, p float64) float64 { return logWealth(float64(k), float64(n), p) }
 
 func logWealth(k, n, p float64) float64 {

@@ -9,13 +9,13 @@ import (
 
 // Repeated holds the trials of one cell for [Resample].
 type Repeated struct {
-	Data   [32]byte // cells with equal Data share the data of equal sizes and repetitions
-	Own    [32]byte // identifies this cell
-	Target float64  // success probability that n* reaches; 0: the mean of Values is estimated instead
+	Data   [32]byte // shared data: cells with equal Data use the same data for equal sizes and repetitions
+	Own    [32]byte // identity of this cell
+	Target float64  // success probability that defines n*; 0: Resample estimates the mean of Values instead
 	Sizes  []Repetitions
 
-	// Low and High, if High is not 0, are a bracket of n* without an estimate. Each resample draws a
-	// place in it, uniformly in ln n.
+	// Low and High, if High is not 0, are a bracket of n* without an estimate. Each resample
+	// draws a size in the bracket, uniformly in ln n.
 	Low, High int64
 }
 
@@ -24,14 +24,15 @@ type Repetitions struct {
 	N       int64
 	Count   int
 	Success []uint64  // bit r%64 of word r/64: repetition r succeeded; bits from Count on are 0
-	Values  []float64 // one for each repetition, NaN where it failed; in place of Success
+	Values  []float64 // one value per repetition, NaN if it failed; replaces Success
 }
 
 // Resample draws the bootstrap of whole repetitions (Efron 1979) over cells that may share their
-// data. For each Data and each sample size the repetitions are drawn once with replacement, and
-// each cell takes from this draw those that it consumed, so that dependence between cells through
-// their data is kept. It returns the estimates by cell and resample: n* as [FitModel] has it (or,
-// if no curve fits the draw, the isotonic [Crossing]) or the mean, and NaN where a draw gives none.
+// data. For each Data and each sample size it draws the repetitions once with replacement. Each
+// cell uses the repetitions of this draw that it consumed, which preserves the dependence between
+// cells through their data. Resample returns the estimates by cell and resample. An estimate is
+// n* by [FitModel] (or, if no curve fits the draw, the isotonic [Crossing]) or the mean, and NaN
+// if the draw has no estimate.
 //
 // seed returns the two words of the generator for each use of randomness. A resample draws each
 // shared trial once, which takes a few nanoseconds, and counts 64 trials of a cell at a time.
@@ -87,7 +88,7 @@ func estimateAgain(points []Point, target float64) float64 {
 	return Crossing(drawn, target)
 }
 
-// A pool is the repetitions of one sample size of shared data.
+// A pool holds the repetitions of one sample size of shared data.
 type pool struct {
 	data  [32]byte
 	n     int64
@@ -124,11 +125,11 @@ func poolsOf(cells []Repeated) []*pool {
 	return pools
 }
 
-// A multiset says how often each repetition was drawn: bit j of the numbers of 64 repetitions
-// stands in element j of their word.
+// A multiset counts how often each repetition was drawn. Bits j of the counts of 64 repetitions
+// form element j of their word.
 type multiset struct{ words [][8]uint64 }
 
-// draw draws as many repetitions as there are, with replacement.
+// draw draws count repetitions out of count, with replacement.
 func (m *multiset) draw(count int, r *rand.Rand) {
 	words := (count + 63) / 64
 	m.words = slices.Grow(m.words[:0], words)[:words]
@@ -146,7 +147,7 @@ func (m *multiset) draw(count int, r *rand.Rand) {
 	}
 }
 
-// count counts the draws of members of a set.
+// count returns the number of draws of members of a set.
 func (m *multiset) count(set []uint64) (n int) {
 	for i, members := range set {
 		n += m.among(i, members)
@@ -154,7 +155,7 @@ func (m *multiset) count(set []uint64) (n int) {
 	return n
 }
 
-// total counts the draws of repetitions below end.
+// total returns the number of draws of repetitions below end.
 func (m *multiset) total(end int) (n int) {
 	for i := 0; 64*i < end; i++ {
 		members := ^uint64(0)
@@ -166,7 +167,7 @@ func (m *multiset) total(end int) (n int) {
 	return n
 }
 
-// among counts the draws of some of the repetitions of word i.
+// among returns the number of draws of the given members of word i.
 func (m *multiset) among(i int, members uint64) (n int) {
 	for j, bit := range m.words[i] {
 		n += bits.OnesCount64(bit&members) << j
@@ -174,7 +175,7 @@ func (m *multiset) among(i int, members uint64) (n int) {
 	return n
 }
 
-// mean returns the mean value of the draws that have one.
+// mean returns the mean of the drawn values, without NaNs.
 func (m *multiset) mean(values []float64) float64 {
 	sum, n := 0.0, 0
 	for i, v := range values {

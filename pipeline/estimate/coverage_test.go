@@ -11,21 +11,21 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// star returns the least size in the range at which a non-decreasing rate reaches the target, or To
-// + 1 if none does.
+// star returns the least size in the range at which a non-decreasing rate reaches the target, or
+// To + 1 if none does.
 func star(rate func(int64) float64, f Find) int64 {
 	return int64(numeric.BisectInt(float64(f.From-1), float64(f.To+1), func(n float64) bool {
 		return rate(int64(n)) >= f.Target
 	}))
 }
 
-// wrong reports whether a result says something false about n*.
+// wrong reports whether a result makes a false statement about n*.
 func wrong(r Result, n int64) bool {
 	return r.Low >= n || r.High != 0 && r.High < n
 }
 
-// mostMisses returns the number of misses among runs that a true miss probability of p exceeds with
-// probability 1 %.
+// mostMisses returns the number of misses among runs that a true miss probability of p exceeds
+// with probability 1 %.
 func mostMisses(runs int, p float64) int {
 	b := distuv.Binomial{N: float64(runs), P: p}
 	k := 0
@@ -35,8 +35,8 @@ func mostMisses(runs int, p float64) int {
 	return k
 }
 
-// binomial visits the numbers of successes in n trials of probability p that are likelier than
-// about 1e-20, with their probabilities.
+// binomial calls visit for the numbers of successes in n trials of probability p that are
+// likelier than about 1e-20, with their probabilities.
 func binomial(n int64, p float64, visit func(k int64, probability float64)) {
 	spread := 10 * math.Sqrt(float64(n)*p*(1-p))
 	first := max(0, int64(float64(n)*p-spread)-10)
@@ -50,7 +50,7 @@ func binomial(n int64, p float64, visit func(k int64, probability float64)) {
 	}
 }
 
-// cached keeps the values of a rate that takes long to compute.
+// cached caches the values of a rate that is slow to compute.
 func cached(rate func(int64) float64) func(int64) float64 {
 	known := map[int64]float64{}
 	return func(n int64) float64 {
@@ -82,7 +82,7 @@ func needle(domain, a, epsilon float64) func(int64) float64 {
 // mean q, plus Laplace noise of scale 1/(epsilon n), is within alpha of q.
 func proportion(q, epsilon, alpha float64) func(int64) float64 {
 	return cached(func(n int64) float64 {
-		below := func(x float64) float64 { // the Laplace distribution
+		below := func(x float64) float64 { // distribution function of the Laplace distribution
 			tail := math.Exp(-math.Abs(x)*epsilon*float64(n)) / 2
 			if x < 0 {
 				return tail
@@ -116,8 +116,8 @@ func TestCoverage(t *testing.T) {
 		name   string
 		rate   func(int64) float64
 		runs   int
-		star   int64   // known from elsewhere; 0: not
-		most   float64 // trials, at the median
+		star   int64   // known value; 0: unknown
+		most   float64 // largest median
 		change func(*Find)
 	}{
 		{"needle, 2^8", needle(1<<8, 0.1, 1), 400, 205, 2000, func(f *Find) { f.Target = 0.95 }},
@@ -127,7 +127,7 @@ func TestCoverage(t *testing.T) {
 		{"exponential from chance", exponential(0.5), 100, 1060, 1500, func(f *Find) { f.From = 1 }},
 		{"slow", logistic(1200, 2, 0.9), 100, 0, 6000, func(f *Find) { f.Confidence = 0.8 }},
 		{"no confidence", logistic(1200, 5, 0.9), 400, 0, 1000, func(f *Find) { f.Confidence = 0.5 }},
-		// The hardest case: the target is hardly missed below n* and hardly reached above.
+		// The hardest case: the rate is just below the target below n* and just reaches it above.
 		{"flat", flat(0.899, 1000), 200, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
 		{"flat from the start", flat(0.9, 0), 200, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
 	} {
@@ -160,7 +160,7 @@ func TestCoverage(t *testing.T) {
 			if limit := mostMisses(c.runs, 1-find.Confidence); misses > limit {
 				t.Errorf("%d of %d wrong, at most %d are compatible with confidence %v", misses, c.runs, limit, find.Confidence)
 			}
-			// The others were taken for falling.
+			// The other runs reported a fall.
 			if find.MaxTrials > 2000 && c.runs-decided > mostMisses(c.runs, 1-find.Confidence) {
 				t.Errorf("%d of %d decided", decided, c.runs)
 			}
@@ -171,8 +171,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestBetsAreFair checks that no bet can be expected to win: it computes the exact mean of what a
-// unit bet on one side grows to, at rates on the other side and at Target.
+// TestBetsAreFair checks that no bet has a positive expected gain: it computes the exact mean of
+// the wealth of a unit bet on one side, at rates on the other side and at Target.
 func TestBetsAreFair(t *testing.T) {
 	for _, target := range []float64{0.05, 0.5, 0.9, 0.999} {
 		var b belief
@@ -209,9 +209,9 @@ func TestBetsAreFair(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsFair checks that the e-process against any n* cannot be expected to grow in a round,
-// where that n* is the truth. It lets searches run, and in each of their rounds computes the exact
-// mean over all outcomes of the round, which is to be no more than what the e-process was before.
+// TestEvidenceIsFair checks that the e-process against the true n* has no positive expected gain
+// in a round. It runs searches, and in each of their rounds computes the exact mean over all
+// outcomes of the round, which must not exceed the previous value of the e-process.
 func TestEvidenceIsFair(t *testing.T) {
 	for _, target := range []float64{0.9} {
 		find := usual()
@@ -239,7 +239,7 @@ func TestEvidenceIsFair(t *testing.T) {
 			}
 			return s
 		}
-		against := func(s *Search, star int64) (log float64) { // the e-process against n* = star
+		against := func(s *Search, star int64) (log float64) { // e-process against n* = star
 			for _, p := range s.read {
 				if p.N >= star {
 					log += p.wealth[insufficient]
@@ -249,7 +249,7 @@ func TestEvidenceIsFair(t *testing.T) {
 			}
 			return log
 		}
-		checked := 0 // rounds in which the belief bets
+		checked := 0 // number of rounds in which the belief bets
 		for range 9 {
 			s := replay()
 			blocks := s.Want()
@@ -264,7 +264,7 @@ func TestEvidenceIsFair(t *testing.T) {
 				break
 			}
 			stars := []int64{a.N, b.N, b.N + 1, (a.N + b.N) / 2}
-			rates := []float64{0, 0.5} // parts of the way from Target to the end of its side
+			rates := []float64{0, 0.5} // fractions of the distance from Target to the end of its side
 			mean := make([]float64, len(stars)*len(rates))
 			for i := range a.Count + 1 {
 				for j := range b.Count + 1 {
@@ -308,9 +308,9 @@ func TestEvidenceIsFair(t *testing.T) {
 	}
 }
 
-// oracle returns the number of trials that would do if the success rates at both ends of an ideal
-// bracket were known beforehand: ends at n*/sqrt(within) and n* sqrt(within), each tested at half
-// the error probability by the likelihood ratio.
+// oracle returns the number of trials that would suffice if the success rates at both ends of an
+// ideal bracket were known: ends at n*/sqrt(within) and n* sqrt(within), each tested at half the
+// error probability by the likelihood ratio.
 func oracle(rate func(float64) float64, n, within, confidence, target float64) float64 {
 	sum := 0.0
 	for _, end := range []float64{n / math.Sqrt(within), n * math.Sqrt(within)} {
@@ -321,7 +321,7 @@ func oracle(rate func(float64) float64, n, within, confidence, target float64) f
 	return sum
 }
 
-// costs returns the numbers of trials that searches read, ascending, over as many places of n*
+// costs returns the numbers of trials that searches read, ascending, over as many values of n*
 // between 1000 and 2000 as there are runs, and the oracle's number.
 func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (trials []float64, ideal float64) {
 	for seed := range runs {
@@ -334,7 +334,7 @@ func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (tr
 	return trials, oracle(continuous, 1000, find.Within, find.Confidence, find.Target)
 }
 
-// TestTrialsBesideTheOracle checks the price of a search, spot checks with it.
+// TestTrialsBesideTheOracle checks the cost of a search, including spot checks.
 func TestTrialsBesideTheOracle(t *testing.T) {
 	const runs = 15
 	for _, c := range []struct{ slope, within, target float64 }{{2, 1.5, 0.9}, {5, 1.25, 0.9}, {5, 1.1, 0.95}} {

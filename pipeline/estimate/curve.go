@@ -2,8 +2,8 @@ package estimate
 
 import "math"
 
-// Isotonic returns the non-decreasing sequence that is nearest to y in weighted squares, by pooling
-// adjacent violators. weights are positive and as many as the values.
+// Isotonic returns the non-decreasing sequence that is nearest to y in weighted squares, by
+// pooling adjacent violators. There are as many weights as values, and they are positive.
 func Isotonic(y, weights []float64) []float64 {
 	type block struct {
 		mean, weight float64
@@ -31,9 +31,9 @@ func Isotonic(y, weights []float64) []float64 {
 	return out
 }
 
-// Crossing returns the sample size at which the isotonic success rate of the points reaches target,
-// linear in ln n between them. points are ascending in N. The result is NaN if the rates do not
-// cross target.
+// Crossing returns the sample size at which the isotonic success rate of the points reaches
+// target, by linear interpolation in ln n. points are ascending in N. The result is NaN if the
+// rates do not cross target.
 func Crossing(points []Point, target float64) float64 {
 	rates := isotonicRates(points)
 	for i := 1; i < len(points); i++ {
@@ -57,8 +57,8 @@ func isotonicRates(points []Point) []float64 {
 }
 
 // Bracket returns the largest sample size shown insufficient and the least shown sufficient for
-// success probability target, 0 where there is none. It uses exact one-sided limits that share
-// level among all points. Success must become no less likely with more data.
+// success probability target, and 0 if there is none. It uses exact one-sided limits that share
+// level among all points. It requires that success does not become less likely with more data.
 func Bracket(points []Point, target, level float64) (low, high int64) {
 	each := level / float64(len(points))
 	for _, p := range points {

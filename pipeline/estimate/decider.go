@@ -1,43 +1,45 @@
 package estimate
 
-// A Decider asks for the trials of one cell until they answer the cell's question. It is a pure state
-// machine with these rules:
+// A Decider requests the trials of one cell until they answer the cell's question. It is a pure
+// state machine with these rules:
 //
-//   - A Decider that is done never changes again, except that [Sizes] accept an outcome of a lost trial. It
-//     wants and needs nothing, and its Left is empty.
-//   - A Decider that is not done wants trials. Only a rung of a [Ladder] may wait for trials that the other
-//     rungs want.
-//   - Want, Needs, Left and Result change nothing, and their results belong to the caller.
-//   - Which outcomes it reads and what it decides is a function of the outcomes, losses and refusals alone.
-//     Their order, repeated ones, and those that it did not want make no difference. To resume the
-//     decision, give all of them to a new Decider.
-//   - An outcome of a lost trial replaces the loss if the decision did not end with it.
+//   - A Decider that is done never changes again, except that [Sizes] accept an outcome of a lost trial.
+//     It requests nothing: Want, Needs and Left return nothing.
+//   - A Decider that is not done requests trials. Only a rung of a [Ladder] may wait for trials of the
+//     other rungs.
+//   - Want, Needs, Left and Result have no side effects, and the caller owns their results.
+//   - The outcomes that it reads and its decision are a function of the outcomes, losses and refusals
+//     alone. The order of outcomes, repeated outcomes, and outcomes that it did not request make no
+//     difference. To resume the decision, add all outcomes to a new Decider.
+//   - An outcome of a lost trial replaces the loss if the loss did not end the decision.
 //
 // A Decider is not safe for concurrent use, and neither are the rungs of one Ladder.
 type Decider interface {
-	// Needs returns the sample sizes whose trials are needed now, ascending; it may leave out those of which
-	// trials were read. The caller reports by Infeasible which of them the algorithm refuses.
+	// Needs returns the sample sizes of the trials that are required now, ascending; it may omit
+	// sizes of which trials were read. If the algorithm refuses one of them, the caller calls
+	// Infeasible.
 	Needs() []int64
-	// Want returns the trials that are needed now and are neither known nor lost. Blocks may overlap.
+	// Want returns the trials that are required now and are neither known nor lost. Blocks may
+	// overlap.
 	Want() []Block
-	// Left predicts the trials that the decision still reads, including those wanted now: Count of them at
-	// sample size N. First is 0.
+	// Left predicts the trials that the decision still reads, including those wanted now: Count
+	// of them at sample size N. First is 0.
 	Left() []Block
 	// Add adds the outcome of a trial.
 	Add(n int64, rep int, o Outcome)
-	// Lost reports that a trial cannot be had, with the reason. A loss never helps an algorithm.
+	// Lost records that a trial cannot be run, with the reason. A loss never helps an algorithm.
 	Lost(n int64, rep int, reason string)
-	// Infeasible reports that the algorithm refuses a sample size, with its reason, before trials of that
-	// size are added.
+	// Infeasible records that the algorithm refuses a sample size, with its reason. It must
+	// precede the trials of that size.
 	Infeasible(n int64, reason string)
 	// Done reports whether the result is final.
 	Done() bool
-	// Result returns what the outcomes read so far show.
+	// Result returns the result of the outcomes read so far.
 	Result() Result
 }
 
-// A Trivial is the Decider of a cell whose question says nothing about data: it wants no trial, and
-// ignores outcomes. It holds the reason.
+// A Trivial is the Decider of a cell whose answer does not depend on data. It requests no trials
+// and ignores outcomes. Its value is the reason.
 type Trivial string
 
 // Needs returns nothing.

@@ -8,23 +8,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An asked is a Decider with the sample sizes that it may ask for.
+// An asked is a Decider with the sample sizes that it may request.
 type asked struct {
 	Decider
 	sizes []int64
 }
 
-// A truth determines what is known of each trial of one Decider of a group.
+// A truth determines the outcome of each trial of one Decider of a group.
 type truth struct {
 	seed    uint64
-	place   int     // of the Decider in its group
-	rate    float64 // of success at the last place and size
-	lost    int     // one of so many trials is lost; 0: none
-	refused int64   // sizes below are infeasible
+	place   int     // index of the Decider in its group
+	rate    float64 // success rate at the last place and size
+	lost    int     // one trial in this many is lost; 0: none
+	refused int64   // smaller sizes are infeasible
 }
 
-// tell reports a trial to d.
-func (w truth) tell(d asked, n int64, rep int) {
+// report adds a trial to d.
+func (w truth) report(d asked, n int64, rep int) {
 	rng := rand.New(rand.NewPCG(w.seed, uint64(w.place)<<48+uint64(n)<<32+uint64(rep)))
 	index, ok := slices.BinarySearch(d.sizes, n)
 	if !ok {
@@ -45,8 +45,9 @@ func (w truth) tell(d asked, n int64, rep int) {
 	}
 }
 
-// decide tells a group what it wants until all are done, in a random order and with trials that are not
-// wanted if rng is not nil. It checks the rules of Decider, and returns the results.
+// decide adds the requested trials to a group until all are done. If rng is not nil, it adds them
+// in a random order, together with unrequested trials. It checks the rules of Decider, and
+// returns the results.
 func decide(t *testing.T, group []asked, w truth, rng *rand.Rand) (results []Result) {
 	t.Helper()
 	type event struct {
@@ -90,7 +91,7 @@ func decide(t *testing.T, group []asked, w truth, rng *rand.Rand) (results []Res
 			t.Fatalf("not done, but %d trials are wanted and %d blocks left", len(events), left)
 		}
 		if rng != nil {
-			for range 20 { // known, not wanted yet, of no size
+			for range 20 { // known, not wanted yet, or of unlisted sizes
 				e := events[rng.IntN(len(events))]
 				d := group[e.place]
 				events = append(events, e, event{e.place, d.sizes[rng.IntN(len(d.sizes))], rng.IntN(100)}, event{e.place, 7777, 0})
@@ -99,13 +100,13 @@ func decide(t *testing.T, group []asked, w truth, rng *rand.Rand) (results []Res
 		}
 		for _, e := range events {
 			w.place = e.place
-			w.tell(group[e.place], e.n, e.rep)
+			w.report(group[e.place], e.n, e.rep)
 		}
 	}
 }
 
-// checkState checks that questions change nothing, that their answers belong to the caller, and that a
-// decider that is done asks for nothing.
+// checkState checks that getters have no side effects, that the caller owns their results, and
+// that a decider that is done requests nothing.
 func checkState(t *testing.T, d Decider) {
 	t.Helper()
 	type state struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 )
 
-// Trials with at least 100 examples succeed, all others do not. No size was refused, so that 96 was
-// shown insufficient and 144 sufficient.
+// Trials with at least 100 examples succeed, all others do not. The bracket does not contain
+// refused sizes: 86 was shown insufficient and 128 sufficient.
 func ExampleSearch() {
 	s, err := estimate.NewSearch(estimate.Find{
 		From: 16, To: 1024, Within: 1.5, Confidence: 0.95, Target: 0.9, Cells: 1, MaxTrials: 1000,

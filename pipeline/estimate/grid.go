@@ -2,12 +2,11 @@ package estimate
 
 import "math/bits"
 
-// maxSize is the largest sample size that can be asked for.
+// maxSize is the largest sample size.
 const maxSize = 1 << 40
 
-// roundDown cuts n down to its first binary digits. Sizes that a search picks by its belief are
-// such round numbers, so that it returns to sizes that it has read, and any machine gets the same
-// ones.
+// roundDown truncates n to its first binary digits. A search picks only such round sizes by its
+// belief, so that it returns to sizes that it has read, and gets the same sizes on every machine.
 func roundDown(n int64, digits int) int64 {
 	shift := max(0, bits.Len64(uint64(n))-digits)
 	return n >> shift << shift
@@ -18,7 +17,7 @@ func roundAbove(n int64, digits int) int64 {
 	return roundDown(n, digits) + 1<<max(0, bits.Len64(uint64(n))-digits)
 }
 
-// digitsFor returns the number of digits with which neighbouring round numbers differ by at most
+// digitsFor returns the number of digits with which neighboring round numbers differ by at most
 // that share of themselves.
 func digitsFor(share float64) int {
 	digits := 1
@@ -37,7 +36,7 @@ func (f *Find) doubled(n int64) int64 {
 	return min(size, f.To)
 }
 
-// floor returns the largest size up to n that may be looked at.
+// floor returns the largest permitted size up to n.
 func (f *Find) floor(n int64) int64 { return n / f.Step * f.Step }
 
 // narrow reports whether a bracket is narrow enough.

@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// knowledge is what a search has learnt about n* from the trials that it has read.
+// knowledge holds the conclusions of a search about n* from the trials that it has read.
 type knowledge struct {
 	find      Find
-	threshold float64 // evidence that refutes: ln(1/level)
+	threshold float64 // evidence that refutes a hypothesis: ln(1/level)
 	fixed     *fixedBets
 	belief    belief
 
-	low, high int64    // the bracket; 0 and To + 1 while it has no such end
-	refusal   string   // why the algorithm refused the low end; empty if it did not
-	read      []*point // sizes of which trials were read, ascending
+	low, high int64    // the bracket; 0 and To + 1 for an end that is not known
+	refusal   string   // reason of the algorithm for refusing the low end; empty if it did not
+	read      []*point // sizes with trials read, ascending
 	trials    int64    // number of trials that were read
 
-	say          func(n int64) string // what reasons call a size; nil: "n = 100"
-	fall, remedy string               // of Words; empty: those of sample sizes
-	falls        bool                 // success falls: see fallen
+	say          func(n int64) string // name of a size in reasons; nil: "n = 100"
+	fall, remedy string               // fields of Words; empty: those of sample sizes
+	falls        bool                 // success falls, see fallen
 }
 
-// words returns what reasons call a size.
-func (k *knowledge) words(n int64) string { return sizeInWords(k.say, n) }
+// sizeName returns the name of a size in reasons.
+func (k *knowledge) sizeName(n int64) string { return sizeInWords(k.say, n) }
 
-// learn brings the belief up to date.
+// learn updates the belief.
 func (k *knowledge) learn() {
 	low, high := math.Log(float64(k.find.From))-1, math.Log(float64(k.find.To))+1
 	if k.low > 0 {
@@ -55,8 +55,8 @@ func (k *knowledge) largestRead() int64 {
 	return k.read[len(k.read)-1].N
 }
 
-// mustDouble reports whether the range has to be searched upwards because the largest size that was
-// read succeeds too seldom.
+// mustDouble reports whether the search must continue at larger sizes because the largest size
+// read succeeds too rarely.
 func (k *knowledge) mustDouble() bool {
 	if k.high <= k.find.To {
 		return false
@@ -68,10 +68,10 @@ func (k *knowledge) mustDouble() bool {
 	return p.N < k.find.To && float64(p.Successes) < k.find.Target*float64(p.Consumed)
 }
 
-// suspects returns two sizes inside the bracket of which the smaller looks sufficient and the
-// larger insufficient, by their own trials alone. It returns nil if there are none.
+// suspects returns two sizes inside the bracket of which, by their own trials alone, the smaller
+// looks sufficient and the larger insufficient. It returns nil if there are none.
 func (k *knowledge) suspects() (small, large *point) {
-	const doubt = 1 // logarithm of the e-process that is enough
+	const doubt = 1 // least logarithm of the e-process that makes a size suspect
 	for _, p := range k.read {
 		if p.N <= k.low || p.N >= k.high {
 			continue
@@ -86,9 +86,8 @@ func (k *knowledge) suspects() (small, large *point) {
 	return nil, nil
 }
 
-// evidence returns the logarithms of the e-processes against "n* lies in gap i", for the gaps that
-// the sizes read leave between them: gap i ends with the i-th of these sizes, and the last gap has
-// no end.
+// evidence returns the logarithms of the e-processes against "n* lies in gap i" for the gaps
+// between the sizes read. Gap i ends at the i-th of these sizes, and the last gap has no end.
 func (k *knowledge) evidence() []float64 {
 	logs := make([]float64, len(k.read)+1)
 	for _, p := range k.read {
@@ -100,8 +99,8 @@ func (k *knowledge) evidence() []float64 {
 	return logs
 }
 
-// narrow moves the bracket to the ends of what is not refuted. It reports false, and leaves the
-// bracket as it is, if everything is refuted.
+// narrow moves the bracket to the ends of the set of gaps that are not refuted. It returns false,
+// and does not change the bracket, if every gap is refuted.
 func (k *knowledge) narrow() bool {
 	logs := k.evidence()
 	refuted := func(gap int) bool {
@@ -128,7 +127,7 @@ func (k *knowledge) narrow() bool {
 	return true
 }
 
-// contradiction names the two sizes that speak most against a success rate that does not fall.
+// contradiction names the two sizes with the strongest evidence that the success rate falls.
 func (k *knowledge) contradiction() string {
 	var small, large *point
 	most := math.Inf(-1)
@@ -139,7 +138,7 @@ func (k *knowledge) contradiction() string {
 			}
 		}
 	}
-	return k.fallen(fmt.Sprintf("%s is sufficient, %s is not", k.words(small.N), k.words(large.N)))
+	return k.fallen(fmt.Sprintf("%s is sufficient, %s is not", k.sizeName(small.N), k.sizeName(large.N)))
 }
 
 // allFailed reports whether trials were read and the algorithm failed in all of them.

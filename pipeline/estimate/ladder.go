@@ -1,8 +1,9 @@
 package estimate
 
-// A Ladder is a search over the values of another number than n, by their positions 1, 2, 3 and so on:
-// success is least likely at the first one. The trials at a position are those of a cell of its own,
-// whose Decider is the position's rung. The cells must draw their trials independently of each other.
+// A Ladder is a search over the values of a parameter other than n, by their positions 1, 2, 3
+// and so on. Success is least likely at the first position. The trials at a position belong to a
+// separate cell, whose Decider is the position's rung. The cells must draw their trials
+// independently of each other.
 type Ladder struct{ *Search }
 
 // NewLadder starts the search over the positions From to To of find. Its reasons use words.
@@ -37,7 +38,7 @@ func (r rung) Needs() []int64 {
 // Want returns the blocks that the search wants at the position.
 func (r rung) Want() []Block { return r.own(r.Search.Want()) }
 
-// Left returns what the search will probably read at the position.
+// Left predicts the trials that the search will read at the position.
 func (r rung) Left() []Block { return r.own(r.Search.Left()) }
 
 // own returns the blocks at the position.
@@ -51,28 +52,28 @@ func (r rung) own(blocks []Block) (own []Block) {
 	return own
 }
 
-// Add gives the search an outcome at the position.
+// Add adds an outcome at the position to the search.
 func (r rung) Add(n int64, rep int, o Outcome) {
 	if n == r.n {
 		r.Search.Add(r.position, rep, o)
 	}
 }
 
-// Lost reports a lost trial at the position.
+// Lost records a lost trial at the position.
 func (r rung) Lost(n int64, rep int, reason string) {
 	if n == r.n {
 		r.Search.Lost(r.position, rep, reason)
 	}
 }
 
-// Infeasible reports that the algorithm refuses n at the position.
+// Infeasible records that the algorithm refuses n at the position.
 func (r rung) Infeasible(n int64, reason string) {
 	if n == r.n {
 		r.Search.Infeasible(r.position, reason)
 	}
 }
 
-// Result returns what the search shows of the position: whether n suffices there, and its trials.
+// Result returns the position's result: its trials, and whether n suffices there.
 func (r rung) Result() Result {
 	of := r.Search.Result()
 	out := Result{Status: of.Status, Reason: of.Reason, Falls: of.Falls}

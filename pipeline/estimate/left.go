@@ -2,17 +2,17 @@ package estimate
 
 import "math"
 
-// A typical search, as those of the quickstart example are on average, reads typicalTrials trials at sizes near
-// an n* that lies after typicalShare of the octaves of its range.
+// A typical search reads typicalTrials trials at sizes near an n* that lies after typicalShare of
+// the octaves of its range. The numbers are averages over the searches of the quickstart example.
 const (
 	typicalTrials = 1000
 	typicalShare  = 1.0 / 3
 )
 
-// Left predicts the trials that the search will still read, for predictions of time: Count of them
-// at sample size N, including those wanted now; First is 0. There are none when the search is done.
-// The prediction is rough until a third of the trials are read, because it rests on a slope and an
-// n* that are hardly known before. Before the first trial it is that of a typical search.
+// Left predicts the trials that the search will still read, including those wanted now: Count of
+// them at sample size N; First is 0. There are none when the search is done. The prediction is
+// rough until a third of the trials are read, because it depends on a slope and an n* that are
+// uncertain until then. Before the first trial it describes a typical search.
 func (s *Search) Left() []Block {
 	if s.trials == 0 && !s.Done() {
 		from, to := math.Log(float64(s.find.From)), math.Log(float64(s.find.To))
@@ -41,14 +41,14 @@ func (s *Search) Left() []Block {
 	return blocks
 }
 
-// predictRemaining returns what is left after this round: the present claims or, while their sizes
-// are further apart than a narrow bracket, those of a narrow bracket around the middle of the
-// belief.
+// predictRemaining returns the claims that remain after this round. They are the present claims
+// or, while their sizes are further apart than a narrow bracket, those of a narrow bracket around
+// the center of the belief.
 func (s *Search) predictRemaining() []claim {
 	if len(s.claims) == 0 || !s.doubling && !s.wide {
 		return s.claims
 	}
-	const effort = 1.5 // factor that aiming wrongly costs
+	const effort = 1.5 // extra cost of aiming at wrong sizes
 	width := max(math.Log(s.find.Within), math.Exp(-s.belief.center))
 	var remaining []claim
 	for side := range bothSides {

@@ -8,42 +8,48 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// A Model is a point estimate of n*, the real number of examples at which success has the target's
-// probability, with its interval. It holds as far as the curves fit, unlike the bracket of a
-// [Search], which needs no curve.
+// A Model is a point estimate of n*, the real number of examples at which the success probability
+// equals the target, with its interval. It is valid as far as the curves fit, unlike the bracket
+// of a [Search], which assumes no curve.
 type Model struct {
 	N, Low, High float64 // 0 if there is no estimate
-	Reason       string  // why there is no estimate; empty if there is one
+	Reason       string  // reason for having no estimate; empty if there is one
 }
 
 // FitModel estimates n* from all trials that were read. points are ascending in N. The interval
 // misses n* with probability near level.
 //
-// Two curves are fitted by maximum likelihood: a logistic one in ln n, which goes to 1 more slowly
-// than success rates of the form 1 - c exp(-rn) do, and a complementary log-log one (a Weibull
-// distribution), which goes faster. N is the geometric mean of the two sizes at which they reach
-// the target. The interval contains the profile likelihood limits of both, and at each end half of
-// the distance between the two sizes, for the error of the model.
+// Two curves are fitted by maximum likelihood: a logistic one in ln n, which approaches 1 more
+// slowly than success rates of the form 1 - c exp(-rn) do, and a complementary log-log one (a
+// Weibull distribution function), which approaches 1 faster. N is the geometric mean of the two
+// sizes at which they reach the target. The interval contains the profile likelihood limits of
+// both. Each end is extended by half of the distance between the two sizes, to allow for the
+// error of the model.
 //
-// Neither curve holds far from the target, where guessing alone succeeds now and then. So only
-// sizes near it count: their odds of success are at least a ninth of the target's and at most a
-// hundred times as large. While the curves do not fit (the deviance of the better one is beyond its
-// 90 % point), the smallest size is left out, unless its odds are at least half of the target's.
+// Neither curve is valid far from the target, where guessing alone sometimes succeeds. Therefore
+// only sizes near it are fitted: their odds of success are at least a ninth of the target's and
+// at most a hundred times as large. While the curves do not fit (the deviance of the better one
+// is beyond its 90 % point), the smallest size is removed, unless its odds are at least half of
+// the target's.
 //
-// A success rate with a plateau or a step near the target has no such curve, and the trials of a
-// search are at too few sizes to fit one that it has. So there is no estimate if the curves do not
-// fit the sizes that count (the deviance is beyond its 99 % point), or if a jump does clearly
-// better: one rate at all sizes below the isotonic crossing and one from there on, with a
-// likelihood more than e^2 times as large. Where the fit is in doubt, the interval contains both
-// ends of [Bracket] too, if it has two, which hold for every success rate that does not fall. That
-// is so if the deviance is beyond its 90 % point, the likelihood of a jump e^(1/2) times as large,
-// or the isotonic crossing outside of the middle half of the interval, in ln n. Steps between two
-// neighbouring sizes cannot be seen.
+// If the success rate has a plateau or a step near the target, neither curve describes it, and a
+// search reads too few sizes to fit a curve that does. Therefore FitModel returns no estimate in
+// two cases. In the first, the curves do not fit the fitted sizes (the deviance is beyond its 99
+// % point). In the second, a jump fits clearly better: one rate at all sizes below the isotonic
+// crossing and one from there on, with a likelihood more than e^2 times as large. If the fit is
+// doubtful, the interval also contains both ends of [Bracket], if it has two, which hold for
+// every success rate that does not fall. The fit is doubtful if the deviance is beyond its 90 %
+// point, the likelihood of a jump e^(1/2) times as large, or the isotonic crossing outside of the
+// middle half of the interval, in ln n. Steps between two neighboring sizes cannot be detected.
 //
-// There is no estimate if the rates do not cross the target, if fewer than two sizes show a rate
-// between hopeless and sure, if misses and successes do not overlap, if the rate does not rise
-// significantly, if the interval is wider than a factor of 4, or if the estimate lies outside
-// [Bracket] at the same level.
+// FitModel also returns no estimate if
+//
+//   - the rates do not cross the target,
+//   - fewer than two sizes show a rate between hopeless and certain,
+//   - misses and successes do not overlap,
+//   - the rate does not rise significantly,
+//   - the interval is wider than a factor of 4, or
+//   - the estimate lies outside [Bracket] at the same level.
 func FitModel(points []Point, target, level float64) Model {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Spot })
 	f, reason := fitBoth(points, target)
@@ -72,9 +78,9 @@ func FitModel(points []Point, target, level float64) Model {
 		Low:  math.Exp(f.origin + low - apart/2),
 		High: math.Exp(f.origin + high + apart/2),
 	}
-	if m.High > widest*m.Low {
+	if m.High > maxRatio*m.Low {
 		return Model{Reason: fmt.Sprintf("too few trials: the interval from %.4g to %.4g is wider than a factor of %v",
-			m.Low, m.High, widest)}
+			m.Low, m.High, maxRatio)}
 	}
 	a, b := Bracket(points, target, level)
 	if m.N < float64(a) || b > 0 && m.N > float64(b) {
@@ -87,15 +93,16 @@ func FitModel(points []Point, target, level float64) Model {
 	return m
 }
 
-// widest is the ratio of the ends of the widest interval that is an estimate at all.
-const widest = 4
+// maxRatio is the largest ratio of the ends of an interval: an estimate with a wider one is
+// rejected.
+const maxRatio = 4
 
 // Odds of success, relative to the target's.
 const (
-	leastOdds    = 1.0 / 9  // of the sizes that count
-	closeOdds    = 1.0 / 2  // of the sizes that are not left out, however the curves fit
-	mostOdds     = 100.0    // of the sizes that count
-	hopelessOdds = 1.0 / 81 // below these a size is hopeless
+	minOdds      = 1.0 / 9  // limit for fitted sizes
+	closeOdds    = 1.0 / 2  // sizes with larger odds are never removed
+	maxOdds      = 100.0    // limit for fitted sizes
+	hopelessOdds = 1.0 / 81 // a size with lower odds is hopeless
 )
 
 // A fitPair holds the two curves and the counts that they were fitted to.
@@ -121,8 +128,8 @@ func (f *fitPair) estimate() float64 {
 	return math.Exp(f.origin + (f.curves[0].crossing+f.curves[1].crossing)/2)
 }
 
-// fitBoth chooses the sizes that count and fits the curves. reason says why there is no fit; it is
-// empty if there is one.
+// fitBoth chooses the sizes to fit and fits the curves. If there is no fit, it returns the
+// reason.
 func fitBoth(points []Point, target float64) (f fitPair, reason string) {
 	f.origin = math.Log(Crossing(points, target))
 	if math.IsNaN(f.origin) {
@@ -168,9 +175,9 @@ func jump(near []count) (likelihood float64) {
 	return logLikelihood(&below) + logLikelihood(&above)
 }
 
-// nearTarget leaves out the sizes that are too far below or above the target. Their odds are those
-// of the isotonic rates, and the nearest size on either side stays in any case. The first far ones
-// of those that are left are less near than the others.
+// nearTarget removes the sizes that are too far below or above the target. Their odds are
+// computed from the isotonic rates, and the nearest size on either side always stays. far is the
+// number of remaining sizes, the smallest ones, whose odds are below closeOdds.
 func nearTarget(points []Point, target, origin float64) (near []count, far int) {
 	all := make([]count, len(points))
 	for i, p := range points {
@@ -178,10 +185,10 @@ func nearTarget(points []Point, target, origin float64) (near []count, far int) 
 	}
 	rates := isotonicRates(points)
 	first, last := 0, len(points)-1
-	for first < last && rates[first+1] < target && odds(rates[first]) < leastOdds*odds(target) {
+	for first < last && rates[first+1] < target && odds(rates[first]) < minOdds*odds(target) {
 		first++
 	}
-	for last > first && rates[last-1] >= target && odds(rates[last]) > mostOdds*odds(target) {
+	for last > first && rates[last-1] >= target && odds(rates[last]) > maxOdds*odds(target) {
 		last--
 	}
 	for rates[first+far+1] < target && odds(rates[first+far]) < closeOdds*odds(target) {
@@ -194,18 +201,18 @@ func (c count) rate() float64 { return c.successes / c.trials }
 
 func odds(p float64) float64 { return p / (1 - p) }
 
-// between counts the sizes whose own rate is between hopeless and sure.
+// between returns the number of sizes whose own rate is between hopeless and certain.
 func between(near []count, target float64) (n int) {
 	for _, c := range near {
-		if o := odds(c.rate()); o > hopelessOdds*odds(target) && o < mostOdds*odds(target) {
+		if o := odds(c.rate()); o > hopelessOdds*odds(target) && o < maxOdds*odds(target) {
 			n++
 		}
 	}
 	return n
 }
 
-// separatedCounts reports whether all misses lie at smaller sizes than all successes, or share one
-// size with them alone; see [separated].
+// separatedCounts reports whether all misses lie at smaller sizes than all successes, except that
+// one size may have both; see [separated].
 func separatedCounts(near []count) bool {
 	points := make([]Point, len(near))
 	for i, c := range near {
@@ -214,8 +221,8 @@ func separatedCounts(near []count) bool {
 	return separated(points)
 }
 
-// separated reports whether all successes lie on one side of all misses, or share one size with
-// them alone.
+// separated reports whether all successes lie on one side of all misses, except that one size may
+// have both.
 func separated(points []Point) bool {
 	leastSuccess, mostSuccess, leastMiss, mostMiss := int64(math.MaxInt64), int64(0), int64(math.MaxInt64), int64(0)
 	for _, p := range points {
@@ -235,11 +242,11 @@ const (
 	normal99 = 2.3263478740408408
 )
 
-// likelihood returns that of the better curve.
+// likelihood returns the likelihood of the better curve.
 func (f *fitPair) likelihood() float64 { return max(f.curves[0].likelihood, f.curves[1].likelihood) }
 
-// fits reports whether the deviance of the better curve is below that quantile of its distribution
-// (in the form of Wilson and Hilferty 1931), which z, the same of the normal one, stands for.
+// fits reports whether the deviance of the better curve is below the quantile of its distribution
+// (approximated as in Wilson and Hilferty 1931) that corresponds to the normal quantile z.
 func (f *fitPair) fits(z float64) bool {
 	if len(f.near) <= 2 {
 		return true
@@ -253,7 +260,7 @@ func (f *fitPair) fits(z float64) bool {
 	return 2*(full-f.likelihood()) <= freedom*root*root*root
 }
 
-// A link says how the success probability p depends on eta = a + b x.
+// A link defines the success probability p as a function of eta = a + b x.
 type link struct {
 	eta func(p float64) float64
 
@@ -277,7 +284,7 @@ var logisticLink = link{
 var weibullLink = link{
 	eta: func(p float64) float64 { return math.Log(-math.Log1p(-p)) },
 	terms: func(k, n, eta float64) (likelihood, score, information float64) {
-		hazard := math.Exp(max(-30, min(eta, 6))) // beyond that p is 0 or 1 in float64
+		hazard := math.Exp(max(-30, min(eta, 6))) // beyond these limits p is 0 or 1 in float64
 		p := -math.Expm1(-hazard)
 		slope := hazard * math.Exp(-hazard) / p // d ln p / d eta
 		likelihood = -float64((n - k) * hazard)
@@ -288,8 +295,8 @@ var weibullLink = link{
 	},
 }
 
-// fit finds the curve of largest likelihood by Fisher's scoring with step halving. It fails if the
-// data are separated.
+// fit finds the curve of largest likelihood by Fisher's scoring with step halving. It fails if
+// the data are separated.
 func (l link) fit(near []count) (c curve, ok bool) {
 	var successes, trials float64
 	for _, p := range near {
@@ -341,7 +348,7 @@ func (c *curve) derivatives(near []count) (d derivatives) {
 }
 
 // rises reports whether the likelihood ratio against a constant rate exceeds zz, the square of a
-// normal quantile: then and only then both limits are finite.
+// normal quantile. If and only if it does, both limits are finite.
 func (c *curve) rises(near []count, zz float64) bool {
 	var successes, trials, flat float64
 	for _, p := range near {
@@ -355,7 +362,7 @@ func (c *curve) rises(near []count, zz float64) bool {
 }
 
 // limit returns the x below (side -1) or above (+1) the crossing at which the profile likelihood,
-// that of the best curve which reaches the target there, has fallen by zz/2.
+// that of the best curve which reaches the target there, is zz/2 below the maximum.
 func (c *curve) limit(near []count, side, zz float64) float64 {
 	holds := func(x float64) bool { return 2*(c.likelihood-c.profile(near, x)) < zz }
 	inner, step := c.crossing, 0.03125
@@ -374,9 +381,9 @@ func (c *curve) limit(near []count, side, zz float64) float64 {
 	return outer
 }
 
-// profile returns the largest likelihood of a curve that reaches the target at x. It is concave in
-// the slope, and found by Newton's method between slopes at which its derivative is known to be
-// positive and negative.
+// profile returns the largest likelihood of a curve that reaches the target at x. It is concave
+// in the slope. profile uses Newton's method between slopes at which its derivative is positive
+// and negative.
 func (c *curve) profile(near []count, x float64) (likelihood float64) {
 	low, high, b := 0.0, math.Inf(1), c.b
 	for range 60 {

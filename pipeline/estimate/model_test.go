@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// A rateCurve gives the success rate at real sample sizes.
+// A rateCurve is the success rate as a function of real sample sizes.
 type rateCurve func(n float64) float64
 
 // needle returns the success rate of the exponential mechanism over thresholds of a domain that
@@ -31,7 +31,7 @@ func logisticCurve(star, slope, target float64) rateCurve {
 	return func(n float64) float64 { return 1 / (1 + (1-target)/target*math.Pow(n/star, -slope)) }
 }
 
-// chance adds guessing: a trial succeeds with probability floor whatever n is.
+// chance adds guessing: a trial succeeds with probability at least floor for every n.
 func chance(floor float64, l rateCurve) rateCurve {
 	return func(n float64) float64 { return floor + (1-floor)*l(n) }
 }
@@ -46,8 +46,8 @@ func (l rateCurve) world(seed uint64) world {
 	return world{rate: func(n int64) float64 { return l(float64(n)) }, seed: seed}
 }
 
-// TestModelCoverage checks that, on points as a search produces them, the interval covers n* as
-// often as it says, and that the estimate is hardly biased, whatever the curve.
+// TestModelCoverage checks that, on points as a search produces them, the interval covers n* with
+// the stated frequency, and that the estimate has little bias, for each curve.
 func TestModelCoverage(t *testing.T) {
 	testkit.Long(t)
 	const runs, level = 160, 0.05
@@ -56,7 +56,7 @@ func TestModelCoverage(t *testing.T) {
 		distribution rateCurve
 		target       float64
 		within       float64
-		least        int // of 400 runs give an estimate
+		least        int // number of estimates required in 400 runs
 	}{
 		{"needle", needleCurve(1<<32, 0.025), 0.9, 1.5, 220},
 		{"needle", needleCurve(1<<16, 0.05), 0.95, 1.2, 330},
@@ -152,8 +152,8 @@ func TestNoModel(t *testing.T) {
 	}
 }
 
-// TestModelInDoubt checks that the interval holds the bracket where a jump fits a little better than
-// the curves.
+// TestModelInDoubt checks that the interval contains the bracket if a jump fits slightly better
+// than the curves.
 func TestModelInDoubt(t *testing.T) {
 	var points []Point
 	for i, k := range []int{80, 82, 84, 96, 97} {
@@ -164,7 +164,7 @@ func TestModelInDoubt(t *testing.T) {
 	}
 }
 
-// TestModelIsSound checks that, whatever the counts, a model is either a reason or numbers in
+// TestModelIsSound checks, for arbitrary counts, that a model is either a reason or numbers in
 // order, and that equal points give equal bits.
 func TestModelIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,21 +6,21 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// An Outcome says how one trial ended.
+// An Outcome is the result of one trial.
 type Outcome uint8
 
 // The outcomes of a trial.
 const (
 	Miss    Outcome = iota // the trial ran, and its error was too large
 	Success                // the trial ran, and its error was small enough
-	Failed                 // the algorithm failed, which counts as no success
+	Failed                 // the algorithm failed; not a success
 )
 
-// outcomes keeps the outcomes of one sample size that have not been read yet, three bits for each
+// outcomes holds the outcomes of one sample size that have not been read yet, three bits per
 // repetition.
 type outcomes struct {
 	base                   int            // repetition of the first bit, a multiple of 64
-	known, success, failed numeric.BitSet // of repetitions, counted from base
+	known, success, failed numeric.BitSet // sets of repetitions, relative to base
 }
 
 // add records an outcome and reports whether it is new. rep is at least base.
@@ -45,7 +45,7 @@ func (o *outcomes) has(rep int) bool {
 	return word < len(o.known) && o.known[word]>>(rep%64)&1 == 1
 }
 
-// count counts the members of one of the three sets among repetitions first..end-1.
+// count returns the number of members of one of the three sets among repetitions first..end-1.
 func (o *outcomes) count(set numeric.BitSet, first, end int) int {
 	n := 0
 	for word := (first - o.base) / 64; word < len(set) && o.base+64*word < end; word++ {
@@ -54,7 +54,7 @@ func (o *outcomes) count(set numeric.BitSet, first, end int) int {
 	return n
 }
 
-// mask returns the bits of a word that stand for repetitions first..end-1.
+// mask returns the bits of a word that represent repetitions first..end-1.
 func (o *outcomes) mask(word, first, end int) uint64 {
 	start := o.base + 64*word
 	mask := ^uint64(0)
@@ -81,7 +81,7 @@ func (o *outcomes) missing(blocks []Block, n int64, first, end int) []Block {
 	return blocks
 }
 
-// drop forgets repetitions below rep, in whole words.
+// drop removes repetitions below rep, in whole words.
 func (o *outcomes) drop(rep int) {
 	words := min((rep-o.base)/64, len(o.known))
 	o.base += 64 * words
@@ -90,7 +90,7 @@ func (o *outcomes) drop(rep int) {
 	}
 }
 
-// shrink lets go of room that is not used, of a size that is not read on for now.
+// shrink frees unused memory of a size that is not read for now.
 func (o *outcomes) shrink() {
 	if len(o.known) == 0 {
 		o.known, o.success, o.failed = nil, nil, nil

@@ -12,8 +12,8 @@ func overPositions(k int) Find {
 		Ends: true}
 }
 
-// TestWrongDirection checks that a search along which success falls, because its direction is wrong,
-// says so, in the words of the numbers that it searches.
+// TestWrongDirection checks the reason of a search along which success falls because its
+// direction is wrong. It must use the names of the searched values.
 func TestWrongDirection(t *testing.T) {
 	for _, k := range []int{2, 5, 21, 60} {
 		for name, rate := range map[string]func(n int64) float64{

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// startRound opens the sizes that the bracket asks for, or ends the search.
+// startRound opens the sizes that the bracket requires, or ends the search.
 func (s *Search) startRound() {
 	switch {
 	case s.low == s.find.To && s.refusal != "":
@@ -24,7 +24,7 @@ func (s *Search) startRound() {
 	default:
 		s.plan()
 		if s.doubling || s.Done() {
-			s.belief.growths = nil // which nothing asks for in such a round
+			s.belief.growths = nil // no step of such a round uses the belief
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (s *Search) plan() {
 	}
 	before := s.open
 	s.open, s.doubling = nil, s.mustDouble()
-	if s.trials > 0 { // before, nothing depends on a belief
+	if s.trials > 0 { // before the first trial nothing depends on a belief
 		s.learn()
 		s.claims, s.wide = s.aim()
 	}
@@ -55,8 +55,9 @@ func (s *Search) plan() {
 		}
 	default:
 		for _, c := range s.claims {
-			// A round takes a part of what is expected to be missing, and little beside the trials
-			// that the belief rests on. Larger rounds show more than they have to at the end.
+			// A round reads a fraction of the trials that are expected to be missing, and few
+			// trials compared with those that the belief is based on. Larger rounds show more
+			// than necessary at the end.
 			s.openSize(c.n, min(c.trials/10, float64(s.trials)/5))
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Search) plan() {
 		}
 	}
 	if cost := s.roundCost(); s.trials+cost > s.find.MaxTrials {
-		s.giveUp(s.limitReason(cost))
+		s.finishUndecided(s.limitReason(cost))
 		return
 	}
 	for _, p := range before {
@@ -88,7 +89,7 @@ func (s *Search) openSize(n int64, trials float64) {
 	s.open = append(s.open, p)
 }
 
-// checkpoint returns the checkpoint that follows c.
+// checkpoint returns the checkpoint after c.
 func checkpoint(c int) int {
 	return c + max(8, c/32)
 }
@@ -101,12 +102,13 @@ func (s *Search) roundCost() (trials int64) {
 	return trials
 }
 
-// limitReason says what the limit of trials leaves open, if the next round takes cost trials.
+// limitReason describes the open question if the limit of trials does not permit the next round,
+// which needs cost trials.
 func (s *Search) limitReason(cost int64) string {
 	text := fmt.Sprintf("limit of %d trials: %d were used, the next step takes %d", s.find.MaxTrials, s.trials, cost)
 	for _, c := range s.claims {
 		shown := [...]string{"insufficient", "sufficient"}[c.side]
-		text += fmt.Sprintf("; about %d more would show that %s is %s", Roughly(c.trials), s.words(c.n), shown)
+		text += fmt.Sprintf("; about %d more would show that %s is %s", Roughly(c.trials), s.sizeName(c.n), shown)
 	}
 	if s.say != nil {
 		return text + "; raise trials.max"
@@ -114,8 +116,8 @@ func (s *Search) limitReason(cost int64) string {
 	return text + "; raise trials.max, or n.within"
 }
 
-// Roughly rounds a predicted number of trials to two digits, for people. A prediction of more than
-// none never becomes 0.
+// Roughly rounds a predicted number of trials to two digits for display. A positive prediction
+// never becomes 0.
 func Roughly(trials float64) int64 {
 	unit := 1.0
 	for trials/unit >= 100 {
@@ -124,8 +126,8 @@ func Roughly(trials float64) int64 {
 	return int64(max(min(1, math.Ceil(trials)), math.Round(trials/unit)*unit))
 }
 
-// settle takes as many steps as the known outcomes allow.
-func (s *Search) settle() {
+// advance takes as many steps as the known outcomes allow.
+func (s *Search) advance() {
 	for !s.Done() && !s.blocked() {
 		switch {
 		case s.spots != nil:
@@ -139,8 +141,8 @@ func (s *Search) settle() {
 	}
 }
 
-// blocked reports whether this round lacks an outcome, and ends the search if that outcome is lost.
-// A refused size lacks none.
+// blocked reports whether this round lacks an outcome, and ends the search if that outcome is
+// lost. A refused size lacks none.
 func (s *Search) blocked() bool {
 	if s.spots != nil {
 		s.dropSpots()
@@ -156,7 +158,7 @@ func (s *Search) blocked() bool {
 	for _, p := range s.open {
 		for _, rep := range slices.Sorted(maps.Keys(p.lost)) {
 			if rep < p.until && !p.unread.has(rep) {
-				s.finish(StatusUndecided, fmt.Sprintf("repetition %d at %s is lost: %s", rep, s.words(p.N), p.lost[rep]))
+				s.finish(StatusUndecided, fmt.Sprintf("repetition %d at %s is lost: %s", rep, s.sizeName(p.N), p.lost[rep]))
 				return true
 			}
 		}
@@ -184,9 +186,9 @@ func (s *Search) readRound() {
 			i, _ := slices.BinarySearchFunc(s.read, p, func(a, b *point) int { return cmp.Compare(a.N, b.N) })
 			s.read = slices.Insert(s.read, i, p)
 		}
-		successes := p.take()
+		successes := p.readTrials()
 		s.trials += int64(count)
-		if !s.doubling { // beyond all that was read, a bet would cost more than it brings
+		if !s.doubling { // beyond all sizes read so far, a bet is expected to lose
 			for side := range bothSides {
 				p.staked[side] += s.belief.stake(p.x, s.find.Target, side, successes, count)
 			}
@@ -200,8 +202,9 @@ func (s *Search) readRound() {
 	}
 }
 
-// take reads the trials up to the point's checkpoint and returns how many of them succeeded.
-func (p *point) take() (successes int) {
+// readTrials reads the trials up to the point's checkpoint and returns how many of them
+// succeeded.
+func (p *point) readTrials() (successes int) {
 	successes = p.unread.count(p.unread.success, p.Consumed, p.until)
 	p.Successes += successes
 	p.Failed += p.unread.count(p.unread.failed, p.Consumed, p.until)
@@ -223,8 +226,9 @@ func (s *Search) decide() {
 // NoneRan is the reason of StatusFailed.
 const NoneRan = "not one trial ran through"
 
-// giveUp ends a search that ran out of trials. If every trial failed, that is the result instead.
-func (s *Search) giveUp(reason string) {
+// finishUndecided ends a search that ran out of trials. If every trial failed, the status is
+// failed.
+func (s *Search) finishUndecided(reason string) {
 	if s.allFailed() {
 		s.finish(StatusFailed, NoneRan)
 		return
@@ -232,7 +236,7 @@ func (s *Search) giveUp(reason string) {
 	s.finish(StatusUndecided, reason)
 }
 
-// finish ends the search and lets go of what only a running search needs.
+// finish ends the search and frees the state that only a running search needs.
 func (s *Search) finish(status, reason string) {
 	if s.spots != nil {
 		s.read, s.spots = s.spots.merge(s.read), nil

@@ -6,24 +6,25 @@ import (
 	"math"
 )
 
-// Find describes what a [Search] looks for: the least sample size at which trials succeed with
+// Find describes the goal of a [Search]: the least sample size at which trials succeed with
 // probability at least Target.
 type Find struct {
-	From, To   int64   // range of sample sizes that is searched, 1 <= From <= To <= 2^40
-	Step       int64   // only multiples of it are looked at, From and To rounded inwards; 0: all sizes
-	Within     float64 // at least 1; High <= Within * Low, or High = Low + Step, is narrow enough
-	Gap        int64   // High <= Low + Gap is narrow enough too; 0: Step
+	From, To   int64   // range of sample sizes, 1 <= From <= To <= 2^40
+	Step       int64   // permitted sizes are its multiples, From and To rounded inwards; 0: all sizes
+	Within     float64 // at least 1; a bracket is narrow if High <= Within * Low, or High = Low + Step
+	Gap        int64   // a bracket with High <= Low + Gap is narrow too; 0: Step
 	Confidence float64 // probability that no bracket of the whole table is wrong, in (0, 1)
 	Target     float64 // success probability that is sufficient, in (0, 1)
-	Cells      int     // number of cells of the table, at least 1; they share the chance of an error
-	MaxTrials  int64   // number of trials that this search may read, at least 1
+	Cells      int     // number of cells of the table, at least 1; they share the error probability
+	MaxTrials  int64   // largest number of trials that this search may read, at least 1
 
-	// Monotone says that success is known not to fall as the sample grows: no trials are spent on
-	// spot checks outside of the bracket.
+	// Monotone declares that success is known not to fall as the sample grows. The search then
+	// makes no spot checks outside of the bracket.
 	Monotone bool
 
-	// Ends says that success may go the other way altogether, because it is somebody's word that it
-	// does not fall: spot checks are made however little the search has read, and reach From and To.
+	// Ends declares that success may even fall over the whole range, because its monotonicity is
+	// only the submitter's claim. Spot checks are then made however few trials the search has
+	// read, and include From and To.
 	Ends bool
 }
 
@@ -37,34 +38,34 @@ type Block struct {
 const (
 	StatusRunning    = "running"
 	StatusDecided    = "decided"     // Low is insufficient, High sufficient, the bracket narrow enough
-	StatusUndecided  = "undecided"   // Reason says what stopped the search; Low and High hold if not 0
+	StatusUndecided  = "undecided"   // Reason is the obstacle; Low and High hold if not 0
 	StatusAboveRange = "above_range" // To is insufficient
 	StatusBelowRange = "below_range" // From is sufficient
 	StatusInfeasible = "infeasible"  // the algorithm refuses To, and with it every smaller size
 	StatusFailed     = "failed"      // the algorithm failed in every trial
 
-	// StatusTrivial is that of a cell without a search: a learner without data succeeds there often
-	// enough.
+	// StatusTrivial is the status of a cell without a search, because a learner without data
+	// succeeds often enough.
 	StatusTrivial = "trivial"
 
-	// StatusNotMonotone says that spot checks outside of the bracket have found a fall of the success
-	// rate, see Reason. Low is insufficient and High sufficient all the same, but the least sufficient
-	// size may lie below Low, and sizes above High may be insufficient.
+	// StatusNotMonotone means that spot checks outside of the bracket have found a fall of the
+	// success rate, see Reason. Low is still insufficient and High sufficient, but the least
+	// sufficient size may lie below Low, and sizes above High may be insufficient.
 	StatusNotMonotone = "not_monotone"
 )
 
-// A Result is what a search knows.
+// A Result is the result of a search so far.
 type Result struct {
 	Status string
-	Reason string // why a cell is undecided, infeasible or failed; otherwise empty
-	Falls  bool   // the reason is that success falls where it should rise
+	Reason string // reason for undecided, infeasible or failed; otherwise empty
+	Falls  bool   // the reason is that success falls along the search
 
-	// Low is the largest sample size that was refused or shown insufficient, High the least that was
-	// shown sufficient. 0 stands for none.
+	// Low is the largest sample size that was refused or shown insufficient, High the least that
+	// was shown sufficient. 0: none.
 	Low, High int64
 
 	Trials int64   // number of trials that were read
-	Points []Point // sample sizes of which trials were read, ascending
+	Points []Point // sample sizes with trials read, ascending
 }
 
 // A Point counts the trials read at one sample size: repetitions 0..Consumed-1, of which Successes
@@ -73,29 +74,30 @@ type Point struct {
 	N                                 int64
 	Consumed, Successes, Failed, Lost int
 
-	Spot bool // read by a spot check outside of the bracket; models of the rate leave such points out
+	Spot bool // read by a spot check outside of the bracket; models of the rate ignore such points
 }
 
-// A Search looks for the least sufficient sample size n* of one cell. It is a pure state machine:
+// A Search searches for the least sufficient sample size n* of one cell. It is a pure state
+// machine:
 //
 //  1. One or two sample sizes are open, and their trials are wanted: see [Search.Want].
 //  2. When all outcomes up to the checkpoints of this round are known, they are read. Checkpoints
 //     are 8, 16, 24, and so on: after a checkpoint c follows c + max(8, c/32), rounded down. A round
-//     reads a size up to the first checkpoint that takes a tenth of the trials which are expected
+//     reads a size up to the first checkpoint that covers a tenth of the trials which are expected
 //     to be missing there, or a fifth of all trials read so far, whichever is less.
-//  3. What the trials refute is cut off the bracket (see below), and the next sizes are opened. A
-//     size that is closed keeps its trials: they count as long as the search lasts.
-//  4. While the largest size read succeeds too seldom, the next sizes are the next two of From, 2
+//  3. The sizes that the trials refute are removed from the bracket (see below), and the next sizes
+//     are opened. A size that is closed keeps its trials: they count until the search ends.
+//  4. While the largest size read succeeds too rarely, the next sizes are the next two of From, 2
 //     From, 4 From and so on, of which To is the last. After that they are one size to be shown
-//     insufficient and one to be shown sufficient, chosen so that the fewest trials are expected to
-//     be missing. If two sizes contradict each other, the smaller one succeeding and the larger one
-//     not, these two are read on first.
-//  5. When the bracket is narrow enough, a few trials on both sides of it look for a fall of the
+//     insufficient and one to be shown sufficient, chosen to minimize the expected number of missing
+//     trials. If two sizes contradict each other, the smaller one succeeding and the larger one
+//     not, more trials of these two are read first.
+//  5. When the bracket is narrow enough, a few trials on both sides of it test for a fall of the
 //     success rate: see [Find.Monotone] and spotChecks. They change the status, never the bracket.
 //
-// Which trials are read and what is decided is a function of the outcomes alone: it depends neither
-// on the order in which they are added nor on trials beyond those wanted. To resume a search, add
-// its outcomes to a new one.
+// The trials that are read and the decision are a function of the outcomes alone. They depend
+// neither on the order in which outcomes are added nor on trials beyond those wanted. To resume a
+// search, add its outcomes to a new one.
 //
 // With probability at least Confidence no bracket of the table is wrong, if all trials of a cell
 // are independent and success becomes no less likely with more data. Cells may depend on each
@@ -106,34 +108,34 @@ type Point struct {
 //     of an e-process against "success at n is at least as likely as Target" if n >= m, and of one
 //     against "success at n is less likely than Target" if n < m.
 //   - Each of these factors is a fixed mixture of two bets. One stakes, in every round, a part of
-//     what it has on a mixture of likelihood ratios of Target against rates on the far side of it.
+//     its wealth on a mixture of likelihood ratios of Target against rates on the far side of it.
 //     That part, the rates and their weights follow from the size and a belief that was formed before
 //     the round. The other bet does the same with rates and weights that never change.
-//   - The mean of such a ratio over one trial is at most 1 where the true rate lies on the near
+//   - The mean of such a ratio over one trial is at most 1 if the true rate lies on the near
 //     side of Target. The trials of a round are independent of each other and of everything that
-//     was seen before it, and its sizes and checkpoints were chosen by that alone. So what a factor
-//     is multiplied by in a round has a mean of at most 1 under n* = m, whatever is staked on what,
-//     and so has the product over the open sizes: E(m) is a nonnegative supermartingale from round to
-//     round, which starts at 1.
+//     was seen before it, and the round's sizes and checkpoints depend only on the latter. So the
+//     multiplier of a factor in a round has a mean of at most 1 under n* = m, for every choice of
+//     stakes, and so has the product over the open sizes: E(m) is a nonnegative supermartingale from
+//     round to round, which starts at 1.
 //   - By Ville's inequality (1939) E(n*) ever reaches 1/level with probability at most level = (1 -
 //     Confidence) / Cells. A union bound over the cells completes the table.
 //
 // An m is refuted when E(m) reaches 1/level. The bracket runs from the largest size below all m
-// that are not refuted to the least size that is not below any of them; E(m) changes only from one
-// size read to the next. If every m is refuted, success is not monotone. Within a cell no union
-// bound is taken over sizes, sides or looks.
+// that are not refuted to the least size that is not below any of them; E(m) changes only from
+// one size read to the next. If every m is refuted, success is not monotone. Within a cell no
+// union bound is taken over sizes, sides or looks.
 //
 // A Search is not safe for concurrent use.
 type Search struct {
 	knowledge
 
-	open      []*point         // sizes that this round reads: one or two, ascending; of spot checks any number
+	open      []*point         // sizes that this round reads: one or two, ascending; any number during spot checks
 	doubling  bool             // the open sizes are the next doublings
-	claims    []claim          // what open sizes are to show; while doubling, what follows
+	claims    []claim          // goals of the open sizes; while doubling, the goals after it
 	wide      bool             // the sizes of the claims are further apart than a narrow bracket
-	remaining []claim          // what will probably be missing until the end
-	points    map[int64]*point // sizes of which something is known
-	latest    *point           // size of the last Add; the next Add mostly is of the same size
+	remaining []claim          // predicted claims until the end
+	points    map[int64]*point // sizes with known outcomes
+	latest    *point           // size of the last Add, a cache: the next Add usually has the same size
 	spots     *spotChecks      // nil before the bracket is narrow enough
 
 	status, reason string
@@ -143,15 +145,15 @@ type Search struct {
 type point struct {
 	Point
 	x       float64    // ln N
-	staked  [2]float64 // logarithms of what the belief's bets on each side have grown to
-	wealth  [2]float64 // logarithms of the e-processes that speak for each side
-	before  Point      // what had been read when the spot checks began
-	until   int        // checkpoint up to which this round reads; Consumed where it reads nothing
-	waiting int        // number of repetitions below until whose outcomes are not known
+	staked  [2]float64 // logarithms of the wealth of the belief's bets on each side
+	wealth  [2]float64 // logarithms of the e-processes for each side
+	before  Point      // trials read before the spot checks began
+	until   int        // checkpoint up to which this round reads; Consumed if it reads nothing
+	waiting int        // number of repetitions below until without a known outcome
 	unread  outcomes
-	lost    map[int]string // reasons why trials cannot be had, by repetition
-	refused bool           // by the algorithm
-	refusal string         // why the algorithm refused
+	lost    map[int]string // reasons for lost trials, by repetition
+	refused bool           // the algorithm refuses the size
+	refusal string         // reason of the refusal
 }
 
 // NewSearch starts a search. It returns an error if a field of find is outside its range.
@@ -174,21 +176,22 @@ func begin(find Find) *Search {
 	return s
 }
 
-// Words are the words of a search whose sizes are the positions of other values.
+// Words holds the vocabulary of a search whose sizes are the positions of other values.
 type Words struct {
-	Size   func(n int64) string // names a size: "epsilon = 0.5"
-	Fall   string               // says that success falls: "success does not rise as epsilon grows"
-	Remedy string               // what to do then
+	Size   func(n int64) string // name of a size: "epsilon = 0.5"
+	Fall   string               // statement that success falls: "success does not rise as epsilon grows"
+	Remedy string               // advice in that case
 }
 
-// fallen returns the reason of a search that ends because success falls along it, as some sizes show.
+// fallen returns the reason of a search that ends because success falls along it. shown describes
+// the sizes that show it.
 func (k *knowledge) fallen(shown string) string {
 	k.falls = true
 	return fmt.Sprintf("%s: %s; %s", cmp.Or(k.fall, "success falls"), shown, cmp.Or(k.remedy,
 		"search a range where it does not, by n.from and n.to, or list sample sizes, n: [100, 1000], to see how it goes"))
 }
 
-// sizeInWords returns what reasons call a size.
+// sizeInWords returns the name of a size in reasons.
 func sizeInWords(say func(n int64) string, n int64) string {
 	if say == nil {
 		return fmt.Sprintf("n = %d", n)
@@ -218,13 +221,13 @@ func (f Find) check() error {
 	return nil
 }
 
-// Level returns the probability of an error that is allowed to each cell.
+// Level returns the permitted error probability of each cell.
 func (f Find) Level() float64 { return (1 - f.Confidence) / float64(f.Cells) }
 
 // Done reports whether the result is final.
 func (s *Search) Done() bool { return s.status != StatusRunning }
 
-// Result returns what is known. It may be called while the search runs.
+// Result returns the result so far. It may be called while the search runs.
 func (s *Search) Result() Result {
 	r := Result{Status: s.status, Reason: s.reason, Falls: s.falls, Low: s.low, Trials: s.trials}
 	if s.high <= s.find.To {
@@ -236,8 +239,8 @@ func (s *Search) Result() Result {
 	return r
 }
 
-// Want returns the blocks of trials that this round needs and does not have. There are none when
-// the search is done.
+// Want returns the blocks of trials that this round still needs. There are none when the search
+// is done.
 func (s *Search) Want() []Block {
 	var blocks []Block
 	for _, p := range s.open {
@@ -246,8 +249,8 @@ func (s *Search) Want() []Block {
 	return blocks
 }
 
-// Needs returns the open sample sizes of which nothing has been read. The caller asks the algorithm
-// whether it refuses them, and calls Infeasible if so, before it runs their trials.
+// Needs returns the open sample sizes without trials read. Before the caller runs their trials,
+// it asks the algorithm whether it refuses the size, and calls Infeasible if so.
 func (s *Search) Needs() []int64 {
 	var sizes []int64
 	for _, p := range s.open {
@@ -258,9 +261,9 @@ func (s *Search) Needs() []int64 {
 	return sizes
 }
 
-// Add adds the outcome of one trial. Outcomes may come in any order and of any sample size: they
-// are kept until the search gets there. Add ignores a second outcome of one trial, and an outcome
-// that the search can never need.
+// Add adds the outcome of one trial. Outcomes may arrive in any order and for any sample size:
+// Add keeps them until the search needs them. Add ignores a second outcome of one trial, and an
+// outcome that the search can never need.
 func (s *Search) Add(n int64, rep int, outcome Outcome) {
 	p := s.latest
 	if p == nil || p.N != n {
@@ -272,17 +275,17 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 	if rep < p.Consumed || int64(rep) >= s.find.MaxTrials || !p.unread.add(rep, outcome) {
 		return
 	}
-	delete(p.lost, rep) // given up, it came after all
+	delete(p.lost, rep) // the outcome arrived after Lost
 	if rep < p.until {
 		if p.waiting--; p.waiting == 0 {
-			s.settle()
+			s.advance()
 		}
 	}
 }
 
-// Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it
-// is added, the search ends undecided: it never goes on without the trial, so nobody gains by
-// losing those that would be misses. Only a spot check leaves its size out instead, which moves no
+// Lost records that a trial cannot be run. If the search needs it before an outcome of it is
+// added, the search ends undecided. It never continues without the trial, so losing trials that
+// would be misses gives no advantage. Only a spot check omits its size instead, which moves no
 // bracket.
 func (s *Search) Lost(n int64, rep int, reason string) {
 	p := s.pointAt(n)
@@ -293,21 +296,21 @@ func (s *Search) Lost(n int64, rep int, reason string) {
 		p.lost = map[int]string{}
 	}
 	p.lost[rep] = reason
-	s.settle()
+	s.advance()
 }
 
-// Infeasible reports that the algorithm refuses a sample size, and with it every smaller one: they
-// are insufficient without a trial. It takes effect when the search opens that size, and has no
-// effect once trials of it have been read.
+// Infeasible records that the algorithm refuses a sample size, and therefore every smaller one:
+// they are insufficient without a trial. It takes effect when the search opens that size, and has
+// no effect once trials of it have been read.
 func (s *Search) Infeasible(n int64, reason string) {
 	if p := s.pointAt(n); p != nil {
 		p.refused, p.refusal = true, reason
-		s.settle()
+		s.advance()
 	}
 }
 
-// pointAt returns the point of a sample size, or nil if the search can never get to that size or is
-// done.
+// pointAt returns the point of a sample size, or nil if the search can never reach that size or
+// is done.
 func (s *Search) pointAt(n int64) *point {
 	if p := s.points[n]; p != nil {
 		return p

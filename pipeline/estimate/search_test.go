@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A world is a cell as the search meets it: outcomes are a function of size and repetition.
+// A world is a simulated cell: outcomes are a function of size and repetition.
 type world struct {
-	rate    func(n int64) float64 // of success
-	failing bool                  // whatever does not succeed has failed
+	rate    func(n int64) float64 // success rate
+	failing bool                  // all misses are failures
 	least   int64                 // smaller sizes are refused
 	seed    uint64
 }
@@ -31,7 +31,7 @@ func (w world) outcome(n int64, rep int) Outcome {
 	}
 }
 
-// solve runs a search to its end, with only the trials that it wants and in their order.
+// solve runs a search to its end. It runs only the trials that the search wants, in their order.
 func (w world) solve(t interface{ Fatal(...any) }, find Find) Result {
 	s, err := NewSearch(find)
 	if err != nil {
@@ -48,8 +48,8 @@ func (w world) solve(t interface{ Fatal(...any) }, find Find) Result {
 	return s.Result()
 }
 
-// refuse tells the search which of the sizes that it needs are refused, and reports whether there
-// are any.
+// refuse refuses the sizes that the search needs and the world does not support, and reports
+// whether there are any.
 func (w world) refuse(s *Search) bool {
 	refused := false
 	for _, n := range s.Needs() {
@@ -67,7 +67,7 @@ func (w world) run(s *Search, b Block) {
 	}
 }
 
-// logistic returns the rate that is target at star and has that slope in ln n.
+// logistic returns a rate that equals target at star and has that slope in ln n.
 func logistic(star, slope, target float64) func(int64) float64 {
 	return func(n int64) float64 {
 		return 1 / (1 + (1-target)/target*math.Pow(float64(n)/star, -slope))
@@ -95,9 +95,9 @@ func TestSearchEnds(t *testing.T) {
 		world  world
 		find   Find
 		status string
-		reason string // part of it
+		reason string // required substring
 		low    int64
-		high   int64 // 0, 0 where decided: the bracket is narrow and holds star
+		high   int64 // 0, 0 if decided: the bracket is narrow and contains star
 		star   int64
 	}{
 		{"step", world{rate: step(1000)}, usual(), StatusDecided, "", 0, 0, 1000},
@@ -156,7 +156,7 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// TestSearchesEnd checks that a search ends, whatever is asked and however a cell behaves.
+// TestSearchesEnd checks that a search ends for random goals and random cells.
 func TestSearchesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := Find{
@@ -207,8 +207,7 @@ func TestSearchesEnd(t *testing.T) {
 	})
 }
 
-// TestNotMonotone checks that a size that is shown sufficient while a larger one is shown
-// insufficient is reported.
+// TestNotMonotone checks that a search reports a sufficient size below an insufficient one.
 func TestNotMonotone(t *testing.T) {
 	find := usual()
 	find.Target = 0.5
@@ -224,7 +223,7 @@ func TestNotMonotone(t *testing.T) {
 	}
 }
 
-// An outcome that comes after its trial was given up counts, however far the search has read since.
+// An outcome that arrives after its trial was lost counts, however far the search has read since.
 func TestLostThenAdded(t *testing.T) {
 	find := usual()
 	find.MaxTrials = 2000
@@ -263,7 +262,7 @@ func TestLost(t *testing.T) {
 	if s.Done() {
 		t.Fatalf("ended too early: %+v", s.Result())
 	}
-	w.run(s, Block{128, 7, 1}) // the last of this round; the next needs what is lost
+	w.run(s, Block{128, 7, 1}) // last trial of this round; the next round needs the lost trial
 	want := Result{Status: StatusUndecided, Reason: "repetition 8 at n = 64 is lost: gone", Trials: 16}
 	got := s.Result()
 	for _, p := range got.Points {
@@ -277,7 +276,7 @@ func TestLost(t *testing.T) {
 
 	s = start()
 	s.Lost(64, 10, "gone")
-	w.run(s, Block{64, 10, 1}) // had after all
+	w.run(s, Block{64, 10, 1}) // outcome of a lost trial
 	w.run(s, Block{64, 0, 40})
 	w.run(s, Block{128, 0, 40})
 	if s.Done() {
@@ -330,8 +329,8 @@ func drawWorld(t *rapid.T, f Find) world {
 	}
 }
 
-// TestOrderDoesNotMatter checks that what a search reads and decides does not depend on the order
-// of outcomes, on outcomes that come twice, or on trials that it did not want.
+// TestOrderDoesNotMatter checks that the trials that a search reads and its decision do not
+// depend on the order of outcomes, on repeated outcomes, or on trials that it did not want.
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := drawFind(t)
@@ -351,24 +350,24 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			w.refuse(s)
 			var trials []trial
 			blocks := s.Want()
-			if r.IntN(2) == 0 { // outcomes that were not requested, from an earlier run or the cache
+			if r.IntN(2) == 0 { // unrequested outcomes, as from an earlier run or the cache
 				n := find.From + r.Int64N(find.To-find.From+1)
 				blocks = append(blocks, Block{n, r.IntN(40), 1 + r.IntN(40)})
 			}
 			for _, b := range blocks {
 				for i := range b.Count {
-					if b.N >= w.least { // nobody runs a size that is refused
+					if b.N >= w.least { // refused sizes are never run
 						trials = append(trials, trial{b.N, b.First + i})
 					}
 				}
 			}
 			r.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
-			trials = trials[:len(trials)-r.IntN(len(trials)/2+1)] // some come later
+			trials = trials[:len(trials)-r.IntN(len(trials)/2+1)] // some arrive later
 			for _, a := range trials {
 				s.Add(a.n, a.rep, w.outcome(a.n, a.rep))
 			}
 			added = append(added, trials...)
-			for range min(5, len(added)) { // and some again
+			for range min(5, len(added)) { // and some twice
 				a := added[r.IntN(len(added))]
 				s.Add(a.n, a.rep, w.outcome(a.n, a.rep))
 			}
@@ -392,8 +391,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// TestBlocksAreNewTrials checks that Want names trials that are not known, inside the bracket until that is
-// narrow enough and outside of it from then on, without overlap, and that these are enough to go on.
+// TestBlocksAreNewTrials checks that Want returns unknown trials without overlap, inside the
+// bracket until that is narrow enough and outside of it from then on, and that these suffice to
+// continue.
 func TestBlocksAreNewTrials(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := drawFind(t)
@@ -404,7 +404,7 @@ func TestBlocksAreNewTrials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known := map[[2]int64]bool{} // by size and repetition
+		known := map[[2]int64]bool{} // keys: size and repetition
 		for steps := 0; !s.Done(); steps++ {
 			if steps > 10_000 {
 				t.Fatal("the search does not end")

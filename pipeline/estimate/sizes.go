@@ -9,30 +9,32 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// A List describes the question of [Sizes]: which of some sample sizes suffice.
+// A List describes the question of [Sizes]: which of several sample sizes suffice.
 type List struct {
 	Sizes      []int64 // at least one, in any order
 	Trials     int     // number of trials at each size
-	Target     float64 // success probability that is sufficient, in (0, 1); 0: none is asked for
+	Target     float64 // success probability that is sufficient, in (0, 1); 0: no question
 	Confidence float64 // probability that no bracket of the whole table is wrong, in (0, 1)
-	Cells      int     // number of cells of the table, at least 1; they share the chance of an error
-	Trivial    string  // why n* says nothing about data; "": it does
+	Cells      int     // number of cells of the table, at least 1; they share the error probability
+	Trivial    string  // reason why n* does not depend on data; "": it does
 }
 
-// Sizes decides a cell whose sample sizes are given. It wants the same number of trials at each, and
-// shows a bracket at the end.
+// Sizes decides a cell with a given list of sample sizes. It requests the same number of trials
+// at each, and returns a bracket at the end.
 //
-// With probability at least Confidence no bracket of the table is wrong, however often it is looked at and
-// the number of trials raised: each size of each cell has an equal share of the chance of an error.
+// With probability at least Confidence no bracket of the table is wrong, however often it is read
+// and the number of trials is raised: each size of each cell has an equal share of the error
+// probability.
 //
-// A lost trial is no outcome, and what Sizes show does not depend on what it would have been: it
-// counts as a miss where a size is to be shown sufficient, and as a success where one is to be shown
-// insufficient. So a plugin that leaves when it is unlucky shows nothing, and a machine that is too
-// small does not make an algorithm look worse than it is. A cell with a lost trial is undecided.
+// A lost trial has no outcome, and the result of Sizes does not depend on the outcome that it
+// would have had. It counts as a miss if a size is to be shown sufficient, and as a success if
+// one is to be shown insufficient. So a plugin that exits on unlucky trials gains nothing, and a
+// machine that is too small does not make an algorithm look worse than it is. A cell with a lost
+// trial is undecided.
 type Sizes struct {
 	list  List
 	sizes []listed // ascending
-	level float64  // chance that a sample size is ever shown to be what it is not
+	level float64  // probability that the result for one sample size is ever wrong
 }
 
 // listed holds the trials of one sample size.
@@ -40,8 +42,8 @@ type listed struct {
 	n          int64
 	trials     outcomes
 	missing    int            // trials that are neither known nor lost
-	lost       map[int]string // reasons, by repetition; nil: none
-	infeasible string         // why the algorithm refuses the size; "": it does not
+	lost       map[int]string // reasons by repetition; nil: none
+	infeasible string         // reason of the algorithm for refusing the size; "": not refused
 }
 
 // NewSizes starts the decision of a list.
@@ -53,7 +55,8 @@ func NewSizes(list List) *Sizes {
 	return s
 }
 
-// find returns a sample size if the trial of a repetition at it is one of the list's; else nil.
+// find returns a sample size of the list, or nil if the trial of that repetition is not on the
+// list.
 func (s *Sizes) find(n int64, rep int) *listed {
 	i, ok := slices.BinarySearchFunc(s.sizes, n, func(x listed, n int64) int { return cmp.Compare(x.n, n) })
 	if !ok || rep < 0 || rep >= s.list.Trials {
@@ -62,7 +65,7 @@ func (s *Sizes) find(n int64, rep int) *listed {
 	return &s.sizes[i]
 }
 
-// open returns the sample sizes that lack trials.
+// open returns the sample sizes with missing trials.
 func (s *Sizes) open() (open []*listed) {
 	for i := range s.sizes {
 		if x := &s.sizes[i]; x.infeasible == "" && x.missing > 0 {
@@ -72,7 +75,7 @@ func (s *Sizes) open() (open []*listed) {
 	return open
 }
 
-// Needs returns the sample sizes that lack trials.
+// Needs returns the sample sizes with missing trials.
 func (s *Sizes) Needs() (sizes []int64) {
 	for _, x := range s.open() {
 		sizes = append(sizes, x.n)
@@ -80,11 +83,11 @@ func (s *Sizes) Needs() (sizes []int64) {
 	return sizes
 }
 
-// pilotTrials is the number of trials at each sample size that are wanted first.
+// pilotTrials is the number of trials at each sample size that are requested first.
 const pilotTrials = 16
 
-// Want returns a few trials of every sample size before all of them: then it is soon known what trials
-// cost and which sizes fail.
+// Want returns a few trials of every sample size before all others: they soon show the cost of
+// trials and the sizes that fail.
 func (s *Sizes) Want() (blocks []Block) {
 	open := s.open()
 	if len(s.sizes) > 1 && s.list.Trials >= 4*pilotTrials {
@@ -110,7 +113,7 @@ func (x *listed) want(blocks []Block, end int) []Block {
 	return x.trials.missing(blocks, x.n, first, end)
 }
 
-// Left returns the number of trials that the sample sizes lack.
+// Left returns the number of missing trials of each sample size.
 func (s *Sizes) Left() (blocks []Block) {
 	for _, x := range s.open() {
 		blocks = append(blocks, Block{N: x.n, Count: x.missing})
@@ -118,20 +121,21 @@ func (s *Sizes) Left() (blocks []Block) {
 	return blocks
 }
 
-// Add adds the outcome of one trial. It ignores a second one, and trials that are not of the list.
+// Add adds the outcome of one trial. It ignores repeated outcomes, and trials that are not on the
+// list.
 func (s *Sizes) Add(n int64, rep int, o Outcome) {
 	x := s.find(n, rep)
 	if x == nil || !x.trials.add(rep, o) {
 		return
 	}
 	if _, lost := x.lost[rep]; lost {
-		delete(x.lost, rep) // it came after all
+		delete(x.lost, rep) // the outcome arrived after Lost
 		return
 	}
 	x.missing--
 }
 
-// Lost reports that a trial cannot be had.
+// Lost records that a trial cannot be run.
 func (s *Sizes) Lost(n int64, rep int, reason string) {
 	x := s.find(n, rep)
 	if x == nil || x.trials.has(rep) {
@@ -146,17 +150,17 @@ func (s *Sizes) Lost(n int64, rep int, reason string) {
 	x.lost[rep] = reason
 }
 
-// Infeasible reports that the algorithm refuses a sample size.
+// Infeasible records that the algorithm refuses a sample size.
 func (s *Sizes) Infeasible(n int64, reason string) {
 	if x := s.find(n, 0); x != nil {
 		x.infeasible = reason
 	}
 }
 
-// Done reports whether no size lacks a trial.
+// Done reports whether every size has all of its trials.
 func (s *Sizes) Done() bool { return len(s.open()) == 0 }
 
-// Result returns what the sample sizes show.
+// Result returns the bracket and the counts of the sample sizes.
 func (s *Sizes) Result() Result {
 	r := Result{Status: StatusUndecided}
 	failed := 0
@@ -234,8 +238,8 @@ func (s *Sizes) losses() string {
 	return fmt.Sprintf("%d trials were lost, the first of them %s", count, first)
 }
 
-// consumed counts the trials before the first missing one: the result files hold repetitions without a
-// gap, from 0 on, with lost ones among them.
+// consumed counts the trials before the first missing one: the result files hold consecutive
+// repetitions from 0 on, lost ones included.
 func (x *listed) consumed() Point {
 	p := Point{N: x.n}
 	for ; ; p.Consumed++ {

@@ -22,7 +22,7 @@ func newSizes(trials int, beta float64, cells int, sizes ...int64) *Sizes {
 	return NewSizes(list)
 }
 
-// feed gives a size all its outcomes but those to skip: first the successes, then failures, then
+// feed adds all outcomes of a size except those to skip: first the successes, then failures, then
 // misses.
 func feed(l *Sizes, n int64, successes, failed int, skip []int) {
 	for rep := range l.list.Trials {
@@ -54,7 +54,7 @@ func TestSizesStatus(t *testing.T) {
 		beta       float64
 		successes  [3]int
 		failed     int
-		infeasible int // number of sizes, from below, that are
+		infeasible int // number of infeasible sizes, from the smallest on
 		lost       []int
 		status     string
 		low, high  int64
@@ -122,7 +122,8 @@ func TestSizesStatus(t *testing.T) {
 	}
 }
 
-// Whatever the lost trials of a list would have been, it shows no more than it shows with them.
+// For all possible outcomes of the lost trials of a list, the list shows no more with the losses
+// than with these outcomes.
 func TestSizesShowsNoMoreWithoutLostTrials(t *testing.T) {
 	const trials = 60
 	rapid.Check(t, func(t *rapid.T) {
@@ -151,9 +152,9 @@ func TestSizesShowsNoMoreWithoutLostTrials(t *testing.T) {
 	})
 }
 
-// Somebody who looks at a table of lists, raises the number of trials and looks again, ever sees a wrong
-// bracket in at most one of twenty tables, even where the success rates are as close to the goal as
-// can be.
+// A user who reads a table of lists, raises the number of trials and reads it again, ever sees a
+// wrong bracket in at most one of twenty tables. The success rates are as close to the goal as
+// possible.
 func TestSizesStaysValidWhenTrialsAreRaised(t *testing.T) {
 	testkit.Serial(t)
 	const tables, cells, most, beta = 1000, 2, 1600, 0.1
@@ -187,8 +188,8 @@ func TestSizesStaysValidWhenTrialsAreRaised(t *testing.T) {
 	}
 }
 
-// The order of outcomes changes nothing, and neither do those that come twice or belong nowhere; a
-// lost trial that is found counts.
+// The order of outcomes has no effect, and neither have repeated or unlisted outcomes; the
+// outcome of a lost trial counts.
 func TestSizesOrder(t *testing.T) {
 	type event struct {
 		n    int64

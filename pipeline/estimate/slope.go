@@ -5,11 +5,11 @@ import "math"
 // A Line is a straight line y = Intercept + Slope x fitted by weighted least squares.
 type Line struct {
 	Intercept, Slope           float64
-	InterceptError, SlopeError float64 // standard errors, if the points' and the line are right
-	ChiSquare                  float64 // sum of squared residuals, each over its standard error
+	InterceptError, SlopeError float64 // standard errors; valid if the points' errors and the line are right
+	ChiSquare                  float64 // sum of squared residuals, each divided by its standard error
 
-	// Inflation is sqrt(max(1, ChiSquare/(points-2))), a factor for the standard errors where the
-	// points scatter more than these say.
+	// Inflation is sqrt(max(1, ChiSquare/(points-2))), a factor for the standard errors if the
+	// points scatter more than these predict.
 	Inflation float64
 }
 

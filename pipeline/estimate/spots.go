@@ -9,40 +9,41 @@ import (
 	"sync"
 )
 
-// A search that has its bracket looks for a fall of the success rate outside of it: below the
-// bracket a size could be sufficient, above it one could be insufficient. It spends spotShare of
-// the trials that it has read on spots, sizes on both sides of the bracket, spotTrials each. Then
-// it reads on, as many trials again as it has read at most, as long as spots look as if success
-// fell. Where success never falls few do.
+// A search with a narrow bracket tests for a fall of the success rate outside of it: a size below
+// the bracket could be sufficient, or a size above it insufficient. It spends spotShare of the
+// trials that it has read on spots, sizes on both sides of the bracket, spotTrials each. Then,
+// while spots suggest that success falls, it reads more trials, at most as many as it has read
+// before. If success never falls, few spots do.
 const (
 	spotShare  = 0.22
 	spotTrials = 4
-	mostSpots  = 40           // on both sides together
-	leastSpots = 12           // the same, of a search with Ends
+	maxSpots   = 40           // on both sides together
+	minSpots   = 12           // on both sides together, for a search with Ends
 	spotReach  = 4 * math.Ln2 // distance in ln n from the bracket to the furthest spot
-	suspicion  = -0.5         // logarithm of the evidence of a fall that is worth more trials
+	suspicion  = -0.5         // logarithm of the evidence of a fall that justifies more trials
 )
 
-// spotChecks are the spot checks of a search. If success never falls as the sample grows, and the
-// bracket is right, a fall is reported with probability at most (1 - Confidence)/Cells. Proof:
+// spotChecks holds the spot checks of a search. If success never falls as the sample grows, and
+// the bracket is right, a fall is reported with probability at most (1 - Confidence)/Cells.
+// Proof:
 //
 //   - Above the bracket, success is at least as likely as Target at every spot. An e-process against
 //     this is the product of likelihood ratios over the trials of a window of spots.
-//   - Below it, let a and b be windows of spots of which a lies before b. There is a rate q such that
+//   - Below it, let a and b be windows of spots, where a precedes b. There is a rate q such that
 //     success is at most as likely as q in a, and at least as likely in b. The product of an
 //     e-process against the former and one against the latter is an e-process against both, and its
 //     least value over all q is no larger.
-//   - The spots are chosen before their trials are read, and with them the windows: each has an equal
+//   - The spots and the windows are chosen before their trials are read: each window has an equal
 //     share of the unit that is bet, and either side half of it (Ville's inequality).
 type spotChecks struct {
-	status       string   // of the search if nothing is found
+	status       string   // status of the search if no fall is found
 	below, above []*point // ascending
 	left         int64    // number of trials that may still be read
 	dropped      map[*point]bool
 }
 
-// beginSpots plans the spot checks of a search that has come to its end with that status, and opens
-// their first trials. It ends the search if there is no room for any.
+// beginSpots plans the spot checks of a search that would otherwise end with that status, and
+// opens their first trials. It ends the search if no trials remain for them.
 func (s *Search) beginSpots(status string) {
 	for _, p := range s.open {
 		p.until, p.waiting = p.Consumed, 0
@@ -51,19 +52,19 @@ func (s *Search) beginSpots(status string) {
 	s.spots = &spotChecks{status: status, dropped: map[*point]bool{}}
 	room := int64(spotShare * float64(s.trials))
 	if s.find.Ends {
-		room = max(room, leastSpots*spotTrials)
+		room = max(room, minSpots*spotTrials)
 	}
 	room = min(room, s.find.MaxTrials-s.trials)
 	if s.find.Monotone {
 		room = 0
 	}
-	most := min(mostSpots, int(room/spotTrials))
+	most := min(maxSpots, int(room/spotTrials))
 	if status == StatusDecided {
-		most /= 2 // either side has its own
+		most /= 2 // each side gets half
 	}
 	if s.low > 0 {
 		s.spots.below = s.spread(s.low, s.find.From, most)
-		if p := s.pointAt(s.low); s.find.Ends && len(s.spots.below) > 0 && p != nil { // to compare From with
+		if p := s.pointAt(s.low); s.find.Ends && len(s.spots.below) > 0 && p != nil { // as a comparison for From
 			p.before = p.Point
 			s.spots.below = append(s.spots.below, p)
 		}
@@ -78,14 +79,15 @@ func (s *Search) beginSpots(status string) {
 	}
 }
 
-// spread returns up to k spots between an end of the bracket and a limit, ascending: the further
-// from the end the fewer, odd and even ones (multiples of Step) in turn, and none that the search has read.
+// spread returns up to k spots between an end of the bracket and a limit, ascending. Their
+// density falls with the distance from the end, they alternate between odd and even multiples of
+// Step, and the search has read none of them.
 func (s *Search) spread(end, limit int64, k int) (spots []*point) {
 	from, to := math.Log(float64(end)), math.Log(float64(limit))
 	reach := math.Abs(to - from)
 	if !s.find.Ends {
 		reach = min(reach, spotReach)
-	} else if p := s.pointAt(limit); k > 0 && limit != end && p != nil { // what was read of it does not count again
+	} else if p := s.pointAt(limit); k > 0 && limit != end && p != nil { // the trials read before do not count again
 		p.before = p.Point
 		spots = append(spots, p)
 		k--
@@ -104,8 +106,8 @@ func (s *Search) spread(end, limit int64, k int) (spots []*point) {
 	return spots
 }
 
-// openSpots opens spots for further trials, as far as there is room. It ends the search if none is
-// left to open.
+// openSpots opens spots for further trials, within the number of trials left. It ends the search
+// if it can open none.
 func (s *Search) openSpots(spots []*point) {
 	s.open = s.open[:0]
 	for _, p := range spots {
@@ -122,8 +124,8 @@ func (s *Search) openSpots(spots []*point) {
 	}
 }
 
-// dropSpots lets go of open spots that the algorithm refuses or of which a trial is lost: no more
-// of their trials are read.
+// dropSpots closes open spots that the algorithm refuses or that have a lost trial: no more of
+// their trials are read.
 func (s *Search) dropSpots() {
 	s.open = slices.DeleteFunc(s.open, func(p *point) bool {
 		drop := p.refused && p.Consumed == 0
@@ -137,12 +139,12 @@ func (s *Search) dropSpots() {
 	})
 }
 
-// readSpots reads the open spots, and ends the search if they show that success falls. Otherwise it
-// opens those again that most look like it.
+// readSpots reads the open spots, and ends the search if they show that success falls. Otherwise
+// it reopens the most suspicious ones.
 func (s *Search) readSpots() {
 	for _, p := range s.open {
 		s.trials += int64(p.until - p.Consumed)
-		p.take()
+		p.readTrials()
 	}
 	f := s.spots.worst(s.find.Target, s.say)
 	if f.log >= s.threshold {
@@ -152,10 +154,10 @@ func (s *Search) readSpots() {
 	s.openSpots(f.spots)
 }
 
-// merge puts the spots that were read among the sizes that a search has read.
+// merge adds the spots that were read to the sizes that a search has read.
 func (c *spotChecks) merge(read []*point) []*point {
 	for _, p := range slices.Concat(c.below, c.above) {
-		if p.before.Consumed > 0 { // it is there
+		if p.before.Consumed > 0 { // already among them
 			continue
 		}
 		if p.Spot = true; p.Consumed > 0 {
@@ -168,13 +170,13 @@ func (c *spotChecks) merge(read []*point) []*point {
 
 // A fall is evidence that success falls.
 type fall struct {
-	log   float64 // less what its choice among others costs
+	log   float64 // logarithm of the evidence, after the correction for the number of windows
 	spots []*point
-	shown func(sufficient int64) string // what shows it; sufficient is the least size shown sufficient
+	shown func(sufficient int64) string // description of the evidence; sufficient is the least size shown sufficient
 }
 
-// worst returns the strongest evidence of a fall. Its spots are worth further trials; there are
-// none where nothing is suspicious.
+// worst returns the strongest evidence of a fall. Its spots justify further trials; there are
+// none if nothing is suspicious.
 func (c *spotChecks) worst(target float64, say func(int64) string) (worst fall) {
 	most := suspicion
 	above, below := windows(c.above), windows(c.below)
@@ -182,7 +184,7 @@ func (c *spotChecks) worst(target float64, say func(int64) string) (worst fall) 
 		if log := againstRate(&w.Point, math.Log(target/(1-target)), -1); log > most {
 			most = log
 			worst = fall{log - math.Log(2*float64(len(above))), w.spots, func(sufficient int64) string {
-				return fmt.Sprintf("%s, and %s suffices", w.words(say), sizeInWords(say, sufficient))
+				return fmt.Sprintf("%s, and %s suffices", w.describe(say), sizeInWords(say, sufficient))
 			}}
 		}
 	}
@@ -191,22 +193,22 @@ func (c *spotChecks) worst(target float64, say func(int64) string) (worst fall) 
 		if log := againstOrder(&p[0].Point, &p[1].Point, most); log > most {
 			most = log
 			worst = fall{log - math.Log(2*float64(len(pairs))), slices.Concat(p[0].spots, p[1].spots), func(int64) string {
-				return fmt.Sprintf("%s, and %s", p[0].words(say), p[1].words(say))
+				return fmt.Sprintf("%s, and %s", p[0].describe(say), p[1].describe(say))
 			}}
 		}
 	}
 	return worst
 }
 
-// A window is a run of neighbouring spots with the sum of their trials.
+// A window is a run of neighboring spots with the sum of their trials.
 type window struct {
 	Point
-	first int // of its spots
+	first int // index of its first spot
 	spots []*point
 }
 
-// words describes the window; say is that of the search.
-func (w window) words(say func(n int64) string) string {
+// describe describes the window; say names a size, as in the search.
+func (w window) describe(say func(n int64) string) string {
 	first, last := w.spots[0].N, w.spots[len(w.spots)-1].N
 	where := sizeInWords(say, first)
 	if last > first && say != nil {
@@ -217,7 +219,7 @@ func (w window) words(say func(n int64) string) string {
 	return fmt.Sprintf("%d of %d trials succeeded at %s", w.Successes, w.Consumed, where)
 }
 
-// windows returns the runs of 1, 2, 4 and 8 neighbours.
+// windows returns the runs of 1, 2, 4 and 8 neighbors.
 func windows(spots []*point) (list []window) {
 	for length := 1; length <= 8; length *= 2 {
 		for first := 0; first+length <= len(spots); first++ {
@@ -232,7 +234,7 @@ func windows(spots []*point) (list []window) {
 	return list
 }
 
-// pairsOf returns the pairs of windows of which the second begins where the first ends.
+// pairsOf returns the pairs of windows of which the second starts at the end of the first.
 func pairsOf(list []window) (pairs [][2]window) {
 	for _, a := range list {
 		for _, b := range list {
@@ -244,18 +246,18 @@ func pairsOf(list []window) (pairs [][2]window) {
 	return pairs
 }
 
-// againstRate returns the logarithm of an e-process against "success at p is at most as likely as a
-// rate", for sign +1, or "at least as likely", for sign -1; logit is that of the rate, and may be infinite. It is the
-// mean of the likelihood ratios of three rates beyond it.
+// againstRate returns the logarithm of an e-process against "success at p is at most as likely as
+// a rate" for sign +1, or "at least as likely" for sign -1. logit is the rate's logit and may be
+// infinite. The e-process is the mean of the likelihood ratios of three rates beyond the rate.
 func againstRate(p *Point, logit, sign float64) float64 {
 	list := betPrices(logit, sign)
 	return list.evidence(p, sign)
 }
 
-// rateShifts are the distances of the rates that againstRate bets on, in logits.
+// rateShifts are the distances, in logits, of the rates that againstRate bets on.
 var rateShifts = [...]float64{0.7, 1.5, 3}
 
-// prices are what the bets on the rates beyond one lose with each trial.
+// prices are the losses per trial of the bets on the rates beyond a given rate.
 type prices [len(rateShifts)]float64
 
 // betPrices returns the prices of the bets against a rate.
@@ -264,7 +266,7 @@ func betPrices(logit, sign float64) (list prices) {
 		switch {
 		case math.IsInf(logit, -1):
 		case math.IsInf(logit, 1):
-			list[i] = sign * shift // the limit where the rate is 1
+			list[i] = sign * shift // limit for rate 1
 		default:
 			list[i] = softplus(logit+float64(sign*shift)) - softplus(logit)
 		}
@@ -272,7 +274,7 @@ func betPrices(logit, sign float64) (list prices) {
 	return list
 }
 
-// evidence returns what againstRate does, for bets of these prices.
+// evidence returns the result of againstRate for bets with these prices.
 func (list *prices) evidence(p *Point, sign float64) float64 {
 	m := mixture{}
 	for i, shift := range rateShifts {
@@ -284,8 +286,8 @@ func (list *prices) evidence(p *Point, sign float64) float64 {
 // softplus returns ln(1 + e^x).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// A rateStep is a step of the grid of rates of againstOrder: a rate's logit, with the prices of bets
-// against "success is at most as likely" and "at least as likely".
+// A rateStep is a step of the grid of rates of againstOrder: a rate's logit, with the prices of
+// bets against "success is at most as likely" and "at least as likely".
 type rateStep struct {
 	logit           float64
 	atMost, atLeast prices
@@ -304,11 +306,11 @@ var rateSteps = sync.OnceValue(func() (grid []rateStep) {
 	return grid
 })
 
-// againstOrder returns the logarithm of an e-process against "success at a is at most as likely as
-// at b", or -Inf where it is no more than least. For a rate q the process is the product of those
-// against "at most q" at a and "at least q" at b. The former falls as q grows and the latter grows,
-// so that between two steps of a grid of logits the product is at least that of their values at the
-// upper and at the lower step.
+// againstOrder returns the logarithm of an e-process against "success at a is at most as likely
+// as at b", or -Inf if it is not above least. For a rate q the process is the product of the
+// e-processes against "at most q" at a and "at least q" at b. The former falls as q grows and the
+// latter grows. So between two steps of a grid of logits the product is at least that of their
+// values at the upper and at the lower step.
 func againstOrder(a, b *Point, least float64) float64 {
 	if likelihoodRatio(a, b) <= least || a.Successes*b.Consumed <= b.Successes*a.Consumed {
 		return math.Inf(-1)
@@ -317,7 +319,7 @@ func againstOrder(a, b *Point, least float64) float64 {
 	below := func(upper int) float64 {
 		return grid[upper].atMost.evidence(a, +1) + grid[upper-1].atLeast.evidence(b, -1)
 	}
-	// The least value stands near the rate of both together; most pairs end there.
+	// The minimum is near the rate of both together; most pairs end there.
 	successes, failures := float64(a.Successes+b.Successes), float64(a.Consumed+b.Consumed-a.Successes-b.Successes)
 	near := sort.Search(len(grid)-1, func(i int) bool { return grid[i].logit >= math.Log(successes/failures) })
 	if below(max(near, 1)) <= least {
@@ -333,8 +335,8 @@ func againstOrder(a, b *Point, least float64) float64 {
 	return log
 }
 
-// likelihoodRatio returns the logarithm of the likelihood ratio of two rates against one, which no
-// bet against one rate exceeds. Both points have trials.
+// likelihoodRatio returns the logarithm of the likelihood ratio of two rates against one, which
+// is an upper bound for every bet against one rate. Both points have trials.
 func likelihoodRatio(a, b *Point) float64 {
 	both := Point{Consumed: a.Consumed + b.Consumed, Successes: a.Successes + b.Successes}
 	return logLikelihood(a) + logLikelihood(b) - logLikelihood(&both)

@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// within returns base but for the sizes from..to-1, whose rate is another.
+// within returns base with another rate at the sizes from..to-1.
 func within(base func(int64) float64, from, to int64, rate float64) func(int64) float64 {
 	return func(n int64) float64 {
 		if from <= n && n < to {
@@ -18,14 +18,14 @@ func within(base func(int64) float64, from, to int64, rate float64) func(int64) 
 	}
 }
 
-// TestFallsAreFound checks how often spot checks find out that success falls, and what that costs.
+// TestFallsAreFound checks how often spot checks detect that success falls, and their cost.
 func TestFallsAreFound(t *testing.T) {
 	base := logistic(150, 5, 0.9)
 	plateau := within(within(constant(0.95), 300, 1000, 0.6), 100, 300, 0.91)
 	for _, c := range []struct {
 		name string
 		rate func(int64) float64
-		rare float64 // share of runs that may miss the fall
+		rare float64 // permitted share of runs that miss the fall
 	}{
 		{"a long dip", within(base, 400, 3000, 0.7), 0.1},
 		{"a short dip", within(base, 230, 300, 0.5), 0.25},
@@ -61,8 +61,8 @@ func TestFallsAreFound(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAccused checks that success that does not fall is rarely called falling, and that the
-// spot checks cost at most a quarter of the trials on the average.
+// TestNobodyIsAccused checks that a monotone success rate is rarely reported as falling, and that
+// the spot checks need at most a quarter of the trials on average.
 func TestNobodyIsAccused(t *testing.T) {
 	runs := 4
 	if testkit.LongRun {
@@ -98,8 +98,8 @@ func TestNobodyIsAccused(t *testing.T) {
 	}
 }
 
-// TestOrderBetsAreFair computes the exact mean of what the bets against the order of two rates grow
-// to, where the rates are in order.
+// TestOrderBetsAreFair computes the exact mean wealth of the bets against the order of two rates,
+// when the rates are in order.
 func TestOrderBetsAreFair(t *testing.T) {
 	rates := []float64{0.001, 0.1, 0.4, 0.5, 0.7, 0.9, 0.97, 0.999}
 	for _, size := range [][2]int{{4, 4}, {4, 12}, {12, 4}, {9, 30}, {40, 8}} {
@@ -120,8 +120,8 @@ func TestOrderBetsAreFair(t *testing.T) {
 	}
 }
 
-// TestOrderIsRefuted checks the evidence against orders that are plainly wrong, and that the bound
-// from below on a grid is not far from the least product.
+// TestOrderIsRefuted checks the evidence against orders that are clearly wrong, and that the
+// lower bound on a grid is close to the least product.
 func TestOrderIsRefuted(t *testing.T) {
 	a, b := &Point{Consumed: 40, Successes: 40}, &Point{Consumed: 40, Successes: 10}
 	least := math.Inf(1)
@@ -137,7 +137,7 @@ func TestOrderIsRefuted(t *testing.T) {
 	}
 }
 
-// TestSpotsThatCannotBeHad checks that a spot that is refused or lost does not stop a search.
+// TestSpotsThatCannotBeHad checks that a refused or lost spot does not stop a search.
 func TestSpotsThatCannotBeHad(t *testing.T) {
 	find := usual()
 	find.From = 16

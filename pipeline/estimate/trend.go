@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Scale says of which of x and y a trend takes the logarithm.
+// A Scale is a choice of logarithms for the x and y of a trend.
 type Scale struct {
-	Name       string // in the sweep file
+	Name       string // value in the sweep file
 	LogX, LogY bool
 	Doc        string
 }
@@ -24,10 +24,10 @@ var (
 	LogLogScale  = Scale{"log-log", true, true, "ln y on ln x: the slope is an exponent"}
 )
 
-// Scales returns all scales, in the order in which people see them.
+// Scales returns all scales, in display order.
 func Scales() []Scale { return []Scale{LinearScale, LogScale, SemilogScale, LogLogScale} }
 
-// ScaleNamed returns the scale of a name, and reports whether there is one.
+// ScaleNamed returns the scale with a name, and reports whether it exists.
 func ScaleNamed(name string) (Scale, bool) {
 	i := slices.IndexFunc(Scales(), func(s Scale) bool { return s.Name == name })
 	if i < 0 {
@@ -36,13 +36,13 @@ func ScaleNamed(name string) (Scale, bool) {
 	return Scales()[i], true
 }
 
-// Place brings x to the scale.
+// Place converts x to the scale.
 func (s Scale) Place(x float64) float64 { return lnIf(s.LogX, x) }
 
-// Value brings y to the scale.
+// Value converts y to the scale.
 func (s Scale) Value(y float64) float64 { return lnIf(s.LogY, y) }
 
-// At returns y at x on a line of the scale.
+// At returns the y of a line of the scale at x.
 func (s Scale) At(x, intercept, slope float64) float64 {
 	y := intercept + float64(slope*s.Place(x))
 	if s.LogY {
@@ -64,32 +64,31 @@ type Trend struct {
 	Slope, Intercept float64 // NaN: none
 	Error            float64 // standard error of the slope, by the bootstrap; NaN: none
 	Low, High        float64 // confidence interval of the slope, wider by Inflation; NaN: none
-	ChiSquare        float64 // sum of squared residuals, each over its standard error; NaN: none
+	ChiSquare        float64 // sum of squared residuals, each divided by its standard error; NaN: none
 
-	// Inflation is sqrt(max(1, ChiSquare/(cells-2))), or NaN if there is none. Where it is above 1 the
-	// cells scatter more than their trials explain, or the line is bent.
+	// Inflation is sqrt(max(1, ChiSquare/(cells-2))), or NaN if there is none. Above 1, the cells
+	// scatter more than their trials explain, or the line is bent.
 	Inflation float64
 
-	// Line is [NotLinear] where cells that follow the line have as large a ChiSquare with probability
-	// below level, [Linear] where the trials do not show that, and empty without a ChiSquare. Cells
-	// that share data scatter together, so that fewer lines than level are falsely NotLinear.
+	// Line is [NotLinear] if cells on the line would have a ChiSquare this large with probability
+	// below level, [Linear] if not, and empty without a ChiSquare. Cells that share data scatter
+	// together, so that fewer lines than level are falsely NotLinear.
 	Line string
 
-	Theory    float64 // slope of the theory's values at the same places and weights; NaN: none
+	Theory    float64 // slope of the theory's values, with the same places and weights; NaN: none
 	Resamples int     // number of resamples in which each cell had an estimate
-	Reason    string  // what is missing, and why
+	Reason    string  // missing results, with the reason
 
 	level float64
 }
 
-// The words on how a line fits.
+// The values of Trend.Line.
 const (
 	Linear    = "linear"
 	NotLinear = "not linear"
 )
 
-// Verdict returns what the interval says of the claim that the slope has this value. It is empty
-// where there is no interval.
+// Verdict compares the interval with a claimed slope. It is empty if there is no interval.
 func (t Trend) Verdict(claimed float64) string {
 	switch {
 	case math.IsNaN(t.Low):
@@ -102,21 +101,21 @@ func (t Trend) Verdict(claimed float64) string {
 	return "not rejected"
 }
 
-// Observations are the cells of a trend. All slices have one element for each cell.
+// Observations holds the cells of a trend. All slices have one element per cell.
 type Observations struct {
 	X, Y      []float64
 	Theory    []float64   // NaN: none
 	Resamples [][]float64 // estimates of each resample, see [Resample]; NaN: none
 }
 
-// FitTrend fits a trend. The slope is that of least squares, weighted with the inverse variances
-// that the resamples give. Its standard error is the standard deviation of the slopes of the
-// resamples under the same weights, and so includes what cells share. level is the probability with
-// which the interval misses the slope if the line is right.
+// FitTrend fits a trend by least squares, weighted with the inverse variances of the resamples.
+// The standard error of the slope is the standard deviation of the slopes of the resamples under
+// the same weights, and so includes dependence between cells. level is the probability that the
+// interval misses the slope if the line is right.
 //
-// Cells at two places give a slope without a standard error; cells at one place give none. If no
-// cell scatters, as when nothing is random, all cells weigh the same, and the standard error is
-// that of the residuals.
+// Cells at two places have a slope without a standard error; cells at one place have none. If no
+// cell scatters, because nothing is random, all cells have the same weight, and the standard
+// error is that of the residuals.
 func FitTrend(o Observations, scale Scale, level float64) Trend {
 	nan := math.NaN()
 	t := Trend{
@@ -172,8 +171,8 @@ func (t *Trend) interval(se, errors float64) {
 
 func isNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// complete returns the resamples in which each cell has an estimate, on the scale: one row of cells
-// for each resample.
+// complete returns the resamples in which each cell has an estimate, on the scale: one row of
+// cells per resample.
 func complete(resamples [][]float64, scale Scale) (draws [][]float64) {
 	for i := range resamples[0] {
 		row := make([]float64, len(resamples))
@@ -187,9 +186,9 @@ func complete(resamples [][]float64, scale Scale) (draws [][]float64) {
 	return draws
 }
 
-// deviations returns the standard errors of the cells, by which they are weighted, and whether any
-// cell scatters. A cell that does not scatter (but for rounding) gets the least error of those that
-// do; if none does, all errors are 1.
+// deviations returns the standard errors of the cells, which determine their weights, and whether
+// any cell scatters. A cell without scatter (except rounding) gets the least error of the cells
+// that scatter; if none does, all errors are 1.
 func deviations(draws [][]float64, cells int) (se []float64, scatter bool) {
 	const rounding = 1e-12
 	se = make([]float64, cells)
@@ -219,7 +218,7 @@ func deviations(draws [][]float64, cells int) (se []float64, scatter bool) {
 	return se, scatter
 }
 
-// theorySlope returns the slope of the theory's values, or NaN if a cell has no finite one.
+// theorySlope returns the slope of the theory's values, or NaN if a cell has no finite value.
 func theorySlope(o Observations, x, se []float64, scale Scale) float64 {
 	y := make([]float64, len(x))
 	for i := range y {

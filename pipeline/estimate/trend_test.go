@@ -48,9 +48,9 @@ func close(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestSlopesOfTheNeedleTable checks the published table of the exponential mechanism on the needle
-// distribution: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1. On the scale
-// log-log the additive constant would be taken for a small exponent.
+// TestSlopesOfTheNeedleTable checks the published table of the exponential mechanism on the
+// needle law: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1. On the log-log
+// scale the additive constant would look like a small exponent.
 func TestSlopesOfTheNeedleTable(t *testing.T) {
 	for _, c := range []struct {
 		sizes []float64
@@ -75,8 +75,8 @@ func TestSlopesOfTheNeedleTable(t *testing.T) {
 	}
 }
 
-// TestTrendOnEachScale checks that y = c x^k is a straight line of slope k on log-log, and likewise
-// on the other scales.
+// TestTrendOnEachScale checks that y = c x^k is a straight line of slope k on log-log, and the
+// corresponding lines on the other scales.
 func TestTrendOnEachScale(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slope, intercept := rapid.Float64Range(-3, 3).Draw(t, "slope"), rapid.Float64Range(-3, 3).Draw(t, "intercept")
@@ -99,7 +99,7 @@ func TestTrendOnEachScale(t *testing.T) {
 	})
 }
 
-// TestBootstrapOfIndependentCells checks that the standard error of cells that share nothing is
+// TestBootstrapOfIndependentCells checks that the standard error of cells without shared data is
 // that of weighted least squares.
 func TestBootstrapOfIndependentCells(t *testing.T) {
 	const repetitions, times = 400, 1000
@@ -128,8 +128,8 @@ func TestBootstrapOfIndependentCells(t *testing.T) {
 	}
 }
 
-// TestBootstrapOfSharedData checks cells that share their data: what moves all of them alike moves
-// no slope, and what moves them apart moves it more.
+// TestBootstrapOfSharedData checks cells that share their data: a common shift of all cells does
+// not move the slope, and opposite shifts move it more.
 func TestBootstrapOfSharedData(t *testing.T) {
 	const repetitions, times = 400, 1000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -199,13 +199,13 @@ func (l rateCurve) repeated(seed uint64, points []Point) Repeated {
 	return c
 }
 
-// TestResampleShares checks that two cells with the same trials have the same n* in each resample,
-// that a cell which consumed more takes part in the same draw, and that a bracket gives places
+// TestResampleShares checks that two cells with the same trials have the same n* in each
+// resample, that a cell which consumed more uses the same draw, and that a bracket yields sizes
 // inside it.
 func TestResampleShares(t *testing.T) {
 	l := exponentialCurve(20, 0.005)
 	find := usual()
-	find.Within = 1.05 // many trials: 16 more are few
+	find.Within = 1.05 // many trials, compared with 16 more
 	points := l.world(5).solve(t, find).Points
 	longer := slices.Clone(points)
 	for i := range longer {
@@ -265,8 +265,8 @@ func TestTrendsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestVerdicts checks how often cells that follow a line are called not linear, how often cells of a
-// parabola are, and what is said of claims.
+// TestVerdicts checks how often cells on a line are called not linear, how often cells on a
+// parabola are, and the verdicts on claims.
 func TestVerdicts(t *testing.T) {
 	const fits, draws = 400, 200
 	r := rand.New(rand.NewPCG(5, 6))
