@@ -3,8 +3,9 @@ package concept
 import "math/rand/v2"
 
 // axis holds the distinct values of a sample among the points 0..X-1, numbered 0..k-1 by size. An
-// interval that holds at least one of them holds those from i to j, for some i <= j. The number of
-// intervals that hold these is the number of choices of the left end times that of the right end:
+// interval that contains at least one of them contains the values i to j, for some i <= j. The
+// number of intervals that contain exactly these values is the number of choices of the left end
+// times that of the right end:
 //
 //	left(i) = values[i] - values[i-1]   right(j) = values[j+1] - values[j]   with values[-1] = -1 and values[k] = X.
 //
@@ -14,7 +15,7 @@ type axis struct {
 	domain uint64   // X
 }
 
-// extend adds a value that is not below those before, and reports whether it is new.
+// extend adds a value that is not below the previous ones, and reports whether it is new.
 func (a *axis) extend(v uint64) bool {
 	if k := len(a.values); k > 0 && a.values[k-1] == v {
 		return false
@@ -23,8 +24,8 @@ func (a *axis) extend(v uint64) bool {
 	return true
 }
 
-// left returns the number of left ends that make i the first value inside; i = k gives the points
-// right of all values, and one more.
+// left returns the number of left ends that make i the first value inside; i = k counts the
+// points right of all values, plus one.
 func (a *axis) left(i int) uint64 {
 	end := a.domain
 	if i < len(a.values) {
@@ -44,8 +45,8 @@ func (a *axis) right(j int) uint64 {
 	return a.domain - a.values[j]
 }
 
-// start returns the least left end that makes i the first value inside; i = k gives the point after
-// all values.
+// start returns the least left end that makes i the first value inside; i = k gives the point
+// after all values.
 func (a *axis) start(i int) uint64 {
 	if i == 0 {
 		return 0
@@ -53,7 +54,7 @@ func (a *axis) start(i int) uint64 {
 	return a.values[i-1] + 1
 }
 
-// around returns a uniform one of the intervals that hold the values i to j.
+// around returns an interval that contains exactly the values i to j, drawn uniformly.
 func (a *axis) around(i, j int, r *rand.Rand) Range {
 	lo := a.values[i] - r.Uint64N(a.left(i))
 	hi := a.values[j] + r.Uint64N(a.right(j))
@@ -66,7 +67,7 @@ func (a *axis) gap(i int) uint64 { return a.left(i) - 1 }
 // inGap returns the number of intervals in a gap of g points.
 func inGap(g uint64) float64 { return float64(g) * (float64(g) + 1) / 2 }
 
-// inGaps returns the number of intervals that hold no value.
+// inGaps returns the number of intervals that contain no value.
 func (a *axis) inGaps() (n float64) {
 	for i := 0; i <= len(a.values); i++ {
 		n += inGap(a.gap(i))
@@ -74,8 +75,8 @@ func (a *axis) inGaps() (n float64) {
 	return n
 }
 
-// between returns an interval that holds no value: a uniform one, given u uniform in (0, inGaps).
-// It reports false where u is larger.
+// between returns an interval that contains no value: a uniform one, given u uniform in (0,
+// inGaps). It returns false if u is larger.
 func (a *axis) between(u float64, r *rand.Rand) (Range, bool) {
 	for i := 0; i <= len(a.values); i++ {
 		g := a.gap(i)
@@ -86,9 +87,9 @@ func (a *axis) between(u float64, r *rand.Rand) (Range, bool) {
 	return Range{}, false
 }
 
-// within returns a uniform one of the g(g+1)/2 intervals of the points start..start+g-1. Of the
-// g(g+1) pairs (a, b) with a < g and b <= g, exactly two give each interval [lo, hi]: (lo, hi+1)
-// and (hi, lo).
+// within returns one of the g(g+1)/2 intervals of the points start..start+g-1, drawn uniformly.
+// Of the g(g+1) pairs (a, b) with a < g and b <= g, exactly two map to each interval [lo, hi]:
+// (lo, hi+1) and (hi, lo).
 func within(start, g uint64, r *rand.Rand) Range {
 	a, b := r.Uint64N(g), r.Uint64N(g+1)
 	if b > a {

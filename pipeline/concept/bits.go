@@ -2,14 +2,14 @@ package concept
 
 import "fmt"
 
-// number is the type of the counts and weights that the transforms of the enumerated classes add up.
+// number is the type of the counts and weights in the transforms of the enumerated classes.
 type number interface{ int32 | float64 }
 
 // maxBits is the largest dimension of the classes over {0,1}^d: a set of coordinates is a uint64.
 const maxBits = 64
 
-// newBits returns what the classes over {0,1}^d share. limit is the largest dimension with exact
-// methods.
+// newBits returns the shared part of the classes over {0,1}^d. limit is the largest dimension
+// with exact methods.
 func newBits(s Spec, limit int) (*enumerated, error) {
 	if s.Domain != 0 {
 		return nil, fmt.Errorf("domain %d of class %q: its points are vectors of bits, leave the domain out",
@@ -34,7 +34,7 @@ type cube struct{}
 
 func (cube) point(row []float64) (v, stray int) {
 	for j, bit := range row {
-		b := int(bit) // no branch on it: random bits would mispredict
+		b := int(bit) // without a branch: random bits would mispredict
 		if float64(b) != bit || uint(b) > 1 {
 			return 0, j
 		}

@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 )
 
-// maxCodeDim is the largest dimension of a random code: its least weight is found among all 2^d
-// codewords.
+// maxCodeDim is the largest dimension of a random code. The code's least weight is searched among
+// all 2^d codewords.
 const maxCodeDim = maxParities
 
-// codeLength is the length of a random code divided by its dimension. By Gilbert and Varshamov such
-// codes typically have h/m of about 0.3, whatever the dimension, where a basis has 1/d.
+// codeLength is the length of a random code divided by its dimension. By Gilbert and Varshamov
+// such codes typically have h/m of about 0.3 in every dimension, whereas a basis has 1/d.
 const codeLength = 10
 
 // code separates the parities by the columns of a random generator matrix: parity s labels them by
@@ -52,8 +52,8 @@ func newGenerator(d, m int, r *rand.Rand) *generator {
 	return g
 }
 
-// weights returns the least and the largest weight of the codewords other than the empty sum. They
-// come in the order of the Gray code, one row added at a time: O(2^d m/64).
+// weights returns the least and the largest weight of the codewords other than the empty sum. It
+// visits them in the order of the Gray code, one row addition per codeword: O(2^d m/64).
 func (g *generator) weights() (least, most int) {
 	word := make([]uint64, g.words)
 	least = g.m

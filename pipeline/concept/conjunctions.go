@@ -59,8 +59,8 @@ var conjunctionTargets = Targets{
 	Notation: "a character for each bit, 1 for a literal, 0 for a negated one and x for none, such as 10xx, or nowhere",
 }
 
-// literalsBox returns a random conjunction of literals in dim bits: each set of bits is equally
-// likely, and each literal negated or not, where any is.
+// literalsBox returns a random conjunction of literals in dim bits. Each set of bits is equally
+// likely; if negated is true, so is each choice of negations.
 func literalsBox(dim, literals int, negated bool) *Box {
 	return wholeBox(dim, 2).drawn(func(b *Box, r *rand.Rand) {
 		for j := range b.Low {
@@ -72,7 +72,7 @@ func literalsBox(dim, literals int, negated bool) *Box {
 		}
 		for last := dim - literals; last < dim; last++ { // Floyd's way to draw a set: Bentley 1987
 			j := r.IntN(last + 1)
-			if b.Low[j] == b.High[j] { // taken
+			if b.Low[j] == b.High[j] { // drawn before
 				j = last
 			}
 			negative := float64(signs & 1)
@@ -88,9 +88,9 @@ func binomial(n, k int) float64 {
 	return c
 }
 
-// Conjunction labels a point of {0,1}^Dim +1 where every coordinate in Ones is 1 and every one in
-// Zeros is 0: coordinate j is in a set where bit j is. With a coordinate in both it is -1
-// everywhere.
+// Conjunction labels a point of {0,1}^Dim +1 if every coordinate in Ones is 1 and every
+// coordinate in Zeros is 0. Bit j of a set represents coordinate j. If a coordinate is in both
+// sets, the label is -1 everywhere.
 type Conjunction struct {
 	Dim         int
 	Ones, Zeros uint64
@@ -110,8 +110,8 @@ func (c Conjunction) Labels(x, out []float64) {
 }
 
 // conjunctions is the class of the 3^d conjunctions of literals and the function -1. Number i has
-// the digits t_j in base 3, the lowest first: 0 puts coordinate j into Zeros, 1 into Ones, 2 leaves
-// it free. The last one is -1 everywhere.
+// the digits t_j in base 3, the lowest first: 0 puts coordinate j into Zeros, 1 into Ones, 2
+// leaves it free. The last hypothesis is -1 everywhere.
 type conjunctions struct {
 	cube
 	dim int
@@ -148,7 +148,7 @@ func conjunctionAt(dim int, i uint64) Conjunction {
 		}
 		i /= 3
 	}
-	if i > 0 { // 3^d, the last one
+	if i > 0 { // i is 3^d, the last hypothesis
 		h.Ones, h.Zeros = 1, 1
 	}
 	return h
@@ -157,7 +157,7 @@ func conjunctionAt(dim int, i uint64) Conjunction {
 func (conjunctions) counts(at, sums []int32)    { literalSums(at, sums) }
 func (conjunctions) weights(at, sums []float64) { literalSums(at, sums) }
 
-// literalSums fills sums for all conjunctions of literals and, last, the function that is -1
+// literalSums fills sums for all conjunctions of literals and, last, for the function that is -1
 // everywhere.
 func literalSums[T number](at, sums []T) {
 	last := len(sums) - 1
@@ -165,8 +165,8 @@ func literalSums[T number](at, sums []T) {
 	sums[last] = 0
 }
 
-// ternary fills the 3^d sums of the 2^d numbers at, in 3^d - 2^d additions: where the highest digit
-// is 2, the sum is that for 0 plus that for 1.
+// ternary fills the 3^d sums of the 2^d numbers at, in 3^d - 2^d additions: if the highest digit
+// is 2, the sum is the sum for 0 plus the sum for 1.
 func ternary[T number](at, sums []T) {
 	if len(at) == 1 {
 		sums[0] = at[0]
@@ -181,15 +181,18 @@ func ternary[T number](at, sums []T) {
 	}
 }
 
-// conjunctionsEverywhere separates by all points: a conjunction without free bits, true at a single
-// point, and the one that is never true differ at that point.
+// conjunctionsEverywhere separates by all points: a conjunction without free bits, true at a
+// single point, and the function that is never true differ at that point only.
 func conjunctionsEverywhere(c Finite, _ Spec) (*Separator, error) { return wholeDomain(c, 2) }
 
-// ofConjunctions returns the Littlestone dimension of the conjunctions of literals, d+1. Not more:
-// elimination begins with all 2d literals and errs only on points labelled +1; its first mistake
-// leaves d literals, and each later one removes another (Valiant 1984). Not less: an adversary asks
-// for d+1 different points and labels them -1, as the function -1 does, until one is predicted -1.
-// Let that be y after j mistakes, and label it +1: this leaves the subsets of the d literals true
-// at y. Hold one literal fixed for each point before, false there; the other d-j or more, each free
-// to be there or not, force as many mistakes more.
+// ofConjunctions returns the Littlestone dimension of the conjunctions of literals, d+1.
+//
+// Upper bound: elimination starts with all 2d literals and errs only on points labeled +1. Its
+// first mistake leaves d literals, and each later one removes another (Valiant 1984).
+//
+// Lower bound: an adversary presents d+1 different points and labels them -1, as the function -1
+// does, until the learner predicts -1. Let y be that point after j mistakes; the adversary labels
+// it +1. This leaves the subsets of the d literals true at y. For each earlier point, fix one
+// literal that is false there. The other d-j or more literals may each be present or absent, and
+// force as many more mistakes.
 func ofConjunctions(c Class, _ Spec) Dimension { return exactly(c.Dim() + 1) }

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// The kinds of hypotheses that a model can declare, and the numbers of each. A point has d numbers.
+// The kinds of hypotheses that a model can declare, and their numbers. A point has d numbers.
 const (
 	KindThreshold   = "threshold"   // t: +1 at the points x >= t
 	KindPoint       = "point"       // a: +1 at a alone
@@ -19,10 +19,10 @@ const (
 	KindConstant    = "constant"    // s: the sign s everywhere
 )
 
-// A declaredKind checks the numbers of a declaration and makes its hypothesis.
+// A declaredKind checks the numbers of a declaration and creates its hypothesis.
 type declaredKind struct {
-	numbers func(dim int) int            // the count that a point of dim numbers asks for
-	fits    func(s Spec, dim int) string // the reason why points of s have no hypothesis of the kind; "" if they have
+	numbers func(dim int) int            // number of numbers for points of dim numbers
+	fits    func(s Spec, dim int) string // reason why points of s have no hypothesis of the kind; "" if they have
 	make    func(s Spec, dim int, v []float64) (Hypothesis, error)
 }
 
@@ -89,7 +89,8 @@ func oneEach(dim int) int       { return dim }
 func oneEachAndOne(dim int) int { return dim + 1 }
 func twoEach(dim int) int       { return 2 * dim }
 
-// masks returns the sets of the numbers that are 1, and that are -1. All must be whole numbers from least to 1.
+// masks returns the set of the numbers that are 1 and the set of those that are -1. All must be
+// whole numbers from least to 1.
 func masks(v []float64, least float64, allowed string) (plus, minus uint64, err error) {
 	for k, sign := range v {
 		switch {
@@ -128,8 +129,8 @@ func columnPoints(s Spec, _ int) string {
 }
 
 // Declare returns the hypothesis of a kind with those numbers, as a function on the points of s,
-// which have Width(s) numbers. The hypothesis need not belong to the class. It may keep numbers. The error
-// names the number that is wrong.
+// which have Width(s) numbers. The hypothesis need not belong to the class. It may retain
+// numbers. The error names the invalid number.
 func Declare(s Spec, kind string, numbers []float64) (Hypothesis, error) {
 	k, ok := declaredKinds[kind]
 	if !ok {
@@ -155,7 +156,7 @@ func Declare(s Spec, kind string, numbers []float64) (Hypothesis, error) {
 }
 
 // Disagreement returns the probability that h and the target differ at a uniform point of s. It
-// reports false if there is no formula for them.
+// returns false if there is no formula for the pair.
 func Disagreement(s Spec, h Hypothesis, target Target) (float64, bool) {
 	switch t := target.(type) {
 	case *Box:
@@ -163,7 +164,7 @@ func Disagreement(s Spec, h Hypothesis, target Target) (float64, bool) {
 		if !ok {
 			return 0, false
 		}
-		// Counts of points are exact below 2^53, and so is an error that a decimal fraction states.
+		// Counts of points are exact below 2^53, and so is an error given as a decimal fraction.
 		side := float64(Side(s))
 		if points := math.Pow(side, float64(len(t.Low))); points <= 1<<53 {
 			return (a.common(a, 1) + t.common(t, 1) - 2*a.common(t, 1)) / points, true
@@ -199,8 +200,9 @@ func Disagreement(s Spec, h Hypothesis, target Target) (float64, bool) {
 	return 0, false
 }
 
-// BoxOf returns the box of the points of s that h labels +1. It reports false for other kinds of hypotheses than
-// ranges, rectangles, stumps, conjunctions and constants. Points of s have whole numbers 0..Side(s)-1.
+// BoxOf returns the box of the points of s that h labels +1. It returns false for hypotheses
+// other than ranges, rectangles, stumps, conjunctions and constants. Points of s have whole
+// numbers 0..Side(s)-1.
 func BoxOf(s Spec, h Hypothesis) (*Box, bool) {
 	b := wholeBox(Width(s), Side(s))
 	switch h := h.(type) {
@@ -228,7 +230,8 @@ func BoxOf(s Spec, h Hypothesis) (*Box, bool) {
 // rounded returns the range of the whole numbers in r.
 func rounded(r Range) Range { return Range{math.Ceil(r.Lo), math.Floor(r.Hi)} }
 
-// common returns the number of points that two boxes have in common, divided by unit for each number of a point.
+// common returns the number of points in the intersection of two boxes, divided by unit once per
+// coordinate.
 func (b *Box) common(o *Box, unit float64) float64 {
 	p := 1.0
 	for j := range b.Low {

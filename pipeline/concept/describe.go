@@ -5,25 +5,26 @@ import (
 	"math/big"
 )
 
-// Description holds what can be said of a class before any data.
+// Description holds the properties of a class that do not depend on data.
 type Description struct {
 	Name    string
 	Dim     int      // numbers per point
-	Points  *big.Int // of the domain; nil where there are infinitely many
-	Size    *big.Int // |H|, distinct hypotheses; nil where there are infinitely many
-	LogSize float64  // ln |H|; +Inf where there are infinitely many
+	Points  *big.Int // number of points of the domain; nil if infinite
+	Size    *big.Int // |H|, distinct hypotheses; nil if infinite
+	LogSize float64  // ln |H|; +Inf if infinite
 	VC      Dimension
 	Ldim    Dimension
 
 	Representation Representation
 
-	Separator   *Separator // of the kind standard; nil where NoSeparator says why there is none
+	Separator   *Separator // separator of kind standard; nil if there is none, see NoSeparator
 	Margin      Margin     // hull margin of its sign vectors
 	NoSeparator error
 }
 
-// Describe describes the class that New makes of s. The dimensions take some seconds at most, the
-// margin the time of HullMargin for a class of at most 500 hypotheses. The error is that of New.
+// Describe describes the class that New creates from s. The dimensions take a few seconds at
+// most, the margin takes the time of HullMargin for a class of at most 500 hypotheses. The error
+// is that of New.
 func Describe(s Spec) (*Description, error) {
 	c, err := New(s)
 	if err != nil {
@@ -43,7 +44,7 @@ func Describe(s Spec) (*Description, error) {
 	return d, nil
 }
 
-// domainSize returns the number of points of a domain, nil where there are infinitely many.
+// domainSize returns the number of points of a domain, or nil if it is infinite.
 func domainSize(c Class, s Spec) *big.Int {
 	side := Side(s)
 	if side == 0 {

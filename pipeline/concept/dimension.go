@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Unbounded is both bounds of an infinite dimension.
+// Unbounded is the value of both bounds of an infinite dimension.
 const Unbounded = math.MaxInt
 
-// Dimension is a combinatorial dimension as far as it is known: it lies between Low and High, and
-// is exact where these are equal.
+// Dimension is an interval for a combinatorial dimension: it lies between Low and High, and is
+// exact if these are equal.
 type Dimension struct{ Low, High int }
 
 // exactly returns a dimension that is known.
@@ -21,7 +21,7 @@ func (d Dimension) Exact() bool { return d.Low == d.High }
 // Infinite reports whether the dimension is known to be infinite.
 func (d Dimension) Infinite() bool { return d.Low == Unbounded }
 
-// String writes what is known in words.
+// String describes the bounds in words.
 func (d Dimension) String() string {
 	switch {
 	case d.Infinite():

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Check accepts the points of a domain and refuses all others.
+// Check accepts the points of a domain and rejects all others.
 func TestDomain(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec

@@ -7,30 +7,31 @@ import (
 	"math/rand/v2"
 )
 
-// Kinds of separators that are drawn from a separating measure, the uniform one on the domain. Any
-// two hypotheses differ there with probability p or more, which is the h/m of the whole domain.
+// Kinds of separators that are drawn from a separating measure, the uniform one on the domain.
+// Any two hypotheses differ there with probability p or more, where p is the h/m of the whole
+// domain.
 //
-// With m points drawn from it the number on which two hypotheses differ is binomial of mean m p or
-// more. By Chernoff it is below m p/2 with probability at most e^(-m p/8), so that by the union
-// bound over |F|^2/2 pairs
+// With m points drawn from it, the number of points on which two hypotheses differ is binomial of
+// mean m p or more. By Chernoff it is below m p/2 with probability at most e^(-m p/8). By the
+// union bound over |F|^2/2 pairs,
 //
 //	m >= (8/p) ln(|F|^2/(2 drawnRisk))
 //
-// points keep h/m >= p/2, half of rho^2, but for a risk of drawnRisk. Nothing rests on this but how
-// many points there are: h is counted on the points that were drawn.
+// points keep h/m >= p/2, half of rho^2, except with probability drawnRisk. Only the number of
+// points depends on this bound: h is counted on the points that were drawn.
 const (
-	drawnKind = "drawn" // so many
+	drawnKind = "drawn" // this many points
 
-	// The number of Block and Shetty 2025, Lemma 7, at the same risk, (ln|F| + ln(1/drawnRisk))/rho^2,
-	// where rho is that of labels 0 and 1. Its constants are not proved, and these points need not
-	// separate.
+	// The number of points in Block and Shetty 2025, Lemma 7, at the same risk: (ln|F| +
+	// ln(1/drawnRisk))/rho^2, with rho for labels 0 and 1. Its constants are not proved, and
+	// these points need not separate.
 	drawnPrintedKind = "drawn-printed"
 )
 
-// drawnRisk is the probability with which drawn points may keep less than half of rho^2.
+// drawnRisk is the permitted probability that drawn points keep less than half of rho^2.
 const drawnRisk = 0.01
 
-// maxWords bounds the comparison of all pairs of hypotheses at drawn points, some seconds.
+// maxWords limits the comparison of all pairs of hypotheses at drawn points to a few seconds.
 const maxWords = 1 << 32
 
 // SeededSeparator reports whether separators of a kind depend on a seed.
@@ -38,8 +39,8 @@ func SeededSeparator(kind string) bool {
 	return kind == "code" || kind == drawnKind || kind == drawnPrintedKind
 }
 
-// drawn separates c by points that are drawn uniformly from its domain, independently of each other.
-// The error says which hypotheses agree at all of them, if any do.
+// drawn separates c by points drawn uniformly and independently from its domain. If two
+// hypotheses agree at all points, the error names them.
 func drawn(c Finite, s Spec, kind string, seed uint64) (*Separator, error) {
 	d := definitionOf(c)
 	everywhere, err := d.WholeDomain(c, s)
@@ -69,7 +70,8 @@ func drawn(c Finite, s Spec, kind string, seed uint64) (*Separator, error) {
 	return w, err
 }
 
-// drawnCount returns how many points a kind draws, where the measure separates with p = rho^2.
+// drawnCount returns the number of points that a kind draws if the measure separates with p =
+// rho^2.
 func drawnCount(kind string, p, lnF float64) float64 {
 	if kind == drawnPrintedKind {
 		return math.Ceil((lnF - math.Log(drawnRisk)) / p)
@@ -77,7 +79,7 @@ func drawnCount(kind string, p, lnF float64) float64 {
 	return math.Ceil(8 / p * (2*lnF - math.Log(2*drawnRisk)))
 }
 
-// compared is computed where this takes some seconds at most.
+// compared is computed for sizes that take a few seconds at most.
 func compared(c Finite, z []float64) (*Separator, error) {
 	n, err := listable(c, maxTable)
 	if err != nil {
@@ -90,8 +92,8 @@ func compared(c Finite, z []float64) (*Separator, error) {
 	return computed(c, z)
 }
 
-// paritiesAt separates the parities by any points, at which parity s is codeword s of the code that
-// the points generate as columns.
+// paritiesAt separates the parities by the given points: parity s corresponds to codeword s of
+// the code whose generator matrix has the points as columns.
 func paritiesAt(c Finite, z []float64) (*Separator, error) {
 	if c.Dim() > maxCodeDim {
 		return nil, fmt.Errorf("separate parities in dimension %d by drawn points: use at most %d, or kind %q",

@@ -11,9 +11,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// The points are uniform: with two points, on one of which each pair of neighbouring thresholds
-// differs, h is the smaller of two binomial counts. Its mean over 2,000 seeds is that of the
-// distribution.
+// The points are uniform: with two points, on one of which each pair of neighboring thresholds
+// differs, h is the smaller of two binomial counts. Its mean over 2,000 seeds is that of the distribution.
 func TestDrawnDistribution(t *testing.T) {
 	s := Spec{Name: "thresholds", Domain: 2}
 	c := newFinite(t, s)
@@ -38,16 +37,17 @@ func TestDrawnDistribution(t *testing.T) {
 	}
 }
 
-// What is proved of the number of points holds: in at most one of a hundred draws they keep less
-// than half of rho^2. Of the printed number, a twelfth to a ninth of it, Lemma 7 says
-// that it keeps a quarter with that probability, which is false of the parities of seven bits: 379
-// of 400 do, which has a chance below 1e-8 where each does with probability 0.99.
+// The proved number of points satisfies its bound: in at most one of a hundred draws the points
+// keep less than half of rho^2. The printed number is a twelfth to a ninth of it. Lemma 7 claims
+// that the printed number keeps a quarter with that probability, which is false for the parities
+// of seven bits: 379 of 400 draws do, which has probability below 1e-8 if each does with
+// probability 0.99.
 func TestDrawnKeepsSeparation(t *testing.T) {
 	testkit.Serial(t)
 	for _, c := range []struct {
 		spec    Spec
 		p       float64 // rho^2
-		printed float64 // the share of 400 printed draws that keep a quarter of rho^2
+		printed float64 // share of 400 printed draws that keep a quarter of rho^2
 	}{
 		{Spec{Name: "parities", Dim: 4}, 0.5, 0.995},
 		{Spec{Name: "parities", Dim: 7}, 0.5, 0.9475},
@@ -83,7 +83,7 @@ func TestDrawnKeepsSeparation(t *testing.T) {
 	}
 }
 
-// What cannot be drawn, or does not separate, is refused with the reason.
+// Separators that cannot be drawn, or do not separate, are rejected with the reason.
 func TestDrawnRefusals(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec

@@ -4,9 +4,9 @@ import (
 	"math"
 )
 
-// Dyadics names the class of the thresholds on the dyadic rationals p/2^k in [0, 1), as far as
-// float64 holds them, which it does exactly; t is one of [0, 1], so that both constants are among
-// the functions. The order is dense.
+// Dyadics names the class of the thresholds on the dyadic rationals p/2^k in [0, 1) that are
+// exact in float64. t is in [0, 1], so that the class contains both constants. The order is
+// dense.
 const Dyadics = "thresholds-dyadics"
 
 var dyadicsDefinition = Definition{

@@ -12,9 +12,9 @@ import (
 // Normal is implemented by profiles that can also draw with Gaussian noise: those of parities,
 // monotone-conjunctions, conjunctions and matrix.
 type Normal interface {
-	// Normal draws the h with the least err(h) + sigma N_h, where each hypothesis has its own
-	// independent standard normal N_h. sigma is in [0, +Inf]: 0 gives a uniform member of those with
-	// the fewest errors, +Inf a uniform member of the class.
+	// Normal draws the h with the least err(h) + sigma N_h, where the N_h are independent
+	// standard normals. sigma is in [0, +Inf]: 0 gives a uniform member of the minimizers of err,
+	// +Inf a uniform member of the class.
 	//
 	// For parities with the whole cube as separator these are exactly the Gaussian perturbations sigma
 	// <xi, s_h>, where xi is standard normal and s_h holds the labels of all m = 2^d points, divided
@@ -22,33 +22,33 @@ type Normal interface {
 	Normal(sigma float64, r *rand.Rand) Hypothesis
 }
 
-// enumerated is a class that keeps a number for each of its hypotheses. All its exact methods rest
-// on one linear transform,
+// enumerated is a class with a stored number for each of its hypotheses. All its exact methods
+// use one linear transform,
 //
 //	sums[h] = sum of at[v] over the points v with h(v) = +1,
 //
-// because err(h) is the number of examples labelled +1 and, at every v with h(v) = +1, those
-// labelled -1 more and those labelled +1 less.
+// because err(h) is the number of examples labeled +1, plus, at every v with h(v) = +1, the
+// number of examples labeled -1 minus the number of examples labeled +1.
 type enumerated struct {
 	name   string
 	dim    int
 	size   *big.Int
-	vc     int                    // known beforehand; otherwise
-	search func() (low, high int) // finds it when it is asked
-	domain string                 // what a coordinate can be, for errors
-	limit  error                  // why there is no exact method; nil where there is
+	vc     int                    // if known beforehand; otherwise search computes it
+	search func() (low, high int) // lazy computation of the dimension
+	domain string                 // permitted values of a coordinate, for errors
+	limit  error                  // reason why there is no exact method; nil if there is one
 	kind
 
-	// Where limit is nil:
+	// If limit is nil:
 	points, hypotheses int
-	inPlace            bool // the transform takes one slice for at and sums
+	inPlace            bool // the transform uses one slice for at and sums
 }
 
-// kind holds what differs between enumerated classes.
+// kind holds the differences between enumerated classes.
 type kind interface {
 	member(i uint64) Hypothesis
-	// point returns the number of a point, from 0, and -1; or the number of its first wrong
-	// coordinate, stray, where it is outside the domain.
+	// point returns the number of a point, from 0, and -1. If the point is outside the domain,
+	// stray is the number of its first wrong coordinate.
 	point(row []float64) (v, stray int)
 	counts(at, sums []int32)    // the transform, which may overwrite at
 	weights(at, sums []float64) // the same
@@ -86,13 +86,13 @@ func (c *enumerated) example(x, y []float64, i int) (int, error) {
 	return v, checkLabel(y, i)
 }
 
-// outside returns the error for coordinate number stray of a row, which name names.
+// outside returns the error for coordinate number stray of a row; name identifies the row.
 func (c *enumerated) outside(row []float64, stray int, name string) error {
 	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, %s",
 		stray, name, row[stray], c.name, c.domain)
 }
 
-// tables makes the two arguments of the transform.
+// tables allocates the two arguments of the transform.
 func tables[T any](c *enumerated) (at, sums []T) {
 	at = make([]T, c.points)
 	if c.inPlace {
@@ -101,14 +101,14 @@ func tables[T any](c *enumerated) (at, sums []T) {
 	return at, make([]T, c.hypotheses)
 }
 
-// errorTable is the profile of an enumerated class. Its levels hold the hypotheses with equally many
-// errors, which are scattered over the class.
+// errorTable is the profile of an enumerated class. Each of its levels is the set of hypotheses
+// with a given number of errors, which are scattered over the class.
 type errorTable struct {
 	levels
 	class     *enumerated
-	at, sums  []int32  // made by the first Reset; int32 holds the sums of 2^30 examples
-	positives int      // examples labelled +1
-	byErr     []uint64 // hypotheses by number of errors
+	at, sums  []int32  // allocated by the first Reset; int32 can represent the sums of 2^30 examples
+	positives int      // number of examples labeled +1
+	byErr     []uint64 // number of hypotheses by number of errors
 }
 
 // NewProfile implements Class.
@@ -149,13 +149,13 @@ func (p *errorTable) Reset(x, y []float64) error {
 	return nil
 }
 
-// Normal implements the interface Normal: a level by the least of its members' normals, then a
-// uniform member.
+// Normal implements the interface Normal: it draws the level with the least normal of its
+// members, then a uniform member.
 func (p *errorTable) Normal(sigma float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(lowest(p.list, p.min, sigma, p.noise.fill(len(p.list), r)), r)
 }
 
-// ranked returns number rank of the hypotheses of level i.
+// ranked returns hypothesis number rank of level i.
 func (p *errorTable) ranked(i int, rank uint64) Hypothesis {
 	sum := int32(p.list[i].err - p.positives)
 	for h, s := range p.sums {
@@ -170,9 +170,9 @@ func (p *errorTable) ranked(i int, rank uint64) Hypothesis {
 	panic("rank beyond the level's count")
 }
 
-// lowest picks the segment with the least err + sigma N over all members and their independent
-// standard normals N, given a uniform number for each segment. Divided by sigma, the order is the
-// same, and right for sigma 0 and +Inf as well.
+// lowest returns the segment with the least err + sigma N over all members and their independent
+// standard normals N, given a uniform number for each segment. It compares the values divided by
+// sigma, which have the same order and are valid for sigma 0 and +Inf too.
 func lowest(list []segment, least int, sigma float64, u []float64) int {
 	best, bottom := 0, math.Inf(1)
 	for i, s := range list {
@@ -190,13 +190,13 @@ func lowest(list []segment, least int, sigma float64, u []float64) int {
 	return best
 }
 
-// hopelessNormal is the distance that no normal makes up for: with the numbers of uniform and
-// counts below 2^64, leastNormal lies between -12.5 and 8.3.
+// hopelessNormal is a distance that no normal can exceed: with the numbers of uniform and counts
+// below 2^64, leastNormal lies between -12.5 and 8.3.
 const hopelessNormal = 21
 
-// leastNormal returns the least of count independent standard normals, given a uniform number u. It
-// is above z with probability (1-Phi(z))^count: z solves 1-Phi(z) = u^(1/count), from whichever
-// tail of Phi is the smaller, so that nothing cancels.
+// leastNormal returns the least of count independent standard normals, given a uniform number u.
+// It is above z with probability (1-Phi(z))^count: z solves 1-Phi(z) = u^(1/count). The smaller
+// tail of Phi is used to avoid cancellation.
 func leastNormal(u float64, count uint64) float64 {
 	above := math.Log(u) / float64(count) // ln(1-Phi(z))
 	if above < -math.Ln2 {
@@ -209,8 +209,8 @@ func leastNormal(u float64, count uint64) float64 {
 // hypothesis.
 type objectiveTable struct {
 	class    *enumerated
-	z        []int     // the points of the linear term
-	at, sums []float64 // made by the first Minimize
+	z        []int     // points of the linear term
+	at, sums []float64 // allocated by the first Minimize
 }
 
 // NewMinimizer implements Finite.
@@ -233,14 +233,14 @@ func (c *enumerated) NewMinimizer(z []float64) (Minimizer, error) {
 }
 
 // Minimize implements Minimizer. It takes the time of one transform, and O(n) for the sample and
-// the linear term. Of equal objectives the first is taken as far as the transform's sums come out
-// equal: always where all weights are integers, up to 2^53 in total.
+// the linear term. The first of equal objectives is returned if the transform's sums come out
+// equal, which is certain if all weights are integers, up to 2^53 in total.
 func (m *objectiveTable) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
 	if m.at == nil {
 		m.at, m.sums = tables[float64](m.class)
 	}
 	clear(m.at)
-	none := 0.0 // the objective of a function that is -1 everywhere
+	none := 0.0 // objective of a function that is -1 everywhere
 	for i, label := range y {
 		v, err := m.class.example(x, y, i)
 		if err != nil {
@@ -290,8 +290,9 @@ func (c *enumerated) Best(x, y, w []float64) (float64, error) {
 	return weigh(h, x, y, w), nil
 }
 
-// weigh returns the weighted error of h on a sample, each example weighing 1/len(y) where w is nil.
-// Weights are only ever added, not subtracted as in the transform: an error of 0 comes out as 0.
+// weigh returns the weighted error of h on a sample, where each example weighs 1/len(y) if w is
+// nil. It only adds weights, unlike the transform, which also subtracts: an error of 0 is exactly
+// 0.
 func weigh(h Hypothesis, x, y, w []float64) float64 {
 	labels := make([]float64, len(y))
 	h.Labels(x, labels)

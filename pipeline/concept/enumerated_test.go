@@ -57,7 +57,7 @@ func members(c *enumerated) (all []Hypothesis) {
 	return all
 }
 
-// Beyond the exact methods a class still knows its size and its members.
+// Classes beyond the exact methods still have a size and members.
 func TestBeyondExactMethods(t *testing.T) {
 	x := make([]float64, 64)
 	x[2], x[63] = 1, 1
@@ -185,8 +185,8 @@ func normalDistribution(errs []float64, sigma float64) []float64 {
 // upperTail returns 1-Phi(z).
 func upperTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 
-// The least of count normals is above z with probability (1-Phi(z))^count: that has to give back u,
-// in both tails.
+// The least of count normals is above z with probability (1-Phi(z))^count: this must return u, in
+// both tails.
 func TestLeastNormal(t *testing.T) {
 	for _, count := range []uint64{1, 2, 3, 10, 1000, 1 << 24, 1 << 40} {
 		last := math.Inf(1)
@@ -239,8 +239,8 @@ func TestNormalByEnumeration(t *testing.T) {
 	}
 }
 
-// The transforms agree with each other and the definition also on tables beyond one cache and of
-// every parity of the dimension.
+// The transforms agree with each other and with the definition, also on tables larger than a
+// cache and for every parity of the dimension.
 func TestTransformsOnLargerCubes(t *testing.T) {
 	for _, s := range []Spec{
 		{Name: "parities", Dim: 11}, {Name: "parities", Dim: 16}, {Name: "monotone-conjunctions", Dim: 11},

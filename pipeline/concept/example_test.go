@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// A hypothesis with the fewest errors on a sample, drawn from the 500,501 intervals of 1000 points.
+// A minimizer of the errors on a sample, drawn from the 500,501 intervals of 1000 points.
 func ExampleProfile() {
 	class, err := concept.New(concept.Spec{Name: concept.Intervals, Domain: 1000})
 	if err != nil {
@@ -40,7 +40,7 @@ func ExampleProfile() {
 	// fewest errors: 1 errors of the hypothesis drawn: 1
 }
 
-// What a program that knows no class by name asks the registry.
+// The registry describes classes to a program that does not contain their names.
 func ExampleLookup() {
 	for _, name := range concept.Names()[:3] {
 		class, _ := concept.Lookup(name)

@@ -18,7 +18,7 @@ type lister struct {
 	Finite
 	spec    Spec
 	members []Hypothesis
-	points  [][]float64 // of the whole domain
+	points  [][]float64 // all points of the domain
 }
 
 // list returns a class with all members and all points of its domain.
@@ -79,7 +79,7 @@ func (l lister) sample(t *rapid.T, n int) (x, y []float64) {
 	return x, y
 }
 
-// The order of the members is what perturbed learners' ties depend on.
+// The tie-breaking of perturbed learners depends on the order of the members.
 func TestMemberOrder(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
@@ -113,7 +113,7 @@ func TestMemberOrder(t *testing.T) {
 	}
 }
 
-// Where a class has more members than numbers, the first 2^64 have theirs; up to the documented
+// If a class has more than 2^64 members, the first 2^64 have numbers; up to the documented
 // domains all have one.
 func TestMemberNumbersOfLargeClasses(t *testing.T) {
 	const last = 6074000999 // largest domain with numbers for all intervals
@@ -171,7 +171,7 @@ func newFinite(t interface{ Fatal(...any) }, s Spec) Finite {
 // problem is a sample with weights and a linear term.
 type problem struct{ x, y, w, z, c []float64 }
 
-// sum returns what a Minimizer minimises, by its definition.
+// sum returns the objective of a Minimizer, by its definition.
 func (p problem) sum(h Hypothesis) (s float64) {
 	out := make([]float64, len(p.y))
 	h.Labels(p.x, out)
@@ -188,7 +188,7 @@ func (p problem) sum(h Hypothesis) (s float64) {
 	return s
 }
 
-// draw draws a problem whose weights come from number; w and c are nil now and then.
+// draw draws a problem with weights from number; w and c are sometimes nil.
 func (l lister) draw(t *rapid.T, number *rapid.Generator[float64]) (p problem) {
 	p.x, p.y = l.sample(t, 10)
 	var y []float64
@@ -202,14 +202,14 @@ func (l lister) draw(t *rapid.T, number *rapid.Generator[float64]) (p problem) {
 	return p
 }
 
-// wholes returns numbers whose sums are exact, with many ties; reals are not.
+// wholes returns numbers whose sums are exact, with many ties; the sums of reals are rounded.
 func wholes() *rapid.Generator[float64] {
 	return rapid.Map(rapid.IntRange(-2, 2), func(i int) float64 { return float64(i) })
 }
 func reals() *rapid.Generator[float64] { return rapid.Float64Range(-10, 10) }
 
-// With exact sums the Minimizer answers the first member with the least sum, and that sum; with
-// others, a member as good as that.
+// With exact sums the Minimizer returns the first member with the least sum, and that sum; with
+// rounded sums, a member that is equally good.
 func TestMinimizeByEnumeration(t *testing.T) {
 	for _, l := range smallExact(t) {
 		t.Run(l.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -251,8 +251,8 @@ func (l lister) checkMinimum(t *rapid.T, m Minimizer, p problem, exact bool) {
 	}
 }
 
-// On large domains the least sum is found at a neighbour of a value, and the first of equal ones
-// there.
+// On large domains the least sum is found next to a value, and the first of equal sums is
+// returned there too.
 func TestMinimizeOnLargeDomain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals", "stumps", "rectangles"}).Draw(t,
@@ -289,7 +289,7 @@ func TestMinimizeOnLargeDomain(t *testing.T) {
 	})
 }
 
-// candidates returns the hypotheses, in order, whose boundaries lie at or beside the values of
+// candidates returns the hypotheses, in order, whose boundaries lie at or next to the values of
 // TestMinimizeOnLargeDomain.
 func candidates(name string, domain uint64) (all []Hypothesis) {
 	x := float64(domain)
@@ -401,7 +401,7 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// A sort whose keys have no room for the numbers of the points says so.
+// Sorting returns an error if the keys have too few bits for the numbers of the points.
 func TestSortRefuses(t *testing.T) {
 	var s sorter
 	if _, err := s.order(make([]float64, 3), 1, 0, 1<<63); err == nil ||

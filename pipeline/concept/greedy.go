@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// maxGreedy is the largest number of hypotheses, and of points of the domain, among which a
-// separator is sought: tables of 2^24 entries.
+// maxGreedy is the largest number of hypotheses, and of points of the domain, for the greedy
+// search: tables of 2^24 entries.
 const maxGreedy = 1 << 12
 
-// greedy separates a class by greedy set cover over the pairs of its hypotheses: it chooses, again
-// and again, the point that separates most pairs not yet separated, the first of several. It needs
-// at most ln(|H|^2) times the fewest points that separate all pairs.
+// greedy separates a class by greedy set cover over the pairs of its hypotheses: it repeatedly
+// chooses the point that separates most pairs not yet separated, the first in case of ties. It
+// needs at most ln(|H|^2) times the least number of points that separate all pairs.
 func greedy(c Finite, s Spec) (*Separator, error) {
 	n, err := listable(c, maxGreedy)
 	if err != nil {
@@ -35,14 +35,14 @@ func greedy(c Finite, s Spec) (*Separator, error) {
 
 // cover is the state of the set cover. Its atoms are the sets of hypotheses that agree on all
 // points chosen so far. A point separates p (k-p) pairs of an atom of k hypotheses, p of which
-// label it +1. When an atom falls apart, only its smaller part is counted anew; a hypothesis is in
-// the smaller part at most log2 |H| times, so that all points together take O(|H| log |H| points).
+// label it +1. When an atom is split, only its smaller part is recounted. A hypothesis is in the
+// smaller part at most log2 |H| times, so that all points together take O(|H| log |H| points).
 type cover struct {
 	name   string
 	points int
-	labels []uint8 // a row for each hypothesis: 1 where it labels the point +1
-	atoms  []atom  // those of two or more
-	gain   []int   // pairs of one atom that the point would separate
+	labels []uint8 // one row per hypothesis: 1 if it labels the point +1
+	atoms  []atom  // atoms of at least two hypotheses
+	gain   []int   // number of pairs within an atom that the point would separate
 }
 
 // atom is a set of hypotheses, with the number of them that label each point +1.
@@ -51,7 +51,7 @@ type atom struct {
 	plus    []uint16
 }
 
-// newCover tabulates the labels of the first n hypotheses; all of them make up one atom.
+// newCover tabulates the labels of the first n hypotheses, which form one atom.
 func newCover(c Finite, n int, domain []float64) *cover {
 	points := len(domain) / c.Dim()
 	v := &cover{name: c.Name(), points: points, labels: make([]uint8, n*points), gain: make([]int, points)}
@@ -120,7 +120,7 @@ func (v *cover) split(a atom, point int) {
 	v.keep(atom{large, a.plus})
 }
 
-// count returns how many of the hypotheses label each point +1.
+// count returns, for each point, the number of the hypotheses that label it +1.
 func (v *cover) count(members []int) []uint16 {
 	plus := make([]uint16, v.points)
 	for _, i := range members {
@@ -131,7 +131,7 @@ func (v *cover) count(members []int) []uint16 {
 	return plus
 }
 
-// keep adds an atom, unless it is a single hypothesis, which has no pair left.
+// keep adds an atom, unless it has a single hypothesis and therefore no pairs.
 func (v *cover) keep(a atom) {
 	if len(a.members) < 2 {
 		return
@@ -142,7 +142,7 @@ func (v *cover) keep(a atom) {
 	}
 }
 
-// drop takes the pairs of an atom out of the gains.
+// drop subtracts the pairs of an atom from the gains.
 func (v *cover) drop(a atom) {
 	for p, k := range a.plus {
 		v.gain[p] -= int(k) * (len(a.members) - int(k))

@@ -44,8 +44,8 @@ func Direction(r *rand.Rand, v []float64) {
 	}
 }
 
-// Linear labels a point +1 where its inner product with W plus B is at least 0, and -1 elsewhere. With B = 0 it is a
-// halfspace through the origin.
+// Linear labels a point +1 if its inner product with W plus B is at least 0, and -1 otherwise.
+// With B = 0 it is a halfspace through the origin.
 type Linear struct {
 	W []float64
 	B float64
@@ -54,7 +54,8 @@ type Linear struct {
 // Label returns the label of the point x, of length len(W).
 func (l Linear) Label(x []float64) float64 { return sideOf(numeric.Dot(l.W, x), l.B) }
 
-// sideOf returns +1 if s + b is at least 0, and -1 otherwise, without a branch: labels are hard to predict.
+// sideOf returns +1 if s + b is at least 0, and -1 otherwise, without a branch because labels are
+// unpredictable.
 func sideOf(s, b float64) float64 {
 	label := uint64(plus | negative)
 	if s >= -b {
@@ -74,7 +75,7 @@ func (l Linear) Labels(x, out []float64) {
 	}
 }
 
-// halfspace is the class of all Linear in one dimension.
+// halfspace is the class of all Linear of one dimension.
 type halfspace struct{ dim int }
 
 func newHalfspace(s Spec) (Class, error) {
@@ -92,7 +93,7 @@ func (h *halfspace) Dim() int         { return h.dim }
 func (h *halfspace) Size() *big.Int   { return nil }
 func (h *halfspace) LogSize() float64 { return math.Inf(1) }
 
-// VC implements Class: as the halfspaces go through the origin, it is d.
+// VC implements Class. The halfspaces go through the origin, so it is d.
 func (h *halfspace) VC() int { return h.dim }
 
 func (h *halfspace) Best(x, y, w []float64) (float64, error) {
@@ -103,9 +104,9 @@ func (h *halfspace) NewProfile() (Profile, error) {
 	return nil, fmt.Errorf("errors of all halfspaces on a sample: %w", ErrNoExactMethod)
 }
 
-// ofHalfspaces returns the Littlestone dimension of the halfspaces through the origin. On a line
-// there are three different ones; on a line of the plane off the origin they are the thresholds on
-// the reals.
+// ofHalfspaces returns the Littlestone dimension of the halfspaces through the origin. In
+// dimension 1 there are three different ones. In higher dimensions, restricted to a line of a
+// plane off the origin, they are the thresholds on the reals.
 func ofHalfspaces(c Class, _ Spec) Dimension {
 	if c.Dim() == 1 {
 		return exactly(1)

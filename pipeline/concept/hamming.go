@@ -10,16 +10,16 @@ import (
 // which takes seconds at a thousand points.
 const maxTable = 1 << 14
 
-// signTable is the table of the labels of all hypotheses of a class on some points: one row of bits
-// for each hypothesis, a bit for each point, set where the label is +1.
+// signTable holds the labels of all hypotheses of a class on a set of points: one row of bits per
+// hypothesis, one bit per point, set if the label is +1.
 type signTable struct {
 	n, m  int
 	words int // per row
 	bits  []uint64
 }
 
-// newSignTable tabulates the class on the points z (row-major), which must lie in its domain. The
-// error says that the class has too many hypotheses, above 2^14.
+// newSignTable tabulates the class on the points z (row-major), which must lie in its domain. It
+// returns an error for more than 2^14 hypotheses.
 func newSignTable(c Finite, z []float64) (*signTable, error) {
 	n, err := listable(c, maxTable)
 	if err != nil {
@@ -41,8 +41,7 @@ func newSignTable(c Finite, z []float64) (*signTable, error) {
 	return t, nil
 }
 
-// listable returns the number of hypotheses of a class that is to be listed, or an error if there
-// are more than most.
+// listable returns the number of hypotheses of a class, or an error if it exceeds most.
 func listable(c Finite, most int) (int, error) {
 	if size := c.Size(); !size.IsInt64() || size.Int64() > int64(most) {
 		return 0, fmt.Errorf("list class %q: %v hypotheses, use at most %d", c.Name(), size, most)
@@ -53,7 +52,8 @@ func listable(c Finite, most int) (int, error) {
 // row returns the bits of hypothesis i.
 func (t *signTable) row(i int) []uint64 { return t.bits[i*t.words : (i+1)*t.words] }
 
-// distances holds the extreme Hamming distances of two rows, and the first pair at the least one.
+// distances holds the extreme Hamming distances of two rows, and the first pair at the least
+// distance.
 type distances struct{ least, most, i, j int }
 
 // distances compares all pairs.

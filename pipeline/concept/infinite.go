@@ -12,8 +12,8 @@ func InfiniteThresholds(class string) bool {
 	return ok && d.Shape == InfiniteOrder && d.Thresholds
 }
 
-// Rank maps a point of a class on an infinite order to a whole number, in the same order. The error
-// says what the points are.
+// Rank maps a point of a class on an infinite order to a whole number, in the same order. The
+// error describes valid points.
 func Rank(class string, x float64) (uint64, error) {
 	d, ok := Lookup(class)
 	if !ok || d.Rank == nil {

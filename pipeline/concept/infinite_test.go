@@ -18,7 +18,7 @@ func infiniteClass(t testing.TB, name string) Class {
 	return c
 }
 
-// Ranks have the order of the points, and what is no point is refused.
+// Ranks have the order of the points, and invalid points are rejected.
 func TestRank(t *testing.T) {
 	points := map[string][]float64{
 		Naturals: {1, 2, 3, 1 << 20, 1<<53 - 1, 1 << 53},
@@ -52,7 +52,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// The least error is that of a threshold at one of the points, or above all of them.
+// The least error is attained by a threshold at one of the points, or above all of them.
 func TestBestOfInfiniteThresholds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		name, point := Naturals, rapid.Map(rapid.IntRange(1, 8), func(v int) float64 { return float64(v) })

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// intervalProfile is the profile of the intervals. An interval that holds the values i to j of the
-// sample has err = positives + sums[j+1] - sums[i], where sums[i] adds up (negatives - positives)
-// of the values below i; there are left(i) right(j) such intervals. The others, the empty interval
-// and those in the gaps, have err = positives.
+// intervalProfile is the profile of the intervals. An interval that contains the values i to j of
+// the sample has err = positives + sums[j+1] - sums[i], where sums[i] adds up (negatives -
+// positives) of the values below i; there are left(i) right(j) such intervals. The others, the
+// empty interval and those in the gaps, have err = positives.
 //
 // The weight exp(-eps (err - Min)/2) therefore splits into a factor of i and a factor of j, and all
 // methods take O(k).
@@ -22,12 +22,12 @@ type intervalProfile struct {
 	scale weights
 }
 
-// weights holds prefix sums for one eps, in units in which an interval with the fewest errors
-// weighs 1.
+// weights holds prefix sums for one eps, in units of the weight of an interval with the fewest
+// errors.
 type weights struct {
 	eps   float64
 	inner []float64 // inner[j] = sum over i <= j of left[i] decay(tops[j] - sums[i])
-	upto  []float64 // upto[j] = weight of the intervals whose last value is at most j; upto[k] = weight of all
+	upto  []float64 // upto[j] = weight of the intervals whose last value is at most j; upto[k] = weight of all intervals
 }
 
 // Reset implements Profile.
@@ -52,8 +52,8 @@ func (p *intervalProfile) Reset(x, y []float64) error {
 // Min implements Profile.
 func (p *intervalProfile) Min() int { return p.positives + p.least }
 
-// weigh prepares the weights of eps. No sum overflows or cancels: each is kept relative to its
-// largest term's exponential.
+// weigh prepares the weights of eps. No sum overflows or cancels: each is relative to the
+// exponential of its largest term.
 func (p *intervalProfile) weigh(eps float64) {
 	s := &p.scale
 	if s.eps == eps {
@@ -78,20 +78,20 @@ func (s *weights) decay(d int) float64 { return math.Exp(-penalty(s.eps, d)) }
 
 func (p *intervalProfile) decay(d int) float64 { return p.scale.decay(d) }
 
-// total returns the weight of all intervals, in units of the weight of one with the fewest errors:
-// at least 1.
+// total returns the weight of all intervals, in units of the weight of an interval with the
+// fewest errors: at least 1.
 func (p *intervalProfile) total() float64 { return p.scale.upto[len(p.values)] }
 
-// Exponential implements Profile: the last value inside, the first value inside, and then two
-// uniform ends.
+// Exponential implements Profile. It draws the last value inside, the first value inside, and
+// then two uniform ends.
 func (p *intervalProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
 	p.weigh(eps)
 	h, _ := p.draw(r)
 	return h
 }
 
-// draw draws from the exponential mechanism, and returns how many more errors than Min the interval
-// makes.
+// draw draws from the exponential mechanism, and returns the number of errors of the interval
+// beyond Min.
 func (p *intervalProfile) draw(r *rand.Rand) (h Range, excess int) {
 	s := &p.scale
 	u := uniform(r) * p.total()
@@ -104,8 +104,8 @@ func (p *intervalProfile) draw(r *rand.Rand) (h Range, excess int) {
 	return p.around(i, j, r), p.sums[j+1] - p.sums[i] - p.least
 }
 
-// drawNone returns a uniform one of the intervals that hold no value of the sample, the empty one
-// included.
+// drawNone returns an interval that contains no value of the sample, possibly the empty one,
+// drawn uniformly.
 func (p *intervalProfile) drawNone(r *rand.Rand) Range {
 	if h, ok := p.between(uniform(r)*p.none, r); ok {
 		return h
@@ -119,8 +119,7 @@ func (p *intervalProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	return thin[Range](p, r)
 }
 
-// first returns the least i < n with ok(i), and n where there is none. Once true, ok must stay
-// true.
+// first returns the least i < n with ok(i), or n if there is none. Once true, ok must stay true.
 func first(n int, ok func(int) bool) int {
 	lo, hi := 0, n
 	for lo < hi {

@@ -81,17 +81,17 @@ func (c *intervals) Best(x, y, w []float64) (float64, error) {
 func (c *intervals) NewProfile() (Profile, error) { return &intervalProfile{class: c}, nil }
 
 // Member implements Finite. Up to X = 6074000999 every interval has a number. Larger domains have
-// more than 2^64 intervals, of which the first 2^64 have one; NewMinimizer and NewProfile work with
-// all.
+// more than 2^64 intervals, of which the first 2^64 have one; NewMinimizer and NewProfile handle
+// all intervals.
 func (c *intervals) Member(i uint64) Hypothesis { return intervalAt(c.domain, i) }
 
 // NewMinimizer implements Finite.
 func (c *intervals) NewMinimizer(z []float64) (Minimizer, error) { return c.newMinimizer(z, c.walk) }
 
-// walk compares the best interval that holds values with the first that holds none.
+// walk compares the best interval that contains values with the first that contains none.
 func (c *intervals) walk(m *rangeMinimizer) (Range, float64) {
 	gain, i, j := leastRun(m.sums)
-	free := missing(m.values, 0) // X where every point is a value: then only the empty interval holds none
+	free := missing(m.values, 0) // X if every point is a value: then only the empty interval contains none
 	switch {
 	case len(m.values) > 0 && (gain < 0 || (gain == 0 && m.start(i) < free)):
 		return Interval(float64(m.start(i)), float64(m.values[j])), m.minus + gain
@@ -101,8 +101,8 @@ func (c *intervals) walk(m *rangeMinimizer) (Range, float64) {
 	return Empty(), m.minus
 }
 
-// intervalAt returns number i of the intervals of 0..domain-1 by left and then right end; the empty
-// one comes last.
+// intervalAt returns number i of the intervals of 0..domain-1, ordered by left and then right
+// end; the empty interval comes last.
 func intervalAt(domain, i uint64) Range {
 	a := uint64(first(int(domain), func(a int) bool {
 		hi, lo := startingBelow(domain, uint64(a)+1)

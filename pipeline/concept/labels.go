@@ -6,23 +6,24 @@ import (
 )
 
 // LabelTable holds the labels of all functions of a finite class at all points of its domain: for
-// each point the set of the functions that label it +1. Functions are numbered like Members, points
-// from 0. A table does not change: any number of goroutines may share one.
+// each point the set of the functions that label it +1. Functions have the numbers of Member,
+// points are numbered from 0. A table is immutable and safe for concurrent use.
 //
 // Versions starts a game of online learning on it.
 type LabelTable struct {
 	functions int
 	dim       int
 	points    []float64  // row-major
-	columns   [][]uint64 // bit i%64 of word i/64 of columns[v] is set where function i labels point v +1
-	telling   []int      // the points that tell functions apart, the first of those that do so alike
+	columns   [][]uint64 // bit i%64 of word i/64 of columns[v] is set if function i labels point v +1
+	telling   []int      // points with non-constant columns, without points equivalent to an earlier one
 }
 
-// NewLabelTable tabulates c, the class that New makes of s: any matrix, otherwise at most 2^12
-// functions on a domain of at most 2^12 points. The error says which of these numbers is too large.
+// NewLabelTable tabulates c, the class that New creates from s: any matrix, otherwise at most
+// 2^12 functions on a domain of at most 2^12 points. The error names the number that is too
+// large.
 func NewLabelTable(c Finite, s Spec) (*LabelTable, error) {
 	most := maxGreedy
-	if definitionOf(c).Shape == Column { // it is listed already
+	if definitionOf(c).Shape == Column { // already listed
 		most = maxMatrix
 	}
 	n, err := listable(c, most)
@@ -65,16 +66,17 @@ func (t *LabelTable) Positive(function, point int) bool {
 	return t.columns[point][function/64]>>(function%64)&1 == 1
 }
 
-// VC returns the Vapnik-Chervonenkis dimension. The search is exact, but ends after about a second.
+// VC returns the Vapnik-Chervonenkis dimension. The search is exact, but stops after about a
+// second.
 func (t *LabelTable) VC() Dimension { return vcOf(t.columns, t.functions, maxReads) }
 
-// different returns the numbers of the columns that are not constant; of those that are equal or
-// complementary only the first.
+// different returns the numbers of the non-constant columns, without columns that are equal or
+// complementary to an earlier one.
 func different(columns [][]uint64, rows int) (numbers []int) {
 	whole := everything(rows)
-	seen := map[string]bool{string(make([]byte, 8*len(whole))): true} // what constant columns come to
+	seen := map[string]bool{string(make([]byte, 8*len(whole))): true} // normal form of constant columns
 	for v, c := range columns {
-		flip := -(c[0] & 1) // so that the first function has label 0
+		flip := -(c[0] & 1) // normal form: the first function has label 0
 		key := make([]byte, 0, 8*len(whole))
 		for w, word := range c {
 			key = binary.LittleEndian.AppendUint64(key, (word^flip)&whole[w])
@@ -105,7 +107,7 @@ func sizeOf(set []uint64) int {
 	return n
 }
 
-// divide splits a set into those functions that label a point -1 and those that label it +1.
+// divide splits a set into the functions that label a point -1 and those that label it +1.
 func divide(set, column, minus, plus []uint64) {
 	for w, c := range column {
 		minus[w], plus[w] = set[w]&^c, set[w]&c

@@ -6,18 +6,18 @@ import (
 	"math/big"
 )
 
-// lattice describes the points of a class: rows of dim numbers, each one of 0..domain-1.
+// lattice describes the points of a class: rows of dim numbers in 0..domain-1.
 type lattice struct {
 	name   string
 	domain uint64
 	dim    int
 }
 
-// maxDim is the largest dimension of a lattice. It keeps the numbers of all stumps below 2^64.
+// maxDim is the largest dimension of a lattice. It limits the numbers of all stumps to 2^64.
 const maxDim = 1 << 16
 
-// newLattice checks the domain, of at least leastDomain values, and the dimension, which is usual
-// where s leaves it out.
+// newLattice checks the domain, of at least leastDomain values, and the dimension, which defaults
+// to usual.
 func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
 	if s.Dim == 0 {
 		s.Dim = usual
@@ -64,8 +64,8 @@ func (l *lattice) checkTerm(z []float64) error {
 	return nil
 }
 
-// stray returns the number of the first coordinate of a row that is not in the domain, and dim
-// where all are.
+// stray returns the number of the first coordinate of a row outside the domain, or dim if there
+// is none.
 func (l *lattice) stray(row []float64) int {
 	for k, v := range row {
 		if _, ok := coordinate(v, l.domain); !ok {
@@ -75,7 +75,7 @@ func (l *lattice) stray(row []float64) int {
 	return l.dim
 }
 
-// coordinate returns v as one of the numbers 0..domain-1, and reports false where it is none.
+// coordinate returns v as one of the numbers 0..domain-1, and returns false if v is none of them.
 func coordinate(v float64, domain uint64) (uint64, bool) {
 	i := int64(v)
 	return uint64(i), float64(i) == v && uint64(i) < domain
@@ -87,7 +87,7 @@ func (l *lattice) outside(v float64, k int, row string) error {
 		k, row, v, l.name, l.domain-1)
 }
 
-// checkWeights refuses weights that are below 0 or not a number.
+// checkWeights rejects weights that are negative or not a number.
 func checkWeights(w []float64) error {
 	for i, v := range w {
 		if !(v >= 0) {
@@ -97,7 +97,7 @@ func checkWeights(w []float64) error {
 	return nil
 }
 
-// logOf returns ln n, also where n is too large for a float64.
+// logOf returns ln n, even if n is too large for a float64.
 func logOf(n *big.Int) float64 {
 	var mantissa big.Float
 	exponent := new(big.Float).SetInt(n).MantExp(&mantissa)

@@ -72,8 +72,8 @@ func key(h Hypothesis) any {
 	return h
 }
 
-// uniform returns n examples, uniform on the domain but for the last: it equals the first, with the
-// other label.
+// uniform returns n examples, uniform on the domain except the last: it equals the first, with
+// the other label.
 func (l lister) uniform(n int, seed uint64) (x, y []float64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for range n {
@@ -86,8 +86,8 @@ func (l lister) uniform(n int, seed uint64) (x, y []float64) {
 	return x, y
 }
 
-// The counts behind the draws of stumps are those of the list, and every rank of a level is another
-// member with that many errors.
+// The counts behind the draws of stumps equal those of the list, and every rank of a level is
+// another member with that many errors.
 func TestStumpLevelsByEnumeration(t *testing.T) {
 	all := slices.DeleteFunc(smallExact(t), func(l lister) bool { return l.Name() != Stumps })
 	rapid.Check(t, func(t *rapid.T) {
@@ -117,8 +117,8 @@ func TestStumpLevelsByEnumeration(t *testing.T) {
 	})
 }
 
-// The weights behind the draws of rectangles are the sums over the list, for every interval of rows
-// and of columns, also where the exponentials of the errors themselves are beyond the range of a
+// The weights behind the draws of rectangles equal the sums over the list, for every interval of
+// rows and of columns, even if the exponentials of the errors themselves exceed the range of a
 // float64.
 func TestRectangleWeightsByEnumeration(t *testing.T) {
 	l := list(t, Spec{Name: "rectangles", Domain: 5})
@@ -150,11 +150,11 @@ func TestRectangleWeightsByEnumeration(t *testing.T) {
 	})
 }
 
-// checkRows compares the weights of all rectangles that hold the rows i..j with those of the list,
-// for each last column.
+// checkRows compares the weights of all rectangles that contain the rows i..j with those of the
+// list, for each last column.
 func (l lister) checkRows(t *rapid.T, p *rectangleProfile, i, j int, x, y []float64, copies int) {
 	k := len(p.cols.values)
-	want, rows := make([]float64, k+1), 0.0 // by last column, without the last of all: no column
+	want, rows := make([]float64, k+1), 0.0 // by last column; the last element is for no column
 	for _, h := range l.members {
 		r := h.(Rectangle)
 		if from, to, ok := span(&p.rows, r[0]); !ok || from != i || to != j {
@@ -185,14 +185,14 @@ func (l lister) checkRows(t *rapid.T, p *rectangleProfile, i, j int, x, y []floa
 	}
 }
 
-// checkWeight compares sums of weights that are at least 1 in all.
+// checkWeight compares sums of weights whose total is at least 1.
 func checkWeight(t *rapid.T, what string, got, want float64) {
 	if !(math.Abs(got-want) <= 1e-10*(1+want)) {
 		t.Fatalf("weight of %s: %v, want %v", what, got, want)
 	}
 }
 
-// span returns the first and last value of the axis in a range; it reports false where there is
+// span returns the first and last value of the axis in a range; it returns false if there is
 // none.
 func span(a *axis, h Range) (i, j int, ok bool) {
 	i, j = len(a.values), -1
@@ -204,8 +204,8 @@ func span(a *axis, h Range) (i, j int, ok bool) {
 	return i, j, j >= 0
 }
 
-// Min and Best agree with the list, a profile can be used again, and its draws have the errors that
-// it says.
+// Min and Best agree with the list, a profile can be reused, and its draws have the number of
+// errors that it reports.
 func TestErrorsByEnumeration(t *testing.T) {
 	all := smallExact(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Of rectangles outside the plane there are members, but no exact methods.
+// Rectangles in other dimensions than two have members, but no exact methods.
 func TestRectanglesOutsideThePlane(t *testing.T) {
 	for _, dim := range []int{1, 3} {
 		c := newFinite(t, Spec{Name: "rectangles", Domain: 4, Dim: dim})

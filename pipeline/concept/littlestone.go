@@ -1,9 +1,9 @@
 package concept
 
-// Dimensions returns the Vapnik-Chervonenkis and the Littlestone dimension of c, the class that New
-// makes of s: as proved where there is a proof, otherwise as found by the searches of LabelTable
-// and VersionSpace; for a class too large to be listed only what is proved. VC <= Ldim <= log2 |H|
-// in any case.
+// Dimensions returns the Vapnik-Chervonenkis and the Littlestone dimension of c, the class that
+// New creates from s. It returns proved values if there is a proof, otherwise the results of the
+// searches of LabelTable and VersionSpace. For a class too large to list it returns only proved
+// bounds. VC <= Ldim <= log2 |H| always holds.
 func Dimensions(c Class, s Spec) (vc, ldim Dimension) {
 	vc, ldim = definitionOf(c).proved(c, s)
 	if c.Size() == nil {
@@ -16,7 +16,7 @@ func Dimensions(c Class, s Spec) (vc, ldim Dimension) {
 	return vc.and(Dimension{0, ldim.High}), ldim.and(Dimension{vc.Low, log})
 }
 
-// proved bounds the dimensions of c, the class of s, by what is known beforehand.
+// proved returns the proved bounds of the dimensions of c, the class of s.
 func (d *Definition) proved(c Class, s Spec) (vc, ldim Dimension) {
 	if d.Littlestone == nil {
 		return d.VC(c, s), Dimension{0, logSize(c)}
@@ -24,13 +24,13 @@ func (d *Definition) proved(c Class, s Spec) (vc, ldim Dimension) {
 	return d.VC(c, s), d.Littlestone(c, s)
 }
 
-// exactVC serves as Definition.VC of the classes whose Class.VC is exact, and returns that.
+// exactVC is the Definition.VC of the classes whose Class.VC is exact.
 func exactVC(c Class, _ Spec) Dimension { return exactly(c.VC()) }
 
-// logSize returns floor(log2 |H|) of a finite class, which no dimension exceeds.
+// logSize returns floor(log2 |H|) of a finite class, an upper bound of both dimensions.
 func logSize(c Class) int { return c.Size().BitLen() - 1 }
 
-// searched narrows down what is known of a class that can be listed.
+// searched improves the bounds of a class that can be listed.
 func searched(c Class, s Spec, vc, ldim Dimension) (Dimension, Dimension) {
 	f, finite := c.(Finite)
 	if !finite {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Of classes too large to be listed what is proved is given, without a search.
+// Classes too large to list have their proved bounds, without a search.
 func TestLargeDimensions(t *testing.T) {
 	for _, c := range []struct {
 		spec     Spec
@@ -52,7 +52,7 @@ func TestDimensionInWords(t *testing.T) {
 	}
 }
 
-// The parities of four bits are known by heart: on the basis they are a cube of side 1.
+// The parities of four bits have known values: on the basis they are a cube of side 1.
 func TestDescribe(t *testing.T) {
 	d, err := Describe(Spec{Name: "parities", Dim: 4})
 	if err != nil {

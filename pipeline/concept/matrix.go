@@ -62,11 +62,11 @@ func rowAt(s Spec, i uint64) Row { return Row(s.Matrix[i*s.Domain : (i+1)*s.Doma
 // maxMatrix is the largest number of labels in a matrix.
 const maxMatrix = 1 << 19
 
-// maxReads bounds the search for the Vapnik-Chervonenkis dimension of a matrix: about half a
+// maxReads limits the search for the Vapnik-Chervonenkis dimension of a matrix to about half a
 // second.
 const maxReads = 1 << 28
 
-// Row labels point v of 0..len-1 +1 where character v is '1', and -1 where it is '0'.
+// Row labels point v of 0..len-1 +1 if character v is '1', and -1 if it is '0'.
 type Row string
 
 // Labels implements Hypothesis.
@@ -83,7 +83,7 @@ func (h Row) label(v float64) float64 { return float64(2*int(h[int(v)]-'0') - 1)
 type matrix struct {
 	text   string // row after row
 	points int
-	packed []byte // packed[g*rows+i] holds the labels of row i at the points 8g..8g+7, that of 8g+b in bit b
+	packed []byte // packed[g*rows+i] holds the labels of row i at the points 8g..8g+7; bit b is the label of 8g+b
 }
 
 func newMatrix(s Spec) (Class, error) {
@@ -136,7 +136,7 @@ func checkMatrix(text string, points uint64) (rows int, err error) {
 	return len(numbers), nil
 }
 
-// columns returns the labels by point: bit i%64 of word i/64 is that of row i.
+// columns returns the labels by point: bit i%64 of word i/64 is the label of row i.
 func (m *matrix) columns(rows int) [][]uint64 {
 	all := make([][]uint64, m.points)
 	for v := range all {
@@ -174,8 +174,8 @@ func (m *matrix) point(row []float64) (v, stray int) {
 func (m *matrix) counts(at, sums []int32)    { rowSums(m.packed, at, sums) }
 func (m *matrix) weights(at, sums []float64) { rowSums(m.packed, at, sums) }
 
-// rowSums takes eight points at a time: it computes the sums of their 256 subsets first, and then
-// adds one of these to each row.
+// rowSums processes eight points at a time: it first computes the sums of their 256 subsets, and
+// then adds one of these to each row.
 func rowSums[T number](packed []byte, at, sums []T) {
 	clear(sums)
 	rows := len(sums)
@@ -192,8 +192,8 @@ func rowSums[T number](packed []byte, at, sums []T) {
 	}
 }
 
-// tellingColumns returns the points of a matrix that separate rows: those with different columns,
-// the first of equal ones, without constant columns.
+// tellingColumns returns the points of a matrix that separate rows: one point per distinct
+// column, without constant columns.
 func tellingColumns(s Spec) (z []float64) {
 	m := int(s.Domain)
 	seen := map[string]bool{}

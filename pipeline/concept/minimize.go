@@ -1,7 +1,7 @@
 package concept
 
-// rangeMinimizer is the Minimizer of the ordered classes; walk, which each class defines, finds the
-// minimum. It takes O(n log n + m) for n examples and a linear term of m points.
+// rangeMinimizer is the Minimizer of the ordered classes; walk, which each class defines, finds
+// the minimum. It takes O(n log n + m) for n examples and a linear term of m points.
 type rangeMinimizer struct {
 	class *ordered
 	term  anchors
@@ -40,8 +40,8 @@ func (m *rangeMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, er
 	return h, least, nil
 }
 
-// leastRun returns the least sum of a run sums[i..j] of neighbours, the first by i and then j that
-// attains it (Kadane, from the right), and 0 where there are no sums.
+// leastRun returns the least sum of a run sums[i..j] of neighbors, and the first run by i and
+// then j that attains it (Kadane, from the right). It returns 0 if there are no sums.
 func leastRun(sums []float64) (least float64, i, j int) {
 	run, end := 0.0, 0
 	for k := len(sums) - 1; k >= 0; k-- {

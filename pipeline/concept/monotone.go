@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// MonotoneConjunctions names the class of the conjunctions of some of Dim bits.
+// MonotoneConjunctions names the class of the conjunctions of subsets of Dim bits.
 const MonotoneConjunctions = "monotone-conjunctions"
 
 var monotoneDefinition = Definition{
@@ -18,8 +18,8 @@ var monotoneDefinition = Definition{
 	// VC <= Ldim <= log2 |H|, and all three are d.
 	Littlestone: func(c Class, _ Spec) Dimension { return exactly(c.Dim()) },
 	Standard:    func(c Finite, _ Spec) (*Separator, error) { return unitPoints(c.Dim(), 1) },
-	// The conjunction of all bits and that of all but one: the first is +1 at the ones, the second
-	// there and at one point more.
+	// The conjunction of all bits and that of all but one differ at one point: the first is +1 at
+	// the all-ones point, the second there and at one more point.
 	WholeDomain: func(c Finite, _ Spec) (*Separator, error) { return wholeDomain(c, 2) },
 	Targets:     monotoneTargets,
 	Examples:    []Spec{{Name: MonotoneConjunctions, Dim: 5}},
@@ -53,7 +53,8 @@ var monotoneTargets = Targets{
 	Notation: "a character for each bit, 1 for a literal and x for none, such as 1x1x",
 }
 
-// monotone is the class of the 2^d conjunctions of coordinates; the one of Ones s is number s.
+// monotone is the class of the 2^d conjunctions of coordinates; the conjunction with Ones s is
+// number s.
 type monotone struct {
 	cube
 	dim int

@@ -5,11 +5,11 @@ import (
 )
 
 // Naturals names the class of the thresholds on the natural numbers. Its points are 1, 2, ..., up
-// to MaxNatural, all of them exact in float64, and t = 1, 2, ...: the constant +1 is among the
-// functions, the constant -1 is not, though one of them is -1 on any finite sample.
+// to MaxNatural, all of them exact in float64, and t = 1, 2, .... The class contains the constant
+// +1 but not the constant -1, although on any finite sample one of its functions is -1.
 const Naturals = "thresholds-naturals"
 
-// MaxNatural is the largest point of Naturals: float64 holds all whole numbers up to it.
+// MaxNatural is the largest point of Naturals: float64 represents all whole numbers up to it.
 const MaxNatural = 1 << 53
 
 var naturalsDefinition = Definition{

@@ -6,7 +6,7 @@ import (
 	"math/big"
 )
 
-// ordered holds what the classes on the points 0..domain-1 share.
+// ordered is the shared part of the classes on the points 0..domain-1.
 type ordered struct {
 	name   string
 	domain uint64
@@ -14,8 +14,8 @@ type ordered struct {
 	vc     int
 }
 
-// newOrdered checks the domain, which must have least points or more, and the dimension. It leaves
-// the size to the class and sets the Vapnik-Chervonenkis dimension to 1.
+// newOrdered checks the domain, which must have least points or more, and the dimension. The
+// class sets the size. newOrdered sets the Vapnik-Chervonenkis dimension to 1.
 func newOrdered(s Spec, least uint64) (ordered, error) {
 	if s.Domain < least || s.Domain > MaxDomain {
 		return ordered{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", s.Domain, s.Name, least, uint64(MaxDomain))
@@ -26,7 +26,8 @@ func newOrdered(s Spec, least uint64) (ordered, error) {
 	return ordered{name: s.Name, domain: s.Domain, vc: 1}, nil
 }
 
-// checkSingle refuses a dimension for a class whose points are single numbers; reason says so.
+// checkSingle rejects a dimension for a class whose points are single numbers. The error contains
+// reason.
 func checkSingle(s Spec, reason string) error {
 	if s.Dim != 0 && s.Dim != 1 {
 		return fmt.Errorf("dimension %d of class %q: %s, leave the dimension out", s.Dim, s.Name, reason)

@@ -53,8 +53,8 @@ var parityTargets = Targets{
 	Notation: "a character for each bit, 1 for one that belongs to the parity and 0 for any other, such as 0110",
 }
 
-// Parity labels a point of {0,1}^Dim +1 where an odd number of the coordinates in Set are 1:
-// coordinate j is in Set where bit j is.
+// Parity labels a point of {0,1}^Dim +1 if an odd number of the coordinates in Set are 1. Bit j
+// of Set represents coordinate j.
 type Parity struct {
 	Dim int
 	Set uint64
@@ -71,7 +71,7 @@ func (p Parity) Labels(x, out []float64) {
 	for i := range out {
 		point, odd := x[i*p.Dim:(i+1)*p.Dim], uint64(0)
 		for _, j := range set[:size] {
-			odd ^= math.Float64bits(point[j]) // of the number 1, which is plus, or 0
+			odd ^= math.Float64bits(point[j]) // bits of the coordinate: 1 (plus) or 0
 		}
 		out[i] = math.Float64frombits(plus | (^odd&(1<<52))<<11)
 	}
@@ -80,7 +80,7 @@ func (p Parity) Labels(x, out []float64) {
 // maxParities is the largest dimension with exact methods.
 const maxParities = 24
 
-// parities is the class of all 2^d parities; the one of Set s is number s.
+// parities is the class of all 2^d parities; the parity of Set s is number s.
 type parities struct {
 	cube
 	dim int
@@ -100,9 +100,9 @@ func (c parities) member(i uint64) Hypothesis { return Parity{c.dim, i} }
 func (parities) counts(_, sums []int32)       { oddSums(sums) }
 func (parities) weights(_, sums []float64)    { oddSums(sums) }
 
-// oddSums turns a into the sums over the points v where v and s have an odd number of common bits,
-// for all s. Where the number is even the Walsh-Hadamard transform adds a[v], and where it is odd
-// it subtracts a[v].
+// oddSums replaces a by the sums over the points v that share an odd number of bits with s, for
+// all s. The Walsh-Hadamard transform adds a[v] if the number is even, and subtracts a[v] if it
+// is odd.
 func oddSums[T number](a []T) {
 	WalshHadamard(a)
 	total := a[0]
@@ -111,9 +111,9 @@ func oddSums[T number](a []T) {
 	}
 }
 
-// WalshHadamard applies the Walsh-Hadamard transform, in place, to 2^d numbers: len(a) log2(len(a))
-// additions. It takes two of the d bits at a time and then each quarter by itself, so that what
-// fits into a cache is read into it once.
+// WalshHadamard applies the Walsh-Hadamard transform, in place, to 2^d numbers: len(a)
+// log2(len(a)) additions. It processes two of the d bits at a time and then each quarter
+// separately, so that data that fit into a cache are read into it once.
 func WalshHadamard[T number](a []T) {
 	switch len(a) {
 	case 1:
@@ -136,7 +136,7 @@ func WalshHadamard[T number](a []T) {
 	}
 }
 
-// quarters returns the four quarters of a, all known to the compiler to be as long as the first.
+// quarters returns the four quarters of a, with lengths that the compiler can prove equal.
 func quarters[T any](a []T) (a0, a1, a2, a3 []T) {
 	q := len(a) / 4
 	a0 = a[:q]

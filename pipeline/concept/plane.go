@@ -1,16 +1,16 @@
 package concept
 
-// plane holds points of the plane, each coordinate replaced by its number among the distinct ones:
-// the row and the column of the point.
+// plane holds points of the plane. Each coordinate is replaced by its number among the distinct
+// values: the row and the column of the point.
 type plane struct {
 	sorter
-	rows, cols axis  // of coordinates 0 and 1
+	rows, cols axis  // axes of coordinates 0 and 1
 	col        []int // column of each point
-	byRow      []int // the points by row: those of row i are byRow[start[i]:start[i+1]]
+	byRow      []int // points by row: row i has byRow[start[i]:start[i+1]]
 	start      []int
 }
 
-// reset takes new points, two numbers below domain each.
+// reset loads new points, two numbers below domain each.
 func (p *plane) reset(x []float64, domain uint64) error {
 	shift, err := p.order(x, 2, 1, domain)
 	if err != nil {
@@ -49,8 +49,8 @@ func (p *plane) addRow(row int, gains, sums []float64) {
 // block names the rows i..j and columns k..l of a plane.
 type block struct{ i, j, k, l int }
 
-// leastBlock returns the least sum of gains, one for each point, in a block, and the first block by
-// i, j, k, l that attains it. sums is scratch, of a length of all columns. O(rows^2 columns).
+// leastBlock returns the least sum of gains, one per point, in a block, and the first block by i,
+// j, k, l that attains it. sums is scratch memory with one element per column. O(rows^2 columns).
 func (p *plane) leastBlock(gains, sums []float64) (least float64, at block) {
 	at.i = -1
 	for i := range p.rows.values {
@@ -65,8 +65,8 @@ func (p *plane) leastBlock(gains, sums []float64) (least float64, at block) {
 	return least, at
 }
 
-// free returns the first point of the domain, by row and then column, that is none of the plane's;
-// it reports false where there is none. mark is scratch, of a length of all columns.
+// free returns the first point of the domain, by row and then column, that is not in the plane;
+// it returns false if there is none. mark is scratch memory with one element per column.
 func (p *plane) free(mark []bool) (row, col uint64, ok bool) {
 	for i, v := range p.rows.values {
 		if v > uint64(i) {

@@ -19,11 +19,12 @@ var pointsDefinition = Definition{
 	},
 	New: newPoints,
 	VC:  exactVC,
-	// A learner predicts -1 until a point is labelled +1.
+	// A learner predicts -1 until a point is labeled +1.
 	Littlestone: func(c Class, _ Spec) Dimension { return exactly(min(logSize(c), 1)) },
-	// The function that is -1 everywhere is within 1/4 of a point of mass 1/4 or less. For another one,
-	// a function that is +1 at each number with probability 1/6 is within 1/4 with probability at least
-	// 1/6 (1 - 4 (3/4) (1/6)) = 1/12 by Markov's inequality, and one of 16 with more than 3/4.
+	// The function that is -1 everywhere is within 1/4 of a point of mass 1/4 or less. For any
+	// other point, a function that is +1 at each number with probability 1/6 is within 1/4 with
+	// probability at least 1/6 (1 - 4 (3/4) (1/6)) = 1/12 by Markov's inequality, and one of 16
+	// such functions with more than 3/4.
 	Represented: func(Spec) float64 { return math.Log(17) },
 	Standard:    pointsEverywhere,
 	Covers:      true,
@@ -86,8 +87,8 @@ func (c *points) Best(x, y, w []float64) (float64, error) {
 // NewProfile implements Class.
 func (c *points) NewProfile() (Profile, error) { return newSegments(c), nil }
 
-// split implements segmented: a segment for each value of the sample, and the last one, if any, for
-// all other points.
+// split implements segmented. It makes one segment for each value of the sample, and the last
+// one, if any, for all other points.
 func (c *points) split(p *segments) {
 	for i, v := range p.values {
 		p.list = append(p.list, segment{p.positives - p.pos[i] + p.neg[i], 1, v})
@@ -112,7 +113,7 @@ func (c *points) Member(i uint64) Hypothesis { return Point(float64(i)) }
 // NewMinimizer implements Finite.
 func (c *points) NewMinimizer(z []float64) (Minimizer, error) { return c.newMinimizer(z, c.walk) }
 
-// walk compares the points that are values with the first that is none.
+// walk compares the points that are values with the first point that is not.
 func (c *points) walk(m *rangeMinimizer) (Range, float64) {
 	best, gain := missing(m.values, 0), 0.0
 	if best == c.domain { // every point is a value

@@ -13,17 +13,17 @@ type Drawn struct {
 	Literals int  // conjunctions, unless Uniform: literals of a target
 }
 
-// Allowed tells the errors that count as a success from those that do not. It is false for every
-// error above one for which it is false.
+// Allowed reports whether an error counts as a success. If it is false for an error, it is false
+// for every larger one.
 type Allowed func(err float64) bool
 
-// Prior is the best answer of a learner that has seen no data.
+// Prior is the best answer of a learner without data.
 type Prior struct {
 	Success float64 // probability, over the distribution of targets, that the error of Answer is allowed
 	Answer  Hypothesis
 }
 
-// The limits of NewPrior where it compares all hypotheses with each other.
+// The limits of NewPrior for the comparison of all hypotheses with each other.
 const (
 	maxCompared      = 4096    // hypotheses
 	maxComparedCells = 1 << 20 // hypotheses times points
@@ -85,8 +85,8 @@ func (c Constant) Labels(_, out []float64) {
 	}
 }
 
-// comparePrior compares all hypotheses of a class, which are targets with the given probabilities,
-// and the constants with each other at the points x, which weigh the same.
+// comparePrior compares all hypotheses of a class, which are targets with the given
+// probabilities, and the constants with each other at the points x, which have equal weights.
 func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
 	m := len(x) / c.Dim()
 	most, words := mostWrong(uint64(m), ok), (m+63)/64
@@ -107,7 +107,7 @@ func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
 	targets := labels[2*words:]
 	best, which := -1.0, 0
 	for i := range answers {
-		// A member is taken before a constant that is no better.
+		// A member precedes a constant that is not better.
 		near := weighNear(labels[i*words:(i+1)*words], targets, weight, most)
 		if near > best || near == best && which < 2 {
 			best, which = near, i
@@ -119,8 +119,8 @@ func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
 	return Prior{best, answers[which]}
 }
 
-// weighNear adds up the weights of the rows of a matrix of bits that differ from h in at most so
-// many.
+// weighNear returns the sum of the weights of the rows of a bit matrix that differ from h in at
+// most most bits.
 func weighNear(h, rows []uint64, weight []float64, most uint64) (sum float64) {
 	for i, w := range weight {
 		if w == 0 {
@@ -137,8 +137,8 @@ func weighNear(h, rows []uint64, weight []float64, most uint64) (sum float64) {
 	return sum
 }
 
-// mostWrong returns the largest number of m points of equal weight that may be labelled wrongly. m
-// is below 2^52.
+// mostWrong returns the largest number of m points of equal weight that may be mislabeled. m is
+// below 2^52.
 func mostWrong(m uint64, ok Allowed) uint64 {
 	low, high := uint64(0), m+1 // the answer is in [low, high)
 	for high-low > 1 {
@@ -151,9 +151,9 @@ func mostWrong(m uint64, ok Allowed) uint64 {
 	return low
 }
 
-// thresholdPrior returns the Prior of the thresholds: those up to k points from the middle one are
-// allowed. Targets that one function approximates all lie within 2k of each other, so no function
-// does better.
+// thresholdPrior returns the Prior of the thresholds: the thresholds within k points of the
+// middle one are allowed. Targets that one function approximates all lie within 2k of each other,
+// so no function does better.
 func thresholdPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	if s.NoConstant {
 		return Prior{}, false
@@ -163,7 +163,7 @@ func thresholdPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	return Prior{share, Threshold(float64(s.Domain / 2))}, true
 }
 
-// pointPrior returns the Prior of the points: the constant -1 misses one point of X, whatever the
+// pointPrior returns the Prior of the points: the constant -1 mislabels one point of X, for every
 // target.
 func pointPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	if ok(1 / float64(s.Domain)) {
@@ -172,10 +172,11 @@ func pointPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	return Prior{1 / float64(s.Domain), Point(float64(s.Domain / 2))}, true
 }
 
-// intervalPrior returns the Prior of the intervals of ceil(X/2) points: an interval [p, p+L-1] has 2|p-a|
-// points in which it differs from the one that begins at a; an interval of one point more differs
-// from it in an odd number. Targets that one function approximates with k points wrong differ by up
-// to 2k, and so begin within k of each other: no function does better than the k+1 of these.
+// intervalPrior returns the Prior of the intervals of ceil(X/2) points. An interval [p, p+L-1]
+// differs in 2|p-a| points from the target that starts at a; an interval of one point more
+// differs from it in an odd number. Targets that one function approximates with k points wrong
+// differ by up to 2k, and so start within k of each other. So no function covers more than k+1 of
+// these targets.
 func intervalPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	if distribution.Uniform {
 		return Prior{}, false
@@ -188,7 +189,7 @@ func intervalPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	return Prior{float64(k+1) / float64(starts), answer}, true
 }
 
-// parityPrior returns the Prior of the parities, of which any two differ at half of all points.
+// parityPrior returns the Prior of the parities: any two differ at half of all points.
 func parityPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	p := Prior{math.Ldexp(1, -s.Dim), Parity{Dim: s.Dim}}
 	if ok(0.5) {
@@ -197,8 +198,9 @@ func parityPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	return p, true
 }
 
-// halfspacePrior returns the Prior of the halfspaces where points are uniform on the sphere: two normals
-// at an angle a differ at a share a/pi of it, and the normals within a of the first axis are a cap.
+// halfspacePrior returns the Prior of the halfspaces for points uniform on the sphere: two
+// normals at an angle a differ on a share a/pi of it, and the normals within a of the first axis
+// are a cap.
 func halfspacePrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	answer := Linear{W: make([]float64, s.Dim)}
 	answer.W[0] = 1

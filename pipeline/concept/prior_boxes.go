@@ -10,17 +10,17 @@ import (
 // The sizes of an estimate of the Prior. Its standard error is at most one percentage point.
 const (
 	priorTargets    = 2500    // drawn targets
-	priorAnswers    = 32      // other drawn targets that are tried as answers
-	priorShrunk     = 8       // answers around the mean of all targets, of different sizes
-	maxClimbed      = 8       // coordinates of boxes that are improved end by end
+	priorAnswers    = 32      // other drawn targets, compared as answers
+	priorShrunk     = 8       // answers of different sizes around the mean of all targets
+	maxClimbed      = 8       // number of coordinates in which the search moves the ends of a box
 	maxPriorNumbers = 1 << 22 // coordinates of all drawn targets
 )
 
-// estimatePrior estimates the Prior of a class whose targets are boxes, by targets drawn from a fixed
-// stream. The answers that it compares are the constants, some drawn targets, boxes around the mean of the
-// targets, and in up to maxClimbed coordinates all that a search finds that moves one end of the best of these
-// at a time, as long as more targets come near. Another hypothesis may do better. It reports false for
-// other classes, and where the boxes have too many coordinates.
+// estimatePrior estimates the Prior of a class whose targets are boxes, by targets drawn from a
+// fixed stream. It compares these answers: the constants, some drawn targets, and boxes around
+// the mean of the targets. It then improves the best of them in up to maxClimbed coordinates,
+// moving one end at a time as long as more targets come near. Another hypothesis may do better.
+// It returns false for other classes, and if the boxes have too many coordinates.
 func estimatePrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	sample := boxesOf(priorCase{s, distribution})
 	if sample == nil {
@@ -45,7 +45,7 @@ func estimatePrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 		start, best = start.climb(best, func(b *Box) float64 { return near(regionOf(b)) })
 	}
 	answer := Prior{Success: -1}
-	for _, c := range []region{{}, {share: 1}} { // nowhere and everywhere
+	for _, c := range []region{{}, {share: 1}} { // -1 everywhere and +1 everywhere
 		if share := near(c); share > answer.Success {
 			answer = Prior{share, Constant{len(start.Low), 2*c.share - 1}}
 		}
@@ -56,8 +56,8 @@ func estimatePrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	return answer, true
 }
 
-// climb moves one end of b at a time to where score, which b has reached, is larger, first by large steps and
-// at last by single points, and returns the box that it ends at with its score.
+// climb moves one end of b at a time while score increases from reached, the score of b, first in
+// large steps and finally in single points. It returns the final box with its score.
 func (b *Box) climb(reached float64, score func(*Box) float64) (*Box, float64) {
 	for step := math.Exp2(math.Floor(math.Log2(max(1, b.top/8)))); step >= 1; step /= 2 {
 		for improved := true; improved; {
@@ -79,20 +79,20 @@ func (b *Box) climb(reached float64, score func(*Box) float64) (*Box, float64) {
 	return b, reached
 }
 
-// priorCase is what the drawn targets of an estimate depend on.
+// priorCase identifies the drawn targets of an estimate.
 type priorCase struct {
 	Spec
 	Drawn
 }
 
-// boxSample holds the drawn targets of a class, and the boxes that may be answers.
+// boxSample holds the drawn targets of a class, and the boxes to compare as answers.
 type boxSample struct {
-	side    float64 // values of a coordinate
+	side    float64 // number of values of a coordinate
 	targets []region
 	answers []*Box
 }
 
-// boxesOf draws targets; nil where they are no boxes, or have too many coordinates.
+// boxesOf draws targets; nil if they are not boxes, or have too many coordinates.
 var boxesOf = numeric.Remember(func(c priorCase) *boxSample {
 	d, _ := Lookup(c.Name)
 	if Width(c.Spec) > maxPriorNumbers/priorTargets {
@@ -131,7 +131,8 @@ var boxesOf = numeric.Remember(func(c priorCase) *boxSample {
 	return sample
 })
 
-// resized returns a box that lacks a part of each side of b at both ends, in whole numbers.
+// resized returns b shrunk at both ends of each side by the given part of the side, in whole
+// numbers.
 func (b *Box) resized(part float64) *Box {
 	to := &Box{Low: make([]float64, len(b.Low)), High: make([]float64, len(b.High)), top: b.top}
 	for j, low := range b.Low {
@@ -141,13 +142,13 @@ func (b *Box) resized(part float64) *Box {
 	return to
 }
 
-// region is a box as a list of the coordinates that it limits. The zero value is the empty region.
+// region is a box as a list of its limited coordinates. The zero value is the empty region.
 type region struct {
-	share  float64 // of all points
+	share  float64 // share of all points
 	limits []bounds
 }
 
-// bounds are the ends of a region in one coordinate.
+// bounds holds the ends of a region in one coordinate.
 type bounds struct {
 	axis int
 	Range
@@ -165,8 +166,8 @@ func regionOf(b *Box) region {
 	return a
 }
 
-// differ returns the share of the points, of which each coordinate has side values, that lie in one of
-// the two regions alone.
+// differ returns the share of the points in exactly one of the two regions. Each coordinate has
+// side values.
 func (a region) differ(b *region, side float64) float64 {
 	if a.share == 0 || b.share == 0 {
 		return a.share + b.share

@@ -74,7 +74,7 @@ func popcount(v uint64) (n int) {
 	return n
 }
 
-// labelsAt returns the labels of hypotheses at all points, a row each.
+// labelsAt returns the labels of hypotheses at all points, one row per hypothesis.
 func labelsAt(t *testing.T, s Spec, list []Hypothesis) [][]float64 {
 	t.Helper()
 	x, err := allPoints(Width(s), Side(s), 1<<20)
@@ -89,7 +89,7 @@ func labelsAt(t *testing.T, s Spec, list []Hypothesis) [][]float64 {
 	return rows
 }
 
-// shareNear returns the share of the targets that h is near enough to.
+// shareNear returns the share of the targets for which the error of h is allowed.
 func shareNear(h []float64, targets [][]float64, ok Allowed) float64 {
 	near := 0
 	for _, y := range targets {
@@ -148,8 +148,8 @@ var priorSpecs = []struct {
 	{Spec{Name: Matrix, Domain: 5, Matrix: "11100" + "11010" + "11001"}, Drawn{Uniform: true}},
 }
 
-// Every formula agrees with the comparison of all targets with all hypotheses and the constants, and
-// its answer reaches what it says.
+// Every formula agrees with the comparison of all targets with all hypotheses and the constants,
+// and its answer attains the stated success.
 func TestPriorByBruteForce(t *testing.T) {
 	for _, c := range priorSpecs {
 		targets := labelsAt(t, c.Spec, drawnTargets(t, c.Spec, c.Drawn))
@@ -176,7 +176,7 @@ func TestPriorByBruteForce(t *testing.T) {
 	}
 }
 
-// No function at all does better than the prior of thresholds, points and intervals.
+// No function is better than the prior of thresholds, points and intervals.
 func TestPriorOfAllFunctions(t *testing.T) {
 	for _, s := range []Spec{
 		{Name: Thresholds, Domain: 10}, {Name: Points, Domain: 9}, {Name: Intervals, Domain: 10},
@@ -199,8 +199,9 @@ func TestPriorOfAllFunctions(t *testing.T) {
 	}
 }
 
-// The estimate agrees with the formula of a class, if it has one, and otherwise with the share of other targets
-// that its answer reaches: to four standard errors, which are at most one percentage point each.
+// The estimate agrees with the formula of a class, if it has one, and otherwise with the share of
+// other targets near its answer. The tolerance is four standard errors, which are at most one
+// percentage point each.
 func TestEstimatedPrior(t *testing.T) {
 	for _, c := range []struct {
 		Spec
@@ -234,7 +235,7 @@ func TestEstimatedPrior(t *testing.T) {
 			}
 		}
 	}
-	// Where all hypotheses can be compared, the estimate finds one that is nearly as good as the best.
+	// If all hypotheses can be compared, the estimate is nearly as good as the best.
 	for _, s := range []Spec{
 		{Name: Rectangles, Domain: 10, Dim: 2}, {Name: Rectangles, Domain: 4, Dim: 3}, {Name: Intervals, Domain: 60},
 		{Name: Stumps, Domain: 20, Dim: 2},
@@ -254,7 +255,7 @@ func TestEstimatedPrior(t *testing.T) {
 	}
 }
 
-// reached returns the share of 2500 drawn targets of which a box or constant is within alpha.
+// reached returns the share of 2500 drawn targets within alpha of a box or constant.
 func reached(t *testing.T, s Spec, distribution Drawn, answer Hypothesis, alpha float64) float64 {
 	t.Helper()
 	d, _ := Lookup(s.Name)
@@ -293,7 +294,7 @@ func reached(t *testing.T, s Spec, distribution Drawn, answer Hypothesis, alpha 
 	return float64(near) / 2500
 }
 
-// The values of the documentation: what is closed in alpha and X.
+// The values of the documentation: those with a closed form in alpha and X.
 func TestPriorValues(t *testing.T) {
 	for _, c := range []struct {
 		Spec

@@ -2,18 +2,18 @@ package concept
 
 import "sync"
 
-// Profiles lends profiles to trials, so that trials on the same class share memory. The zero value
-// is ready for use, by several goroutines at a time as well.
+// Profiles is a pool of profiles, so that trials on the same class share memory. The zero value
+// is ready for use. It is safe for concurrent use.
 type Profiles struct{ pool sync.Pool }
 
-// lent is a profile of the class that spec names.
+// lent is a profile of the class of spec.
 type lent struct {
 	spec Spec
 	Profile
 }
 
-// Draw returns what draw answers for the profile of a sample, points x (row-major) with labels y,
-// in the class that s names. draw must not keep the profile. The errors are those of New,
+// Draw returns the result of draw for the profile of a sample, points x (row-major) with labels
+// y, in the class of s. draw must not retain the profile. The errors are those of New,
 // Class.NewProfile and Profile.Reset.
 func (l *Profiles) Draw(s Spec, x, y []float64, draw func(Profile) Hypothesis) (Hypothesis, error) {
 	p, _ := l.pool.Get().(*lent)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What a draw answers depends on its class, its sample and its random numbers, whatever was drawn
-// before or is drawn beside it.
+// The result of a draw depends only on its class, its sample and its random numbers, not on
+// previous or concurrent draws.
 func TestProfilesAreIndependent(t *testing.T) {
 	var profiles Profiles
 	draw := func(s Spec, seed uint64) string {
@@ -73,8 +73,8 @@ func TestProfilesRefuse(t *testing.T) {
 	}
 }
 
-// Rectangles around too many different coordinates are refused before anything is searched, and
-// CheckSample knows it beforehand.
+// Rectangles around too many different coordinates are rejected before the search starts, and
+// CheckSample returns the same error.
 func TestRectanglesRefuseLargeSamples(t *testing.T) {
 	c := newFinite(t, Spec{Name: "rectangles", Domain: 1 << 20, Dim: 2})
 	const n = 2049
@@ -97,7 +97,7 @@ func TestRectanglesRefuseLargeSamples(t *testing.T) {
 			t.Errorf("%d points: %v", n, err)
 		}
 	}
-	for i := range y { // as many, in few columns and rows
+	for i := range y { // as many points, in few columns and rows
 		x[2*i], x[2*i+1] = float64(i%10), float64(i%7)
 	}
 	if err := p.Reset(x, y); err != nil {

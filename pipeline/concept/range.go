@@ -28,7 +28,7 @@ func (r Range) Labels(x, out []float64) {
 	}
 }
 
-// Labels as bits: points come in random order, so that branches on them would be mispredicted.
+// Labels as bits, because points come in random order and branches on them would be mispredicted.
 const (
 	plus     = 0x3ff << 52 // +1
 	negative = 1 << 63     // the sign

@@ -13,36 +13,36 @@ func (c *rectangles) NewProfile() (Profile, error) {
 	return &rectangleProfile{class: c}, nil
 }
 
-// rectangleProfile is the profile of the rectangles in the plane. A rectangle that holds the rows
-// i..j and the columns k..l of the sample has err = positives + sum, where sum adds up a gain of +1
-// for each negative inside and -1 for each positive; there are rows.left(i) rows.right(j)
-// cols.left(k) cols.right(l) such rectangles. The others, the empty one and those with no row or no
-// column, have err = positives.
+// rectangleProfile is the profile of the rectangles in the plane. A rectangle that contains the
+// rows i..j and the columns k..l of the sample has err = positives + sum, where sum adds up a
+// gain of +1 for each negative inside and -1 for each positive; there are rows.left(i)
+// rows.right(j) cols.left(k) cols.right(l) such rectangles. The others, the empty one and those
+// without a row or a column, have err = positives.
 //
 // The weight of a rectangle is exp(-eps (err - Min)/2). For each i and j the sums of the columns
-// are those of a sample on one axis.
+// form a sample on one axis.
 type rectangleProfile struct {
 	plane
 	objective  // unweighted: minus is the number of positives
 	class      *rectangles
 	least      int       // least err - positives: at most 0, because of the empty rectangle
-	none       float64   // rectangles with no row, the empty one included
-	noColumn   float64   // intervals of columns that hold none
-	leftCols   []float64 // choices of ends, as in axis
+	none       float64   // number of rectangles without a row, including the empty one
+	noColumn   float64   // number of column intervals without a column of the sample
+	leftCols   []float64 // numbers of ends, as in axis
 	rightCols  []float64
-	sums       []float64 // scratch: of the gains in the rows considered, by column
+	sums       []float64 // scratch: sums of the gains in the current rows, by column
 	eps        float64
 	decays     []float64 // decays[d] = exp(-eps d/2)
 	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; upto[all rows] = weight of all
-	rowWeights []float64 // scratch: for one i, weight of those whose last row is at most j
+	rowWeights []float64 // scratch: for one i, weight of the rectangles whose last row is at most j
 	colWeights columnWeights
 }
 
-// columnWeights holds the weights of the intervals of columns, for the sums in some rows.
+// columnWeights holds the weights of the intervals of columns, for the sums over several rows.
 type columnWeights struct {
 	run   []int     // run[l] = the least sum of columns k..l over k <= l
 	inner []float64 // inner[l] = sum over k <= l of left(k) decay(sum of k..l - run[l])
-	upto  []float64 // upto[l] = weight of those whose last column is at most l; upto[all columns] = weight of all
+	upto  []float64 // upto[l] = weight of the intervals whose last column is at most l; upto[all columns] = weight of all
 }
 
 // Reset implements Profile. O(rows^2 columns).
@@ -103,15 +103,15 @@ func (p *rectangleProfile) weighRows(i int) {
 	}
 }
 
-// weighColumns fills colWeights from sums. Nothing overflows or cancels: each inner sum is kept
-// relative to its largest term's exponential.
+// weighColumns fills colWeights from sums. Nothing overflows or cancels: each inner sum is
+// relative to the exponential of its largest term.
 func (p *rectangleProfile) weighColumns() {
 	s := &p.colWeights
 	s.run, s.inner, s.upto = s.run[:0], s.inner[:0], s.upto[:0]
 	run, inner, total := 0, 0.0, 0.0
 	for l, gain := range p.sums {
-		// If run < 0, the intervals that start earlier weigh more than the one that starts here; else
-		// less. The heavier ones' decay is that of 0, which is 1.
+		// If run < 0, the intervals that start earlier weigh more than the one that starts here;
+		// else less. The decay of the heavier ones is that of 0, which is 1.
 		earlier, here := p.decays[max(run, 0)], float64(p.leftCols[l]*p.decays[max(-run, 0)])
 		inner = float64(inner*earlier) + here
 		run = min(run, 0) + int(gain)
@@ -127,8 +127,8 @@ func (p *rectangleProfile) decay(d int) float64 { return p.decays[d] }
 // total implements thinned: the weight of all rectangles, at least 1.
 func (p *rectangleProfile) total() float64 { return p.upto[len(p.rows.values)] }
 
-// Exponential implements Profile: the first and the last row inside, the last and the first column,
-// and then uniform ends.
+// Exponential implements Profile. It draws the first and the last row inside, the last and the
+// first column, and then uniform ends.
 func (p *rectangleProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
 	p.weigh(eps)
 	h, _ := p.draw(r)
@@ -159,15 +159,15 @@ func (p *rectangleProfile) draw(r *rand.Rand) (h [2]Range, excess int) {
 	return [2]Range{p.rows.around(i, j, r), cols}, sum - p.least
 }
 
-// drawColumns draws an interval of columns by colWeights, and returns the sum inside it as well.
+// drawColumns draws an interval of columns by colWeights, and returns its sum too.
 func (p *rectangleProfile) drawColumns(r *rand.Rand) (Range, int) {
 	s := &p.colWeights
 	l := pick(s.upto, r)
 	if l == len(p.sums) {
 		return anyGap(&p.cols, p.noColumn, r), 0
 	}
-	// From the last column leftwards, each is the first one with the probability of its term in inner,
-	// given that none before was.
+	// From the last column leftwards, each column is the first one with the probability of its
+	// term in inner, given that no column before it was.
 	k, sum := l, int(p.sums[l])
 	for uniform(r)*s.inner[k] >= p.startWeight(k) {
 		k--
@@ -176,8 +176,8 @@ func (p *rectangleProfile) drawColumns(r *rand.Rand) (Range, int) {
 	return p.cols.around(k, l, r), sum
 }
 
-// startWeight returns the part of inner[k] that the intervals of columns starting at k contribute;
-// at k = 0 it is all of it.
+// startWeight returns the part of inner[k] that the intervals of columns starting at k
+// contribute; at k = 0 it is all of inner[k].
 func (p *rectangleProfile) startWeight(k int) float64 {
 	if k == 0 || p.colWeights.run[k-1] >= 0 {
 		return p.leftCols[k]
@@ -185,7 +185,7 @@ func (p *rectangleProfile) startWeight(k int) float64 {
 	return p.leftCols[k] * p.decays[-p.colWeights.run[k-1]]
 }
 
-// drawNone returns a uniform one of the rectangles that hold no row.
+// drawNone returns a rectangle without a row, drawn uniformly.
 func (p *rectangleProfile) drawNone(r *rand.Rand) [2]Range {
 	rows, ok := p.rows.between(uniform(r)*p.none/inGap(p.class.domain), r)
 	if !ok {
@@ -194,9 +194,9 @@ func (p *rectangleProfile) drawNone(r *rand.Rand) [2]Range {
 	return [2]Range{rows, within(0, p.class.domain, r)}
 }
 
-// anyGap returns a uniform one of the n intervals that hold no value of the axis.
+// anyGap returns one of the n intervals that contain no value of the axis, drawn uniformly.
 func anyGap(a *axis, n float64, r *rand.Rand) Range {
-	for { // once, but for rounding
+	for { // one iteration, except for rounding
 		if h, ok := a.between(uniform(r)*n, r); ok {
 			return h
 		}

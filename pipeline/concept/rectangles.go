@@ -84,8 +84,8 @@ func parseRectangle(s Spec, text string) (Hypothesis, error) {
 	return h, nil
 }
 
-// halfSide returns ceil(side 2^(-1/dim)): of boxes with such sides, those with the fewest points
-// that hold half of the dim numbers 0..side-1 or more. It is exact.
+// halfSide returns ceil(side 2^(-1/dim)). Boxes with such sides are the smallest ones that
+// contain at least half of the points of dim numbers 0..side-1. It is exact.
 func halfSide(dim int, side uint64) uint64 {
 	half := func(v uint64) bool { // 2 v^dim >= side^dim
 		most, all := floatPower(v, dim), floatPower(side, dim)
@@ -101,7 +101,7 @@ func halfSide(dim int, side uint64) uint64 {
 	return v
 }
 
-// floatPower returns v^times to some 70 digits, which are enough to compare the powers of two whole
+// floatPower returns v^times to about 70 digits, which suffice to compare the powers of two whole
 // numbers up to 2^40.
 func floatPower(v uint64, times int) *big.Float {
 	const digits = 256
@@ -134,7 +134,7 @@ func halfWeight(r Range, domain, side uint64) float64 {
 	return 1 / float64(domain-side+1)
 }
 
-// Rectangle labels a point +1 where each of its numbers lies in the Range of its axis: an
+// Rectangle labels a point +1 if each of its numbers lies in the Range of its axis: an
 // axis-parallel box.
 type Rectangle []Range
 
@@ -150,14 +150,14 @@ func (h Rectangle) Labels(x, out []float64) {
 	}
 }
 
-// rectangles is the class of the boxes of d intervals in 0..X-1, and of the empty one: (X(X+1)/2)^d
-// + 1. It has exact methods in two dimensions. They compress a sample to k_r distinct rows (first
-// coordinates) and k_c distinct columns, and take O(k_r^2 k_c): the columns' intervals for each
-// interval of rows. For 500 different points that is some tenths of a second; samples that need
-// more than maxSteps are refused.
+// rectangles is the class of the boxes of d intervals in 0..X-1, and of the empty one:
+// (X(X+1)/2)^d + 1. It has exact methods in two dimensions. They compress a sample to k_r
+// distinct rows (first coordinates) and k_c distinct columns, and take O(k_r^2 k_c): the columns'
+// intervals for each interval of rows. For 500 different points that is a few tenths of a second;
+// samples that need more than maxSteps are rejected.
 type rectangles struct{ lattice }
 
-// maxSteps bounds rows^2 columns, which it allows up to 2048 of each: half a minute for a trial.
+// maxSteps limits rows^2 columns: up to 2048 of each, or half a minute per trial.
 const maxSteps = 1 << 33
 
 func newRectangles(s Spec) (Class, error) {
@@ -181,10 +181,10 @@ func (c *rectangles) Size() *big.Int {
 func (c *rectangles) LogSize() float64 { return logOf(c.Size()) }
 
 // VC implements Class. From X = 3 on it is 2d: the points with one coordinate 0 or 2 and 1 in all
-// others are shattered, and of more than 2d points one lies in the box of those that are extreme in
-// some coordinate. For X = 2 the rectangles are the monomials over d Boolean variables, of
-// dimension d, and 2 for d = 1 (Natschläger and Schmitt 1996). For X = 1 there is one point, and
-// either label of it.
+// others are shattered, and of more than 2d points one lies in the box of the points that are
+// extreme in some coordinate. For X = 2 the rectangles are the monomials over d Boolean
+// variables, of dimension d, and 2 for d = 1 (Natschläger and Schmitt 1996). For X = 1 there is
+// one point, with either label.
 func (c *rectangles) VC() int {
 	switch c.domain {
 	case 1:
@@ -195,8 +195,8 @@ func (c *rectangles) VC() int {
 	return 2 * c.dim
 }
 
-// Member implements Finite. Of more than 2^64 rectangles only the first 2^64 have a number; in two
-// dimensions all have one up to X = 92681.
+// Member implements Finite. Of more than 2^64 rectangles only the first 2^64 have a number; in
+// two dimensions all rectangles have one up to X = 92681.
 func (c *rectangles) Member(i uint64) Hypothesis {
 	return rectangleAt(make(Rectangle, c.dim), c.domain, i)
 }
@@ -205,7 +205,7 @@ func (c *rectangles) Member(i uint64) Hypothesis {
 func rectangleAt(h Rectangle, domain, i uint64) Rectangle {
 	for k := len(h) - 1; k >= 0; k-- {
 		rank, quotient := i, uint64(0)
-		if hi, sides := startingBelow(domain, domain); hi == 0 { // intervals of one axis
+		if hi, sides := startingBelow(domain, domain); hi == 0 { // number of intervals of one axis
 			rank, quotient = i%sides, i/sides
 		}
 		h[k], i = intervalAt(domain, rank), quotient
@@ -216,7 +216,7 @@ func rectangleAt(h Rectangle, domain, i uint64) Rectangle {
 	return h
 }
 
-// emptied makes h the rectangle that labels nothing +1, and returns it.
+// emptied changes h to the rectangle that labels nothing +1, and returns it.
 func (h Rectangle) emptied() Rectangle {
 	for k := range h {
 		h[k] = Empty()
@@ -224,8 +224,7 @@ func (h Rectangle) emptied() Rectangle {
 	return h
 }
 
-// planar returns nil in two dimensions, and otherwise an error that says what there is no method
-// for.
+// planar returns nil in two dimensions, and otherwise an error. what names the missing method.
 func (c *rectangles) planar(what string) error {
 	if c.dim == 2 {
 		return nil
@@ -233,7 +232,8 @@ func (c *rectangles) planar(what string) error {
 	return fmt.Errorf("%s rectangles in %d dimensions: %w: only 2 dimensions have one", what, c.dim, ErrNoExactMethod)
 }
 
-// checkCost reports an error if so many distinct rows and columns would take more than maxSteps.
+// checkCost returns an error if this many distinct rows and columns would take more than
+// maxSteps.
 func (c *rectangles) checkCost(rows, cols int) error {
 	if float64(rows)*float64(rows)*float64(cols) <= maxSteps {
 		return nil
@@ -243,9 +243,9 @@ func (c *rectangles) checkCost(rows, cols int) error {
 		rows, cols, ErrNoExactMethod)
 }
 
-// CheckSample reports beforehand why the exact methods of a class may not take a sample of n
-// points, wrapping ErrNoExactMethod: rectangles of a domain above 2048 values have none for more
-// than 2048 points. The points of a linear term count as well.
+// CheckSample returns, in advance, the error of the exact methods of a class for a sample of n
+// points. It wraps ErrNoExactMethod: rectangles of a domain above 2048 values have no exact
+// methods for more than 2048 points. The points of a linear term count too.
 func CheckSample(c Class, n int) error {
 	r, ok := c.(*rectangles)
 	if !ok {
@@ -255,8 +255,7 @@ func CheckSample(c Class, n int) error {
 	return r.checkCost(most, most)
 }
 
-// Best implements Class. Weights are only ever added, never subtracted: an error of 0 comes out as
-// 0.
+// Best implements Class. It only adds weights and never subtracts: an error of 0 is exactly 0.
 func (c *rectangles) Best(x, y, w []float64) (float64, error) {
 	if err := c.planar("best of all"); err != nil {
 		return 0, err
@@ -281,7 +280,7 @@ func (c *rectangles) Best(x, y, w []float64) (float64, error) {
 	return p.leastError(y, w) / total, nil
 }
 
-// leastError returns the least weight that a rectangle labels wrongly.
+// leastError returns the least weight that a rectangle mislabels.
 func (p *plane) leastError(y, w []float64) float64 {
 	k := len(p.rows.values)
 	rows := weighted{pos: make([]float64, k), neg: make([]float64, k)}
@@ -298,7 +297,7 @@ func (p *plane) leastError(y, w []float64) float64 {
 	for i := k - 1; i >= 0; i-- {
 		after[i] = after[i+1] + rows.pos[i]
 	}
-	least := before[k] // the empty rectangle's
+	least := before[k] // the error of the empty rectangle
 	for i := range k {
 		clear(cols.pos)
 		clear(cols.neg)
@@ -312,14 +311,14 @@ func (p *plane) leastError(y, w []float64) float64 {
 	return least
 }
 
-// rectangleMinimizer is the Minimizer of the rectangles in the plane. O(rows^2 columns), of the
+// rectangleMinimizer is the Minimizer of the rectangles in the plane. O(rows^2 columns), for the
 // sample and the linear term together.
 type rectangleMinimizer struct {
 	class *rectangles
 	term  []float64 // points of the linear term
 	objective
 	plane
-	points []float64 // scratch: of the sample and the term
+	points []float64 // scratch: points of the sample and the term
 	sums   []float64 // scratch, by column
 	mark   []bool    // scratch, by column
 }
@@ -358,8 +357,8 @@ func (m *rectangleMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64
 	return h, m.minus + gain, nil
 }
 
-// best compares the best rectangle that holds rows and columns with the first that holds no point,
-// and returns the gain as well.
+// best compares the best rectangle that contains rows and columns with the first that contains no
+// point, and returns the gain too.
 func (m *rectangleMinimizer) best() (Rectangle, float64) {
 	k := len(m.cols.values)
 	m.sums, m.mark = zeroed(m.sums, k), zeroed(m.mark, k)
@@ -367,7 +366,7 @@ func (m *rectangleMinimizer) best() (Rectangle, float64) {
 	row, col, ok := m.free(m.mark)
 	none := [4]uint64{row, row, col, col}
 	if !ok {
-		none[0] = m.class.domain // only the empty one, which comes last, holds no point
+		none[0] = m.class.domain // only the empty rectangle, which comes last, contains no point
 	}
 	if k > 0 && gain <= 0 {
 		held := [4]uint64{m.rows.start(at.i), m.rows.values[at.j], m.cols.start(at.k), m.cols.values[at.l]}
@@ -390,15 +389,15 @@ func box(at [4]uint64) Rectangle {
 func boxesEverywhere(c Finite, s Spec) (*Separator, error) { return wholeDomain(c, s.Domain) }
 
 // ofBoxes bounds the Littlestone dimension of the boxes of d intervals of X points. An adversary
-// may begin with a point labelled +1. On a line through it along an axis, with x points below, the
+// may start with a point labeled +1. On a line through it along an axis, with x points below, the
 // two ends of the box are then thresholds of x+1 and of X-x functions, and each forces its own
 // mistakes:
 //
 //	B = max_x floor(log2(x+1)) + floor(log2(X-x))
 //
-// in all, on each of d axes. For d = 1 a learner who predicts -1 until then makes at most one
-// mistake more. B is the largest a + b, with a = b or a = b-1, for which 2^a - 1 points below x and
-// 2^b - 1 above fit into X.
+// in all, on each of d axes. For d = 1 a learner that predicts -1 until then makes at most one
+// more mistake. B is the largest a + b, with a = b or a = b-1, for which 2^a - 1 points below x
+// and 2^b - 1 above fit into X.
 func ofBoxes(c Class, s Spec) Dimension {
 	b := 0
 	for next := 1; uint64(1)<<(next/2)+uint64(1)<<((next+1)/2)-1 <= s.Domain; next++ {

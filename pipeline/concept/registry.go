@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Shape says what the points of a class are. The zero value is the shape of an unknown class.
+// Shape is the kind of the points of a class. The zero value is the shape of an unknown class.
 type Shape int
 
 // The shapes of points. Domain, Dim and Matrix are fields of Spec.
@@ -19,58 +19,58 @@ const (
 	InfiniteOrder                  // one number: a point of an infinite ordered set, see Rank
 )
 
-// HasDomain reports whether a class of this shape needs Spec.Domain; the others must leave it 0.
+// HasDomain reports whether a class of this shape requires Spec.Domain; the others require 0.
 func (s Shape) HasDomain() bool { return s == Scalar || s == Grid || s == Column }
 
-// HasDim reports whether the number of coordinates of a point is a parameter of the class,
-// Spec.Dim; all others have points of one number.
+// HasDim reports whether Spec.Dim, the number of coordinates of a point, is a parameter of the
+// class. The points of all other classes are single numbers.
 func (s Shape) HasDim() bool { return s == Grid || s == Bits || s == Ball }
 
 // Finite reports whether a class of this shape has finitely many points, and so finitely many
 // hypotheses.
 func (s Shape) Finite() bool { return s == Scalar || s == Grid || s == Bits || s == Column }
 
-// Definition is everything Shatter knows of a concept class by its name. There is one for each
-// class, in a file of its own, and one line for it in definitions; whoever needs a fact about a
-// class asks for its Definition (Lookup) instead of comparing names. To add a class, write such a
-// file and add the line: TestDefinitions then holds the new class to the contract below.
+// Definition describes a concept class. Each class has one Definition, in a separate file, and
+// one line in definitions. Code that depends on properties of a class uses its Definition
+// (Lookup) instead of comparing names. To add a class, write such a file and add the line:
+// TestDefinitions then checks the new class against the contract below.
 //
-// All functions take the Spec that New accepted. A nil function is a capability that the class
-// lacks; the field that says why follows it. The functions of a Definition must not call Lookup,
-// nor anything that does (Side, Width, New): Go would reject the initialisation cycle.
+// All functions take a Spec that New accepted. A nil function is a missing capability; the next
+// field holds the reason. The functions of a Definition must not call Lookup, nor any function
+// that calls it (Side, Width, New), because Go would reject the initialization cycle.
 type Definition struct {
-	Name       string // as sweep files have it
-	Doc        string // one line for people: which functions the class holds
+	Name       string // key in sweep files
+	Doc        string // one-line description of the functions of the class
 	Shape      Shape
-	NoConstant bool // the class can leave out the function that is -1 everywhere, see Spec.NoConstant
+	NoConstant bool // the class can omit the function that is -1 everywhere, see Spec.NoConstant
 
-	// Thresholds says that hypothesis number t, or t itself on an InfiniteOrder, labels exactly the
-	// points x >= t +1. The hypotheses that agree with some labels are then an interval.
+	// Thresholds means that hypothesis number t, or t itself on an InfiniteOrder, labels exactly
+	// the points x >= t +1. The hypotheses that agree with a set of labels are then an interval.
 	Thresholds bool
 
-	// Column writes the labels of all hypotheses at one point x, in their order: 1 for +1, 0 for -1.
-	// It is nil where that takes longer than the writing.
+	// Column writes the labels of all hypotheses at one point x, in their order: 1 for +1, 0 for
+	// -1. It is nil if computing them takes longer than writing them.
 	Column func(x []float64, out []uint8)
 
-	// New makes the class. It refuses every Spec whose Domain, Dim or Matrix does not fit.
+	// New creates the class. It rejects every Spec whose Domain, Dim or Matrix does not fit.
 	New func(s Spec) (Class, error)
 
-	// VC and Littlestone bound the dimensions of c, the class of s, by what is proved. Dimensions
-	// narrows the bounds by searching where they differ. Littlestone is nil where nothing is proved
-	// but Ldim <= log2 |H|; NoLittlestone says why.
+	// VC and Littlestone return proved bounds of the dimensions of c, the class of s. If the
+	// bounds differ, Dimensions improves them by a search. Littlestone is nil if nothing is
+	// proved except Ldim <= log2 |H|; NoLittlestone is the reason.
 	VC            func(c Class, s Spec) Dimension
 	Littlestone   func(c Class, s Spec) Dimension
 	NoLittlestone string
 
-	// Represented returns an upper bound of the representation dimension that is better than the one by
-	// the size of the class; nil: none is known.
+	// Represented returns an upper bound of the representation dimension that is better than the
+	// bound from the size of the class; nil: none is known.
 	Represented func(s Spec) float64
 
-	// Standard is the separator of the kind standard, WholeDomain that of the kind cube: all points.
-	// Both are nil for infinite classes; NoSeparator says why. Covers says that wherever two
-	// hypotheses differ, all of them label the point as they label some point of Standard. Code is the
-	// separator of the kind code; few classes have one. At separates by any points; nil: all pairs of
-	// hypotheses are compared.
+	// Standard is the separator of the kind standard, WholeDomain that of the kind cube: all
+	// points. Both are nil for infinite classes; NoSeparator is the reason. Covers means that for
+	// every point where two hypotheses differ, Standard has a point with the same labels of all
+	// hypotheses. Code is the separator of the kind code; few classes have one. At separates by
+	// any points; nil: all pairs of hypotheses are compared.
 	Standard    func(c Finite, s Spec) (*Separator, error)
 	Covers      bool
 	WholeDomain func(c Finite, s Spec) (*Separator, error)
@@ -78,26 +78,26 @@ type Definition struct {
 	Code        func(dim int, seed uint64) (*Separator, error)
 	At          func(c Finite, z []float64) (*Separator, error)
 
-	// Targets is what is known of the hypotheses as targets.
+	// Targets describes the hypotheses as targets.
 	Targets
 
-	// Rank maps a point to a whole number in the same order, and reports false where x is no point;
-	// Place is point number i, from 0, of n in ascending order; PointsDoc describes the points. The
-	// thresholds are the ranks First to Last, First that of the least point, and Last one above that
-	// of the largest, which stands for all thresholds above every point. Dense says that another point
-	// lies between any two; otherwise every rank from First on is that of a point. Only classes on an
-	// InfiniteOrder have these.
+	// Rank maps a point to a whole number in the same order, and returns false if x is not a
+	// point; Place is point number i, from 0, of n in ascending order; PointsDoc describes the
+	// points. The thresholds are the ranks First to Last. First is the rank of the least point.
+	// Last is one above the rank of the largest point and represents all thresholds above every
+	// point. Dense means that there is a point between any two; otherwise every rank from First
+	// on is the rank of a point. Only classes on an InfiniteOrder have these fields.
 	Rank        func(x float64) (rank uint64, ok bool)
 	Place       func(i, n uint64) float64
 	PointsDoc   string
 	First, Last uint64
 	Dense       bool
 
-	// Examples are the classes on which the acceptance suite tries algorithms.
+	// Examples are the classes on which the acceptance suite runs algorithms.
 	Examples []Spec
 }
 
-// definitions lists the classes in the order in which people see them.
+// definitions lists the classes in display order.
 var definitions = []*Definition{
 	&thresholdsDefinition,
 	&pointsDefinition,
@@ -113,8 +113,8 @@ var definitions = []*Definition{
 	&dyadicsDefinition,
 }
 
-// Lookup returns the definition of the class with that name, which must not be changed, and whether
-// there is one.
+// Lookup returns the definition of the class with that name, and whether it exists. The caller
+// must not change it.
 func Lookup(name string) (*Definition, bool) {
 	for _, d := range definitions {
 		if d.Name == name {
@@ -137,7 +137,7 @@ func namesOf(ok func(*Definition) bool) (names []string) {
 	return names
 }
 
-// ShapeOf returns the shape of the points of a class, and 0 where no class has that name.
+// ShapeOf returns the shape of the points of a class, or 0 if no class has that name.
 func ShapeOf(name string) Shape {
 	if d, ok := Lookup(name); ok {
 		return d.Shape
@@ -145,8 +145,8 @@ func ShapeOf(name string) Shape {
 	return 0
 }
 
-// Side returns the number of values that each coordinate of a point of the class can have: Domain,
-// or 2 for bits, or 0 where there are infinitely many.
+// Side returns the number of values of each coordinate of a point of the class: Domain, or 2 for
+// bits, or 0 if there are infinitely many.
 func Side(s Spec) uint64 {
 	switch ShapeOf(s.Name) {
 	case Bits:
@@ -157,7 +157,7 @@ func Side(s Spec) uint64 {
 	return s.Domain
 }
 
-// Width returns the number of coordinates of a point of the class: Dim, or 1 where the class has no
+// Width returns the number of coordinates of a point of the class: Dim, or 1 if the class has no
 // such parameter.
 func Width(s Spec) int {
 	if d, ok := Lookup(s.Name); ok && !d.Shape.HasDim() {
@@ -166,8 +166,7 @@ func Width(s Spec) int {
 	return s.Dim
 }
 
-// Cardinality returns the number of points of the domain, rounded; +Inf where there are infinitely
-// many.
+// Cardinality returns the number of points of the domain, rounded; +Inf if it is infinite.
 func Cardinality(s Spec) float64 {
 	if Side(s) == 0 {
 		return math.Inf(1)
@@ -175,7 +174,7 @@ func Cardinality(s Spec) float64 {
 	return math.Pow(float64(Side(s)), float64(Width(s)))
 }
 
-// New returns the class that s names. The error says which value is wrong and what would be right.
+// New creates the class of s. The error names the invalid value and the valid ones.
 func New(s Spec) (Class, error) {
 	d, known := Lookup(s.Name)
 	switch {
@@ -191,7 +190,7 @@ func New(s Spec) (Class, error) {
 	return d.New(s)
 }
 
-// definitionOf returns the definition of a class that New has made.
+// definitionOf returns the definition of a class created by New.
 func definitionOf(c Class) *Definition {
 	d, _ := Lookup(c.Name())
 	return d

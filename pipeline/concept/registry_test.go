@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// TestDefinitions holds every class to the contract of Definition.
+// TestDefinitions checks every class against the contract of Definition.
 func TestDefinitions(t *testing.T) {
 	testkit.Serial(t)
 	for _, d := range definitions {
@@ -86,7 +86,8 @@ func contract(d *Definition) error {
 	return errors.Join(append(breaches, checkRefusals(d)...)...)
 }
 
-// contractSpecs names small classes, whose hypotheses and points can be listed; New may refuse some of them.
+// contractSpecs returns small classes, whose hypotheses and points can be listed; New may reject
+// some of them.
 func contractSpecs(d *Definition) (all []Spec) {
 	switch d.Shape {
 	case Scalar:
@@ -125,8 +126,8 @@ func contractSpecs(d *Definition) (all []Spec) {
 	return all
 }
 
-// checkRefusals checks that New refuses parameters that a class of this shape does not have, and
-// misses those that it needs.
+// checkRefusals checks that New rejects parameters that a class of this shape does not have, and
+// requires its other parameters.
 func checkRefusals(d *Definition) (breaches []error) {
 	refuse := func(s Spec, why string) {
 		s.Name = d.Name
@@ -166,7 +167,7 @@ func checkClass(d *Definition, c Class, s Spec) (breaches []error) {
 	if c.Dim() != width {
 		breach("points of %d numbers, want %d", c.Dim(), width)
 	}
-	if d.Shape == Ball { // the acceptance suite draws around it
+	if d.Shape == Ball { // the acceptance suite draws points around it
 		if l, ok := d.Random(s, 0).(*Linear); !ok || len(l.W) != s.Dim {
 			breach("Random makes a %T", d.Random(s, 0))
 			return breaches
@@ -186,7 +187,7 @@ func checkClass(d *Definition, c Class, s Spec) (breaches []error) {
 	return breaches
 }
 
-// checkInfinite checks what an infinite class promises.
+// checkInfinite checks the contract of an infinite class.
 func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 	vc, ldim := d.VC(c, s), d.Littlestone(c, s)
 	if vc != exactly(c.VC()) || !(c.VC() <= ldim.Low && ldim.Low <= ldim.High) {
@@ -237,7 +238,7 @@ func checkOrder(d *Definition) (breaches []error) {
 		rank, _ := d.Rank(d.Place(i, n))
 		return rank
 	}
-	const all = 1 << 53 // so many that Place reaches the largest point
+	const all = 1 << 53 // large enough for Place to reach the largest point
 	if first, last := rank(0, all), rank(all-1, all); d.First != first || d.Last != last+1 {
 		breaches = append(breaches, fmt.Errorf("  First %d, Last %d of ranks %d to %d", d.First, d.Last, first, last))
 	}
@@ -251,14 +252,14 @@ func checkOrder(d *Definition) (breaches []error) {
 	return breaches
 }
 
-// brute is a small class with the labels of all hypotheses at all points.
+// brute holds a small class with the labels of all hypotheses at all points.
 type brute struct {
 	points [][]float64
-	rows   [][]float64 // by hypothesis
+	rows   [][]float64 // labels, by hypothesis
 }
 
-// checkFinite compares everything that is known of a finite class with brute force. It looks only
-// at the labels of large classes.
+// checkFinite compares all properties of a finite class with brute force. For large classes it
+// only checks the labels.
 func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 	breach := func(format string, a ...any) {
 		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))
@@ -295,8 +296,8 @@ func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 	return breaches
 }
 
-// checkFacts compares what a definition says of all its classes with the labels of small ones: what
-// it claims must hold in all of them, and what it does not claim must fail in one.
+// checkFacts compares the claims of a definition with the labels of small classes. Each claim
+// must hold in all of them, and the negation of each missing claim must hold in one.
 func checkFacts(d *Definition) (breaches []error) {
 	thresholds, covers := true, true
 	for _, s := range contractSpecs(d) {
@@ -305,7 +306,7 @@ func checkFacts(d *Definition) (breaches []error) {
 			continue
 		}
 		c := made.(Finite)
-		columns := map[string]bool{} // the labels of all hypotheses at some point of Standard
+		columns := map[string]bool{} // labels of all hypotheses at some point of Standard
 		if c.Size().Uint64() > 1 {
 			z, err := d.Standard(c, s)
 			if err != nil {
@@ -326,7 +327,7 @@ func checkFacts(d *Definition) (breaches []error) {
 			}
 			if got := make([]uint8, len(column)); d.Column != nil {
 				for i := range got {
-					got[i] = 2 // what Column leaves as it is shows
+					got[i] = 2 // makes elements visible that Column does not write
 				}
 				if d.Column(x, got); bitString(got) != column {
 					breaches = append(breaches, fmt.Errorf("  Column of %+v at %v: %v, labels %s", s, x, got, column))
@@ -361,7 +362,7 @@ func bitString(column []uint8) string {
 	return string(text)
 }
 
-// domainOf yields all points of a finite class, in no order that matters.
+// domainOf yields all points of a finite class, in an unspecified order.
 func domainOf(d *Definition, c Class, s Spec) func(yield func([]float64) bool) {
 	side := s.Domain
 	if d.Shape == Bits {
@@ -387,7 +388,7 @@ func domainOf(d *Definition, c Class, s Spec) func(yield func([]float64) bool) {
 	}
 }
 
-// labels returns the labels of all points, asked one at a time.
+// labels returns the labels of all points, computed one at a time.
 func (b *brute) labels(h Hypothesis) []float64 {
 	y := make([]float64, len(b.points))
 	for i, x := range b.points {
@@ -427,8 +428,8 @@ func (b *brute) vc() (most int) {
 	return most
 }
 
-// littlestone returns the Littlestone dimension by its definition: the most mistakes that an
-// adversary forces who splits the hypotheses left at one point after another.
+// littlestone returns the Littlestone dimension by its definition: the largest number of mistakes
+// that an adversary forces by splitting the remaining hypotheses at one point after another.
 func (b *brute) littlestone() int {
 	known := map[uint64]int{}
 	var depth func(set uint64) int
@@ -457,7 +458,7 @@ func (b *brute) littlestone() int {
 	return depth(1<<len(b.rows) - 1)
 }
 
-// A class asks nothing of the problem but the five keys of its Spec.
+// A class depends only on the five keys of Spec.
 func TestSpecOf(t *testing.T) {
 	p := &pluginv1.Problem{Class: Matrix, Domain: 2, Dim: 1, Matrix: "0110", NoConstant: true, Margin: 0.5}
 	if got, want := SpecOf(p), (Spec{Name: Matrix, Domain: 2, Dim: 1, Matrix: "0110", NoConstant: true}); got != want {

@@ -15,7 +15,7 @@ import (
 // differential privacy needs.
 type Representation struct{ Low, High float64 }
 
-// String writes what is known in words.
+// String describes the bounds in words.
 func (r Representation) String() string {
 	switch {
 	case math.IsInf(r.Low, 1):
@@ -30,18 +30,19 @@ func (r Representation) String() string {
 
 // represent bounds the representation dimension of c, the class of s with those dimensions.
 //
-// From above: a uniform set of 3/4 of the hypotheses contains each of them with probability 3/4; some
-// classes know a better one, Definition.Represented.
+// Upper bound: a uniform set of 3/4 of the hypotheses contains each of them with probability 3/4.
+// Some classes have a better bound, Definition.Represented.
 //
-// From below: under any distribution of points, sets of at most k functions of which each is within 1/4 of at
-// most B of N hypotheses are good for at most k B of these, so that k >= 3/4 N/B. See patterned for B
-// on shattered points, and packed for B on a separator. On three points or fewer a function is good
-// for the one hypothesis that it agrees with, and four hypotheses differ on some three points
-// (Bondy 1972).
+// Lower bound: fix a distribution of points for which each function is within 1/4 of at most B of
+// N hypotheses. A set of at most k functions covers at most k B hypotheses, so that k >= 3/4 N/B.
+// See patterned for B on shattered points, and packed for B on a separator. On three points or
+// fewer a function covers only the hypothesis that it agrees with, and four hypotheses differ on
+// some three points (Bondy 1972).
 //
-// And through the Littlestone dimension: by the minimax theorem, for each c some choice from H errs
-// with probability at most 3/4 1/4 + 1/4 = 7/16 at every point. So the name of the choice tells each
-// label on a path of a mistake tree, given those before, with that error, and thus at least 1 -
+// Lower bound by the Littlestone dimension: by the minimax theorem, for each c some choice from H
+// errs with probability at most 3/4 1/4 + 1/4 = 7/16 at every point. So the name of the choice
+// predicts each label on a path of a mistake tree, given the previous labels, with that error,
+// and thus contains at least 1 - entropy(7/16) bits about it.
 // entropy(7/16) bits of it.
 func represent(c Class, s Spec, vc, ldim Dimension) Representation {
 	if ldim.Infinite() {
@@ -71,10 +72,10 @@ func represent(c Class, s Spec, vc, ldim Dimension) Representation {
 // entropy returns the entropy, in nats, of a coin that shows heads with probability p in (0, 1).
 func entropy(p float64) float64 { return -float64(p*math.Log(p)) - float64((1-p)*math.Log1p(-p)) }
 
-// threeQuarters returns the ln of 3/4 of a number with that logarithm, rounded up to a whole number,
-// and at least 0.
+// threeQuarters returns the ln of 3/4 of the number with that logarithm, where 3/4 of the number
+// is rounded up to a whole number. It is at least 0.
 func threeQuarters(log float64) float64 {
-	const exact = 34 // whole numbers up to e^34 survive exp and log
+	const exact = 34 // whole numbers up to e^34 are unchanged by exp and log
 	if log > exact {
 		return log + math.Log(0.75)
 	}
@@ -84,14 +85,14 @@ func threeQuarters(log float64) float64 {
 	return 0
 }
 
-// maxPatterned is the largest number of shattered points that represent looks at.
+// maxPatterned is the largest number of shattered points for which represent computes a bound.
 const maxPatterned = 1024
 
 // patterned returns a lower bound from k shattered points under their uniform distribution: there
 // are 2^k patterns, and a function is within 1/4 of those that differ from it on at most k/4
 // points.
 func patterned(k int) float64 {
-	ball, term := 0.0, 0.0 // logarithms of the size of the ball, and of the patterns at one distance
+	ball, term := 0.0, 0.0 // logarithms of the size of the ball, and of the number of patterns at one distance
 	for i := 1; i <= k/4; i++ {
 		term += math.Log(float64(k-i+1) / float64(i))
 		ball = max(ball, term) + math.Log1p(math.Exp(-math.Abs(ball-term)))

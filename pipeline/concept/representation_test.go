@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Representation dimensions that are known, and bounds that were computed by hand.
+// Known representation dimensions, and bounds computed by hand.
 func TestRepresentation(t *testing.T) {
 	ln := func(n float64) float64 { return math.Log(n) }
 	for _, c := range []struct {

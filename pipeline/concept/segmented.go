@@ -13,8 +13,8 @@ type segment struct {
 	first uint64 // parameter of its first member
 }
 
-// segmented is a class whose hypotheses fall into few segments: at most one more than the sample
-// has values.
+// segmented is a class whose hypotheses fall into few segments: at most one more than the number
+// of distinct values in the sample.
 type segmented interface {
 	// split fills p.list from the sample in p.tally, by ascending parameter.
 	split(p *segments)
@@ -23,33 +23,34 @@ type segmented interface {
 	base() *ordered
 }
 
-// levels holds the segments of a profile, of which an answer is drawn.
+// levels holds the segments of a profile, from which an answer is drawn.
 type levels struct {
 	list   []segment
 	min    int                                 // fewest errors
-	member func(i int, rank uint64) Hypothesis // number rank, below its count, of segment i
+	member func(i int, rank uint64) Hypothesis // hypothesis number rank of segment i, rank below its count
 	noise  noise
 }
 
 // Min implements Profile.
 func (p *levels) Min() int { return p.min }
 
-// Exponential implements Profile: a segment by the Gumbel trick, then a uniform member.
+// Exponential implements Profile. It draws a segment by the Gumbel trick, then a uniform member.
 func (p *levels) Exponential(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(gumbel(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
 }
 
-// PermuteAndFlip implements Profile: a segment by exponential noise, then a uniform member.
+// PermuteAndFlip implements Profile. It draws a segment by exponential noise, then a uniform
+// member.
 func (p *levels) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(flip(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
 }
 
 // uniformMember returns a uniform member of segment i.
 func (p *levels) uniformMember(i int, r *rand.Rand) Hypothesis {
-	return p.member(i, r.Uint64N(p.list[i].count)) // by rejection on integers: no float's rounding
+	return p.member(i, r.Uint64N(p.list[i].count)) // integer rejection: no rounding
 }
 
-// byErrors fills the list with one segment for each number of errors that some hypothesis makes.
+// byErrors fills the list with one segment for each number of errors that a hypothesis makes.
 func (p *levels) byErrors(counts []uint64) {
 	for err, count := range counts {
 		if count > 0 {
@@ -86,7 +87,7 @@ func (p *segments) Reset(x, y []float64) error {
 	return nil
 }
 
-// noise is scratch memory for one uniform number for each segment.
+// noise is scratch memory for one uniform number per segment.
 type noise []float64
 
 // fill draws n numbers.
@@ -98,18 +99,18 @@ func (u *noise) fill(n int, r *rand.Rand) []float64 {
 	return *u
 }
 
-// gumbel picks a segment with probability proportional to count exp(-eps err/2), given a uniform
-// number for each: the one whose log-weight plus Gumbel noise is largest (the first of equal ones),
-// because the maximum of c independent Gumbels is a Gumbel plus ln c.
+// gumbel draws a segment with probability proportional to count exp(-eps err/2), given a uniform
+// number for each. It returns the segment with the largest log-weight plus Gumbel noise (the
+// first in case of ties), because the maximum of c independent Gumbels is a Gumbel plus ln c.
 func gumbel(list []segment, least int, eps float64, u []float64) int {
 	return highest(list, least, eps, u, func(count, behind, u float64) float64 {
 		return math.Log(count) - behind - math.Log(-math.Log(u))
 	})
 }
 
-// flip picks the segment of permute-and-flip's answer, given a uniform number for each segment.
-// Permute-and-flip answers the hypothesis whose -eps err/2 plus standard exponential noise is
-// largest (Ding, Kifer et al. 2021), and the maximum of c independent exponentials has the
+// flip returns the segment of permute-and-flip's answer, given a uniform number for each segment.
+// Permute-and-flip returns the hypothesis with the largest -eps err/2 plus standard exponential
+// noise (Ding, Kifer et al. 2021), and the maximum of c independent exponentials has the
 // distribution function (1 - e^-z)^c: at u it is -ln(1 - u^(1/c)).
 func flip(list []segment, least int, eps float64, u []float64) int {
 	return highest(list, least, eps, u, func(count, behind, u float64) float64 {
@@ -117,10 +118,10 @@ func flip(list []segment, least int, eps float64, u []float64) int {
 	})
 }
 
-// highest returns the first segment whose score is largest. The score of count hypotheses at u must
-// be at most ln((count + 1)/(1 - u)) - behind, so that few scores need be computed: only those that
-// may exceed the score of a segment with the fewest errors, and all scores before. It is for gumbel
-// and flip, because -ln u >= 1-u and 1 - e^-x >= x/(1+x).
+// highest returns the first segment with the largest score. The score of count hypotheses at u
+// must be at most ln((count + 1)/(1 - u)) - behind. Then few scores need to be computed: only
+// those that may exceed the score of a segment with the fewest errors, and all previous scores.
+// gumbel and flip satisfy this bound, because -ln u >= 1-u and 1 - e^-x >= x/(1+x).
 func highest(list []segment, least int, eps float64, u []float64, score func(count, behind, u float64) float64) int {
 	start := slices.IndexFunc(list, func(s segment) bool { return s.err == least })
 	floor := score(float64(list[start].count), 0, u[start])
@@ -137,23 +138,23 @@ func highest(list []segment, least int, eps float64, u []float64, score func(cou
 	return best
 }
 
-// logAbove returns a number above ln v, by less than 0.07, for normal v > 0. Between two powers of
-// two the bits of v grow by 1 in steps that add up to a chord of log2, which it exceeds by less than
-// 0.0861.
+// logAbove returns a number above ln v, by less than 0.07, for normal v > 0. Between two powers
+// of two the bits of v, as an integer, are linear in v and form a chord of log2, which log2
+// exceeds by less than 0.0861.
 func logAbove(v float64) float64 {
 	return (float64(int64(math.Float64bits(v)))*0x1p-52 - 1022.91) * math.Ln2
 }
 
-// hopeless is a penalty that no noise makes up for: with the numbers of uniform and counts below
-// 2^64, a score without penalty lies between -4 and 82, in gumbel and in flip.
+// hopeless is a penalty that noise cannot compensate: with the numbers of uniform and counts
+// below 2^64, a score without penalty lies between -4 and 82, in gumbel and in flip.
 const hopeless = 90
 
-// penalty returns eps d/2, and 0 at d = 0 also where eps is infinite.
+// penalty returns eps d/2, and 0 at d = 0 even if eps is infinite.
 func penalty(eps float64, d int) float64 {
 	if d == 0 {
 		return 0
 	}
-	return float64(eps / 2 * float64(d)) // rounded here, never fused into a sum
+	return float64(eps / 2 * float64(d)) // rounded, never fused into a sum
 }
 
 // uniform returns one of the 2^52 odd multiples of 2^-53: never 0 and never 1, so that the

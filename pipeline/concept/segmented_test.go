@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The segments whose score is not computed would not have been picked.
+// The segments whose score is not computed cannot have the highest score.
 func TestHighest(t *testing.T) {
 	scores := map[string]func(count, behind, u float64) float64{
 		"gumbel": func(count, behind, u float64) float64 { return math.Log(count) - behind - math.Log(-math.Log(u)) },
@@ -42,7 +42,7 @@ func TestHighest(t *testing.T) {
 	})
 }
 
-// The bound of the logarithm lies above it, and not far.
+// logAbove returns a close upper bound of the logarithm.
 func TestLogAbove(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := math.Ldexp(rapid.Float64Range(1, 2).Draw(t, "mantissa"), rapid.IntRange(-1022, 1022).Draw(t, "exponent"))

@@ -12,7 +12,7 @@ import (
 
 const (
 	maxPoints  = 1 << 22 // points of a separator
-	maxNumbers = 1 << 25 // and the numbers that they are made of: 256 MiB
+	maxNumbers = 1 << 25 // coordinates of a separator: 256 MiB
 
 	maxListedBits = 20 // the largest dimension in which the cube of the parities is listed
 )
@@ -25,17 +25,17 @@ const (
 // Z, called rho. It depends on the encoding: the functions with values -1 and +1 are twice as far
 // apart as those with 0 and 1.
 type Separator struct {
-	// Points are row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal
-	// makes unnecessary.
+	// Points are row-major; nil for the cube of the parities in 21 to 24 dimensions, where
+	// Orthonormal makes them unnecessary.
 	Points []float64
 
 	Dim         int     // numbers per point
 	Hamming     int     // h >= 1, the least number of points of Z on which two hypotheses differ
 	Orthonormal bool    // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
-	Spread      float64 // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
+	Spread      float64 // kappa^2, the largest |s_f - s_g|^2, or its upper bound 4 if it was not computed
 
-	margin   float64 // of the convex hull, where it has a formula; otherwise 0
-	unlisted int     // m where Points is nil
+	margin   float64 // hull margin, if it has a formula; otherwise 0
+	unlisted int     // m if Points is nil
 }
 
 // Len returns m, the number of points.
@@ -53,7 +53,7 @@ func (s *Separator) Rho01() float64 { return math.Sqrt(float64(s.Hamming) / floa
 // sign vectors.
 func (s *Separator) RhoPM() float64 { return 2 * s.Rho01() }
 
-// SeparatorKinds lists the kinds that NewSeparator knows.
+// SeparatorKinds lists the kinds of NewSeparator.
 func SeparatorKinds() []string {
 	return []string{"standard", "cube", "code", "greedy", drawnKind, drawnPrintedKind}
 }
@@ -98,8 +98,8 @@ func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error
 // infinitelyMany is the NoSeparator of infinite classes.
 const infinitelyMany = "no finite set of points separates infinitely many hypotheses"
 
-// wholeDomain separates c by all points of dim(c) numbers 0..values-1. As hypotheses are different
-// functions, Hamming is at least 1; a class for which more is known adds that.
+// wholeDomain separates c by all points of dim(c) numbers 0..values-1. As hypotheses are
+// different functions, Hamming is at least 1; a class with a better bound sets it.
 func wholeDomain(c Finite, values uint64) (*Separator, error) {
 	z, err := allPoints(c.Dim(), values, maxPoints)
 	if err != nil {
@@ -108,9 +108,10 @@ func wholeDomain(c Finite, values uint64) (*Separator, error) {
 	return &Separator{Points: z, Dim: c.Dim(), Hamming: 1, Spread: 4}, nil
 }
 
-// unitPoints separates by the d points whose coordinate j alone is not the base value. At the unit
-// vectors (base 0) parity s is bit j of s; at the points with a single zero (base 1) the monotone
-// conjunction s is the complement of bit j: all 2^d sign patterns, h = 1.
+// unitPoints separates by the d points with exactly one coordinate j that differs from the base
+// value. At the unit vectors (base 0) parity s is bit j of s. At the points with a single zero
+// (base 1) the monotone conjunction s is the complement of bit j. Both give all 2^d sign
+// patterns, h = 1.
 func unitPoints(d int, base float64) (*Separator, error) {
 	if err := checkPoints(uint64(d), d, maxPoints); err != nil {
 		return nil, err
@@ -122,16 +123,16 @@ func unitPoints(d int, base float64) (*Separator, error) {
 			z[i] = 1 - base
 		}
 	}
-	// The vertices other than f of a cube of side 2/sqrt(d) lie beyond the hyperplane through the d
-	// neighbours of f, 2/d away.
+	// The vertices other than f of a cube of side 2/sqrt(d) lie beyond the hyperplane through the
+	// d neighbors of f, at distance 2/d.
 	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4, margin: 2 / float64(d)}, nil
 }
 
 // errAgree is part of the error for points at which two hypotheses have the same labels.
 var errAgree = errors.New("agree at every one of")
 
-// computed separates by the points z, with h from all pairs of hypotheses. The error names two
-// hypotheses that agree at all points.
+// computed separates by the points z, with h from all pairs of hypotheses. If two hypotheses
+// agree at all points, the error names them.
 func computed(c Finite, z []float64) (*Separator, error) {
 	t, err := newSignTable(c, z)
 	if err != nil {
@@ -142,7 +143,7 @@ func computed(c Finite, z []float64) (*Separator, error) {
 		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d %w %d points", c.Name(), d.i, d.j, errAgree, t.m)
 	}
 	w := &Separator{Points: z, Dim: c.Dim(), Hamming: d.least, Spread: spread(d.most, t.m)}
-	if d.least == d.most { // where the search for the margin takes longest
+	if d.least == d.most { // the case with the slowest search for the margin
 		w.margin = simplex(c, w.Spread)
 	}
 	return w, nil
@@ -151,7 +152,7 @@ func computed(c Finite, z []float64) (*Separator, error) {
 // spread returns |s_f - s_g|^2 of sign vectors that differ on h of m points.
 func spread(h, m int) float64 { return 4 * float64(h) / float64(m) }
 
-// allPoints lists the points of d numbers 0..base-1, at most so many: point number i has the digits
+// allPoints lists the points of d numbers 0..base-1, at most most: point number i has the digits
 // of i in base base, the lowest one first.
 func allPoints(d int, base, most uint64) ([]float64, error) {
 	m := uint64(1)
@@ -173,7 +174,7 @@ func allPoints(d int, base, most uint64) ([]float64, error) {
 	return z, nil
 }
 
-// checkPoints refuses more than most points of d numbers, or more than maxNumbers numbers.
+// checkPoints rejects more than most points of d numbers, or more than maxNumbers numbers.
 func checkPoints(m uint64, d int, most uint64) error {
 	if m > most || m*uint64(d) > maxNumbers {
 		return errTooManyPoints(fmt.Sprint(m), d, most)
@@ -192,13 +193,13 @@ func errTooManyPoints(m string, d int, most uint64) error {
 		"a smaller domain or dimension, or another kind", m, most, maxNumbers)
 }
 
-// Margin brackets the hull margin of the sign vectors of a class: the least distance of one of them
+// Margin bounds the hull margin of the sign vectors of a class: the least distance of one of them
 // from the convex hull of the others.
 type Margin = lp.Margin
 
-// HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by a
-// formula where there is one; by computing it, mostly in less than a second, for at most 500
-// hypotheses and 2^24 labels; and always within 2h/m <= r <= 2 sqrt(h/m).
+// HullMargin bounds the hull margin of the sign vectors of c, the class that s separates. It uses
+// a formula if there is one. For at most 500 hypotheses and 2^24 labels it computes the margin,
+// usually in less than a second. 2h/m <= r <= 2 sqrt(h/m) always holds.
 //
 // The lower bound: <s_f, s_f - s_g> = |s_f - s_g|^2/2 >= 2h/m for all g, hence for all of their
 // convex combinations.
@@ -226,16 +227,17 @@ func (s *Separator) HullMargin(c Finite) Margin {
 }
 
 // simplex returns the hull margin of vectors at equal squared distances: the distance of a vertex
-// from the middle of the others.
+// from the center of the others.
 func simplex(c Finite, squared float64) float64 {
 	n, _ := new(big.Float).SetInt(c.Size()).Float64()
 	return math.Sqrt(squared / 2 * (n / (n - 1)))
 }
 
-// chain returns the hull margin of the thresholds. An inner one t is nearest to the middle of t-1
-// and t+1, which is off by 1/sqrt(m) at two points; all lower ones differ from it at the first, all
-// higher ones at the second, so none lies below the hyperplane there. The two ends are farther out,
-// 2/sqrt(m) from their neighbours, and alone where there are just two.
+// chain returns the hull margin of the thresholds. An inner threshold t is nearest to the
+// midpoint of t-1 and t+1, which is off by 1/sqrt(m) at two points. All lower thresholds differ
+// from t at the first point, all higher ones at the second, so none lies below the hyperplane
+// there. The two ends are farther out, 2/sqrt(m) from their neighbors, and the only thresholds if
+// there are just two.
 func chain(c Finite, m int) float64 {
 	if c.Size().Cmp(big.NewInt(2)) == 0 {
 		return 2 / math.Sqrt(float64(m))

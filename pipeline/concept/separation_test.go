@@ -57,8 +57,8 @@ func signRows(c Finite, z *Separator) []float64 {
 	return rows
 }
 
-// Every kind tells h truly, for small members of every class; so are the spread and the margin, by
-// formula or not.
+// Every kind reports the true h for small members of every class, and the true spread and margin,
+// with or without a formula.
 func TestSeparatorsByEnumeration(t *testing.T) {
 	testkit.Serial(t)
 	for _, l := range smallFinites(t) {
@@ -130,7 +130,7 @@ func TestSeparatorLen(t *testing.T) {
 	}
 }
 
-// Codes keep their distance where the basis loses it.
+// Codes have a large distance in dimensions where the basis has a small one.
 func TestCode(t *testing.T) {
 	for d := 1; d <= 7; d++ {
 		for seed := range uint64(4) {
@@ -155,7 +155,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// Among many seeds some first draw the zero matrix; all of them give a code.
+// Some of many seeds first draw the zero matrix; all of them give a code.
 func TestCodeRedraws(t *testing.T) {
 	zero := 0
 	for seed := range uint64(4096) {
@@ -253,7 +253,7 @@ func TestMinHammingByEnumeration(t *testing.T) {
 	})
 }
 
-// sized is a class that is too large to be made, of which only name, dimension and size are asked.
+// sized is a class that is too large to construct; only its name, dimension and size are used.
 type sized struct {
 	Finite
 	Spec

@@ -2,12 +2,12 @@ package concept
 
 import "math/bits"
 
-// vcOf returns the Vapnik-Chervonenkis dimension of the given number of distinct functions (rows),
-// from their labels by point: bit i%64 of word i/64 of columns[v] is that of function i at point v.
-// The search is exact, unless it reads more than limit words.
+// vcOf returns the Vapnik-Chervonenkis dimension of the given number of distinct functions
+// (rows), from their labels by point: bit i%64 of word i/64 of columns[v] is the label of
+// function i at point v. The search is exact, unless it reads more than limit words.
 func vcOf(columns [][]uint64, rows, limit int) Dimension {
 	s := newShatter(columns, rows, limit)
-	most := bits.Len(uint(rows)) - 1 // 2^vc patterns need as many functions
+	most := bits.Len(uint(rows)) - 1 // 2^vc patterns require as many functions
 	for d := range most {
 		if s.exists(d + 1) {
 			continue
@@ -20,20 +20,20 @@ func vcOf(columns [][]uint64, rows, limit int) Dimension {
 	return exactly(most)
 }
 
-// shatter searches for a shattered set of size points, depth first: the k points taken so far cut
-// the functions into 2^k parts, and the next point has to cut every part.
+// shatter searches for a shattered set of size points, depth first: the first k points divide the
+// functions into 2^k parts, and the next point must divide every part.
 type shatter struct {
 	columns [][]uint64
 	all     []int      // every column
 	parts   [][]uint64 // parts[k]: the 2^k parts at depth k, one bitset after the other
 	next    [][]int    // next[k]: scratch, the columns that can follow at depth k
 	size    int
-	reads   int // words read
-	limit   int // to how many that may grow
+	reads   int // number of words read
+	limit   int // limit of reads
 }
 
-// newShatter leaves out constant columns, and all but one of those that are equal or complementary:
-// no shattered set has them.
+// newShatter omits constant columns, and all but one of equal or complementary columns, because
+// no shattered set contains them.
 func newShatter(columns [][]uint64, rows, limit int) *shatter {
 	s := &shatter{parts: [][]uint64{everything(rows)}, limit: limit}
 	for i, v := range different(columns, rows) {
@@ -42,8 +42,8 @@ func newShatter(columns [][]uint64, rows, limit int) *shatter {
 	return s
 }
 
-// exists reports whether some set of that size is shattered; it reports false as well where the
-// search ends at its limit.
+// exists reports whether a set of that size is shattered; it also returns false if the search
+// reaches its limit.
 func (s *shatter) exists(size int) bool {
 	s.size = size
 	for k := len(s.parts); k < size; k++ {
@@ -55,9 +55,9 @@ func (s *shatter) exists(size int) bool {
 	return s.grow(0, s.all)
 }
 
-// grow reports whether the k points taken can be completed with some of the candidates. A candidate
-// that leaves too small a piece here does so further down as well: the next point cuts that piece
-// in two, and each of them would need half of what the piece lacks already.
+// grow reports whether the k chosen points can be completed with some of the candidates. A
+// candidate that leaves too small a piece here does so further down too: the next point divides
+// that piece in two, and each half would need half of what the piece already lacks.
 func (s *shatter) grow(k int, candidates []int) bool {
 	next := s.next[k][:0]
 	for _, c := range candidates {
@@ -77,8 +77,8 @@ func (s *shatter) grow(k int, candidates []int) bool {
 	return false
 }
 
-// cuts reports whether a point cuts every part at depth k into two that are large enough: each has
-// to hold all patterns of the points to come.
+// cuts reports whether a point divides every part at depth k into two that are large enough: each
+// must contain all patterns of the remaining points.
 func (s *shatter) cuts(k int, column []uint64) bool {
 	need, words := 1<<(s.size-k-1), len(column)
 	for part := s.parts[k]; len(part) > 0; part = part[words:] {

@@ -17,8 +17,8 @@ func plainVC(rows []string) int {
 	return best
 }
 
-// shatteredFrom returns the size of the largest set that holds v and points after it and cuts every
-// part; 0 where v does not.
+// shatteredFrom returns the size of the largest set that contains v and points after it and
+// divides every part; 0 if v does not divide every part.
 func shatteredFrom(parts [][]string, v int) int {
 	var halves [][]string
 	for _, part := range parts {
@@ -42,7 +42,7 @@ func shatteredFrom(parts [][]string, v int) int {
 	return best
 }
 
-// Of equal and complementary columns one is left: many copies of a class take no longer than one.
+// Equal and complementary columns are merged: many copies of a class take no longer than one.
 func TestShatterMergesColumns(t *testing.T) {
 	const rows = 70
 	columns := columnsOf(rows, 6, func(i, v int) bool { return (i>>(v%2)&1 == 1) != (v >= 4) })
@@ -51,7 +51,7 @@ func TestShatterMergesColumns(t *testing.T) {
 	}
 }
 
-// Classes as large as a matrix can be, with known dimensions.
+// The largest possible matrices, with known dimensions.
 func TestVCOfLargeMatrices(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -87,8 +87,8 @@ func columnsOf(rows, points int, label func(i, v int) bool) [][]uint64 {
 	return m.columns(rows)
 }
 
-// A large random class has too many sets that are nearly shattered: the search says so instead of
-// going on for ever.
+// A large random class has too many sets that are nearly shattered: the search stops and reports
+// bounds.
 func TestUndecidedVC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	columns := columnsOf(1024, 256, func(int, int) bool { return r.IntN(2) == 0 })

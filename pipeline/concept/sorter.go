@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// sorter sorts keys. It reuses the memory of the last time.
+// sorter sorts keys. It reuses its memory.
 type sorter struct {
 	keys  []uint64
 	spare []uint64
 }
 
-// sort sorts the keys by their bits from..to-1. Keys that agree there must be in ascending order of
-// the bits below from already; the bits from to on are 0. It counts, digit by digit from the lowest,
-// with digits of about as many values as there are keys.
+// sort sorts the keys by their bits from..to-1. Keys that agree there must already be in
+// ascending order of the bits below from; the bits from to on are 0. It is a radix sort from the
+// lowest digit, with about as many values per digit as there are keys.
 func (s *sorter) sort(from, to int) {
-	const most = 11 // bits of a digit, whose counts stay in the nearest cache
+	const most = 11 // bits of a digit; the counts of its values fit into the fastest cache
 	width := min(max(bits.Len(uint(len(s.keys))), 5), most)
 	passes := max(1, (to-from+width-1)/width)
 	width = (to - from + passes - 1) / passes
 	source, target := s.keys, slices.Grow(s.spare[:0], len(s.keys))[:len(s.keys)]
-	var counts [1 << most]int // then where the next key with that digit goes
+	var counts [1 << most]int // counts, then the position of the next key with that digit
 	next, mask := counts[:1<<width], uint64(1)<<width-1
 	for shift := from; shift < to; shift += width {
 		clear(next)
@@ -57,7 +57,7 @@ func (s *sorter) order(x []float64, dim, axis int, domain uint64) (shift int, er
 	return shift, nil
 }
 
-// zeroed returns n zeros, in the memory of s where that suffices.
+// zeroed returns n zeros, in the memory of s if that suffices.
 func zeroed[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)

@@ -17,8 +17,8 @@ var stumpsDefinition = Definition{
 	Doc:   "+1 or -1 where one of d numbers is at least t and the opposite elsewhere, or constant",
 	Shape: Grid,
 	New:   newStumps,
-	// See stumps.VC: exact with two values; otherwise as many points are shattered as there are
-	// values, if the upper bound allows it.
+	// See stumps.VC: exact with two values; otherwise, as many points as there are values are
+	// shattered, if the upper bound allows it.
 	VC: func(c Class, s Spec) Dimension {
 		if high := c.VC(); s.Domain > 2 {
 			return Dimension{min(high, int(s.Domain)), high}
@@ -35,7 +35,7 @@ var stumpsDefinition = Definition{
 
 var stumpTargets = Targets{
 	Random: func(s Spec, _ int) Target {
-		axis := 0 // the one that is limited
+		axis := 0 // index of the limited coordinate
 		return wholeBox(s.Dim, s.Domain).drawn(func(b *Box, r *rand.Rand) {
 			b.Low[axis] = 0
 			axis = r.IntN(s.Dim)
@@ -46,7 +46,7 @@ var stumpTargets = Targets{
 	Weight: func(s Spec, _ int, i uint64) float64 {
 		h := stumpAt(s.Dim, s.Domain, i)
 		switch {
-		case math.IsInf(h.T, 0): // whichever number it is, there is a t
+		case math.IsInf(h.T, 0): // every axis has one such t
 			return 1 / float64(s.Domain+1)
 		case h.Above < 0:
 			return 0
@@ -94,7 +94,7 @@ func parseStump(s Spec, text string) (Hypothesis, error) {
 	return Stump{s.Dim, int(j) - 1, float64(t), above}, err
 }
 
-// writeStump writes what parseStump reads.
+// writeStump writes a stump in the syntax of parseStump.
 func writeStump(s Spec, h Hypothesis) string {
 	c := h.(Stump)
 	ends := map[bool]string{true: everywhere, false: Nowhere}
@@ -109,8 +109,8 @@ func writeStump(s Spec, h Hypothesis) string {
 	return fmt.Sprintf("x%d<%s", c.Axis+1, writeWhole(c.T))
 }
 
-// Stump labels a point of Dim numbers by one of them: Above where coordinate Axis is at least T,
-// and -Above elsewhere.
+// Stump labels a point of Dim numbers by one of them: Above if coordinate Axis is at least T, and
+// -Above otherwise.
 type Stump struct {
 	Dim, Axis int
 	T         float64
@@ -123,7 +123,7 @@ func (s Stump) Labels(x, out []float64) {
 	at := s.Axis
 	for i := range out {
 		label := above ^ negative
-		if x[at] >= s.T { // a conditional move
+		if x[at] >= s.T { // compiled to a conditional move
 			label = above
 		}
 		out[i] = math.Float64frombits(label)
@@ -156,10 +156,10 @@ func (c *stumps) Size() *big.Int { return new(big.Int).SetUint64(c.size()) }
 func (c *stumps) LogSize() float64 { return math.Log(float64(c.size())) }
 
 // VC implements Class: the largest m with binom(m, floor(m/2)) <= 2d and 2^m <= |H|. Both are
-// necessary for every X, so that it is never below the dimension. It is the dimension where it is
-// at most X (Gey 2018, for real coordinates; m points take m different values in each), and for X =
-// 2, where each coordinate gives one of the 2^(m-1) - 1 ways to split m points in two:
-// floor(log2(2d+2)). Elsewhere it is an upper bound.
+// necessary for every X, so that it is an upper bound of the dimension. It equals the dimension
+// if it is at most X (Gey 2018, for real coordinates; m points take m different values in each),
+// and for X = 2, where each coordinate gives one of the 2^(m-1) - 1 ways to split m points in
+// two: floor(log2(2d+2)).
 func (c *stumps) VC() int {
 	m, central := 1, 1 // binom(m, floor(m/2))
 	for {
@@ -177,8 +177,8 @@ func (c *stumps) VC() int {
 // Member implements Finite.
 func (c *stumps) Member(i uint64) Hypothesis { return stumpAt(c.dim, c.domain, i) }
 
-// stumpAt returns number i of the stumps of dim numbers 0..domain-1: the two constants, then those
-// of one axis after the other by their cuts, each before its opposite.
+// stumpAt returns number i of the stumps of dim numbers 0..domain-1: first the two constants,
+// then the stumps of one axis after the other by their cuts, each before its opposite.
 func stumpAt(dim int, domain, i uint64) Stump {
 	switch i {
 	case 0:
@@ -235,15 +235,15 @@ func (c *stumps) NewProfile() (Profile, error) {
 	return p, nil
 }
 
-// stumpProfile is the profile of the stumps. On each axis the thresholds between two neighbouring
-// values agree on the sample; their opposites have n - err errors. Its levels hold the hypotheses
-// with equally many errors.
+// stumpProfile is the profile of the stumps. On each axis the thresholds between two neighboring
+// values agree on the sample; their opposites have n - err errors. Each of its levels is the set
+// of hypotheses with a given number of errors.
 type stumpProfile struct {
 	tally
 	levels
 	class  *stumps
-	cuts   []segment // of the stumps +1 at v >= t, axis by axis; first is the number of the first one
-	counts []uint64  // of all stumps by number of errors
+	cuts   []segment // segments of the stumps +1 at v >= t, axis by axis; first is the number of the first stump
+	counts []uint64  // number of stumps by number of errors
 }
 
 // Reset implements Profile. O(d n log n).
@@ -254,8 +254,8 @@ func (p *stumpProfile) Reset(x, y []float64) error {
 	}
 	p.domain, p.cuts, p.counts = p.class.domain, p.cuts[:0], zeroed(p.counts, len(y)+1)
 	p.countLabels(y)
-	p.counts[p.positives]++ // all -1
-	p.counts[p.negatives]++ // all +1
+	p.counts[p.positives]++ // stump -1 everywhere
+	p.counts[p.negatives]++ // stump +1 everywhere
 	for axis := range p.class.dim {
 		p.cut(axis, x, y)
 	}
@@ -274,8 +274,8 @@ func (p *stumpProfile) countLabels(y []float64) {
 	p.negatives = len(y) - p.positives
 }
 
-// cut adds the thresholds 1..X-1 of one axis: those in (v[i-1], v[i]] agree, and crossing v[i]
-// turns its labels to -1.
+// cut adds the thresholds 1..X-1 of one axis: the thresholds in (v[i-1], v[i]] agree, and
+// crossing v[i] changes its labels to -1.
 func (p *stumpProfile) cut(axis int, x, y []float64) {
 	p.keys = p.keys[:0]
 	for i, label := range y {
@@ -305,9 +305,9 @@ func (p *stumpProfile) add(axis int, t, end uint64, errs int) {
 	p.counts[p.positives+p.negatives-errs] += count
 }
 
-// ranked returns the number of the stump of the given rank, from 0, among those with that many
-// errors, in the order of the cuts; at each cut those that are +1 above it come before their
-// opposites.
+// ranked returns the number of the stump of the given rank, from 0, among the stumps with that
+// many errors, in the order of the cuts; at each cut the stumps that are +1 above it precede
+// their opposites.
 func (p *stumpProfile) ranked(errs int, rank uint64) uint64 {
 	for i, constant := range []int{p.positives, p.negatives} {
 		if constant == errs {
@@ -335,7 +335,7 @@ func (p *stumpProfile) ranked(errs int, rank uint64) uint64 {
 // stumpMinimizer is the Minimizer of the stumps. O(d (n log n + m)).
 type stumpMinimizer struct {
 	class *stumps
-	terms []anchors // by axis
+	terms []anchors // terms by axis
 	objective
 	sweep
 }
@@ -357,8 +357,9 @@ func (c *stumps) NewMinimizer(z []float64) (Minimizer, error) {
 	return m, nil
 }
 
-// Minimize implements Minimizer. It looks at the constants and, on each axis, at the cuts between
-// neighbouring values: other stumps agree with a constant on all points, which comes first.
+// Minimize implements Minimizer. It compares the constants and, on each axis, the cuts between
+// neighboring values. Every other stump agrees with a constant on all points, and the constant
+// comes first.
 func (m *stumpMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
 	if err := m.class.check(x, y); err != nil {
 		return nil, 0, err
@@ -387,9 +388,9 @@ func (m *stumpMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, er
 
 // stumpsEverywhere separates by all points. Stumps with a and b of the X values +1, on two
 // coordinates, differ at X^(d-2) (aX + bX - 2ab) points, which is linear in a and in b and hence
-// least at a corner of [1, X-1]^2: 2(X-1) or X^2-2X+2 times X^(d-2), both at least X^(d-1). So is
-// the distance to a constant, with a X^(d-1), and that of two stumps on one coordinate, which
-// differ for at least one value of it: v >= 1 attains it.
+// least at a corner of [1, X-1]^2: 2(X-1) or X^2-2X+2 times X^(d-2), both at least X^(d-1). The
+// distance to a constant, a X^(d-1), is at least X^(d-1) too, and so is that of two stumps on one
+// coordinate, which differ for at least one value of it: v >= 1 attains it.
 func stumpsEverywhere(c Finite, s Spec) (*Separator, error) {
 	w, err := wholeDomain(c, s.Domain)
 	if err != nil {
@@ -399,10 +400,10 @@ func stumpsEverywhere(c Finite, s Spec) (*Separator, error) {
 	return w, nil
 }
 
-// axes separates by the origin and the points with a single coordinate v = 1..X-1 that is not 0, 1
-// + d(X-1) in all. There the stump v_j >= t is +1 at the last X-t points of axis j, v_j < t at the
-// complement, which holds the origin; all these sets and the two constants differ, and v_j >= X-1
-// is +1 at one point, the constant -1 at none: h = 1.
+// axes separates by the origin and the points with exactly one nonzero coordinate v = 1..X-1, 1 +
+// d(X-1) in all. There the stump v_j >= t is +1 at the last X-t points of axis j, v_j < t at the
+// complement, which contains the origin. All these sets and the two constants differ, and v_j >=
+// X-1 is +1 at one point, the constant -1 at none: h = 1.
 func axes(d int, x uint64) (*Separator, error) {
 	m := 1 + uint64(d)*(x-1) // at most 2^56
 	if err := checkPoints(m, d, maxPoints); err != nil {

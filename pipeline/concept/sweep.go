@@ -1,17 +1,19 @@
 package concept
 
-// objective holds the parts of a minimisation that do not depend on where the points lie.
+// objective holds the parts of a minimization that do not depend on the coordinates of the
+// points.
 //
-// Minimisers start from the sum with every point labelled -1 and add gains: what labelling a point
-// +1 instead adds to the sum, w or -w at an example and 2c at a point of the linear term. Of
-// hypotheses whose computed sums are equal the first is taken. Sums that are equal on paper come
-// out equal where no addition rounds, as with whole numbers below 2^53.
+// Minimizers start from the sum with every point labeled -1 and add gains. The gain of a point is
+// the change of the sum if its label becomes +1: w or -w at an example and 2c at a point of the
+// linear term. If several hypotheses have equal computed sums, the first is returned. Sums that
+// are equal in exact arithmetic come out equal if no addition rounds, as with whole numbers below
+// 2^53.
 type objective struct {
-	gains       []float64 // of the examples
-	minus, plus float64   // the sum with every point labelled -1, and +1
+	gains       []float64 // gains of the examples
+	minus, plus float64   // sum with every point labeled -1, and with every point labeled +1
 }
 
-// set takes labels, weights and the linear term's coefficients; w and c may be nil.
+// set loads labels, weights and the linear term's coefficients; w and c may be nil.
 func (o *objective) set(y, w, c []float64) {
 	o.gains, o.minus, o.plus = o.gains[:0], 0, 0
 	for i, label := range y {
@@ -32,7 +34,7 @@ func (o *objective) set(y, w, c []float64) {
 // anchors holds one coordinate of the points of a linear term.
 type anchors struct {
 	axis
-	slot []int // that of point j is values[slot[j]]
+	slot []int // point j has the value values[slot[j]]
 }
 
 // newAnchors sorts coordinate number axis of the points z, of dim numbers each below domain.
@@ -54,12 +56,12 @@ func newAnchors(z []float64, dim, axis int, domain uint64) (a anchors, err error
 type sweep struct {
 	sorter
 	axis
-	sums   []float64 // of the gains at each value
-	linear []float64 // scratch: the gains of the linear term at each of its values
+	sums   []float64 // sums of the gains at each value
+	linear []float64 // scratch: gains of the linear term at each of its values
 }
 
-// merge sums the gains of the points x in coordinate number axis and those of a linear term with
-// the coefficients c, if c is not nil. Beyond sorting x it takes O(n + m).
+// merge sums the gains of the points x in coordinate number axis and, if c is not nil, those of a
+// linear term with the coefficients c. Beyond sorting x it takes O(n + m).
 func (s *sweep) merge(x []float64, dim, axis int, gains []float64, term *anchors, c []float64) error {
 	shift, err := s.order(x, dim, axis, s.domain)
 	if err != nil {

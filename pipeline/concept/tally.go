@@ -10,13 +10,13 @@ import (
 // tally is a sample of an ordered domain, counted by value.
 type tally struct {
 	axis
-	sorter          // of 2 value, plus 1 where the label is +1
-	pos, neg  []int // examples of values[i] labelled +1 and -1
-	positives int   // all examples labelled +1
+	sorter          // keys are 2 value, plus 1 if the label is +1
+	pos, neg  []int // number of examples of values[i] labeled +1 and -1
+	positives int   // number of examples labeled +1
 	negatives int
 }
 
-// reset counts a new sample, reusing the memory of the last one.
+// reset counts a new sample, reusing memory.
 func (t *tally) reset(o *ordered, x, y []float64) error {
 	t.domain, t.positives = o.domain, 0
 	t.keys = slices.Grow(t.keys[:0], len(y))[:len(y)]
@@ -36,11 +36,11 @@ func (t *tally) reset(o *ordered, x, y []float64) error {
 	return nil
 }
 
-// positive returns 1 for the label +1 and 0 for -1, by the sign bit: labels are hard to predict for
-// a branch.
+// positive returns 1 for the label +1 and 0 for -1, by the sign bit, because branches on labels
+// would be mispredicted.
 func positive(label float64) uint64 { return ^math.Float64bits(label) >> 63 }
 
-// count sorts the keys and turns them into values and their counts.
+// count sorts the keys and converts them to values and their counts.
 func (t *tally) count() {
 	t.sort(0, bits.Len64(t.domain-1)+1)
 	n := len(t.keys)
@@ -68,7 +68,7 @@ func (o *ordered) value(x, y []float64, i int) (uint64, error) {
 	return v, checkLabel(y, i)
 }
 
-// checkLabel refuses the label of example i if it is neither -1 nor +1.
+// checkLabel rejects the label of example i if it is neither -1 nor +1.
 func checkLabel(y []float64, i int) error {
 	if y[i] != 1 && y[i] != -1 {
 		return fmt.Errorf("label %v of example %d: neither -1 nor +1", y[i], i)
@@ -79,8 +79,8 @@ func checkLabel(y []float64, i int) error {
 // weighted is a weighted sample of an ordered domain, by value.
 type weighted struct {
 	values   []uint64
-	pos, neg []float64 // weight of values[i] labelled +1 and -1
-	total    float64   // what the sums of weights are to be divided by
+	pos, neg []float64 // weights of values[i] labeled +1 and -1
+	total    float64   // divisor of the sums of weights
 }
 
 // weigh sorts and sums a weighted sample. Without weights each example weighs 1, and the sums are
@@ -122,7 +122,7 @@ func weighByValue(y, w []float64, value func(i int) (uint64, error)) (*weighted,
 	return s, nil
 }
 
-// add appends an example whose value is not below those before.
+// add appends an example whose value is not below the previous ones.
 func (s *weighted) add(v uint64, label, weight float64) {
 	if k := len(s.values); k == 0 || s.values[k-1] != v {
 		s.values, s.pos, s.neg = append(s.values, v), append(s.pos, 0), append(s.neg, 0)
@@ -139,7 +139,7 @@ func (s *weighted) put(k int, label, weight float64) {
 	}
 }
 
-// weightOf returns the weight of example i: 1 where w is nil.
+// weightOf returns the weight of example i, or 1 if w is nil.
 func weightOf(w []float64, i int) float64 {
 	if w == nil {
 		return 1
@@ -148,9 +148,9 @@ func weightOf(w []float64, i int) float64 {
 }
 
 // thresholds returns the error of the thresholds above all values, and the least error of the
-// others. Like leastInterval it walks over the values in order and keeps the least error so far of
-// the hypotheses whose +1 part has not begun, lasts, or has ended. Weights are only ever added,
-// never subtracted: an error of 0 comes out as 0.
+// others. Like leastInterval it visits the values in order and keeps the least error so far of
+// the hypotheses whose +1 part has not started, is in progress, or has ended. It only adds
+// weights and never subtracts: an error of 0 is exactly 0.
 func (s *weighted) thresholds() (above, others float64) {
 	others = math.Inf(1)
 	for i, pos := range s.pos {
@@ -159,8 +159,8 @@ func (s *weighted) thresholds() (above, others float64) {
 	return above, others
 }
 
-// leastInterval returns the least weight that an interval labels wrongly, given the weights
-// labelled +1 and -1 at each value.
+// leastInterval returns the least weight that an interval mislabels, given the weights labeled +1
+// and -1 at each value.
 func leastInterval(pos, neg []float64) float64 {
 	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
 	for i, p := range pos {

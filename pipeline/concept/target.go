@@ -10,10 +10,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Target labels the points of a problem, in one trial after the other. It serves one goroutine and
-// allocates nothing.
+// Target labels the points of a problem in successive trials. It serves one goroutine and does
+// not allocate.
 type Target interface {
-	// Begin starts a trial: it draws the target anew, unless the target is the same in all trials.
+	// Begin starts a trial: it draws a new target, unless the target is the same in all trials.
 	Begin(r *rand.Rand)
 	// Label returns the label, -1 or +1, of one point of the domain.
 	Label(x []float64) float64
@@ -47,7 +47,7 @@ type Targets struct {
 	Uniform func(s Spec, size uint64) Target
 
 	// Prior is the best answer of a learner without data, where points are uniform: see NewPrior. It
-	// reports false where there is no formula; nil: there is none.
+	// reports false if there is no formula; nil: there is none.
 	Prior func(s Spec, distribution Drawn, ok Allowed) (Prior, bool)
 
 	// Middle is a hypothesis in the middle of the class, the same in all trials, and MiddleDoc
@@ -55,17 +55,16 @@ type Targets struct {
 	Middle    func(s Spec) Hypothesis
 	MiddleDoc string
 
-	// Parse reads a hypothesis of the class from the text that sweep files have, and Write writes the
-	// one text of it: functions that are equal have equal texts. The error of Parse says what is wrong
-	// with the text. Notation says how to write a hypothesis, with an example. All belong to finite
-	// classes.
+	// Parse parses a hypothesis in the syntax of sweep files, and Write writes its canonical
+	// text: equal functions have equal texts. The error of Parse describes the syntax error.
+	// Notation describes the syntax, with an example. Only finite classes have these fields.
 	Parse    func(s Spec, text string) (Hypothesis, error)
 	Write    func(s Spec, h Hypothesis) string
 	Notation string
 }
 
 // Names of targets in sweep files. Any other text is that of a hypothesis; EachTarget lists all
-// hypotheses, and names no single one.
+// hypotheses and does not name a single one.
 const (
 	RandomTarget  = "random"
 	UniformTarget = "uniform"
@@ -73,17 +72,17 @@ const (
 	EachTarget    = "each"
 )
 
-// The number of literals of a random conjunction: DefaultLiterals where there are as many bits, and
+// The number of literals of a random conjunction: DefaultLiterals if there are as many bits, and
 // MaxLiterals at most.
 const (
 	DefaultLiterals = 2
 	MaxLiterals     = 64
 )
 
-// ParseTarget reads what a sweep file says of the target: a name, or the text of a hypothesis of
-// the class that New makes of s. It returns the canonical text, and a function that makes such
-// targets. literals, which only a random conjunction needs, is between 1 and Dim. The error says
-// what is wrong with the text and what would be right.
+// ParseTarget parses the target of a sweep file: a name, or the text of a hypothesis of the class
+// that New creates from s. It returns the canonical text, and a function that creates such
+// targets. literals, which only a random conjunction uses, is between 1 and Dim. The error names
+// the problem and valid texts.
 func ParseTarget(s Spec, text string, literals int) (canonical string, makeTarget func() Target, err error) {
 	d, _ := Lookup(s.Name)
 	switch {
@@ -113,7 +112,7 @@ func ParseTarget(s Spec, text string, literals int) (canonical string, makeTarge
 	return d.Write(s, h), func() Target { return fixed(s, h) }, nil
 }
 
-// explain adds to the error of Parse what may be written instead.
+// explain adds the valid texts to the error of Parse.
 func (d *Definition) explain(err error, text string) error {
 	names := []string{RandomTarget, UniformTarget, MiddleTarget, EachTarget}
 	if d.Middle == nil {
@@ -125,7 +124,7 @@ func (d *Definition) explain(err error, text string) error {
 	return fmt.Errorf("%w; write %s, or %s", err, d.Notation, wording.Or(names[:len(names)-1]))
 }
 
-// uniformTargets returns a function that makes targets which are uniform in a finite class.
+// uniformTargets returns a function that creates uniform targets of a finite class.
 func uniformTargets(d *Definition, s Spec) (func() Target, error) {
 	c, err := New(s)
 	switch {
@@ -141,11 +140,11 @@ func uniformTargets(d *Definition, s Spec) (func() Target, error) {
 	return func() Target { return d.Uniform(s, size) }, nil
 }
 
-// ErrTooMany says that a class has more hypotheses than may be listed.
+// ErrTooMany means that a class has more hypotheses than the limit of a list.
 var ErrTooMany = errors.New("too many hypotheses to list")
 
-// Hypotheses lists the texts of all hypotheses of the class that New makes of s, by their numbers.
-// The error wraps ErrTooMany where there are more than most, or infinitely many.
+// Hypotheses lists the texts of all hypotheses of the class that New creates from s, by their
+// numbers. The error wraps ErrTooMany if there are more than most, or infinitely many.
 func Hypotheses(s Spec, most int) ([]string, error) {
 	c, err := New(s)
 	if err != nil {
@@ -197,10 +196,10 @@ func fixed(s Spec, h Hypothesis) Target {
 }
 
 // Box is a Target that labels the points with Low <= x <= High in every coordinate +1: an
-// axis-parallel box, or nothing. The ends are those of the present trial.
+// axis-parallel box, or nothing. Low and High are the ends in the current trial.
 type Box struct {
 	Low, High    []float64
-	top          float64                    // of each coordinate of a point; 0: not known
+	top          float64                    // upper end of each coordinate of a point; 0: unknown
 	distribution func(b *Box, r *rand.Rand) // draws the ends; nil: they are the same in all trials
 }
 
@@ -245,7 +244,7 @@ func (b *Box) Labels(x, y []float64) {
 	for j := range b.Low {
 		r := Range{b.Low[j], b.High[j]}
 		if b.top > 0 && r.Lo <= 0 && r.Hi >= b.top {
-			continue // this coordinate tells nothing
+			continue // this coordinate contains the whole domain
 		}
 		at := j
 		for i, label := range y {
@@ -255,14 +254,14 @@ func (b *Box) Labels(x, y []float64) {
 	}
 }
 
-// limit gives coordinate j, which must be whole, the ends of r, as far as they are inside; those of
-// an empty r end below their start.
+// limit sets the ends of coordinate j, which must be unlimited, to those of r within the domain.
+// An empty r gives an end below its start.
 func (b *Box) limit(j int, r Range) {
 	top := b.High[j]
 	b.Low[j], b.High[j] = min(max(r.Lo, 0), top+1), max(min(r.Hi, top), -1)
 }
 
-// cut makes the box, which must be whole, that of a stump.
+// cut restricts the box, which must be unlimited, to that of a stump.
 func (b *Box) cut(s Stump) {
 	if s.Above > 0 {
 		b.limit(s.Axis, Range{s.T, math.Inf(1)})
@@ -271,7 +270,7 @@ func (b *Box) cut(s Stump) {
 	}
 }
 
-// require makes the box, which must be whole, that of a conjunction.
+// require restricts the box, which must be unlimited, to that of a conjunction.
 func (b *Box) require(c Conjunction) {
 	for j := range b.Low {
 		b.Low[j], b.High[j] = float64(c.Ones>>j&1), float64(1-c.Zeros>>j&1)
@@ -281,7 +280,7 @@ func (b *Box) require(c Conjunction) {
 // parityTarget is a parity of a set of coordinates.
 type parityTarget struct {
 	Parity
-	random bool // anew in each trial, every set equally likely
+	random bool // a new set in each trial, every set equally likely
 }
 
 // Begin implements Target.
@@ -306,7 +305,7 @@ func (t *parityTarget) Label(x []float64) float64 {
 type rowTarget struct {
 	row    Row
 	spec   Spec
-	random bool // anew in each trial, every row equally likely
+	random bool // a new row in each trial, every row equally likely
 }
 
 // Begin implements Target.
@@ -322,7 +321,8 @@ func (t *rowTarget) Label(x []float64) float64 { return t.row.label(x[0]) }
 // Labels implements Target.
 func (t *rowTarget) Labels(x, y []float64) { t.row.Labels(x, y) }
 
-// differs returns the share of the points at which the row has another label than label, '0' or '1', of the point.
+// differs returns the share of the points at which the label of the row is not label, '0' or '1',
+// of the point.
 func (t *rowTarget) differs(label func(point int) byte) float64 {
 	n := 0
 	for v := range len(t.row) {

@@ -71,7 +71,7 @@ func (b *brute) checkDistribution(target Target, number map[string]int, weights 
 		return errors.New("equal streams give other targets")
 	}
 	trials := 40 * len(weights)
-	if len(weights) > 100 { // of which only the support is checked
+	if len(weights) > 100 { // only their support is checked
 		trials = 200
 	}
 	r, counts := rand.New(rand.NewPCG(1, 2)), make([]float64, len(weights))
@@ -84,7 +84,7 @@ func (b *brute) checkDistribution(target Target, number map[string]int, weights 
 		counts[i]++
 	}
 	chi, cells := 0.0, -1.0
-	rest, restWeight := 0.0, 0.0 // those that are too rare for a cell of their own
+	rest, restWeight := 0.0, 0.0 // total of the cells that are too rare for the test
 	add := func(count, expected float64) { chi, cells = chi+(count-expected)*(count-expected)/expected, cells+1 }
 	for i, w := range weights {
 		switch expected := w * float64(trials); {
@@ -109,8 +109,9 @@ func (b *brute) checkDistribution(target Target, number map[string]int, weights 
 	return nil
 }
 
-// checkTexts checks that each hypothesis has a text of its own that is read as that hypothesis
-// again, and labels as it does when it is a target; and the same of the middle one.
+// checkTexts checks that each hypothesis has its own text, that parsing the text gives the
+// hypothesis, and that it labels points in the same way as a target. It also checks the middle
+// hypothesis.
 func (b *brute) checkTexts(d *Definition, c Finite, s Spec, number map[string]int) (breaches []error) {
 	breach := func(format string, a ...any) {
 		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))

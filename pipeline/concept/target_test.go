@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The sides of a random box are the least that give the box half of the points.
+// The sides of a random box are the smallest with which the box contains half of the points.
 func TestHalfSide(t *testing.T) {
 	for dim := 1; dim <= 12; dim++ {
 		for side := uint64(1); side <= 70; side++ {
@@ -54,8 +54,8 @@ func anySpec(t *rapid.T) Spec {
 	return s
 }
 
-// Any hypothesis has one text: what is read from it labels as the hypothesis does, and is written
-// as the same text again.
+// Every hypothesis has one text: parsing the text gives a hypothesis with the same labels, whose
+// text is the same.
 func TestTextsOfHypotheses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySpec(t)
@@ -74,13 +74,13 @@ func TestTextsOfHypotheses(t *testing.T) {
 			t.Fatalf("%+v: %q is read as %q, %v", s, text, canonical, err)
 		}
 		target, r := targetOf(), rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		target.Begin(nil) // a stated target draws nothing
+		target.Begin(nil) // a fixed target draws nothing
 		x, y := make([]float64, class.Dim()), make([]float64, 1)
 		for range 40 {
 			for j := range x {
 				x[j] = float64(r.Uint64N(Side(s)))
 			}
-			if b, ok := target.(*Box); ok && r.IntN(2) == 0 { // at an edge, where errors would be
+			if b, ok := target.(*Box); ok && r.IntN(2) == 0 { // at an edge, where errors are likely
 				j := r.IntN(len(x))
 				x[j] = min(
 					max([]float64{b.Low[j], b.Low[j] - 1, b.High[j], b.High[j] + 1}[r.IntN(4)], 0),
@@ -94,7 +94,8 @@ func TestTextsOfHypotheses(t *testing.T) {
 	})
 }
 
-// Several texts of one function have one canonical text, so that equal problems have equal keys.
+// Different texts of one function have one canonical text, so that equal problems have equal
+// keys.
 func TestCanonicalTexts(t *testing.T) {
 	for _, c := range []struct {
 		s          Spec
@@ -122,7 +123,7 @@ func TestCanonicalTexts(t *testing.T) {
 	}
 }
 
-// What is no target is refused with the reason and what may be written.
+// Invalid targets are rejected with the reason and the valid texts.
 func TestWrongTargets(t *testing.T) {
 	for _, c := range []struct {
 		s          Spec
@@ -157,7 +158,7 @@ func TestWrongTargets(t *testing.T) {
 	}
 }
 
-// The hypotheses of each are all of the class, and too many are refused with their number.
+// EachTarget lists all hypotheses of the class, and too many are rejected with their number.
 func TestHypotheses(t *testing.T) {
 	for _, c := range []struct {
 		s    Spec
@@ -190,7 +191,7 @@ func TestHypotheses(t *testing.T) {
 	}
 }
 
-// A random conjunction of many literals has exactly as many, whatever the dimension.
+// A random conjunction of many literals has exactly that number of literals, in every dimension.
 func TestLiterals(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, literals := range []int{1, 2, 7, 64} {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Nowhere and everywhere are the texts of the functions that are -1 and +1 at all points, where a
+// Nowhere and everywhere are the texts of the functions that are -1 and +1 at all points, if a
 // class has no other text for them.
 const (
 	Nowhere    = "nowhere"
 	everywhere = "everywhere"
 )
 
-// parseWhole reads a whole number of least..most from digits, or from a power such as 2^10. The
-// word says what the number is, for the error.
+// parseWhole parses a whole number of least..most from digits, or from a power such as 2^10. word
+// names the number in errors.
 func parseWhole(word, text string, least, most uint64) (uint64, error) {
 	base, exponent, isPower := strings.Cut(text, "^")
 	v, err := parseDigits(base)
@@ -34,7 +34,7 @@ func parseWhole(word, text string, least, most uint64) (uint64, error) {
 	return v, nil
 }
 
-// parseDigits reads digits without a sign.
+// parseDigits parses digits without a sign.
 func parseDigits(text string) (uint64, error) {
 	if strings.HasPrefix(text, "+") {
 		return 0, strconv.ErrSyntax
@@ -45,7 +45,7 @@ func parseDigits(text string) (uint64, error) {
 // power returns base to that power, or an error above 2^64.
 func power(base, times uint64) (uint64, error) {
 	v := uint64(1)
-	for range min(times, 64) { // base 0 and 1 stay what they are, all others are beyond 2^63 by then
+	for range min(times, 64) { // bases 0 and 1 do not change; all others exceed 2^63 after 64 factors
 		hi, lo := bits.Mul64(v, base)
 		if hi > 0 {
 			return 0, strconv.ErrRange
@@ -55,10 +55,10 @@ func power(base, times uint64) (uint64, error) {
 	return v, nil
 }
 
-// writeWhole writes a whole number that a float64 holds.
+// writeWhole writes a whole number that float64 represents exactly.
 func writeWhole(v float64) string { return strconv.FormatUint(uint64(v), 10) }
 
-// parseInterval reads "16..49", the interval of the numbers from 16 to 49, inside 0..side-1.
+// parseInterval parses "16..49", the interval of the numbers from 16 to 49, inside 0..side-1.
 func parseInterval(text string, side uint64) (Range, error) {
 	from, to, ok := strings.Cut(text, "..")
 	if !ok {
@@ -72,7 +72,7 @@ func parseInterval(text string, side uint64) (Range, error) {
 	return Interval(float64(a), float64(b)), err
 }
 
-// writeInterval writes an interval inside 0..side-1; nothing is nowhere.
+// writeInterval writes an interval inside 0..side-1; the empty interval is "nowhere".
 func writeInterval(r Range) string {
 	if r.Lo > r.Hi {
 		return Nowhere
@@ -80,8 +80,8 @@ func writeInterval(r Range) string {
 	return writeWhole(r.Lo) + ".." + writeWhole(r.Hi)
 }
 
-// parseMarks reads a text of one character for each of dim bits, each one of those allowed. It
-// returns the bits that have the first of them, and the second.
+// parseMarks parses a text of one character for each of dim bits. Each character must be allowed.
+// It returns the set of bits with the first allowed character, and the set with the second.
 func parseMarks(text string, dim int, allowed string) (first, second uint64, err error) {
 	if len(text) != dim {
 		return 0, 0, fmt.Errorf("%q has %d characters, not one for each of the %d bits", text, len(text), dim)
@@ -100,7 +100,7 @@ func parseMarks(text string, dim int, allowed string) (first, second uint64, err
 	return first, second, nil
 }
 
-// writeMarks writes what parseMarks reads.
+// writeMarks writes a text in the syntax of parseMarks.
 func writeMarks(dim int, first, second uint64, allowed string) string {
 	text := make([]byte, dim)
 	for j := range text {

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// thinned is a class, a sample and an eps of which the exponential mechanism can be drawn.
+// thinned is a class with a sample and an eps, from which the exponential mechanism can draw.
 type thinned[H any] interface {
-	// draw draws from the exponential mechanism, and returns how many more errors than the fewest h
-	// makes.
+	// draw draws from the exponential mechanism, and returns the number of errors of h beyond the
+	// fewest.
 	draw(r *rand.Rand) (h H, excess int)
 
-	// decay returns exp(-eps d/2), the factor by which d more errors reduce a weight; total the sum of
-	// decay(excess) over the class.
+	// decay returns exp(-eps d/2), the factor by which d more errors reduce a weight; total
+	// returns the sum of decay(excess) over the class.
 	decay(d int) float64
 	total() float64
 }
@@ -27,7 +27,7 @@ type thinned[H any] interface {
 //	p e^-t / (1 - p + p e^-t) = p / (1 + (1-p)(e^t - 1)) <= p.
 //
 // The first accepted arrival of all is thus the first event of independent Poisson processes with
-// these rates. Thinning gives it: events at rate Z, the sum of all p, each with an h drawn with
+// these rates. Thinning draws it: events at rate Z, the sum of all p, each with an h drawn with
 // probability p/Z, which is the exponential mechanism, and kept with probability hazard/p. An h
 // with p = 1 is always kept, so the loop ends.
 //

@@ -23,8 +23,8 @@ var thresholdsDefinition = Definition{
 	},
 	New: newThresholds,
 	VC:  exactVC,
-	// Bisection: an adversary can leave half of the functions at each mistake, and no learner need
-	// leave more.
+	// Bisection: an adversary can keep half of the functions at each mistake, and no learner has
+	// to leave more.
 	Littlestone: func(c Class, _ Spec) Dimension { return exactly(logSize(c)) },
 	Standard: func(c Finite, s Spec) (*Separator, error) {
 		if s.NoConstant { // all thresholds t <= X-1 label the point X-1 alike
@@ -97,7 +97,7 @@ func (c *thresholds) Best(x, y, w []float64) (float64, error) {
 func (c *thresholds) NewProfile() (Profile, error) { return newSegments(c), nil }
 
 // split implements segmented: the thresholds in (v[i-1], v[i]] agree on the sample, and crossing
-// v[i] turns its labels to -1.
+// v[i] changes its labels to -1.
 func (c *thresholds) split(p *segments) {
 	first, errs := uint64(0), p.negatives
 	for i, v := range p.values {
@@ -121,7 +121,8 @@ func (c *thresholds) Member(i uint64) Hypothesis { return Threshold(float64(i)) 
 // NewMinimizer implements Finite.
 func (c *thresholds) NewMinimizer(z []float64) (Minimizer, error) { return c.newMinimizer(z, c.walk) }
 
-// walk starts with the threshold 0, which labels everything +1, and passes value after value.
+// walk starts with the threshold 0, which labels everything +1, and visits one value after the
+// other.
 func (c *thresholds) walk(m *rangeMinimizer) (Range, float64) {
 	best, cost := uint64(0), m.plus
 	least := cost
@@ -133,7 +134,7 @@ func (c *thresholds) walk(m *rangeMinimizer) (Range, float64) {
 	return Threshold(float64(best)), least
 }
 
-// thresholdsEverywhere separates by all points: neighbours t and t+1 differ at t alone.
+// thresholdsEverywhere separates by all points: neighbors t and t+1 differ at t alone.
 func thresholdsEverywhere(c Finite, s Spec) (*Separator, error) {
 	w, err := wholeDomain(c, s.Domain)
 	if err != nil {

@@ -50,7 +50,7 @@ func readVectors(t *testing.T) vectors {
 	return v
 }
 
-// signed turns labels 0 and 1 into -1 and +1.
+// signed converts labels 0 and 1 to -1 and +1.
 func signed(y []float64) []float64 {
 	out := make([]float64, len(y))
 	for i, v := range y {

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	maxSplits = 1 << 29 // words that a search for a Littlestone dimension reads: about a second
-	maxMemo   = 1 << 27 // bytes that one memo takes
+	maxSplits = 1 << 29 // limit of the words that a search for a Littlestone dimension reads: about a second
+	maxMemo   = 1 << 27 // limit of the bytes of one memo
 )
 
-// VersionSpace is the set of the functions of a finite class that agree with the labels seen so far
-// in a game of online learning. It does not change: Restrict returns the next one.
+// VersionSpace is the set of the functions of a finite class that agree with the labels seen so
+// far in a game of online learning. It is immutable: Restrict returns the next one.
 //
-// All version spaces that come from one call of Versions keep what they find in one memo, so that
-// the next game costs little. They serve one goroutine, game after game; another goroutine calls
-// Versions of the same LabelTable itself. An exact dimension does not depend on what was asked
-// before, but whether a search reaches its limit may: a learner that must repeat itself gives up
-// where a dimension is not exact.
+// All version spaces that derive from one call of Versions share one memo of results, so that the
+// next game costs little. They serve one goroutine for many games; another goroutine calls
+// Versions of the same LabelTable. An exact dimension does not depend on previous calls, but
+// whether a search reaches its limit may. Therefore a learner whose results must be reproducible
+// stops if a dimension is not exact.
 type VersionSpace struct {
 	search *splitSearch
 	set    []uint64
@@ -27,17 +27,17 @@ type VersionSpace struct {
 // Versions returns the version space of all functions, with a new memo.
 func (t *LabelTable) Versions() VersionSpace { return t.versions(maxSplits, maxMemo) }
 
-// versions does the work of Versions with given limits on the words that a search reads and on the
-// bytes of its memo.
+// versions is Versions with given limits on the words that a search reads and on the bytes of its
+// memo.
 func (t *LabelTable) versions(limit, memory int) VersionSpace {
 	search := &splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}
 	return VersionSpace{search, everything(t.functions)}
 }
 
-// Size returns the number of functions left.
+// Size returns the number of remaining functions.
 func (v VersionSpace) Size() int { return sizeOf(v.set) }
 
-// Restrict returns the functions left that give a point the label, -1 or +1.
+// Restrict returns the remaining functions that give a point the label, -1 or +1.
 func (v VersionSpace) Restrict(point int, label float64) VersionSpace {
 	flip := ^uint64(0)
 	if label > 0 {
@@ -51,21 +51,21 @@ func (v VersionSpace) Restrict(point int, label float64) VersionSpace {
 }
 
 // Ldim returns the Littlestone dimension: the number of mistakes of an optimal deterministic
-// learner against the worst labels that some function left agrees with (Littlestone 1988). It is -1
-// where none is left. The search is exact, but ends after some seconds, or when its memo is full:
-// it can take |H|^O(log |H|) steps.
+// learner against the worst labels that a remaining function agrees with (Littlestone 1988). It
+// is -1 if no function remains. The search is exact, but stops after a few seconds, or when its
+// memo is full: it can take |H|^O(log |H|) steps.
 func (v VersionSpace) Ldim() Dimension { return v.search.dimension(v.set) }
 
-// splitSearch finds Littlestone dimensions. A set of functions has dimension k or more where some
+// splitSearch finds Littlestone dimensions. A set of functions has dimension k or more if some
 // point splits it into two parts of dimension k-1 or more; hence into parts of at least 2^(k-1)
 // functions.
 type splitSearch struct {
 	table  *LabelTable
-	memo   map[string]verdict // by the words of the set
-	memory int                // bytes that the memo may take
-	room   int                // bytes of them left
-	reads  int                // words read
-	limit  int                // to how many that may grow
+	memo   map[string]verdict // keys are the words of the set
+	memory int                // limit of the bytes of the memo
+	room   int                // remaining bytes
+	reads  int                // number of words read
+	limit  int                // limit of reads
 	levels []level            // scratch, by k
 	key    []byte             // scratch
 }
@@ -79,11 +79,11 @@ type level struct {
 	minus, plus []uint64
 }
 
-// split names a point and the number of functions that it cuts off, the smaller of the two parts.
+// split holds a point and the size of the smaller of its two parts.
 type split struct{ point, small int }
 
-// dimension finds the dimension from below. Where that takes too long at some k, it improves the
-// upper bound from above, with as much work again.
+// dimension finds the dimension from below. If that takes too long at some k, it improves the
+// upper bound from above, with the same limit of work.
 func (s *splitSearch) dimension(set []uint64) Dimension {
 	n := sizeOf(set)
 	if n < 2 {
@@ -108,8 +108,8 @@ func (s *splitSearch) dimension(set []uint64) Dimension {
 	}
 }
 
-// begin starts a search with the memo of the searches before; with an empty one if they used more
-// than half of the memory.
+// begin starts a search with the memo of the previous searches, or with an empty one if they used
+// more than half of the memory.
 func (s *splitSearch) begin() {
 	s.reads = 0
 	if s.room < s.memory/2 {
@@ -121,10 +121,10 @@ func (s *splitSearch) begin() {
 // cut reports whether the search has reached one of its limits.
 func (s *splitSearch) cut() bool { return s.reads > s.limit || s.room < 0 }
 
-// atLeast reports whether a set of n functions has dimension k or more; it reports false as well
-// where the search was cut.
+// atLeast reports whether a set of n functions has dimension k or more; it also returns false if
+// the search was cut.
 func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
-	if n>>k == 0 || k <= 1 { // any two functions differ somewhere
+	if n>>k == 0 || k <= 1 { // any two functions differ at some point
 		return n>>k > 0
 	}
 	known, found := s.memo[string(s.keyOf(set))]
@@ -145,15 +145,15 @@ func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
 		known.high = int8(k - 1)
 	}
 	if !found {
-		s.room -= 8*len(set) + 64 // the rest is what an entry takes beside its key
+		s.room -= 8*len(set) + 64 // 64 bytes are the overhead of an entry
 	}
 	s.memo[string(s.keyOf(set))] = known
 	return int(known.low) >= k
 }
 
-// splits reports whether a point splits a set of n functions into two parts of dimension k-1 or more.
-// It tries even splits first. Points that split the set alike cost little: the memo holds their
-// parts.
+// splits reports whether a point splits a set of n functions into two parts of dimension k-1 or
+// more. It tries even splits first. Points with the same split cost little: the memo contains
+// their parts.
 func (s *splitSearch) splits(set []uint64, n, k int) bool {
 	l := s.level(k)
 	s.split(l, set, n, 1<<(k-1))
@@ -173,11 +173,11 @@ func (s *splitSearch) splits(set []uint64, n, k int) bool {
 	return false
 }
 
-// split lists the points that cut off at least so many functions of a set of n.
+// split lists the points whose smaller part, of a set of n, has at least least functions.
 func (s *splitSearch) split(l *level, set []uint64, n, least int) {
 	l.splits = l.splits[:0]
 	for _, v := range s.table.telling {
-		plus, column := 0, s.table.columns[v][:len(set)] // so that the loop checks no bounds
+		plus, column := 0, s.table.columns[v][:len(set)] // helps the compiler to remove bounds checks
 		for w, left := range set {
 			plus += bits.OnesCount64(left & column[w])
 		}
@@ -194,8 +194,8 @@ func (s *splitSearch) split(l *level, set []uint64, n, least int) {
 	})
 }
 
-// level returns the scratch memory for dimension k: the search through larger dimensions, which is
-// still running, has its own.
+// level returns the scratch memory for dimension k; the enclosing searches through larger
+// dimensions use their own.
 func (s *splitSearch) level(k int) *level {
 	for len(s.levels) <= k {
 		words := (s.table.functions + 63) / 64
@@ -204,7 +204,7 @@ func (s *splitSearch) level(k int) *level {
 	return &s.levels[k]
 }
 
-// keyOf writes a set as a key of the memo, into scratch memory.
+// keyOf encodes a set as a key of the memo, in scratch memory.
 func (s *splitSearch) keyOf(set []uint64) []byte {
 	s.key = s.key[:0]
 	for _, w := range set {

@@ -52,8 +52,7 @@ func halves(rows []string, v int) (zero, one []string) {
 	return zero, one
 }
 
-// randomRows returns up to so many different functions; few of their labels are 1 where share is
-// small.
+// randomRows returns up to that many different functions; share is the probability of a label 1.
 func randomRows(r *rand.Rand, functions, points int, share float64) (rows []string) {
 	seen := map[string]bool{}
 	for range functions {
@@ -124,7 +123,7 @@ func TestDegenerateLdim(t *testing.T) {
 	}
 }
 
-// Where the search ends at its limit, of words or of memory, the bounds still hold.
+// If the search reaches its limit, of words or of memory, the bounds still hold.
 func TestUndecidedLdim(t *testing.T) {
 	rows := randomRows(rand.New(rand.NewPCG(1, 1)), 200, 40, 0.2)
 	table := tabulate(t, matrixOf(rows))
@@ -149,8 +148,8 @@ func TestUndecidedLdim(t *testing.T) {
 	}
 }
 
-// The dimensions of independent classes add up: four times that of seven thresholds. A search that
-// forgets which sets are too shallow takes longer than the limit here.
+// The dimensions of independent classes add up: four times that of seven thresholds. A search
+// that does not memoize which sets are too shallow exceeds the limit here.
 func TestLdimOfProduct(t *testing.T) {
 	seven := []string{"111111", "011111", "001111", "000111", "000011", "000001", "000000"}
 	rows := []string{""}
@@ -169,7 +168,7 @@ func TestLdimOfProduct(t *testing.T) {
 	}
 }
 
-// What was asked before does not change what is found, also where the memo had to forget.
+// Previous calls do not change results, even if the memo was cleared.
 func TestMemoIsOnlyMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	rows := randomRows(r, 60, 12, 0.4)

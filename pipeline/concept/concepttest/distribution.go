@@ -70,7 +70,7 @@ func accept(levels []Level, eps float64) []float64 {
 	}
 	p := make([]float64, len(levels))
 	for i, l := range levels {
-		p[i] = 1 // also where eps is infinite
+		p[i] = 1 // also if eps is infinite
 		if more := l.Err - least; more > 0 {
 			p[i] = math.Exp(-float64(eps / 2 * float64(more)))
 		}
