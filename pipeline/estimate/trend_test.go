@@ -49,7 +49,7 @@ func close(t *testing.T, what string, got, want, within float64) {
 }
 
 // TestSlopesOfTheNeedleTable checks the published table of the exponential mechanism on the
-// needle law: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1. On the log-log
+// needle: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1. On the log-log
 // scale the additive constant would look like a small exponent.
 func TestSlopesOfTheNeedleTable(t *testing.T) {
 	for _, c := range []struct {
