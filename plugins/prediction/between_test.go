@@ -23,7 +23,7 @@ func below(v, scale float64) float64 {
 func (b between) chances(q float64) (l, r, h float64) {
 	l = below(b.lo-q, b.scale)
 	r = below(q-max(b.lo, b.hi), b.scale)
-	// Not 1-l-r, which cancels.
+	// 1-l-r would suffer from cancellation.
 	if b.lo < b.hi {
 		if q < b.lo {
 			h = below(q-b.lo, b.scale) - below(q-b.hi, b.scale)
@@ -34,8 +34,8 @@ func (b between) chances(q float64) (l, r, h float64) {
 	return l, r, h
 }
 
-// overMu integrates f over the unit Laplace number behind mu, exactly but for rounding, by
-// Gauss-Legendre quadrature between all kinks.
+// overMu integrates f over the unit Laplace number behind mu by Gauss-Legendre quadrature between
+// all kinks. The result is exact except for rounding.
 func overMu(eps0 float64, k int, qs []float64, f func(b between, weight float64)) {
 	unit := eps0 * float64(k) / 2
 	kinks := []float64{0, 0.125 * unit}
@@ -59,7 +59,7 @@ func overMu(eps0 float64, k int, qs []float64, f func(b between, weight float64)
 }
 
 // distribution returns the probabilities of the transcripts of an instance on queries of the given
-// values: first those that end with a hard query, and last those that do not.
+// values: first the transcripts that end with a hard query, then the others.
 func distribution(eps0 float64, k int, qs, kinks []float64) []float64 {
 	var p []float64
 	overMu(eps0, k, kinks, func(b between, weight float64) {
@@ -106,8 +106,8 @@ func totalOf(p []float64) float64 {
 	return total
 }
 
-// At the least k of either mode, the exact distributions of whole transcripts of neighbours stay
-// within (eps0, delta0), for queries with any values, each moved by up to one block in any
+// At the least k of either mode, the exact distributions of whole transcripts of neighbors stay
+// within (eps0, delta0), for queries with any values, each changed by up to one block in any
 // direction.
 func TestTranscriptsArePrivate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -135,9 +135,9 @@ func TestTranscriptsArePrivate(t *testing.T) {
 	})
 }
 
-// repeated returns the probabilities of the transcripts on a query that is asked again and again.
-// Transcripts with the same counts are taken together: first those that end in a hard query, by
-// lefts and rights, then those that do not, by lefts.
+// repeated returns the probabilities of the transcripts on a query that is repeated. It merges
+// transcripts with equal counts: first those that end in a hard query, by their numbers of lefts
+// and rights, then the others, by their number of lefts.
 func repeated(eps0 float64, k, queries int, q, other float64) []float64 {
 	p := make([]float64, queries*(queries+1)/2+queries+1)
 	logChoose := make([][]float64, queries+1)
@@ -166,8 +166,8 @@ func repeated(eps0 float64, k, queries int, q, other float64) []float64 {
 	return p
 }
 
-// The worst known case is one query at 1/2, asked again and again. Privacy holds, and half of the
-// blocks would break it for small delta0.
+// The worst known case is the repeated query 1/2. Privacy holds, and half of the blocks would break
+// it for small delta0.
 func TestRepeatedQueryIsPrivate(t *testing.T) {
 	const queries = 40
 	for _, eps0 := range []float64{1, 0.2} {

@@ -8,28 +8,29 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// The bounds of the algorithms are the rows of the paper's Table 1: what is printed, in orders of
-// magnitude alone, and what is proved with all constants where there is such a proof, of all states
-// and for the k and v of the row.
+// The bounds of the algorithms are the rows of the paper's Table 1: the printed orders of
+// magnitude, and, if there is a proof with all constants, a proved bound for all states and for the
+// k and v of the row.
 
 const yan = "Yan, Private Prediction via Shrinkage"
 
-// realizable lists what all bounds take for granted, and others besides.
+// realizable returns the premises of all bounds and the other premises given.
 func realizable(others ...algo.Premise) []algo.Premise {
 	return append([]algo.Premise{algo.TargetInClass, algo.CleanLabels}, others...)
 }
 
-// printed returns a row of Table 1 with all hidden factors taken as 1, and at least one example.
+// printed returns a row of Table 1 with all hidden factors set to 1, and a value of at least 1
+// example.
 func printed(row string, value float64, others ...algo.Premise) algo.Bound {
 	return algo.Bound{
 		Name: "table-1", Value: max(1, value), Order: true, Premises: realizable(others...),
 		Source: yan + ", Table 1, " + row +
-			"; constants, logarithms and the other parameters are hidden there and taken as 1",
+			"; constants, logarithms and the other parameters are hidden there and set to 1 here",
 	}
 }
 
-// proved returns what a claim proves for the blocks and instances of a budget. Where these are too
-// few it fails and says how many are enough.
+// proved returns the bound that a claim proves for the blocks and instances of a budget. If these
+// are too few, the bound fails and its reason names sufficient numbers.
 func (b budget) proved(name, source string, g goal, c claim, others ...algo.Premise) algo.Bound {
 	eps0, _ := b.account().part(*b.v, b.share*g.epsilon, g.delta)
 	s := c.size(g, *b.k, *b.v, eps0)
@@ -40,10 +41,10 @@ func (b budget) proved(name, source string, g goal, c claim, others ...algo.Prem
 	switch {
 	case c.fails != "":
 	case !(c.spent < g.beta):
-		bound.Fails = fmt.Sprintf("v = %d instances may be spent with probability %.3g, and public answers after that have "+
-			"no bound: set v to %d", *b.v, c.spent, c.enough)
+		bound.Fails = fmt.Sprintf("v = %d instances are spent with probability up to %.3g, and public answers after "+
+			"that have no bound: set v to %d", *b.v, c.spent, c.enough)
 	case s.k != float64(*b.k):
-		bound.Fails = fmt.Sprintf("it is about k = %.0f blocks, and this row has k = %d, too few for v = %d instances: "+
+		bound.Fails = fmt.Sprintf("it requires k = %.0f blocks, and this row has k = %d for v = %d instances: "+
 			"set k to %.0f", s.k, *b.k, *b.v, s.k)
 	}
 	return bound
@@ -54,7 +55,7 @@ func logPower(d, t int, a, b float64) float64 {
 	return math.Pow(float64(d), a) * math.Pow(math.Log(float64(t)), b)
 }
 
-// goalOf returns what the errors of a setting have to reach.
+// goalOf returns the goal of a setting: the error to reach and the privacy.
 func goalOf[P any](s *algo.Setting[P]) goal {
 	alpha, beta := s.Proof()
 	return goal{queries: s.Queries, alpha: alpha, beta: beta, epsilon: s.Epsilon, delta: s.Delta}
@@ -69,7 +70,7 @@ func obliviousBounds(s *algo.Setting[Oblivious]) ([]algo.Bound, error) {
 	by := func(labelings *big.Int) claim {
 		c := obliviousClaim(g, d, *b.v, labelings)
 		if most := familyOf(s.Problem.Class).noisyDim; most > 0 && s.Problem.Dim > most {
-			c.fails = fmt.Sprintf("in dimension %d hypotheses need not have the fewest errors, only up to dimension %d",
+			c.fails = fmt.Sprintf("in dimension %d the hypotheses may not have the fewest errors; use dimension %d or less",
 				s.Problem.Dim, most)
 		}
 		return c
@@ -91,7 +92,7 @@ func halfspaceBounds(s *algo.Setting[AffineBlocks]) ([]algo.Bound, error) {
 	b, g, d := s.Params.budget(), goalOf(s), lifted(s.Problem, s.Params.Affine)-1
 	c := halfspaceClaim(g, d, *b.v)
 	if d+1 > maxCellDim {
-		c.fails = fmt.Sprintf("hypotheses of %d coefficients need not have the largest convex depth, only up to %d",
+		c.fails = fmt.Sprintf("hypotheses of %d coefficients may not have the largest convex depth; use at most %d",
 			d+1, maxCellDim)
 	}
 	return []algo.Bound{
@@ -112,9 +113,9 @@ func majorityBounds(s *algo.Setting[Majority]) ([]algo.Bound, error) {
 	}, nil
 }
 
-// compositionBound returns the n from which on all states err at most alpha. Where noise stays
-// within k/4 in each of them, a state is wrong only where more than 1/4 of the blocks are, so that
-// it errs at most 4 times as often as hypotheses on average.
+// compositionBound returns the n at and above which all states err at most alpha. If noise stays
+// within k/4 in each state, a state is wrong only on points where more than 1/4 of the blocks are
+// wrong, so that it errs at most 4 times as often as the hypotheses on average.
 func compositionBound(s *algo.Setting[Majority], d int) algo.Bound {
 	alpha, beta := s.Proof()
 	kind, scale, k := s.Params.Noise, majorityScale(s), float64(s.Params.K)
@@ -125,7 +126,7 @@ func compositionBound(s *algo.Setting[Majority], d int) algo.Bound {
 	}
 	if majorityNoise(kind, scale, s.Queries, k) >= beta {
 		k = majorityBlocks(kind, scale, s.Queries, beta)
-		b.Fails = fmt.Sprintf("it is about k = %.0f blocks, and this row has k = %d, too few for this noise: set k to %.0f",
+		b.Fails = fmt.Sprintf("it requires k = %.0f blocks, and this row has k = %d: set k to %.0f",
 			k, s.Params.K, k)
 	}
 	noise := majorityNoise(kind, scale, s.Queries, k)
@@ -146,8 +147,8 @@ func offlineBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 			Name: "offline", Value: max(mechanism, generalization), Proved: true, Premises: realizable(),
 			Source: "exponential mechanism over the labelings of the queries, and " + yan + ", Theorem 2",
 			With:   map[string]float64{"n_mechanism": mechanism, "n_generalization": generalization},
-			Fails: "it is about some hypothesis that answers the queries alike; the states, whose errors count, " +
-				"are made of the queries and the labels chosen for them alone",
+			Fails: "it covers a hypothesis that gives the same answers; the states, whose errors are measured, " +
+				"depend only on the queries and the labels chosen for them",
 		},
 	}, nil
 }

@@ -11,8 +11,8 @@ import (
 func everlastingLite() algo.Algorithm[Everlasting] {
 	a := complete(algo.Algorithm[Everlasting]{
 		Name: "prediction/everlasting-lite",
-		Doc: "A lite form of Naor, Nissim, Stemmer and Yan 2023: an epoch answers as prediction/sparse-vector does, " +
-			"then its queries, relabelled as by prediction/offline, are the next epoch's sample; " +
+		Doc: "A lite form of Naor, Nissim, Stemmer and Yan 2023: an epoch answers like prediction/sparse-vector, " +
+			"then its queries, relabeled like in prediction/offline, become the next epoch's sample; " +
 			"the original's constants, amplification by subsampling and privacy of the queries are not reproduced.",
 		Defaults: Everlasting{Blocks: byDefault, Growth: 1},
 		Bound:    everlastingBounds,
@@ -28,8 +28,8 @@ func everlastingLite() algo.Algorithm[Everlasting] {
 	a.Guarantee = func(s *algo.Setting[Everlasting]) (algo.Guarantee, error) {
 		g, err := guarantee(s)
 		g.Epsilon += s.Epsilon / 2
-		g.Source = "first epoch's answers: " + g.Source + "; its relabelling: exponential mechanism with half of epsilon; " +
-			"later epochs see the sample through these alone"
+		g.Source = "first epoch's answers: " + g.Source + "; its relabeling: exponential mechanism with half of epsilon; " +
+			"later epochs are post-processing of these"
 		return g, err
 	}
 	a.Predict = func(_ context.Context, t *algo.Trial[Everlasting], sample *algo.Data) (algo.Answerer, error) {
@@ -43,19 +43,19 @@ func everlastingLite() algo.Algorithm[Everlasting] {
 	return a
 }
 
-// epochs answers epoch after epoch. All epochs after the first work on public points with labels
-// that were privately released, and are post-processing. They add their noise all the same, as the
-// original does to protect the queries.
+// epochs answers one epoch of queries after another. All epochs after the first use public points
+// with labels that were privately released, so they are post-processing. They still add noise, as
+// the original algorithm does to protect the queries.
 type epochs struct {
 	*predictor
 	trial   *algo.Trial[Everlasting]
-	sample  block     // the epoch's sample, where another epoch may follow
+	sample  block     // the epoch's sample, if another epoch may follow
 	queries []float64 // the epoch's queries so far
-	length  int       // number of queries that end the epoch; 0: it does not end
-	left    int       // queries of the trial that are yet to be answered
+	length  int       // number of queries that ends the epoch; 0: it does not end
+	left    int       // unanswered queries of the trial
 
-	number  int // of the epoch, from 1
-	earlier int // instances of earlier epochs
+	number  int // number of the epoch, starting at 1
+	earlier int // instances in earlier epochs
 }
 
 // begin starts an epoch with the given sample.
@@ -64,7 +64,7 @@ func (e *epochs) begin(sample *algo.Data) error {
 		e.earlier += e.started
 	}
 	e.queries, e.length = nil, e.lengthFor(sample.Len())
-	if e.sample = (block{}); e.length > 0 { // a copy, because a trial's sample is borrowed
+	if e.sample = (block{}); e.length > 0 { // copied, because a trial's sample is borrowed
 		e.sample = block{slices.Clone(sample.Xs()), slices.Clone(sample.Ys())}
 	}
 	var err error
@@ -82,11 +82,11 @@ func (e *epochs) begin(sample *algo.Data) error {
 	return nil
 }
 
-// lengthFor returns the length of an epoch with n examples, 0 where it is the last one. The queries
-// must fill the blocks of another epoch, and be no more than can be relabelled.
+// lengthFor returns the length of an epoch with n examples, or 0 if it is the last one. The queries
+// must fill the blocks of another epoch and must not exceed the number that can be relabeled.
 func (e *epochs) lengthFor(n int) int {
 	r := int(min(math.Ceil(float64(n)*e.trial.Params.Growth), 1<<31))
-	if most, err := maxQueries(e.trial.Problem); err == nil && most > 0 { // Check has refused errors
+	if most, err := maxQueries(e.trial.Problem); err == nil && most > 0 { // Check has reported errors
 		r = min(r, most)
 	}
 	if r < e.trial.Params.K || r >= e.trial.Queries {
@@ -113,8 +113,8 @@ func (e *epochs) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	return label, v == hard, nil
 }
 
-// relabel ends an epoch: its queries, labelled by the exponential mechanism, are the next one's
-// sample.
+// relabel ends an epoch: the exponential mechanism labels its queries, which become the next
+// epoch's sample.
 func (e *epochs) relabel() error {
 	c, err := labelings(e.trial.Problem, e.sample, e.queries)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// Each family is that of a registered class, and every other class is refused.
+// Each family belongs to a registered class. checkProblem rejects every other class.
 func TestFamilies(t *testing.T) {
 	for _, f := range families {
 		if concept.ShapeOf(f.class) == 0 || f.generator == nil || f.maxQueries != 0 && f.labelings == nil {
@@ -47,7 +47,7 @@ func TestFamilies(t *testing.T) {
 		{16, 2, 30000, "use at most 29024"},
 		{32, 2, 1, "by the 278785 hypotheses"},
 		{4, 4, 1, ""},
-		{16, 3, 1, "use at most 65536, by a smaller domain or d"},
+		{16, 3, 1, "use at most 65536, with a smaller domain or d"},
 	} {
 		p := algo.Problem{Class: concept.Rectangles, Domain: c.domain, Dim: c.dim}
 		err := checkLabelings(p, c.queries)

@@ -11,28 +11,29 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// generator holds the k hypotheses of one trial and shrinks them: G_oblivious (Algorithm 3) or
+// A generator holds the k hypotheses of one trial and shrinks them: G_oblivious (Algorithm 3) or
 // G_halfspace (Algorithm 4).
 type generator interface {
-	// votes returns how many of the k hypotheses label x +1. It changes nothing.
+	// votes returns how many of the k hypotheses label x +1. It does not change the generator.
 	votes(x []float64) int
-	// hard computes the hypotheses anew after the query x was hard and its coin fell to label.
+	// hard recomputes the hypotheses after the hard query x received its random label.
 	hard(x []float64, label float64) error
 	// public returns the answer, -1 or +1, to x once the budget is spent. It depends only on public
 	// data: hard queries and released labels.
 	public(x []float64) float64
 }
 
-// block holds the points, row-major, and the labels of m examples.
+// A block holds the points, row-major, and the labels of m examples.
 type block struct{ x, y []float64 }
 
-// listener is a generator whose public answers use the answers to ordinary queries.
-type listener interface {
+// A releaseListener is a generator whose public answers use the answers to ordinary queries.
+type releaseListener interface {
 	released(x []float64, label float64)
 }
 
-// static is a generator that does not shrink: it stays with plain empirical risk minimisation on
-// every block. It learns nothing from the queries, so that its public answers are all the same.
+// static is a generator that does not shrink: it keeps the result of plain empirical risk
+// minimization on every block. It does not learn from the queries, so all of its public answers are
+// equal.
 type static struct{ generator }
 
 func (static) hard([]float64, float64) error { return nil }
@@ -41,15 +42,15 @@ func (static) public([]float64) float64 { return -1 }
 
 func (s static) inexact() int { return inexact(s.generator) }
 
-// tell passes on the answer to an ordinary query if g listens.
-func tell(g generator, x []float64, label float64) {
-	if l, ok := g.(listener); ok {
+// notifyRelease passes the answer to an ordinary query to g if g is a releaseListener.
+func notifyRelease(g generator, x []float64, label float64) {
+	if l, ok := g.(releaseListener); ok {
 		l.released(x, label)
 	}
 }
 
-// inexact returns how many of the hypotheses that g has computed so far are not certified to be
-// what its algorithm asks for. It returns 0 if g does not count them.
+// inexact returns how many of the hypotheses that g has computed so far are not certified to be the
+// ones that its algorithm requires. It returns 0 if g does not count them.
 func inexact(g generator) int {
 	if c, ok := g.(interface{ inexact() int }); ok {
 		return c.inexact()
@@ -57,12 +58,12 @@ func inexact(g generator) int {
 	return 0
 }
 
-// newGenerator makes the generator of the problem's class over the given blocks. affine matters to
-// classes that can have an offset.
+// newGenerator makes the generator of the problem's class over the given blocks. affine matters
+// only for classes that can have an offset.
 func newGenerator(p algo.Problem, affine bool, blocks []block) (generator, error) {
 	f := familyOf(p.Class)
 	if f.generator == nil {
-		return nil, algo.Invalid("prediction: no empirical risk minimiser for class %q: use one of %s",
+		return nil, algo.Invalid("prediction: no empirical risk minimizer for class %q: use one of %s",
 			p.Class, strings.Join(allClasses(), ", "))
 	}
 	if side := concept.Side(finite.SpecOf(p)); side > 0 {
@@ -75,19 +76,19 @@ func newGenerator(p algo.Problem, affine bool, blocks []block) (generator, error
 	return f.generator(p, affine, blocks)
 }
 
-// checkPoints returns an error if a number of the points x (row-major) is not whole or not in
-// 0..domain-1. The generators rely on that.
+// checkPoints returns an error if a coordinate of the points x (row-major) is not an integer in
+// 0..domain-1. The generators require that.
 func checkPoints(domain uint64, dim int, x []float64) error {
 	for i, v := range x {
 		if !(v >= 0 && v < float64(domain)) || v != math.Floor(v) {
-			return fmt.Errorf("number %v of point %d: want a whole number from 0 to %d", v, i/dim, domain-1)
+			return fmt.Errorf("coordinate %v of point %d: want a whole number from 0 to %d", v, i/dim, domain-1)
 		}
 	}
 	return nil
 }
 
-// partition deals the sample out to k blocks of n/k examples by a random permutation. It drops the
-// surplus of n mod k examples.
+// partition deals the sample to k blocks of n/k examples by a random permutation. It drops the
+// remaining n mod k examples.
 func partition(sample *algo.Data, k int, r *rand.Rand) ([]block, error) {
 	n := sample.Len()
 	if err := enough(n, k); err != nil {
@@ -106,7 +107,6 @@ func partition(sample *algo.Data, k int, r *rand.Rand) ([]block, error) {
 	return blocks, nil
 }
 
-// labelOf returns the label +1 or -1.
 func labelOf(positive bool) float64 {
 	if positive {
 		return 1

@@ -41,7 +41,6 @@ func (b box) rule(x []float64) float64 {
 	return labelOf(b.holds(x))
 }
 
-// errors returns the number of errors on a block.
 func (r rule) errors(b block) int {
 	n, dim := 0, len(b.x)/max(1, len(b.y))
 	for i, y := range b.y {
@@ -52,7 +51,7 @@ func (r rule) errors(b block) int {
 	return n
 }
 
-// small is a class that is small enough to be listed, with its generator.
+// A small is a class that is small enough to be listed, with its generator.
 type small struct {
 	name   string
 	domain int
@@ -100,7 +99,7 @@ func smallClasses() []small {
 		smallListed(algo.Problem{Class: "monotone-conjunctions", Dim: 4}, conjunctions(4, "1*")))
 }
 
-// smallListed returns a class that the generator lists.
+// smallListed returns a small class whose generator lists its hypotheses.
 func smallListed(p algo.Problem, rules []rule) small {
 	return small{p.Class, int(max(2, p.Domain)), p.Dim, rules, func(b []block) generator {
 		g, err := newGenerator(p, false, b)
@@ -111,7 +110,8 @@ func smallListed(p algo.Problem, rules []rule) small {
 	}}
 }
 
-// stumps returns the rules that compare one number of a point with one that divides the domain.
+// stumps returns the rules that compare one coordinate of a point with a number that splits the
+// domain.
 func stumps(domain, dim int) (rules []rule) {
 	for j := range dim {
 		for cut := range domain {
@@ -123,8 +123,8 @@ func stumps(domain, dim int) (rules []rule) {
 	return rules
 }
 
-// conjunctions returns the rules that want each bit to be as a letter says, * being either, and, where
-// some letter wants a 0, the one that nothing meets.
+// conjunctions returns the rules that require each bit to have the value of a letter (* allows
+// both). If some letter is 0, they include the rule that no point satisfies.
 func conjunctions(dim int, letters string) (rules []rule) {
 	patterns := []string{""}
 	for range dim {
@@ -152,7 +152,8 @@ func conjunctions(dim int, letters string) (rules []rule) {
 	return rules
 }
 
-// smallHalfspaces returns the halfspaces of the plane on a grid. The rules are only some of them.
+// smallHalfspaces returns the halfspaces of the plane on a grid. Its rules are only some of the
+// halfspaces.
 func smallHalfspaces() small {
 	c := small{"halfspaces", 5, 2, nil, func(b []block) generator {
 		g, err := newHalfspaceGenerator(b, 2, true)
@@ -167,7 +168,6 @@ func smallHalfspaces() small {
 	return c
 }
 
-// point draws a point of the domain.
 func (c small) point(t *rapid.T, what string) []float64 {
 	x := make([]float64, c.dim)
 	for j := range x {
@@ -176,7 +176,8 @@ func (c small) point(t *rapid.T, what string) []float64 {
 	return x
 }
 
-// block draws m examples, labelled by a rule of the class, with labels flipped by coins or not.
+// block draws m examples labeled by a rule of the class. It draws whether random label flips are
+// added.
 func (c small) block(t *rapid.T, m int) block {
 	var b block
 	target := rapid.SampledFrom(c.rules).Draw(t, "target")
@@ -192,7 +193,6 @@ func (c small) block(t *rapid.T, m int) block {
 	return b
 }
 
-// points returns all points of the domain.
 func (c small) points() [][]float64 {
 	list := [][]float64{nil}
 	for range c.dim {
@@ -211,8 +211,8 @@ func (c small) points() [][]float64 {
 func of(g generator) rule { return func(x []float64) float64 { return float64(2*g.votes(x) - 1) } }
 
 // Every hypothesis is a rule of the class that agrees with the hard queries and has the fewest
-// errors among these; the public answers are those of a rule that agrees; a constraint that no rule
-// meets is dropped; and the votes of many blocks are the sum of the votes of each.
+// errors among these. The public answers are those of a rule that agrees. A constraint that no rule
+// meets is dropped. The votes of many blocks are the sum of the votes of each.
 func TestRestrictedMinimisers(t *testing.T) {
 	for _, c := range smallClasses() {
 		t.Run(c.name, func(t *testing.T) {
@@ -259,8 +259,7 @@ func TestRestrictedMinimisers(t *testing.T) {
 	}
 }
 
-// check fails the test unless h is one of the rules that are left and none of these has fewer
-// errors.
+// check fails the test unless h is one of the remaining rules and none of these has fewer errors.
 func (c small) check(t *rapid.T, h rule, b block, left []rule, points [][]float64) {
 	fewest := math.MaxInt
 	for _, r := range left {
@@ -276,7 +275,7 @@ func (c small) check(t *rapid.T, h rule, b block, left []rule, points [][]float6
 	}
 }
 
-// The hypothesis of a block without errors is its middle, moved into what is left.
+// The hypothesis of a block without errors is its middle, clamped to the remaining range.
 func TestThresholdRule(t *testing.T) {
 	g := newThresholds([]block{{[]float64{10, 20}, []float64{-1, 1}}}, 100, false)
 	if g.t[0] != 15 { // 11..20
@@ -289,7 +288,7 @@ func TestThresholdRule(t *testing.T) {
 	}
 }
 
-// The ends of an interval are in the middle of where they may be.
+// The ends of an interval are in the middle of their possible ranges.
 func TestIntervalRule(t *testing.T) {
 	g := newRectangles([]block{{[]float64{10, 20, 30, 50}, []float64{-1, 1, 1, 1}}}, 100, 1)
 	for _, c := range []struct{ x, label, lo, hi float64 }{
@@ -301,8 +300,8 @@ func TestIntervalRule(t *testing.T) {
 	}
 }
 
-// Random labels make the searcher give up. It then returns a rectangle that agrees with the hard
-// queries.
+// Random labels exhaust the steps of the searcher. It then returns a rectangle that agrees with the
+// hard queries.
 func TestSearchGivesUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var b block
@@ -320,7 +319,7 @@ func TestSearchGivesUp(t *testing.T) {
 
 func TestPartitionAndPoints(t *testing.T) {
 	if err := checkPoints(4, 2, []float64{0, 3, 1, 4}); err == nil ||
-		!strings.Contains(err.Error(), "number 4 of point 1") {
+		!strings.Contains(err.Error(), "coordinate 4 of point 1") {
 		t.Errorf("point outside the domain: %v", err)
 	}
 	for _, v := range []float64{-1, 0.5, math.NaN(), math.Inf(1)} {
@@ -333,8 +332,8 @@ func TestPartitionAndPoints(t *testing.T) {
 	}
 }
 
-// labelings finds all labelings of the queries, each with its fewest errors, by comparison with a
-// list of the class.
+// labelings finds all labelings of the queries, each with its fewest errors. The test compares it
+// with a list of the class.
 func TestLabelings(t *testing.T) {
 	for _, c := range smallClasses() {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,25 +15,25 @@ const (
 )
 
 // cells finds the deepest cell of an arrangement of hyperplanes through the origin, in at most
-// three dimensions. The hyperplanes may be in any position and repeat. It owns scratch memory.
+// three dimensions. The hyperplanes may be in any position and may repeat. It owns scratch memory.
 type cells struct {
 	best       []bool    // whether each row is positive in the best cell so far
-	weight     []int     // of each row
+	weight     []int     // weight of each row
 	flat       []float64 // projections to a hyperplane, two numbers each
-	flatWeight []int     // of each projection
+	flatWeight []int     // weight of each projection
 	ends       []arcEnd
 }
 
-// arcEnd is where a row's arc of positive directions begins (weight > 0) or ends.
+// An arcEnd is the beginning (weight > 0) or the end of a row's arc of positive directions.
 type arcEnd struct {
 	angle  float64
 	weight int
 }
 
 // deepest finds the cell in R^d with the largest total weight of the rows, unit vectors, that are
-// positive in it. It returns that weight, and which rows these are. The first m rows weigh 1, the
-// one after them, where there is one, m + 1. It takes O(m), O(m log m) and O(m^2 log m) steps for d
-// = 1, 2 and 3.
+// positive in it. It returns that weight and marks these rows. The first m rows have weight 1; row
+// m, if there is one, has weight m + 1. It takes O(m), O(m log m) and O(m^2 log m) steps for d = 1,
+// 2 and 3.
 func (c *cells) deepest(rows []float64, d, m int) (weight int, inside []bool) {
 	n := len(rows) / d
 	c.best = slices.Grow(c.best[:0], n)[:n]
@@ -82,9 +82,9 @@ func (c *cells) onLine(rows []float64) int {
 	return max(plus, minus)
 }
 
-// inSpace implements deepest for d = 3. Every cell has a facet on one of the planes. Seen in that
-// plane, the facet is a cell of the other planes' traces, and the cell lies on one side of the
-// planes that coincide with it.
+// inSpace implements deepest for d = 3. Every cell has a facet on one of the planes. In that plane,
+// the facet is a cell of the other planes' traces, and the cell is on one side of the planes that
+// coincide with it.
 func (c *cells) inSpace(rows []float64) (weight int) {
 	for i := 0; i < len(rows); i += 3 {
 		normal := [3]float64(rows[i : i+3])
@@ -140,7 +140,7 @@ func frame(n [3]float64) (e1, e2 [3]float64) {
 	return e1, e2
 }
 
-// sweep turns a direction once around the circle, and returns one at which the total weight of the
+// sweep rotates a direction once around the circle and returns one at which the total weight of the
 // positive rows (two numbers each, not 0) is largest. The direction is in the middle of its arc.
 func (c *cells) sweep(rows []float64, weights []int) (weight int, x, y float64) {
 	if len(weights) == 0 {
@@ -172,7 +172,7 @@ func (c *cells) sweep(rows []float64, weights []int) (weight int, x, y float64) 
 	return weight, x, y
 }
 
-// turn returns the angle in [0, 2 pi).
+// turn reduces the angle to [0, 2 pi).
 func turn(angle float64) float64 {
 	if angle < 0 {
 		angle += 2 * math.Pi

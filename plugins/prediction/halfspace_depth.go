@@ -22,10 +22,10 @@ import (
 // M(g) bounds the value from above.
 
 const (
-	openMargin = 1e-12 // products of unit vectors above this are positive: rounding is far below
-	thinMargin = 1e-6  // witnesses with smaller margins suggest that hull would never end; see hullOfCells
-	joinMargin = 1e-7  // more than the tolerance of a linear program with maxUnknowns can move a point
-	noMargin   = 1e-9  // a cone is empty where no unit vector has a larger product with all its rows
+	openMargin = 1e-12 // larger products of unit vectors are positive: rounding errors are far smaller
+	thinMargin = 1e-6  // smaller margins of witnesses suggest that hull would never end; see hullOfCells
+	joinMargin = 1e-7  // larger than the tolerance of a linear program with maxUnknowns can move a point
+	noMargin   = 1e-9  // a cone is empty if no unit vector has a larger product with all its rows
 )
 
 // depth returns the depth of v in the sample rows, and the least positive product of a row with the
@@ -42,7 +42,7 @@ func depth(rows, v []float64) (count int, margin float64) {
 	return count, margin
 }
 
-// finder searches for points of large depth and cdepth in R^d. It owns scratch memory.
+// A finder searches for points of large depth and cdepth in R^d. It owns scratch memory.
 type finder struct {
 	d           int
 	simplex     lp.Simplex
@@ -54,7 +54,6 @@ type finder struct {
 
 func newFinder(d int) *finder { return &finder{d: d} }
 
-// maximize solves a linear program.
 func (f *finder) maximize(p *lp.Program) (lp.Optimum, error) {
 	f.programs++
 	return f.simplex.Maximize(p)
@@ -64,22 +63,21 @@ func (f *finder) maximize(p *lp.Program) (lp.Optimum, error) {
 type deepPoint struct {
 	v     []float64
 	value int
-	exact bool // no point of W has a larger cdepth than value
+	exact bool // whether no point of W has a larger cdepth than value
 }
 
-// witness is a unit vector on the required side.
+// A witness is a unit vector on the required side.
 type witness struct {
 	v      []float64
-	depth  int     // of v
-	most   int     // no point on the required side has a larger depth
-	margin float64 // no point within it of v has less depth; 0 where the search named a cell too thin for a point in it
+	depth  int     // depth of v
+	most   int     // maximum depth on the required side
+	margin float64 // points closer to v have at least its depth; 0 if the cell found was too thin to hold a point
 }
 
-// best returns a point of W of the largest cdepth in the sample rows. Where a point of W is right
-// on every row, that is the one furthest from the boundaries, which takes one linear program.
-// Otherwise see hull. Where a linear program is not solved, as for rows that are nearly but not
-// quite in one hyperplane, best returns the projection of the rows' mean, with its depth as lower
-// bound.
+// best returns a point of W of the largest cdepth in the sample rows. If a point of W is right on
+// every row, best returns the one furthest from the boundaries, which takes one linear program.
+// Otherwise see hull. If a linear program is not solved, as for rows that are nearly but not quite
+// in one hyperplane, best returns the projection of the rows' mean, with its depth as lower bound.
 func (f *finder) best(rows []float64, w *complement) (deepPoint, error) {
 	best, err := f.search(rows, w)
 	if errors.Is(err, lp.ErrNotSolved) {
@@ -88,7 +86,6 @@ func (f *finder) best(rows []float64, w *complement) (deepPoint, error) {
 	return best, err
 }
 
-// mean returns the mean of the rows.
 func (f *finder) mean(rows []float64) []float64 {
 	v := make([]float64, f.d)
 	for i, u := range rows {
@@ -97,8 +94,7 @@ func (f *finder) mean(rows []float64) []float64 {
 	return v
 }
 
-// search returns what best does, except that it returns lp.ErrNotSolved where a linear program is
-// not solved.
+// search implements best, but returns lp.ErrNotSolved if a linear program is not solved.
 func (f *finder) search(rows []float64, w *complement) (deepPoint, error) {
 	m := len(rows) / f.d
 	if m == 0 {
@@ -127,10 +123,10 @@ func (f *finder) search(rows []float64, w *complement) (deepPoint, error) {
 	return f.hull(rows, w, first, most)
 }
 
-// hull collects witnesses until a combination of them lies in W. As long as a g in the span of the
-// q has <g, z> > 0 for all of them, the next one is the deepest with <g, z> < 0. That is column
-// generation, instead of one witness for each of the 2^c patterns of signs. Where the witnesses are
-// the deepest possible, as for d <= 3, so is the combination.
+// hull collects witnesses until a combination of them is in W. As long as a g in the span of the q
+// has <g, z> > 0 for all of them, the next witness is the deepest with <g, z> < 0. That is column
+// generation, instead of one witness for each of the 2^c patterns of signs. If the witnesses have
+// the largest possible depth, as for d <= 3, so has the combination.
 func (f *finder) hull(rows []float64, w *complement, first witness, most int) (deepPoint, error) {
 	all := []witness{first}
 	most = min(most, first.most)
@@ -167,8 +163,8 @@ func (f *finder) hull(rows []float64, w *complement, first witness, most int) (d
 	return f.hullOfCells(rows, w, all, most)
 }
 
-// beyond returns the deepest witness on the side of g, which it makes a unit vector. ok is false
-// where g is 0.
+// beyond returns the deepest witness on the side of g, which it scales to a unit vector. ok is
+// false if g is 0.
 func (f *finder) beyond(rows, g []float64) (next witness, ok bool, err error) {
 	if !(squaredNorm(g) > 0) {
 		return witness{}, false, nil
@@ -181,9 +177,9 @@ func (f *finder) beyond(rows, g []float64) (next witness, ok bool, err error) {
 // maxUnknowns limits the linear program of join, which has d unknowns for each cell.
 const maxUnknowns = 100
 
-// hullOfCells goes on where hull would never end: there g tends to a direction with <g, z> >= 0 on
-// all of a cell, whose ever thinner slices beyond g are still the deepest, as when a row lies in
-// the span of the q. In hullOfCells a witness stands for its whole cell. There are finitely many
+// hullOfCells replaces hull if hull would never end: there g tends to a direction with <g, z> >= 0
+// on all of a cell, whose ever thinner slices beyond g are still the deepest, as when a row is in
+// the span of the q. In hullOfCells a witness represents its whole cell. There are finitely many
 // cells, and each new witness is outside the cells before it.
 func (f *finder) hullOfCells(rows []float64, w *complement, all []witness, most int) (deepPoint, error) {
 	var different []witness
@@ -229,10 +225,10 @@ func sameCell(rows, a, b []float64) bool {
 	return true
 }
 
-// join looks for a sum v in W of points of all the witnesses' cells, by the linear program:
-// maximise s with <row, z> >= s for each witness's z and the rows positive there, sum of <q, z> = 0
-// for all q, |z|_inf <= 1 and 0 <= s <= 1. Where there is none, v is nil, and the multipliers of
-// the q give a direction g with <g, z> <= 0 on all the cells; g is 0 where s is too small to tell.
+// join searches for a sum v in W of points of all the witnesses' cells, by the linear program:
+// maximize s with <row, z> >= s for each witness's z and the rows positive there, sum of <q, z> = 0
+// for all q, |z|_inf <= 1 and 0 <= s <= 1. If there is none, v is nil, and the multipliers of the q
+// give a direction g with <g, z> <= 0 on all the cells; g is 0 if s is too small to decide.
 func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []float64, err error) {
 	d, n := f.d, len(cells)*f.d+1
 	p := lp.Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
@@ -285,8 +281,8 @@ func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []fl
 	return nil, g, nil
 }
 
-// inside returns v, a point in the hull of the witnesses' cells and, but for rounding, in W. Where
-// v is 0, all of W is in the hull, as the cells are open; then inside returns the deepest
+// inside returns v, a point in the hull of the witnesses' cells and, except for rounding, in W. If
+// v is 0, all of W is in the hull, because the cells are open; then inside returns the deepest
 // projection.
 func (f *finder) inside(rows []float64, w *complement, cells []witness, v []float64, most int) deepPoint {
 	value := len(rows) / f.d
@@ -301,8 +297,8 @@ func (f *finder) inside(rows []float64, w *complement, cells []witness, v []floa
 	return deepPoint{v, value, value == most}
 }
 
-// separate returns the direction, in the coordinates <q_j, z>, that has all witnesses most clearly
-// on one side. It is empty where 0 is in the hull of their projections, and then the weights
+// separate returns the direction, in the coordinates <q_j, z>, that separates all witnesses most
+// clearly from 0. It is empty if 0 is in the hull of their projections, and then the weights
 // combine them to 0.
 func (f *finder) separate(all []witness, w *complement) (centre, error) {
 	c := w.codim()
@@ -321,8 +317,8 @@ func (f *finder) separate(all []witness, w *complement) (centre, error) {
 	return f.centre(f.kept, c, nil)
 }
 
-// combine returns the combination in W of witnesses as deep as possible. ok is false where rounding
-// is too large to tell.
+// combine returns a combination in W of the witnesses that is as deep as possible. ok is false if
+// rounding errors are too large to decide.
 func (f *finder) combine(rows []float64, w *complement, all []witness, most int) (best deepPoint, ok bool, err error) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b witness) int { return b.depth - a.depth })
@@ -351,8 +347,8 @@ func (f *finder) combine(rows []float64, w *complement, all []witness, most int)
 }
 
 // mixture returns the convex combination of the witnesses with weights for their projections to the
-// span of the q at unit length. All witnesses used may move by up to margin without losing depth,
-// and so may the sum.
+// span of the q, scaled to unit length. All witnesses used may move by up to margin without losing
+// depth, and so may the sum.
 func mixture(w *complement, all []witness, weights []float64) (v []float64, margin float64) {
 	v, margin = make([]float64, w.d), math.Inf(1)
 	total := 0.0
@@ -403,10 +399,10 @@ func (w *complement) along(v []float64) float64 {
 	return math.Sqrt(square)
 }
 
-// witness returns a point z as deep as the search finds with <side, z> > 0, or anywhere where side
-// is nil. Where no point is right on every row, z is in the deepest cell of the arrangement for d
-// <= 3. For larger d, where finding that is NP-hard, the point of least hinge loss names a cell
-// that is deep. Either way z is the cell's point furthest from the boundaries.
+// witness returns the deepest point z that the search finds with <side, z> > 0, or anywhere if side
+// is nil. If no point is right on every row, z is in the deepest cell of the arrangement for d <=
+// 3. For larger d, where finding that cell is NP-hard, z is in the cell of the point of least hinge
+// loss, which is deep. In both cases z is the cell's point furthest from the boundaries.
 func (f *finder) witness(rows, side []float64) (witness, error) {
 	m := len(rows) / f.d
 	f.rows = append(append(f.rows[:0], rows...), side...)
@@ -437,7 +433,7 @@ func (f *finder) witness(rows, side []float64) (witness, error) {
 	return z, nil
 }
 
-// judged returns v as a witness, or side itself where v is not on its side.
+// judged returns v as a witness, or side itself if v is not on its side.
 func (f *finder) judged(rows, side, v []float64) witness {
 	length := math.Sqrt(squaredNorm(v))
 	if side != nil && !(innerProduct(side, v) > openMargin*length) {
@@ -455,8 +451,8 @@ func (f *finder) judged(rows, side, v []float64) witness {
 	return witness{v, count, len(rows) / f.d, margin}
 }
 
-// keepCell sets f.kept to those of f.rows that are positive in the deepest cell, and returns its
-// depth. Row m, where there is one, is among them, because it weighs more than all others.
+// keepCell sets f.kept to the rows of f.rows that are positive in the deepest cell, and returns its
+// depth. Row m, if there is one, is among them, because it weighs more than all others.
 func (f *finder) keepCell(m int) int {
 	weight, inside := f.cells.deepest(f.rows, f.d, m)
 	f.kept = f.kept[:0]
@@ -471,8 +467,8 @@ func (f *finder) keepCell(m int) int {
 	return weight
 }
 
-// keepHinge sets f.kept to row m, where there is one, and those of f.rows that are positive at the
-// v that minimises sum_i max(0, 1 - <u_i, v>), in which row m has the weight m + 1. The v comes
+// keepHinge sets f.kept to row m, if there is one, and the rows of f.rows that are positive at the
+// v that minimizes sum_i max(0, 1 - <u_i, v>), in which row m has the weight m + 1. The v comes
 // from the dual, max sum_i a_i with sum_i a_i u_i = 0 and a within the weights, which has a table
 // of only d rows.
 func (f *finder) keepHinge(m int) error {
@@ -508,16 +504,16 @@ func (f *finder) keepHinge(m int) error {
 	return nil
 }
 
-// centre is the solution of a cone program. Its slices belong to the simplex.
+// A centre is the solution of a cone program. The simplex solver owns its slices.
 type centre struct {
 	v     []float64
-	empty bool // it is proved that no v with |v|_inf <= 1 has a product above noMargin with all rows
-	// weights are those of the rows, at least 0. Where empty, they sum to about 1 or more, and the
-	// weighted rows to 0 but for noMargin.
+	empty bool // proved: no v with |v|_inf <= 1 has a product above noMargin with all rows
+	// weights are the rows' weights, at least 0. If empty, they sum to about 1 or more, and the
+	// weighted rows sum to 0 up to noMargin.
 	weights []float64
 }
 
-// centre solves the cone program: maximise s with <row, v> >= s for all rows, unit vectors of R^d,
+// centre solves the cone program: maximize s with <row, v> >= s for all rows, unit vectors of R^d,
 // <q, v> = 0 for all q, |v|_inf <= 1 and s >= 0.
 func (f *finder) centre(rows []float64, d int, q []float64) (centre, error) {
 	m, c, n, p := len(rows)/d, len(q)/d, d+1, &f.cone

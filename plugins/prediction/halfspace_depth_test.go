@@ -50,7 +50,7 @@ func readDepthVectors(t *testing.T) (v depthVectors) {
 	return v
 }
 
-// unitRows returns the vectors at unit length, row-major, without those that are 0.
+// unitRows scales the vectors to unit length, row-major. It omits zero vectors.
 func unitRows(vectors [][]float64) (rows []float64) {
 	for _, u := range vectors {
 		if u = slices.Clone(u); squaredNorm(u) > 0 {
@@ -88,17 +88,17 @@ func TestConeProgram(t *testing.T) {
 	}
 }
 
-// cell is a cell of an arrangement.
+// A cell is a cell of an arrangement.
 type cell struct {
-	signs []float64 // of each row
+	signs []float64 // sign of each row
 	depth int       // number of positive rows
 }
 
-// solveCone maximises s over z_1..z_n in R^d, |z| <= 1, s in 0..1, with <signs[c][i] u_i, z_c> >= s
-// for all c and i and sum_c <q, z_c> = 0 for all q; where target is given, also with sum_c z_c =
-// target up to a factor of at least 0. It reports whether s > 0.
+// solveCone maximizes s over z_1..z_n in R^d, |z| <= 1, s in 0..1, with <signs[c][i] u_i, z_c> >= s
+// for all c and i and sum_c <q, z_c> = 0 for all q. If target is given, the program also requires
+// sum_c z_c = target up to a factor of at least 0. solveCone reports whether s > 0.
 func solveCone(t *rapid.T, rows []float64, d int, chosen []cell, q []float64, target []float64) bool {
-	n := len(chosen)*d + 2 // s and the factor
+	n := len(chosen)*d + 2 // n counts s and the factor too
 	p := lp.Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
 	for j := range n {
 		p.Low[j], p.High[j] = -1, 1
@@ -159,9 +159,8 @@ func allCells(t *rapid.T, rows []float64, d int) (all []cell) {
 	return all
 }
 
-// hullMeets reports whether the hull of the cells with depth y or more meets W and, where v is
-// given, holds the direction v. The hull is open: a point in it is a sum of points of all its
-// cells.
+// hullMeets reports whether the hull of the cells with depth y or more meets W and, if v is given,
+// contains the direction v. The hull is open: a point in it is a sum of points of all its cells.
 func hullMeets(t *rapid.T, rows []float64, all []cell, y int, w *complement, v []float64) bool {
 	var level []cell
 	for _, c := range all {
@@ -172,8 +171,8 @@ func hullMeets(t *rapid.T, rows []float64, all []cell, y int, w *complement, v [
 	return len(level) > 0 && solveCone(t, rows, w.d, level, w.q, v)
 }
 
-// drawRows draws m unit vectors: Gaussian, or of small whole numbers, many of which repeat, are
-// opposite or lie in one plane.
+// drawRows draws m unit vectors: either Gaussian, or with small integer coordinates, many of which
+// repeat, are opposite or are in one plane.
 func drawRows(t *rapid.T, m, d int) []float64 {
 	var u [][]float64
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -235,7 +234,7 @@ func drawComplement(t *rapid.T, d, c int) *complement {
 }
 
 // The value of best is the largest level whose hull meets W, exactly for d <= 3 and as a lower
-// bound for d = 4, and its point is in that hull.
+// bound for d = 4. Its point is in that hull.
 func TestBestAgainstAllHulls(t *testing.T) {
 	exact, below := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -274,7 +273,7 @@ func TestBestAgainstAllHulls(t *testing.T) {
 }
 
 // For rows that are nearly parallel, and hard queries close to rows, best still returns a unit
-// vector of W, and its value lies between its depth and the number of rows.
+// vector of W. Its value is between its depth and the number of rows.
 func TestBestOnNearlyDegenerateSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, m := rapid.IntRange(2, 6).Draw(t, "d"), rapid.IntRange(2, 20).Draw(t, "m")

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// halfspaceTrial has a random target and blocks of Gaussian points labelled by it.
+// A halfspaceTrial has a random target and blocks of Gaussian points labeled by it.
 type halfspaceTrial struct {
 	d      int
-	target []float64 // of length d + 1, on the lift (x, -1)
+	target []float64 // of length d + 1, for the lift (x, -1)
 	blocks []block
 	r      *rand.Rand
 }
@@ -63,8 +63,8 @@ func (t *halfspaceTrial) onto(v []float64) []float64 {
 	return x
 }
 
-// play runs Algorithm 2 without noise, and returns the number of hard queries: those where the
-// share of votes is between 3/8 and 5/8.
+// play runs Algorithm 2 without noise. It returns the number of hard queries, whose share of votes
+// is between 3/8 and 5/8.
 func (t *halfspaceTrial) play(test testing.TB, g generator, queries int,
 	next func(i int) []float64, heard func(x []float64, label float64)) (hard int) {
 	test.Helper()
@@ -116,7 +116,7 @@ func (fixed) hard([]float64, float64) error { return nil }
 func ignore([]float64, float64) {}
 
 // There are at most d hard queries against any adversary, and exactly d against these two. Without
-// shrinking most queries are hard.
+// shrinking, most queries are hard.
 func TestAtMostDHardQueries(t *testing.T) {
 	const k, m, queries = 120, 40, 200
 	for _, d := range []int{1, 2, 3, 5} {
@@ -153,7 +153,7 @@ func TestAtMostDHardQueries(t *testing.T) {
 }
 
 // adaptive returns an adversary that fits a halfspace to the answers every five queries, by hinge
-// loss, and asks for points on its boundary.
+// loss, and queries points on its boundary.
 func (t *halfspaceTrial) adaptive(test testing.TB) (next func(int) []float64, heard func([]float64, float64)) {
 	var answers []float64
 	f, v := newFinder(t.d+1), append(t.point(), 0)
@@ -177,8 +177,8 @@ func (t *halfspaceTrial) adaptive(test testing.TB) (next func(int) []float64, he
 	return next, heard
 }
 
-// A block's hypothesis depends on this block and the hard queries alone, though all scratch is
-// shared. Privacy rests on it.
+// A block's hypothesis depends only on this block and the hard queries, although all blocks share
+// scratch memory. Privacy relies on this.
 func TestBlocksDoNotTouch(t *testing.T) {
 	for _, d := range []int{1, 2, 4} {
 		trial := newHalfspaceTrial(d, 12, 15, 0.1, 13)
@@ -207,7 +207,7 @@ func TestBlocksDoNotTouch(t *testing.T) {
 	}
 }
 
-// With noise on labels, where no hypothesis is right on a whole block, the generator still chooses
+// With label noise, when no hypothesis is right on a whole block, the generator still chooses
 // hypotheses of small error.
 func TestNoisyLabels(t *testing.T) {
 	for _, d := range []int{1, 2, 4} {
@@ -247,8 +247,8 @@ func TestHomogeneousHalfspaces(t *testing.T) {
 	}
 }
 
-// A query in the span of the hard ones is on every boundary: all hypotheses vote +1, whatever the
-// rounding, and it changes nothing.
+// A query in the span of the hard ones is on every boundary: all hypotheses vote +1 regardless of
+// rounding, and the query changes nothing.
 func TestQueriesInTheSpan(t *testing.T) {
 	trial := newHalfspaceTrial(4, 30, 30, 0, 3)
 	g := newHalfspaces(t, trial.blocks, 4, true)
@@ -282,7 +282,7 @@ func TestQueriesInTheSpan(t *testing.T) {
 	}
 }
 
-// However often hard is called, W keeps a line.
+// W keeps a line after any number of calls of hard.
 func TestHardQueriesBeyondTheDimension(t *testing.T) {
 	trial := newHalfspaceTrial(2, 10, 20, 0, 1)
 	g := newHalfspaces(t, trial.blocks, 2, true)
@@ -332,7 +332,7 @@ func TestPublicHalfspace(t *testing.T) {
 			wrong++
 		}
 	}
-	if wrong > 20 { // after three hard queries on the boundary W is the target's line, and its sign has been heard
+	if wrong > 20 { // after three hard queries on the boundary W is the target's line, and its sign is known
 		t.Errorf("%d of 1000 public labels wrong", wrong)
 	}
 	silent := newHalfspaces(t, first.blocks, 3, true)
@@ -346,8 +346,8 @@ func TestDegenerateBlocks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		x, y   []float64
-		value  int // of 4, affine
-		linear int // the same through the origin
+		value  int // for 4, affine
+		linear int // the same, through the origin
 	}{
 		{"one label", []float64{1, 2, 3, 4, -5, 6, 7, -8}, one, 4, 4},
 		{"equal points, one label", []float64{1, 2, 1, 2, 1, 2, 1, 2}, one, 4, 4},
@@ -390,17 +390,16 @@ func TestDegenerateBlocks(t *testing.T) {
 func TestHalfspaceGeneratorRefuses(t *testing.T) {
 	blocks := []block{{[]float64{1, 2}, []float64{1}}, {[]float64{1, math.NaN()}, []float64{1}}}
 	_, err := newHalfspaceGenerator(blocks, 2, true)
-	if want := "lift block 1: example 0 is [1 NaN]: use finite numbers"; err == nil || err.Error() != want {
+	if want := "block 1: example 0 is [1 NaN]: every coordinate must be finite"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	g := newHalfspaces(t, []block{{[]float64{1, 2}, []float64{1}}}, 2, true)
 	if err := g.hard([]float64{math.Inf(1), 0}, 1); err == nil ||
-		!strings.Contains(err.Error(), "take hard query [+Inf 0]: use finite numbers") {
+		!strings.Contains(err.Error(), "hard query [+Inf 0]: every coordinate must be finite") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// hypothesis returns the hypothesis of a block.
 func (g *halfspaces) hypothesis(i int) []float64 {
 	v := make([]float64, len(g.u))
 	for j := range v {
@@ -409,7 +408,7 @@ func (g *halfspaces) hypothesis(i int) []float64 {
 	return v
 }
 
-// Votes are those of the present hypotheses whatever was asked before: points come again, and come
+// Votes are those of the current hypotheses, regardless of earlier queries: points repeat, also
 // after a hard query. No hypothesis labels a point that is not finite +1.
 func TestVotesAreThoseOfThePresentHypotheses(t *testing.T) {
 	for _, d := range []int{1, 3} {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// line summarises a sample on the real line.
+// A line summarizes a sample on the real line.
 type line struct {
 	values  []float64 // distinct, ascending
-	weights []int     // for each value the number of its +1 labels less that of its -1 labels
-	both    int       // sum over the values of the lesser of the two numbers: errors that no hypothesis avoids
+	weights []int     // for each value, the number of its +1 labels minus the number of its -1 labels
+	both    int       // sum over the values of the smaller of the two numbers: errors that every hypothesis makes
 
 	order []int // scratch
 }
@@ -36,7 +36,7 @@ func (l *line) reset(x, y []float64) {
 	}
 }
 
-// span is the interval lo..hi, empty where lo > hi.
+// A span is the interval lo..hi, empty if lo > hi.
 type span struct{ lo, hi float64 }
 
 func emptySpan() span { return span{math.Inf(1), math.Inf(-1)} }
@@ -46,12 +46,12 @@ func (s span) holds(v float64) bool   { return s.lo <= v && v <= s.hi }
 func (s span) with(v float64) span    { return span{min(s.lo, v), max(s.hi, v)} }
 func (s span) covers(other span) bool { return s.lo <= other.lo && other.hi <= s.hi }
 
-// best returns the span with the largest sum of weights of the values inside, among those that
-// cover must and hold none of the banned values, and that sum. Where must is empty, the empty span
-// counts too, with the sum 0. banned is sorted, and must holds none of it.
+// best returns the span with the largest sum of weights of the values inside, among the spans that
+// cover must and contain no banned value, and that sum. If must is empty, the empty span counts
+// too, with the sum 0. banned is sorted, and must contains no banned value.
 //
-// The ends are those of must, or values that make the sum larger. Of equally good spans the empty
-// one is taken, then the first. It takes O(values + banned) steps.
+// The ends are those of must, or values that make the sum larger. Of equally good spans best
+// returns the empty one, if it is among them, or else the first. It takes O(values + banned) steps.
 func best(values []float64, weights []int, must span, banned []float64) (span, int) {
 	if must.empty() {
 		return bestFree(values, weights, banned)
@@ -89,8 +89,8 @@ func best(values []float64, weights []int, must span, banned []float64) (span, i
 	return found, total + most
 }
 
-// bestFree returns what best does where there is no span to cover. It runs Kadane's scan, begun
-// anew at every banned value.
+// bestFree implements best for an empty must. It runs Kadane's scan, restarted at every banned
+// value.
 func bestFree(values []float64, weights []int, banned []float64) (span, int) {
 	found, most := emptySpan(), 0
 	sum, start := 0, 0.0

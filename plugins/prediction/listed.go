@@ -13,14 +13,14 @@ import (
 const maxListed = 1 << 12
 
 // listed is Algorithm 3 for a class whose labels are listed. A block's hypothesis is the first one
-// with the fewest errors among those that agree with the hard queries.
+// with the fewest errors among the hypotheses that agree with the hard queries.
 type listed struct {
 	domain concept.Domain
 	labels *concept.LabelTable
 	errors []int32 // blocks x hypotheses
 	alive  []int   // the hypotheses that agree with the hard queries, ascending
-	chosen []int   // per hypothesis: how many blocks have it as theirs
-	picks  []int   // per block: its hypothesis
+	chosen []int   // per hypothesis, the number of blocks that chose it
+	picks  []int   // per block, its hypothesis
 }
 
 // maxErrors limits the table of errors to 512 MB.
@@ -39,8 +39,8 @@ func listedGenerator(p algo.Problem, _ bool, blocks []block) (generator, error) 
 	}
 	n := g.labels.Functions()
 	if n*len(blocks) > maxErrors {
-		return nil, fmt.Errorf("%d hypotheses and %d blocks need %d counts of errors: "+
-			"lower one of them until their product is at most %d", n, len(blocks), n*len(blocks), maxErrors)
+		return nil, fmt.Errorf("%d hypotheses and %d blocks need %d error counts: "+
+			"reduce one of them until their product is at most %d", n, len(blocks), n*len(blocks), maxErrors)
 	}
 	g.errors, g.chosen = make([]int32, n*len(blocks)), make([]int, n)
 	for i, b := range blocks {
@@ -69,13 +69,12 @@ func checkListed(p algo.Problem) error {
 		return algo.Invalid("prediction: %v", err)
 	}
 	if points := concept.Cardinality(s); points > maxListed || c.Size().BitLen() > 13 || c.Size().Int64() > maxListed {
-		return algo.Invalid("prediction: class %q has %s hypotheses on %.4g points, and %d is the most of either: "+
-			"take a smaller domain or d", p.Class, c.Size(), points, maxListed)
+		return algo.Invalid("prediction: class %q has %s hypotheses on %.4g points, and at most %d of each are supported: "+
+			"use a smaller domain or d", p.Class, c.Size(), points, maxListed)
 	}
 	return nil
 }
 
-// fit chooses every block's hypothesis.
 func (g *listed) fit() {
 	clear(g.chosen)
 	for i := range g.picks {
@@ -101,7 +100,7 @@ func (g *listed) votes(x []float64) int {
 	return n
 }
 
-// hard implements generator: it keeps the hypotheses that label x so, or all where there are none.
+// hard implements generator: it keeps the hypotheses that label x so, or all if there are none.
 func (g *listed) hard(x []float64, label float64) error {
 	v := g.domain.Number(x)
 	var left []int
@@ -117,7 +116,7 @@ func (g *listed) hard(x []float64, label float64) error {
 	return nil
 }
 
-// public implements generator: it answers by the first hypothesis that is left.
+// public implements generator: it answers by the first remaining hypothesis.
 func (g *listed) public(x []float64) float64 {
 	return labelOf(g.labels.Positive(g.alive[0], g.domain.Number(x)))
 }

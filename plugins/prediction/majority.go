@@ -18,7 +18,7 @@ func composition() algo.Algorithm[Majority] {
 	const name = "prediction/composition"
 	return algo.Algorithm[Majority]{
 		Name: name, Version: "1.1.0",
-		Doc: "Private prediction by the noisy majority of blocks, each query paid for " +
+		Doc: "Private prediction by the noisy majority of blocks, with composition over the queries " +
 			"(Dwork and Feldman 2018; Bassily, Thakurta and Thakkar 2018).",
 		Defaults: Majority{Noise: Gaussian, Affine: true},
 		Metrics: map[string]string{
@@ -37,12 +37,12 @@ func composition() algo.Algorithm[Majority] {
 	}
 }
 
-// resolveMajority sets k where it is 0, and refuses a k that n examples do not fill.
+// resolveMajority sets k if it is 0, and returns an error if n examples do not fill k blocks.
 func resolveMajority(s *algo.Setting[Majority]) error {
 	if s.Params.K == 0 {
 		k := majorityBlocks(s.Params.Noise, majorityScale(s), s.Queries, s.Beta)
 		if !(k <= 1<<31) {
-			return algo.Invalid("%d queries at epsilon %g need %g blocks: lower the number of queries, or give k",
+			return algo.Invalid("%d queries at epsilon %g need %g blocks: lower the number of queries, or set k",
 				s.Queries, s.Epsilon, k)
 		}
 		s.Params.K = int(k)
@@ -93,21 +93,22 @@ func predictByMajority(_ context.Context, t *algo.Trial[Majority], sample *algo.
 }
 
 // majority answers each query by the noisy majority of k hypotheses that never change (Dwork and
-// Feldman 2018; Bassily, Thakurta and Thakkar 2018). One example moves one vote.
+// Feldman 2018; Bassily, Thakurta and Thakkar 2018). One example changes at most one vote.
 type majority struct {
 	gen     generator
 	k       int
 	noise   func() float64 // draws the noise of an answer
-	queries int            // number of answers that the noise is made for
-	left    int            // how many of them are left
-	drawn   float64        // noise of the coming answer; after the last one, of that
+	queries int            // number of answers that the noise is scaled for
+	left    int            // number of answers still allowed
+	drawn   float64        // noise of the next answer; after the last answer, its noise
 }
 
-// Answer implements algo.Answerer. It returns an error once all answers that the noise was made for
-// are given.
+// Answer implements algo.Answerer. It returns an error after the number of answers that the noise
+// is scaled for.
 func (p *majority) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	if p.left == 0 {
-		return 0, false, fmt.Errorf("answer query %d: the noise was made for %d queries: set queries to their number",
+		return 0, false, fmt.Errorf("answer query %d: the noise is scaled for %d queries: set queries to the number "+
+			"of queries asked",
 			p.queries, p.queries)
 	}
 	label := p.label(x)
@@ -117,12 +118,12 @@ func (p *majority) Answer(_ context.Context, x []float64) (float64, bool, error)
 	return label, false, nil
 }
 
-// label answers x with the noise that is drawn.
+// label answers x with the noise already drawn.
 func (p *majority) label(x []float64) float64 {
 	return labelOf(float64(p.gen.votes(x))-float64(p.k)/2+p.drawn >= 0)
 }
 
-// Predict implements algo.Model, with the noise of the coming answer.
+// Predict implements algo.Model, with the noise of the next answer.
 func (p *majority) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		out[i] = p.label(x.X(i))

@@ -10,15 +10,15 @@ import (
 func nandiBassily() algo.Algorithm[NandiBassily] {
 	a := complete(algo.Algorithm[NandiBassily]{
 		Name: "prediction/nandi-bassily",
-		Doc: "Labels the first queries as prediction/sparse-vector does, learns from them in public, " +
-			"and answers the rest with what it learned; for queries drawn like the sample (Nandi and Bassily 2020).",
+		Doc: "Labels the first queries like prediction/sparse-vector, learns from these labels, " +
+			"and answers the other queries with the result; for queries distributed like the sample (Nandi and Bassily 2020).",
 		Defaults: NandiBassily{AffineBlocks: AffineBlocks{byDefault, true}},
 		Bound:    nandiBassilyBounds,
 	}, allClasses(), resolveLabelled, frozen)
 	guarantee := a.Guarantee
 	a.Guarantee = func(s *algo.Setting[NandiBassily]) (algo.Guarantee, error) {
 		g, err := guarantee(s)
-		g.Source += "; what is learned from their answers is post-processing"
+		g.Source += "; learning from their answers is post-processing"
 		return g, err
 	}
 	a.Predict = func(_ context.Context, t *algo.Trial[NandiBassily], sample *algo.Data) (algo.Answerer, error) {
@@ -33,8 +33,8 @@ func nandiBassily() algo.Algorithm[NandiBassily] {
 	return a
 }
 
-// resolveLabelled sets the number m_u of queries to learn from where it is 0, and returns the
-// number of hard ones that is expected among them.
+// resolveLabelled sets the number m_u of queries to learn from if it is 0, and returns the expected
+// number of hard ones among them.
 func resolveLabelled(s *algo.Setting[NandiBassily]) (int, error) {
 	p := &s.Params
 	if p.MU == 0 {
@@ -48,14 +48,14 @@ func resolveLabelled(s *algo.Setting[NandiBassily]) (int, error) {
 }
 
 // learnAnswers answers some queries by a predictor, learns from these answers, and answers all
-// others by what it learned. It learns early where the predictor's budget is spent.
+// others by the hypothesis learned. It learns early if the predictor's budget is spent.
 type learnAnswers struct {
 	*predictor
-	queries int   // still to be answered
-	left    int   // queries still to be answered by the predictor
-	answers block // the queries answered by it, with their answers
+	queries int   // unanswered queries
+	left    int   // unanswered queries for the predictor
+	answers block // queries that the predictor answered, with their answers
 	learn   func(b block) (generator, error)
-	final   generator // what learn made of answers; nil before that
+	final   generator // result of learning from answers; nil before that
 }
 
 // Answer implements algo.Answerer.
@@ -81,7 +81,7 @@ func (p *learnAnswers) Answer(_ context.Context, x []float64) (float64, bool, er
 	return label, v == hard, nil
 }
 
-// label labels x by what was learned, which has one vote.
+// label labels x by the hypothesis learned, which has one vote.
 func (p *learnAnswers) label(x []float64) float64 { return float64(2*p.final.votes(x) - 1) }
 
 // Predict implements algo.Model.

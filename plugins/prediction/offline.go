@@ -17,10 +17,10 @@ func offline() algo.Algorithm[struct{}] {
 	const name = "prediction/offline"
 	return algo.Algorithm[struct{}]{
 		Name: name, Version: version,
-		Doc: "Exponential mechanism over the labelings that the class has on queries which are all known beforehand " +
-			"(in the spirit of Beimel, Nissim and Stemmer 2015).",
+		Doc: "Exponential mechanism over the labelings that the class has on the queries, all of which must be fixed " +
+			"beforehand (in the spirit of Beimel, Nissim and Stemmer 2015).",
 		Metrics: map[string]string{
-			"labelings": "labelings of the queries to choose from [labelings]",
+			"labelings": "labelings of the queries that the mechanism chooses from [labelings]",
 		},
 		Check: func(s *algo.Setting[struct{}]) error {
 			if err := checkProblem(s, name, true, finiteClasses()...); err != nil {
@@ -54,12 +54,13 @@ func offline() algo.Algorithm[struct{}] {
 // there are 2^22 of them.
 const maxLabeled = 2895
 
-// maxListing is the largest number of labels of queries that listedLabelings computes, some seconds.
+// maxListing is the largest number of labels of queries that listedLabelings computes; it takes a
+// few seconds.
 const maxListing = 1 << 29
 
 // maxQueries returns the largest number of different queries whose labelings by the class of p are
-// listed; 0 for any. It is below 1 where the class has too many hypotheses, and the error is Invalid
-// where they cannot be listed at all.
+// listed; 0 for any. It is below 1 if the class has too many hypotheses. The error is Invalid if
+// they cannot be listed for any number of queries.
 func maxQueries(p algo.Problem) (int, error) {
 	if f := familyOf(p.Class); f.onLine(p) {
 		return f.maxQueries, nil
@@ -78,7 +79,7 @@ const maxLabelers = 1 << 16
 // labelings.
 func listable(p algo.Problem) (concept.Finite, error) {
 	if !slices.Contains(finiteClasses(), p.Class) {
-		return nil, algo.Invalid("prediction: no list of all labelings by class %q: use one of %s",
+		return nil, algo.Invalid("prediction: cannot list all labelings by class %q: use one of %s",
 			p.Class, strings.Join(finiteClasses(), ", "))
 	}
 	c, err := concept.New(finite.SpecOf(p))
@@ -86,14 +87,14 @@ func listable(p algo.Problem) (concept.Finite, error) {
 		return nil, algo.Invalid("prediction: %v", err)
 	}
 	if c.Size().Cmp(big.NewInt(maxLabelers)) > 0 {
-		return nil, algo.Invalid("prediction: labelings by the %v hypotheses of class %q in dimension %d are not listed: "+
-			"use at most %d, by a smaller domain or d", c.Size(), p.Class, p.Dim, maxLabelers)
+		return nil, algo.Invalid("prediction: cannot list the labelings by the %v hypotheses of class %q in dimension %d: "+
+			"use at most %d, with a smaller domain or d", c.Size(), p.Class, p.Dim, maxLabelers)
 	}
 	return c.(concept.Finite), nil
 }
 
-// checkLabelings returns an Invalid error if labelings cannot list the labelings of so many
-// queries.
+// checkLabelings returns an Invalid error if labelings cannot list the labelings of the given
+// number of queries.
 func checkLabelings(p algo.Problem, queries int) error {
 	most, err := maxQueries(p)
 	if err != nil {
@@ -109,7 +110,7 @@ func checkLabelings(p algo.Problem, queries int) error {
 	return nil
 }
 
-// hypothesis labels points -1 or +1. It is a model, and answers queries.
+// A hypothesis labels points -1 or +1. It is a model and answers queries.
 type hypothesis func(x []float64) float64
 
 // Predict implements algo.Model.
@@ -125,27 +126,27 @@ func (h hypothesis) Answer(_ context.Context, x []float64) (float64, bool, error
 	return h(x), false, nil
 }
 
-// dichotomy describes one labeling of the queries by the class, with the fewest errors on the
-// sample of a hypothesis that labels them so.
+// A dichotomy is one labeling of the queries by the class, with the fewest errors on the sample of
+// a hypothesis with that labeling.
 type dichotomy struct {
 	errors int
 	// from is, for thresholds, the number of queries below t; for intervals, the rank of the first
-	// query inside, -1 where there is none; for a class whose hypotheses are listed, the number of the
-	// first one.
+	// query inside, or -1 if there is none; for a class whose hypotheses are listed, the number of
+	// the first hypothesis.
 	from int
 	// to is, for intervals, the rank of the last query inside.
 	to int
 }
 
-// dichotomies lists all labelings of the queries. hypothesis returns a hypothesis that labels them
-// so and depends on the queries alone.
+// dichotomies lists all labelings of the queries. hypothesis returns a hypothesis with a given
+// labeling; it depends only on the queries.
 type dichotomies struct {
 	list       []dichotomy
 	hypothesis func(c dichotomy) hypothesis
 }
 
 // draw draws a hypothesis by the exponential mechanism over the dichotomies (Beimel, Nissim and
-// Stemmer 2015 in this form). The number of errors has sensitivity 1, and so the hypothesis is
+// Stemmer 2015 in this form). The number of errors has sensitivity 1, so the hypothesis is
 // epsilon-differentially private. gumbel draws standard Gumbel numbers, one for each labeling.
 func (c dichotomies) draw(epsilon float64, gumbel func() float64) hypothesis {
 	best, most := 0, math.Inf(-1)
@@ -157,8 +158,8 @@ func (c dichotomies) draw(epsilon float64, gumbel func() float64) hypothesis {
 	return c.hypothesis(c.list[best])
 }
 
-// labelings lists the dichotomies of a class on queries, row-major points. Their errors are those on
-// the sample.
+// labelings lists the dichotomies of a class on queries, row-major points, with their errors on the
+// sample.
 func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, error) {
 	if err := checkPoints(concept.Side(finite.SpecOf(p)), p.Dim, sample.x); err != nil {
 		return dichotomies{}, err
@@ -181,8 +182,8 @@ func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, er
 	return f.labelings(p, &l, queries), nil
 }
 
-// listedLabelings lists the labelings by the hypotheses of a class in the order of the first
-// hypothesis of each, which is the labeling's hypothesis.
+// listedLabelings lists the labelings by the hypotheses of a class, ordered by the first hypothesis
+// of each labeling, which is the labeling's hypothesis.
 func listedLabelings(c concept.Finite, sample block, queries []float64) dichotomies {
 	var list []dichotomy
 	index := map[string]int{}
@@ -234,7 +235,7 @@ func thresholdDichotomies(l *line, queries []float64, last float64) dichotomies 
 	for i := range ends {
 		first, end := bounds(i)
 		if first > end {
-			continue // all thresholds of the domain lie at or below the last query
+			continue // all thresholds of the domain are at or below the last query
 		}
 		fewest := math.MaxInt
 		for len(steps) > 1 && steps[0].last < first {
@@ -255,9 +256,9 @@ func thresholdDichotomies(l *line, queries []float64, last float64) dichotomies 
 	}}
 }
 
-// intervalDichotomies lists the labelings by intervals in the order of their first and then their
-// last query inside, the one without queries last. A labeling's hypothesis is the least interval
-// with its queries. It takes O(n log n + queries^2) steps.
+// intervalDichotomies lists the labelings by intervals, ordered by their first and then their last
+// query inside; the labeling without queries inside comes last. A labeling's hypothesis is the
+// smallest interval with its queries. It takes O(n log n + queries^2) steps.
 func intervalDichotomies(l *line, queries []float64) dichotomies {
 	positives := l.both
 	sums := []int{0} // sums[j] is the sum of the first j weights
@@ -265,8 +266,8 @@ func intervalDichotomies(l *line, queries []float64) dichotomies {
 		positives += max(w, 0)
 		sums = append(sums, sums[len(sums)-1]+w)
 	}
-	// An interval with the queries from..to holds what lies between these, and as much as it likes of
-	// the gaps next to them.
+	// An interval with the queries from..to contains all values between these, and any part of the
+	// gaps next to them.
 	n := len(queries)
 	before, after := make([]int, n), make([]int, n)
 	for i, q := range queries {

@@ -1,22 +1,22 @@
-// Package prediction answers queries privately, by the two algorithms of Yan, "Private Prediction
-// via Shrinkage", and by those that the paper compares them with. A sample is split into blocks,
-// each block votes with a hypothesis of its own, and only noisy votes are released. Shrinkage makes
-// the blocks agree, so that few queries are hard.
+// Package prediction answers queries privately, with the two algorithms of Yan, "Private Prediction
+// via Shrinkage", and the algorithms that the paper compares them with. A sample is split into
+// blocks, each block votes with a hypothesis of its own, and the package releases only noisy votes.
+// Shrinkage makes the blocks agree, so that few queries are hard.
 //
-// The package promises, for neighbouring samples that differ in one replaced example while n and
+// The package guarantees, for neighboring samples that differ in one replaced example while n and
 // the queries are public, that the transcript of all answers and marks of hard queries is (epsilon,
-// delta)-differentially private whatever the queries are: the number of instances of
-// BetweenThresholds is capped, and a setting with fewer blocks than the proof asks for is refused.
-// Accuracy is promised only where a Bound says so. Predict, which measures the state between
-// two queries, is not part of the transcript and not private.
+// delta)-differentially private for all queries: the number of instances of BetweenThresholds is
+// limited, and a setting with fewer blocks than the proof requires is an error. Accuracy is
+// guaranteed only by a Bound. Predict, which measures the state between two queries, is not part of
+// the transcript and not private.
 //
-// The noise is seeded floating-point noise: it is made for experiments, and not for a release of
-// real data.
+// The noise is seeded floating-point noise, suitable for experiments but not for a release of real
+// data.
 //
-// The algorithms need points of the class's domain and the number of queries beforehand.
+// The algorithms require points of the class's domain and the number of queries beforehand.
 //
-// Start reading at Plugins. predictor is Algorithm 2 of the paper, generator has the two ways to
-// shrink, and theory.go the sample sizes with all constants.
+// Start reading at Plugins. predictor is Algorithm 2 of the paper, generator has the two methods of
+// shrinking, and theory.go has the sample sizes with all constants.
 package prediction
 
 import (
@@ -50,7 +50,7 @@ func shrinkageOblivious() algo.Algorithm[Oblivious] {
 func shrinkageHalfspace() algo.Algorithm[AffineBlocks] {
 	return complete(algo.Algorithm[AffineBlocks]{
 		Name: "prediction/shrinkage-halfspace",
-		Doc: "Private prediction of halfspaces: after a hard query the hypotheses move into the hyperplane that it names " +
+		Doc: "Private prediction of halfspaces: after a hard query the hypotheses move into the hyperplane of that query " +
 			"(Yan, Algorithms 2 and 4, repaired).",
 		Defaults: AffineBlocks{byDefault, true},
 		Bound:    halfspaceBounds,
@@ -68,9 +68,9 @@ func sparseVector() algo.Algorithm[AffineBlocks] {
 	}, allClasses(), halvingBudget, frozen)
 }
 
-// complete sets what all algorithms that answer by instances of BetweenThresholds have in common:
-// they serve the given classes, theory returns the number of instances where none is given, and
-// kind makes a generator shrink or not.
+// complete sets the common functions of all algorithms that answer by instances of
+// BetweenThresholds: they accept the given classes, theory returns the default number of instances,
+// and kind makes a generator shrink or not.
 func complete[P any, B budgeted[P]](
 	a algo.Algorithm[P],
 	classes []string,
@@ -103,13 +103,13 @@ func complete[P any, B budgeted[P]](
 	return a
 }
 
-// metrics describes the metrics that every predictor reports.
+// metrics describes the metrics of every predictor.
 func metrics() map[string]string {
 	return map[string]string{
 		"instances":        "instances of BetweenThresholds started; never more than v [instances]",
-		"budget_exhausted": "1 where all of them have ended, and answers come from public data alone; else 0 [trials]",
+		"budget_exhausted": "1 if all instances have ended and answers use only public data; else 0 [trials]",
 		"inexact": "hypotheses computed so far, one for each block and shrinkage, " +
-			"that are not certified to be what the algorithm asks for (not private) [hypotheses]",
+			"that may differ from the exact minimizers that the algorithm requires (not private) [hypotheses]",
 	}
 }
 
@@ -128,7 +128,7 @@ func halvingBudget[P any, B budgeted[P]](s *algo.Setting[P]) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if d >= s.Queries { // all labelings, whose number may be huge
+	if d >= s.Queries { // all labelings; their number may be huge
 		return s.Queries, nil
 	}
 	return min(hardQueries(labelingsOf(d, hypotheses, s.Queries), s.Beta/3), s.Queries), nil
@@ -150,7 +150,7 @@ func start[P any, B budgeted[P]](
 	return newPredictor(kind(g), seeded{t.Rand}, *b.k, *b.v, eps0, t.Report), nil
 }
 
-// learnBlocks deals the sample out to k blocks and learns a hypothesis from each.
+// learnBlocks deals the sample to k blocks and learns a hypothesis from each.
 func learnBlocks(p algo.Problem, sample *algo.Data, k int, affine bool, r *rand.Rand) (generator, error) {
 	blocks, err := partition(sample, k, r)
 	if err != nil {

@@ -51,7 +51,7 @@ func target(p algo.Problem, x []float64) float64 {
 	return labelOf(inside)
 }
 
-// draw draws n uniform examples, labelled by target.
+// draw draws n uniform examples, labeled by target.
 func draw(p algo.Problem, n int, r *rand.Rand) *algo.Data {
 	var x, y []float64
 	for range n {
@@ -71,8 +71,8 @@ func setting[P any](a algo.Algorithm[P], p algo.Problem, queries int) algo.Setti
 	}
 }
 
-// runTrial runs one trial with queries drawn like the sample. It returns how many answers, and how many
-// of the final state's answers, are wrong.
+// runTrial runs one trial with queries drawn like the sample. It returns the number of wrong
+// answers and the number of wrong answers of the final state.
 func runTrial[P any](
 	t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, seed uint64,
 ) (wrong, final int) {
@@ -117,15 +117,15 @@ func runTrial[P any](
 	return wrong, final
 }
 
-// endLoan ends the loan of a sample and of revealed queries, whose memory the next trial uses.
+// endLoan ends the loan of a sample and of revealed queries. The next trial reuses their memory.
 func endLoan[P any](trial *algo.Trial[P], sample *algo.Data) {
 	clear(sample.Xs())
 	clear(sample.Ys())
 	*sample, trial.Revealed = algo.Data{}, nil
 }
 
-// plays runs an algorithm on all problems but those of the classes to skip, which it must refuse,
-// with a sample that is more than enough for a few errors only.
+// plays runs an algorithm on all problems except those of the classes to skip, which it must
+// reject. The sample is large enough for few errors.
 func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...string) {
 	t.Run(strings.ReplaceAll(a.Name, "/", " "), func(t *testing.T) {
 		for _, p := range problems() {
@@ -151,13 +151,13 @@ func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...strin
 }
 
 func TestAlgorithmsPlay(t *testing.T) {
-	// Budgets are small, so that a block has some dozens of examples.
+	// Budgets are small, so that a block has a few dozen examples.
 	o, s, n, e := shrinkageOblivious(), sparseVector(), nandiBassily(), everlastingLite()
 	o.Defaults.V, s.Defaults.V, n.Defaults.V, e.Defaults.V = 4, 4, 4, 6
 	plays(t, o, false)
 	plays(t, s, false)
 	plays(t, n, false)
-	plays(t, e, false, "rectangles") // large ones
+	plays(t, e, false, "rectangles") // rectangles: large blocks
 	plays(t, composition(), false)
 	plays(t, offline(), true, "rectangles")
 	if len(Plugins()) != 7 {
@@ -165,8 +165,8 @@ func TestAlgorithmsPlay(t *testing.T) {
 	}
 }
 
-// The default of k is the least that privacy admits, and no smaller k is accepted. The surplus of
-// the sample is dropped, and a sample that does not fill the blocks is refused.
+// The default of k is the smallest k that privacy allows; smaller values are errors. The surplus of
+// the sample is dropped. A sample that does not fill the blocks is an error.
 func TestBlocks(t *testing.T) {
 	a := shrinkageOblivious()
 	s := setting(a, problems()[0], 1000)
@@ -184,7 +184,7 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("n = k - 1: %v", err)
 	}
 	s.Params.K, s.N = least-1, 0
-	if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "only from k = ") {
+	if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "needs at least k = ") {
 		t.Errorf("one block too few: %v", err)
 	}
 	s.Params.K, s.Params.Mode = least, Paper
@@ -216,7 +216,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// The default of v is theory's budget. Of a large epsilon the instances may be unable to use all.
+// The default of v is theory's budget. The instances may be unable to spend all of a large epsilon.
 func TestBudgets(t *testing.T) {
 	a := shrinkageOblivious()
 	s := setting(a, problems()[0], 1000)
@@ -296,7 +296,8 @@ func (c count) votes([]float64) int           { return int(c) }
 func (c count) hard([]float64, float64) error { return nil }
 func (c count) public([]float64) float64      { return 1 }
 
-// begin starts a trial of 100 queries with a sample of 20,000 and parameters changed by change.
+// begin starts a trial of 100 queries with a sample of 20,000 and with parameters modified by
+// change.
 func begin[P any](t *testing.T, a algo.Algorithm[P], change func(p *P)) (algo.Answerer, algo.Setting[P]) {
 	t.Helper()
 	s := setting(a, problems()[0], 100)
@@ -336,8 +337,8 @@ func TestRefusals(t *testing.T) {
 		change func(s *algo.Setting[Oblivious])
 		want   string
 	}{
-		{func(s *algo.Setting[Oblivious]) { s.Problem.Class = "parities" }, `does not know class "parities"`},
-		{func(s *algo.Setting[Oblivious]) { s.Problem.Class = "halfspace" }, `does not know class "halfspace"`},
+		{func(s *algo.Setting[Oblivious]) { s.Problem.Class = "parities" }, `does not support class "parities"`},
+		{func(s *algo.Setting[Oblivious]) { s.Problem.Class = "halfspace" }, `does not support class "halfspace"`},
 		{func(s *algo.Setting[Oblivious]) { s.Problem.Domain = 0 }, "domain 0"},
 		{func(s *algo.Setting[Oblivious]) { s.Queries = 0 }, "number of queries"},
 		{func(s *algo.Setting[Oblivious]) { s.Epsilon = 0 }, "privacy.epsilon"},
@@ -346,7 +347,7 @@ func TestRefusals(t *testing.T) {
 		{func(s *algo.Setting[Oblivious]) { s.Delta = 0 }, "never pure"},
 		{func(s *algo.Setting[Oblivious]) {
 			s.Problem.Class, s.Problem.Dim, s.Problem.Noise = "rectangles", 3, "random"
-		}, "no exact minimiser"},
+		}, "no exact minimizer"},
 	} {
 		s := setting(a, problems()[0], 100)
 		c.change(&s)
@@ -376,7 +377,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The noise of the votes suffices for as many answers as were announced, and no more are given.
+// The noise of the votes suffices for the announced number of answers, and no more answers are
+// given.
 func TestMajority(t *testing.T) {
 	a := composition()
 	for _, noise := range []string{Gaussian, Laplace} {
@@ -392,7 +394,7 @@ func TestMajority(t *testing.T) {
 				t.Errorf("%s, answer %d: %v", noise, i, err)
 			}
 		}
-		// The noise on a tied vote is the distribution that was promised.
+		// The noise on a tied vote has the documented distribution.
 		m := p.(*majority)
 		const draws = 20000
 		scale, above := majorityScale(&s), 0.0
@@ -427,7 +429,7 @@ func TestLabelingsAreDrawnByWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	const eps, draws = 1.5, 20000
-	counts, total := map[float64]float64{}, 0.0 // by number of queries labelled +1
+	counts, total := map[float64]float64{}, 0.0 // by number of queries labeled +1
 	for _, l := range c.list {
 		total += math.Exp(-eps / 2 * float64(l.errors))
 	}
@@ -444,8 +446,8 @@ func TestLabelingsAreDrawnByWeight(t *testing.T) {
 	}
 }
 
-// After m_u answers the remaining queries are answered by what was learned from these, and
-// therefore wrongly where the first queries were not like the sample.
+// After m_u answers, the hypothesis learned from these answers the remaining queries. Its answers
+// are wrong if the first queries did not resemble the sample.
 func TestNandiBassilyLearnsItsAnswers(t *testing.T) {
 	a := nandiBassily()
 	s := setting(a, problems()[0], 200)
@@ -460,7 +462,7 @@ func TestNandiBassilyLearnsItsAnswers(t *testing.T) {
 	}
 	l := p.(*learnAnswers)
 	for i := range 20 {
-		x := []float64{1000} // far below the target 2048: all that is learned is that 1000 is -1
+		x := []float64{1000} // far below the target 2048: the only information is that 1000 is -1
 		if i%2 == 0 {
 			x[0] = 4000
 		}
@@ -475,8 +477,8 @@ func TestNandiBassilyLearnsItsAnswers(t *testing.T) {
 	}
 }
 
-// Epochs grow, each learns from the queries of the one before, and the trial's sample is not read
-// again.
+// Epochs grow, each learns from the queries of the previous epoch, and the trial's sample is not
+// read again.
 func TestEverlastingEpochs(t *testing.T) {
 	a := everlastingLite()
 	s := setting(a, problems()[0], 4000)
@@ -487,7 +489,7 @@ func TestEverlastingEpochs(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	n := s.Params.K + 5
-	s.Queries = 14*n + 100 // 2n, 4n and 8n end an epoch each
+	s.Queries = 14*n + 100 // epochs end after 2n, 4n and 8n queries
 	sample, trial := draw(s.Problem, n, r), &algo.Trial[Everlasting]{Setting: s, Rand: r}
 	p, err := a.Predict(context.Background(), trial, sample)
 	if err != nil {
@@ -510,7 +512,7 @@ func TestEverlastingEpochs(t *testing.T) {
 		}
 		want := length
 		if length >= s.Queries {
-			want = 0 // the last one
+			want = 0 // the last epoch
 		}
 		if e.length != want || want > 0 && len(e.sample.y) != length/2 {
 			t.Fatalf("query %d: an epoch of %d queries with %d examples, want %d queries", j, e.length, len(e.sample.y), length)
@@ -550,7 +552,8 @@ func checked[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P]) map[st
 	return all
 }
 
-// Bounds hold of the k and v of the row, and say what to change where these are too few.
+// Bounds apply to the k and v of the row. If these are too small, the reason names the values to
+// set.
 func TestBounds(t *testing.T) {
 	oblivious := func(change func(s *algo.Setting[Oblivious])) map[string]algo.Bound {
 		s := setting(shrinkageOblivious(), problems()[0], 1000)
@@ -577,31 +580,31 @@ func TestBounds(t *testing.T) {
 		premises    []algo.Premise
 	}{
 		{"k by default", "oblivious", oblivious(func(*algo.Setting[Oblivious]) {}),
-			"it is about k = 13975 blocks, and this row has k = 6389, too few for v = 27 instances: set k to 13975", fixed},
+			"it requires k = 13975 blocks, and this row has k = 6389 for v = 27 instances: set k to 13975", fixed},
 		{"enough blocks", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.K = 13975 }), "", fixed},
 		{"measured errors", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.K, s.Test = 15094, 5000 }),
 			"", fixed},
 		{"a small budget", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.V, s.Params.K = 12, 15094 }),
-			"v = 12 instances may be spent with probability 0.967, and public answers after that have no bound: set v to 27",
+			"v = 12 instances are spent with probability up to 0.967, and public answers after that have no bound: set v to 27",
 			fixed},
 		{"the whole class", "adaptive", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.K = 13975 }),
-			"v = 27 instances may be spent with probability 0.279, and public answers after that have no bound: set v to 34",
+			"v = 27 instances are spent with probability up to 0.279, and public answers after that have no bound: set v to 34",
 			fixed[:2]},
 		{"enough instances", "adaptive", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.V, s.Params.K = 34, 18987 }),
 			"", fixed[:2]},
 		{"boxes", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Problem = problems()[3] }),
-			"in dimension 3 hypotheses need not have the fewest errors, only up to dimension 2", fixed},
+			"in dimension 3 the hypotheses may not have the fewest errors; use dimension 2 or less", fixed},
 		{"plane", "adaptive", halfspace(2, 1000, func(p *AffineBlocks) { p.K = 2100 }), "", fixed[:2]},
 		{"plane, k by default", "adaptive", halfspace(2, 1000, func(*AffineBlocks) {}),
-			"it is about k = 1903 blocks, and this row has k = 775, too few for v = 3 instances: set k to 1903", fixed[:2]},
+			"it requires k = 1903 blocks, and this row has k = 775 for v = 3 instances: set k to 1903", fixed[:2]},
 		{"plane, small budget", "adaptive", halfspace(2, 1000, func(p *AffineBlocks) { p.V = 2 }),
-			"v = 2 instances may be spent with probability 1, and public answers after that have no bound: set v to 3",
+			"v = 2 instances are spent with probability up to 1, and public answers after that have no bound: set v to 3",
 			fixed[:2]},
 		{"plane, one query", "adaptive", halfspace(2, 1, func(*AffineBlocks) {}),
-			"v = 1 instances may be spent with probability 1, and public answers after that have no bound: set v to 2",
+			"v = 1 instances are spent with probability up to 1, and public answers after that have no bound: set v to 2",
 			fixed[:2]},
 		{"space", "adaptive", halfspace(3, 1000, func(p *AffineBlocks) { p.K = 5000 }),
-			"hypotheses of 4 coefficients need not have the largest convex depth, only up to 3", fixed[:2]},
+			"hypotheses of 4 coefficients may not have the largest convex depth; use at most 3", fixed[:2]},
 		{"space, through the origin", "adaptive", halfspace(3, 1000, func(p *AffineBlocks) { p.K, p.Affine = 5000, false }),
 			"", fixed[:2]},
 		{"composition", "composition", majority(func(*algo.Setting[Majority]) {}), "", fixed[:2]},
@@ -609,10 +612,10 @@ func TestBounds(t *testing.T) {
 		{"composition, pure", "composition",
 			majority(func(s *algo.Setting[Majority]) { s.Params.Noise, s.Test = Laplace, 5000 }), "", fixed[:2]},
 		{"few blocks", "composition", majority(func(s *algo.Setting[Majority]) { s.Params.K = 1000 }),
-			"it is about k = 2379 blocks, and this row has k = 1000, too few for this noise: set k to 2379", fixed[:2]},
+			"it requires k = 2379 blocks, and this row has k = 1000: set k to 2379", fixed[:2]},
 		{"offline", "offline", checked(t, offline(), revealed),
-			"it is about some hypothesis that answers the queries alike; the states, whose errors count, " +
-				"are made of the queries and the labels chosen for them alone", fixed[:2]},
+			"it covers a hypothesis that gives the same answers; the states, whose errors are measured, " +
+				"depend only on the queries and the labels chosen for them", fixed[:2]},
 		{"stochastic", "table-1", checked(t, nandiBassily(), setting(nandiBassily(), problems()[0], 1000)), "", fixed},
 		{"everlasting", "table-1", checked(t, everlastingLite(), setting(everlastingLite(), problems()[0], 1000)), "", fixed},
 	} {
@@ -623,7 +626,7 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
-	all := oblivious(func(s *algo.Setting[Oblivious]) { s.Alpha = 1e-300 }) // which no float64 can square
+	all := oblivious(func(s *algo.Setting[Oblivious]) { s.Alpha = 1e-300 }) // too small for its square to be a float64
 	if !math.IsInf(all["oblivious"].Value, 1) {
 		t.Errorf("%+v", all["oblivious"])
 	}
@@ -632,8 +635,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Whoever chooses how hard queries split the labelings, v instances are spent with at most the
-// probability that spent says.
+// For every strategy of choosing how hard queries split the labelings, v instances are spent with
+// at most the probability that spent returns.
 func TestSpent(t *testing.T) {
 	const most = 40
 	var last [most + 1]float64 // by labelings: the largest probability of another v-1 hard queries
@@ -749,7 +752,7 @@ func labelingsOfDomain(p algo.Problem) (rows [][]float64) {
 	return rows
 }
 
-// errorOn returns the share of points that a row labels otherwise than truth.
+// errorOn returns the share of points that row and truth label differently.
 func errorOn(row, truth []float64) float64 {
 	wrong := 0.0
 	for v, y := range truth {
@@ -771,8 +774,8 @@ func errorOnBlock(row []float64, b block) float64 {
 	return wrong / float64(len(b.y))
 }
 
-// Noise within the limits of accurateBlocks labels a point wrongly only where a quarter of the
-// votes are wrong.
+// Noise within the limits of accurateBlocks labels a point wrongly only if a quarter of the votes
+// are wrong.
 func TestNoiseWithinLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mu, nu := rapid.Float64Range(-1.0/32, 1.0/32).Draw(t, "mu"), rapid.Float64Range(-3.0/32, 3.0/32).Draw(t, "nu")
@@ -793,7 +796,7 @@ func TestNoiseWithinLimits(t *testing.T) {
 	})
 }
 
-// Predict says how the coming query will be answered, before each query and whatever its point.
+// Predict returns the answer to the next query, before each query and for every point.
 func TestStatesAnswer(t *testing.T) {
 	o, _ := begin(t, shrinkageOblivious(), func(p *Oblivious) { p.V = 4 })
 	v, _ := begin(t, sparseVector(), func(p *AffineBlocks) { p.V = 4 })

@@ -6,11 +6,11 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// predictor is the paper's Algorithm 2 with a hard budget: at most budget instances of
-// BetweenThresholds are ever started, whatever the queries and the noise are, and then all answers
-// come from public data. Accuracy needs a budget that lasts. The privacy of the transcript, which
-// consists of the answers, the marks of hard queries and the switch to public answers, rests on the
-// budget being kept. One example moves one block's hypothesis, hence a query by at most 1/k.
+// predictor is the paper's Algorithm 2 with a hard budget: for all queries and all noise, it starts
+// at most budget instances of BetweenThresholds; after that all answers come from public data.
+// Accuracy requires that the budget lasts. The privacy of the transcript, which consists of the
+// answers, the marks of hard queries and the switch to public answers, relies on the budget limit.
+// One example changes one block's hypothesis, hence the value of a query by at most 1/k.
 type predictor struct {
 	gen    generator
 	noise  noise
@@ -18,12 +18,12 @@ type predictor struct {
 	eps0   float64 // privacy of each instance
 	budget int     // the paper's V
 
-	queries  int     // number of queries that Answer has yet to answer
+	queries  int     // number of queries that Answer has not answered yet
 	started  int     // number of instances so far
-	open     bool    // the last instance has not ended
+	open     bool    // whether the last instance has not ended
 	instance between // the last instance
 	coin     float64 // label of the query that ends the last instance
-	nu       float64 // noise of the coming query once prepared, until then of the last one
+	nu       float64 // noise of the next query if prepared, else of the last query
 	prepared bool
 
 	report func(metric string, value float64)
@@ -41,7 +41,7 @@ func newPredictor(
 	}
 }
 
-// prepare draws what the coming query is answered with, so that Predict can say how.
+// prepare draws the random numbers of the next answer, so that Predict can use them.
 func (p *predictor) prepare() {
 	p.prepared = true
 	p.nu = p.noise.query()
@@ -62,10 +62,10 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 	v := p.judge(x)
 	switch v {
 	case left:
-		tell(p.gen, x, -1)
+		notifyRelease(p.gen, x, -1)
 		return -1, v, nil
 	case right:
-		tell(p.gen, x, 1)
+		notifyRelease(p.gen, x, 1)
 		return 1, v, nil
 	case public:
 		return p.gen.public(x), v, nil
@@ -87,8 +87,8 @@ func (p *predictor) judge(x []float64) verdict {
 	return p.instance.judge(float64(p.gen.votes(x))/float64(p.k), p.nu)
 }
 
-// Predict implements algo.Model: it maps points to the answers that the coming query would get.
-// After the last query it has the noise of that one. It serves to measure errors and is no part of
+// Predict implements algo.Model: it maps points to the answers that the next query would get. After
+// the last query it uses the noise of that query. It serves to measure errors and is not part of
 // the private transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {

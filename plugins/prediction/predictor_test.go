@@ -9,15 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wild draws noise that is not Laplace noise.
-type wild struct{ *rand.Rand }
+// wildNoise draws noise that is not Laplace noise.
+type wildNoise struct{ *rand.Rand }
 
-func (w wild) threshold() float64 { return (w.Float64() - 0.5) * 10 }
-func (w wild) query() float64     { return (w.Float64() - 0.5) * 10 }
-func (w wild) coin() float64      { return float64(2*w.IntN(2) - 1) }
+func (w wildNoise) threshold() float64 { return (w.Float64() - 0.5) * 10 }
+func (w wildNoise) query() float64     { return (w.Float64() - 0.5) * 10 }
+func (w wildNoise) coin() float64      { return float64(2*w.IntN(2) - 1) }
 
-// Whatever the queries and the noise are, no more than V instances start, an instance ends with its
-// first hard query, all answers after the last instance are public, and no answer depends on later
+// For all queries and all noise, no more than V instances start, an instance ends with its first
+// hard query, all answers after the last instance are public, and no answer depends on later
 // queries.
 func TestBudgetIsHard(t *testing.T) {
 	for _, c := range append(smallClasses(), smallHalfspaces()) {
@@ -40,7 +40,7 @@ func TestBudgetIsHard(t *testing.T) {
 						kind = shrinking
 					}
 					metrics := map[string]float64{}
-					p := newPredictor(kind(c.make(blocks)), wild{rand.New(rand.NewPCG(seed, 1))}, k, budget, 1,
+					p := newPredictor(kind(c.make(blocks)), wildNoise{rand.New(rand.NewPCG(seed, 1))}, k, budget, 1,
 						func(name string, value float64) { metrics[name] = value })
 					var labels []float64
 					var verdicts []verdict
@@ -78,7 +78,8 @@ func TestBudgetIsHard(t *testing.T) {
 	}
 }
 
-// Public answers depend on the queries and on released labels alone: any two samples give the same.
+// Public answers depend only on the queries and on released labels: any two samples give the same
+// answers.
 func TestPublicAnswersIgnoreTheSample(t *testing.T) {
 	for _, c := range append(smallClasses(), smallHalfspaces()) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -86,8 +87,8 @@ func TestPublicAnswersIgnoreTheSample(t *testing.T) {
 			for range rapid.IntRange(0, 8).Draw(t, "queries") {
 				x, label := c.point(t, "query"), rapid.SampledFrom([]float64{-1, 1}).Draw(t, "label")
 				if rapid.Bool().Draw(t, "ordinary") {
-					tell(a, x, label)
-					tell(b, x, label)
+					notifyRelease(a, x, label)
+					notifyRelease(b, x, label)
 				} else if a.hard(x, label) != nil || b.hard(x, label) != nil {
 					t.Fatal("shrinking failed")
 				}
@@ -101,15 +102,15 @@ func TestPublicAnswersIgnoreTheSample(t *testing.T) {
 	}
 }
 
-// exactly returns seeded noise, which does not mislead where eps0 is large enough, and the random
+// exactly returns seeded noise, which does not mislead if eps0 is large enough, and the random
 // numbers that it draws from.
 func exactly(seed uint64) (noise, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	return seeded{r}, r
 }
 
-// Where no noise misleads, there are no more than v hard queries, except with probability beta, for
-// lists of queries fixed beforehand.
+// If no noise misleads, there are at most v hard queries, except with probability beta, for lists
+// of queries fixed beforehand.
 func TestHalving(t *testing.T) {
 	const k, m, domain, queries, runs, beta = 60, 4, 1 << 16, 200, 400, 0.05
 	v := hardQueries(sauer(1, queries), beta)
@@ -127,7 +128,7 @@ func TestHalving(t *testing.T) {
 				blocks[i].x, blocks[i].y = append(blocks[i].x, x), append(blocks[i].y, y)
 			}
 		}
-		list := make([]float64, queries) // fixed beforehand, dense where the hypotheses are
+		list := make([]float64, queries) // fixed beforehand, dense near the hypotheses
 		for i := range list {
 			list[i] = float64(domain/2 + r.IntN(domain/2) - domain/4)
 		}
@@ -155,8 +156,8 @@ func TestHalving(t *testing.T) {
 	}
 }
 
-// Predictors answer whatever the sample: one label only, all points equal, one block, one example,
-// a budget of one, both labels at one point.
+// Predictors answer for every sample: one label only, all points equal, one block, one example, a
+// budget of one, both labels at one point.
 func TestDegenerateSamples(t *testing.T) {
 	for _, c := range smallClasses() {
 		for _, labels := range [][]float64{{1}, {-1}, {1, 1}, {-1, -1}, {1, -1}, {-1, 1, 1}} {

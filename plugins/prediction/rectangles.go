@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// rectangles is Algorithm 3 for the boxes of p intervals, and the empty one; for p = 1 they are the
-// intervals. A rectangle agrees with the hard queries if it covers the hull of those with coin +1
-// and holds none of those with coin -1. There is such a rectangle as long as the hull itself
+// rectangles is Algorithm 3 for the products of p intervals and the empty set; for p = 1 they are
+// the intervals. A rectangle agrees with the hard queries if it covers the hull of those with coin
+// +1 and contains none of those with coin -1. There is such a rectangle as long as the hull itself
 // agrees.
 //
-// A block's hypothesis has the fewest errors for p <= 2, whatever the labels (see line and plane).
-// For p > 2 it comes from searcher, which is exact unless it runs out of steps. Where the errors
-// leave the ends free, they are put in the middle, as with thresholds; see widen.
+// A block's hypothesis has the fewest errors for p <= 2, for all labels (see line and plane). For p
+// > 2 it comes from searcher, which is exact unless it runs out of steps. If the errors do not
+// determine the ends, they are placed in the middle, as with thresholds; see widen.
 type rectangles struct {
 	dim    int     // p
 	last   float64 // the domain's last point
@@ -21,12 +21,12 @@ type rectangles struct {
 	must   box          // hull of the hard queries with coin +1
 	banned [][]float64  // the hard queries with coin -1, sorted on the last axis
 	boxes  []box        // each block's hypothesis
-	ends   [2][]float64 // p = 1: the sorted left and right ends of the intervals that are not empty
+	ends   [2][]float64 // p = 1: the sorted left and right ends of the nonempty intervals
 
 	searcher searcher
 }
 
-// box has one span for each axis. It is empty where the first one is.
+// A box has one span for each axis. It is empty if the first one is.
 type box []span
 
 func emptyBox(dim int) box {
@@ -67,7 +67,6 @@ func newRectangles(blocks []block, domain uint64, dim int) *rectangles {
 	return g
 }
 
-// fit computes every block's hypothesis.
 func (g *rectangles) fit() {
 	var line line
 	var plane plane
@@ -91,8 +90,8 @@ func (g *rectangles) fit() {
 
 func (g *rectangles) inexact() int { return g.searcher.inexact }
 
-// widen moves the ends of a box that is not empty outwards, axis by axis, to the middle, rounded
-// towards the box, of where they can be without taking in another example or banned point.
+// widen moves the ends of a nonempty box outwards, axis by axis, to the middle, rounded towards the
+// box, of the range in which they add no example or banned point.
 func (g *rectangles) widen(b box, sample block) {
 	if b.empty() {
 		return
@@ -130,7 +129,6 @@ func flat(points [][]float64) []float64 {
 	return out
 }
 
-// sortEnds computes g.ends.
 func (g *rectangles) sortEnds() {
 	g.ends[0], g.ends[1] = g.ends[0][:0], g.ends[1][:0]
 	for _, b := range g.boxes {
@@ -143,7 +141,7 @@ func (g *rectangles) sortEnds() {
 }
 
 func (g *rectangles) votes(x []float64) int {
-	if g.dim == 1 { // those that begin at or before x, less those that end before it
+	if g.dim == 1 { // spans that begin at or before x, minus spans that end before it
 		return upTo(g.ends[0], x[0]) - lowerBound(g.ends[1], x[0])
 	}
 	n := 0
@@ -155,7 +153,7 @@ func (g *rectangles) votes(x []float64) int {
 	return n
 }
 
-// hard implements generator: it keeps the rectangles that label x so, or all where there are none.
+// hard implements generator: it keeps the rectangles that label x so, or all if there are none.
 func (g *rectangles) hard(x []float64, label float64) error {
 	must := slices.Clone(g.must)
 	banned := g.banned
@@ -176,20 +174,21 @@ func (g *rectangles) hard(x []float64, label float64) error {
 	return nil
 }
 
-// public implements generator: it answers by the least rectangle that agrees with the hard queries.
+// public implements generator: it answers by the smallest rectangle that agrees with the hard
+// queries.
 func (g *rectangles) public(x []float64) float64 { return labelOf(g.must.holds(x)) }
 
 // plane finds the best rectangle for a sample in the plane. For all spans of first coordinates,
-// grown on the right, it finds the best span of second ones, in O(k_0^2 k_1) steps for k_0 and k_1
-// distinct coordinates.
+// extended to the right, it finds the best span of second ones, in O(k_0^2 k_1) steps for k_0 and
+// k_1 distinct coordinates.
 type plane struct {
 	b       block
 	byFirst []int     // the examples, ordered by first coordinate
 	seconds []float64 // distinct second coordinates, ascending
-	rank    []int     // of each example's second coordinate
-	weights []int     // per second coordinate, of the examples in the present span
-	firsts  []float64 // where a span of first coordinates may begin or end
-	bans    []float64 // second coordinates of the banned points in the present span
+	rank    []int     // rank of each example's second coordinate
+	weights []int     // per second coordinate, weight of the examples in the current span
+	firsts  []float64 // possible ends of a span of first coordinates
+	bans    []float64 // second coordinates of the banned points in the current span
 }
 
 // reset replaces the sample.
@@ -210,8 +209,8 @@ func (p *plane) reset(b block) {
 	p.weights = slices.Grow(p.weights[:0], len(p.seconds))[:len(p.seconds)]
 }
 
-// best finds the rectangle with the fewest errors among those that cover must and hold no banned
-// point, and writes to out the hull of must and of its +1 examples.
+// best finds the rectangle with the fewest errors among those that cover must and contain no banned
+// point. It writes the hull of must and of the rectangle's +1 examples to out.
 func (p *plane) best(out, must box, banned [][]float64) {
 	p.firsts = p.firsts[:0]
 	for i := range p.b.y {
@@ -246,7 +245,7 @@ func (p *plane) best(out, must box, banned [][]float64) {
 				continue
 			}
 			if !p.ban(strip, must[1], banned) {
-				break // a banned point lies in must, and all wider strips hold it too
+				break // a banned point is in must, hence in all wider strips too
 			}
 			if s, sum := best(p.seconds, p.weights, must[1], p.bans); sum > most {
 				most, first, found = sum, strip, s
@@ -257,7 +256,7 @@ func (p *plane) best(out, must box, banned [][]float64) {
 }
 
 // ban sets p.bans to the second coordinates of the banned points in a strip. It returns false if
-// one of them lies in must.
+// one of them is in must.
 func (p *plane) ban(strip, must span, banned [][]float64) bool {
 	p.bans = p.bans[:0]
 	for _, z := range banned {

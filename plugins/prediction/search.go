@@ -6,9 +6,10 @@ import (
 )
 
 // searcher finds the best rectangle for a sample in any dimension, by iterative deepening on the
-// number of errors. A point in the hull of all that must be inside, which should not be inside, is
-// either held by the rectangle or cut off on one of 2p sides; each of these costs another error, so
-// a sample whose best rectangle makes e errors takes at most about (2p+1)^e steps.
+// number of errors. If the hull of all points that must be inside contains a point that should not
+// be inside, the rectangle either contains that point or cuts it off on one of 2p sides. Each of
+// these choices costs another error, so a sample whose best rectangle makes e errors takes at most
+// about (2p+1)^e steps.
 type searcher struct {
 	inexact int // number of searches that ran out of steps
 
@@ -19,12 +20,12 @@ type searcher struct {
 	found  box
 }
 
-// maxSteps limits the steps of one search, which takes tenths of a second then.
+// maxSteps limits the steps of one search, and so its time to tenths of a second.
 const maxSteps = 1 << 16
 
-// best finds a rectangle with the fewest errors on the sample among those that cover must and hold
-// no banned point, and writes to out the hull of must and of its +1 examples. Where the steps run
-// out it writes must.
+// best finds a rectangle with the fewest errors on the sample among those that cover must and
+// contain no banned point. It writes the hull of must and of the rectangle's +1 examples to out. If
+// the steps run out it writes must.
 func (s *searcher) best(out box, sample block, must box, banned [][]float64) {
 	s.sample, s.banned, s.steps = sample, banned, maxSteps
 	everywhere := make(box, len(must))
@@ -41,8 +42,8 @@ func (s *searcher) best(out box, sample block, must box, banned [][]float64) {
 	copy(out, must)
 }
 
-// within looks for a rectangle inside bounds that covers must and makes at most limit errors, and
-// reports whether there is one. If so, it sets found to a box that covers it.
+// within searches for a rectangle inside bounds that covers must and makes at most limit errors,
+// and reports whether there is one. If so, it sets found to a box that covers it.
 func (s *searcher) within(bounds, must box) bool {
 	if s.steps--; s.steps < 0 {
 		return false
@@ -74,8 +75,8 @@ func (b box) cut(j int, s span) box {
 	return c
 }
 
-// hull returns the hull of must and the +1 examples inside bounds, and the number of errors that no
-// rectangle inside bounds that covers must avoids.
+// hull returns the hull of must and the +1 examples inside bounds, and the number of errors of
+// every rectangle inside bounds that covers must.
 func (s *searcher) hull(bounds, must box) (hull box, errors int) {
 	hull = slices.Clone(must)
 	for i, y := range s.sample.y {
@@ -94,7 +95,7 @@ func (s *searcher) hull(bounds, must box) (hull box, errors int) {
 }
 
 // offender returns a point of hull that should not be inside: a banned one, or else a -1 example
-// outside must. It returns nil where there is none.
+// outside must. It returns nil if there is none.
 func (s *searcher) offender(hull, must box) (x []float64, isBanned bool) {
 	for _, z := range s.banned {
 		if hull.holds(z) {

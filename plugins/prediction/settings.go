@@ -14,10 +14,10 @@ import (
 
 // Blocks holds the parameters of all algorithms over BetweenThresholds.
 type Blocks struct {
-	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
-	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started (everlasting-lite: in an epoch); 0: by the theory of hard queries, at most queries (nandi-bassily: m_u times alpha, rounded up)" min:"0"`
+	K           int    `doc:"number of blocks, each with n/k examples and one hypothesis; 0: the least that privacy allows; the surplus is dropped" min:"0"`
+	V           int    `doc:"budget: the largest number of instances of BetweenThresholds that are started (everlasting-lite: in an epoch); 0: by the theory of hard queries, at most queries (nandi-bassily: m_u times alpha, rounded up)" min:"0"`
 	Mode        string `doc:"proof of an instance's privacy, which sets the least k: paper (Lemma 1 as printed) or own (a third of the blocks)" choices:"paper,own"`
-	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
+	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or the best of these" choices:"basic,advanced,optimal,best"`
 }
 
 // byDefault are the default parameters.
@@ -26,24 +26,24 @@ var byDefault = Blocks{Mode: Own, Composition: string(privacy.Best)}
 // Oblivious holds the parameters of prediction/shrinkage-oblivious.
 type Oblivious struct{ Blocks }
 
-// AffineBlocks holds the parameters of the algorithms that also learn halfspaces: prediction/shrinkage-halfspace
-// and prediction/sparse-vector.
+// AffineBlocks holds the parameters of the algorithms that also learn halfspaces:
+// prediction/shrinkage-halfspace and prediction/sparse-vector.
 type AffineBlocks struct {
 	Blocks
-	Affine bool `doc:"class halfspace: with an offset, in one dimension more; false: through the origin, like the problem's class"`
+	Affine bool `doc:"for class halfspace: true: with an offset, which adds a dimension; false: through the origin, like the problem's class"`
 }
 
 // Majority holds the parameters of prediction/composition.
 type Majority struct {
-	K      int    `doc:"blocks, and hypotheses; 0: so many that noise changes no majority of three quarters, except with probability beta/2; any k is private" min:"0"`
+	K      int    `doc:"number of blocks and hypotheses; 0: enough that noise changes no majority of three quarters, except with probability beta/2; any k is private" min:"0"`
 	Noise  string `doc:"noise of each vote: gaussian (exactly (epsilon, delta)) or laplace (pure epsilon)" choices:"gaussian,laplace"`
-	Affine bool   `doc:"class halfspace: with an offset; false: through the origin, like the problem's class"`
+	Affine bool   `doc:"for class halfspace: true: with an offset; false: through the origin, like the problem's class"`
 }
 
 // NandiBassily holds the parameters of prediction/nandi-bassily.
 type NandiBassily struct {
 	AffineBlocks
-	MU int `param:"m_u" doc:"queries that are labelled privately and then learned from; 0: 4 d/alpha, rounded up, for Vapnik-Chervonenkis dimension d" min:"0"`
+	MU int `param:"m_u" doc:"number of queries to label privately and then learn from; 0: 4 d/alpha, rounded up, for Vapnik-Chervonenkis dimension d" min:"0"`
 }
 
 // Everlasting holds the parameters of prediction/everlasting-lite.
@@ -52,15 +52,15 @@ type Everlasting struct {
 	Growth float64 `doc:"number of queries in an epoch per example of its sample; the queries are the next epoch's sample" min:"1" max:"1000"`
 }
 
-// budget is a view of the parameters that all algorithms over BetweenThresholds share.
+// A budget is a view of the parameters shared by all algorithms over BetweenThresholds.
 type budget struct {
-	k, v              *int // the parameters K and V, which resolve sets
+	k, v              *int // the parameters K and V; resolve sets them
 	mode, composition string
 	affine            bool    // false for algorithms without this parameter
-	share             float64 // part of epsilon that the instances may spend
+	share             float64 // part of epsilon for the instances
 }
 
-// budgeted constrains the parameters of an algorithm to those with a budget.
+// budgeted constrains the parameters of an algorithm to types with a budget.
 type budgeted[P any] interface {
 	*P
 	budget() budget
@@ -82,13 +82,14 @@ func (p *Everlasting) budget() budget {
 	return b
 }
 
-// account returns the account that the budget is spent from.
+// account returns the account of the budget.
 func (b budget) account() account {
 	return account{mode: b.mode, share: privacy.Composition(b.composition).Share}
 }
 
-// resolve sets k and v where they are 0, v to theory. It refuses a k that privacy does not admit or
-// that n examples do not fill. Resolving resolved parameters changes nothing.
+// resolve sets k and v if they are 0, v to theory. It returns an error for a k that is too small
+// for privacy or whose blocks n examples do not fill. Resolving resolved parameters changes
+// nothing.
 func (b budget) resolve(theory int, epsilon, delta float64, n int) error {
 	epsilon *= b.share
 	if *b.v == 0 {
@@ -104,8 +105,8 @@ func (b budget) resolve(theory int, epsilon, delta float64, n int) error {
 		*b.k = int(least)
 	}
 	if *b.k < int(least) {
-		return algo.Invalid("k = %d blocks are not (%g, %g)-private with v = %d instances, "+
-			"by mode %s only from k = %.0f on: raise k, leave it out, or lower v", *b.k, epsilon, delta, *b.v, b.mode, least)
+		return algo.Invalid("k = %d blocks are not (%g, %g)-private with v = %d instances: "+
+			"mode %s needs at least k = %.0f: raise k, omit it, or lower v", *b.k, epsilon, delta, *b.v, b.mode, least)
 	}
 	if n > 0 {
 		return enough(n, *b.k)
@@ -113,8 +114,8 @@ func (b budget) resolve(theory int, epsilon, delta float64, n int) error {
 	return nil
 }
 
-// guarantee returns the privacy of v instances. Where epsilon is so large that the eps0 of each is
-// held at 1, they spend less of it.
+// guarantee returns the privacy of v instances. If epsilon is so large that the eps0 of each is
+// limited to 1, they spend less than epsilon.
 func (b budget) guarantee(epsilon, delta float64) algo.Guarantee {
 	epsilon *= b.share
 	if eps0, delta0 := b.account().part(*b.v, epsilon, delta); eps0 == 1 {
@@ -130,15 +131,15 @@ func (b budget) guarantee(epsilon, delta float64) algo.Guarantee {
 	}
 }
 
-// checkProblem returns an Invalid error if the algorithm of the given name cannot serve the class,
-// the privacy or the queries of a setting. pure says that delta may be 0.
+// checkProblem returns an Invalid error if the algorithm of the given name does not support the
+// class, the privacy or the queries of a setting. pure reports whether delta may be 0.
 func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...string) error {
 	p, noisyDim := s.Problem, familyOf(s.Problem.Class).noisyDim
 	switch {
 	case !slices.Contains(classes, p.Class):
-		return algo.Invalid("%s does not know class %q: use one of %s", name, p.Class, strings.Join(classes, ", "))
+		return algo.Invalid("%s does not support class %q: use one of %s", name, p.Class, strings.Join(classes, ", "))
 	case noisyDim > 0 && p.Dim > noisyDim && !noiseless(p):
-		return algo.Invalid("%s has no exact minimiser for %s in dimension %d under label noise: "+
+		return algo.Invalid("%s has no exact minimizer for %s in dimension %d under label noise: "+
 			"use dimension 1 to %d, or noise none", name, p.Class, p.Dim, noisyDim)
 	case s.Queries < 1:
 		return algo.Invalid("%s needs the number of queries beforehand: set queries to 1 or more, not %d", name, s.Queries)
@@ -156,8 +157,8 @@ func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...
 // noiseless reports whether some hypothesis of the class labels every sample without error.
 func noiseless(p algo.Problem) bool { return p.Realizable && (p.Noise == "none" || p.Noise == "") }
 
-// dimension returns the Vapnik-Chervonenkis dimension of the problem's class, and its number of
-// hypotheses, which is nil where it is infinite.
+// dimension returns the Vapnik-Chervonenkis dimension of the problem's class and its number of
+// hypotheses, which is nil if it is infinite.
 func dimension(p algo.Problem, affine bool) (int, *big.Int, error) {
 	c, err := concept.New(finite.SpecOf(p))
 	if err != nil {

@@ -27,10 +27,10 @@ func logOf(n *big.Int) float64 {
 	return math.Log(m) + float64(float64(exponent)*math.Ln2)
 }
 
-// hardQueries bounds the number of hard queries of Algorithm 3, except with probability beta and as
-// long as no noise misleads. Each one halves the set of labelings with probability 1/2 at least,
-// because its coin is independent of the split, and removes one labeling at least. So v is the
-// least with P(Bin(v, 1/2) >= floor(log2 labelings)) >= 1 - beta, and at most labelings - 1.
+// hardQueries bounds the number of hard queries of Algorithm 3, except with probability beta, as
+// long as no noise misleads. Each hard query halves the set of labelings with probability at least
+// 1/2, because its coin is independent of the split, and removes at least one labeling. So v is the
+// least number with P(Bin(v, 1/2) >= floor(log2 labelings)) >= 1 - beta, and at most labelings - 1.
 func hardQueries(labelings *big.Int, beta float64) int {
 	halvings := labelings.BitLen() - 1
 	most := new(big.Int).Sub(labelings, big.NewInt(1))
@@ -65,13 +65,13 @@ func tooFew(v, a int) float64 {
 // blockSize returns the least m at which a sample of m examples is an alpha-approximation of its
 // distribution for a class of Vapnik-Chervonenkis dimension d, except with probability beta, by 4
 // (2em/d)^d e^(-m alpha^2/8) <= beta (Vapnik and Chervonenkis 1971), for alpha and beta in (0, 1).
-// It is +Inf where floating-point numbers do not reach as far.
+// It is +Inf if m exceeds the range of floating-point numbers.
 func blockSize(d int, alpha, beta float64) float64 {
 	n := float64(max(d, 1))
 	enough := func(m float64) bool {
 		return math.Log(4)+float64(n*math.Log(2*math.E*m/n))-m*alpha*alpha/8 <= math.Log(beta)
 	}
-	lo := math.Floor(8 * n / (alpha * alpha)) // the left side is largest here, and above 1
+	lo := math.Floor(8 * n / (alpha * alpha)) // the left side is largest at this point, and above 1
 	hi := 2*lo + 1
 	for hi < math.Inf(1) && !enough(hi) { // alpha^2 may be 0
 		lo, hi = hi, 2*hi
@@ -82,21 +82,21 @@ func blockSize(d int, alpha, beta float64) float64 {
 	return numeric.BisectInt(lo, hi, enough)
 }
 
-// account says how (epsilon, delta) is spent on instances of BetweenThresholds.
+// An account divides (epsilon, delta) among instances of BetweenThresholds.
 type account struct {
 	mode  string
 	share func(v int, epsilon, delta float64) (eps0, delta0 float64)
 }
 
-// part returns the (eps0, delta0) of each of v instances. The proofs of their privacy need eps0 <=
-// 1.
+// part returns the (eps0, delta0) of each of v instances. The proofs of their privacy require eps0
+// <= 1.
 func (a account) part(v int, epsilon, delta float64) (eps0, delta0 float64) {
 	eps0, delta0 = a.share(v, epsilon, delta)
 	return min(eps0, 1), delta0
 }
 
-// goal describes what a predictor is to reach: all of its states err at most alpha, except with
-// probability beta, (epsilon, delta)-privately.
+// A goal is the target of a predictor: all of its states err at most alpha, except with probability
+// beta, (epsilon, delta)-privately.
 type goal struct {
 	queries                     int
 	alpha, beta, epsilon, delta float64
@@ -113,24 +113,24 @@ func spent(labelings *big.Int, v, t int) float64 {
 	return tooFew(v-1, labelings.BitLen()-1)
 }
 
-// claim is what is proved of a generator where no noise misleads and every block deviates from the
-// distribution by at most approximation, for all hypotheses of a class of Vapnik-Chervonenkis
-// dimension vc: each of its hypotheses errs at most alpha/4 on the distribution for as long as the
-// budget lasts, which it does not with probability spent alone.
+// A claim is a statement proved for a generator if no noise misleads and every block deviates from
+// the distribution by at most approximation, for all hypotheses of a class of Vapnik-Chervonenkis
+// dimension vc: each of the generator's hypotheses errs at most alpha/4 on the distribution as long
+// as the budget lasts. The budget is exhausted with probability at most spent.
 type claim struct {
 	vc            int
 	approximation float64
 	spent         float64
-	enough        int    // a budget that lasts with probability 1 - beta/2 at least
-	fails         string // why it is not proved; may be empty
+	enough        int    // a budget that lasts with probability at least 1 - beta/2
+	fails         string // reason why the claim is not proved; empty if it is proved
 }
 
 // obliviousClaim returns the claim of Algorithm 3 with a budget of v, for a class of dimension d
-// with the given number of labelings of the queries and exact minimisers, realizable.
+// with the given number of labelings of the queries and exact minimizers, realizable.
 //
 // After c hard queries some hypothesis that agrees with them, that of a block, errs on the
 // distribution at most 2c-1 times as often as a block deviates, hence on every block at most 2c
-// times, and so do their minimisers, hence 2c+1 times on the distribution. As long as the budget
+// times, and so do their minimizers, hence 2c+1 times on the distribution. As long as the budget
 // lasts, c <= v-1.
 func obliviousClaim(g goal, d, v int, labelings *big.Int) claim {
 	return claim{
@@ -140,12 +140,13 @@ func obliviousClaim(g goal, d, v int, labelings *big.Int) claim {
 }
 
 // halfspaceClaim returns the claim of Algorithm 4 with a budget of v in R^(d+1), for exact
-// maximisers of the convex depth, realizable.
+// maximizers of the convex depth, realizable.
 //
 // After c hard queries convex depths on a block are at least 1 - 2c times its deviation (as for
 // obliviousClaim: a segment between two blocks' hypotheses meets the hyperplane), hence errors on
-// it at most 2c(d+1) times. The d-th hard query leaves a line; for another one two hypotheses would
-// lie on both sides of 0, whose convex depth is at most (d+1)/(d+2), less than theirs.
+// it at most 2c(d+1) times. The d-th hard query reduces W to a line; for another hard query two
+// hypotheses would be on both sides of 0, whose convex depth is at most (d+1)/(d+2), less than
+// theirs.
 func halfspaceClaim(g goal, d, v int) claim {
 	n := float64(d)
 	c := claim{
@@ -157,26 +158,26 @@ func halfspaceClaim(g goal, d, v int) claim {
 	return c
 }
 
-// size is a sample size with what it consists of.
+// A size is a sample size with its components.
 type size struct {
 	k             float64 // number of blocks
 	v             int     // number of instances
-	eps0          float64 // privacy of each
-	spent, noise  float64 // probabilities that the budget is spent, and that noise misleads
-	approximation float64 // by how much a block may deviate from the distribution
+	eps0          float64 // privacy of each instance
+	spent, noise  float64 // probabilities that the budget is spent and that noise misleads
+	approximation float64 // largest deviation of a block from the distribution
 	m             float64 // examples in a block
 	n             float64 // examples in all; +Inf if none are enough
 }
 
-// size returns the n from which on all T+1 states err at most alpha, except with probability beta,
-// if a claim holds of the generator and the budget starts v instances of privacy eps0. It takes k
-// blocks, or where these are too few, so many that noise misleads with half of what probability the
-// budget leaves.
+// size returns the n at and above which all T+1 states err at most alpha, except with probability
+// beta, if a claim holds for the generator and the budget starts v instances of privacy eps0. It
+// uses k blocks; if these are too few, it uses enough blocks that noise misleads with half of the
+// probability that the budget does not use.
 //
 // Let no noise mislead (see accurateBlocks) while the budget lasts. Then a state labels a point
-// wrongly only where 1/4 of the blocks do, so that it errs at most 4 times as often as hypotheses
-// on average. That is about the noise alone, hence true of all states and points at once. A state
-// without an instance answers from public data, and nothing bounds its errors.
+// wrongly only if 1/4 of the blocks do, so that it errs at most 4 times as often as the hypotheses
+// on average. That is a property of the noise alone, hence true for all states and points at once.
+// A state without an instance answers from public data, and nothing bounds its errors.
 func (c claim) size(g goal, k, v int, eps0 float64) size {
 	s := size{k: float64(k), v: v, eps0: eps0, spent: c.spent, approximation: c.approximation, n: math.Inf(1)}
 	left := g.beta - c.spent
@@ -192,7 +193,7 @@ func (c claim) size(g goal, k, v int, eps0 float64) size {
 	return s
 }
 
-// with returns what the size consists of, by the names that tables use.
+// with returns the components of the size, by the names that tables use.
 func (s size) with() map[string]float64 {
 	return map[string]float64{
 		"v": float64(s.v), "eps0": s.eps0, "k": s.k, "spent": s.spent, "noise": s.noise, "alpha_block": s.approximation,
@@ -211,7 +212,7 @@ func majorityBlocks(kind string, scale float64, t int, beta float64) float64 {
 }
 
 // majorityNoise bounds the probability that noise of the given scale changes a majority of 3/4 of k
-// blocks in one of t states: that it is beyond k/4 on either side.
+// blocks in one of t states: that it exceeds k/4 on either side.
 func majorityNoise(kind string, scale float64, t int, k float64) float64 {
 	if kind == Laplace {
 		return float64(t) * math.Exp(-k/(4*scale))
@@ -227,9 +228,8 @@ func consistentSize(d int, alpha, beta float64) float64 {
 }
 
 // offlineSize returns sample sizes for the exponential mechanism over the labelings of the queries
-// (realizable). With mechanism examples the labeling errs on at most alpha/20 of the sample;
-// generalization examples suffice for the step from there to the distribution by the paper's
-// Theorem 2.
+// (realizable). With mechanism examples the labeling errs on at most alpha/20 of the sample. With
+// generalization examples the paper's Theorem 2 extends that to the distribution.
 func offlineSize(g goal, d int, labelings *big.Int) (mechanism, generalization float64) {
 	mechanism = math.Ceil(2 / (g.epsilon * g.alpha / 20) * (logOf(labelings) + math.Log(2/g.beta)))
 	complexity := float64(10 * float64(d) * math.Log(48*math.E/g.alpha))

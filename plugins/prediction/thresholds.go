@@ -6,33 +6,33 @@ import (
 	"slices"
 )
 
-// thresholds is Algorithm 3 for the thresholds: x is labelled +1 where x >= t. The hard queries
-// leave t in lo..hi.
+// thresholds is Algorithm 3 for the thresholds: x is labeled +1 if x >= t. The hard queries
+// restrict t to lo..hi.
 //
-// A block's hypothesis is the minimiser of its errors in lo..hi that is nearest to the middle
-// (rounded down) of its first interval of minimisers in all of 0..last. Of two that are equally
-// near it is the lower one. In a block that some threshold labels without error, that is the middle
-// moved into lo..hi.
+// A block's hypothesis is the minimizer of its errors in lo..hi that is nearest to the middle
+// (rounded down) of its first interval of minimizers in all of 0..last. If two are equally near, it
+// is the lower one. In a block that some threshold labels without error, the hypothesis is the
+// middle clamped to lo..hi.
 type thresholds struct {
 	lo, hi float64
-	blocks []thresholdBlock // by their middles, so that fit finds t sorted but for blocks with errors
+	blocks []thresholdBlock // sorted by middle; t in fit is then sorted except for blocks with errors
 	t      []float64        // the k thresholds, sorted
 }
 
-// thresholdBlock is what a block says of thresholds.
+// A thresholdBlock is the summary of a block for thresholds.
 type thresholdBlock struct {
 	middle float64
-	steps  []step // nil where some threshold makes no error
+	steps  []step // nil if some threshold makes no error
 }
 
-// step is an interval of thresholds, first..last, with the same errors.
+// A step is an interval of thresholds, first..last, with equal errors.
 type step struct {
 	first, last float64
 	errors      int
 }
 
-// newThresholds makes the generator of the thresholds 0..domain, without the last one where
-// noConstant is set.
+// newThresholds makes the generator of the thresholds 0..domain, without the last one if noConstant
+// is set.
 func newThresholds(blocks []block, domain uint64, noConstant bool) *thresholds {
 	g := &thresholds{
 		hi:     float64(domain),
@@ -85,7 +85,6 @@ func (l *line) steps(list []step, last float64) []step {
 	return list
 }
 
-// fit computes every block's hypothesis.
 func (g *thresholds) fit() {
 	for i, b := range g.blocks {
 		g.t[i] = min(max(b.middle, g.lo), g.hi)
@@ -117,7 +116,7 @@ func (g *thresholds) votes(x []float64) int { return upTo(g.t, x[0]) }
 // upTo returns how many of the sorted numbers are at most v.
 func upTo(sorted []float64, v float64) int { return lowerBound(sorted, math.Nextafter(v, math.Inf(1))) }
 
-// hard implements generator: it keeps the thresholds that label x so, or all where there are none.
+// hard implements generator: it keeps the thresholds that label x so, or all if there are none.
 func (g *thresholds) hard(x []float64, label float64) error {
 	lo, hi := g.lo, g.hi
 	if label > 0 {

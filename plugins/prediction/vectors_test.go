@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// near checks that got equals want but for rounding.
+// near checks that got equals want except for rounding.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= 1e-11*math.Abs(want)) {
@@ -16,7 +16,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// args holds d, T, alpha, beta, epsilon and, where it matters, delta.
+// args holds d, T, alpha, beta, epsilon and, if used, delta.
 type args []float64
 
 func (a args) goal() goal {
@@ -32,7 +32,7 @@ type sizes struct {
 	Args           args
 	Hard           int     `json:"v"`
 	Instances      int     `json:"V"`
-	Eps0, Delta0   float64 // of each instance
+	Eps0, Delta0   float64 // privacy of each instance
 	K, M, N        float64
 	KAcc           float64 `json:"k_acc"`
 	KPrv           float64 `json:"k_prv"`
@@ -42,8 +42,8 @@ type sizes struct {
 	Generalization float64 `json:"n_gen"`
 }
 
-// compare checks the parts of a sample size against their reference: v instances, of which noise
-// misleads with a share of beta, as some block deviates by more than approximation does.
+// compare checks the parts of a sample size against their reference: v instances, a share of beta
+// for misleading noise, and as much for a block that deviates by more than approximation.
 func (c sizes) compare(t *testing.T, a account, v, vc int, share, approximation float64) {
 	t.Helper()
 	g := c.Args.goal()
@@ -62,7 +62,7 @@ func (c sizes) compare(t *testing.T, a account, v, vc int, share, approximation 
 	near(t, "N", k*m, c.N)
 }
 
-// parameterVectors has the reference values of the formulas in theory.go.
+// parameterVectors holds the reference values of the formulas in theory.go.
 type parameterVectors struct {
 	V []struct {
 		D, T, V     int
@@ -131,7 +131,7 @@ func TestSizeVectors(t *testing.T) {
 	for _, c := range v.Oblivious {
 		g, d := c.Args.goal(), int(c.Args[0])
 		v := hardQueries(sauer(d, g.queries), g.beta/3)
-		// The reference lets all v instances be spent, and bounds the states before that.
+		// The reference allows all v instances to be spent, and bounds the states before that.
 		claim := obliviousClaim(g, d, v+1, sauer(d, g.queries))
 		if claim.spent > g.beta/3 {
 			t.Errorf("v = %d instances more than one are spent with probability %v", v, claim.spent)
