@@ -9,7 +9,7 @@ import (
 
 const (
 	maxRounds = 1 << 24 // keeps the number of experts, for dimensions up to 40, far below the largest float64
-	maxSpaces = 1 << 16 // version spaces that the experts may have
+	maxSpaces = 1 << 16 // largest number of version spaces of the experts
 )
 
 // agnosticParams holds the parameters of online/agnostic-experts.
@@ -18,14 +18,14 @@ type agnosticParams struct {
 }
 
 // agnosticExperts returns exponential weights over the experts of Ben-David, Pal and Shalev-Shwartz
-// 2009: one for each set of at most d rounds, d being the Littlestone dimension of the class. An
-// expert predicts with soa, but the opposite in the rounds of its set, and takes its own
-// predictions for the truths. The expert whose set is the rounds in which soa errs on the labels of
-// a function f always predicts as f does.
+// 2009: one for each set of at most d rounds, where d is the Littlestone dimension of the class. An
+// expert predicts with soa, except in the rounds of its set, where it predicts the opposite. It
+// takes its own predictions as the truths. The expert whose set is the rounds in which soa errs on
+// the labels of a function f always predicts like f.
 func agnosticExperts(known *boards) algo.Algorithm[agnosticParams] {
 	a := complete(algo.Algorithm[agnosticParams]{
 		Name: "online/agnostic-experts",
-		Doc: "Exponential weights over copies of the standard optimal algorithm that err in given rounds: " +
+		Doc: "Exponential weights over copies of the standard optimal algorithm that err in chosen rounds: " +
 			"regret by the Littlestone dimension, for any truths.",
 		Metrics: map[string]string{
 			"eta":            "the rate [nats per mistake]",
@@ -62,11 +62,11 @@ func agnosticBounds(s *algo.Setting[agnosticParams], o opening) []algo.Bound {
 	}}
 }
 
-// checkExperts returns an Invalid error for games in which a round could take long.
+// checkExperts returns an Invalid error for games in which a round could take a long time.
 func checkExperts(b *board, rounds int) error {
 	if n := b.size; rounds > maxRounds || n > maxSpaces && rounds >= maxSpaces {
-		return algo.Invalid("online/agnostic-experts: %d rounds with %d functions: "+
-			"at most %d rounds, and %d with more than %d functions, are possible: take fewer, or online/hedge",
+		return algo.Invalid("online/agnostic-experts: %d rounds with %d functions"+
+			"the limit is %d rounds, or %d with more than %d functions: use fewer, or online/hedge",
 			rounds, n, maxRounds, maxSpaces-1, maxSpaces)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (p agnosticParams) rate(rounds, d int) (lnN, rate float64) {
 	return lnN, worstRate(lnN, rounds)
 }
 
-// subsets returns the numbers of sets of at most 0, 1, ..., d of r things.
+// subsets returns the numbers of sets of at most 0, 1, ..., d of r elements.
 func subsets(r, d int) []float64 {
 	sums := make([]float64, d+1)
 	binomial, sum := 1.0, 0.0
@@ -95,8 +95,8 @@ func subsets(r, d int) []float64 {
 }
 
 // flips returns the share of the experts that err on purpose in the next of r rounds, by the number
-// f = 0..d of times that they still may: the share of the sets of at most f of r rounds that
-// contain the first one.
+// f = 0..d of their remaining deliberate errors: the share of the sets of at most f of r rounds
+// that contain the first round.
 func flips(r, d int) []float64 {
 	share := make([]float64, d+1)
 	if r < 1 {
@@ -109,10 +109,10 @@ func flips(r, d int) []float64 {
 	return share
 }
 
-// experts plays one game of agnostic-experts. The experts with the same version space that may
-// still err on purpose equally often differ only in the sets of rounds that lie before them, so
-// that one weight stands for all of them. The version spaces of different groups have no function
-// in common: there are at most |H| of them, and for thresholds at most one more than rounds.
+// experts plays one game of agnostic-experts. Experts with the same version space and the same
+// number of remaining deliberate errors differ only in the sets of their future rounds, so one
+// weight represents all of them. The version spaces of different groups have no function in common:
+// there are at most |H| of them, and for thresholds at most one more than rounds.
 type experts struct {
 	trial   *algo.Trial[agnosticParams]
 	board   *board
@@ -120,18 +120,18 @@ type experts struct {
 	rate    float64
 	mistake float64 // e^-rate
 	round   int
-	share   []float64 // result of flips for the round to come
+	share   []float64 // result of flips for the next round
 	groups  []group
 }
 
-// group holds the experts of one version space: weight[f] is the share of all weight that belongs
-// to those who may still err on purpose f times.
+// A group holds the experts of one version space: weight[f] is the share of the total weight of the
+// experts with f remaining deliberate errors.
 type group struct {
 	versions versions
 	weight   []float64
 }
 
-// newExperts starts with all experts in one group.
+// newExperts puts all experts into one group.
 func newExperts(t *algo.Trial[agnosticParams], o opening) *experts {
 	d := o.ldim
 	e := &experts{trial: t, board: o.board, share: flips(t.Rounds, d), groups: []group{{o.all, make([]float64, d+1)}}}
@@ -164,8 +164,8 @@ func (e *experts) mean(x []float64) (float64, error) {
 	return (plus - minus) / (minus + plus), nil
 }
 
-// divide returns the weight of the experts of a group who predict with soa in the round to come,
-// and of those who err on purpose.
+// divide returns the weight of a group's experts that predict with soa in the next round, and of
+// those that err on purpose.
 func (e *experts) divide(g group) (follow, flip float64) {
 	for f, w := range g.weight {
 		part := float64(w * e.share[f])
@@ -204,8 +204,8 @@ func (e *experts) learn(x []float64, y float64) error {
 			right, wrong = plus, minus
 		}
 		follow, flip := e.move(g, label == y)
-		// No version labels x as the experts that err on purpose do: the bound does not need them, and
-		// they keep the versions of the others.
+		// No version labels x like the experts that err on purpose. The bound does not depend on
+		// their version space, so they keep the versions of the others.
 		if wrong.size() == 0 {
 			for f, w := range flip {
 				follow[f] += w
@@ -225,8 +225,8 @@ func (e *experts) learn(x []float64, y float64) error {
 	return nil
 }
 
-// move returns the weights, after a round, of the experts of a group who predicted with soa, and of
-// those who erred on purpose. right says whether soa was right.
+// move returns the weights, after a round, of a group's experts that predicted with soa, and of
+// those that erred on purpose. right reports whether soa was right.
 func (e *experts) move(g group, right bool) (follow, flip []float64) {
 	follow, flip = make([]float64, len(g.weight)), make([]float64, len(g.weight))
 	followed, flipped := 1.0, e.mistake
@@ -255,7 +255,6 @@ func (e *experts) scale() {
 	}
 }
 
-// total returns the sum of the weights.
 func total(weight []float64) float64 {
 	sum := 0.0
 	for _, w := range weight {

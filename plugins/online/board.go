@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	maxFunctions = 1 << 16 // functions of a listed class: a round takes up to a fraction of a millisecond
-	maxColumns   = 1 << 26 // bytes of columns that a board keeps
+	maxFunctions = 1 << 16 // largest size of a listed class: a round takes up to a fraction of a millisecond
+	maxColumns   = 1 << 26 // largest total size of a board's columns, in bytes
 )
 
-// board holds a class and what the games on it share. Sharing saves time and changes no game. Any
-// number of goroutines may play on one board.
+// A board holds a class and the data that its games share. Sharing saves time and does not change
+// any game. A board is safe for concurrent use.
 type board struct {
 	spec       concept.Spec
 	definition *concept.Definition
 	domain     concept.Domain
 	class      concept.Finite // nil for thresholds on an infinite order
-	size       uint64         // |H|; 0 where it is 2^64 or more, or infinite
+	size       uint64         // |H|; 0 if it is 2^64 or more, or infinite
 	lnSize     float64        // ln |H|
 
 	mu      sync.Mutex
 	columns map[string][]uint64 // results of column, by the bits of the point
-	room    int                 // bytes left for columns
+	room    int                 // free space for columns, in bytes
 
 	root   func() (concept.VersionSpace, error) // all functions; its error is Invalid
-	search sync.Mutex                           // guards the memo of dimensions that all version spaces share
+	search sync.Mutex                           // guards the memo of dimensions shared by all version spaces
 }
 
 // newBoard makes the board of a class. Its errors are Invalid.
@@ -44,7 +44,7 @@ func newBoard(spec concept.Spec) (*board, error) {
 		spec: spec, domain: concept.DomainOf(c, spec), lnSize: c.LogSize(),
 		columns: map[string][]uint64{}, room: maxColumns,
 	}
-	b.definition, _ = concept.Lookup(spec.Name) // New knows it
+	b.definition, _ = concept.Lookup(spec.Name) // New has checked the name
 	if concept.InfiniteThresholds(spec.Name) {
 		return b, nil
 	}
@@ -59,7 +59,7 @@ func newBoard(spec concept.Spec) (*board, error) {
 	b.root = sync.OnceValues(func() (concept.VersionSpace, error) {
 		t, err := concept.NewLabelTable(b.class, spec)
 		if err != nil {
-			return concept.VersionSpace{}, algo.Invalid("online: %v for a version space; or take online/hedge, "+
+			return concept.VersionSpace{}, algo.Invalid("online: %v for a version space; or use online/hedge, "+
 				"which needs no list of points", err)
 		}
 		return t.Versions(), nil
@@ -67,25 +67,25 @@ func newBoard(spec concept.Spec) (*board, error) {
 	return b, nil
 }
 
-// intervals reports whether the functions are thresholds. The sets of thresholds that games need
-// are intervals, so that nothing is listed.
+// intervals reports whether the functions are thresholds. The sets of thresholds that occur in
+// games are intervals, so nothing is listed.
 func (b *board) intervals() bool { return b.definition.Thresholds }
 
 // infinite reports whether the functions are the thresholds on an infinite order.
 func (b *board) infinite() bool { return b.class == nil }
 
-// checkRound returns an error if x is not a point of the domain, or y not a label.
+// checkRound returns an error if x is not a point of the domain or y is not a label.
 func (b *board) checkRound(x []float64, y float64) error {
 	if y != -1 && y != 1 {
-		return fmt.Errorf("truth %v of point %v: a label is -1 or +1", y, x)
+		return fmt.Errorf("truth %v of point %v: must be -1 or +1", y, x)
 	}
 	return b.domain.Check(x)
 }
 
-// predict checks every point of x and writes answer's prediction for it to out. It asks answer once
-// about points that are equal.
+// predict checks every point of x and writes answer's prediction for it to out. It calls answer
+// once for equal points.
 func (b *board) predict(x *algo.Data, out []float64, answer func(x []float64) (float64, error)) error {
-	if x.Len() > 1 { // a round has one
+	if x.Len() > 1 { // a round has one point
 		answer = remembered(answer)
 	}
 	for i := range x.Len() {
@@ -100,7 +100,7 @@ func (b *board) predict(x *algo.Data, out []float64, answer func(x []float64) (f
 	return nil
 }
 
-// remembered returns answer as a function that calls it once for points that are equal.
+// remembered returns a function that calls answer once for equal points.
 func remembered(answer func(x []float64) (float64, error)) func(x []float64) (float64, error) {
 	known := map[string]float64{}
 	var key []byte
@@ -117,7 +117,7 @@ func remembered(answer func(x []float64) (float64, error)) func(x []float64) (fl
 	}
 }
 
-// observe checks every round, of a point of x with its truth in y, and passes it on to learn.
+// observe checks every round, a point of x with its truth in y, and passes it to learn.
 func (b *board) observe(x *algo.Data, y []float64, learn func(x []float64, y float64) error) error {
 	for i := range x.Len() {
 		if err := b.checkRound(x.X(i), y[i]); err != nil {
@@ -148,7 +148,7 @@ func (b *board) column(x []float64) []uint64 {
 	return c
 }
 
-// appendPoint appends the bits of the numbers of a point to key. -0 counts as 0.
+// appendPoint appends the bits of the coordinates of a point to key. -0 counts as 0.
 func appendPoint(key []byte, x []float64) []byte {
 	for _, v := range x {
 		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0))
@@ -169,25 +169,25 @@ func (b *board) label(x []float64) []uint64 {
 	return c
 }
 
-// boards makes the board of each class once, and keeps a few of them.
+// boards makes the board of each class once, and caches a few of them.
 type boards struct {
 	cache finite.Cache[concept.Spec, *board]
 }
 
 func (s *boards) at(p algo.Problem) (*board, error) { return s.cache.Get(finite.SpecOf(p), newBoard) }
 
-// finite returns the board of p, and refuses a class of infinitely many functions.
+// finite returns the board of p, or an Invalid error for a class of infinitely many functions.
 func (s *boards) finite(p algo.Problem) (*board, error) {
 	b, err := s.at(p)
 	if err == nil && b.infinite() {
 		return nil, algo.Invalid("online: class %q has infinitely many functions, of infinite Littlestone dimension: "+
-			"they can be neither counted nor weighed, and no bound is finite; take %s, or thresholds on a domain",
+			"they cannot be counted or weighted, and no bound is finite; use %s, or thresholds on a domain",
 			p.Class, b.learners())
 	}
 	return b, err
 }
 
-// learners names the algorithms that play on the thresholds on the infinite order of b.
+// learners names the algorithms that support the thresholds on the infinite order of b.
 func (b *board) learners() string {
 	if b.definition.Dense {
 		return "online/follow-the-leader"
@@ -195,16 +195,16 @@ func (b *board) learners() string {
 	return "online/soa or online/follow-the-leader"
 }
 
-// listed returns the board of p for games that count the losses of all functions, and refuses a
-// class that is too large to be listed and not the thresholds.
+// listed returns the board of p for games that count the losses of all functions. It returns an
+// Invalid error for a class that is too large to be listed and is not the thresholds.
 func (s *boards) listed(p algo.Problem) (*board, error) {
 	b, err := s.finite(p)
 	if err != nil {
 		return nil, err
 	}
 	if !b.intervals() && (b.size == 0 || b.size > maxFunctions) {
-		return nil, algo.Invalid("online: class %q has %v functions, at most %d are possible: "+
-			"take a smaller domain or dimension, or thresholds", b.spec.Name, b.class.Size(), maxFunctions)
+		return nil, algo.Invalid("online: class %q has %v functions, the limit is %d: "+
+			"use a smaller domain or dimension, or thresholds", b.spec.Name, b.class.Size(), maxFunctions)
 	}
 	return b, nil
 }

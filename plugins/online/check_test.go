@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// refusals checks that a accepts or refuses each of the settings.
+// refusals checks that a accepts each of the settings or returns the wanted error.
 func refusals[P any](t *testing.T, a algo.Algorithm[P], list []refused[P]) {
 	t.Helper()
 	for _, c := range list {
@@ -27,7 +27,8 @@ func refusals[P any](t *testing.T, a algo.Algorithm[P], list []refused[P]) {
 	}
 }
 
-// refused is a setting, with the text that the error must contain; empty where there must be none.
+// A refused holds a setting and a text that the error must contain; if it is empty, there must be
+// no error.
 type refused[P any] struct {
 	problem algo.Problem
 	rounds  int
@@ -35,7 +36,7 @@ type refused[P any] struct {
 	want    string
 }
 
-// problems returns problems that every learner refuses or that every learner accepts.
+// problems returns problems that every learner rejects or that every learner accepts.
 func problems[P any](params P) []refused[P] {
 	return []refused[P]{
 		{algo.Problem{Class: "halfspace", Dim: 3}, 5, params, "infinitely many functions"},
@@ -53,7 +54,7 @@ func TestCheck(t *testing.T) {
 	known := new(boards)
 	refusals(t, followTheLeader(known), append(problems(struct{}{}),
 		refused[struct{}]{algo.Problem{Class: "intervals", Domain: 1 << 20}, 5, struct{}{},
-			"functions, at most 65536 are possible"},
+			"functions, the limit is 65536"},
 		refused[struct{}]{algo.Problem{Class: "points", Domain: 5000}, 5, struct{}{}, ""},
 	))
 	for _, a := range []algo.Algorithm[struct{}]{soa(known), halving(known)} {
@@ -71,10 +72,10 @@ func TestCheck(t *testing.T) {
 	))
 	points := algo.Problem{Class: "points", Domain: 4}
 	refusals(t, hedge(known), append(problems(hedgeParams{Tuning: worstTuning}),
-		refused[hedgeParams]{points, 5, hedgeParams{Tuning: fixedTuning}, "give rate"},
-		refused[hedgeParams]{points, 5, hedgeParams{Tuning: worstTuning, Rate: 1}, "rate has no meaning"},
-		refused[hedgeParams]{points, 5, hedgeParams{Tuning: smallTuning, Rate: 1}, "rate has no meaning"},
-		refused[hedgeParams]{points, 5, hedgeParams{Tuning: fixedTuning, Rate: 1, LStar: 1}, "lstar has no meaning"},
+		refused[hedgeParams]{points, 5, hedgeParams{Tuning: fixedTuning}, "set rate"},
+		refused[hedgeParams]{points, 5, hedgeParams{Tuning: worstTuning, Rate: 1}, "rate is not used"},
+		refused[hedgeParams]{points, 5, hedgeParams{Tuning: smallTuning, Rate: 1}, "rate is not used"},
+		refused[hedgeParams]{points, 5, hedgeParams{Tuning: fixedTuning, Rate: 1, LStar: 1}, "lstar is not used"},
 		refused[hedgeParams]{points, 5, hedgeParams{Tuning: smallTuning, LStar: 3}, ""},
 		refused[hedgeParams]{points, 0, hedgeParams{Tuning: fixedTuning, Rate: 2}, ""},
 	))
@@ -84,7 +85,7 @@ func TestCheck(t *testing.T) {
 }
 
 // Points outside the domain and truths that are not labels end the game with an error that names
-// them, before anything changes.
+// them, before the learner changes.
 func TestRounds(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -112,7 +113,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// With one function nothing can be lost, and a game of one round can be played.
+// With one function there is no loss. A game of one round can be played.
 func TestDegenerateGames(t *testing.T) {
 	for name, l := range learners(t, matrixProblem([]string{"01"}), 4) {
 		for _, v := range []float64{0, 1, 1, 0} {
@@ -125,7 +126,7 @@ func TestDegenerateGames(t *testing.T) {
 	for name, l := range learners(t, algo.Problem{Class: "points", Domain: 3}, 1) {
 		answer(t, l, []float64{1})
 		tell(t, l, []float64{1}, 1)
-		answer(t, l, []float64{1}) // after the end
+		answer(t, l, []float64{1}) // after the last round
 		tell(t, l, []float64{1}, 1)
 		if name == "agnostic-experts" && l.(*experts).round != 2 {
 			t.Error("rounds after the last one are not counted")
@@ -133,7 +134,7 @@ func TestDegenerateGames(t *testing.T) {
 	}
 }
 
-// Truths that no function agrees with leave the version space as it was, and are counted.
+// Truths that no function agrees with leave the version space unchanged, and are counted.
 func TestContradictions(t *testing.T) {
 	for _, p := range []algo.Problem{{Class: "thresholds", Domain: 8}, {Class: "points", Domain: 8}} {
 		known := new(boards)
@@ -157,8 +158,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// Bounds on mistakes are those on a target in the class, and are at most the number of rounds. What
-// holds of any truths has no premise.
+// Bounds on mistakes assume a target in the class, and are at most the number of rounds. Bounds
+// that hold for any truths have no premise.
 func TestMistakeBounds(t *testing.T) {
 	p := algo.Problem{Class: "points", Domain: 8}
 	known := new(boards)

@@ -10,28 +10,28 @@ import (
 // rule predicts the label of a point from the versions that label it -1 and those that label it +1.
 type rule func(minus, plus versions) (float64, error)
 
-// elimination plays a game by a rule over the version space. A truth that none of the versions
-// agrees with, which never comes from a target in the class, leaves them as they are.
+// elimination plays a game by a rule over the version space. A truth that no version agrees with,
+// which is impossible for a target in the class, leaves the versions unchanged.
 type elimination struct {
 	trial *algo.Trial[struct{}]
 	board *board
 	now   versions
 	rule  rule
 
-	// Bounds on the mistakes in a game with a target in the class; printed is NaN where there is none.
+	// Bounds on the mistakes in a game with a target in the class; printed is NaN if there is none.
 	proved, printed float64
 
 	round, contradictions int
 }
 
-// eliminationMetrics describes the metrics that every elimination reports.
+// eliminationMetrics describes the metrics of every elimination.
 func eliminationMetrics() map[string]string {
 	return map[string]string{
-		"version_space": "functions of the class that agree with all truths, but for contradictions; " +
-			"left out where they are infinitely many [functions]",
-		"contradictions": "truths that disagreed with all functions left; they left the version space as it was [rounds]",
-		"proved_regret":  "the proved bound, where some function of the class agrees with all truths [mistakes]",
-		"printed_regret": "the bound that is printed in the lecture, where some function agrees with all truths [mistakes]",
+		"version_space": "functions of the class that agree with all truths except contradictions; " +
+			"omitted if there are infinitely many [functions]",
+		"contradictions": "truths that disagreed with all remaining functions and did not change the version space [rounds]",
+		"proved_regret":  "the proved bound, if some function of the class agrees with all truths [mistakes]",
+		"printed_regret": "the bound printed in the lecture, if some function agrees with all truths [mistakes]",
 	}
 }
 
@@ -69,8 +69,8 @@ func (e *elimination) learn(x []float64, y float64) error {
 		e.contradictions++
 		return nil
 	}
-	// On an infinite order soa makes its first mistake here, and plays on with finitely many
-	// functions.
+	// On an infinite order soa makes its first mistake at this point and continues with finitely
+	// many functions.
 	if endless(e.now.size()) && !endless(next.size()) {
 		d, err := next.ldim()
 		if err != nil {
@@ -86,7 +86,7 @@ func (e *elimination) learn(x []float64, y float64) error {
 // truths, so that the regret is the number of mistakes.
 var targeted = []algo.Premise{algo.TargetInClass}
 
-// within lowers a bound on mistakes to the number of rounds, which is 0 where it is not fixed.
+// within limits a bound on mistakes to the number of rounds, which is 0 if it is not fixed.
 func within(rounds int, mistakes float64) float64 {
 	if rounds == 0 {
 		return mistakes

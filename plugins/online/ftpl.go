@@ -13,16 +13,17 @@ import (
 )
 
 // Follow-the-perturbed-leader plays, in each round, the hypothesis with the least cumulative loss
-// plus eta times random noise. The algorithms differ in the noise and in how eta is chosen; their
+// plus eta times random noise. The algorithms differ in the noise and in the choice of eta; their
 // guarantees are proved in ftpl_theory.go.
 //
-// Noise that is drawn afresh in each round keeps these guarantees against adversaries that adapt to
-// what was played, as long as they say the truth of a round without having seen its answer: that is
-// drawn already, and going against it costs the learner every round. Noise that is drawn once keeps
-// them only for sequences that were fixed beforehand, because what was played tells an adversary the
-// noise to come. Where the mean over the noise is answered, nothing is drawn that could be seen.
+// Fresh noise in each round keeps these guarantees against adversaries that adapt to past plays, as
+// long as they choose the truth of a round without having seen its answer: the answer is drawn
+// already, and an adversary that contradicts it makes the learner lose every round. Noise that is
+// drawn once keeps the guarantees only for sequences that were fixed beforehand, because past plays
+// reveal the future noise to an adversary. An algorithm that answers the mean over the noise draws
+// nothing that an adversary could see.
 
-// ftplPlugins returns the algorithms that follow the perturbed leader.
+// ftplPlugins returns the follow-the-perturbed-leader algorithms.
 func ftplPlugins() []algo.Plugin {
 	known := new(sites)
 	return []algo.Plugin{
@@ -57,7 +58,7 @@ const (
 	onceNoise  = "once"
 )
 
-// plan describes the games of one algorithm under one setting.
+// A plan describes the games of one algorithm under one setting.
 type plan struct {
 	site     *site
 	tuning   tuning
@@ -65,30 +66,31 @@ type plan struct {
 	rounds   int
 	lnF      float64                     // logarithm of the number of hypotheses
 	schedule func() schedule             // makes the schedule of a new game
-	printed  func(lstar float64) float64 // a paper's bound on the regret; nil where there is none
+	printed  func(lstar float64) float64 // a paper's bound on the regret; nil if there is none
 	bounds   []algo.Bound                // at the parameter lstar
-	premises []algo.Premise              // of all bounds
+	premises []algo.Premise              // premises of all bounds
 }
 
-// holds reports whether the premises hold against an adversary that knows as much of the answers.
+// holds reports whether the premises hold against an adversary that sees the given part of the
+// answers.
 func (p *plan) holds(sees algo.Sight) bool {
 	return (sees == algo.SeesNothing || !slices.Contains(p.premises, algo.FixedBeforehand)) &&
 		(sees != algo.SeesAnswers || !slices.Contains(p.premises, algo.UnseenAnswer))
 }
 
-// chooser keeps the losses of the hypotheses and chooses the one that is played.
+// A chooser tracks the losses of the hypotheses and chooses the hypothesis to play.
 type chooser interface {
-	// observe counts a round. changed reports whether some hypotheses lost and others did not, and
-	// moved is the probability, given what is known of the noise, that the losses of this round alone
-	// change what is played: see ftpl_stability.go.
+	// observe counts a round. changed reports whether some hypotheses lost and others did not.
+	// moved is the probability, given the known part of the noise, that the losses of this round
+	// alone change the hypothesis played; see ftpl_stability.go.
 	observe(x []float64, y float64) (changed bool, moved float64, err error)
-	// restart forgets the losses so far.
+	// restart discards the losses so far.
 	restart()
 	// least returns the least loss of a hypothesis since the last restart.
 	least() (int, error)
 	// overall returns the least loss of a hypothesis in all rounds.
 	overall() (int, error)
-	// draw draws noise, where it is not kept, and chooses the hypothesis that predict answers with.
+	// draw draws noise, unless it is kept, and chooses the hypothesis that predict answers with.
 	draw(scale float64, r *rand.Rand) error
 	// predict writes the answers to the points x (row-major) to out.
 	predict(x, out []float64)
@@ -130,11 +132,11 @@ type perturbedLeader struct {
 	schedule
 	rand     *rand.Rand
 	report   func(name string, value float64)
-	unproved bool    // the premises of the bounds do not hold, and none is reported
+	unproved bool    // the premises of the bounds do not hold, so no bound is reported
 	played   int     // rounds so far
 	kept     int     // rounds since the last restart
-	drawn    float64 // scale of the noise of the present round
-	moved    float64 // sum of what observe says of the rounds so far
+	drawn    float64 // scale of the noise of the current round
+	moved    float64 // sum of moved, as returned by observe, over the rounds so far
 	oracle   oracle
 }
 
@@ -149,7 +151,6 @@ func (p *plan) start(r *rand.Rand, report func(name string, value float64)) (*pe
 	return l, l.choose()
 }
 
-// choose chooses the hypothesis of the next round.
 func (l *perturbedLeader) choose() error {
 	l.oracle.call(l.kept + l.points())
 	return l.draw(l.drawn, l.rand)
@@ -204,8 +205,9 @@ func (l *perturbedLeader) round(x []float64, y float64) error {
 	return l.choose()
 }
 
-// reschedule informs the schedule of a round, follows it, and reports whether the next round may be
-// played differently: changed says whether it may by the losses alone.
+// reschedule passes a round to the schedule, restarts if the schedule requires it, and reports
+// whether the next round may be played differently. changed reports whether the losses alone allow
+// that.
 func (l *perturbedLeader) reschedule(changed bool) (bool, error) {
 	restart, err := l.after(func() (int, error) {
 		l.oracle.call(l.kept)
@@ -224,7 +226,7 @@ func (l *perturbedLeader) reschedule(changed bool) (bool, error) {
 	return changed, nil
 }
 
-// reportBounds reports the scale of the noise, what was measured and the bounds after the last
+// reportBounds reports the scale of the noise, the measurements and the bounds after the last
 // round.
 func (l *perturbedLeader) reportBounds() error {
 	l.report("eta", l.drawn)
@@ -243,8 +245,8 @@ func (l *perturbedLeader) reportBounds() error {
 	return l.reportProvedStability()
 }
 
-// promises returns the bounds on the expected regret of the rounds so far; printed is NaN where
-// there is none. No regret is above T - L*.
+// promises returns the bounds on the expected regret of the rounds so far; printed is NaN if there
+// is none. No regret is above T - L*.
 func (l *perturbedLeader) promises() (proved, printed float64, err error) {
 	least, err := l.least()
 	if err != nil {
@@ -255,7 +257,7 @@ func (l *perturbedLeader) promises() (proved, printed float64, err error) {
 		return 0, 0, err
 	}
 	proved, printed = float64(l.played-lstar), math.NaN()
-	if r := l.regret(least, lstar); r < proved { // r may be 0 times infinity, with next to no noise
+	if r := l.regret(least, lstar); r < proved { // r may be 0 times infinity, with almost no noise
 		proved = r
 	}
 	if l.printed != nil {
@@ -294,27 +296,27 @@ func newPlan(known *sites, problem algo.Problem, rounds int, t tuning, finish fu
 // maxExact limits the number of hypotheses whose probabilities are computed in each round.
 const maxExact = 128
 
-// checkExact returns an Invalid error if exact is set and the hypotheses have no noise of their
-// own, or are too many.
+// checkExact returns an Invalid error if exact is set and the hypotheses do not have independent
+// noise, or are too many.
 func (p *plan) checkExact() error {
 	switch {
 	case !p.noise.exact:
 		return nil
 	case p.noise.distribution == nil || !p.noise.distribution.normal:
-		return algo.Invalid("online: exact needs Gaussian noise that is independent for all hypotheses: " +
-			"take online/ftpl-iid, or parities with separator cube")
+		return algo.Invalid("online: exact requires Gaussian noise that is independent for all hypotheses: " +
+			"use online/ftpl-iid, or parities with separator cube")
 	case p.site.listing == nil || p.site.listing.size > maxExact:
-		return algo.Invalid("online: exact for %v hypotheses: at most %d", p.site.class.Size(), maxExact)
+		return algo.Invalid("online: exact with %v hypotheses: the limit is %d", p.site.class.Size(), maxExact)
 	case p.noise.once:
-		return algo.Invalid("online: exact has no meaning with noise %s: there is nothing to average", onceNoise)
+		return algo.Invalid("online: exact is not allowed with noise %s: there is nothing to average", onceNoise)
 	}
 	return nil
 }
 
 // setSchedule sets the schedule and the proved bound: that on games in which some hypothesis loses
-// at most lstar, or +Inf where the schedule has none before L* is known. cost returns the price of
-// noise that may fail with probability share in all rounds together, and paper the scale of
-// paperSchedule at lstar, which only some algorithms have.
+// at most lstar, or +Inf if the schedule has no bound before L* is known. cost returns the price of
+// noise that may fail with total probability share in all rounds. paper returns the scale of
+// paperSchedule at lstar; it is nil for algorithms without this schedule.
 func (p *plan) setSchedule(cost func(share float64) price, paper func(lstar float64) float64, source string) {
 	full, lstar, eta := cost(1), p.lstar(), p.tuning.eta
 	switch p.tuning.schedule {
@@ -349,13 +351,13 @@ func (p *plan) setPrinted(name, source string, bound func(lstar float64) float64
 	p.bounds = append(p.bounds, algo.Bound{Name: name, Source: source, Value: bound(p.lstar()), With: p.values()})
 }
 
-// setRate sets a paper's bound of which only the order is printed, with constants 1.
+// setRate sets a paper's bound of which only the order is printed, with all constants set to 1.
 func (p *plan) setRate(name, source string, bound func(lstar float64) float64) {
 	p.setPrinted(name, source+", constants 1", bound)
 	p.bounds[len(p.bounds)-1].Order = true
 }
 
-// values returns the numbers that the bounds rest on.
+// values returns the quantities that the bounds use.
 func (p *plan) values() map[string]float64 {
 	with := map[string]float64{"ln_f": p.lnF, "lstar": p.lstar(), "eta": p.schedule().scale()}
 	if z := p.site.separator; z != nil {
@@ -365,8 +367,7 @@ func (p *plan) values() map[string]float64 {
 	return with
 }
 
-// lstar resolves the parameter lstar: by default it is the number of rounds, which is always
-// enough.
+// lstar resolves the parameter lstar: its default is the number of rounds, which is always enough.
 func (p *plan) lstar() float64 {
 	if p.tuning.lstar == -1 {
 		return float64(p.rounds)
@@ -374,7 +375,7 @@ func (p *plan) lstar() float64 {
 	return p.tuning.lstar
 }
 
-// tuning holds the parameters that several of the algorithms share. The zero value stands for a
+// A tuning holds the parameters that several of the algorithms share. The zero value represents a
 // parameter that an algorithm does not have, except that lstar is -1 then.
 type tuning struct {
 	schedule      string
@@ -382,13 +383,13 @@ type tuning struct {
 	floor, factor float64 // eta_min and factor of schedule self-confident
 	noise         string
 	exact         bool
-	separator     string // "" for noise that is independent for all hypotheses
+	separator     string // "": noise that is independent for all hypotheses
 	codeSeed      int
 }
 
-// premises returns what the bounds take for granted. They are on the expected loss given the truths
-// so far and that of the round, which must not have come from what is drawn for that round; noise
-// that is drawn once has shown itself in the rounds before. A mean is no draw.
+// premises returns the premises of the bounds. The bounds are on the expected loss given the past
+// truths and the truth of the round, which must not depend on the noise of that round; noise that
+// is drawn once was visible in earlier rounds. A mean is not a draw.
 func (t *tuning) premises() []algo.Premise {
 	switch {
 	case t.exact:
@@ -402,19 +403,19 @@ func (t *tuning) premises() []algo.Premise {
 // maxScale keeps the objective finite.
 const maxScale = 1e100
 
-// check returns an Invalid error if the parameters do not go together.
+// check returns an Invalid error if the parameters contradict each other.
 func (t *tuning) check() error {
 	adaptive := t.schedule == confidentSchedule || t.schedule == doublingSchedule
 	switch {
 	case t.schedule != fixedSchedule && t.eta != 0:
-		return algo.Invalid("online: eta %g has no meaning with schedule %s: leave it out, or take schedule %s",
+		return algo.Invalid("online: eta %g is not used by schedule %s: omit it, or use schedule %s",
 			t.eta, t.schedule, fixedSchedule)
 	case !(t.eta <= maxScale && t.floor <= maxScale && t.factor <= maxScale):
-		return algo.Invalid("online: noise of scale %g: at most %g", max(t.eta, t.floor, t.factor), maxScale)
+		return algo.Invalid("online: noise of scale %g exceeds the limit %g", max(t.eta, t.floor, t.factor), maxScale)
 	case t.lstar != -1 && !(t.lstar >= 0 && t.lstar <= math.MaxInt32):
-		return algo.Invalid("online: lstar %g: use a number of mistakes from 0 on, or -1 for the number of rounds", t.lstar)
+		return algo.Invalid("online: lstar %g: use a nonnegative number of mistakes, or -1 for the number of rounds", t.lstar)
 	case t.lstar != -1 && adaptive:
-		return algo.Invalid("online: lstar has no meaning with schedule %s, which finds it out: leave it out", t.schedule)
+		return algo.Invalid("online: lstar is not used by schedule %s, which estimates it: omit it", t.schedule)
 	case t.schedule == confidentSchedule && !(t.floor > 0 || t.factor > 0):
 		return algo.Invalid("online: schedule %s without noise: use eta_min or factor above 0, or schedule %s",
 			confidentSchedule, fixedSchedule)

@@ -44,7 +44,7 @@ func distributions() map[string]*distribution {
 }
 
 // chance computes the probability that level i is played, by the midpoint rule over the quantiles
-// of the least of its numbers.
+// of the minimum of its numbers.
 func chance(name string, levels []level, i int, scale float64, nodes int) (p float64) {
 	l := distributions()[name]
 	for k := range nodes {
@@ -69,8 +69,8 @@ func chances(name string, levels []level, scale float64) (p []float64) {
 
 var someLevels = []level{{0, 2}, {1, 5}, {2, 40}, {5, 300}}
 
-// checkShares checks that each choice came as often as its probability says, within five standard
-// deviations.
+// checkShares checks that the frequency of each choice is within five standard deviations of its
+// probability.
 func checkShares(t *testing.T, name string, came []int, p []float64) {
 	t.Helper()
 	n := 0
@@ -85,7 +85,7 @@ func checkShares(t *testing.T, name string, came []int, p []float64) {
 	}
 }
 
-// One draw for a level leads as often as noise for each of its members would.
+// One draw for a level leads as often as independent noise for each of its members.
 func TestLeadDistribution(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 100000
@@ -102,7 +102,7 @@ func TestLeadDistribution(t *testing.T) {
 	}
 }
 
-// The numbers of draw, which are used where noise is drawn once, have the same distribution.
+// The numbers of draw, which is used if noise is drawn once, have the same distribution.
 func TestDrawDistribution(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 100000
@@ -124,8 +124,8 @@ func TestDrawDistribution(t *testing.T) {
 	}
 }
 
-// The coefficients at the points of a separator have the distributions that the algorithms name,
-// and their signs are independent.
+// The coefficients at the points of a separator have the distributions named by the algorithms, and
+// their signs are independent.
 func TestFillDistribution(t *testing.T) {
 	const draws = 1 << 17
 	r := rand.New(rand.NewPCG(1, 3))
@@ -165,9 +165,9 @@ func TestFillDistribution(t *testing.T) {
 	}
 }
 
-// The shifts of the noise on which the prices rest keep the hypothesis f that is played before a
-// round: after the round it is played once the noise is moved by -f(z_j)/(2h) at all points; and
-// where the point of the round is z_j, once it is moved by y/2 there, whatever f is.
+// The prices use shifts of the noise that keep the hypothesis f that is played before a round:
+// after the round, f is played once the noise is shifted by -f(z_j)/(2h) at all points. If the
+// point of the round is z_j, a shift of y/2 at z_j suffices for every f.
 func TestShifts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
@@ -232,8 +232,8 @@ func TestDistributionLimits(t *testing.T) {
 	}
 }
 
-// One round changes no probability by more than the stability that the prices claim, for some
-// losses of four hypotheses and all sets of them that err.
+// One round changes no probability by more than the stability in the prices, for some losses of
+// four hypotheses and all sets of hypotheses that err.
 func TestStability(t *testing.T) {
 	testkit.Serial(t)
 	const scale = 1.5

@@ -47,8 +47,8 @@ func iidPlan(p algo.Problem, rounds int, set func(p *ftplIIDParams)) (*plan, err
 	return planIID(new(sites), &s)
 }
 
-// Against an adversary that knows the noise so far, noise that is drawn once loses every round.
-// Fresh noise does not, because it cannot be known beforehand.
+// Against an adversary that has seen the noise so far, noise that is drawn once loses every round.
+// Fresh noise does not, because it cannot be predicted.
 func TestSharedNoise(t *testing.T) {
 	const experts, rounds = 64, 4000
 	for _, once := range []bool{true, false} {
@@ -58,13 +58,13 @@ func TestSharedNoise(t *testing.T) {
 				p.Noise = onceNoise
 			}
 		})
-		l, spy := start(t, p, err, 1), start(t, p, err, 1) // the spy knows the seed, and sees all rounds
+		l, spy := start(t, p, err, 1), start(t, p, err, 1) // the spy has the seed and sees all rounds
 		if !once {
-			spy.rand = rand.New(rand.NewPCG(2, 2)) // the spy knows all but what is yet to be drawn
+			spy.rand = rand.New(rand.NewPCG(2, 2)) // the spy has everything except future draws
 		}
 		out, loss := make([]float64, 1), 0.0
 		for range rounds {
-			x := []float64{float64(spy.chooser.(*table).best)} // only this expert says +1
+			x := []float64{float64(spy.chooser.(*table).best)} // only this expert predicts +1
 			point := algo.NewData(x, 1, nil)
 			if err := l.Predict(context.Background(), point, out); err != nil {
 				t.Fatal(err)
@@ -84,9 +84,9 @@ func TestSharedNoise(t *testing.T) {
 	}
 }
 
-// Half of the fair coins are lost whatever is played: over all sequences of labels of two experts
-// that never agree, the mean regret is T/2 less the mean loss of the better one, that is E|S_T|/2,
-// for every schedule. No learner can do better in the worst case.
+// Every learner loses half of the fair coins: over all sequences of labels of two experts that
+// never agree, the mean regret is T/2 minus the mean loss of the better one, that is E|S_T|/2, for
+// every schedule. No learner can do better in the worst case.
 func TestFairCoins(t *testing.T) {
 	testkit.Serial(t)
 	const rounds = 8

@@ -9,14 +9,14 @@ import (
 
 // ftplGaussianParams holds the parameters of online/ftpl-gaussian.
 type ftplGaussianParams struct {
-	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, paper is the printed choice at lstar (many times more noise), self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,paper,self-confident,doubling,fixed"`
-	LStar    float64 `param:"lstar" doc:"schedules proved and paper: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
+	Schedule string  `doc:"choice of eta: proved minimizes the proved bound at lstar, paper is the printed choice at lstar (many times more noise), self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,paper,self-confident,doubling,fixed"`
+	LStar    float64 `param:"lstar" doc:"schedules proved and paper: expected least loss of a hypothesis; -1: the number of rounds, which is always enough" min:"-1"`
 	Eta      float64 `doc:"schedule fixed: argmin of losses + eta <xi, s_f>, for unit vectors s_f of -1/+1 labels; 0 follows the leader" min:"0"`
 	EtaMin   float64 `doc:"schedule self-confident: the least eta" min:"0"`
 	Factor   float64 `doc:"schedule self-confident: eta is this times sqrt(least loss so far + ln|F|)" min:"0"`
-	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
+	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, only for sequences that were fixed beforehand" choices:"fresh,once"`
 	finite.SeparatorParams
-	Exact bool `doc:"answer the mean over the noise, computed, instead of drawing it: for independent noise (parities with separator cube) and at most 128 hypotheses"`
+	Exact bool `doc:"compute and answer the mean over the noise instead of drawing it: for independent noise (parities with separator cube) and at most 128 hypotheses"`
 }
 
 // ftplGaussian returns Algorithm 1 of Block and Shetty 2025, with unit vectors.
@@ -53,14 +53,14 @@ func planGaussian(known *sites, s *algo.Setting[ftplGaussianParams]) (*plan, err
 			return eta / 2
 		}
 		g.setSchedule(func(share float64) price { return unitPrice(4*rho*rho, g.lnF, s.Rounds, share) }, paper,
-			"be-the-leader, and translation of the noise by a unit vector (plugins/online, ftpl_theory)")
+			"be-the-leader and translation of the noise by a unit vector (plugins/online, ftpl_theory)")
 		g.setPrinted("theorem-1", "Block and Shetty 2025, Theorem 1, (2); its lemma does not hold as printed",
 			func(lstar float64) float64 { return printedRegret(rho, g.lnF, lstar, s.Rounds) })
 		if eta := g.schedule().scale(); p.Schedule == paperSchedule {
 			g.bounds = append(g.bounds, algo.Bound{
 				Name: "theorem-1-display",
 				Source: "Block and Shetty 2025, last display of the proof of Theorem 1 at its own eta, " +
-					"the lost factor eta restored",
+					"with the lost factor eta restored",
 				Value: printedDisplay(rho, g.lnF, g.lstar(), 2*eta, s.Rounds), With: g.values(),
 			})
 		}

@@ -5,8 +5,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// maxListed limits the number of hypotheses that are listed, and maxSearched the number in classes
-// whose labels at a point have no pattern, so that each hypothesis has to label each point.
+// maxListed limits the number of hypotheses that are listed. maxSearched limits it for classes
+// whose labels at a point have no pattern, so that each hypothesis must label each point.
 const (
 	maxListed   = 1 << 20
 	maxSearched = 1 << 16
@@ -18,7 +18,7 @@ type listing struct {
 	size   int                            // number of hypotheses
 	column func(x []float64, out []uint8) // writes the labels at the point x: 1 for +1, 0 for -1
 	sums   func(c, work, out []float64)   // out[f] = sum_j c[j] f(z_j), f in -1, +1; nil without a separator
-	work   int                            // length of work
+	work   int                            // length of the work slices
 }
 
 // listAll lists any class that is small enough, for noise that is independent for all hypotheses.
@@ -28,8 +28,8 @@ func listAll(s *site) (*listing, error) {
 		most = maxListed
 	}
 	if !size.IsUint64() || size.Uint64() > most {
-		return nil, algo.Invalid("online: class %q has %v hypotheses, each of which would need noise of its own: "+
-			"take at most %d, or online/ftpl-gaussian", s.Spec.Name, size, most)
+		return nil, algo.Invalid("online: class %q has %v hypotheses, each of which needs independent noise: "+
+			"use at most %d, or online/ftpl-gaussian", s.Spec.Name, size, most)
 	}
 	l := &listing{size: int(size.Uint64()), column: column}
 	if column == nil {
@@ -38,15 +38,16 @@ func listAll(s *site) (*listing, error) {
 	return l, nil
 }
 
-// sums computes the sums of a listing, with work numbers of memory, which may be 0.
+// sums computes the sums of a listing, with a work slice of the given length, which may be 0.
 type sums struct {
 	work int
 	of   func(c, work, out []float64)
 }
 
-// fastSums holds, by class, what makes the sums over the separator of a site whose points have the
-// numbers z: whole numbers, or bits from the lowest one on. The classes have a Column and points of
-// one number, or of bits. Classes that are left out play by a search for the best hypothesis.
+// fastSums maps a class to the function that makes the sums over the separator of a site whose
+// points have the numbers z: integers, or bits starting with the lowest one. The classes have a
+// Column and points of one coordinate, or of bits. Classes without an entry search for the best
+// hypothesis.
 var fastSums = map[string]func(s *site, z []int) sums{
 	concept.Thresholds: func(s *site, z []int) sums {
 		return sums{int(s.Spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }}
@@ -62,7 +63,7 @@ var fastSums = map[string]func(s *site, z []int) sums{
 	},
 }
 
-// listAt lists a class for noise at its separator. It returns nil where the sums have no fast
+// listAt lists a class for noise at its separator. It returns nil if the sums have no fast
 // algorithm.
 func listAt(s *site) *listing {
 	size := s.class.Size()
@@ -80,7 +81,7 @@ func listAt(s *site) *listing {
 	return &listing{size: int(size.Uint64()), column: s.definition.Column, sums: made.of, work: made.work}
 }
 
-// members returns the column of a listing that has each hypothesis label the point.
+// members returns a listing's column function that lets each hypothesis label the point.
 func members(c concept.Finite, size int) func(x []float64, out []uint8) {
 	all := make([]concept.Hypothesis, size)
 	for i := range all {
@@ -95,8 +96,8 @@ func members(c concept.Finite, size int) func(x []float64, out []uint8) {
 	}
 }
 
-// thresholdSums computes the sums of the thresholds in order: the threshold t+1 differs from t in
-// labelling t -1.
+// thresholdSums computes the sums of the thresholds in order: the threshold t+1 differs from t only
+// in the label of t, which is -1.
 func thresholdSums(c []float64, z []int, noise, out []float64) {
 	clear(noise)
 	total := 0.0
@@ -112,7 +113,7 @@ func thresholdSums(c []float64, z []int, noise, out []float64) {
 	}
 }
 
-// pointSums computes the sums of the points: each labels itself +1 alone.
+// pointSums computes the sums of the points: each labels only itself +1.
 func pointSums(c []float64, z []int, out []float64) {
 	total := 0.0
 	for _, v := range c {
@@ -141,8 +142,8 @@ func basisSums(c, out []float64) {
 	}
 }
 
-// paritySums computes the sums of the parities by the Walsh-Hadamard transform, which has +1 where
-// a parity is even and labels -1.
+// paritySums computes the sums of the parities by the Walsh-Hadamard transform, which has +1 for an
+// even parity, which labels -1.
 func paritySums(c []float64, z []int, out []float64) {
 	clear(out)
 	for j, v := range z {

@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// scratch is memory that a call uses alone; nothing in it outlives the call.
+// A scratch is memory for the exclusive use of one call; its contents do not outlive the call.
 type scratch struct {
 	column []uint8
 	counts []int32 // all 0 between calls
@@ -30,27 +30,27 @@ func (s *site) lend() *scratch {
 	return w
 }
 
-// table is the chooser of a listed class. It keeps the cumulative losses of all hypotheses.
+// table is the chooser of a listed class. It stores the cumulative losses of all hypotheses.
 type table struct {
 	*site
 	noise
-	losses []int32   // of each hypothesis, since the last restart
-	past   []int32   // before the last restart; nil where there was none
+	losses []int32   // loss of each hypothesis since the last restart
+	past   []int32   // losses before the last restart; nil if there was none
 	low    int32     // the least of losses
 	high   int32     // the largest of losses
-	kept   []float64 // noise of each hypothesis where it is drawn once
-	best   int       // number of the hypothesis played, -1 before the first
+	kept   []float64 // noise of each hypothesis if it is drawn once
+	best   int       // index of the hypothesis played, -1 before the first draw
 	played concept.Hypothesis
-	mean   []float64 // in place of played where noise is exact: the probability of each hypothesis
+	mean   []float64 // probability of each hypothesis if noise is exact (replaces played)
 
-	scale  float64   // of the last draw
-	score  float64   // where noise has a distribution: of the hypothesis played, over scale, less low at the last draw
-	points []float64 // where noise is drawn afresh at the separator: what was drawn there
-	next   []float64 // where noise is exact: the probabilities after the last round, at the same scale
-	ready  bool      // next is what the next draw at the same scale computes
+	scale  float64   // scale of the last draw
+	score  float64   // score of the hypothesis played over scale, minus low at the last draw, if noise has a distribution
+	points []float64 // noise at the separator if it is drawn in each round
+	next   []float64 // probabilities after the last round at the same scale if noise is exact
+	ready  bool      // whether next holds the result of the next draw at the same scale
 }
 
-// newTable makes a table, and draws the noise that is drawn once.
+// newTable makes a table. It draws the noise that is drawn once.
 func newTable(at *site, n noise, r *rand.Rand) *table {
 	t := &table{site: at, noise: n, losses: make([]int32, at.listing.size), best: -1}
 	if !n.once {
@@ -69,7 +69,7 @@ func newTable(at *site, n noise, r *rand.Rand) *table {
 	return t
 }
 
-// sum draws noise at the separator and sums it up for every hypothesis.
+// sum draws noise at the separator and adds it up for every hypothesis.
 func (t *table) sum(w *scratch, out []float64, r *rand.Rand) {
 	t.fill(w.c, r)
 	t.listing.sums(w.c, w.work, out)
@@ -161,14 +161,15 @@ func (t *table) draw(scale float64, r *rand.Rand) error {
 	return nil
 }
 
-// play makes hypothesis i the one that is played.
+// play sets the hypothesis played to i.
 func (t *table) play(i int) {
 	if i != t.best {
 		t.best, t.played = i, t.class.Member(uint64(i))
 	}
 }
 
-// group counts the hypotheses by their loss, leaving out those that are more than reach behind.
+// group counts the hypotheses by their loss. It omits hypotheses whose loss exceeds the least one
+// by more than reach.
 func (t *table) group(w *scratch, reach float64) []level {
 	width := int(min(float64(t.high-t.low), reach)) + 1
 	if len(w.counts) < width {
@@ -200,7 +201,7 @@ func (t *table) member(loss int32, rank int) int {
 			rank--
 		}
 	}
-	return 0 // not reached: the rank is below the count
+	return 0 // unreachable: the rank is below the count
 }
 
 // lowestSum returns the first i with the least losses[i] + scale sums[i].
@@ -214,7 +215,8 @@ func lowestSum(losses []int32, sums []float64, scale float64) int {
 	return best
 }
 
-// average returns the probabilities with which the hypotheses are played, in mean if that has room.
+// average returns the probabilities of the hypotheses to be played, in mean if its capacity
+// suffices.
 func (t *table) average(w *scratch, scale float64, mean []float64) []float64 {
 	if mean == nil {
 		mean = make([]float64, len(t.losses))

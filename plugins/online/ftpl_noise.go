@@ -12,16 +12,16 @@ import (
 // noise describes how the noise of a round is drawn, at scale 1: independently for all hypotheses,
 // or at the points of a separator.
 type noise struct {
-	// distribution is the distribution of the number of each hypothesis; nil for noise at the
-	// points of a separator.
+	// distribution is that of the noise of each hypothesis; nil for noise at the points of a
+	// separator.
 	distribution *distribution
-	// fill draws noise at the points z_j of a separator: hypothesis f has sum_j c[j] f(z_j), f in -1,
-	// +1.
+	// fill draws noise at the points z_j of a separator: the noise of hypothesis f is sum_j c[j]
+	// f(z_j), f in -1, +1.
 	fill func(c []float64, r *rand.Rand)
-	// once says that the noise is drawn at the start of a game and kept.
+	// once reports whether the noise is drawn at the start of a game and kept.
 	once bool
-	// exact says that no noise is drawn: the answer is the mean over the distribution, which must
-	// be normal.
+	// exact reports whether the answer is the mean over the distribution, which must be normal, so
+	// that no noise is drawn.
 	exact bool
 }
 
@@ -56,18 +56,17 @@ func halfUniforms(c []float64, r *rand.Rand) {
 	}
 }
 
-// distribution is the continuous distribution of one number of noise. The hypothesis with the least
-// losses + scale x number is played.
+// A distribution is the continuous distribution of one number of noise. The hypothesis with the
+// least losses + scale x number is played.
 type distribution struct {
-	normal bool // the distribution is normal, and shares computes probabilities under it
-	draw   func(r *rand.Rand) float64
-	above  func(z float64) float64 // P(number > z)
-	// lnAbove returns the z with ln P(number > z) = ln.
+	normal  bool // whether the distribution is normal; shares computes probabilities under it
+	draw    func(r *rand.Rand) float64
+	above   func(z float64) float64 // P(number > z)
 	lnAbove func(ln float64) float64
 	// below bounds P(number < z) from above.
 	below func(z float64) float64
-	// reach is more than the difference of any number drawn and the least of up to 2^20 others, for
-	// the numbers of privacy.Uniform.
+	// reach is an upper bound on the difference between any number drawn and the least of up to
+	// 2^20 others, for the numbers of privacy.Uniform.
 	reach float64
 }
 
@@ -77,7 +76,7 @@ func normalDistribution() *distribution {
 		normal: true,
 		draw:   (*rand.Rand).NormFloat64,
 		above:  func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 },
-		lnAbove: func(ln float64) float64 { // from whichever tail is the smaller, so that nothing cancels
+		lnAbove: func(ln float64) float64 { // from the smaller tail, to avoid cancellation
 			if ln < -math.Ln2 {
 				return -mathext.NormalQuantile(math.Exp(ln))
 			}
@@ -124,7 +123,7 @@ func laplaceDistribution() *distribution {
 	}
 }
 
-// exponentialDistribution returns the distribution of -E, E being exponential with mean 1.
+// exponentialDistribution returns the distribution of -E, where E is exponential with mean 1.
 func exponentialDistribution() *distribution {
 	return &distribution{
 		draw:    func(r *rand.Rand) float64 { return -r.ExpFloat64() },
@@ -135,16 +134,16 @@ func exponentialDistribution() *distribution {
 	}
 }
 
-// level counts hypotheses with the same loss.
+// A level counts hypotheses with the same loss.
 type level struct {
-	behind float64 // their loss less the least one
+	behind float64 // their loss minus the least loss
 	count  int
 }
 
-// lead draws which of the levels, given in ascending order, has the least behind + scale x number
-// over all of its members, for scale > 0, and that over scale. The least of c numbers is above z
-// with probability P(number > z)^c. Most levels are ruled out by P(least < z) <= c P(number < z)
-// alone.
+// lead draws the level, of levels in ascending order, that has the least behind + scale x number
+// over all of its members, for scale > 0, and returns that minimum divided by scale. The least of c
+// numbers is above z with probability P(number > z)^c. Most levels are excluded by P(least < z) <=
+// c P(number < z) alone.
 func (l *distribution) lead(levels []level, scale float64, r *rand.Rand) (best int, bottom float64) {
 	bottom = math.Inf(1)
 	for i, v := range levels {
@@ -159,13 +158,13 @@ func (l *distribution) lead(levels []level, scale float64, r *rand.Rand) (best i
 	return best, bottom
 }
 
-// shares writes to out the probabilities with which each single member of a level is played under
-// standard normal noise, by the trapezoid rule for
+// shares writes to out the probability of each single member of a level to be played under standard
+// normal noise, by the trapezoid rule for
 //
 //	int phi(z - d_i)/Q(z - d_i) prod_j Q(z - d_j)^c_j dz,    d_j = behind_j/scale,    Q = 1 - Phi,
 //
-// z being the least score of all. The integrand is analytic and both of its tails are negligible at
-// the ends, so that the error is about 1e-13 of the total.
+// where z is the least score of all. The integrand is analytic and both of its tails are negligible
+// at the ends, so the error is about 1e-13 of the total.
 func shares(levels []level, scale float64, out []float64) {
 	clear(out)
 	const lo, hi, step = -10.0, 9.0, 0.125

@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// planted draws the rounds of a game of parities: uniform points, labelled by a fixed parity, with
+// planted draws the rounds of a game of parities: uniform points, labeled by a fixed parity, with
 // labels flipped with probability rate.
 func planted(d, rounds int, rate float64, r *rand.Rand) (x, y []float64) {
 	target := r.Uint64N(1 << d)
@@ -27,7 +27,7 @@ func planted(d, rounds int, rate float64, r *rand.Rand) (x, y []float64) {
 	return x, y
 }
 
-// play lets a learner play a fixed sequence, and returns its expected loss.
+// play runs a learner on a fixed sequence and returns its expected loss.
 func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) {
 	t.Helper()
 	out := make([]float64, 1)

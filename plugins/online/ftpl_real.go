@@ -11,11 +11,11 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Follow the perturbed leader over functions with real values, the class [finite.Real] of the
-// hypotheses, and any of its losses. What ftpl_theory.go proves needs losses in [0, 1] and unit
-// vectors at squared distances of rho^2 or more, and nothing else: the functions have such vectors
-// once they are lifted, (c s_f, sqrt(1-c^2)). Without that the vectors c s_f can lie in the convex
-// hull of others, where Lemma 1 of Block and Shetty 2025 is false and nothing is proved.
+// Follow-the-perturbed-leader over functions with real values, the class [finite.Real] of the
+// hypotheses, with any of its losses. The proofs in ftpl_theory.go only require losses in [0, 1]
+// and unit vectors at squared distances of rho^2 or more. The lifted vectors (c s_f, sqrt(1-c^2))
+// of the functions satisfy that. Without the lift, a vector c s_f can be in the convex hull of
+// others; then Lemma 1 of Block and Shetty 2025 is false and nothing is proved.
 
 // Values of the parameter perturbation of online/ftpl-real.
 const (
@@ -25,16 +25,16 @@ const (
 
 // ftplRealParams holds the parameters of online/ftpl-real.
 type ftplRealParams struct {
-	Loss         string  `doc:"of a value a where the truth is y: squared is (a-y)^2/4, absolute is |a-y|/2, the chance of a mistake" choices:"squared,absolute"`
+	Loss         string  `doc:"loss of a value a for the truth y: squared is (a-y)^2/4, absolute is |a-y|/2, the probability of a mistake" choices:"squared,absolute"`
 	Levels       int     `doc:"the functions are c f for the hypotheses f and c = 1/levels, 2/levels, ..., 1" min:"1" max:"100"`
-	Perturbation string  `doc:"lifted: Gaussian, on the values at the separator and on sqrt(1-c^2), which certifies stability; plain: on the values alone, as in the paper, where no stability is proved" choices:"lifted,plain"`
-	Schedule     string  `doc:"where eta comes from: proved has the least proved bound at lstar (lifted only), paper is the printed choice at lstar, fixed is the parameter eta" choices:"proved,paper,fixed"`
-	LStar        float64 `param:"lstar" doc:"schedules proved and paper: the least loss of a function that is expected; -1: the number of rounds, which is always enough" min:"-1"`
+	Perturbation string  `doc:"Gaussian noise: lifted: on the values at the separator and on sqrt(1-c^2), with proved stability; plain: on the values alone, as in the paper, without proved stability" choices:"lifted,plain"`
+	Schedule     string  `doc:"choice of eta: proved minimizes the proved bound at lstar (lifted only), paper is the printed choice at lstar, fixed is the parameter eta" choices:"proved,paper,fixed"`
+	LStar        float64 `param:"lstar" doc:"schedules proved and paper: expected least loss of a function; -1: the number of rounds, which is always enough" min:"-1"`
 	Eta          float64 `doc:"schedule fixed: argmin of losses + eta times the perturbation of unit vectors; 0 follows the leader" min:"0"`
 	finite.SeparatorParams
 }
 
-// Metrics of online/ftpl-real about its own class and loss.
+// Metrics of online/ftpl-real for its own class and loss.
 const (
 	classLossMetric    = "class_loss"
 	classRegretMetric  = "class_regret"
@@ -57,16 +57,17 @@ func ftplReal(known *sites) algo.Algorithm[ftplRealParams] {
 		Metrics: map[string]string{
 			"eta":              "scale of the noise [loss]",
 			classLossMetric:    "least loss L* of a function of the real-valued class in hindsight [loss]",
-			classRegretMetric:  "loss less that of the best function of the real-valued class, by the parameter loss [loss]",
+			classRegretMetric:  "loss minus that of the best function of the real-valued class, by the parameter loss [loss]",
 			provedClassMetric:  "proved bound on the expected class_regret, at L* [loss]",
-			algo.ProvedRegret:  "loss absolute: proved_class_regret, which bounds the regret against hypotheses too [mistakes]",
+			algo.ProvedRegret:  "loss absolute: proved_class_regret, which also bounds the regret against hypotheses [mistakes]",
 			algo.PrintedRegret: "loss absolute: printed_class_regret [mistakes]",
 			printedClassMetric: "Theorem 1 of Block and Shetty 2025 as printed, (2), at L*; not proved [loss]",
-			stabilityMetric: "mean over the rounds of the loss of what is played less that of what would be played, " +
-				"with the same noise, if the round counted already: the second sum of (8) in Block and Shetty 2025 " +
+			stabilityMetric: "mean over the rounds of the loss of the function played minus that of the function that " +
+				"would be played, " +
+				"with the same noise, if the round already counted: the second sum of (8) in Block and Shetty 2025 " +
 				"[loss per round]",
 			provedStabilityMetric: "proved bound on the mean of stability at L* [loss per round]",
-			changedMetric:         "rounds whose loss changes what is played with the same noise [share of the rounds]",
+			changedMetric:         "rounds whose loss changes the function played with the same noise [share of the rounds]",
 			oracleCallsMetric:     "searches for the hypothesis with the least loss plus linear term [calls per round]",
 			oracleInputsMetric:    "rounds and noisy points in such a search, on average [examples per call]",
 		},
@@ -79,7 +80,7 @@ func ftplReal(known *sites) algo.Algorithm[ftplRealParams] {
 	})
 }
 
-// realPlan describes the games of online/ftpl-real under one setting.
+// A realPlan describes the games of online/ftpl-real under one setting.
 type realPlan struct {
 	site   *site
 	real   finite.Real
@@ -87,12 +88,12 @@ type realPlan struct {
 	rounds int
 	lnG    float64 // logarithm of the number of functions
 	rho2   float64 // least squared distance of the vectors that carry the noise
-	cost   price   // of lifted noise
+	cost   price   // price of lifted noise
 	lstar  float64
 	eta    float64
 }
 
-// planReal returns the plan of a setting, or reports what to change.
+// planReal returns the plan of a setting. Its errors name the parameter to change.
 func planReal(known *sites, s *algo.Setting[ftplRealParams]) (*realPlan, error) {
 	p := s.Params
 	t := tuning{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, separator: p.Separator, codeSeed: p.CodeSeed}
@@ -108,7 +109,7 @@ func planReal(known *sites, s *algo.Setting[ftplRealParams]) (*realPlan, error) 
 	}
 	if !g.lifted && p.Schedule == provedSchedule {
 		return nil, algo.Invalid("online/ftpl-real: no eta is proved with perturbation %s: "+
-			"take schedule %s or %s, or perturbation %s", plainPerturbation, paperSchedule, fixedSchedule, liftedPerturbation)
+			"use schedule %s or %s, or perturbation %s", plainPerturbation, paperSchedule, fixedSchedule, liftedPerturbation)
 	}
 	var err error
 	if g.site, err = known.at(p.PlaceOf(s.Problem)); err != nil {
@@ -117,10 +118,10 @@ func planReal(known *sites, s *algo.Setting[ftplRealParams]) (*realPlan, error) 
 	z := g.site.separator
 	switch {
 	case g.site.single:
-		return nil, algo.Invalid("online/ftpl-real: class %q has a single hypothesis: take a larger class", s.Problem.Class)
+		return nil, algo.Invalid("online/ftpl-real: class %q has a single hypothesis: use a larger class", s.Problem.Class)
 	case z.Points == nil:
 		return nil, algo.Invalid("online/ftpl-real: separator %s has %d points, too many to list: "+
-			"take separator standard or code, or a smaller dimension", p.Separator, z.Len())
+			"use separator standard or code, or a smaller dimension", p.Separator, z.Len())
 	}
 	if g.lstar == -1 {
 		g.lstar = float64(s.Rounds)
@@ -145,12 +146,12 @@ func (p *realPlan) printed(lstar float64) float64 {
 	return printedRegret(math.Sqrt(p.rho2), p.lnG, lstar, p.rounds)
 }
 
-// bounds returns the bounds on the regret. That of labels is the regret of absolute loss, whose best
-// function is a hypothesis, or has less loss than any.
+// bounds returns the bounds on the regret. The regret of labels is at most the regret of absolute
+// loss, whose best function is a hypothesis or has less loss than any hypothesis.
 func (p *realPlan) bounds() []algo.Bound {
 	fails := ""
 	if p.real.Loss != finite.AbsoluteLoss {
-		fails = "it bounds the regret of loss " + p.real.Loss + ", which is the metric " + classRegretMetric
+		fails = "it bounds the regret of loss " + p.real.Loss + ": see the metric " + classRegretMetric
 	}
 	with := map[string]float64{
 		"ln_g": p.lnG, "lstar": p.lstar, "eta": p.eta, "rho2": p.rho2,
@@ -163,7 +164,7 @@ func (p *realPlan) bounds() []algo.Bound {
 	}}
 	if p.lifted {
 		list = append(list, algo.Bound{
-			Name: "explicit", Source: "be-the-leader, and translation of the noise by a unit vector " +
+			Name: "explicit", Source: "be-the-leader and translation of the noise by a unit vector " +
 				"(plugins/online, ftpl_theory); its value beforehand is that at L* = lstar",
 			Value: p.cost.bound(p.eta, p.lstar), Proved: true, With: with, Premises: premises, Fails: fails,
 		})
@@ -177,24 +178,24 @@ type realGame struct {
 	search *search
 	rand   *rand.Rand
 	report func(name string, value float64)
-	proven bool // the premises of the bounds hold
+	proven bool // whether the premises of the bounds hold
 
 	play    function
 	tilt    float64 // noise of sqrt(1-c^2)
 	round   int
-	loss    float64 // in the rounds so far
+	loss    float64 // loss in the rounds so far
 	moved   float64 // sum of the stability of the rounds so far
-	changed int     // rounds that changed what is played
+	changed int     // number of rounds that changed the function played
 	oracle  oracle
 }
 
-// function is c f, a function of the real-valued class.
+// A function is c f, a function of the real-valued class.
 type function struct {
 	f concept.Hypothesis
 	c float64
 }
 
-// at returns the value at the point x.
+// at returns the function's value at the point x.
 func (g function) at(x []float64) float64 {
 	var label [1]float64
 	g.f.Labels(x, label[:])
@@ -213,7 +214,7 @@ func (p *realPlan) start(
 	return g, g.draw()
 }
 
-// draw draws the noise of the next round and chooses what is played in it.
+// draw draws the noise of the next round and chooses the function to play.
 func (g *realGame) draw() (err error) {
 	g.search.fill(g.search.c, g.rand)
 	if g.lifted {
@@ -263,7 +264,7 @@ func (g *realGame) Observe(_ context.Context, x *algo.Data, y []float64) error {
 	return nil
 }
 
-// observe counts a round, measures its stability and chooses what is played in the next one.
+// observe counts a round, measures its stability and chooses the function for the next round.
 func (g *realGame) observe(x []float64, y float64) error {
 	loss := g.real.Of(g.play.at(x), y)
 	g.loss += loss
@@ -273,7 +274,7 @@ func (g *realGame) observe(x []float64, y float64) error {
 	if err != nil {
 		return err
 	}
-	if gain := loss - g.real.Of(after.at(x), y); gain > 0 { // 0 only where the same function is the first minimiser
+	if gain := loss - g.real.Of(after.at(x), y); gain > 0 { // 0 only if the same function is the first minimizer
 		g.moved += gain
 		g.changed++
 	}
@@ -283,7 +284,7 @@ func (g *realGame) observe(x []float64, y float64) error {
 	return g.draw()
 }
 
-// end reports what was measured, and the bounds.
+// end reports the measurements and the bounds.
 func (g *realGame) end() error {
 	wrong, err := g.search.overall()
 	if err != nil {
@@ -317,7 +318,8 @@ func (g *realGame) end() error {
 	return nil
 }
 
-// atMost returns value where that is below limit, and limit elsewhere: value may be 0 times infinity.
+// atMost returns the smaller of value and limit, or limit if value is NaN: it may be 0 times
+// infinity.
 func atMost(limit, value float64) float64 {
 	if value < limit {
 		return value

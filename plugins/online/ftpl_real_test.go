@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// realPlanOf returns the plan of online/ftpl-real for a problem, with its defaults but for set.
+// realPlanOf returns the plan of online/ftpl-real for a problem, with its defaults changed by set.
 func realPlanOf(p algo.Problem, rounds int, set func(p *ftplRealParams)) (*realPlan, error) {
 	known := new(sites)
 	s := setting(ftplReal(known), p, rounds)
@@ -19,8 +19,8 @@ func realPlanOf(p algo.Problem, rounds int, set func(p *ftplRealParams)) (*realP
 	return planReal(known, &s)
 }
 
-// Each round plays the best of all functions under the noise of the round, as an enumeration with the
-// same random numbers finds it, and what is reported is what the enumeration counts.
+// Each round plays the best of all functions under the noise of the round, and the reports are
+// correct. The test compares both with an enumeration with the same random numbers.
 func TestRealByEnumeration(t *testing.T) {
 	const rounds = 60
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func functions(p *realPlan) (list []function) {
 	return list
 }
 
-// perturbations draws what a round adds to the losses of the functions.
+// perturbations draws the noise that a round adds to the losses of the functions.
 func perturbations(p *realPlan, all []function, r *rand.Rand) []float64 {
 	z, extra := p.site.separator, 0.0
 	c, labels := make([]float64, z.Len()), make([]float64, z.Len())
@@ -140,8 +140,8 @@ func drawRound(p *realPlan, r *rand.Rand) (x []float64, y float64) {
 	return x, y
 }
 
-// With one level the functions are the hypotheses, and the game is that of online/ftpl-gaussian at
-// the same eta and separation: the same bound, and the same mean regret.
+// With one level the functions are the hypotheses, and the game equals that of online/ftpl-gaussian
+// at the same eta and separation: the same bound and the same mean regret.
 func TestRealWithOneLevel(t *testing.T) {
 	problem := algo.Problem{Class: "parities", Dim: 4}
 	p, err := realPlanOf(problem, 200, func(p *ftplRealParams) { p.Loss, p.Levels = finite.AbsoluteLoss, 1 })
@@ -166,9 +166,9 @@ func TestRealRefusals(t *testing.T) {
 	}{
 		{parities, func(p *ftplRealParams) { p.Levels = 1 }, "loss squared is the number of mistakes"},
 		{parities, func(p *ftplRealParams) { p.Perturbation = plainPerturbation }, "no eta is proved with perturbation"},
-		{parities, func(p *ftplRealParams) { p.Eta = 3 }, "eta 3 has no meaning"},
-		{algo.Problem{Class: "matrix", Domain: 2, Matrix: "01"}, func(*ftplRealParams) {}, "take a larger class"},
-		{algo.Problem{Class: "halfspace", Dim: 2}, func(*ftplRealParams) {}, "take a finite class"},
+		{parities, func(p *ftplRealParams) { p.Eta = 3 }, "eta 3 is not used"},
+		{algo.Problem{Class: "matrix", Domain: 2, Matrix: "01"}, func(*ftplRealParams) {}, "use a larger class"},
+		{algo.Problem{Class: "halfspace", Dim: 2}, func(*ftplRealParams) {}, "use a finite class"},
 	} {
 		if _, err := realPlanOf(c.p, 10, c.set); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)

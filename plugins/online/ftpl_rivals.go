@@ -9,14 +9,14 @@ import (
 
 // ftplIIDParams holds the parameters of online/ftpl-iid.
 type ftplIIDParams struct {
-	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,self-confident,doubling,fixed"`
-	LStar    float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta      float64 `doc:"schedule fixed: argmin of losses + eta times a number of the density for each hypothesis; 0 follows the leader" min:"0"`
+	Schedule string  `doc:"choice of eta: proved minimizes the proved bound at lstar, self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,self-confident,doubling,fixed"`
+	LStar    float64 `param:"lstar" doc:"schedule proved: expected least loss of a hypothesis; -1: the number of rounds, which is always enough" min:"-1"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + eta times a random number of this density for each hypothesis; 0 follows the leader" min:"0"`
 	EtaMin   float64 `doc:"schedule self-confident: the least eta" min:"0"`
 	Factor   float64 `doc:"schedule self-confident: eta is this times sqrt(least loss so far + ln|F|)" min:"0"`
 	Density  string  `doc:"distribution of the noise: gaussian (standard deviation eta), laplace (scale eta), or exponential (mean eta, subtracted)" choices:"gaussian,laplace,exponential"`
-	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
-	Exact    bool    `doc:"answer the mean over the noise, computed, instead of drawing it: density gaussian, at most 128 hypotheses"`
+	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, only for sequences that were fixed beforehand" choices:"fresh,once"`
+	Exact    bool    `doc:"compute and answer the mean over the noise instead of drawing it: density gaussian, at most 128 hypotheses"`
 }
 
 // Values of the parameter density.
@@ -26,8 +26,8 @@ const (
 	exponentialNoise = "exponential"
 )
 
-// ftplIID returns the algorithm that gives every hypothesis noise of its own, as Kalai and Vempala
-// 2005 and Hutter and Poland 2004 do for experts.
+// ftplIID returns the algorithm with independent noise for every hypothesis, as in Kalai and
+// Vempala 2005 and Hutter and Poland 2004 for experts.
 func ftplIID(known *sites) algo.Algorithm[ftplIIDParams] {
 	return ftpl(algo.Algorithm[ftplIIDParams]{
 		Name: "online/ftpl-iid",
@@ -59,25 +59,25 @@ func planIID(known *sites, s *algo.Setting[ftplIIDParams]) (*plan, error) {
 			return err
 		}
 		g.setSchedule(cost, nil,
-			"be-the-leader, and translation of the noise of one hypothesis (plugins/online, ftpl_theory)")
+			"be-the-leader and translation of the noise of one hypothesis (plugins/online, ftpl_theory)")
 		return nil
 	})
 }
 
 // ftplUniformParams holds the parameters of online/ftpl-uniform.
 type ftplUniformParams struct {
-	Schedule string  `doc:"where eta comes from: proved is sqrt(T), fixed is the parameter eta" choices:"proved,fixed"`
+	Schedule string  `doc:"choice of eta: proved is sqrt(T), fixed is the parameter eta" choices:"proved,fixed"`
 	Eta      float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j uniform on [-eta, eta]; 0 follows the leader" min:"0"`
-	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, as in the paper, for sequences that were fixed beforehand alone" choices:"fresh,once"`
+	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, as in the paper, only for sequences that were fixed beforehand" choices:"fresh,once"`
 	finite.SeparatorParams
 }
 
-// ftplUniform returns the generalised follow-the-perturbed-leader of Dudik et al. 2020, whose
+// ftplUniform returns the generalized follow-the-perturbed-leader of Dudik et al. 2020, whose
 // matrix holds the 0/1 labels at a separator.
 func ftplUniform(known *sites) algo.Algorithm[ftplUniformParams] {
 	return ftpl(algo.Algorithm[ftplUniformParams]{
 		Name: "online/ftpl-uniform",
-		Doc: "Generalised follow the perturbed leader: uniform noise on the labels at separating points " +
+		Doc: "Generalized follow the perturbed leader: uniform noise on the labels at separating points " +
 			"(Dudik et al. 2020).",
 		Defaults: ftplUniformParams{
 			Schedule: provedSchedule, Noise: freshNoise,
@@ -103,8 +103,8 @@ func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error
 			complexity: half, stability: func(float64) float64 { return 0 }, drift: half * float64(s.Rounds),
 		}
 		g.setSchedule(func(float64) price { return cost }, nil,
-			"be-the-leader, and the chance that the label at a point of the separator changes (plugins/online, ftpl_theory)")
-		g.setRate("dudik-2020", "Dudik et al. 2020, Theorem 2.5, as Block and Shetty 2025 state it",
+			"be-the-leader and the probability that the label at a point of the separator changes (plugins/online, ftpl_theory)")
+		g.setRate("dudik-2020", "Dudik et al. 2020, Theorem 2.5, as stated by Block and Shetty 2025",
 			func(float64) float64 { return printedUniform(g.site.separator.Len(), s.Rounds) })
 		return nil
 	})
@@ -112,10 +112,10 @@ func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error
 
 // ftplLaplaceParams holds the parameters of online/ftpl-laplace.
 type ftplLaplaceParams struct {
-	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
-	LStar    float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
-	Eta      float64 `doc:"schedule fixed: argmin of losses + eta sum a_j f(z_j), f the 0/1 labels and a_j of the density (laplace, unless given) at scale 1; 0 follows the leader" min:"0"`
-	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, for sequences that were fixed beforehand alone" choices:"fresh,once"`
+	Schedule string  `doc:"choice of eta: proved minimizes the proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
+	LStar    float64 `param:"lstar" doc:"schedule proved: expected least loss of a hypothesis; -1: the number of rounds, which is always enough" min:"-1"`
+	Eta      float64 `doc:"schedule fixed: argmin of losses + eta sum a_j f(z_j), f the 0/1 labels and a_j of the given density (default: laplace) at scale 1; 0 follows the leader" min:"0"`
+	Noise    string  `doc:"fresh: drawn in each round; once: drawn at the start and kept, only for sequences that were fixed beforehand" choices:"fresh,once"`
 	finite.SeparatorParams
 }
 
@@ -150,9 +150,9 @@ func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error
 		g.noise.fill = halfLaplaces
 		cost := purePrice(laplaceComplexity(g.site.separator.Len(), g.lnF), 1/g.site.ratio())
 		g.setSchedule(func(float64) price { return cost }, nil,
-			"be-the-leader, and translation of Laplace noise at all points by 1/h (plugins/online, ftpl_theory)")
+			"be-the-leader and translation of Laplace noise at all points by 1/h (plugins/online, ftpl_theory)")
 		g.setRate("syrgkanis-2016",
-			"Syrgkanis, Krishnamurthy and Schapire 2016, Theorem 2, as Block and Shetty 2025 state it",
+			"Syrgkanis, Krishnamurthy and Schapire 2016, Theorem 2, as stated by Block and Shetty 2025",
 			func(float64) float64 { return printedLaplace(g.site.separator.Len(), g.lnF, s.Rounds) })
 		return nil
 	})
@@ -164,8 +164,8 @@ type ftplApproximableParams struct {
 	ftplLaplaceParams
 }
 
-// ftplApproximable returns the algorithm of Wang et al. 2022 for gamma-approximable matrices. The
-// matrix here holds the 0/1 labels at a separator.
+// ftplApproximable returns the algorithm of Wang et al. 2022 for gamma-approximable matrices. Its
+// matrix holds the 0/1 labels at a separator.
 func ftplApproximable(known *sites) algo.Algorithm[ftplApproximableParams] {
 	return ftpl(algo.Algorithm[ftplApproximableParams]{
 		Name: "online/ftpl-approximable",
@@ -177,9 +177,9 @@ func ftplApproximable(known *sites) algo.Algorithm[ftplApproximableParams] {
 	}, known, planApproximable)
 }
 
-// planApproximable makes the plan of ftplApproximable. gamma is 1 where the separator covers the
-// domain: the loss at a point is linear in the label there. Elsewhere the vector (2 F_f - 1)/h
-// serves, whose absolute values add up to gamma = m/h.
+// planApproximable makes the plan of ftplApproximable. gamma is 1 if the separator covers the
+// domain: the loss at a point is linear in the label there. Otherwise the vector (2 F_f - 1)/h is
+// used; its absolute values add up to gamma = m/h.
 func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*plan, error) {
 	return newPlan(known, s.Problem, s.Rounds, s.Params.tuning(), func(g *plan) error {
 		m, gamma, lnF := g.site.separator.Len(), 1.0, g.lnF
@@ -199,7 +199,7 @@ func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*p
 			printed = func(lstar float64) float64 { return printedCorollary(m, gamma, lnF, lstar, s.Rounds) }
 			source = "Block and Shetty 2025, Corollary 1"
 		}
-		g.setSchedule(cost, nil, "be-the-leader, and translation of the noise by a vector "+
+		g.setSchedule(cost, nil, "be-the-leader and translation of the noise by a vector "+
 			"whose absolute values add up to gamma (plugins/online, ftpl_theory)")
 		g.setPrinted("approximable", source+", constants 1", printed)
 		for _, b := range g.bounds {

@@ -7,18 +7,18 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// search is the chooser of a class that is not listed. It keeps the rounds, equal points merged,
-// and searches the class anew in each round, which costs one call of concept.Minimizer on as many
-// examples as there were different points.
+// search is the chooser of a class that is not listed. It stores the rounds, with equal points
+// merged, and searches the class again in each round, which costs one call of concept.Minimizer on
+// as many examples as there are different points.
 type search struct {
 	*site
 	noise
 	minimizer concept.Minimizer
-	rows      map[string]int // numbers of the points seen, by their bits
+	rows      map[string]int // indices of the distinct points, by their bits
 	key       []byte         // scratch for such bits
-	x, y      []float64      // the points seen (row-major), and the label +1 for each
-	now, all  truths         // since the last restart; in all rounds
-	kept, c   []float64      // noise where it is drawn once; scratch
+	x, y      []float64      // the distinct points (row-major), and the label +1 for each
+	now, all  truths         // truths since the last restart; truths in all rounds
+	kept, c   []float64      // noise if it is drawn once; scratch
 	played    concept.Hypothesis
 }
 
@@ -29,11 +29,11 @@ func agrees(h concept.Hypothesis, x []float64, y float64) bool {
 	return label[0] == y
 }
 
-// truths sums up the truths of rounds. A hypothesis that labels every point +1 loses minus;
-// labelling point i -1 instead loses net[i] more.
+// truths summarizes the truths of rounds. A hypothesis that labels every point +1 loses minus; each
+// point i that it labels -1 instead adds net[i] to its loss.
 type truths struct {
-	net   []float64 // truths +1 less truths -1 of each point
-	minus int       // truths -1
+	net   []float64 // truths +1 minus truths -1 of each point
+	minus int       // number of truths -1
 }
 
 // add counts a round at point i, which may be new.
@@ -47,7 +47,7 @@ func (w *truths) add(i int, y float64) {
 	}
 }
 
-// newSearch makes a search, and draws the noise that is drawn once.
+// newSearch makes a search. It draws the noise that is drawn once.
 func newSearch(at *site, n noise, r *rand.Rand) (*search, error) {
 	m, err := at.class.NewMinimizer(at.separator.Points)
 	if err != nil {

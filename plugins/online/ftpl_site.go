@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// site holds a class with the points that carry the noise. Trials share it: except for scratch it
-// does not change.
+// A site holds a class with the points that carry the noise. Trials share it: only its scratch
+// changes.
 type site struct {
 	finite.Place
 	definition *concept.Definition
@@ -17,7 +17,7 @@ type site struct {
 	class      concept.Finite
 	single     bool               // |F| = 1: nothing to separate
 	separator  *concept.Separator // nil for kind "" and for a single hypothesis
-	listing    *listing           // nil where there are too many hypotheses or the noise has no fast sums
+	listing    *listing           // nil if there are too many hypotheses or the noise has no fast sums
 	scratch    sync.Pool          // of *scratch, for the listing
 }
 
@@ -31,10 +31,10 @@ func newSite(at finite.Place) (*site, error) {
 		return nil, algo.Invalid("online: %v", err)
 	}
 	s := &site{Place: at, domain: concept.DomainOf(c, at.Spec)}
-	s.definition, _ = concept.Lookup(at.Spec.Name) // New knows it
+	s.definition, _ = concept.Lookup(at.Spec.Name) // New has checked the name
 	var ok bool
 	if s.class, ok = c.(concept.Finite); !ok || c.Size() == nil {
-		return nil, algo.Invalid("online: class %q has no finite list of hypotheses: take a finite class", at.Spec.Name)
+		return nil, algo.Invalid("online: class %q has no finite list of hypotheses: use a finite class", at.Spec.Name)
 	}
 	if s.single = c.LogSize() == 0; s.single {
 		return s, nil
@@ -44,7 +44,7 @@ func newSite(at finite.Place) (*site, error) {
 		return s, err
 	}
 	if _, err := s.class.NewMinimizer(nil); err != nil {
-		return nil, algo.Invalid("online: %v: take a smaller dimension or another class", err)
+		return nil, algo.Invalid("online: %v: use a smaller dimension or another class", err)
 	}
 	if s.separator, err = concept.NewSeparator(s.class, at.Spec, at.Kind, uint64(at.Seed)); err != nil {
 		return nil, algo.Invalid("online: %v", err)
@@ -53,7 +53,7 @@ func newSite(at finite.Place) (*site, error) {
 	return s, nil
 }
 
-// ratio returns h/m: any two hypotheses differ on h of the m points of the separator, or on more.
+// ratio returns h/m: any two hypotheses differ on at least h of the m points of the separator.
 func (s *site) ratio() float64 { return float64(s.separator.Hamming) / float64(s.separator.Len()) }
 
 // covers reports whether, for each point of the domain on which hypotheses differ, some point of
@@ -62,7 +62,8 @@ func (s *site) covers() bool {
 	return s.Kind == "cube" || s.Kind == "standard" && s.definition.Covers
 }
 
-// sites makes each site once. It keeps only a few, because the points of one can take 256 MiB.
+// sites makes each site once. It caches only a few, because the points of one site can take 256
+// MiB.
 type sites struct {
 	cache finite.Cache[finite.Place, *site]
 }

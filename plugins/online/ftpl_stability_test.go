@@ -7,18 +7,18 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// The schedules ask the oracle as often as they say: once in a round, and once more to follow the
-// least loss. The sum of the measured stability stays below what is proved of it.
+// The schedules call the oracle as often as documented: once in a round, and once more to follow
+// the least loss. The sum of the measured stability stays below its proved bound.
 func TestOracleCalls(t *testing.T) {
 	const rounds = 50
 	problem := algo.Problem{Class: "parities", Dim: 4}
 	for _, c := range []struct {
 		name      string
 		set       func(p *ftplGaussianParams)
-		most      float64 // calls
-		reports   bool    // of calls
-		constant  bool    // scale
-		separated float64 // points
+		most      float64 // maximum number of calls
+		reports   bool    // whether calls are reported
+		constant  bool    // whether the scale is constant
+		separated float64 // number of separating points
 	}{
 		{"proved", func(*ftplGaussianParams) {}, 1, true, true, 4},
 		{"cube", func(p *ftplGaussianParams) { p.Separator = "cube" }, 1, true, true, 16},
@@ -42,7 +42,7 @@ func TestOracleCalls(t *testing.T) {
 		if reported != c.reports || calls > c.most || c.name != "once" && calls != c.most {
 			t.Errorf("%s: %v calls for each round, want %v", c.name, calls, c.most)
 		}
-		inputs := (rounds - 1) / 2.0 // of the draws, on average
+		inputs := (rounds - 1) / 2.0 // mean over the draws
 		if calls == 1 && got[oracleInputsMetric] != inputs+c.separated {
 			t.Errorf("%s: calls of %v, want %v", c.name, got[oracleInputsMetric], inputs+c.separated)
 		}

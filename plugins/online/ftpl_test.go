@@ -68,8 +68,8 @@ func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) 
 	return x, y
 }
 
-// Every algorithm plays every class, plays the same again for the same seed, draws no random
-// numbers when it predicts, and keeps its bound up to a margin for luck.
+// Every algorithm supports every class, repeats its game for the same seed, draws no random numbers
+// when it predicts, and satisfies its bound with a margin for chance.
 func TestEveryClass(t *testing.T) {
 	const rounds = 200
 	for _, problem := range append(listedProblems,
@@ -116,7 +116,8 @@ func TestRivalBounds(t *testing.T) {
 		return of
 	}
 	all := rivals(algo.Problem{Class: "parities", Dim: 10}, 10000)
-	// m sqrt(T) with the 10 unit vectors, (1 + 10) and so on of (3) with gamma 1 and all 1024 points
+	// m sqrt(T) with the 10 unit vectors; (1 + 10) and so on of (3) with gamma 1 and all 1024
+	// points
 	if b := value(all["uniform"])["explicit"]; !near(b.Value, 1000, 1e-12) || !near(b.With["eta"], 100, 1e-12) ||
 		!b.Proved {
 		t.Errorf("uniform: %+v", b)
@@ -127,8 +128,8 @@ func TestRivalBounds(t *testing.T) {
 		b.With["gamma"] != 1 || b.Proved {
 		t.Errorf("approximable: %+v", b)
 	}
-	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) is least about 2 sqrt(G L*) + 2 G for
-	// the sum G of the largest.
+	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) has its minimum at about 2 sqrt(G
+	// L*) + 2 G for the sum G of the largest.
 	if b := value(all["laplace distribution"])["explicit"]; b.Value < 2*math.Sqrt(6.8*10000) ||
 		b.Value > 2*math.Sqrt(6.9*10000)+15 {
 		t.Errorf("laplace distribution: %+v", b)
@@ -142,8 +143,8 @@ func TestRivalBounds(t *testing.T) {
 	if b := value(fixed)["explicit"]; !near(b.Value, 100+math.Expm1(0.5)*10100, 1e-12) {
 		t.Errorf("laplace: %+v", b)
 	}
-	// gamma = m/h = 10 there; sigma sqrt(m) g + (e^eps - 1)(L* + sigma sqrt(m) g) + 1 with eps =
-	// lambda w + lambda^2/2, lambda = gamma/sigma
+	// gamma = m/h = 10; sigma sqrt(m) g + (e^eps - 1)(L* + sigma sqrt(m) g) + 1 with eps = lambda w
+	// + lambda^2/2, lambda = gamma/sigma
 	basis := func() (*plan, error) {
 		s := setting(ftplApproximable(nil), algo.Problem{Class: "parities", Dim: 10}, 10000)
 		s.Params.Schedule, s.Params.Eta = fixedSchedule, 100
@@ -170,11 +171,11 @@ func TestComplexities(t *testing.T) {
 	if a, b := harmonic(math.Log(1e4)), harmonic(math.Log(10001)); !near(b-a, 1e-4, 1e-3) {
 		t.Errorf("harmonic jumps by %v", b-a)
 	}
-	// The largest of two Laplace variables has mean 3/4, of one 0.
+	// The mean of the largest of two Laplace variables is 3/4, of one variable 0.
 	if g := maxLaplace(math.Log(2)); g < 0.75 || g > 0.95 {
 		t.Errorf("largest of two Laplace variables: %v", g)
 	}
-	// The sum of the positive parts, m/2, where all sign patterns are there; far less where few are.
+	// The sum of the positive parts is m/2 if all sign patterns occur; far less if few occur.
 	if g := laplaceComplexity(10, 10*math.Ln2); !near(g, 5, 1e-12) {
 		t.Errorf("basis: %v", g)
 	}
@@ -184,7 +185,7 @@ func TestComplexities(t *testing.T) {
 	}
 }
 
-// A table plays the hypotheses with the exact probabilities, whether it draws by levels or noise at
+// A table plays the hypotheses with the exact probabilities, for draws by levels and for noise at
 // all points.
 func TestTableDistribution(t *testing.T) {
 	p, err := gaussianPlan(algo.Problem{Class: "parities", Dim: 3}, 1000, func(p *ftplGaussianParams) {
@@ -247,20 +248,20 @@ func TestRefusals(t *testing.T) {
 		set  func(p *ftplGaussianParams)
 		want string
 	}{
-		{points, func(p *ftplGaussianParams) { p.Eta = 1 }, "eta 1 has no meaning with schedule proved"},
+		{points, func(p *ftplGaussianParams) { p.Eta = 1 }, "eta 1 is not used by schedule proved"},
 		{points, func(p *ftplGaussianParams) { p.LStar = -0.5 }, "lstar -0.5"},
-		{points, func(p *ftplGaussianParams) { p.Schedule, p.LStar = doublingSchedule, 3 }, "lstar has no meaning"},
+		{points, func(p *ftplGaussianParams) { p.Schedule, p.LStar = doublingSchedule, 3 }, "lstar is not used"},
 		{points, func(p *ftplGaussianParams) { p.Schedule, p.EtaMin, p.Factor = confidentSchedule, 0, 0 }, "without noise"},
 		{points, func(p *ftplGaussianParams) { p.CodeSeed = 1 }, `code_seed 1 has no meaning with separator "standard"`},
 		{points, func(p *ftplGaussianParams) { p.Separator = "code" }, "only parities"},
-		{points, func(p *ftplGaussianParams) { p.Exact = true }, "exact needs Gaussian noise that is independent"},
+		{points, func(p *ftplGaussianParams) { p.Exact = true }, "exact requires Gaussian noise that is independent"},
 		{algo.Problem{Class: "parities", Dim: 8}, func(p *ftplGaussianParams) { p.Exact, p.Separator = true, "cube" },
-			"exact for 256 hypotheses"},
+			"exact with 256 hypotheses"},
 		{algo.Problem{Class: "parities", Dim: 3},
 			func(p *ftplGaussianParams) { p.Exact, p.Separator, p.Noise = true, "cube", onceNoise }, "nothing to average"},
 		{algo.Problem{Class: "matrix", Domain: 2, Matrix: "010001"},
 			func(*ftplGaussianParams) {}, "rows 0 and 2 of the matrix"},
-		{algo.Problem{Class: "halfspace", Dim: 2}, func(*ftplGaussianParams) {}, "take a finite class"},
+		{algo.Problem{Class: "halfspace", Dim: 2}, func(*ftplGaussianParams) {}, "use a finite class"},
 		{algo.Problem{Class: "thresholds", Domain: 1 << 40}, func(*ftplGaussianParams) {}, "use at most"},
 	} {
 		if _, err := gaussianPlan(c.p, 10, c.set); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
@@ -304,8 +305,8 @@ func TestBadRounds(t *testing.T) {
 	}
 }
 
-// Every class with fast sums has what a listing needs: a column, and points that are numbers or
-// bits.
+// Every class with fast sums satisfies the requirements of a listing: it has a column, and its
+// points are numbers or bits.
 func TestFastSums(t *testing.T) {
 	for name := range fastSums {
 		d, known := concept.Lookup(name)

@@ -9,8 +9,8 @@ import (
 )
 
 // The regret of follow-the-perturbed-leader, for losses in [0, 1]: let L_t be the cumulative losses
-// after round t, l_t the losses in round t, N the noise, drawn afresh in every round, f_t the
-// minimiser of L_{t-1} + eta N that is played, and g_t the minimiser of L_t + eta N for the same
+// after round t, l_t the losses in round t, N the noise, drawn again in every round, f_t the
+// minimizer of L_{t-1} + eta N that is played, and g_t the minimizer of L_t + eta N for the same
 // noise.
 //
 // By the be-the-leader lemma (Kalai and Vempala 2005), sum l_t(g_t) + eta N(g_0) <= L_T(f) + eta
@@ -19,19 +19,20 @@ import (
 //	sum E l_t(g_t) <= L* + eta G    with    G >= E max_f (N(f*) - N(f)) for a fixed f*.
 //
 // If P(f_t in O) <= e^eps P(g_t in O) + delta for every set O, as differential privacy of one round
-// would say, then E l_t(f_t) <= e^eps E l_t(g_t) + delta, and in all
+// would imply, then E l_t(f_t) <= e^eps E l_t(g_t) + delta, and in total
 //
 //	E Reg <= eta G + (e^eps - 1)(L* + eta G) + T delta.                        (1)
 //
-// The distribution of f_t depends on the rounds before t through L_{t-1} alone. So (1) bounds the sum of the
-// expected losses for each sequence as it came, L* being its own: where the noise is fresh and a truth
-// does not depend on the noise of its round, an adaptive adversary, whose L* is random, leaves a mean
-// of the regret less the bound that is at most 0. Noise that is drawn once has the same distribution in each
-// round, but its past tells about its present unless the sequence was fixed beforehand.
+// The distribution of f_t depends on the rounds before t only through L_{t-1}. So (1) bounds the
+// sum of the expected losses for each actual sequence, with the L* of that sequence: if the noise
+// is fresh and a truth does not depend on the noise of its round, the mean of the regret minus the
+// bound is at most 0 also for an adaptive adversary, whose L* is random. Noise that is drawn once
+// has the same distribution in each round, but earlier rounds reveal it unless the sequence was
+// fixed beforehand.
 //
 // Such an eps comes from a shift: if u_f exists with eta <u_f, v_g - v_f> >= l_t(g) - l_t(f) for
-// all g, where the noise is N(f) = <xi, v_f>, then xi + u_f makes f the minimiser after round t
-// wherever xi made it so before. Only l_t lies between the two, hence:
+// all g, where the noise is N(f) = <xi, v_f>, then xi + u_f makes f the minimizer after round t
+// whenever xi made it the minimizer before. The two differ only by l_t, hence:
 //
 //   - unit vectors v_f at squared distances of rho^2 or more: u_f = -lambda v_f with lambda =
 //     2/(eta rho^2), because <-v_f, v_g - v_f> = |v_f - v_g|^2/2. Normal densities at xi and xi +
@@ -47,8 +48,8 @@ import (
 //   - uniform noise on [-A, A] has no such eps. There the label of f at each of the m points
 //     changes with probability 1/(2A) at most, and the rounds cost T m/(2A) in all.
 
-// price says what noise costs by (1), plus drift/eta for uniform noise. eta is in the units of the
-// algorithm.
+// A price holds the terms of (1) for a kind of noise, and drift/eta for uniform noise. eta is in
+// the units of the algorithm.
 type price struct {
 	complexity float64                     // G
 	stability  func(scale float64) float64 // eps
@@ -57,7 +58,7 @@ type price struct {
 }
 
 // bound returns a bound on the expected regret of a sequence whose best hypothesis loses lstar. It
-// is +Inf without noise, where nothing is known.
+// is +Inf without noise, because nothing is proved then.
 func (p price) bound(scale, lstar float64) float64 {
 	if scale == 0 {
 		return math.Inf(1)
@@ -67,7 +68,7 @@ func (p price) bound(scale, lstar float64) float64 {
 }
 
 // least returns the scale with the least bound. It searches between e^-3 and e^20, where the bound
-// falls and then rises.
+// first falls and then rises.
 func (p price) least(lstar float64) float64 {
 	return math.Exp(numeric.Golden(func(ln float64) float64 { return p.bound(math.Exp(ln), lstar) }, -3, 20, 100))
 }
@@ -118,18 +119,19 @@ func harmonic(lnN float64) float64 {
 }
 
 // maxLaplace bounds the mean of the largest of n Laplace variables. The mean of its positive part
-// is the integral of (1 - (1-u)^n)/u over 0..1/2, which is H_n - ln 2 but for at most 2^-n/(n+1).
+// is the integral of (1 - (1-u)^n)/u over 0..1/2, which is H_n - ln 2 up to an error of at most
+// 2^-n/(n+1).
 func maxLaplace(lnN float64) float64 {
 	n := math.Exp(lnN)
 	return harmonic(lnN) - math.Ln2 + math.Exp2(-n)/(n+1)
 }
 
-// The functions below give the numbers as printed in Block and Shetty 2025, Theorem 1, for a
+// The functions below return the numbers as printed in Block and Shetty 2025, Theorem 1, for a
 // separation rho in 0/1 labels, where rho^2 = h/m. Noise of eta on 0/1 labels is noise of eta/2 on
-// -1/+1 labels, but for a part that is the same for all hypotheses.
+// -1/+1 labels, except for a part that is the same for all hypotheses.
 
-// printedScale returns the eta of the proof of Theorem 1, in 0/1 labels, and which of its two
-// branches it comes from.
+// printedScale returns the eta of the proof of Theorem 1, in 0/1 labels, and the number of the
+// branch that determines it.
 func printedScale(rho01, lnF, lstar float64, rounds int) (eta float64, branch int) {
 	small := 2 * math.Sqrt(lstar+lnF) / rho01
 	if large := 64 / (rho01 * rho01) * math.Sqrt(lnTF(lnF, rounds)); small < large {
@@ -146,9 +148,9 @@ func printedRegret(rho01, lnF, lstar float64, rounds int) float64 {
 }
 
 // printedDisplay returns the last display of the proof of Theorem 1 at an eta in 0/1 labels, before
-// eta is chosen. It restores the factor eta that is dropped beside the Gaussian complexity, for
-// which the proof writes sqrt(ln|F|): 2 eta sqrt(ln|F|) + 64 sqrt(ln(2T|F|))/(eta rho^2) (L* + 2
-// eta sqrt(ln|F|)) + 1.
+// eta is chosen. It restores the factor eta that is missing from the Gaussian complexity, for which
+// the proof writes sqrt(ln|F|): 2 eta sqrt(ln|F|) + 64 sqrt(ln(2T|F|))/(eta rho^2) (L* + 2 eta
+// sqrt(ln|F|)) + 1.
 func printedDisplay(rho01, lnF, lstar, eta01 float64, rounds int) float64 {
 	noise := 2 * eta01 * math.Sqrt(lnF)
 	return noise + float64(64*math.Sqrt(lnTF(lnF, rounds))/(eta01*rho01*rho01)*(lstar+noise)) + 1
@@ -158,14 +160,14 @@ func printedDisplay(rho01, lnF, lstar, eta01 float64, rounds int) float64 {
 func lnTF(lnF float64, rounds int) float64 { return math.Log(2*float64(max(1, rounds))) + lnF }
 
 // printedApproximable returns (3) of the same paper, which is Theorem 1 of Wang et al. 2022, with
-// the constants that it leaves open set to 1.
+// its unspecified constants set to 1.
 func printedApproximable(m int, gamma, lnF, lstar float64) float64 {
 	spread := lnF + math.Sqrt(float64(m)*lnF)
 	return 1 + float64((spread+gamma)*math.Sqrt(lstar)) + float64(gamma*gamma) + float64(gamma*spread)
 }
 
 // printedUniform returns the rate of Dudik et al. 2020 that Block and Shetty 2025 compare with, m
-// sqrt(T), for values that differ by 1 where they differ.
+// sqrt(T), for values that differ by 0 or 1.
 func printedUniform(m, rounds int) float64 { return float64(m) * math.Sqrt(float64(rounds)) }
 
 // printedLaplace returns the rate of Syrgkanis, Krishnamurthy and Schapire 2016 that Block and
@@ -174,8 +176,8 @@ func printedLaplace(m int, lnF float64, rounds int) float64 {
 	return math.Pow(float64(m), 0.75) * math.Sqrt(float64(rounds)*lnF)
 }
 
-// printedCorollary returns Corollary 1 of Block and Shetty 2025 with the constants that it leaves
-// open set to 1.
+// printedCorollary returns Corollary 1 of Block and Shetty 2025 with its unspecified constants set
+// to 1.
 func printedCorollary(m int, gamma, lnF, lstar float64, rounds int) float64 {
 	ln := lnTF(lnF, rounds) - math.Ln2
 	return 1 + float64(gamma*math.Sqrt(float64(m)*ln*lstar)) + float64(float64(m)*gamma*gamma*ln)

@@ -74,7 +74,7 @@ func TestTheorem1Vectors(t *testing.T) {
 	}
 }
 
-// levelsOf groups losses, given in ascending order, into levels. of holds the number of each loss's
+// levelsOf groups losses, given in ascending order, into levels. of holds the index of each loss's
 // level.
 func levelsOf(losses []float64) (levels []level, of []int) {
 	for _, v := range losses {
@@ -101,7 +101,8 @@ func TestChoiceVectors(t *testing.T) {
 	}
 }
 
-// A game with the noise of the reference vectors in place of random noise plays as the vectors say.
+// A game with the noise of the reference vectors instead of random noise plays as the vectors
+// specify.
 func TestPerturbedRunVectors(t *testing.T) {
 	v := vectors(t).Run
 	for name, c := range map[string]struct {

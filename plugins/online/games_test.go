@@ -23,13 +23,11 @@ func matrixProblem(rows []string) algo.Problem {
 		Noise: "none"}
 }
 
-// settingOf returns the setting of a game.
 func settingOf[P any](p algo.Problem, rounds int, params P) algo.Setting[P] {
 	p.Dim = max(1, p.Dim)
 	return algo.Setting[P]{Params: params, Task: algo.Online, Problem: p, Rounds: rounds}
 }
 
-// begin starts a game.
 func begin[P any](t testing.TB, a algo.Algorithm[P], p algo.Problem, rounds int, params P) algo.Learner {
 	t.Helper()
 	s := settingOf(p, rounds, params)
@@ -43,7 +41,7 @@ func begin[P any](t testing.TB, a algo.Algorithm[P], p algo.Problem, rounds int,
 	return l
 }
 
-// answer returns what a learner predicts for a point, and checks that it predicts the same again.
+// answer returns a learner's prediction for a point. It checks that a second call returns the same.
 func answer(t testing.TB, l algo.Learner, x []float64) float64 {
 	t.Helper()
 	var out, again [1]float64
@@ -65,7 +63,7 @@ func tell(t testing.TB, l algo.Learner, x []float64, y float64) {
 	}
 }
 
-// learners starts a game of every algorithm but the online/ftpl-*.
+// learners starts a game of every algorithm except the online/ftpl-*.
 func learners(t testing.TB, p algo.Problem, rounds int) map[string]algo.Learner {
 	known := new(boards)
 	return map[string]algo.Learner{
@@ -97,10 +95,10 @@ func tableOf(t testing.TB, p algo.Problem) *concept.LabelTable {
 	return table
 }
 
-// treeMistakes asks, as long as there is one, a point that splits the functions left into two parts
-// of at least their Littlestone dimension less one. It labels the point against the prediction, and
-// returns the number of mistakes. Against a mean the label is the less likely one, and +1 against
-// 0.
+// treeMistakes queries, as long as there is one, a point that splits the remaining functions into
+// two parts whose Littlestone dimension is at least theirs minus one. It labels the point against
+// the prediction, and returns the number of mistakes. Against a mean it uses the less likely label,
+// and +1 against 0.
 func treeMistakes(t testing.TB, l algo.Learner, p algo.Problem) (mistakes int) {
 	t.Helper()
 	table := tableOf(t, p)
@@ -124,8 +122,8 @@ func treeMistakes(t testing.TB, l algo.Learner, p algo.Problem) (mistakes int) {
 	return mistakes
 }
 
-// worst returns the most mistakes of a rule on labels that some function agrees with, over all
-// sequences of points, by exhaustive search.
+// worst returns the largest number of mistakes of a rule on labels that some function agrees with,
+// over all sequences of points, by exhaustive search.
 func worst(t testing.TB, points [][]float64, now versions, r rule, known map[string]int) int {
 	key := fmt.Sprint(now)
 	if n, ok := known[key]; ok {
@@ -155,7 +153,7 @@ func worst(t testing.TB, points [][]float64, now versions, r rule, known map[str
 	return most
 }
 
-// worstOf returns the most mistakes of a rule on the class of p.
+// worstOf returns the largest number of mistakes of a rule on the class of p.
 func worstOf(t testing.TB, p algo.Problem, r rule) int {
 	t.Helper()
 	b, err := new(boards).at(p)
@@ -174,7 +172,7 @@ func worstOf(t testing.TB, p algo.Problem, r rule) int {
 	return worst(t, points, all, r, map[string]int{})
 }
 
-// named returns the problem of a class that the reference vectors name.
+// named returns the problem of a class by its name in the reference vectors.
 func named(cls string, k int) algo.Problem {
 	p := algo.Problem{Realizable: true, Noise: "none"}
 	switch cls {
@@ -320,8 +318,8 @@ func TestThresholdsOfAnyDomain(t *testing.T) {
 	}
 }
 
-// bisect forces mistakes on l until one threshold is left, and returns their number. Each leaves
-// 2^(d-1) of the thresholds or more where there were 2^d.
+// bisect forces mistakes on l until one threshold remains, and returns their number. Each mistake
+// reduces at least 2^d thresholds to at least 2^(d-1).
 func bisect(t testing.TB, l algo.Learner, functions uint64) (mistakes int) {
 	t.Helper()
 	for lo, end := uint64(0), functions; end-lo > 1; mistakes++ {
@@ -374,7 +372,7 @@ func TestSpanIsListed(t *testing.T) {
 	}
 }
 
-// For every class, a point's number is its place in the label table, and its column holds the
+// For every class, a point's number is its index in the label table, and its column holds the
 // labels of the functions.
 func TestBoards(t *testing.T) {
 	for _, p := range []algo.Problem{
@@ -397,7 +395,7 @@ func TestBoards(t *testing.T) {
 			if got := b.domain.Number(x); got != v {
 				t.Fatalf("%s: point %v has number %d, want %d", p.Class, x, got, v)
 			}
-			for range 2 { // also from the board's memory
+			for range 2 { // the second time from the board's cache
 				for i, c := range b.column(x) {
 					for k := range 64 {
 						var label [1]float64
@@ -421,7 +419,7 @@ func TestBoards(t *testing.T) {
 	}
 }
 
-// Points of one call that are equal are asked about once, also as zeros of either sign.
+// Equal points of one call are evaluated once, also zeros of different signs.
 func TestPredictAsksOnce(t *testing.T) {
 	b, err := newBoard(concept.Spec{Name: "thresholds", Domain: 8})
 	if err != nil {

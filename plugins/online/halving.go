@@ -7,7 +7,7 @@ import (
 )
 
 // halving returns the algorithm that predicts the label of the majority of the versions, and -1 on
-// a tie. A mistake leaves at most half of them.
+// a tie. After a mistake at most half of them remain.
 func halving(known *boards) algo.Algorithm[struct{}] {
 	return complete(algo.Algorithm[struct{}]{
 		Name:    "online/halving",
@@ -27,17 +27,17 @@ func halvingBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
 	return []algo.Bound{{
 		Name: "halvings",
 		Source: "mistakes on a target in the class: whole part of log2 |H|, " +
-			"as each halves the version space (Littlestone 1988)",
+			"because each halves the version space (Littlestone 1988)",
 		Value: within(s.Rounds, o.board.halvings()), Unit: algo.Mistakes, Proved: true, With: with, Premises: targeted,
 	}, {
 		Name: "halving-printed",
 		Source: "Kalavasis, PAC Learning with Pure DP and Online Learning, after Theorem 2: " +
-			"log |H|, here to base 2",
+			"log |H|, taken to base 2",
 		Value: within(s.Rounds, o.board.lnSize/math.Ln2), Unit: algo.Mistakes, With: with, Premises: targeted,
 	}}
 }
 
-// majority predicts the label that most versions give; it is the rule of halving.
+// majority predicts the label that most versions predict; it is the rule of halving.
 func majority(minus, plus versions) (float64, error) {
 	if plus.size() > minus.size() {
 		return 1, nil

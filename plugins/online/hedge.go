@@ -16,13 +16,13 @@ const (
 
 // hedgeParams holds the parameters of online/hedge.
 type hedgeParams struct {
-	Tuning string  `doc:"where the rate comes from: worst-case is sqrt(8 ln|H|/T), small-loss is ln(1 + sqrt(2 ln|H|/lstar)), fixed is the parameter rate" choices:"worst-case,small-loss,fixed"`
-	LStar  float64 `param:"lstar" doc:"tuning small-loss: a bound on the mistakes of the best function, known in advance; below 1 it tunes like 1" min:"0"`
-	Rate   float64 `doc:"tuning fixed: a function with k mistakes more weighs e^(-rate k) as much" min:"0"`
+	Tuning string  `doc:"choice of the rate: worst-case is sqrt(8 ln|H|/T), small-loss is ln(1 + sqrt(2 ln|H|/lstar)), fixed is the parameter rate" choices:"worst-case,small-loss,fixed"`
+	LStar  float64 `param:"lstar" doc:"tuning small-loss: a bound on the mistakes of the best function, known in advance; values below 1 count as 1" min:"0"`
+	Rate   float64 `doc:"tuning fixed: k more mistakes multiply a function's weight by e^(-rate k)" min:"0"`
 }
 
 // hedge returns the algorithm that answers the mean of the labels of all functions, weighted by
-// e^(-rate mistakes). That costs exactly what drawing a function by these weights costs on average.
+// e^(-rate mistakes). Its loss is exactly the mean loss of drawing a function by these weights.
 func hedge(known *boards) algo.Algorithm[hedgeParams] {
 	return complete(algo.Algorithm[hedgeParams]{
 		Name:     "online/hedge",
@@ -30,8 +30,8 @@ func hedge(known *boards) algo.Algorithm[hedgeParams] {
 		Defaults: hedgeParams{Tuning: worstTuning},
 		Metrics: map[string]string{
 			"eta": "the rate [nats per mistake]",
-			"proved_regret": "the least of the bounds proved for this rate, " +
-				"with the mistakes of the best function as they came [mistakes]",
+			"proved_regret": "the least of the proved bounds for this rate, " +
+				"with the actual mistakes of the best function [mistakes]",
 		},
 	}, func(s *algo.Setting[hedgeParams]) (*board, error) {
 		if err := s.Params.check(); err != nil {
@@ -44,24 +44,24 @@ func hedge(known *boards) algo.Algorithm[hedgeParams] {
 	}, hedgeBounds)
 }
 
-// check returns an Invalid error if a parameter is set that the tuning does not use, or missing
-// where it does.
+// check returns an Invalid error if a parameter is set that the tuning does not use, or one is
+// missing that it requires.
 func (p hedgeParams) check() error {
 	switch {
 	case p.Tuning == fixedTuning && p.Rate == 0:
-		return algo.Invalid("online/hedge: tuning %s needs a rate above 0: give rate", fixedTuning)
+		return algo.Invalid("online/hedge: tuning %s requires a rate above 0: set rate", fixedTuning)
 	case p.Tuning != fixedTuning && p.Rate != 0:
-		return algo.Invalid("online/hedge: rate has no meaning with tuning %s: leave it out, or take tuning %s",
+		return algo.Invalid("online/hedge: rate is not used by tuning %s: omit it, or use tuning %s",
 			p.Tuning, fixedTuning)
 	case p.Tuning != smallTuning && p.LStar != 0:
-		return algo.Invalid("online/hedge: lstar has no meaning with tuning %s: leave it out, or take tuning %s",
+		return algo.Invalid("online/hedge: lstar is not used by tuning %s: omit it, or use tuning %s",
 			p.Tuning, smallTuning)
 	}
 	return nil
 }
 
 // rate returns the rate that the tuning chooses for a number of functions with logarithm lnN. It is
-// 0 for one function, which needs none, unless it is fixed.
+// 0 for one function, which needs no rate, unless it is fixed.
 func (p hedgeParams) rate(lnN float64, rounds int) float64 {
 	switch p.Tuning {
 	case fixedTuning:
@@ -72,7 +72,7 @@ func (p hedgeParams) rate(lnN float64, rounds int) float64 {
 	return worstRate(lnN, rounds)
 }
 
-// worstRate returns the rate at which hoeffdingRegret is least; that is sqrt(T lnN/2).
+// worstRate returns the rate that minimizes hoeffdingRegret; the minimum is sqrt(T lnN/2).
 func worstRate(lnN float64, rounds int) float64 { return math.Sqrt(8 * lnN / float64(max(1, rounds))) }
 
 // hoeffdingRegret bounds the regret of exponential weights over N experts in the given number of
@@ -113,7 +113,7 @@ func hedgeBounds(s *algo.Setting[hedgeParams], b *board) (list []algo.Bound) {
 		list = append(list, algo.Bound{
 			Name: "small-loss",
 			Source: "(eta L* + ln|H|)/(1 - e^-eta) - L* (Freund and Schapire 1997, Theorem 2), " +
-				"where some function makes at most lstar mistakes",
+				"if some function makes at most lstar mistakes",
 			Value: smallLossRegret(lnN, rate, best), Proved: true, With: with,
 		})
 	}
@@ -157,13 +157,13 @@ func (h *hedger) proved() float64 {
 	return min(rounds-best, hoeffdingRegret(lnN, h.powers.rate, rounds), smallLossRegret(lnN, h.powers.rate, best))
 }
 
-// powers computes the weights e^(-rate k) for k = 0, 1, ... when they are first needed.
+// powers computes the weights e^(-rate k) for k = 0, 1, ... on demand.
 type powers struct {
 	rate float64
-	of   []float64 // by k
+	of   []float64 // the weights, by k
 }
 
-// upTo returns the weights, by k, for 0..k at least.
+// upTo returns the weights, by k, for at least 0..k.
 func (p *powers) upTo(k int) []float64 {
 	for len(p.of) <= k {
 		p.of = append(p.of, math.Exp(-float64(p.rate*float64(len(p.of)))))

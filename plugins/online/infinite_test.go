@@ -17,8 +17,8 @@ func infiniteProblem(class string) algo.Problem {
 	return algo.Problem{Class: class, Dim: 1, Realizable: true, Noise: "none"}
 }
 
-// promised returns 1 + floor(log2(x - lo + 1)) for the first point x labelled +1, lo-1 being the
-// largest point before it. It returns 0 where no point is labelled +1.
+// promised returns 1 + floor(log2(x - lo + 1)) for the first point x labeled +1, where lo-1 is the
+// largest point before it. It returns 0 if no point is labeled +1.
 func promised(x, y []float64) float64 {
 	lo := 1.0
 	for i, v := range x {
@@ -30,8 +30,8 @@ func promised(x, y []float64) float64 {
 	return 0
 }
 
-// Whatever the target and the points, soa makes no more mistakes than its bound for the sequence,
-// which it knows.
+// For every target and all points, soa makes at most as many mistakes as its bound for the
+// sequence, which it reports.
 func TestNaturalsAgainstTargets(t *testing.T) {
 	known := new(boards)
 	rapid.Check(t, func(r *rapid.T) {
@@ -42,7 +42,7 @@ func TestNaturalsAgainstTargets(t *testing.T) {
 		mistakes := 0.0
 		for range 60 {
 			v := float64(rapid.Uint64Range(1, most).Draw(r, "point"))
-			if lo := e.now.(span).lo; lo <= most && rapid.Bool().Draw(r, "new") { // a point that tells something
+			if lo := e.now.(span).lo; lo <= most && rapid.Bool().Draw(r, "new") { // a point whose label is not determined yet
 				v = float64(rapid.Uint64Range(lo, min(most, e.now.(span).end)).Draw(r, "point"))
 			}
 			x, y = append(x, v), append(y, concept.Threshold(float64(target)).Label(v))
@@ -61,8 +61,8 @@ func TestNaturalsAgainstTargets(t *testing.T) {
 	})
 }
 
-// On the natural numbers the least of the thresholds with the fewest mistakes leads. On a dense
-// order the first point of the game from there on leads, or 1.
+// On the natural numbers, the least of the thresholds with the fewest mistakes leads. On a dense
+// order, the first point of the game at or above its run of thresholds leads, or 1.
 func TestLeaderOnInfiniteOrders(t *testing.T) {
 	known := new(boards)
 	rapid.Check(t, func(r *rapid.T) {
@@ -102,8 +102,8 @@ func TestLeaderOnInfiniteOrders(t *testing.T) {
 	})
 }
 
-// An algorithm that needs finitely many functions, or a part of larger dimension, refuses infinite
-// orders, and says why and which algorithms play on them.
+// An algorithm that requires finitely many functions, or a part of larger dimension, returns an
+// error for infinite orders. The error names the reason and the algorithms that support them.
 func TestInfiniteOrdersAreRefused(t *testing.T) {
 	known := new(boards)
 	natural, dyadic := infiniteProblem(concept.Naturals), infiniteProblem(concept.Dyadics)
@@ -111,11 +111,11 @@ func TestInfiniteOrdersAreRefused(t *testing.T) {
 	refusals(t, soa(known), []refused[struct{}]{
 		{natural, 5, struct{}{}, ""}, {natural, 0, struct{}{}, ""},
 		{dyadic, 5, struct{}{},
-			"two parts of infinite Littlestone dimension, none of which is the larger one: take online/follow-the-leader"},
+			"two parts of infinite Littlestone dimension, and neither is larger: use online/follow-the-leader"},
 	})
 	refusals(t, halving(known), []refused[struct{}]{
-		{natural, 5, struct{}{}, many}, {natural, 5, struct{}{}, "take online/soa or online/follow-the-leader"},
-		{dyadic, 5, struct{}{}, "take online/follow-the-leader"},
+		{natural, 5, struct{}{}, many}, {natural, 5, struct{}{}, "use online/soa or online/follow-the-leader"},
+		{dyadic, 5, struct{}{}, "use online/follow-the-leader"},
 	})
 	refusals(t, followTheLeader(known), []refused[struct{}]{{natural, 5, struct{}{}, ""}, {dyadic, 5, struct{}{}, ""},
 		{dyadic, 0, struct{}{}, ""}})

@@ -9,17 +9,17 @@ import (
 )
 
 // followTheLeader returns the algorithm that predicts with the function that has made the fewest
-// mistakes, the first of several in the order of the class. It also plays on infinite orders, where
-// no number of mistakes is too many for it: on the natural numbers the least of the thresholds with
-// the fewest mistakes leads.
+// mistakes (the first in the order of the class in case of a tie). It also supports infinite
+// orders, where it may make any number of mistakes: on the natural numbers the least of the
+// thresholds with the fewest mistakes leads.
 func followTheLeader(known *boards) algo.Algorithm[struct{}] {
 	return complete(algo.Algorithm[struct{}]{
 		Name: "online/follow-the-leader",
 		Doc: "Follow the leader: predicts with the function that has made the fewest mistakes; " +
-			"an adversary makes it err in every round.",
+			"an adversary can make it err in every round.",
 		Metrics: map[string]string{
 			"proved_regret": "(|H|-1)(L*+1) for the least number L* of mistakes of a function, " +
-				"or the rounds less L* where these are fewer [mistakes]",
+				"or the rounds minus L* if that is less [mistakes]",
 		},
 	}, func(s *algo.Setting[struct{}]) (*board, error) {
 		return known.leading(s.Problem)
@@ -28,7 +28,8 @@ func followTheLeader(known *boards) algo.Algorithm[struct{}] {
 	}, leaderBounds)
 }
 
-// leading returns the board of p, and refuses a class whose functions cannot lead.
+// leading returns the board of p, or an Invalid error for a class that this algorithm does not
+// support.
 func (s *boards) leading(p algo.Problem) (*board, error) {
 	if concept.InfiniteThresholds(p.Class) {
 		return s.at(p)
@@ -36,23 +37,24 @@ func (s *boards) leading(p algo.Problem) (*board, error) {
 	return s.listed(p)
 }
 
-// leaderBounds returns bounds on the regret of the n functions of b when they lead in turns.
+// leaderBounds returns bounds on the regret of the n functions of b when they lead in turn.
 //
 // A function errs as the leader only while it has at most L* mistakes, hence at most L*+1 times,
 // and the best one at most L* times. So the leaders make M <= n(L*+1) - 1 mistakes, and their
-// regret M - L* is at most (n-1)(L*+1). With M <= T, the former also says L* >= (M+1)/n - 1, and
+// regret M - L* is at most (n-1)(L*+1). With M <= T, the former also implies L* >= (M+1)/n - 1, and
 // then M - L* <= M - (M+1)/n + 1 <= (T+1)(n-1)/n.
 func leaderBounds(s *algo.Setting[struct{}], b *board) (list []algo.Bound) {
 	if b.infinite() {
 		return []algo.Bound{{
-			Name: "rounds", Source: "infinitely many functions can lead in turns: no bound but the number of rounds",
+			Name: "rounds", Source: "infinitely many functions can lead in turn: the only bound is the number of rounds",
 			Value: within(s.Rounds, math.Inf(1)), Unit: algo.Regret, Proved: true,
 		}}
 	}
 	n := float64(b.size)
 	with := map[string]float64{"functions": n}
 	list = append(list, algo.Bound{
-		Name: "one-mistake-each", Source: "a leader without mistakes errs once: |H|-1 mistakes on a target in the class",
+		Name: "one-mistake-each", Source: "each leader without mistakes errs at most once: |H|-1 mistakes on a target " +
+			"in the class",
 		Value: within(s.Rounds, n-1), Unit: algo.Mistakes, Proved: true, With: with, Premises: targeted,
 	})
 	if s.Rounds > 0 {

@@ -2,17 +2,17 @@ package online
 
 import "slices"
 
-// losses counts the mistakes that each function of a class has made in a game.
+// losses counts the mistakes of each function of a class in a game.
 type losses interface {
 	// add counts the mistakes in a round with the point x and the truth y.
 	add(x []float64, y float64)
 	// least and most return the fewest and the most mistakes of a function.
 	least() int
 	most() int
-	// mean returns the mean of the labels of x, where each function with k mistakes more than the
-	// least has the weight weight[k].
+	// mean returns the mean of the labels of x, where a function with k mistakes more than the
+	// minimum has the weight weight[k].
 	mean(x []float64, weight []float64) float64
-	// leader returns the label of x by the first of the functions with the fewest mistakes.
+	// leader returns the label of x by the first function with the fewest mistakes.
 	leader(x []float64) float64
 }
 
@@ -27,12 +27,12 @@ func (b *board) losses() losses {
 	return &steps{board: b, end: b.size, from: []uint64{0}, total: []int{0}}
 }
 
-// totals counts the mistakes of each function of any class. A round reads 4 bytes and a bit of
-// each, and writes the 4 bytes.
+// totals counts the mistakes of each function of any class. A round reads 4 bytes and one bit per
+// function, and writes the 4 bytes.
 type totals struct {
 	board     *board
 	total     []int32 // mistakes of each function
-	low, high int32   // the fewest and the most of them
+	low, high int32   // the fewest and the most mistakes of a function
 }
 
 func (l *totals) least() int { return int(l.low) }
@@ -57,7 +57,7 @@ func (l *totals) add(x []float64, y float64) {
 }
 
 func (l *totals) mean(x []float64, weight []float64) float64 {
-	var sums [2]float64 // by label
+	var sums [2]float64 // sums by label
 	for w, c := range l.board.column(x) {
 		for _, k := range l.total[64*w : min(64*w+64, len(l.total))] {
 			sums[c&1] += weight[k-l.low]
@@ -75,15 +75,15 @@ func (l *totals) leader(x []float64) float64 {
 	return -1
 }
 
-// steps counts the mistakes of the thresholds up to end-1, which it holds in runs of the same
-// number of mistakes. There is one run more than there were different points. Thresholds on an
-// infinite order are given by their ranks; see concept.Definition.
+// steps counts the mistakes of the thresholds up to end-1. It stores runs of thresholds with the
+// same number of mistakes; there is one run more than there were different points. Thresholds on an
+// infinite order are represented by their ranks; see concept.Definition.
 type steps struct {
 	board     *board
 	end       uint64
 	from      []uint64 // the first threshold of each run, ascending
 	total     []int    // mistakes of each threshold of a run
-	low, high int      // the fewest and the most of them
+	low, high int      // the fewest and the most mistakes of a threshold
 }
 
 func (l *steps) least() int { return l.low }
@@ -94,7 +94,7 @@ func (l *steps) cut(x []float64) uint64 {
 	return min(l.board.domain.Rank(x[0])+1, l.end)
 }
 
-// to returns the threshold after the last one of a run.
+// to returns the end of a run: the threshold after its last one.
 func (l *steps) to(run int) uint64 {
 	if run+1 < len(l.from) {
 		return l.from[run+1]
@@ -131,8 +131,8 @@ func (l *steps) mean(x []float64, weight []float64) float64 {
 	return (plus - minus) / (minus + plus)
 }
 
-// leader implements losses. Of the thresholds between two points of a dense order none is the
-// least, but the upper point is the largest, so that one leads there.
+// leader implements losses. The thresholds between two points of a dense order have no smallest
+// element, but their largest one is the upper point, so that one leads.
 func (l *steps) leader(x []float64) float64 {
 	best := slices.Index(l.total, l.low)
 	t := l.from[best]

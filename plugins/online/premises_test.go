@@ -14,7 +14,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// contend returns the setting of a contender before it knows the problem.
+// contend returns the setting of a contender before the problem is known.
 func contend(text string, rounds int) *pluginv1.Setting {
 	words := strings.Fields(text)
 	params := trial.Params{}
@@ -33,8 +33,8 @@ func contend(text string, rounds int) *pluginv1.Setting {
 	}
 }
 
-// serve returns a process that serves the algorithms of this package: this test again, which is not
-// to do anything before.
+// serve returns a process that serves the algorithms of this package: it runs this test binary
+// again, so the caller must not do anything before.
 func serve(t *testing.T) *host.Process {
 	t.Helper()
 	if os.Getenv(pluginv1.CookieKey) == pluginv1.CookieValue {

@@ -20,7 +20,7 @@ type round struct {
 	y float64
 }
 
-// drawRounds draws up to most rounds with points below m.
+// drawRounds draws at most most rounds with points below m.
 func drawRounds(r *rapid.T, m, most int) []round {
 	list := make([]round, rapid.IntRange(1, most).Draw(r, "rounds"))
 	for i := range list {
@@ -116,7 +116,7 @@ func TestRunVectors(t *testing.T) {
 	}
 }
 
-// Exponential weights, with every tuning, and the leader keep their bounds.
+// Exponential weights, with every tuning, and the leader satisfy their bounds.
 func TestRegretIsBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -156,8 +156,8 @@ func TestRegretIsBounded(t *testing.T) {
 	})
 }
 
-// Both kinds of losses give the mean and the leader that follow from the losses of all functions by
-// definition.
+// Both kinds of losses return the mean and the leader that the definition yields for the losses of
+// all functions.
 func TestLossesByDefinition(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		domain := rapid.Uint64Range(2, 90).Draw(r, "domain")
@@ -210,10 +210,10 @@ func minOf(values []int) int {
 	return least
 }
 
-// expert is one of the agnostic experts.
+// An expert is one of the agnostic experts.
 type expert struct {
-	set    int      // bit t: it errs on purpose in round t
-	rows   []string // the functions left
+	set    int      // bit t: whether it errs on purpose in round t
+	rows   []string // the remaining functions
 	weight float64
 }
 
@@ -228,7 +228,7 @@ func (e *expert) predict(t, v int) float64 {
 	return label
 }
 
-// The groups of experts answer exactly like exponential weights over all experts, one by one.
+// The groups of experts answer exactly like exponential weights over all individual experts.
 func TestAgnosticByExperts(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -267,7 +267,7 @@ func TestAgnosticByExperts(t *testing.T) {
 	})
 }
 
-// Against any labels the experts' regret keeps its bound, and their weights sum to 1.
+// For any labels the experts' regret satisfies its bound, and their weights sum to 1.
 func TestAgnosticRegretIsBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -289,7 +289,7 @@ func TestAgnosticRegretIsBounded(t *testing.T) {
 	})
 }
 
-// In long games the weights neither overflow nor vanish, even when all experts err again and again.
+// In long games the weights neither overflow nor vanish, even if all experts err repeatedly.
 func TestLongAgnosticGame(t *testing.T) {
 	const rounds = 20000
 	known, p := new(boards), algo.Problem{Class: "points", Domain: 3}

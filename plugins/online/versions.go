@@ -7,14 +7,14 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// versions is a version space: the functions of a class that agree with the truths so far. It does
-// not change.
+// versions is an immutable version space: the functions of a class that agree with the truths so
+// far.
 type versions interface {
-	// size returns the number of functions, which endless knows to be infinite.
+	// size returns the number of functions; endless reports whether it means infinity.
 	size() uint64
-	// split parts the functions by their label at the point x.
+	// split divides the functions by their label at the point x.
 	split(x []float64) (minus, plus versions)
-	// ldim returns the Littlestone dimension, -1 where there are no functions.
+	// ldim returns the Littlestone dimension, -1 if there are no functions.
 	ldim() (int, error)
 }
 
@@ -27,8 +27,9 @@ func (b *board) all() (versions, error) {
 	return listed{b, root}, err
 }
 
-// span holds the thresholds lo..end-1, on an infinite order by their ranks. On one that is not
-// dense end is the largest uint64, for infinitely many thresholds, until a point is labelled +1.
+// A span holds the thresholds lo..end-1, on an infinite order by their ranks. On an infinite order
+// that is not dense, end is the largest uint64, which represents infinitely many thresholds, until
+// a point is labeled +1.
 type span struct {
 	board   *board
 	lo, end uint64
@@ -36,17 +37,17 @@ type span struct {
 
 func (s span) size() uint64 { return s.end - s.lo }
 
-// endless reports whether size stands for infinitely many functions.
+// endless reports whether size represents infinitely many functions.
 func endless(size uint64) bool { return size >= 1<<63 }
 
-// split implements versions: the threshold t labels x +1 where x >= t.
+// split implements versions: the threshold t labels x +1 if x >= t.
 func (s span) split(x []float64) (minus, plus versions) {
 	cut := min(max(s.board.domain.Rank(x[0])+1, s.lo), s.end)
 	return span{s.board, cut, s.end}, span{s.board, s.lo, cut}
 }
 
 // ldim implements versions. Bisection shows that n thresholds force floor(log2 n) mistakes, and
-// halving that they force no more.
+// halving shows that they force no more.
 func (s span) ldim() (int, error) {
 	if endless(s.size()) {
 		return concept.Unbounded, nil
@@ -73,7 +74,7 @@ func (l listed) ldim() (int, error) {
 	d := l.Ldim()
 	if !d.Exact() {
 		return 0, algo.Invalid("online: the Littlestone dimension of %d functions of class %q is %v "+
-			"as far as it was searched: take a smaller class, online/halving or online/hedge",
+			"as far as it was searched: use a smaller class, online/halving or online/hedge",
 			l.Size(), l.board.spec.Name, d)
 	}
 	return d.Low, nil
