@@ -7,8 +7,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// guarantee states what the budget allows or, if n and the noise are both fixed, what the noise
-// spends.
+// guarantee returns the privacy of the budget or, if n and the noise are both fixed, the privacy
+// that the noise spends.
 func guarantee(s *algo.Setting[Params]) (algo.Guarantee, error) {
 	if err := resolve(s); err != nil {
 		return algo.Guarantee{}, err
@@ -29,12 +29,12 @@ func guarantee(s *algo.Setting[Params]) (algo.Guarantee, error) {
 	return g, nil
 }
 
-// account is a way to add up what the noise of all rounds spends.
+// An account adds up the privacy spent by the noise of all rounds.
 type account struct {
-	sensitivity float64                         // of the weak learner, times kappa n
+	sensitivity float64                         // sensitivity of the weak learner times kappa n
 	mu          float64                         // the budget, in Gaussian DP: rho = mu^2/2
-	epsilon     func(mu, delta float64) float64 // of a spent mu
-	source      string                          // what justifies it
+	epsilon     func(mu, delta float64) float64 // epsilon for a spent mu
+	source      string                          // proof of the account
 }
 
 // spent returns the mu of all rounds together, sensitivity sqrt(T) / (kappa n sigma).
@@ -42,7 +42,7 @@ func (a account) spent(n float64, rounds int, kappa, sigma float64) float64 {
 	return a.sensitivity * math.Sqrt(float64(rounds)) / (kappa * n * sigma)
 }
 
-// accounting returns the account that the preset of a setting uses.
+// accounting returns the account for the preset of a setting.
 func accounting(s *algo.Setting[Params]) account {
 	if s.Params.Preset == PaperPreset {
 		return printedAccount(s.Epsilon, s.Delta)

@@ -31,7 +31,7 @@ func boostSetting(p BoostParams) algo.Setting[BoostParams] {
 	return s
 }
 
-// The weak learners are those that the parameter names.
+// The parameter names exactly the weak learners of weakKinds.
 func TestWeakKindsAreNamed(t *testing.T) {
 	field, _ := reflect.TypeFor[BoostParams]().FieldByName("Weak")
 	var names []string
@@ -68,8 +68,8 @@ func TestStumpsByBruteForce(t *testing.T) {
 	}
 }
 
-// Each round's hypothesis is the best stump under the weights of Algorithm 4, computed from the list
-// of hypotheses alone, and its advantage is that of Definition 11.
+// Each round's hypothesis is the best stump under the weights of Algorithm 4, computed only from
+// the list of hypotheses, and its advantage is that of Definition 11.
 func TestBoostByDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	for range 30 {
@@ -82,7 +82,7 @@ func TestBoostByDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		losses := make([]float64, n) // of all rounds so far
+		losses := make([]float64, n) // sums over all rounds so far
 		for k, h := range found {
 			weights := make([]float64, n)
 			for i := range weights {
@@ -105,7 +105,7 @@ func TestBoostByDefinition(t *testing.T) {
 	}
 }
 
-// The slickness is the largest change over all replacements, and at most 1, as Lemma 25 says.
+// The slickness is the largest change over all replacements, and at most 1, by Lemma 25.
 func TestSlicknessByBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 4))
 	largest := 0.0
@@ -145,8 +145,8 @@ func TestSlicknessByBruteForce(t *testing.T) {
 	}
 }
 
-// A weak learner without the advantage that it is trusted with ends the trial, once its round comes,
-// and so does one without any.
+// A weak learner below its required advantage ends the trial in the first such round, and so does
+// one without any advantage.
 func TestNoAdvantageEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 5))
 	parity := gridSample(r, 300, 3, 2, func(x []float64) float64 { return (2*x[0] - 1) * (2*x[1] - 1) })
@@ -157,11 +157,12 @@ func TestNoAdvantageEnds(t *testing.T) {
 		sample    *algo.Data
 		want      string
 	}{
-		{"stump", 0.1, parity, "and at least 0.1 is needed: take another weak learner, lower advantage, or raise kappa"},
-		{"constant", 0.1, parity, "and at least 0.1 is needed"},
-		{"stump", 0, square, "end boosting in round 1: the weak learner has an advantage of 0 under the weights of this round"},
+		{"stump", 0.1, parity, "and at least 0.1 is required: use another weak learner, lower advantage, or raise kappa"},
+		{"constant", 0.1, parity, "and at least 0.1 is required"},
+		{"stump", 0, square, "end boosting in round 1: the weak learner has an advantage of 0 under the weights of " +
+			"this round"},
 		{"constant", 0, square, "end boosting in round 1: "},
-		{"stump", 0, parity, ""}, // by chance a cut has some
+		{"stump", 0, parity, ""}, // by chance some cut has an advantage
 	} {
 		s := boostSetting(BoostParams{Weak: c.weak, Advantage: c.advantage})
 		switch _, err := learnBoost(t.Context(), bareTrial(s, 1), c.sample); {
@@ -180,7 +181,7 @@ func TestBoostSettings(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(s *algo.Setting[BoostParams])
-		want   BoostParams // where there is no error
+		want   BoostParams // resolved parameters if there is no error
 		err    string
 	}{
 		{"stumps", func(*algo.Setting[BoostParams]) {},
@@ -192,11 +193,11 @@ func TestBoostSettings(t *testing.T) {
 		{"unit without a ball", func(s *algo.Setting[BoostParams]) { s.Params.Weak = Unit }, BoostParams{},
 			`weak learner unit of boosting/boost learns halfspaces, not class "stumps"`},
 		{"noisy stumps", func(s *algo.Setting[BoostParams]) { s.Params.Sigma = 1 }, BoostParams{},
-			"sigma is noise on the vector of weak learner unit or raw, and stump has none: leave sigma out"},
+			"sigma is noise on the vector of weak learner unit or raw, and stump has none: omit sigma"},
 		{"unknown", func(s *algo.Setting[BoostParams]) { s.Params.Weak = "tree" }, BoostParams{},
-			`unknown weak learner "tree": take stump, unit, raw or constant`},
+			`unknown weak learner "tree": use stump, unit, raw or constant`},
 		{"too many rounds", func(s *algo.Setting[BoostParams]) { s.Params.Advantage = 1e-4 }, BoostParams{},
-			"an advantage of 0.0001 takes 5.991e+08 rounds, and 1000000 are allowed: give rounds, or raise advantage"},
+			"an advantage of 0.0001 requires 5.991e+08 rounds, and 1000000 are allowed: set rounds, or raise advantage"},
 		{"advantage", func(s *algo.Setting[BoostParams]) { s.Params.Advantage = 0.6 }, BoostParams{},
 			"advantage must be between 1e-6 and 0.5, not 0.6"},
 		{"kappa", func(s *algo.Setting[BoostParams]) { s.Params.Kappa = 1 }, BoostParams{},

@@ -10,27 +10,27 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-const blockRows = 256 // examples whose weights and margins are held at a time
+const blockRows = 256 // number of examples whose weights and margins are held at once
 
 // booster is the state of one run of boosting over a sample of n examples in d dimensions. All
-// algorithms of this package run rounds on it. In each round a weak learner finds a vector from
-// weighted examples (center), noise is added to it (release), and the examples are reweighted by
-// how well the released vector predicts them (reweight).
+// algorithms of this package use its rounds. In each round a weak learner computes a vector from
+// weighted examples (center), adds noise to it (release), and reweights the examples by how well
+// the released vector predicts them (reweight).
 type booster struct {
 	Params
 	x, y  []float64 // the sample, borrowed
 	mass  float64   // kappa n, the sum of the weights
-	eager bool      // each round projects the last projection, not the sum of all losses
+	eager bool      // whether each round projects the last projection, not the sum of all losses
 
 	s         []float64          // log-weights by example, up to a common constant
-	weights   measure            // of this round
+	weights   measure            // weights of the current round
 	weak      []float64          // the weak learner's vector of this round, before noise
-	released  []float64          // the same with noise and normalised, as it is released
-	sum       []float64          // of all released vectors
-	votes     []float64          // all released vectors, row-major; nil unless their majority answers
-	part      []float64          // the part of weak that comes from one block
+	released  []float64          // the weak learner's vector after noise and normalization, as released
+	sum       []float64          // sum of all released vectors
+	votes     []float64          // all released vectors, row-major; nil unless the model is their majority
+	part      []float64          // contribution of one block to weak
 	block     [blockRows]float64 // weights or answers of one block of examples
-	done      int                // rounds that have ended
+	done      int                // number of completed rounds
 	gain      float64            // sum over rounds of <weak, released>
 	sumSpread float64            // sum over rounds of (largest - smallest y <released, x>)^2
 }
@@ -62,8 +62,9 @@ func (b *booster) run(ctx context.Context, gauss func() float64) error {
 	return nil
 }
 
-// round runs one round on the projection of the weights. Lazily, that projects what all losses make
-// of uniform weights; eagerly, what the last loss makes of the last projection.
+// round runs one round on the projection of the weights. Lazy projection projects the result of all
+// losses on uniform weights; eager projection projects the result of the last loss on the last
+// projection.
 func (b *booster) round(gauss func() float64) {
 	factor, mass := b.weights.project(b.s, b.mass), b.mass
 	if b.Preset == PaperPreset {
@@ -77,15 +78,16 @@ func (b *booster) round(gauss func() float64) {
 }
 
 // projectAsPrinted returns the factor and the mass of the projection that Algorithm 4 prints, given
-// the factor of the one of mass kappa n. By Lemma 9, c is at least 1: a measure kappa e^(-lambda sum
-// of losses) that is dense already is only capped, and its mass is its own. That takes losses below
-// 0, and so |h(x)| > 1; otherwise the two projections are one.
+// the factor of the projection of mass kappa n. By Lemma 9, c is at least 1: a measure kappa
+// e^(-lambda sum of losses) that is already dense is only capped, and keeps its mass. That requires
+// losses below 0, and so |h(x)| > 1; otherwise the two projections are equal.
 //
-// The weights are divided by their own mass, and the sensitivity stays 2/(kappa n): none exceeds
-// 1/(kappa n), and if one example is replaced, all others still move in one direction, those that
-// are scaled by more and divided by less upwards.
+// The weights are divided by their own mass, and the sensitivity remains 2/(kappa n): no weight
+// exceeds 1/(kappa n), and if one example is replaced, all other weights still change in one
+// direction: those that are scaled by a larger factor and divided by a smaller mass increase.
 func (b *booster) projectAsPrinted(factor float64) (atLeast1, mass float64) {
-	// c e^(s_i) = c' kappa e^(-lambda sum of losses), where those of d rounds are d/2 + margins/2.
+	// c e^(s_i) = c' kappa e^(-lambda sum of losses), where the losses of d rounds sum to d/2 +
+	// margins/2.
 	raise := math.Log(b.Kappa) - float64(b.Lambda/2*float64(b.done)) - b.weights.logc
 	if raise <= 0 {
 		return factor, b.mass
@@ -95,7 +97,7 @@ func (b *booster) projectAsPrinted(factor float64) (atLeast1, mass float64) {
 	return atLeast1, float64(capped) + float64(atLeast1*tail)
 }
 
-// step ends a round in which weak has been found.
+// step completes a round after weak has been computed.
 func (b *booster) step(gauss func() float64) {
 	b.done++
 	b.release(gauss)
@@ -104,15 +106,16 @@ func (b *booster) step(gauss func() float64) {
 	b.sumSpread += float64((largest - smallest) * (largest - smallest))
 }
 
-// noiseless takes the place of a source of normals in algorithms that are not private.
+// noiseless replaces the source of normals in algorithms that are not private.
 func noiseless() float64 { return 0 }
 
 // center runs the weak learner: weak = (1/mass) sum_i mu_i y_i x_i with mu_i = min(1, factor *
 // u_i).
 //
 // If the mu_i are a lazy projection, of mass kappa n, replacing one example moves weak by at most
-// 2/(kappa n) in Euclidean norm, and that is attained. For all other weights move in one direction,
-// so that together they move by |mu_i - mu'_i|, and mu_i + mu'_i + |mu_i - mu'_i| <= 2.
+// 2/(kappa n) in Euclidean norm, and this maximum is attained. For all other weights change in one
+// direction, so that together they change by |mu_i - mu'_i|, and mu_i + mu'_i + |mu_i - mu'_i| <=
+// 2.
 func (b *booster) center(factor, mass float64) {
 	clear(b.weak)
 	d := len(b.weak)
@@ -131,7 +134,7 @@ func (b *booster) center(factor, mass float64) {
 	}
 }
 
-// release adds the noise to weak and normalises the result. As post-processing, normalising costs
+// release adds the noise to weak and normalizes the result. As post-processing, normalization costs
 // no privacy.
 func (b *booster) release(gauss func() float64) {
 	for j, v := range b.weak {
@@ -150,7 +153,7 @@ func (b *booster) release(gauss func() float64) {
 	}
 }
 
-// length returns the number by which the released vector is divided.
+// length returns the divisor of the released vector.
 func (b *booster) length() float64 {
 	square := numeric.Dot(b.released, b.released)
 	switch {
@@ -165,8 +168,8 @@ func (b *booster) length() float64 {
 }
 
 // reweight lowers the log-weight of each example by lambda times the loss, up to a constant, of the
-// released hypothesis h(x) = <released, x>, bent as the loss requires. It returns the extremes of
-// y h(x).
+// released hypothesis h(x) = <released, x>, transformed as the loss requires. It returns the
+// extremes of y h(x).
 func (b *booster) reweight() (smallest, largest float64) {
 	smallest, largest = math.Inf(1), math.Inf(-1)
 	half := b.Lambda / 2
@@ -190,7 +193,7 @@ func (b *booster) answersFrom(lo int, v []float64) (h, y []float64) {
 // bend changes each answer h to an example of label y so that its loss is (1 + y h)/2.
 func bend(h, y []float64, loss string) {
 	switch loss {
-	case Paper: // the loss is 1 - |h - y|/2, which falls again beyond y h = 1
+	case Paper: // the loss is 1 - |h - y|/2, which decreases again beyond y h = 1
 		for i, v := range h {
 			h[i] = y[i] * (1 - math.Abs(float64(v*y[i])-1))
 		}
@@ -220,16 +223,16 @@ func (b *booster) margins() []float64 {
 	return scaled(out, -2/(b.Lambda*float64(b.Rounds)))
 }
 
-// certificate returns a margin that fewer than kappa n examples have or stay below. It needs loss
-// linear.
+// certificate returns a value such that fewer than kappa n examples have at most that margin. It
+// requires loss linear.
 //
 // Write v_i = y_i x_i, and p_t . v for the mean of the v_i under the weights p_t. The certificate
-// is the average edge <p_t . v, z_t> of the released vectors z_t less the regret of the weights
+// is the average edge <p_t . v, z_t> of the released vectors z_t minus the regret of the weights
 // p_t. Against any smooth distribution their total regret is at most
 //
 //	ln(1/kappa)/lambda + (lambda/2) sum_t b_t^2
 //
-// where [c-b_t, c+b_t] holds the losses of round t, since the weights are the gradient of a
+// where [c-b_t, c+b_t] holds the losses of round t, because the weights are the gradient of a
 // function that is 1-smooth in the largest norm. With loss linear, b_t is a quarter of the spread
 // of <v_i, z_t>.
 //
@@ -257,14 +260,14 @@ func scaled(v []float64, factor float64) []float64 {
 	return v
 }
 
-// checkBall reports an error if an example lies outside the unit ball, on which the named property
-// of boosting rests. It allows 1e-9 for rounding in the data; the sensitivity, and mu with it, may
-// exceed what is stated by as much.
+// checkBall returns an error if an example is outside the unit ball, which the named property of
+// boosting requires. It allows 1e-9 for rounding in the data; the sensitivity, and mu with it, may
+// exceed its stated value by as much.
 func checkBall(sample *algo.Data, property string) error {
 	const most = (1 + 1e-9) * (1 + 1e-9)
 	for i := range sample.Len() {
 		if square := numeric.Dot(sample.X(i), sample.X(i)); !(square <= most) {
-			return fmt.Errorf("check the sample: row %d has norm %g: the %s of boosting needs at most 1 "+
+			return fmt.Errorf("check the sample: row %d has norm %g: the %s of boosting requires at most 1 "+
 				"(scale the data by a public bound)", i, math.Sqrt(square), property)
 		}
 	}
@@ -279,11 +282,11 @@ func capWeights(mu, u, y []float64, factor float64) {
 }
 
 // lower lowers each s_i by half * y_i h_i. It returns the smallest and the largest of the y_i h_i
-// and of the given numbers. Which of 0 and -0 it returns is left open.
+// and of the given numbers. It may return either of 0 and -0.
 func lower(s, h, y []float64, half, smallest, largest float64) (float64, float64) {
 	for i, v := range h {
 		m := v * y[i]
-		if m < smallest { // never if it is NaN
+		if m < smallest { // false if m is NaN
 			smallest = m
 		}
 		if m > largest {

@@ -1,10 +1,10 @@
 // Package boosting learns large-margin halfspaces privately, by boosting a noisy weak learner over
 // smooth distributions (Bun, Carmosino and Sorrell, "Efficient, Noise-Tolerant, and Private
-// Learning via Boosting", 2020, Algorithm 5: HS-StL), and has the algorithms that it is compared
-// with:
+// Learning via Boosting", 2020, Algorithm 5: HS-StL). It also contains the algorithms that HS-StL
+// is compared with:
 //
 //	boosting/hs-stl          lazy projection of the weights, noisy centering; private
-//	boosting/centering       one round of that; private
+//	boosting/centering       one round of HS-StL; private
 //	boosting/drv             caps by the exponential mechanism, a majority of halfspaces; private
 //	boosting/lazy-bregman    HS-StL without the noise
 //	boosting/bregman         eager projection, without noise
@@ -13,17 +13,18 @@
 //	boosting/boost           lazy projection with any weak learner, such as decision stumps, measured
 //	boosting/private-stumps  the same with a private weak learner for stumps; private
 //
-// They differ in how a round weighs the sample. All else is in booster.
+// They differ in how a round weights the sample. The common part is in booster.
 //
-// The package promises that a round makes two passes over the sample and has one order for every
-// sum, without fused products, hence float64(x*y); that all noise is accounted for neighbours that
-// differ in one replaced example, with n public; and that each bound says whether it is proved to
-// suffice or only printed. It needs examples in the unit ball with labels -1 and +1.
+// A round makes two passes over the sample. Every sum has a fixed order and no fused products,
+// hence float64(x*y). The privacy accounting of all noise is for neighbors that differ in one
+// replaced example, with n public. Each bound states whether it is proved to suffice or only
+// printed. The examples must be in the unit ball, with labels -1 and +1.
 //
-// The noise is floating-point and seeded. It is for experiments and does not protect real data.
+// The noise is seeded floating-point noise, suitable for experiments but not for the protection of
+// real data.
 //
 // Start reading at learn for the algorithm, at resolve for the presets, and at schedule.proves and
-// goal.reached for what is proved.
+// goal.reached for the proofs.
 package boosting
 
 import (
@@ -68,8 +69,8 @@ func hsStL() algo.Algorithm[Params] {
 }
 
 // learn runs HS-StL: each round projects the weights, runs the weak learner and changes the
-// log-weights. Between rounds it keeps the log-weights, which are a function of the sample and of
-// released vectors alone, and the sum of these vectors.
+// log-weights. The state between rounds is the log-weights, which are a function of only the sample
+// and the released vectors, and the sum of these vectors.
 func learn(ctx context.Context, t *algo.Trial[Params], sample *algo.Data) (algo.Model, error) {
 	if t.Params.Sigma == 0 {
 		t.N = sample.Len()
@@ -92,14 +93,16 @@ func learn(ctx context.Context, t *algo.Trial[Params], sample *algo.Data) (algo.
 	return b.model(), nil
 }
 
-// The meaning of metrics that several algorithms report.
+// Descriptions of metrics that several algorithms report.
 const (
-	metricSigma    = "standard deviation, per coordinate, of the noise in each round " + inBall
-	metricError    = "what the hypothesis gets wrong, as labelled; a tie is wrong (not private) [share of the sample]"
-	metricQuantile = "largest margin y <w,x> that fewer than a kappa share of the sample stays below (not private) " +
+	metricSigma = "standard deviation, per coordinate, of the noise in each round " + inBall
+	metricError = "examples that the hypothesis labels wrongly, compared with the given labels; a tie is wrong " +
+		"(not private) [share of the sample]"
+	metricQuantile = "largest m such that less than a kappa share of the sample has a margin y <w,x> below m (not " +
+		"private) " +
 		inBall
-	metricBelow  = "largest margin y H(x) that fewer than a kappa share of the sample stays below"
-	metricRegret = "fewer than a kappa share of the sample has a margin up to this, by the regret of the rounds"
+	metricBelow  = "largest m such that less than a kappa share of the sample has a margin y H(x) below m"
+	metricRegret = "less than a kappa share of the sample has at most this margin, by the regret of the rounds"
 	inBall       = "[radius of the ball]" // the unit of a margin y <w,x> for a unit vector w
 )
 
@@ -107,7 +110,7 @@ const (
 func reportMargins[P any](t *algo.Trial[P], b *booster) {
 	margins := b.margins()
 	t.Report("training_error", shareUpTo(margins, 0))
-	// At most rank margins lie strictly below, and rank <= ceil(kappa n) - 1 < kappa n.
+	// At most rank margins are strictly below, and rank <= ceil(kappa n) - 1 < kappa n.
 	rank := max(0, int(math.Ceil(b.mass))-1)
 	slices.Sort(margins)
 	t.Report("margin_quantile", margins[rank])

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSensitivity checks that the sensitivity of the weak learner is 2/(kappa n): it is never more,
-// whatever was released before, and it is attained.
+// for any released vectors, and it is attained.
 func TestSensitivity(t *testing.T) {
 	worst := worstMovement(t, func(r *rand.Rand) weakLearner {
 		p := Params{Rounds: 1, Lambda: 8 * r.Float64(), Kappa: 0.05 + 0.9*r.Float64(), Weak: Raw}
@@ -28,8 +28,8 @@ func TestSensitivity(t *testing.T) {
 	}
 }
 
-// weakLearner returns the vector of the round after the released vectors of history, and how far a
-// replaced example may move it.
+// A weakLearner returns the vector of the round after the released vectors of history, and the
+// maximum distance that a replaced example may move it.
 type weakLearner func(sample *algo.Data, history [][]float64) (z []float64, limit float64)
 
 // worstMovement replaces each example of many small samples by a random point and by its opposite.
@@ -42,7 +42,7 @@ func worstMovement(t *testing.T, draw func(r *rand.Rand) weakLearner) float64 {
 		n, d := 1+r.IntN(6), 1+r.IntN(3)
 		sample := randomSample(r, n, d)
 		x, y := sample.Xs(), sample.Ys()
-		scale := []float64{3, 3, 1e3, 1e17}[r.IntN(4)] // of history; weights far apart are sorted
+		scale := []float64{3, 3, 1e3, 1e17}[r.IntN(4)] // scale of history; widely different weights are sorted
 		history := make([][]float64, r.IntN(4))
 		for k := range history {
 			history[k] = make([]float64, d)
@@ -97,8 +97,8 @@ func weakAfter(b *booster, history [][]float64) []float64 {
 	return b.weak
 }
 
-// TestCertificateHolds checks that fewer than kappa n margins lie at or below the certificate, and
-// that margins are those of the mean of all rounds.
+// TestCertificateHolds checks that fewer than kappa n margins are at most the certificate, and that
+// margins are those of the mean of all rounds.
 func TestCertificateHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -129,7 +129,7 @@ func TestCertificateHolds(t *testing.T) {
 	})
 }
 
-// quantileOf returns the largest margin that fewer than kappa n of the margins stay below.
+// quantileOf returns the largest margin m such that fewer than kappa n of the margins are below m.
 func quantileOf(b *booster, margins []float64) float64 {
 	return slices.Sorted(slices.Values(margins))[int(math.Ceil(b.mass))-1]
 }
@@ -159,7 +159,7 @@ func TestPredict(t *testing.T) {
 }
 
 func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
-	const advice = "the privacy of boosting needs at most 1 (scale the data by a public bound)"
+	const advice = "the privacy of boosting requires at most 1 (scale the data by a public bound)"
 	for _, c := range []struct {
 		at    int
 		value float64

@@ -22,7 +22,7 @@ const (
 		"(boosting without noise, lambda 2, T = 4 ln(1/kappa)/tau^2, kappa = alpha/2)"
 	sourceProof = "Theorem A, Shatter's own, and Rademacher complexity (plugins/boosting, proves), " +
 		"with preset theorem-a and the best kappa; privacy and population error"
-	sourceBregman = "Shatter's own: regret of the rounds and Rademacher complexity at the margin that it leaves " +
+	sourceBregman = "Shatter's own: regret of the rounds and Rademacher complexity at the resulting margin " +
 		"(plugins/boosting, relativeMargin and reached); population error"
 	sourceSmooth = "Shatter's own: end of SmoothBoost and Rademacher complexity at its margin gamma/(2+gamma) " +
 		"(plugins/boosting, newFading and reached); population error"
@@ -30,10 +30,9 @@ const (
 		"with this row's parameters; privacy and population error"
 )
 
-// bounds returns what theory says about HS-StL and this problem. A bound that does not fail says
-// that at this n the row itself is private and reaches alpha with probability 1 - beta. Statements
-// about HS-StL with other parameters, and halves such as privacy alone, are listed after it and
-// fail.
+// bounds returns the bounds for HS-StL and this problem. A bound that does not fail states that at
+// this n the row itself is private and reaches alpha with probability 1 - beta. Statements about
+// HS-StL with other parameters, and partial statements such as privacy alone, follow it and fail.
 func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
 	if err := resolve(s); err != nil {
 		return nil, err
@@ -46,21 +45,21 @@ func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
 	return append(all, halvesOfTheoremA(s, g)...), nil
 }
 
-// goalOf returns what the errors of a setting have to reach.
+// goalOf returns the goal of a setting: the error to reach and its conditions.
 func goalOf[P any](s *algo.Setting[P]) goal {
 	alpha, beta := s.Proof()
 	return goal{alpha: alpha, beta: beta, margin: s.Problem.Margin, noise: s.Problem.Noise, rate: s.Problem.NoiseRate}
 }
 
-// asStated returns the goal with the alpha and beta of the setting, which fix the parameters in
-// statements that say what they are for each alpha and beta.
+// asStated returns the goal with the alpha and beta of the setting, which determine the parameters
+// in statements for every alpha and beta.
 func (g goal) asStated(s *algo.Setting[Params]) goal {
 	g.alpha, g.beta = s.Alpha, s.Beta
 	return g
 }
 
 // printedBounds returns the paper's bounds, which are about Algorithm 5 as printed. Their proofs
-// need an advantage of tau/8 from the weak learner as printed, which has tau^2/2, and a margin of
+// require an advantage of tau/8 from the printed weak learner, which has tau^2/2, and a margin of
 // tau/8 that it cannot reach.
 func printedBounds(s *algo.Setting[Params], g goal) []algo.Bound {
 	g = g.asStated(s)
@@ -87,23 +86,23 @@ func printedBounds(s *algo.Setting[Params], g goal) []algo.Bound {
 			Premises: premises, Fails: fails},
 		{Name: "theorem-30-privacy", Source: source2020 + ", Theorem 30: sqrt(8T/rho)/(kappa sigma)",
 			Value: private, With: merged(with, map[string]float64{"rho": printed.mu * printed.mu / 2}),
-			Premises: premises, Fails: "it is about privacy alone"},
+			Premises: premises, Fails: "it covers only privacy"},
 		{Name: "theorem-30-accuracy",
 			Source: source2020 + ", Theorem 30 by Theorem 28 (misprint corrected) and Lemma 29",
 			Value:  accuracy, With: map[string]float64{"fat": fat, "kappa": plan.kappa},
-			Premises: premises, Fails: "it is about accuracy alone"},
+			Premises: premises, Fails: "it covers only accuracy"},
 		{Name: "theorem-33", Source: source2020 + ", Theorem 33: random label noise, generalization from privacy",
 			Value: formal, With: merged(with, spent),
 			Premises: premises, Fails: fails},
 		{Name: "theorem-30-privacy-tight", Source: sourceExact,
 			Value: tight, With: merged(with, map[string]float64{"mu": exact.mu}),
-			Premises: premises, Fails: "it is about privacy alone"},
+			Premises: premises, Fails: "it covers only privacy"},
 	}
 }
 
 // randomNoiseBound returns the n of Theorem 33, in the limit of its strict inequalities: the final
 // hypothesis must be (epsilon_t, delta_t)-private with epsilon_t < min(epsilon, alpha/36), so that
-// privacy gives generalization. It also returns epsilon_t and delta_t.
+// privacy implies generalization. It also returns epsilon_t and delta_t.
 func randomNoiseBound(s *algo.Setting[Params], g goal, plan schedule) (n float64, spent map[string]float64) {
 	phi := min(s.Epsilon, g.alpha/36)
 	epsilon := min(phi, 1.0/3)
@@ -125,22 +124,22 @@ func halvesOfTheoremA(s *algo.Setting[Params], g goal) []algo.Bound {
 	return []algo.Bound{
 		{Name: "theorem-a-privacy", Source: sourceTheoremA, Value: n, With: plan.values(n, exact.mu),
 			Premises: []algo.Premise{algo.TargetInClass, algo.ExactError},
-			Fails:    "it is about privacy and the training error alone"},
+			Fails:    "it covers only privacy and the training error"},
 		{Name: "generalization", Source: sourceMargin, Value: math.Ceil(root * root),
 			With:     map[string]float64{"margin": g.margin / 4, "kappa": g.alpha / 2},
 			Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels, algo.ExactError},
-			Fails:    "it is about generalization alone"},
+			Fails:    "it covers only generalization"},
 	}
 }
 
-// proofA is what the best of the schedules of Theorem A depends on.
+// A proofA holds the inputs of the best schedule of Theorem A.
 type proofA struct {
 	goal
 	budget       [2]float64 // epsilon, delta
 	trainingBeta float64    // beta of the schedule
 }
 
-// planA is a schedule of Theorem A with the n that it proves, +Inf if it proves none.
+// A planA is a schedule of Theorem A with the n that it proves, +Inf if it proves none.
 type planA struct {
 	schedule
 	n float64
@@ -174,14 +173,14 @@ func theoremABound(s *algo.Setting[Params], g goal) algo.Bound {
 		Name: "theorem-a", Source: sourceProof, Value: best, Proved: true, Premises: []algo.Premise{algo.TargetInClass},
 	}
 	if math.IsInf(best, 1) {
-		b.Fails = cmp.Or(g.tooNoisy(g.alpha), "no sample size is proved to be enough, whatever kappa is")
+		b.Fails = cmp.Or(g.tooNoisy(g.alpha), "no sample size is proved to be enough for any kappa")
 		return b
 	}
 	b.With, b.Fails = plan.values(best, exact.mu), plan.differs(s, TheoremA)
 	return b
 }
 
-// ownBound returns what the proof of Theorem A gives for the parameters of a setting.
+// ownBound returns the bound that the proof of Theorem A yields for the parameters of a setting.
 func ownBound(s *algo.Setting[Params], g goal) algo.Bound {
 	plan, a := scheduleOf(s), accounting(s)
 	if why := unproved(&s.Params); why != "" {
@@ -194,7 +193,7 @@ func ownBound(s *algo.Setting[Params], g goal) algo.Bound {
 	return own(g, n, plan.kappa, theta, sourceOwn, plan.values(n, a.mu))
 }
 
-// unproved returns why Theorem A says nothing of these parameters, or "".
+// unproved returns the reason why Theorem A does not apply to these parameters, or "".
 func unproved(p *Params) string {
 	if p.Weak == Raw && p.Loss == Linear && !p.Debias {
 		return ""
@@ -203,16 +202,17 @@ func unproved(p *Params) string {
 		"this row has weak %s, loss %s and debias %v", p.Weak, p.Loss, p.Debias)
 }
 
-// provedBound returns the n from which on the goal is reached by a w of which fewer than kappa n
-// examples have a margin below theta, relative to |w|. It adds kappa and theta to with.
+// provedBound returns the n at and above which the goal is reached by a w for which fewer than
+// kappa n examples have a margin below theta, relative to |w|. It adds kappa and theta to with.
 func provedBound(g goal, kappa, theta float64, source string, with map[string]float64) algo.Bound {
 	n := leastFrom(1, func(n float64) bool { return g.reached(n, kappa, theta) })
 	with["kappa"], with["margin"] = kappa, max(0, theta)
 	return own(g, n, kappa, theta, source, with)
 }
 
-// own returns the n that is proved for the parameters of a row. It fails, with the reason, where
-// that is not finite: fewer than a kappa share of the sample stays below the margin theta.
+// own returns a bound with the n proved for the parameters of a row, for which less than a kappa
+// share of the sample has a margin below theta. If n is not finite, the bound fails and names the
+// reason.
 func own(g goal, n, kappa, theta float64, source string, with map[string]float64) algo.Bound {
 	b := algo.Bound{
 		Name: "own-parameters", Source: source, Value: n, Proved: true, With: with,
@@ -221,11 +221,11 @@ func own(g goal, n, kappa, theta float64, source string, with map[string]float64
 	switch {
 	case !math.IsInf(n, 1):
 	case g.margin < leastMargin:
-		b.Fails = fmt.Sprintf("the problem promises a margin of %g, and the proof needs %g", g.margin, leastMargin)
+		b.Fails = fmt.Sprintf("the problem guarantees a margin of %g, and the proof requires %g", g.margin, leastMargin)
 	case g.tooNoisy(kappa) != "":
 		b.Fails = g.tooNoisy(kappa)
 	case kappa >= g.alpha:
-		b.Fails = fmt.Sprintf("a kappa share of the sample may stay wrong, and kappa = %.4g is not below the error %.4g",
+		b.Fails = fmt.Sprintf("a kappa share of the sample may be wrong, and kappa = %.4g is not below the error %.4g",
 			kappa, g.alpha)
 	case !(theta > 0):
 		b.Fails = "no positive margin is proved for the sample after these rounds: change rounds and lambda"
@@ -235,17 +235,18 @@ func own(g goal, n, kappa, theta float64, source string, with map[string]float64
 	return b
 }
 
-// tooNoisy returns why the label noise is above what statements with this kappa bear, or "".
+// tooNoisy returns the reason why the label noise is too high for statements with this kappa, or
+// "".
 func (g goal) tooNoisy(kappa float64) string {
 	if g.tolerates(kappa) {
 		return ""
 	}
-	return fmt.Sprintf("%s label noise at rate %.4g is above the %.4g that the proof bears at kappa = %.4g",
+	return fmt.Sprintf("%s label noise at rate %.4g exceeds %.4g, the largest rate that the proof allows at kappa = %.4g",
 		g.noise, g.rate, g.bearable(kappa), kappa)
 }
 
-// differs returns why a statement about s, the schedule of one of some presets, says nothing of a
-// row that runs HS-StL otherwise, or "".
+// differs returns the reason why a statement about s, the schedule of one of some presets, does not
+// apply to a row that runs HS-StL with another schedule, or "".
 func (s schedule) differs(row *algo.Setting[Params], presets ...string) string {
 	p, other := &row.Params, scheduleOf(row)
 	equal := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*b }
@@ -253,10 +254,10 @@ func (s schedule) differs(row *algo.Setting[Params], presets ...string) string {
 		s.rounds == other.rounds && equal(s.lambda, other.lambda) && equal(s.kappa, other.kappa) {
 		return ""
 	}
-	return fmt.Sprintf("it is about preset %s with %v; this row has preset %s with %v", presets[0], s, p.Preset, other)
+	return fmt.Sprintf("it covers preset %s with %v; this row has preset %s with %v", presets[0], s, p.Preset, other)
 }
 
-// String returns the parameters of the schedule, for people.
+// String returns the parameters of the schedule, for messages.
 func (s schedule) String() string {
 	return fmt.Sprintf("rounds = %d, lambda = %.4g, kappa = %.4g", s.rounds, s.lambda, s.kappa)
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// unbudgeted returns the setting that setting returns, but with other parameters and no budget.
+// unbudgeted is setting, but with other parameters and no budget.
 func unbudgeted[P any](p P) algo.Setting[P] {
 	s := setting(Params{})
 	return algo.Setting[P]{Params: p, Task: s.Task, Problem: s.Problem, Alpha: s.Alpha, Beta: s.Beta}
 }
 
-// TestMarginsOfBregmanBoosting checks that without noise, rounds and lambda by the margin leave
-// fewer than kappa n examples below tau/2 (unit) or tau/4 (raw), relative to |w|, and half of that
-// with as many wrong labels as a smooth distribution can bear.
+// TestMarginsOfBregmanBoosting checks that without noise, rounds and lambda derived from the margin
+// leave fewer than kappa n examples below tau/2 (unit) or tau/4 (raw), relative to |w|, and half of
+// that with as many wrong labels as a smooth distribution tolerates.
 func TestMarginsOfBregmanBoosting(t *testing.T) {
 	for _, plugin := range []algo.Algorithm[BregmanParams]{lazyBregman(), bregman()} {
 		for weak, share := range map[string]float64{Unit: 0.5, Raw: 0.25} {
@@ -139,9 +139,9 @@ func TestRivalsRefuse(t *testing.T) {
 	}{
 		{br(BregmanParams{Weak: Unit}, other), `boosting/bregman learns halfspaces, not class "points"`},
 		{br(BregmanParams{Weak: Unit}, unpromised),
-			"boosting/bregman takes rounds and lambda from the margin, and the problem promises none: " +
-				"give tau, or both of them"},
-		{br(BregmanParams{Weak: Unit, Rounds: 5}, unpromised), "the problem promises none: give tau, or both of them"},
+			"boosting/bregman derives rounds and lambda from the margin, and the problem guarantees none: " +
+				"set tau, or both of them"},
+		{br(BregmanParams{Weak: Unit, Rounds: 5}, unpromised), "the problem guarantees none: set tau, or both of them"},
 		{br(BregmanParams{Weak: "none"}, none), `unknown weak learner "none"`},
 		{br(BregmanParams{Weak: Unit, Rounds: -1}, none), "rounds must be at least 1, not -1"},
 		{br(BregmanParams{Weak: Unit, Lambda: math.NaN()}, none), "lambda must be between 1e-9 and 1e6, not NaN"},
@@ -149,25 +149,26 @@ func TestRivalsRefuse(t *testing.T) {
 		{br(BregmanParams{Weak: Unit, Kappa: math.NaN()}, none), "kappa must be at least 1e-12 and below 1, not NaN"},
 		{br(BregmanParams{Weak: Unit, Tau: 2}, none), "tau must be between 1e-6 and 1, not 2"},
 		{sm(SmoothParams{}, other), `boosting/smooth learns halfspaces, not class "points"`},
-		{sm(SmoothParams{}, unpromised), "boosting/smooth needs a margin and the problem promises none: give tau"},
+		{sm(SmoothParams{}, unpromised), "boosting/smooth requires a margin and the problem guarantees none: set tau"},
 		{sm(SmoothParams{Tau: math.NaN()}, none), "tau must be between 1e-6 and 1, not NaN"},
 		{sm(SmoothParams{Kappa: -1}, none), "kappa must be at least 1e-12 and below 1, not -1"},
 		{dr(usual, other), `boosting/drv learns halfspaces, not class "points"`},
-		{dr(usual, unpromised), "boosting/drv takes edge from the margin, and the problem promises none: give edge or tau"},
-		{dr(with(func(p *DRVParams) { p.Edge = 0.5 }), none), "edge must lie strictly between 0 and 1/2, not 0.5"},
+		{dr(usual, unpromised), "boosting/drv derives edge from the margin, and the problem guarantees none: set edge " +
+			"or tau"},
+		{dr(with(func(p *DRVParams) { p.Edge = 0.5 }), none), "edge must be strictly between 0 and 1/2, not 0.5"},
 		{dr(with(func(p *DRVParams) { p.Edge = 1e-200 }), none), "rounds must be between 1 and 1000000, not 1000000000"},
 		{dr(with(func(p *DRVParams) { p.Rounds = -1 }), none), "rounds must be between 1 and 1000000, not -1"},
 		{dr(with(func(p *DRVParams) { p.Edge, p.Rounds = 0.4, 1000 }), none),
-			"1000 rounds at edge 0.4 take weights out of the range of numbers: lower rounds to 546"},
-		{dr(with(func(p *DRVParams) { p.Share = 0 }), none), "share must lie strictly between 0 and 1, not 0"},
-		{dr(with(func(p *DRVParams) { p.Share = 1 }), none), "share must lie strictly between 0 and 1, not 1"},
+			"1000 rounds at edge 0.4 make weights exceed the range of numbers: lower rounds to 546"},
+		{dr(with(func(p *DRVParams) { p.Share = 0 }), none), "share must be strictly between 0 and 1, not 0"},
+		{dr(with(func(p *DRVParams) { p.Share = 1 }), none), "share must be strictly between 0 and 1, not 1"},
 		{dr(with(func(p *DRVParams) { p.Levels = 1 }), none), "levels must be between 2 and 10001, not 1"},
 		{dr(with(func(p *DRVParams) { p.Kappa = 1 }), none), "kappa must be at least 1e-12 and below 1, not 1"},
 		{dr(with(func(p *DRVParams) { p.Rounds, p.Edge = 70_000, 1e-3 }), func(p *algo.Problem) { p.Dim = 1000 }),
-			"a vote of 70000 rounds in 1000 dimensions keeps 7e+07 numbers, and 67108864 are allowed: lower rounds to 67108"},
+			"a vote of 70000 rounds in 1000 dimensions stores 7e+07 numbers, and 67108864 are allowed: lower rounds to 67108"},
 		{dr(with(func(p *DRVParams) { p.Tau = -1 }), none), "tau must be between 1e-6 and 1, not -1"},
 		{dr(with(func(p *DRVParams) { p.Sigma = 1 }), none),
-			"boosting/drv takes sigma from epsilon, delta and n: leave sigma out"},
+			"boosting/drv derives sigma from epsilon, delta and n: omit sigma"},
 	} {
 		if !algo.IsInvalid(c.err) || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("error %v, want %q", c.err, c.want)
@@ -175,7 +176,7 @@ func TestRivalsRefuse(t *testing.T) {
 	}
 }
 
-// boundsOf returns the bounds of an algorithm with parameters p on a changed problem.
+// boundsOf returns the bounds of an algorithm with parameters p on a modified problem.
 func boundsOf[P any](t *testing.T, a algo.Algorithm[P], p P, change func(*algo.Problem)) []algo.Bound {
 	t.Helper()
 	s := unbudgeted(p)
@@ -187,8 +188,8 @@ func boundsOf[P any](t *testing.T, a algo.Algorithm[P], p P, change func(*algo.P
 	return list
 }
 
-// TestBoundsOfNoiseFreeBoosting checks that the n that is proved is the least with
-// kappa + 2/(theta sqrt(n)) + sqrt(ln(1/beta)/(2n)) <= alpha.
+// TestBoundsOfNoiseFreeBoosting checks that the proved n is the least with kappa + 2/(theta
+// sqrt(n)) + sqrt(ln(1/beta)/(2n)) <= alpha.
 func TestBoundsOfNoiseFreeBoosting(t *testing.T) {
 	least := func(kappa, corrupted, theta, beta float64) float64 {
 		root := (2/theta + math.Sqrt(math.Log(1/beta)/2)) / (0.1 - kappa - corrupted)
@@ -213,26 +214,26 @@ func TestBoundsOfNoiseFreeBoosting(t *testing.T) {
 		{"unit", of(BregmanParams{Weak: Unit}, clean), 0.05, least(0.05, 0, 0.05, 0.1), ""},
 		{"raw", of(BregmanParams{Weak: Raw}, clean), 0.025, least(0.05, 0, 0.025, 0.1), ""},
 		{"unit, noisy", of(BregmanParams{Weak: Unit}, noisy), 0.025, least(0.05, 0.00125, 0.025, 0.1), ""},
-		// At such an n, Chernoff's share of beta is nothing.
+		// At such an n, Chernoff's share of beta is negligible.
 		{"raw, random noise", of(BregmanParams{Weak: Raw}, random), 0.0125, least(0.05, 0.00125, 0.0125, 0.1), ""},
 		{"kappa", of(BregmanParams{Weak: Unit, Kappa: 0.02}, clean), 0.05, least(0.02, 0, 0.05, 0.1), ""},
 		{"too much noise", of(BregmanParams{Weak: Unit}, func(p *algo.Problem) { p.Noise, p.NoiseRate = "random", 0.01 }),
-			0, 0, "random label noise at rate 0.01 is above the 0.000625 that the proof bears at kappa = 0.05"},
+			0, 0, "random label noise at rate 0.01 exceeds 0.000625, the largest rate that the proof allows at kappa = 0.05"},
 		{"too few rounds", of(BregmanParams{Weak: Unit, Rounds: 50}, clean), 0, 0,
 			"no positive margin is proved for the sample after these rounds: change rounds and lambda"},
 		{"kappa as large as alpha", of(BregmanParams{Weak: Unit, Kappa: 0.1}, clean), 0, 0,
-			"a kappa share of the sample may stay wrong, and kappa = 0.1 is not below the error 0.1"},
+			"a kappa share of the sample may be wrong, and kappa = 0.1 is not below the error 0.1"},
 		{"lambda too large", of(BregmanParams{Weak: Raw, Lambda: 8}, clean), 0, 0,
 			"no positive margin is proved for the sample after these rounds: change rounds and lambda"},
 		{"no margin", of(BregmanParams{Weak: Unit, Tau: 0.1}, func(p *algo.Problem) { p.Margin = 0 }), 0, 0,
-			"the problem promises a margin of 0, and the proof needs 1e-06"},
+			"the problem guarantees a margin of 0, and the proof requires 1e-06"},
 		{"smooth", smoothOf(SmoothParams{}, clean), 0.05 / 2.05, least(0.05, 0, 0.05/2.05, 0.1), ""},
 		{"smooth, noisy", smoothOf(SmoothParams{}, noisy), 0.025 / 2.025, least(0.05, 0.00125, 0.025/2.025, 0.1), ""},
 		{"smooth, small tau", smoothOf(SmoothParams{Tau: 0.05}, clean), 0.025 / 2.025, least(0.05, 0, 0.025/2.025, 0.1), ""},
 		{"smooth, tau beyond the margin", smoothOf(SmoothParams{Tau: 0.2}, clean), 0, 0,
-			"the proof is for a margin of tau = 0.2, and the problem promises 0.1"},
+			"the proof is for a margin of tau = 0.2, and the problem guarantees 0.1"},
 		{"smooth, no margin", smoothOf(SmoothParams{Tau: 0.2}, func(p *algo.Problem) { p.Margin = 0 }), 0, 0,
-			"the proof is for a margin of tau = 0.2, and the problem promises 0"},
+			"the proof is for a margin of tau = 0.2, and the problem guarantees 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if len(c.got) != 1 || !c.got[0].Proved || c.got[0].Fails != c.fails ||

@@ -6,20 +6,20 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// CenteringParams holds the parameters of boosting/centering, of which none can be chosen.
+// CenteringParams holds the parameters of boosting/centering. All of them are fixed.
 type CenteringParams struct {
 	Sigma float64 `doc:"standard deviation of the noise per coordinate: always 2/(n mu), from epsilon, delta and n; 0 before n is fixed (see the metric sigma)" min:"0"`
 }
 
 // centering returns boosting/centering, which learns the mean of y x plus calibrated noise: the
-// first round of boosting, whose weights are uniform, at density 1. It does well if all examples
+// first round of boosting, whose weights are uniform, at density 1. It works well if all examples
 // agree on a direction and fails on a minority that does not.
 func centering() algo.Algorithm[CenteringParams] {
 	return algo.Algorithm[CenteringParams]{
 		Name:    "boosting/centering",
 		Version: "1.0.0",
 		Doc: "Halfspaces by the noisy mean of y x, calibrated to epsilon, delta and n: " +
-			"one round of boosting, the baseline that it must beat.",
+			"one round of boosting, as a baseline for it.",
 		Metrics: map[string]string{
 			"sigma":          "standard deviation, per coordinate, of the noise " + inBall,
 			"training_error": metricError,
@@ -37,7 +37,7 @@ func centering() algo.Algorithm[CenteringParams] {
 	}
 }
 
-// resolveCentering checks a setting and writes sigma if N > 0.
+// resolveCentering checks a setting and sets sigma if N > 0.
 func resolveCentering(s *algo.Setting[CenteringParams]) error {
 	if err := checkProblem("boosting/centering", s.Problem, s.Epsilon, s.Delta); err != nil {
 		return err

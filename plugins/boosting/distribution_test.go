@@ -14,8 +14,8 @@ func bareTrial[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
 }
 
 // distribution draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a
-// unit vector orthogonal to u. Either q is uniform or, with skew, it leans to e with probability 1
-// - minority and to -e otherwise. u and e are random.
+// unit vector orthogonal to u. q is uniform or, with skew, points towards e with probability (1 -
+// minority) and towards -e otherwise. u and e are random.
 type distribution struct {
 	tau, minority float64
 	skew          bool
@@ -44,7 +44,6 @@ func (l *distribution) unit(v []float64, others ...[]float64) []float64 {
 	return scaled(v, 1/math.Sqrt(numeric.Dot(v, v)))
 }
 
-// draw returns n examples.
 func (l *distribution) draw(n int) *algo.Data {
 	d := len(l.u)
 	x, y := make([]float64, n*d), make([]float64, n)
@@ -77,7 +76,7 @@ func (l *distribution) example(q []float64, y float64) {
 	scaled(q, min(1, 1/math.Sqrt(numeric.Dot(q, q))))
 }
 
-// benchSample returns n examples on the unit sphere, labelled by a halfspace.
+// benchSample returns n examples on the unit sphere, labeled by a halfspace.
 func benchSample(n, d int) *algo.Data {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y := make([]float64, n*d), make([]float64, n)

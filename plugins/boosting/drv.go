@@ -13,24 +13,24 @@ import (
 // rounds. It is not a value of [Params.Loss].
 const vote = "vote"
 
-// DRVParams holds the parameters of boosting/drv. The zero value of Rounds, Kappa, Tau and Edge
-// stands for "by the problem".
+// DRVParams holds the parameters of boosting/drv. Rounds, Kappa, Tau and Edge follow from the
+// problem if they are 0.
 type DRVParams struct {
-	Rounds int     `doc:"boosting rounds T; 0: 1/(8 edge^2), which is 2/tau^2 where edge is left at tau/4" min:"0" max:"1000000"`
-	Kappa  float64 `doc:"share of the sample that the capped weights aim at, in (0,1); 0: 3 alpha, at most 1/2" min:"0" max:"1"`
-	Tau    float64 `doc:"margin to build for; 0: the margin that the problem promises; serves to set edge" min:"0" max:"1"`
-	Edge   float64 `doc:"guessed edge g of the halfspaces, below 1/2: weights fall by ((1/2+g)/(1/2-g))^(1/2) per right answer; 0: tau/4" min:"0" max:"0.5"`
+	Rounds int     `doc:"boosting rounds T; 0: 1/(8 edge^2), which is 2/tau^2 for the default edge tau/4" min:"0" max:"1000000"`
+	Kappa  float64 `doc:"target share of the sample for the sum of the capped weights, in (0,1); 0: 3 alpha, at most 1/2" min:"0" max:"1"`
+	Tau    float64 `doc:"target margin, which sets the default of edge; 0: the margin that the problem guarantees" min:"0" max:"1"`
+	Edge   float64 `doc:"guessed edge g of the halfspaces, below 1/2: each right answer lowers a weight by the factor ((1/2+g)/(1/2-g))^(1/2); 0: tau/4" min:"0" max:"0.5"`
 	Share  float64 `doc:"share of the privacy budget (in concentrated DP) that chooses the caps, strictly between 0 and 1" min:"0" max:"1"`
-	Levels int     `doc:"cap levels to choose from in each round" min:"2" max:"10001"`
+	Levels int     `doc:"number of cap levels to choose from in each round" min:"2" max:"10001"`
 	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always from epsilon, delta and n; 0 before n is fixed (see the metric sigma)" min:"0"`
 }
 
-// drv returns boosting/drv, which boosts as Dwork, Rothblum and Vadhan do: weights fall
-// exponentially with the right answers, a cap that is chosen privately keeps them smooth, and the
-// answer is a majority. In each round the exponential mechanism chooses the cap from public levels,
-// scored by how far from kappa n the sum of the weights then is. Given the cap, only the weight of
-// a replaced example changes, so that again the weak learner moves by at most 2/(kappa n), though
-// its weights only sum to about kappa n.
+// drv returns boosting/drv, which follows Dwork, Rothblum and Vadhan: weights decrease
+// exponentially with the number of right answers, a privately chosen cap keeps them smooth, and the
+// answer is a majority. In each round the exponential mechanism chooses the cap from public levels;
+// the score is the distance of the sum of the capped weights from kappa n. Given the cap, only the
+// weight of a replaced example changes, so that again the weak learner moves by at most 2/(kappa
+// n), although its weights only sum to about kappa n.
 func drv() algo.Algorithm[DRVParams] {
 	return algo.Algorithm[DRVParams]{
 		Name:    "boosting/drv",
@@ -58,7 +58,7 @@ func drv() algo.Algorithm[DRVParams] {
 	}
 }
 
-// resolveDRV checks a setting and writes the parameters that are zero, sigma only if N > 0.
+// resolveDRV checks a setting and sets the parameters that are zero, sigma only if N > 0.
 func resolveDRV(s *algo.Setting[DRVParams]) error {
 	const name = "boosting/drv"
 	if err := checkProblem(name, s.Problem, s.Epsilon, s.Delta); err != nil {
@@ -94,21 +94,21 @@ func resolveDRV(s *algo.Setting[DRVParams]) error {
 	return checkSigma(p.Sigma)
 }
 
-// check reports an error if a resolved parameter is out of range.
+// check returns an error if a resolved parameter is out of range.
 func (p *DRVParams) check(name string) error {
 	switch {
 	case p.Edge == 0:
-		return algo.Invalid("%s takes edge from the margin, and the problem promises none: give edge or tau", name)
+		return algo.Invalid("%s derives edge from the margin, and the problem guarantees none: set edge or tau", name)
 	case !(p.Edge > 0 && p.Edge < 0.5):
-		return algo.Invalid("edge must lie strictly between 0 and 1/2, not %g", p.Edge)
+		return algo.Invalid("edge must be strictly between 0 and 1/2, not %g", p.Edge)
 	case !(p.Share > 0 && p.Share < 1):
-		return algo.Invalid("share must lie strictly between 0 and 1, not %g", p.Share)
+		return algo.Invalid("share must be strictly between 0 and 1, not %g", p.Share)
 	case p.Levels < 2 || p.Levels > 10001:
 		return algo.Invalid("levels must be between 2 and 10001, not %d", p.Levels)
 	case p.Rounds < 1 || p.Rounds > 1_000_000:
-		return algo.Invalid("rounds must be between 1 and 1000000, not %d: give another number, or raise edge", p.Rounds)
+		return algo.Invalid("rounds must be between 1 and 1000000, not %d: set rounds, or raise edge", p.Rounds)
 	case p.rate()*float64(p.Rounds) > 600:
-		return algo.Invalid("%d rounds at edge %g take weights out of the range of numbers: "+
+		return algo.Invalid("%d rounds at edge %g make weights exceed the range of numbers: "+
 			"lower rounds to %.0f, or the edge",
 			p.Rounds, p.Edge, math.Floor(600/p.rate()))
 	}
@@ -118,8 +118,8 @@ func (p *DRVParams) check(name string) error {
 // rate returns ln of the factor by which a right answer lowers a weight and a wrong one raises it.
 func (p *DRVParams) rate() float64 { return math.Atanh(2 * p.Edge) }
 
-// spend splits the rho of the budget over the rounds, and in each round between epsilon^2/8 for the
-// cap and 2/(kappa n sigma)^2 for the noise. It returns that epsilon, and kappa n sigma.
+// spend divides the rho of the budget among the rounds, and in each round between epsilon^2/8 for
+// the cap and 2/(kappa n sigma)^2 for the noise. It returns that epsilon, and kappa n sigma.
 func (p *DRVParams) spend(epsilon, delta float64) (capEpsilon, sigma float64) {
 	rho := privacy.RhoFromEpsilon(epsilon, delta) / float64(p.Rounds)
 	return math.Sqrt(8 * p.Share * rho), math.Sqrt(2 / ((1 - p.Share) * rho))
@@ -154,21 +154,21 @@ func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) 
 	return b.model(), nil
 }
 
-// forBooster returns the parameters of the booster. With lambda 2 the log-weight of an example is a
-// whole number, the wrong answers less the right ones, and means that number times rate.
+// forBooster returns the parameters of the booster. With lambda 2 the log-weight of an example is
+// an integer, the wrong answers minus the right ones, which represents that number times rate.
 func (p DRVParams) forBooster() Params {
 	return Params{Rounds: p.Rounds, Lambda: 2, Kappa: p.Kappa, Sigma: p.Sigma, Weak: Raw, Loss: vote}
 }
 
 // caps chooses the level c of the weights min(1, c w_i). The weight w_i of an example depends only
-// on its number of right answers, so there are few different ones.
+// on its number of right answers, so there are few different weights.
 type caps struct {
 	rate, epsilon float64
-	weight, count []float64 // by number of right answers: the weight w, and how many examples have it
-	logs          []float64 // logarithms, for exponentials
+	weight, count []float64 // by number of right answers: the weight w, and the number of examples with it
+	logs          []float64 // logarithms of the weights, for exponentials
 	level         []float64 // the candidates
 	mass          []float64 // by level: the sum of all weights
-	distribution  []float64 // by level: its probability
+	distribution  []float64 // probability of each level
 }
 
 // newCaps returns the caps for a choice of the given epsilon in each round.
@@ -205,9 +205,9 @@ func (c *caps) weigh(b *booster, rounds int) {
 	}
 }
 
-// weighLevels sets the levels and sums the weights for each. As all weights lie in e^(-rate
-// rounds)..e^(rate rounds), the level that makes their sum kappa n lies in kappa times that range,
-// over which the levels are spread evenly on a logarithmic scale.
+// weighLevels sets the levels and sums the weights for each. Because all weights are in e^(-rate
+// rounds)..e^(rate rounds), the level that makes their sum kappa n is in kappa times that range,
+// and the levels are spread evenly over this range on a logarithmic scale.
 func (c *caps) weighLevels(kappa float64, rounds int) {
 	reach := c.rate * float64(rounds)
 	logs := c.logs[:len(c.level)]
@@ -230,7 +230,7 @@ func (c *caps) weighLevels(kappa float64, rounds int) {
 }
 
 // tilt writes the distribution of the exponential mechanism: probabilities proportional to
-// e^(epsilon score/2) for the score -|mass - want|, which a replaced example moves by at most 1.
+// e^(epsilon score/2) for the score -|mass - want|, which a replaced example changes by at most 1.
 func (c *caps) tilt(want float64) {
 	logs := c.logs[:len(c.distribution)]
 	best := math.Inf(-1)
@@ -242,13 +242,12 @@ func (c *caps) tilt(want float64) {
 	scaled(c.distribution, 1/total(c.distribution))
 }
 
-// pick returns the index at which the distribution function of a distribution first exceeds u in
-// (0, 1).
+// pick returns the index at which the cumulative distribution function first exceeds u in (0, 1).
 func pick(distribution []float64, u float64) int {
 	for i, p := range distribution {
 		if u -= p; u < 0 {
 			return i
 		}
 	}
-	return len(distribution) - 1 // only by rounding
+	return len(distribution) - 1 // only because of rounding
 }

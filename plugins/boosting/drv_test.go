@@ -12,7 +12,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// drvSetting returns (1, 1e-6)-private learning from n examples, otherwise as unbudgeted.
+// drvSetting is unbudgeted with n examples and a budget of (1, 1e-6).
 func drvSetting(p DRVParams, n int) algo.Setting[DRVParams] {
 	s := unbudgeted(p)
 	s.Epsilon, s.Delta, s.N = 1, 1e-6, n
@@ -65,14 +65,14 @@ func TestBudgetOfDRV(t *testing.T) {
 	}
 }
 
-// nearly reports whether a and b are equal but for rounding of kappa.
+// nearly reports whether a and b are equal except for rounding of kappa.
 func nearly(a, b DRVParams) bool {
 	ok := math.Abs(a.Kappa-b.Kappa) < 1e-15
 	a.Kappa = b.Kappa
 	return ok && a == b
 }
 
-// capRun is a run of boosting/drv that has released the vectors of history.
+// A capRun is a run of boosting/drv that has released the vectors of history.
 type capRun struct {
 	p       DRVParams
 	epsilon float64
@@ -108,7 +108,7 @@ func (g capRun) play(sample *algo.Data) (*booster, *caps) {
 }
 
 // distribution returns the distribution of the next choice by its definition: e^(epsilon score/2),
-// normalised, for score = -|sum_i min(1, c w_i) - kappa n| at the levels c = kappa e^x, with x
+// normalized, for score = -|sum_i min(1, c w_i) - kappa n| at the levels c = kappa e^x, with x
 // spread evenly over [-rate t, rate t], and w_i = e^(-rate sum_s y_i sign(h_s(x_i))). It also
 // returns the sums.
 func (g capRun) distribution(sample *algo.Data) (distribution, masses []float64) {
@@ -144,8 +144,8 @@ func randomSample(r *rand.Rand, n, d int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// TestDistributionOfTheCap checks that the distribution of the cap is that of the exponential
-// mechanism, level by level, and that on neighbours its probabilities differ by factors of at most
+// TestDistributionOfTheCap checks that the distribution of the cap equals that of the exponential
+// mechanism, level by level, and that on neighbors its probabilities differ by factors of at most
 // e^epsilon.
 func TestDistributionOfTheCap(t *testing.T) {
 	for seed := range uint64(400) {
@@ -153,7 +153,7 @@ func TestDistributionOfTheCap(t *testing.T) {
 		g := drawCapRun(r, 2)
 		sample := randomSample(r, 1+r.IntN(8), 2)
 		if seed%5 == 0 {
-			sample.Xs()[0], sample.Xs()[1] = 0, 0 // a tie counts as the answer +1
+			sample.Xs()[0], sample.Xs()[1] = 0, 0 // a tie is the answer +1
 		}
 		_, c := g.play(sample)
 		distribution, masses := g.distribution(sample)
@@ -174,7 +174,7 @@ func TestDistributionOfTheCap(t *testing.T) {
 	}
 }
 
-// TestPick checks that pick gives each index an interval of (0, 1) as long as its probability.
+// TestPick checks that pick maps to each index an interval of (0, 1) as long as its probability.
 func TestPick(t *testing.T) {
 	distribution := []float64{0.125, 0, 0.5, 0.25, 0.125}
 	for i, c := range []struct {
@@ -191,7 +191,7 @@ func TestPick(t *testing.T) {
 }
 
 // TestSensitivityGivenTheCap checks that, given the level, the weak learner moves by at most
-// 2/(kappa n), and that this is attained.
+// 2/(kappa n), and that this maximum is attained.
 func TestSensitivityGivenTheCap(t *testing.T) {
 	worst := worstMovement(t, func(r *rand.Rand) weakLearner {
 		g := drawCapRun(r, 1)

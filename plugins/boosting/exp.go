@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// exponentials writes u_i = e^(s_i + shift). It returns how many of them reach 1, and the sum of
-// those that do not.
+// exponentials writes u_i = e^(s_i + shift). It returns the number of u_i that are at least 1, and
+// the sum of the others.
 func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
 	sums := tally{factor: 1, limit: 1}
 	for len(s) > 0 {
@@ -20,9 +20,9 @@ func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
 
 // exps writes u_i = e^(s_i + shift).
 //
-// It computes the exponential itself, correct to 1.1 units in the last place, so that it has the
-// same bits on every platform, needs no call and lets the processor work on several at once. It
-// gives +Inf above 709 and 0 below -708.
+// Its own exponential is correct to 1.1 units in the last place, has the same bits on every
+// platform, needs no call and lets the processor work on several numbers at once. It returns +Inf
+// above 709 and 0 below -708.
 func exps(u, s []float64, shift float64) {
 	for i, t := range s {
 		e := 0.0
@@ -47,7 +47,7 @@ func exps(u, s []float64, shift float64) {
 
 const (
 	roundMagic    = 0x1.8p52              // adding it rounds to an integer, in the low bits
-	roundBits     = 0x4338_0000_0000_0000 // of roundMagic
+	roundBits     = 0x4338_0000_0000_0000 // bits of roundMagic
 	ln2Over64High = 0x1.62e42fefp-7       // 33 bits: its product with k is exact
 	ln2Over64Low  = 0x1.473de6af278edp-40
 )

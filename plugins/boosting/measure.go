@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// measure holds the weights of one round: min(1, c e^(s_i)) for log-weights s_i, with the one c > 0
-// that makes their sum a given mass. It is the Bregman projection onto the measures of that density
-// (Bun, Carmosino and Sorrell 2020, Lemma 9). The lemma requires c >= 1. With noise some losses are
-// negative and c < 1 is needed, as otherwise neither the mass nor the sensitivity would be right.
-// The mass need not be an integer and is never rounded to one.
+// A measure holds the weights of one round: min(1, c e^(s_i)) for log-weights s_i, with the unique
+// c > 0 that makes their sum a given mass. It is the Bregman projection onto the measures of that
+// density (Bun, Carmosino and Sorrell 2020, Lemma 9). The lemma requires c >= 1. With noise some
+// losses are negative and c < 1 is needed, because otherwise neither the mass nor the sensitivity
+// would be right. The mass need not be an integer and is never rounded.
 type measure struct {
-	u    []float64 // e^(s_i + logc) for the logc before project, or the weights if it had to sort
-	logc float64   // ln c of the last projection, and where the next one starts
+	u    []float64 // e^(s_i + logc) for the logc before project, or the weights if project sorted
+	logc float64   // ln c of the last projection, the start of the next one
 }
 
 // project sets u, which has the length of s, and returns the factor for which the weights are
-// min(1, factor * u_i). It needs finite s and 0 < mass < len(s).
+// min(1, factor * u_i). It requires finite s and 0 < mass < len(s).
 //
 // It uses Newton's method on the concave, piecewise linear F(c) = sum_i min(1, c e^(s_i)). After
 // one step the iterates increase and the set of capped weights grows; once that set repeats, the
 // solution is exact. Starting from the last round's c it takes two or three passes over u. If the
-// log-weights have moved too far for numbers relative to the last c, it sorts instead.
+// log-weights have changed too much to be represented relative to the last c, it sorts instead.
 func (m *measure) project(s []float64, mass float64) float64 {
 	capped, tail := exponentials(m.u, s, m.logc)
 	if factor, ok := newton(m.u, mass, capped, tail); ok {
@@ -32,9 +32,9 @@ func (m *measure) project(s []float64, mass float64) float64 {
 	return 1
 }
 
-// sort sets u to the weights themselves, whatever logc was. It takes log-weights relative to the
-// largest that is not capped: they may be so large that adding ln c to them would round it away,
-// and with it the mass, on which privacy rests.
+// sort sets u to the weights themselves, for any logc. It uses log-weights relative to the largest
+// one that is not capped: they may be so large that adding ln c to them would lose it in rounding,
+// and with it the mass, which privacy relies on.
 func (m *measure) sort(s []float64, mass float64) {
 	copy(m.u, s)
 	top, logtop, _ := sortedScale(m.u, mass)
@@ -45,16 +45,16 @@ func (m *measure) sort(s []float64, mass float64) {
 	m.logc = logtop - top
 }
 
-// settle replaces log-weights that were just projected by those of their projection,
-// ln min(1, c e^(s_i)).
+// settle replaces log-weights that were just projected by those of their projection, ln min(1, c
+// e^(s_i)).
 func (m *measure) settle(s []float64) {
 	for i, v := range s {
 		s[i] = min(v+m.logc, 0)
 	}
 }
 
-// newton returns the factor for which the min(1, factor * u_i) sum to mass, unless it cannot be
-// found in floating point. capped and tail are what split returns for the factor 1.
+// newton returns the factor for which the min(1, factor * u_i) sum to mass; ok is false if it
+// cannot be computed in floating point. capped and tail are the results of split for the factor 1.
 func newton(u []float64, mass float64, capped int, tail float64) (factor float64, ok bool) {
 	if float64(capped) >= mass { // beyond the solution: begin on its other side, with nothing capped
 		capped, tail = 0, total(u)
@@ -68,7 +68,7 @@ func newton(u []float64, mass float64, capped int, tail float64) (factor float64
 		if next == capped {
 			return factor, true
 		}
-		if float64(next) >= mass { // only by rounding
+		if float64(next) >= mass { // only because of rounding
 			return 0, false
 		}
 		capped, tail = next, nextTail
@@ -76,7 +76,7 @@ func newton(u []float64, mass float64, capped int, tail float64) (factor float64
 	return 0, false
 }
 
-// split returns how many factor * u_i reach 1, and the sum of the other u_i.
+// split returns the number of factor * u_i that are at least 1, and the sum of the other u_i.
 func split(u []float64, factor float64) (capped int, tail float64) {
 	t := tally{factor: factor, limit: 1}
 	t.add(u)
@@ -91,14 +91,14 @@ func total(u []float64) float64 {
 }
 
 // tally counts the numbers whose product with factor reaches limit, and sums the others block by
-// block. No number reaches the limit NaN. All numbers must be positive or 0, and factor finite.
+// block. No number reaches the limit NaN. All numbers must be nonnegative, and factor finite.
 type tally struct {
 	factor, limit float64
 	capped        int
 	tail          float64
 }
 
-// add adds the numbers of u. Blocks begin with u.
+// add adds the numbers of u. A new block starts with u.
 func (t *tally) add(u []float64) {
 	for block := range slices.Chunk(u, blockRows) {
 		sum := 0.0
@@ -116,13 +116,14 @@ func (t *tally) add(u []float64) {
 // sortedScale returns, for any finite log-weights, the largest one that is not capped, top, the
 // logarithm of its weight, logtop = ln c + top, and the number of capped weights. It sorts s.
 //
-// With the k largest capped, c_k = (mass - k) / tail_k. If the next largest fits under the cap at k
-// it also does at k+1, so the least such k, found from above, is the solution. It takes O(n log n)
-// time and is exact: newton is tested against it.
+// With the k largest capped, c_k = (mass - k) / tail_k. If the next largest weight does not exceed
+// the cap at k, it does not at k+1 either, so the least such k, searched from the largest k
+// downwards, is the solution. It takes O(n log n) time and is exact: the tests compare newton with
+// it.
 func sortedScale(s []float64, mass float64) (top, logtop float64, capped int) {
 	slices.Sort(s)
 	n := len(s)
-	last := int(math.Ceil(mass)) - 1 // the most that can be capped
+	last := int(math.Ceil(mass)) - 1 // maximum number of capped weights
 	capped = last
 	tail := 0.0 // sum of e^(s_i - s_k) over the smallest, in increasing order
 	for i, v := range s {

@@ -48,8 +48,8 @@ func TestExponentials(t *testing.T) {
 	near(t, "tail", tail, wantTail, 1e-12)
 }
 
-// logWeights draws log-weights such as rounds produce, and worse ones: ties, groups far apart, and
-// numbers to which little can be added.
+// logWeights draws log-weights like those of rounds, and harder ones: ties, groups far apart, and
+// numbers so large that adding to them loses precision.
 func logWeights(t *rapid.T) []float64 {
 	n := rapid.IntRange(2, 600).Draw(t, "n")
 	spread := rapid.SampledFrom([]float64{0, 1e-9, 1, 30, 700, 5000}).Draw(t, "spread")
@@ -101,8 +101,8 @@ func TestProjectionProperties(t *testing.T) {
 	})
 }
 
-// TestProjectionOfLargeLogWeights checks that log-weights too large for ln c to be added to them
-// still share equally what larger ones leave, if they are equal.
+// TestProjectionOfLargeLogWeights checks that equal log-weights too large for ln c to be added to
+// them still share the remaining mass equally.
 func TestProjectionOfLargeLogWeights(t *testing.T) {
 	s := append(slices.Repeat([]float64{1e18}, 10), 1e18+1024, -1e18)
 	want := append(slices.Repeat([]float64{0.4}, 10), 1, 0)
@@ -114,8 +114,8 @@ func TestProjectionOfLargeLogWeights(t *testing.T) {
 	}
 }
 
-// TestExtremesOfWhatIsAccepted checks that all accepted parameters give numbers, and weights of the
-// right mass, on which the sensitivity rests.
+// TestExtremesOfWhatIsAccepted checks that all accepted parameters give finite numbers, and weights
+// of the right mass, which the sensitivity relies on.
 func TestExtremesOfWhatIsAccepted(t *testing.T) {
 	x := slices.Repeat([]float64{0.6, 0.8, 0, 1, 0, 1, 1, 0}, 10)
 	sample := algo.NewData(x, 2, slices.Repeat([]float64{1, -1, -1, 1}, 10))

@@ -9,7 +9,7 @@ import (
 )
 
 // committee is a model that predicts the sign of mean_t f(<z_t, x>) over the rows z_t of vectors,
-// where f bends the answers as the loss does. It is not a halfspace.
+// where f transforms the answers as the loss does. It is not a halfspace.
 type committee struct {
 	vectors []float64 // row-major
 	loss    string    // Clip or vote
@@ -39,7 +39,7 @@ func (c committee) Predict(ctx context.Context, x *algo.Data, out []float64) err
 	return nil
 }
 
-// signs replaces the numbers of v by their signs, -1 or +1, which is that of 0.
+// signs replaces the numbers of v by their signs, -1 or +1; the sign of 0 is +1.
 func signs(v []float64) {
 	plus := math.Float64bits(1)
 	for i, x := range v {
@@ -51,5 +51,5 @@ func signs(v []float64) {
 	}
 }
 
-// byVotes reports whether the model is a committee, and not a halfspace.
+// byVotes reports whether the model is a committee instead of a halfspace.
 func (p *Params) byVotes() bool { return p.Loss == Clip || p.Loss == vote }

@@ -8,20 +8,20 @@ import (
 )
 
 // NoisedParams holds the parameters of boosting/m-eta: eta and those of boosting/hs-stl with preset
-// calibrated, which are resolved as there.
+// calibrated, with the same defaults.
 type NoisedParams struct {
 	Eta    float64 `doc:"rate at which the mechanism itself flips labels of its sample, below 1/2" min:"0" max:"0.499"`
-	Rounds int     `doc:"boosting rounds T; 0: as boosting/hs-stl with preset calibrated" min:"0"`
-	Lambda float64 `doc:"learning rate of the log-weights, per unit of loss; 0: as boosting/hs-stl" min:"0" max:"1e6"`
-	Kappa  float64 `doc:"density of the smooth distributions, in (0,1); 0: as boosting/hs-stl" min:"0" max:"1"`
+	Rounds int     `doc:"boosting rounds T; 0: like boosting/hs-stl with preset calibrated" min:"0"`
+	Lambda float64 `doc:"learning rate of the log-weights, per unit of loss; 0: like boosting/hs-stl" min:"0" max:"1e6"`
+	Kappa  float64 `doc:"density of the smooth distributions, in (0,1); 0: like boosting/hs-stl" min:"0" max:"1"`
 	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always from epsilon, delta and n; 0 before n is fixed (see the metric sigma)" min:"0"`
-	Tau    float64 `doc:"margin to build for; 0: the margin that the problem promises" min:"0" max:"1"`
+	Tau    float64 `doc:"target margin; 0: the margin that the problem guarantees" min:"0" max:"1"`
 }
 
-// noised returns boosting/m-eta, Algorithm 3 atop HS-StL. It flips each label with probability eta,
-// independently of the sample, so that it is as private as HS-StL: given the flips, neighbours stay
-// neighbours. So Theorem 19 is about the query err_H on the sample without the flips, which the
-// metric query holds.
+// noised returns boosting/m-eta, Algorithm 3 on top of HS-StL. It flips each label with probability
+// eta, independently of the sample, so it is as private as HS-StL: given the flips, neighbors
+// remain neighbors. So Theorem 19 applies to the query err_H on the sample without the flips, which
+// is the metric query.
 func noised() algo.Algorithm[NoisedParams] {
 	return algo.Algorithm[NoisedParams]{
 		Name:    "boosting/m-eta",
@@ -30,10 +30,11 @@ func noised() algo.Algorithm[NoisedParams] {
 			"(Bun, Carmosino and Sorrell 2020, Algorithm 3), which turns privacy into generalization from noisy labels.",
 		Defaults: NoisedParams{Eta: 0.01},
 		Metrics: map[string]string{
-			"sigma":          metricSigma,
-			"flipped":        "labels that the mechanism flipped [share of the sample]",
-			"training_error": "what the hypothesis gets wrong, with the flipped labels (not private) [share of the sample]",
-			"query": "what the hypothesis gets wrong, with the labels as given: the query err_H(S), " +
+			"sigma":   metricSigma,
+			"flipped": "labels that the mechanism flipped [share of the sample]",
+			"training_error": "examples that the hypothesis labels wrongly, compared with the flipped labels (not " +
+				"private) [share of the sample]",
+			"query": "examples that the hypothesis labels wrongly, compared with the given labels: the query err_H(S), " +
 				"to compare with the error (not private) [share of the sample]",
 		},
 		Learn: learnNoised, Declares: algo.Always[NoisedParams],
@@ -58,7 +59,7 @@ func noised() algo.Algorithm[NoisedParams] {
 			}
 			list, err := bounds(&inner)
 			for i := range list {
-				if !slices.Contains(list[i].Premises, algo.CleanLabels) { // but for the mechanism's own flips
+				if !slices.Contains(list[i].Premises, algo.CleanLabels) { // except for the mechanism's own flips
 					list[i].Premises = append(list[i].Premises, algo.CleanLabels)
 				}
 			}

@@ -15,8 +15,8 @@ func noisedTrial(eta float64, seed uint64) *algo.Trial[NoisedParams] {
 	return bareTrial(s, seed)
 }
 
-// M_eta is HS-StL on labels that it has flipped with the first of its random numbers, and HS-StL
-// itself where it flips none.
+// M_eta is HS-StL on labels that it has flipped with the first of its random numbers, and equals
+// HS-StL if it flips none.
 func TestNoisedIsHSStLOnFlippedLabels(t *testing.T) {
 	for _, eta := range []float64{0, 0.2} {
 		sample := newDistribution(rand.New(rand.NewPCG(4, 1)), 5, 0.3, true).draw(4000)
@@ -47,7 +47,7 @@ func TestNoisedIsHSStLOnFlippedLabels(t *testing.T) {
 	}
 }
 
-// A resolved setting stands for itself, and the guarantee is that of HS-StL.
+// Resolving a resolved setting changes nothing, and the guarantee is that of HS-StL.
 func TestNoisedSettings(t *testing.T) {
 	a := noised()
 	s := noisedTrial(0.1, 1).Setting

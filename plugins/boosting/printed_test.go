@@ -10,9 +10,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// printedVector computes the weak learner's vector as Algorithms 4 and 5 print it: from the list of
-// released vectors alone, with c >= 1 by bisection, and weights that are divided by their own sum.
-// It also returns that sum.
+// printedVector computes the weak learner's vector as Algorithms 4 and 5 print it: only from the
+// list of released vectors, with c >= 1 by bisection, and weights that are divided by their own
+// sum. It also returns that sum.
 func printedVector(sample *algo.Data, released [][]float64, kappa, lambda float64) (z []float64, mass float64) {
 	n, d := sample.Len(), sample.Dim()
 	mu := make([]float64, n)
@@ -53,13 +53,13 @@ func printedRounds(sample *algo.Data, released [][]float64, p Params) (vectors [
 	for _, h := range released {
 		b.round(noiseless)
 		vectors = append(vectors, slices.Clone(b.weak))
-		// Take back what the weak learner's own vector has changed, and take in the given one.
+		// Replace the effect of the weak learner's own vector by that of the given one.
 		copy(b.s, b.before(h))
 	}
 	return vectors
 }
 
-// before returns the log-weights with the margins of h in place of those of the last released
+// before returns the log-weights with the margins of h instead of those of the last released
 // vector.
 func (b *booster) before(h []float64) []float64 {
 	s := slices.Clone(b.s)
@@ -71,9 +71,9 @@ func (b *booster) before(h []float64) []float64 {
 	return s
 }
 
-// Preset paper weighs examples as Algorithm 4 says, also where losses below 0 have made the measure
-// denser than kappa; and even then one replaced example moves the weak learner by no more than
-// 2/(kappa n), which is nearly reached.
+// Preset paper weights examples as in Algorithm 4, also if losses below 0 have made the measure
+// denser than kappa. Even then one replaced example moves the weak learner by no more than 2/(kappa
+// n), and nearly as much occurs.
 func TestPaperPresetAsPrinted(t *testing.T) {
 	const d, rounds = 2, 3
 	r := rand.New(rand.NewPCG(3, 1))

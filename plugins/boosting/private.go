@@ -12,31 +12,32 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// PrivateParams holds the parameters of boosting/private-stumps. The zero value of a number stands
-// for "by the others".
+// PrivateParams holds the parameters of boosting/private-stumps. A number of 0 means that it
+// follows from the other parameters.
 type PrivateParams struct {
-	Advantage float64 `doc:"advantage gamma that rounds and lambda are made for, which nothing checks; 0: 0.1" min:"0" max:"0.5"`
+	Advantage float64 `doc:"assumed advantage gamma, which sets the defaults of rounds and lambda and is not checked; 0: 0.1" min:"0" max:"0.5"`
 	Rounds    int     `doc:"boosting rounds T, which share the budget; 0: 2 ln(1/kappa)/gamma^2" min:"0" max:"1000000"`
 	Lambda    float64 `doc:"learning rate of the log-weights, per unit of loss; 0: 2 gamma" min:"0" max:"1e6"`
-	Kappa     float64 `doc:"density of the smooth distributions, in (0,1): the share of the sample that may stay wrong; 0: alpha/2" min:"0" max:"1"`
+	Kappa     float64 `doc:"density of the smooth distributions, in (0,1): the share of the sample that may be wrong; 0: alpha/2" min:"0" max:"1"`
 }
 
-// privateStumps returns boosting/private-stumps: Algorithms 1, 2 and 4 with a private weak learner in
-// the sense of Definition 20, the exponential mechanism over all stumps h of the domain with the
+// privateStumps returns boosting/private-stumps: Algorithms 1, 2 and 4 with a private weak learner
+// in the sense of Definition 20, the exponential mechanism over all stumps h of the domain with the
 // score q(h) = sum_i p_i y_i h(x_i), twice the advantage of h.
 //
-// Replace one example, and let the hypotheses of all rounds before be the same. Then q(h) changes by
-// at most 2/(kappa n) for every h: the weights of the other examples move in one direction, and by
-// as much in all as that of the replaced one, m and then m', does the other way, so that q(h) changes by at
-// most (m + m' + |m - m'|)/(kappa n) = 2 max(m, m')/(kappa n), and no weight is above 1. With weights
-// exp(c kappa n q(h)/4) for the stumps, their probabilities change by factors of at most e^c, whose
-// largest and least differ by a factor of at most e^c: a round is c-private, and c^2/8-zCDP (Cesar
-// and Rogers 2021). T rounds are Tc-private, and T c^2/8-zCDP, and the answer depends on them alone.
+// Replace one example, and let the hypotheses of all earlier rounds be the same. Then q(h) changes
+// by at most 2/(kappa n) for every h: the weights of the other examples change in one direction,
+// and their total change equals the opposite change of the weight of the replaced example, from m
+// to m', so that q(h) changes by at most (m + m' + |m - m'|)/(kappa n) = 2 max(m, m')/(kappa n),
+// and no weight is above 1. With weights exp(c kappa n q(h)/4) for the stumps, their probabilities
+// change by factors of at most e^c, and the largest and the least factor differ by a factor of at
+// most e^c: a round is c-private, and c^2/8-zCDP (Cesar and Rogers 2021). T rounds are Tc-private,
+// and T c^2/8-zCDP, and the answer depends only on them.
 func privateStumps() algo.Algorithm[PrivateParams] {
 	return algo.Algorithm[PrivateParams]{
 		Name:    "boosting/private-stumps",
 		Version: "1.0.0",
-		Doc: "Lazy Bregman boosting (Bun, Carmosino and Sorrell 2020, Algorithms 1, 2 and 4) of a private weak learner, " +
+		Doc: "Lazy Bregman boosting (Bun, Carmosino and Sorrell 2020, Algorithms 1, 2 and 4)with a private weak learner, " +
 			"the exponential mechanism over all decision stumps of a finite domain.",
 		Metrics: map[string]string{
 			"advantage": "mean over the rounds of the weak learner's advantage (1/2) sum_i p_i y_i h(x_i) " +
@@ -58,14 +59,14 @@ func privateStumps() algo.Algorithm[PrivateParams] {
 	}
 }
 
-// resolvePrivate checks a setting and writes the parameters that are zero, as resolveBoost does for
+// resolvePrivate checks a setting and sets the parameters that are zero, like resolveBoost for
 // stumps. Resolving resolved parameters changes nothing.
 func resolvePrivate(s *algo.Setting[PrivateParams]) error {
 	const name = "boosting/private-stumps"
 	switch {
 	case !concept.ShapeOf(s.Problem.Class).Finite():
 		return algo.Invalid("%s chooses among finitely many stumps, and points of class %q have infinitely many values: "+
-			"take boosting/hs-stl, or a class on a finite domain", name, s.Problem.Class)
+			"use boosting/hs-stl, or a class on a finite domain", name, s.Problem.Class)
 	case !(s.Epsilon > 0) || math.IsInf(s.Epsilon, 1):
 		return algo.Invalid("%s needs privacy.epsilon above 0 and finite, not %g", name, s.Epsilon)
 	case !(s.Delta >= 0 && s.Delta < 1):
@@ -98,7 +99,7 @@ func privateGuarantee(s *algo.Setting[PrivateParams]) algo.Guarantee {
 	g := algo.Guarantee{
 		Pure: pure, Epsilon: s.Epsilon, Delta: s.Delta, Rho: float64(s.Params.Rounds) * c * c / 8,
 		Source: "T rounds of an exponential mechanism of sensitivity 2/(kappa n) (plugins/boosting, privateStumps), " +
-			"each zCDP by bounded range (Cesar and Rogers 2021); composition as " + source2020 + ", after Definition 20",
+			"each zCDP by bounded range (Cesar and Rogers 2021); composition by " + source2020 + ", after Definition 20",
 	}
 	if pure {
 		g.Delta = 0
@@ -120,7 +121,7 @@ func learnPrivate(ctx context.Context, t *algo.Trial[PrivateParams], sample *alg
 	c, _ := roundEpsilon(p.Rounds, t.Epsilon, t.Delta)
 	mechanism := newStumpMechanism(sample, side, c*b.mass/4)
 	learn := func(signed []float64) hypothesis { return mechanism.draw(signed, t.Rand) }
-	// An end that depends on the sample would not be private.
+	// An early end that depends on the sample would not be private.
 	found, advantages, err := b.assemble(ctx, learn, math.Inf(-1))
 	if err != nil {
 		return nil, err
@@ -133,12 +134,12 @@ func learnPrivate(ctx context.Context, t *algo.Trial[PrivateParams], sample *alg
 	return found, nil
 }
 
-// checkDomain reports an error if a coordinate of the sample is not one of 0..side-1.
+// checkDomain returns an error if a coordinate of the sample is not one of 0..side-1.
 func checkDomain(sample *algo.Data, side uint64) error {
 	for _, v := range sample.Xs() {
 		if !(v >= 0 && v < float64(side) && v == math.Trunc(v)) {
 			return algo.Invalid("boosting/private-stumps: the sample has the coordinate %v, and the domain is 0..%d: "+
-				"privacy needs a domain that does not depend on the sample", v, side-1)
+				"privacy requires a domain that does not depend on the sample", v, side-1)
 		}
 	}
 	return nil
@@ -153,13 +154,13 @@ type stumpMechanism struct {
 	cells []stumpCell
 }
 
-// stumpCell is a set of stumps with one score: those of one coordinate and one positive side whose
-// cuts have the same examples below them.
+// A stumpCell is a set of stumps with one score: those of one coordinate and one positive side
+// whose cuts have the same examples below them.
 type stumpCell struct {
 	coordinate  int
 	first, cuts uint64 // they cut below first, first+1, ..., first+cuts-1; 0: a constant
 	positive    float64
-	logWeight   float64 // of all of them
+	logWeight   float64 // logarithm of the total weight of the cell
 }
 
 func newStumpMechanism(sample *algo.Data, side uint64, scale float64) *stumpMechanism {
@@ -211,8 +212,8 @@ func (m *stumpMechanism) weigh(signed []float64) {
 	}
 }
 
-// add adds the cells of the stumps that are +1 from their cuts on, with this score, and of their
-// negatives. No cuts stand for a constant where first is 0, and otherwise for nothing.
+// add adds the cells of the stumps that are +1 at and above their cuts, with this score, and of
+// their negatives. Zero cuts represent a constant if first is 0, and otherwise no stump.
 func (m *stumpMechanism) add(coordinate int, first, cuts uint64, score float64) {
 	if cuts == 0 && first > 0 {
 		return

@@ -25,8 +25,8 @@ func stumpsOf(d, side int) (all []cut) {
 	return all
 }
 
-// roundDistribution returns the logarithms of the probabilities of the stumps in the round after some others, by
-// the definition of the exponential mechanism that spends c.
+// roundDistribution returns the logarithms of the probabilities of the stumps in the round after some
+// others, by the definition of the exponential mechanism that spends c.
 func roundDistribution(sample *algo.Data, p Params, earlier, all []cut, c float64) []float64 {
 	b := newBooster(p, sample)
 	for _, h := range earlier {
@@ -44,8 +44,8 @@ func roundDistribution(sample *algo.Data, p Params, earlier, all []cut, c float6
 	return distribution
 }
 
-// The cells hold every stump of the domain once, each with its weight in the exponential mechanism, and
-// stumps are drawn by these.
+// The cells contain every stump of the domain once, each with its weight in the exponential
+// mechanism, and stumps are drawn by these weights.
 func TestStumpMechanism(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for range 200 {
@@ -98,9 +98,9 @@ func checkDraws(t *testing.T, m *stumpMechanism, signed []float64, all []cut, di
 	}
 }
 
-// Over all samples of three points of {0, 1, 2} and all their neighbours, the exact distribution of two rounds'
-// stumps moves by a factor of at most e^(2c) and that of each round by factors that differ by at most
-// e^c, which is attained where one example can have all the weight.
+// Over all samples of three points of {0, 1, 2} and all their neighbors, the exact distribution of
+// two rounds' stumps changes by a factor of at most e^(2c), and that of each round by factors that
+// differ by at most e^c, which is attained if one example can have all the weight.
 func TestPrivateStumpsMaxDivergence(t *testing.T) {
 	const n, side, c = 3, 3, 0.5
 	all := stumpsOf(1, side)
@@ -158,7 +158,7 @@ func TestPrivateStumpsMaxDivergence(t *testing.T) {
 	}
 }
 
-// spreadOf returns the largest less the least difference of two lists.
+// spreadOf returns the largest minus the least difference of two lists.
 func spreadOf(a, b []float64) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for i := range a {
@@ -167,8 +167,7 @@ func spreadOf(a, b []float64) float64 {
 	return most - least
 }
 
-// The rounds together spend the budget: all of epsilon where it is pure, or all of the rho that it is
-// worth.
+// The rounds together spend the whole budget: epsilon if it is pure, or the rho that it is worth.
 func TestPrivateStumpsSpendTheBudget(t *testing.T) {
 	for _, c := range []struct {
 		rounds         int
@@ -196,10 +195,12 @@ func TestPrivateStumpsSpendTheBudget(t *testing.T) {
 	}
 }
 
-// A class, a budget or a sample for which the mechanism is not private is refused.
+// A class, a budget or a sample for which the mechanism is not private is an error.
 func TestPrivateStumpsRefuse(t *testing.T) {
 	for want, change := range map[string]func(s *algo.Setting[PrivateParams]){
-		"take boosting/hs-stl":     func(s *algo.Setting[PrivateParams]) { s.Problem = algo.Problem{Class: "halfspace", Dim: 2} },
+		"use boosting/hs-stl": func(s *algo.Setting[PrivateParams]) {
+			s.Problem = algo.Problem{Class: "halfspace", Dim: 2}
+		},
 		"needs privacy.epsilon":    func(s *algo.Setting[PrivateParams]) { s.Epsilon = 0 },
 		"needs privacy.delta":      func(s *algo.Setting[PrivateParams]) { s.Delta = 1 },
 		"kappa must be at least":   func(s *algo.Setting[PrivateParams]) { s.Params.Kappa = 1 },

@@ -9,67 +9,66 @@ import (
 
 // Values of [Params.Preset].
 const (
-	// PaperPreset is Algorithm 5 as printed: rounds, lambda, kappa and sigma follow from alpha, beta,
-	// tau and c, the loss is that of Algorithm 4, measures that are already dense are not scaled down
-	// (see booster.projectAsPrinted), and privacy is accounted for as printed. The text leaves open c,
-	// ties, which go to +1, and what is not whole: the rounds are rounded up.
+	// PaperPreset is Algorithm 5 as printed: rounds, lambda, kappa and sigma follow from alpha,
+	// beta, tau and c, the loss is that of Algorithm 4, measures that are already dense are not
+	// scaled down (see booster.projectAsPrinted), and the privacy accounting is as printed. The
+	// text does not specify c, ties (here +1) or the rounding of numbers that must be integers
+	// (here the rounds are rounded up).
 	PaperPreset = "paper"
 
-	// PaperTight has the same parameters, and differs from PaperPreset in what is this package's own:
-	// the loss linear, weights that always sum to kappa n, the exact sensitivity and the exact
-	// accounting.
+	// PaperTight has the same parameters as PaperPreset, but this package's own loss (linear),
+	// weights that always sum to kappa n, the exact sensitivity and the exact accounting.
 	PaperTight = "paper-tight"
 
 	// TheoremA has the parameters of Theorem A (see schedule.proves): lambda 1, rounds and sigma from
 	// kappa, tau, beta and n.
 	TheoremA = "theorem-a"
 
-	// Calibrated takes any rounds, lambda and kappa, and the least sigma that epsilon and delta allow
-	// at this n.
+	// Calibrated accepts any rounds, lambda and kappa, and uses the least sigma that epsilon and
+	// delta allow at this n.
 	Calibrated = "calibrated"
 )
 
 // Values of [Params.Weak].
 const (
-	Raw  = "raw"  // the released vector z as it is: h(x) = <z, x>
+	Raw  = "raw"  // the released vector z itself: h(x) = <z, x>
 	Unit = "unit" // z/|z|, divided after the noise
 )
 
 // Values of [Params.Loss], for the margin m = y h(x).
 const (
-	ByPreset = "preset" // paper with preset paper, and linear with all others
+	ByPreset = "preset" // paper for preset paper, linear for all others
 
-	Linear = "linear" // (1+m)/2: the paper's for |h| <= 1
-	Paper  = "paper"  // 1 - |m-1|/2, literally as printed: it falls again beyond m = 1
+	Linear = "linear" // (1+m)/2: the paper's loss for |h| <= 1
+	Paper  = "paper"  // 1 - |m-1|/2, literally as printed: it decreases again beyond m = 1
 	Clip   = "clip"   // (1+m)/2 with h clipped to [-1, 1]; the result is a vote, not a halfspace
 )
 
-// Params holds the parameters of boosting/hs-stl. The zero value of a number stands for "by the
-// preset"; resolve replaces it.
+// Params holds the parameters of boosting/hs-stl. A number of 0 means the value of the preset;
+// resolve sets it.
 //
-// A preset fixes some parameters. These may be given with the very value that it gives them, and
-// with no other:
+// A preset fixes some parameters. A setting may only repeat their fixed values:
 //
 //	paper               fixes rounds, lambda, kappa, sigma, weak = raw, loss = paper,
 //	                    debias = false; tau and c are free
-//	paper-tight         fixes the same but for the loss, which is free too
+//	paper-tight         fixes the same except the loss, which is free too
 //	theorem-a           fixes rounds, lambda, sigma, weak = raw, loss = linear, debias = false;
 //	                    tau and kappa up to 1/e are free, and c does not apply
-//	calibrated          fixes sigma; all others are free but c, which does not apply
+//	calibrated          fixes sigma; all others are free except c, which does not apply
 type Params struct {
-	Preset string  `doc:"where the other parameters come from: paper (Algorithm 5 as printed, with its loss, projection and accounting), paper-tight (its parameters, with loss linear, weights that always sum to kappa n, and exact accounting), theorem-a (proved settings), calibrated (noise from epsilon, delta and n)" choices:"paper,paper-tight,theorem-a,calibrated"`
+	Preset string  `doc:"source of the other parameters: paper (Algorithm 5 as printed, with its loss, projection and accounting), paper-tight (its parameters, with loss linear, weights that always sum to kappa n, and exact accounting), theorem-a (proved settings), calibrated (noise from epsilon, delta and n)" choices:"paper,paper-tight,theorem-a,calibrated"`
 	Rounds int     `doc:"boosting rounds T; 0: by the preset (calibrated: 50, and 0.5/tau^2 for tau below 0.1)" min:"0"`
 	Lambda float64 `doc:"learning rate of the log-weights, per unit of loss; 0: by the preset (calibrated: 8)" min:"0" max:"1e6"`
 	Kappa  float64 `doc:"density of the smooth distributions, in (0,1); 0: by the preset (paper: alpha/4; theorem-a: alpha, at most 1/e; calibrated: 3 alpha, at most 1/2)" min:"0" max:"1"`
-	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always by the preset; 0 where it depends on n (see the metric sigma)" min:"0"`
-	Weak   string  `doc:"weak learner: raw (paper) or unit (normalised, after the noise)" choices:"raw,unit"`
-	Loss   string  `doc:"loss of an example with margin m: linear (1+m)/2, paper 1-|m-1|/2, clip (linear, hypotheses clipped to [-1,1]; improper); preset: paper with preset paper, and linear with all others" choices:"preset,linear,paper,clip"`
-	Debias bool    `doc:"divide the released vector by max(tau, sqrt(|z|^2 - sigma^2 d)), an estimate of its norm without the noise; needs weak raw and tau"`
-	C      float64 `doc:"the constant c in the paper's sigma = tau/(8 c sqrt(ln(3072 ln(1/kappa)/(beta tau^2)))), which the text leaves open; 0: 1/sqrt(2), the least for which its tail bound holds; paper and paper-tight only" min:"0"`
-	Tau    float64 `doc:"margin to build for; 0: the margin that the problem promises" min:"0" max:"1"`
+	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always by the preset; 0 if it depends on n (see the metric sigma)" min:"0"`
+	Weak   string  `doc:"weak learner: raw (paper) or unit (normalized, after the noise)" choices:"raw,unit"`
+	Loss   string  `doc:"loss of an example with margin m: linear (1+m)/2, paper 1-|m-1|/2, clip (linear, hypotheses clipped to [-1,1]; improper); preset: paper for preset paper, linear for all others" choices:"preset,linear,paper,clip"`
+	Debias bool    `doc:"divide the released vector by max(tau, sqrt(|z|^2 - sigma^2 d)), an estimate of its norm without the noise; requires weak raw and tau"`
+	C      float64 `doc:"the constant c in the paper's sigma = tau/(8 c sqrt(ln(3072 ln(1/kappa)/(beta tau^2)))), which the text does not specify; 0: 1/sqrt(2), the least for which its tail bound holds; paper and paper-tight only" min:"0"`
+	Tau    float64 `doc:"target margin; 0: the margin that the problem guarantees" min:"0" max:"1"`
 }
 
-// resolve refuses a setting that cannot run, and writes the values that the preset gives; those
+// resolve returns an error for a setting that cannot run, and sets the values of the preset; those
 // that depend on n only if N > 0. Resolving resolved parameters changes nothing.
 func resolve(s *algo.Setting[Params]) error {
 	if err := checkProblem("boosting/hs-stl", s.Problem, s.Epsilon, s.Delta); err != nil {
@@ -93,44 +92,44 @@ func resolve(s *algo.Setting[Params]) error {
 	case Calibrated:
 		err = resolveCalibrated(s)
 	default:
-		err = algo.Invalid("unknown preset %q: take paper, paper-tight, theorem-a or calibrated", s.Params.Preset)
+		err = algo.Invalid("unknown preset %q: use paper, paper-tight, theorem-a or calibrated", s.Params.Preset)
 	}
 	if err != nil {
 		return err
 	}
 	if s.Params.Loss == Clip {
-		if err := checkVotes(s.Params.Rounds, s.Problem.Dim, ", or take another loss"); err != nil {
+		if err := checkVotes(s.Params.Rounds, s.Problem.Dim, ", or use another loss"); err != nil {
 			return err
 		}
 	}
 	return checkNumbers(&s.Params)
 }
 
-// checkProblem refuses a problem or a budget that no private algorithm of this package can run on.
-// name is the algorithm's.
+// checkProblem returns an error for a problem or a budget that no private algorithm of this package
+// can run on. name is the algorithm's.
 func checkProblem(name string, p algo.Problem, epsilon, delta float64) error {
 	if err := checkClass(name, p); err != nil {
 		return err
 	}
 	switch {
 	case !(epsilon > 0 && epsilon <= 1e100):
-		return algo.Invalid("%s needs privacy.epsilon above 0 and at most 1e100, not %g", name, epsilon)
+		return algo.Invalid("%s requires privacy.epsilon above 0 and at most 1e100, not %g", name, epsilon)
 	case !(delta > 0 && delta < 1):
-		return algo.Invalid("%s adds Gaussian noise, which is never pure: give privacy.delta in (0,1), not %g", name, delta)
+		return algo.Invalid("%s adds Gaussian noise, which is never pure: set privacy.delta in (0,1), not %g", name, delta)
 	}
 	return nil
 }
 
-// checkClass refuses a problem of another class than halfspaces.
+// checkClass returns an error for a problem of another class than halfspaces.
 func checkClass(name string, p algo.Problem) error {
 	if p.Class != concept.Halfspace {
-		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to %s",
+		return algo.Invalid("%s learns halfspaces, not class %q: omit it here, or set problem.class to %s",
 			name, p.Class, concept.Halfspace)
 	}
 	return nil
 }
 
-// resolveTau sets tau, which all presets but calibrated, and debias, need.
+// resolveTau sets tau, which debias and all presets except calibrated require.
 func resolveTau(s *algo.Setting[Params]) error {
 	p := &s.Params
 	if err := setTau(&p.Tau, s.Problem); err != nil {
@@ -138,20 +137,20 @@ func resolveTau(s *algo.Setting[Params]) error {
 	}
 	switch {
 	case p.Tau == 0 && p.Debias:
-		return algo.Invalid("debias needs a margin and the problem promises none: give tau, or set debias to false")
+		return algo.Invalid("debias requires a margin and the problem guarantees none: set tau, or set debias to false")
 	case p.Tau == 0 && p.Preset != Calibrated:
-		return algo.Invalid("preset %s needs a margin and the problem promises none: give tau, or take preset %s",
+		return algo.Invalid("preset %s requires a margin and the problem guarantees none: set tau, or use preset %s",
 			p.Preset, Calibrated)
 	}
 	return nil
 }
 
-// leastMargin is the smallest margin to build for. The rounds, about 1/tau^2, then still fit an
+// leastMargin is the smallest target margin. Its number of rounds, about 1/tau^2, still fits an
 // int.
 const leastMargin = 1e-6
 
-// setTau replaces a tau of 0 by the margin that the problem promises, which may be 0 for none. It
-// refuses a tau that is out of range.
+// setTau replaces a tau of 0 by the margin that the problem guarantees, which is 0 if there is
+// none. It returns an error for a tau that is out of range.
 func setTau(tau *float64, p algo.Problem) error {
 	if *tau == 0 {
 		*tau = p.Margin
@@ -195,7 +194,7 @@ func resolveTheoremA(s *algo.Setting[Params]) error {
 		p.Kappa = min(s.Alpha, 1/math.E)
 	}
 	if !(p.Kappa > 0 && p.Kappa <= 1/math.E) {
-		return algo.Invalid("preset %s needs kappa above 0 and at most 1/e = %.4g, not %g: lower it, or take preset %s",
+		return algo.Invalid("preset %s needs kappa above 0 and at most 1/e = %.4g, not %g: lower it, or use preset %s",
 			p.Preset, 1/math.E, p.Kappa, Calibrated)
 	}
 	f := presetFixer(p.Preset)
@@ -232,7 +231,7 @@ func resolveCalibrated(s *algo.Setting[Params]) error {
 		return err
 	}
 	if p.Debias && p.Weak == Unit {
-		return algo.Invalid("debias and weak %q both normalise: set weak to %q, or debias to false", Unit, Raw)
+		return algo.Invalid("debias and weak %q both normalize: set weak to %q, or debias to false", Unit, Raw)
 	}
 	f := presetFixer(p.Preset)
 	f.zero("c", p.C)
@@ -243,17 +242,17 @@ func resolveCalibrated(s *algo.Setting[Params]) error {
 	return checkSigma(p.Sigma)
 }
 
-// checkSigma refuses the noise of a budget so small that numbers would overflow.
+// checkSigma returns an error for the noise of a budget so small that numbers would overflow.
 func checkSigma(sigma float64) error {
 	if !(sigma <= 1e100) {
-		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: "+
+		return algo.Infeasible("this budget requires noise of standard deviation %g, which hides all information: "+
 			"raise epsilon, delta or n", sigma)
 	}
 	return nil
 }
 
-// checkNumbers refuses parameters out of range, also from callers that did not go through the
-// checks of package algo.
+// checkNumbers returns an error for parameters out of range. It also protects callers that bypass
+// the checks of package algo.
 func checkNumbers(p *Params) error {
 	switch {
 	case p.Rounds < 1:
@@ -261,15 +260,15 @@ func checkNumbers(p *Params) error {
 	case !(p.Lambda >= 1e-9 && p.Lambda <= 1e6):
 		return algo.Invalid("lambda must be between 1e-9 and 1e6, not %g", p.Lambda)
 	case p.Weak != Raw && p.Weak != Unit:
-		return algo.Invalid("unknown weak learner %q: take %s or %s", p.Weak, Raw, Unit)
+		return algo.Invalid("unknown weak learner %q: use %s or %s", p.Weak, Raw, Unit)
 	case p.Loss != Linear && p.Loss != Paper && p.Loss != Clip:
-		return algo.Invalid("unknown loss %q: take %s, %s or %s", p.Loss, Linear, Paper, Clip)
+		return algo.Invalid("unknown loss %q: use %s, %s or %s", p.Loss, Linear, Paper, Clip)
 	}
 	return checkKappa(p.Kappa)
 }
 
-// checkKappa refuses a kappa out of range. Above 1e-12, kappa n is far above what the weights lose
-// by underflow.
+// checkKappa returns an error for a kappa out of range. Above 1e-12, kappa n far exceeds the amount
+// that the weights lose by underflow.
 func checkKappa(kappa float64) error {
 	if !(kappa >= 1e-12 && kappa < 1) {
 		return algo.Invalid("kappa must be at least 1e-12 and below 1, not %g", kappa)
@@ -277,35 +276,35 @@ func checkKappa(kappa float64) error {
 	return nil
 }
 
-// checkVotes refuses a vote that would keep more than 512 MiB of vectors in each trial. advice ends
-// the message.
+// checkVotes returns an error for a vote that would keep more than 512 MiB of vectors in each
+// trial. advice ends the message.
 func checkVotes(rounds, dim int, advice string) error {
 	const most = 1 << 26
 	if rounds > most/max(1, dim) {
-		return algo.Invalid("a vote of %d rounds in %d dimensions keeps %.4g numbers, and %d are allowed: "+
+		return algo.Invalid("a vote of %d rounds in %d dimensions stores %.4g numbers, and %d are allowed: "+
 			"lower rounds to %d%s", rounds, dim, float64(rounds)*float64(dim), most, most/max(1, dim), advice)
 	}
 	return nil
 }
 
-// checkBudget refuses a sample size at which the fixed noise of a preset spends more than the
-// budget.
+// checkBudget returns an error for a sample size at which the fixed noise of a preset spends more
+// than the budget.
 func checkBudget(s *algo.Setting[Params], plan schedule) error {
 	if s.N == 0 {
 		return nil
 	}
 	if least := plan.least(accounting(s)); float64(s.N) < least {
-		return algo.Infeasible("preset %s fixes its noise, which is (%g, %g)-private only from n = %.0f on, not at %d: "+
-			"raise n, or take preset %s", s.Params.Preset, s.Epsilon, s.Delta, least, s.N, Calibrated)
+		return algo.Infeasible("preset %s fixes its noise, which is (%g, %g)-private only for n of at least %.0f, not "+
+			"at %d: raise n, or use preset %s", s.Params.Preset, s.Epsilon, s.Delta, least, s.N, Calibrated)
 	}
 	return nil
 }
 
-// fixer sets the parameters that a preset or an algorithm fixes, and keeps an error about the first
-// one that was given another value.
+// A fixer sets the parameters that a preset or an algorithm fixes. It stores an error about the
+// first one with a different value.
 type fixer struct {
-	who    string // fixes them: "preset paper"
-	advice string // ends messages; may be empty
+	who    string // who fixes the parameters: "preset paper"
+	advice string // end of the messages; may be empty
 	err    error
 }
 
@@ -313,24 +312,24 @@ type fixer struct {
 func presetFixer(preset string) fixer {
 	f := fixer{who: "preset " + preset}
 	if preset != Calibrated {
-		f.advice = ", or take preset " + Calibrated
+		f.advice = ", or use preset " + Calibrated
 	}
 	return f
 }
 
-// refuse keeps an Invalid error, unless there is one.
+// refuse stores an Invalid error, unless there is one.
 func (f *fixer) refuse(format string, args ...any) {
 	if f.err == nil {
 		f.err = algo.Invalid(format, args...)
 	}
 }
 
-// fail refuses a value that differs from the fixed one.
+// fail stores an error about a value that differs from the fixed one.
 func (f *fixer) fail(name string, want, got any) {
-	f.refuse("%s fixes %s at %v, not %v: leave %s out%s", f.who, name, want, got, name, f.advice)
+	f.refuse("%s fixes %s at %v, not %v: omit %s%s", f.who, name, want, got, name, f.advice)
 }
 
-// number fixes a number. It takes a given one that differs by rounding alone as equal.
+// number fixes a number. It accepts a given number that differs only by rounding.
 func (f *fixer) number(name string, given *float64, want float64) {
 	if *given != 0 && !(math.Abs(*given-want) <= 1e-9*want) {
 		f.fail(name, want, *given)
@@ -338,7 +337,7 @@ func (f *fixer) number(name string, given *float64, want float64) {
 	*given = want
 }
 
-// count fixes a whole number.
+// count fixes an integer.
 func (f *fixer) count(name string, given *int, want int) {
 	if *given != 0 && *given != want {
 		f.fail(name, want, *given)
@@ -360,18 +359,18 @@ func (f *fixer) off(name string, given bool) {
 	}
 }
 
-// zero refuses a parameter that is not used.
+// zero stores an error about a parameter that is not used but given.
 func (f *fixer) zero(name string, given float64) {
 	if given != 0 {
-		f.refuse("%s has no meaning in %s: leave it out, or take preset %s", name, f.who, PaperPreset)
+		f.refuse("%s is not used by %s: omit it, or use preset %s", name, f.who, PaperPreset)
 	}
 }
 
-// sigma fixes noise that depends on n, and so has no value while n is 0.
+// sigma fixes noise that depends on n, and so is unknown if n is 0.
 func (f *fixer) sigma(given *float64, want func(n float64) float64, n int) {
 	if n > 0 {
 		f.number("sigma", given, want(float64(n)))
 	} else if *given != 0 {
-		f.refuse("%s takes sigma from epsilon, delta and n: leave sigma out", f.who)
+		f.refuse("%s derives sigma from epsilon, delta and n: omit sigma", f.who)
 	}
 }

@@ -21,7 +21,7 @@ func TestResolve(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		give  Params
-		tau   float64 // the problem's
+		tau   float64 // tau of the problem
 		n     int
 		noise float64
 		want  Params
@@ -59,7 +59,7 @@ func TestResolve(t *testing.T) {
 					t.Errorf("%s: (-want +got)\n%s", pass, diff)
 				}
 			}
-			s.N = 1 << 40 // parameters resolved without n stand for every n
+			s.N = 1 << 40 // parameters resolved without n apply to every n
 			if c.n == 0 {
 				if err := resolve(&s); err != nil {
 					t.Errorf("resolve again at another n: %v", err)
@@ -78,36 +78,36 @@ func TestRefusals(t *testing.T) {
 		{"class", func(s *algo.Setting[Params]) { s.Problem.Class = "thresholds" },
 			`boosting/hs-stl learns halfspaces, not class "thresholds"`},
 		{"no delta", func(s *algo.Setting[Params]) { s.Delta = 0 },
-			"Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
+			"Gaussian noise, which is never pure: set privacy.delta in (0,1), not 0"},
 		{"no epsilon", func(s *algo.Setting[Params]) { s.Epsilon = 0 }, "privacy.epsilon above 0 and at most 1e100, not 0"},
 		{"infinite epsilon", func(s *algo.Setting[Params]) { s.Epsilon = math.Inf(1) },
 			"privacy.epsilon above 0 and at most 1e100, not +Inf"},
-		{"preset", func(s *algo.Setting[Params]) { s.Params.Preset = "tuned" }, `unknown preset "tuned": take paper,`},
+		{"preset", func(s *algo.Setting[Params]) { s.Params.Preset = "tuned" }, `unknown preset "tuned": use paper,`},
 		{"kappa", func(s *algo.Setting[Params]) { s.Params.Kappa = 1 }, "kappa must be at least 1e-12 and below 1, not 1"},
 		{"lambda", func(s *algo.Setting[Params]) { s.Params.Lambda = math.NaN() },
 			"lambda must be between 1e-9 and 1e6, not NaN"},
 		{"rounds", func(s *algo.Setting[Params]) { s.Params.Rounds = -1 }, "rounds must be at least 1, not -1"},
-		{"weak", func(s *algo.Setting[Params]) { s.Params.Weak = "" }, `unknown weak learner "": take raw or unit`},
+		{"weak", func(s *algo.Setting[Params]) { s.Params.Weak = "" }, `unknown weak learner "": use raw or unit`},
 		{"loss", func(s *algo.Setting[Params]) { s.Params.Loss = "hinge" },
-			`unknown loss "hinge": take linear, paper or clip`},
+			`unknown loss "hinge": use linear, paper or clip`},
 		{"tau", func(s *algo.Setting[Params]) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
 		{"votes", func(s *algo.Setting[Params]) { s.Params.Loss, s.Params.Rounds = Clip, 1<<50 },
-			"a vote of 1125899906842624 rounds in 10 dimensions keeps 1.126e+16 numbers, and 67108864 are allowed: " +
-				"lower rounds to 6710886, or take another loss"},
+			"a vote of 1125899906842624 rounds in 10 dimensions stores 1.126e+16 numbers, and 67108864 are allowed: " +
+				"lower rounds to 6710886, or use another loss"},
 		{"sigma", func(s *algo.Setting[Params]) { s.Params.Sigma = 0.1 },
-			`preset calibrated takes sigma from epsilon, delta and n: leave sigma out`},
+			`preset calibrated derives sigma from epsilon, delta and n: omit sigma`},
 		{"sigma at n", func(s *algo.Setting[Params]) { s.Params.Sigma, s.N = 0.1, 1000 },
 			`preset calibrated fixes sigma at 0.199`},
 		{"c", func(s *algo.Setting[Params]) { s.Params.C = 1 },
-			`c has no meaning in preset calibrated: leave it out, or take preset paper`},
+			`c is not used by preset calibrated: omit it, or use preset paper`},
 		{"debias and unit", func(s *algo.Setting[Params]) { s.Params.Debias, s.Params.Weak = true, Unit },
-			`debias and weak "unit" both normalise`},
+			`debias and weak "unit" both normalize`},
 		{"debias without margin", func(s *algo.Setting[Params]) { s.Params.Debias, s.Problem.Margin = true, 0 },
-			"debias needs a margin and the problem promises none: give tau"},
+			"debias requires a margin and the problem guarantees none: set tau"},
 		{"paper without margin", func(s *algo.Setting[Params]) { s.Params.Preset, s.Problem.Margin = PaperPreset, 0 },
-			`preset paper needs a margin and the problem promises none: give tau`},
+			`preset paper requires a margin and the problem guarantees none: set tau`},
 		{"paper with kappa", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Kappa = PaperPreset, 0.3 },
-			`preset paper fixes kappa at 0.025, not 0.3: leave kappa out, or take preset calibrated`},
+			`preset paper fixes kappa at 0.025, not 0.3: omit kappa, or use preset calibrated`},
 		{"paper with rounds", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Rounds = PaperTight, 50 },
 			`preset paper-tight fixes rounds at 377742, not 50`},
 		{"paper with unit", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Weak = PaperPreset, Unit },
@@ -115,7 +115,7 @@ func TestRefusals(t *testing.T) {
 		{"paper with debias", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Debias = PaperPreset, true },
 			`preset paper fixes debias at false, not true`},
 		{"paper with loss", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Loss = PaperPreset, Linear },
-			`preset paper fixes loss at paper, not linear: leave loss out, or take preset calibrated`},
+			`preset paper fixes loss at paper, not linear: omit loss, or use preset calibrated`},
 		{"paper with c", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.C = PaperPreset, -1 },
 			"c must be above 0 and at most 1e6, not -1"},
 		{"theorem-a with loss", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Loss = TheoremA, Paper },
@@ -136,7 +136,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLeastSampleSizes checks the least n of presets with fixed noise, which privacy sets.
+// TestLeastSampleSizes checks the least n of presets with fixed noise, which privacy determines.
 func TestLeastSampleSizes(t *testing.T) {
 	for preset, least := range map[string]int{PaperPreset: 119944424, PaperTight: 47357810, TheoremA: 731195} {
 		t.Run(preset, func(t *testing.T) {
@@ -147,7 +147,8 @@ func TestLeastSampleSizes(t *testing.T) {
 				if algo.IsInfeasible(err) != infeasible || (err != nil) != infeasible {
 					t.Errorf("n = %d: %v", n, err)
 				}
-				if infeasible && !strings.Contains(err.Error(), fmt.Sprintf("only from n = %d on, not at %d: raise n", least, n)) {
+				if infeasible && !strings.Contains(err.Error(), fmt.Sprintf("only for n of at least %d, not at %d: raise n",
+					least, n)) {
 					t.Errorf("n = %d: %v: the least n is %d", n, err, least)
 				}
 			}
@@ -160,7 +161,7 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 	for _, c := range []struct {
 		preset string
 		n      int
-		rho    float64 // of a round, times (kappa n sigma)^2
+		rho    float64 // rho of a round, times (kappa n sigma)^2
 	}{
 		{Calibrated, 10, 2}, {Calibrated, 1400, 2}, {PaperPreset, 119944424, 8}, {PaperPreset, 1e9, 8},
 		{PaperTight, 47357810, 2}, {TheoremA, 731195, 2}, {TheoremA, 1e7, 2},
@@ -194,15 +195,15 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 	}
 }
 
-// Bounds about other parameters than the row's, and halves, are listed with the reason why they say
-// nothing of the row.
+// Bounds about other parameters than the row's, and partial bounds, are listed with the reason why
+// they do not apply to the row.
 func TestBoundsSayWhatIsProved(t *testing.T) {
 	const (
 		calibrated = "preset calibrated with rounds = 50, lambda = 8, kappa = 0.3"
-		paper      = "it is about preset paper with rounds = 377742, lambda = 0.0125, kappa = 0.025; this row has "
-		theoremA   = "it is about preset theorem-a with rounds = 4794, lambda = 1, kappa = 0.05; this row has "
-		kappa      = "a kappa share of the sample may stay wrong, and kappa = 0.3 is not below the error 0.1"
-		unpromised = "the problem promises a margin of %v, and the proof needs 1e-06"
+		paper      = "it covers preset paper with rounds = 377742, lambda = 0.0125, kappa = 0.025; this row has "
+		theoremA   = "it covers preset theorem-a with rounds = 4794, lambda = 1, kappa = 0.05; this row has "
+		kappa      = "a kappa share of the sample may be wrong, and kappa = 0.3 is not below the error 0.1"
+		unpromised = "the problem guarantees a margin of %v, and the proof requires 1e-06"
 	)
 	noise := func(kind string, rate float64) func(*algo.Setting[Params]) {
 		return func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = kind, rate }
@@ -213,7 +214,7 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
 		change                func(s *algo.Setting[Params])
-		printed, theorem, own string // why theorem-30 and 33, theorem-a, and own-parameters fail
+		printed, theorem, own string // failure reasons of theorem-30 and 33, theorem-a, and own-parameters
 	}{
 		{"calibrated", func(*algo.Setting[Params]) {}, paper + calibrated, theoremA + calibrated, kappa},
 		{"provable parameters",
@@ -235,16 +236,16 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 		{"theorem-a", params(Params{Preset: TheoremA, Weak: Raw, Loss: ByPreset}),
 			paper + "preset theorem-a with rounds = 3685, lambda = 1, kappa = 0.1",
 			theoremA + "preset theorem-a with rounds = 3685, lambda = 1, kappa = 0.1",
-			"a kappa share of the sample may stay wrong, and kappa = 0.1 is not below the error 0.1"},
+			"a kappa share of the sample may be wrong, and kappa = 0.1 is not below the error 0.1"},
 		{"theorem-a, the best kappa", params(Params{Preset: TheoremA, Kappa: 0.05, Weak: Raw, Loss: ByPreset}),
 			paper + "preset theorem-a with rounds = 4794, lambda = 1, kappa = 0.05", "", ""},
 		{"adversarial noise", noise("adversarial", 1e-3),
-			"adversarial label noise at rate 0.001 is above the 0.000625 that the proof bears at kappa = 0.025",
-			"it is about preset theorem-a with rounds = 19173, lambda = 1, kappa = 0.05; this row has " + calibrated, kappa},
+			"adversarial label noise at rate 0.001 exceeds 0.000625, the largest rate that the proof allows at kappa = 0.025",
+			"it covers preset theorem-a with rounds = 19173, lambda = 1, kappa = 0.05; this row has " + calibrated, kappa},
 		{"too much noise", noise("random", 0.1),
-			"random label noise at rate 0.1 is above the 0.0003125 that the proof bears at kappa = 0.025",
-			"random label noise at rate 0.1 is above the 0.00125 that the proof bears at kappa = 0.1",
-			"random label noise at rate 0.1 is above the 0.00375 that the proof bears at kappa = 0.3"},
+			"random label noise at rate 0.1 exceeds 0.0003125, the largest rate that the proof allows at kappa = 0.025",
+			"random label noise at rate 0.1 exceeds 0.00125, the largest rate that the proof allows at kappa = 0.1",
+			"random label noise at rate 0.1 exceeds 0.00375, the largest rate that the proof allows at kappa = 0.3"},
 		{"no margin", func(s *algo.Setting[Params]) { s.Problem.Margin = 0 }, "", "", fmt.Sprintf(unpromised, 0)},
 		{"next to no margin", func(s *algo.Setting[Params]) { s.Problem.Margin, s.Params.Tau = 1e-200, 0.1 }, "", "",
 			fmt.Sprintf(unpromised, 1e-200)},
@@ -259,7 +260,7 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 				}
 				why, whole := want[name]
 				switch {
-				case !whole && !strings.Contains(b.Fails, " alone"):
+				case !whole && !strings.HasPrefix(b.Fails, "it covers only "):
 					t.Errorf("half %s fails by %q", name, b.Fails)
 				case whole && b.Fails != why:
 					t.Errorf("%s fails by %q, want %q", name, b.Fails, why)
@@ -276,8 +277,8 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 	}
 }
 
-// Errors that are measured on points must be proved smaller. What is measured changes nothing in
-// the learner: preset theorem-a has the noise of the setting's beta.
+// Errors that are measured on points must be proved smaller. The measurement does not change the
+// learner: preset theorem-a has the noise of the setting's beta.
 func TestBoundsOfMeasuredErrors(t *testing.T) {
 	s := setting(Params{Preset: TheoremA, Kappa: 0.08, Weak: Raw, Loss: ByPreset})
 	exact := boundsByName(t, s)["own-parameters"]
@@ -308,12 +309,12 @@ func TestProvedSampleSize(t *testing.T) {
 	if spent > privacy.GaussianMu(1, 1e-6) {
 		t.Errorf("n = %v spends mu = %v", b.Value, spent)
 	}
-	// The preset run with that kappa claims the same.
+	// The preset with that kappa has the same bound.
 	s.Params = Params{Preset: TheoremA, Kappa: b.With["kappa"], Weak: Raw, Loss: ByPreset}
 	if own := boundsByName(t, s)["own-parameters"]; own.Value != b.Value {
 		t.Errorf("own parameters: %v, want %v", own.Value, b.Value)
 	}
-	// Theorem A's own statement is weaker than what proves uses.
+	// Theorem A's own statement is weaker than the statement that proves uses.
 	for _, n := range []float64{1e6, 1e8} {
 		if theta := plan.trainingMargin(n, 0.1, 0.1); theta < 3.0/32*0.01 {
 			t.Errorf("n = %g: margin %v, below the (3/32) tau^2 of Theorem A", n, theta)

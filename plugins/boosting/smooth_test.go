@@ -12,8 +12,8 @@ import (
 
 // TestSmoothBoost compares weights with their definition: 1 while N < 0, otherwise (1-gamma)^(N/2),
 // where N grows by y h(x) - theta in each round. It checks that no example has more than a 1/(kappa
-// n) share, that at the end fewer than kappa n examples have a margin up to theta, and that the
-// rounds keep their limit.
+// n) share, that at the end fewer than kappa n examples have a margin of at most theta, and that
+// the rounds stay within their limit.
 func TestSmoothBoost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -77,7 +77,7 @@ func provedRounds(gamma, kappa float64) float64 {
 	return 1 / (c * kappa * (2*gamma - theta - r))
 }
 
-// TestSmoothBoostEndsWithinItsLimit checks that Servedio's limit on the rounds is implied for every
+// TestSmoothBoostEndsWithinItsLimit checks that Servedio's limit on the rounds follows for every
 // advantage that a weak learner of this package can have.
 func TestSmoothBoostEndsWithinItsLimit(t *testing.T) {
 	sample := benchSample(1, 2)

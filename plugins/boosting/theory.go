@@ -7,12 +7,12 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// schedule is a way to run HS-StL, which statements of theory are about.
+// A schedule holds the parameters of HS-StL that bounds depend on.
 type schedule struct {
 	rounds        int
 	lambda, kappa float64
 	sigma         func(n float64) float64 // standard deviation of the noise per coordinate
-	calibrated    bool                    // sigma spends the budget exactly, at any n
+	calibrated    bool                    // whether sigma spends the budget exactly, at any n
 }
 
 // paperSchedule returns the schedule of Algorithm 5 as printed, with the rounds rounded up.
@@ -54,7 +54,7 @@ func calibratedSchedule(p *Params, epsilon, delta float64) schedule {
 	}
 }
 
-// scheduleOf returns the schedule that resolved parameters stand for.
+// scheduleOf returns the schedule of resolved parameters.
 func scheduleOf(s *algo.Setting[Params]) schedule {
 	p := &s.Params
 	switch p.Preset {
@@ -68,7 +68,7 @@ func scheduleOf(s *algo.Setting[Params]) schedule {
 }
 
 // effectiveMargin returns the least norm of a smooth centering vector z: tau, or tau/2 if up to a
-// kappa tau/4 share of the labels is corrupted, since then |z| >= (1 - tau/4) tau - tau/4.
+// kappa tau/4 share of the labels is corrupted, because then |z| >= (1 - tau/4) tau - tau/4.
 func effectiveMargin(tau, noiseRate float64) float64 {
 	if noiseRate > 0 {
 		return tau / 2
@@ -76,7 +76,7 @@ func effectiveMargin(tau, noiseRate float64) float64 {
 	return tau
 }
 
-// least returns the smallest n from which on the schedule stays within the budget of a.
+// least returns the smallest n at and above which the schedule stays within the budget of a.
 func (s schedule) least(a account) float64 {
 	if s.calibrated {
 		return 1
@@ -86,18 +86,18 @@ func (s schedule) least(a account) float64 {
 	})
 }
 
-// goal is what a sample size must be proved for: an error of at most alpha against clean labels
-// with probability 1 - beta.
+// A goal is the target of a proved sample size: an error of at most alpha against clean labels with
+// probability 1 - beta.
 type goal struct {
 	alpha, beta float64
-	margin      float64 // that the problem promises
+	margin      float64 // margin that the problem guarantees
 	noise       string  // as in algo.Problem
-	rate        float64 // of the noise
+	rate        float64 // rate of the noise
 }
 
 // corruption returns a bound on the share of wrong labels that leaves smooth distributions of
-// density kappa half their margin, and what is left of beta after the probability that the bound
-// fails. It is not ok if the rate is too high.
+// density kappa half their margin, and beta minus the probability that the bound fails. ok is false
+// if the rate is too high.
 func (g goal) corruption(n, kappa float64) (share, beta float64, ok bool) {
 	if g.rate == 0 {
 		return 0, g.beta, true
@@ -109,10 +109,10 @@ func (g goal) corruption(n, kappa float64) (share, beta float64, ok bool) {
 	return kappa * g.margin / 4, beta, g.tolerates(kappa) && beta > 0
 }
 
-// tolerates reports whether label noise at this rate leaves the weak learner its margin.
+// tolerates reports whether the weak learner keeps its margin under label noise at this rate.
 func (g goal) tolerates(kappa float64) bool { return g.rate == 0 || g.rate <= g.bearable(kappa) }
 
-// bearable returns the largest rate of label noise that leaves the weak learner its margin.
+// bearable returns the largest rate of label noise under which the weak learner keeps its margin.
 func (g goal) bearable(kappa float64) float64 {
 	if g.noise == "random" {
 		return kappa * g.margin / 8
@@ -120,25 +120,25 @@ func (g goal) bearable(kappa float64) float64 {
 	return kappa * g.margin / 4
 }
 
-// reached reports whether a unit vector w is proved to reach the goal from n examples if, whatever
-// they are, fewer than kappa n of them, as labelled, have y <w, x> below theta. By the Rademacher
-// complexity of the unit ball, the error is at most the share of clean margins below theta, plus
-// 2/(theta sqrt(n)) + sqrt(ln(1/beta)/(2n)).
+// reached reports whether a unit vector w is proved to reach the goal from n examples if, for all
+// samples, fewer than kappa n of the examples, with their given labels, have y <w, x> below theta.
+// By the Rademacher complexity of the unit ball, the error is at most the share of clean margins
+// below theta, plus 2/(theta sqrt(n)) + sqrt(ln(1/beta)/(2n)).
 func (g goal) reached(n, kappa, theta float64) bool {
 	corrupted, beta, ok := g.corruption(n, kappa)
 	gap := 2/(theta*math.Sqrt(n)) + math.Sqrt(math.Log(1/beta)/(2*n))
 	return ok && theta > 0 && kappa+corrupted+gap <= g.alpha
 }
 
-// sufficient returns the smallest n, from a given one on, at which proves holds; +Inf if there is
-// none.
+// sufficient returns the smallest n, at or above a given one, at which proves holds; +Inf if there
+// is none.
 func (s schedule) sufficient(from float64, g goal) float64 {
 	return leastFrom(from, func(n float64) bool { return s.proves(n, g) })
 }
 
 // proves reports whether HS-StL with weak learner raw and loss linear is proved to reach the goal
 // from n examples. In short, with L = ln(1/kappa), tau halved if labels are corrupted (see
-// effectiveMargin), and b half of what part 1 leaves of beta:
+// effectiveMargin), and b half of the part of beta that part 1 does not use:
 //
 //  1. At most a kappa tau/4 share of the labels is corrupted: by the rate or, for random noise at
 //     rate kappa tau/8 and below, by Chernoff, which fails with probability exp(-kappa tau n/24).
@@ -163,30 +163,30 @@ func (s schedule) proves(n float64, g goal) bool {
 	}
 	tau := effectiveMargin(g.margin, g.rate)
 	beta /= 2
-	const step = 1.02 // between points of the grid
+	const step = 1.02 // ratio of neighboring grid points
 	theta := s.trainingMargin(n, tau, beta)
 	points := math.Ceil(math.Log(1/tau)/math.Log(step)) + 1
 	gap := 2*step*tau/(theta*math.Sqrt(n)) + math.Sqrt(math.Log(points/beta)/(2*n))
 	return theta > 0 && s.kappa+corrupted+gap <= g.alpha
 }
 
-// trainingMargin returns theta(tau) of proves, for the failure probability b. It says nothing if it
-// is not positive.
+// trainingMargin returns theta(tau) of proves, for the failure probability b. A value that is not
+// positive gives no guarantee.
 func (s schedule) trainingMargin(n, tau, b float64) float64 {
 	rounds, sigma := float64(s.rounds), s.sigma(n)
 	m := float64(sigma * math.Sqrt(2*math.Log(4*n*rounds/b)))
 	drift := sigma * math.Sqrt(2*math.Log(2/b)/rounds)
-	if 1-drift/(2*tau)-s.lambda/4 <= 0 { // then s/theta(s) need not decrease
+	if 1-drift/(2*tau)-s.lambda/4 <= 0 { // s/theta(s) need not decrease in this case
 		return 0
 	}
 	return float64(tau*tau) - float64(drift*tau) - float64(s.lambda/4*(tau+m)*(tau+m)) -
 		2*math.Log(1/s.kappa)/(s.lambda*rounds)
 }
 
-// printedAccuracy returns the smallest n at which Theorem 28 gives error alpha/2 beyond the
+// printedAccuracy returns the smallest n at which Theorem 28 implies error alpha/2 beyond the
 // training error at margin tau/8, and f = fat(tau/128), which is 65536/tau^2 by Lemma 29. The
 // square root of the theorem is read as sqrt((2/n)(f ln(34en/f) log2(578n) + ln(4/delta))) with
-// delta = beta/3. As printed, ln(4/delta) is not divided by n and the bound is void.
+// delta = beta/3. In the printed version ln(4/delta) is not divided by n, so the bound is void.
 func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 	fat = 65536 / (tau * tau)
 	n = leastInteger(math.Ceil(fat), func(n float64) bool {
@@ -196,11 +196,11 @@ func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 	return n, fat
 }
 
-// maxInteger is the integer up to which a float64 represents all of them.
+// maxInteger is the largest integer up to which float64 represents every integer.
 const maxInteger = 1 << 53
 
-// leastFrom returns the smallest integer from low on at which a condition that stays true holds,
-// and finds it by doubling; +Inf beyond 2^53.
+// leastFrom returns the smallest integer from low on at which a monotone condition holds, and
+// searches by doubling; +Inf beyond 2^53.
 func leastFrom(low float64, holds func(n float64) bool) float64 {
 	high := low
 	for !holds(high) {
@@ -214,8 +214,8 @@ func leastFrom(low float64, holds func(n float64) bool) float64 {
 	return leastInteger(math.Floor(high/2), func(n float64) bool { return n >= high || holds(n) })
 }
 
-// leastInteger returns the smallest integer from low on, itself an integer, at which a condition
-// that stays true holds; +Inf beyond 2^53.
+// leastInteger returns the smallest integer from low on, itself an integer, at which a monotone
+// condition holds; +Inf beyond 2^53.
 func leastInteger(low float64, holds func(n float64) bool) float64 {
 	base, span := int(low), maxInteger-int(low)
 	if span < 0 {

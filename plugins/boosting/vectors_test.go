@@ -23,8 +23,8 @@ func readVectors(t *testing.T, name string, into any) {
 	}
 }
 
-// near reports an error if got differs from want by more than tolerance, relative to want if that
-// is above 1.
+// near reports a test error if got differs from want by more than tolerance, relative to want if
+// that is above 1.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
@@ -32,7 +32,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// nearAll compares each number of a list with the wanted one, as near does.
+// nearAll compares each number of a list with the wanted one like near.
 func nearAll(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -95,7 +95,7 @@ func TestBoostingVectors(t *testing.T) {
 				if b.eager {
 					check.settle(before)
 				}
-				// The log-weights leave a constant out of each loss.
+				// The log-weights omit a constant of each loss.
 				losses := make([]float64, len(before))
 				for j := range losses {
 					losses[j] = 0.5 + (before[j]-b.s[j])/run.Lam

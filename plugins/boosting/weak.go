@@ -10,23 +10,25 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// hypothesis is what a weak learner finds.
+// A hypothesis is the result of a weak learner.
 type hypothesis interface {
-	// answer writes h(x), a number in [-1, 1] but for noise, of each row of x, a point of d numbers.
+	// answer writes h(x), a number in [-1, 1] except for noise, of each row of x, a point of d
+	// numbers.
 	answer(out, x []float64, d int)
 }
 
-// weakKind is a kind of weak learner for boosting/boost. To add one, add it to weakKinds and
-// to the choices of BoostParams.Weak.
+// A weakKind is a kind of weak learner for boosting/boost. To add one, add it to weakKinds and to
+// the choices of BoostParams.Weak.
 type weakKind struct {
 	name string
-	ball bool // it needs points of the unit ball, and takes noise
+	ball bool // requires points of the unit ball, and supports noise
 
-	// advantage returns the advantage to trust it with on points of a margin; 0 for none.
+	// advantage returns the default advantage on points of a margin; 0 for none.
 	advantage func(margin float64) float64
 
-	// begin returns the learner of one sample. It is given the signed weights p_i y_i of the examples,
-	// where the p_i sum to 1, and may keep nothing of them. noise draws noise for one coordinate.
+	// begin returns the learner of one sample. The learner receives the signed weights p_i y_i of
+	// the examples, where the p_i sum to 1, and must not retain them. noise draws noise for one
+	// coordinate.
 	begin func(sample *algo.Data, noise func() float64) func(signed []float64) hypothesis
 }
 
@@ -43,12 +45,12 @@ var weakKinds = []weakKind{
 func weakKindOf(name string) (weakKind, error) {
 	i := slices.IndexFunc(weakKinds, func(w weakKind) bool { return w.name == name })
 	if i < 0 {
-		return weakKind{}, algo.Invalid("unknown weak learner %q: take stump, unit, raw or constant", name)
+		return weakKind{}, algo.Invalid("unknown weak learner %q: use stump, unit, raw or constant", name)
 	}
 	return weakKinds[i], nil
 }
 
-// guessed returns the advantage to trust a weak learner with of which nothing is known.
+// guessed returns the default advantage of a weak learner without a known one.
 func guessed(float64) float64 { return 0.1 }
 
 // orGuessed returns the advantage that follows from a margin, if there is one.
@@ -59,7 +61,8 @@ func orGuessed(margin, advantage float64) float64 {
 	return advantage
 }
 
-// cut is the hypothesis side for points whose coordinate is at least at, and -side for others.
+// A cut is the hypothesis that is side for points whose coordinate is at least at, and -side for
+// others.
 type cut struct {
 	coordinate int
 	at, side   float64
@@ -75,7 +78,7 @@ func (c cut) answer(out, x []float64, d int) {
 	}
 }
 
-// constant returns the label with the larger weight, whatever the point.
+// constant returns the label with the larger weight for every point.
 func constant(signed []float64) hypothesis {
 	sum := 0.0
 	for _, w := range signed {
@@ -104,7 +107,7 @@ func newStumps(sample *algo.Data) *stumps {
 	return s
 }
 
-// best returns the cut with the largest sum_i p_i y_i h(x_i), the first one of equals in the order
+// best returns the cut with the largest sum_i p_i y_i h(x_i); ties go to the first one in the order
 // of coordinates and then of places. A constant counts as a cut below all points.
 func (s *stumps) best(signed []float64) hypothesis {
 	best, most := cut{}, math.Inf(-1)
@@ -140,8 +143,8 @@ type direction []float64
 
 func (v direction) answer(out, x []float64, _ int) { numeric.RowProducts(out, x, v) }
 
-// centers returns what begins the centering learner, whose vector is the noisy mean of y x, or that
-// divided by its norm.
+// centers returns the begin function of the centering learner, whose vector is the noisy mean of y
+// x, or its unit vector.
 func centers(unit bool) func(*algo.Data, func() float64) func([]float64) hypothesis {
 	return func(sample *algo.Data, noise func() float64) func([]float64) hypothesis {
 		return func(signed []float64) hypothesis {

@@ -146,7 +146,7 @@ func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...
 	case !(s.Epsilon > 0) || math.IsInf(s.Epsilon, 1):
 		return algo.Invalid("%s needs privacy.epsilon above 0 and finite, not %g", name, s.Epsilon)
 	case !(s.Delta >= 0 && s.Delta < 1) || s.Delta == 0 && !pure:
-		return algo.Invalid("%s is never pure: give privacy.delta in (0,1), not %g", name, s.Delta)
+		return algo.Invalid("%s is never pure: set privacy.delta in (0,1), not %g", name, s.Delta)
 	}
 	if f := familyOf(p.Class); f.check != nil {
 		return f.check(p)
