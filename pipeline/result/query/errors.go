@@ -8,25 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// maxSQL is the length in bytes of the longest query.
+// maxSQL is the maximum length of a query in bytes.
 const maxSQL = 1 << 16
 
-// ErrSQL is in the chain of an error that blames the question: it cannot be understood, or it asks
-// for more than reading.
+// ErrSQL is in the chain of an error whose cause is the SQL: it is invalid, or it does more than
+// read.
 var ErrSQL = errors.New("sql refused")
 
-// ErrLimit is in the chain of an error that blames a limit; ErrTime and ErrMemory blame that on time or memory.
+// ErrLimit is in the chain of an error whose cause is a limit; ErrTime and ErrMemory are the limits
+// of time and memory.
 var (
 	ErrLimit  = errors.New("limit exceeded")
 	ErrTime   = fmt.Errorf("time: %w", ErrLimit)
 	ErrMemory = fmt.Errorf("memory: %w", ErrLimit)
 )
 
-// ErrNoEngine says that this build has no SQL.
+// ErrNoEngine reports that this build has no SQL engine.
 var ErrNoEngine = errors.New("this binary was built without cgo, and DuckDB, which answers SQL, needs it: " +
 	"build it with CGO_ENABLED=1 and a C compiler, or open the Parquet files with any other tool")
 
-// blame is an error with its whole text, of one of the kinds above.
+// A blame is an error with its complete text and one of the kinds above.
 type blame struct {
 	text string
 	kind error
@@ -44,7 +45,7 @@ var (
 )
 
 // plain returns DuckDB's message on one line: without its kind, its advice to change settings, and
-// its picture of the place. The place becomes a line and, where DuckDB shows the line whole, a
+// its excerpt of the SQL. The position becomes a line number and, if DuckDB shows the whole line, a
 // column.
 func plain(message string) string {
 	text := kindOfError.ReplaceAllString(message, "")
@@ -67,7 +68,7 @@ func plain(message string) string {
 	return strings.TrimSuffix(text, ".") + place
 }
 
-// ofView matches messages about a view that is missing.
+// ofView matches messages about a missing view.
 var ofView = regexp.MustCompile(`(?i)^table with name "?([^ "]+)"? does not exist`)
 
 // explain returns the error for a message about the SQL, with a remedy if there is one.
@@ -83,13 +84,13 @@ func explain(message string) error {
 	return refuse("%s", text)
 }
 
-// unsafeWords matches the names of functions that do more than return values although they can stand in
-// a select: they change settings, run SQL that they are given as text, read pointers, or sleep. Some
-// crash DuckDB if its configuration is locked.
+// unsafeWords matches the names of functions that have side effects although they are allowed in a
+// select: they change settings, run SQL from a text, read pointers, or sleep. Some crash DuckDB if
+// its configuration is locked.
 var unsafeWords = regexp.MustCompile(`(?i)\b(query|query_table|json_execute_serialized_sql|arrow_scan\w*|` +
 	`(enable|disable|truncate)_\w+|(force_)?checkpoint|write_log|sleep_ms|setseed)\b`)
 
-// readable refuses SQL that is too long, no text, or contains an unsafe word.
+// readable returns an error for SQL that is too long, is not text, or contains an unsafe word.
 func readable(sql string) error {
 	if len(sql) > maxSQL {
 		return refuse("the SQL has %d bytes: at most %d are read", len(sql), maxSQL)
@@ -103,10 +104,10 @@ func readable(sql string) error {
 	return nil
 }
 
-// firstWord is the first word of a statement, after comments.
+// firstWord matches the first word of a statement, after comments.
 var firstWord = regexp.MustCompile(`(?s)^(?:\s|;|--[^\n]*\n|/\*.*?\*/)*(\w+)`)
 
-// readOnly refuses a statement that does more than select.
+// readOnly returns the error for a statement other than select.
 func readOnly(sql string) error {
 	kind := "other"
 	if m := firstWord.FindStringSubmatch(sql); m != nil {

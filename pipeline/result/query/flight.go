@@ -31,8 +31,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// The names that DuckDB gives to the database and its only schema, and the type that
-// clients see of a view.
+// DuckDB's names of the database and of its only schema, and the type of a view for clients.
 const (
 	catalog  = "views"
 	dbSchema = "main"
@@ -40,22 +39,22 @@ const (
 )
 
 const (
-	draining   = 10 * time.Second // time to finish answers when Serve ends
+	draining   = 10 * time.Second // maximum time to finish answers when Serve ends
 	maxRequest = 1 << 20
 	maxHeaders = 64 << 10
-	maxStreams = 64               // calls of one connection
-	maxConns   = 256              // connections; others wait to be accepted
-	hello      = 10 * time.Second // time for a client's handshake
+	maxStreams = 64               // concurrent calls per connection
+	maxConns   = 256              // maximum number of connections; others wait to be accepted
+	hello      = 10 * time.Second // maximum time of a client's handshake
 	maxIdle    = 10 * time.Minute // idle time after which a connection is closed
 )
 
-// Serve answers clients of Arrow Flight SQL on l until ctx ends. Then it waits ten seconds for answers
-// that have begun. It closes l.
+// Serve answers clients of Arrow Flight SQL on l until ctx ends. It then waits up to ten seconds
+// for answers that have begun. It closes l.
 //
-// It keeps no state of its clients: tickets and prepared statements contain the SQL itself.
+// It keeps no state about its clients: tickets and prepared statements contain the SQL.
 func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	s := &server{db: d}
-	if err := s.tell(o.Version); err != nil {
+	if err := s.registerInfo(o.Version); err != nil {
 		return err
 	}
 	guard := guard{o.Token}
@@ -78,23 +77,23 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	defer stop()
 	err := g.Serve(netutil.LimitListener(l, maxConns))
 	if ctx.Err() != nil {
-		g.GracefulStop() // returns when the other call has
+		g.GracefulStop() // returns when the other call has returned
 		return nil
 	}
 	return fmt.Errorf("serve: %w", err)
 }
 
-// stream is an answer on its way to a client.
+// A stream is an answer that is being sent to a client.
 type stream = <-chan flight.StreamChunk
 
-// server serves one result.
+// A server serves one result.
 type server struct {
 	flightsql.BaseServer
 	db *DB
 }
 
-// tell registers the answers to what clients ask a server about itself.
-func (s *server) tell(version string) error {
+// registerInfo registers the server's description of itself.
+func (s *server) registerInfo(version string) error {
 	for id, v := range map[flightsql.SqlInfo]any{
 		flightsql.SqlInfoFlightSqlServerName:         "shatter",
 		flightsql.SqlInfoFlightSqlServerVersion:      version,
@@ -118,7 +117,7 @@ func (s *server) tell(version string) error {
 	return nil
 }
 
-// code returns an error as clients see it, with a status code.
+// code returns the gRPC status of an error.
 func code(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
@@ -136,7 +135,8 @@ func code(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
-// info says where a client gets the answer to a request: here, with the request as its ticket.
+// info describes where a client gets the answer to a request: at this server, with the request as
+// the ticket.
 func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *flight.FlightInfo {
 	return &flight.FlightInfo{
 		Endpoint:         []*flight.FlightEndpoint{{Ticket: &flight.Ticket{Ticket: ticket}}},
@@ -145,7 +145,7 @@ func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *f
 	}
 }
 
-// infoOf returns the info about a query, whose ticket is given.
+// infoOf returns the info about a query with the given ticket.
 func (s *server) infoOf(
 	ctx context.Context, sql string, desc *flight.FlightDescriptor, ticket []byte,
 ) (*flight.FlightInfo, error) {
@@ -173,7 +173,7 @@ func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.S
 	chunks := make(chan flight.StreamChunk)
 	go func() {
 		defer close(chunks)
-		defer func() { _ = rows.Close() }() // Next returned the error that matters
+		defer func() { _ = rows.Close() }() // Next has returned the relevant error
 		for {
 			rec, err := rows.Next()
 			if errors.Is(err, io.EOF) {
@@ -183,7 +183,7 @@ func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.S
 				select {
 				case chunks <- flight.StreamChunk{Data: rec}:
 					continue
-				case <-rows.ctx.Done(): // the client is gone, or reads too slowly
+				case <-rows.ctx.Done(): // the client has disconnected, or reads too slowly
 					rec.Release()
 					err = context.Cause(rows.ctx)
 				}
@@ -218,13 +218,13 @@ func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryT
 	return s.answer(ctx, string(t.GetStatementHandle()), nil)
 }
 
-// prepared is a prepared statement. Its handle holds all of it.
+// A prepared is a prepared statement. Its handle contains the whole statement.
 type prepared struct {
 	SQL    string
 	Values []typed `json:",omitempty"`
 }
 
-// typed is a parameter's value in a form that survives JSON: one field is set, or none for null.
+// A typed is a parameter's value in a form that survives JSON: one field is set, or none for null.
 type typed struct {
 	Int   *int64   `json:",omitempty"`
 	Float *float64 `json:",omitempty"`
@@ -269,7 +269,7 @@ func (s *server) CreatePreparedStatement(
 }
 
 func (s *server) ClosePreparedStatement(context.Context, flightsql.ActionClosePreparedStatementRequest) error {
-	return nil // nothing was kept
+	return nil // the server keeps nothing
 }
 
 func (s *server) GetFlightInfoPreparedStatement(
@@ -302,7 +302,7 @@ func (s *server) DoGetPreparedStatement(
 	return s.answer(ctx, p.SQL, values)
 }
 
-// DoPutPreparedStatementQuery binds one row of values, and returns the handle that holds them.
+// DoPutPreparedStatementQuery binds one row of values, and returns a handle that contains them.
 func (s *server) DoPutPreparedStatementQuery(
 	_ context.Context, q flightsql.PreparedStatementQuery, r flight.MessageReader, _ flight.MetadataWriter,
 ) ([]byte, error) {
@@ -361,7 +361,7 @@ func parameter(a arrow.Array) (t typed, err error) {
 	return t, nil
 }
 
-// one returns a stream of one batch, which fill makes.
+// one returns a stream with the one batch that fill makes.
 func one(schema *arrow.Schema, fill func(*array.RecordBuilder)) (*arrow.Schema, stream, error) {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -441,7 +441,7 @@ func (s *server) DoGetTables(_ context.Context, q flightsql.GetTables) (*arrow.S
 	})
 }
 
-// schema returns the view's columns, each with its meaning.
+// schema returns the view's columns with their documentation.
 func (v View) schema() *arrow.Schema {
 	var fields []arrow.Field
 	for _, c := range v.Columns {
@@ -451,7 +451,7 @@ func (v View) schema() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// The views have no keys, but some clients ask for them.
+// The views have no keys, but some clients request them.
 
 func (s *server) GetFlightInfoPrimaryKeys(
 	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
@@ -486,7 +486,7 @@ func (s *server) DoGetImportedKeys(context.Context, flightsql.TableRef) (*arrow.
 // same reports whether the filter is nil or equal to the name.
 func same(filter *string, name string) bool { return filter == nil || *filter == name }
 
-// like reports whether the pattern of SQL is nil or matches the name.
+// like reports whether the SQL pattern is nil or matches the name.
 func like(pattern *string, name string) bool {
 	if pattern == nil {
 		return true

@@ -289,7 +289,7 @@ func TestFlightToken(t *testing.T) {
 	}
 }
 
-// A client that disconnects makes room for the next.
+// A client that disconnects frees its place for the next.
 func TestFlightCancel(t *testing.T) {
 	d, _ := opened(t, Options{Queries: 1})
 	c, _ := served(t, d, ServeOptions{})
@@ -326,7 +326,7 @@ func TestFlightLimits(t *testing.T) {
 	}
 }
 
-// An answer that has begun may end after the server stops accepting others.
+// An answer that has begun may finish after the server has stopped accepting others.
 func TestFlightDrain(t *testing.T) {
 	d := shared(t)
 	c, stop := served(t, d, ServeOptions{})
@@ -365,8 +365,8 @@ func (m *messages) Send(d *flight.FlightData) error {
 	return nil
 }
 
-// lyingSchema returns the metadata of a schema that states some two billion columns, by which the
-// Arrow library would allocate.
+// lyingSchema returns the metadata of a schema that states about two billion columns, for which the
+// Arrow library would allocate memory.
 func lyingSchema(t *testing.T) []byte {
 	t.Helper()
 	var sent messages
@@ -376,7 +376,7 @@ func lyingSchema(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	lies := func(header []byte) (lies bool) {
-		defer func() { _ = recover() }() // an offset points outside
+		defer func() { _ = recover() }() // an offset may be out of range
 		err := dataset.CheckMessage(header)
 		return err != nil && strings.Contains(err.Error(), "states more")
 	}
@@ -393,7 +393,7 @@ func lyingSchema(t *testing.T) []byte {
 	return nil
 }
 
-// A malformed request is answered with an error, and the server goes on.
+// The server answers a malformed request with an error, and continues.
 func TestFlightMalformed(t *testing.T) {
 	d := shared(t)
 	c, _ := served(t, d, ServeOptions{})
@@ -426,7 +426,7 @@ func TestFlightMalformed(t *testing.T) {
 	}
 }
 
-// A small compressed request that unpacks to a large one is refused.
+// A small compressed request that expands to a large one is refused.
 func TestFlightUnpacks(t *testing.T) {
 	d := shared(t)
 	c, _ := served(t, d, ServeOptions{})

@@ -19,7 +19,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/dataset"
 )
 
-// A guard accepts calls with the token, and turns a panic about a malformed request into an error.
+// A guard checks the token of each call, and turns a panic about a malformed request into an error.
 type guard struct{ token string }
 
 func (g guard) check(ctx context.Context) error {
@@ -30,7 +30,7 @@ func (g guard) check(ctx context.Context) error {
 	want := sha256.Sum256([]byte(g.token))
 	for _, v := range md.Get("authorization") {
 		kind, token, _ := strings.Cut(v, " ")
-		got := sha256.Sum256([]byte(token)) // the comparison takes the same time for every token
+		got := sha256.Sum256([]byte(token)) // the comparison takes constant time
 		if strings.EqualFold(kind, "Bearer") && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
 			return nil
 		}
@@ -60,7 +60,8 @@ func recovered(err *error) {
 	}
 }
 
-// A checkedStream verifies the lengths in Arrow messages before the Arrow library allocates by them.
+// A checkedStream verifies the lengths in Arrow messages before the Arrow library uses them for
+// allocations.
 type checkedStream struct{ grpc.ServerStream }
 
 func (c checkedStream) RecvMsg(m any) error {
@@ -75,12 +76,12 @@ func (c checkedStream) RecvMsg(m any) error {
 	return nil
 }
 
-// maxPiece is the size in bytes of the largest allocation for a request. Requests may be compressed,
+// maxPiece is the maximum size in bytes of an allocation for a request. Requests may be compressed,
 // or state wrong lengths.
 const maxPiece = 16 << 20
 
-// A limitedAllocator panics if more than maxPiece bytes are requested at a time. The guard and the
-// readers of Arrow turn the panic into an error.
+// A limitedAllocator panics if more than maxPiece bytes are requested at once. The guard and the
+// Arrow readers turn the panic into an error.
 type limitedAllocator struct{ memory.Allocator }
 
 func (l limitedAllocator) Allocate(size int) []byte {

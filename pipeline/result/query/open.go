@@ -20,17 +20,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// DB holds the files of one result, open for queries. It is safe for concurrent use.
+// A DB holds the files of one result, open for queries. Concurrent use is safe.
 type DB struct {
 	db      *sql.DB
-	folder  string // a temporary one, with the database of the views and a link to the result
+	folder  string // temporary folder with the database of the views and a link to the result
 	options Options
 	views   []View
 	running *semaphore.Weighted
 }
 
-// Open opens the result in the folder dir, whose files become views. If files are missing, the error
-// wraps fs.ErrNotExist.
+// Open opens the result in the folder dir. Its files become views. If files are missing, the error
+// wraps [fs.ErrNotExist].
 func Open(dir string, o Options) (_ *DB, err error) {
 	d := &DB{options: o, running: semaphore.NewWeighted(o.queries())}
 	defer func() {
@@ -66,7 +66,6 @@ func Open(dir string, o Options) (_ *DB, err error) {
 	return d, d.describe()
 }
 
-// path returns the path of a file in the temporary folder.
 func (d *DB) path(elements ...string) string {
 	return filepath.Join(append([]string{d.folder}, elements...)...)
 }
@@ -113,8 +112,9 @@ func (d *DB) define() (err error) {
 	return err
 }
 
-// keyed returns the SQL of a view that adds the key columns of the table, whose columns are given, to
-// a file that identifies cells by their ids alone. In task online the table has several rows per cell.
+// keyed returns the SQL of a view that adds the key columns of the table, whose columns are given,
+// to a file that identifies cells only by their ids. In task online the table has several rows per
+// cell.
 func keyed(file string, table []string) string {
 	var keys []string
 	for _, c := range table {
@@ -130,7 +130,6 @@ func keyed(file string, table []string) string {
 		`left join (select distinct on (cell) cell, %s from "table") keys using (cell)`, list, file, list)
 }
 
-// columnNames returns the names of a view's columns.
 func columnNames(db *sql.DB, view string) ([]string, error) {
 	rows, err := db.Query("from " + quoted(view) + " limit 0")
 	if err != nil {
@@ -164,7 +163,7 @@ func (d *DB) lock() error {
 	settings := url.Values{
 		"access_mode":                  {"read_only"},
 		"memory_limit":                 {fmt.Sprintf("%dB", d.options.memory())},
-		"temp_directory":               {""}, // nothing is written to the disk
+		"temp_directory":               {""}, // no temporary files
 		"autoinstall_known_extensions": {"false"},
 		"autoload_known_extensions":    {"false"},
 		"allow_community_extensions":   {"false"},
@@ -178,7 +177,7 @@ func (d *DB) lock() error {
 		return err
 	}
 	d.db = sql.OpenDB(connector)
-	d.db.SetMaxIdleConns(0) // temporary objects end with their query
+	d.db.SetMaxIdleConns(0) // temporary objects must not outlive their query
 	var allowed []string
 	for _, name := range names {
 		allowed = append(allowed, text(d.path("result", fileOf(name))))

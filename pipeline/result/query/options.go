@@ -13,9 +13,9 @@ type Options struct {
 	Memory  int64         // bytes for DuckDB, shared by all queries; 0: 1 GB
 	Threads int           // 0: one per core
 	Timeout time.Duration // limit on a query and the reading of its answer; 0: none
-	Queries int           // queries that run at the same time; 0: 4
+	Queries int           // maximum number of concurrent queries; 0: 4
 
-	Metrics []schemas.Metric // meanings of metric columns, where known
+	Metrics []schemas.Metric // documentation of metric columns, as far as known
 }
 
 func (o Options) memory() int64 {
@@ -32,11 +32,11 @@ func (o Options) queries() int64 {
 	return int64(o.Queries)
 }
 
-// ServeOptions configures Serve.
+// ServeOptions configures [DB.Serve].
 type ServeOptions struct {
 	Token   string      // clients send it in the header "authorization: Bearer TOKEN"; empty: no authentication
 	TLS     *tls.Config // nil: connections are not encrypted
-	Version string      // version of this program, for clients that ask
+	Version string      // version of this program, reported to clients
 }
 
 // size formats a number of bytes.

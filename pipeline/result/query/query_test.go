@@ -92,7 +92,7 @@ func makeResult(t testing.TB, dir string) {
 	}
 }
 
-// opened opens a result for questions until the test ends.
+// opened opens a result for queries until the test ends.
 func opened(t testing.TB, o Options) (*DB, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func opened(t testing.TB, o Options) (*DB, string) {
 	return d, dir
 }
 
-// shared returns a result that several tests read, because opening one is slow. It has no time limit.
+// shared returns a result that several tests read, because opening is slow. It has no time limit.
 func shared(t testing.TB) *DB {
 	t.Helper()
 	if common == nil {
@@ -178,7 +178,7 @@ func TestAnswers(t *testing.T) {
 		`select 1 -- the end`:                               "1",
 		`select column_name from (describe trials) limit 1`: "cell",
 		`select max(i) from range(3) r(i)`:                  "2",
-		"select\u200b1":                                     "1", // a space of no width
+		"select\u200b1":                                     "1", // a zero-width space
 	} {
 		if got := answer(t, d, sql); got != want {
 			t.Errorf("%s\n%s, want %s", sql, got, want)
@@ -213,7 +213,7 @@ func TestViews(t *testing.T) {
 		want[name] = len(result.Columns(name)) + metricColumns[name]
 	}
 	want["failures"] = len(result.Columns("failures")) + len(trial.KeyColumns()) - 1 + 1
-	want["trials"] = len(result.Columns("trials")) + len(trial.KeyColumns()) - 1 + 1 // cell stands in both; a parameter
+	want["trials"] = len(result.Columns("trials")) + len(trial.KeyColumns()) - 1 + 1 // both have cell; one parameter
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
@@ -245,7 +245,7 @@ func TestKeysOfTrials(t *testing.T) {
 	}
 }
 
-// Names of folders are never read as patterns or as SQL.
+// Names of folders are never interpreted as patterns or as SQL.
 func TestStrangeFolders(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"it's a*b? [ab] {x,y}", `back\slash; ünï q"q`} {
@@ -296,7 +296,7 @@ func digests(t *testing.T, dir string) map[string][32]byte {
 	return all
 }
 
-// Hostile questions get one clear message, read nothing beside the result, and write nothing.
+// Hostile queries get one clear message, read nothing outside the result, and write nothing.
 func TestHostile(t *testing.T) {
 	d, dir := opened(t, Options{Memory: 256e6, Timeout: 20 * time.Second})
 	secret := filepath.Join(dir, "secret.csv")
@@ -331,7 +331,7 @@ func TestHostile(t *testing.T) {
 		"checkpoint":                                               `"checkpoint"`,
 		"begin":                                                    `"begin"`,
 		"with x as (insert into t values (1) returning *) from x":  "CTE needs a SELECT",
-		// comments that hide what is explained, or that nothing is
+		// comments that hide the explained statement, or its absence
 		"explain (/*) select 1 --*/ analyze) drop view curve":       "",
 		"explain (/*) select 1 --*/ analyze) create table x(i int)": "",
 		// settings and code
@@ -372,7 +372,7 @@ func TestHostile(t *testing.T) {
 		"select * from 's3://bucket/x.parquet'":            "disabled",
 		"select getenv('HOME')":                            "does not exist",
 		"from arrow_scan(1, 2, 3)":                         `"arrow_scan"`,
-		// more than one, less than one, none
+		// several statements, an incomplete one, none
 		"select 1; drop view curve":          "several statements",
 		"pivot curve on n using sum(trials)": "counts as two",
 		"":                                   "no SQL",
@@ -413,7 +413,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The settings of DuckDB hold without the checks of statements.
+// DuckDB's settings suffice without the checks of statements.
 func TestLocked(t *testing.T) {
 	d, dir := opened(t, Options{Memory: 256e6})
 	before := digests(t, dir)
@@ -486,7 +486,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Large rows pass in parts that the reader's limit on a batch admits, and none is lost.
+// Large rows are sent in parts that the reader's limit on a batch admits, and none is lost.
 func TestLargeRows(t *testing.T) {
 	d := shared(t)
 	r, err := d.Query(context.Background(), "select i, repeat('x', 50000 * (i % 7)::int) x from range(70) r(i)")

@@ -21,12 +21,12 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// maxWait is the time that a query waits for other queries to end.
+// maxWait is the maximum time that a query waits for other queries to end.
 const maxWait = 10 * time.Second
 
 // Query runs one select or explain statement, with values (int64, float64, bool, string or nil) for
-// its parameters. Its errors wrap ErrSQL if the SQL is at fault, and ErrLimit if it exceeds a limit.
-// The time limit includes reading the rows. The caller closes the rows.
+// its parameters. Its errors wrap [ErrSQL] if the SQL is at fault, and [ErrLimit] if it exceeds a
+// limit. The time limit includes reading the rows. The caller closes the rows.
 func (d *DB) Query(ctx context.Context, sql string, values ...any) (*Rows, error) {
 	r, err := d.begin(ctx, sql)
 	if err != nil {
@@ -87,7 +87,8 @@ type Rows struct {
 // answerTable is the temporary table that holds an answer.
 const answerTable = `"the answer"`
 
-// run runs a query into a temporary table, and then selects its rows with the types of result files.
+// run runs a query into a temporary table, and then selects its rows with the types of result
+// files.
 func (r *Rows) run(sql string, values []any) (err error) {
 	if err := r.check(sql, len(values)); err != nil {
 		return err
@@ -139,11 +140,11 @@ func (r *Rows) shape(sql string) (answer, parameters *arrow.Schema, err error) {
 	return schemaOf(columns), schemaOf(params), err
 }
 
-// from returns a select around the SQL of another one, whose columns then have different names.
+// from wraps the SQL of a select in another select, whose columns then have distinct names.
 func from(sql string) string { return "from (" + strings.TrimRight(sql, "; \t\r\n") + "\n)" }
 
-// explained matches the beginning of an explain statement. It matches no comments: DuckDB decides
-// where they end.
+// explained matches the beginning of an explain statement. It does not match comments, because only
+// DuckDB determines where they end.
 var explained = regexp.MustCompile(`(?i)^\s*explain\s+(analyze\s+)?(\([\w\s,]*\)\s*)?`)
 
 // check accepts one select or explain select statement with the given number of parameters; -1: any.
@@ -266,10 +267,10 @@ func (r *Rows) Plan() bool { return r.plan }
 
 const (
 	maxBatch      = 4096    // rows of a batch
-	maxBatchBytes = 1 << 20 // text after which a batch ends
+	maxBatchBytes = 1 << 20 // bytes of text after which a batch ends
 )
 
-// Next returns the next batch, which the caller releases, or io.EOF.
+// Next returns the next batch, which the caller releases, or [io.EOF].
 func (r *Rows) Next() (arrow.Record, error) {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, r.schema)
 	defer b.Release()
@@ -298,7 +299,8 @@ func (r *Rows) Next() (arrow.Record, error) {
 	return b.NewRecord(), nil
 }
 
-// appendValue appends a value to the builder of its type, and returns the bytes of a text.
+// appendValue appends a value to the builder of its type, and returns the length of a text in
+// bytes.
 func appendValue(b array.Builder, v any) int {
 	switch v := v.(type) {
 	case int64:
@@ -330,7 +332,7 @@ func (r *Rows) Close() error {
 	return err
 }
 
-// failed returns the error of a query for an error of the driver.
+// failed converts an error of the driver to the error of a query.
 func (r *Rows) failed(err error) error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause
@@ -339,7 +341,7 @@ func (r *Rows) failed(err error) error {
 	switch {
 	case errors.Is(err, ErrSQL):
 		return err
-	case !errors.As(err, &of): // the driver's own
+	case !errors.As(err, &of): // an error of the driver itself
 		if err.Error() == "empty query" {
 			return refuse("there is no SQL in it")
 		}

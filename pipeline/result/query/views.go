@@ -10,29 +10,28 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// View describes one of the tables that SQL sees.
+// A View describes a table that SQL queries can read.
 type View struct {
 	Name    string
-	Columns []schemas.Column // as they are in the result's file, with what they mean
+	Columns []schemas.Column // columns of the result's file, with their documentation
 }
 
 // Alias is a second name of the view "table", whose own name is a reserved word of SQL.
 const Alias = "cells"
 
-// names are the files of a result, each a view.
+// names lists the files of a result; each is a view.
 var names = []string{"table", "curve", "bounds", "trials", "timing", "fits", "failures"}
 
-// documented returns the columns that a view may have, but for those whose names come from
-// algorithms.
+// documented returns the columns that a view may have, except columns named by algorithms.
 func documented(view string) []schemas.Column {
 	table := slices.Concat(result.Columns("table"), result.FindColumns(), result.Columns("games"))
 	if view == "table" {
 		return table
 	}
-	return append(result.Columns(view), table...) // of which some views have the key columns
+	return append(result.Columns(view), table...) // some views have the key columns
 }
 
-// meaning returns the documentation of a column, or an empty text where there is none.
+// meaning returns the documentation of a column; "": none.
 func meaning(view, column string) string {
 	for prefix, what := range map[string]string{
 		schemas.ParamPrefix: "parameter ", schemas.MetricPrefix: "metric ", schemas.WithPrefix: "intermediate value ",
@@ -49,7 +48,7 @@ func meaning(view, column string) string {
 	return ""
 }
 
-// withMetrics returns the views with what the metrics mean.
+// withMetrics returns the views with the documentation of the metrics.
 func withMetrics(views []View, metrics []schemas.Metric) []View {
 	for _, v := range views {
 		for _, m := range metrics {

@@ -9,19 +9,19 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
-// Answer is an answer that can be shown, such as Rows.
+// An Answer is an answer that can be shown, such as [Rows].
 type Answer interface {
 	render.Answer
-	Plan() bool // reports whether it is an explanation, whose texts have several lines
+	Plan() bool // whether it is an explanation, whose texts have several lines
 }
 
-// Formats returns the names of the formats that Write knows.
+// Formats returns the names of the formats that [Write] accepts.
 func Formats() []string { return render.Names() }
 
-// Write writes an answer: as table, md and tex, which are for people, at most 10,000 rows; as json,
-// csv, arrow (an IPC stream) and parquet any number, batch by batch. All have every column, and all
-// but tex every digit; json has null for numbers that are not finite. The lines of a table have at
-// most width characters, unless that is 0.
+// Write writes an answer. The formats table, md and tex, which are for people, accept at most
+// 10,000 rows; json, csv, arrow (an IPC stream) and parquet accept any number, batch by batch. All
+// have every column, and all except tex every digit; json has null for numbers that are not finite.
+// The lines of a table have at most width characters, unless width is 0.
 func Write(w io.Writer, a Answer, format string, width int) error {
 	var err error
 	if f, _ := render.Find(format); a.Plan() && f.ForPeople() {
@@ -36,7 +36,7 @@ func Write(w io.Writer, a Answer, format string, width int) error {
 	return err
 }
 
-// writePlan writes the texts of an explanation as they stand.
+// writePlan writes the texts of an explanation unchanged.
 func writePlan(w io.Writer, a Answer) error {
 	s, err := render.Collect(a)
 	if err != nil {
