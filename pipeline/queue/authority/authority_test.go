@@ -65,7 +65,7 @@ func configuration(t *testing.T, c *Cluster, host, routes string) string {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, confFile))
 	must(t, err)
-	for _, name := range []string{certFile, keyFile, caFile, "nats-data"} { // are where a server is started
+	for _, name := range []string{certFile, keyFile, caFile, "nats-data"} { // paths relative to the server's working directory
 		text = bytes.ReplaceAll(text, []byte(`"`+name+`"`), []byte(`"`+filepath.Join(dir, name)+`"`))
 	}
 	text = bytes.Replace(text, []byte("host: 0.0.0.0\nport: 4222"), []byte("host: "+at+"\nport: -1"), 1)
@@ -88,7 +88,7 @@ func dial(t *testing.T, c *Cluster, s *server.Server, name string) *queue.Conn {
 	return conn
 }
 
-// thief connects with stolen credentials, and follows no rule of this program.
+// thief connects with stolen credentials, and bypasses the client code of this program.
 func thief(t *testing.T, c *Cluster, s *server.Server, name string) (nc *nats.Conn, denied chan error) {
 	t.Helper()
 	denied = make(chan error, 100)
@@ -110,7 +110,8 @@ func receive[T any](t *testing.T, ch <-chan T) (v T) {
 	return v
 }
 
-// A submitter submits, lists, watches and steers sweeps, and asks their leader; puts content, which all roles read.
+// A submitter submits, lists, watches and controls sweeps, sends requests to their leader, and
+// stores content, which all roles can read.
 func TestSubmitter(t *testing.T) {
 	c := create(t)
 	s := serve(t, c)
@@ -161,8 +162,9 @@ func TestSubmitter(t *testing.T) {
 	}
 }
 
-// A worker leases a job of a consumer that the coordinator has made, stores a result and its heartbeat under its own
-// name, and acknowledges the job. A submitter reads and watches the heartbeats.
+// A worker leases a job of a consumer that the coordinator has made, stores a result and its
+// heartbeat under its own name, and acknowledges the job. A submitter reads and watches the
+// heartbeats.
 func TestWorker(t *testing.T) {
 	c := create(t)
 	_, err := c.Issue("w1", FirstTeam, queue.Worker, time.Hour)
@@ -275,7 +277,7 @@ func jetStream(t *testing.T, nc *nats.Conn) jetstream.JetStream {
 	return js
 }
 
-// reload makes a server read its configuration again, as a signal would.
+// reload makes a server read its configuration again, like a signal.
 func reload(t *testing.T, c *Cluster, s *server.Server) {
 	t.Helper()
 	after, err := server.ProcessConfigFile(configuration(t, c, c.Hosts[0], "6222"))
@@ -291,13 +293,14 @@ func as(t *testing.T, c *Cluster, s *server.Server, name string) *nats.Conn {
 	return nc
 }
 
-// An act is one that the holder of credentials may try and must not succeed with: a subscription, or a
-// message to a subject.
+// An act is an attempt of a credential's holder that must fail: a subscription, or a message to a
+// subject.
 type act struct {
 	name, subscribe, publish, data string
 }
 
-// forbidden are acts of the holder of a worker's or a submitter's credentials, whose name is evil.
+// forbidden lists acts that the holder of a worker's or a submitter's credentials named evil must
+// not succeed with.
 var forbidden = []act{
 	{name: "see everything", subscribe: ">"},
 	{name: "see jobs", subscribe: "shatter.job.>"},
@@ -344,7 +347,7 @@ var forbidden = []act{
 	{name: "write into an inbox", publish: "_INBOX_coordinator.x.y", data: "bad"},
 }
 
-// forbiddenToWorkers and forbiddenToSubmitters are those that the other role may do.
+// forbiddenToWorkers and forbiddenToSubmitters list acts that the other role may do.
 var forbiddenToWorkers = []act{
 	{name: "submit a sweep", publish: "$KV.shatter-sweeps.x", data: "{}"},
 	{name: "change a wish", publish: "$KV.shatter-sweeps.s.wish", data: "{}"},
@@ -363,8 +366,8 @@ var forbiddenToSubmitters = []act{
 	{name: "be a worker", publish: "$KV.shatter-workers.evil"},
 }
 
-// Stolen credentials of a worker and of a submitter allow none of the forbidden acts: the server refuses each, and
-// holds the same as before.
+// Stolen credentials of a worker and of a submitter allow none of the forbidden acts: the server
+// refuses each, and its content does not change.
 func TestStolen(t *testing.T) {
 	for r, more := range map[queue.Role][]act{queue.Worker: forbiddenToWorkers, queue.Submitter: forbiddenToSubmitters} {
 		t.Run(string(r), func(t *testing.T) {
@@ -410,7 +413,8 @@ func (a act) try(t *testing.T, nc *nats.Conn, denied chan error) {
 	}
 }
 
-// refuseRollup fails the test if the header of a submission, or of a chunk of a file, can remove all others.
+// refuseRollup fails the test if the header of a submission, or of a chunk of a file, can remove
+// all others.
 func refuseRollup(t *testing.T, nc *nats.Conn) {
 	t.Helper()
 	for _, subject := range []string{"$KV.shatter-sweeps.t", "$O.shatter-files.C.x", "$O.shatter-files.M.x"} {
@@ -423,7 +427,8 @@ func refuseRollup(t *testing.T, nc *nats.Conn) {
 	}
 }
 
-// until reads messages until there is one of a subject, and fails the test if one of the others comes before.
+// until reads messages until one has the given subject, and fails the test if one of the subjects
+// in never arrives first.
 func until(t *testing.T, heard *nats.Subscription, subject string, never ...string) {
 	t.Helper()
 	for {

@@ -21,12 +21,12 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// Names of files in a cluster's folder.
+// File names in a cluster's folder.
 const (
 	keysFile = "keys/cluster.json" // never leaves the folder
-	lockFile = "keys/lock"         // held by who changes it
-	caKey    = "keys/ca.key"       // the same; only of an authority of its own
-	caFile   = "ca.pem"            // for everybody who connects
+	lockFile = "keys/lock"         // held by the process that changes keysFile
+	caKey    = "keys/ca.key"       // never leaves the folder; exists only if Create made the authority
+	caFile   = "ca.pem"            // every client needs it
 	confFile = "nats.conf"
 	certFile = "cert.pem"
 	keyFile  = "key.pem"
@@ -35,50 +35,50 @@ const (
 // A Cluster is the folder of a cluster.
 type Cluster struct {
 	Dir  string
-	lock *os.File // nil: it was just made
+	lock *os.File // nil: Create has just made the folder
 	state
 }
 
-// state is the content of keysFile.
+// A state is the content of keysFile.
 type state struct {
 	Format   int                `json:"format"`
 	Hosts    []string           `json:"hosts"`
 	Operator string             `json:"operator"` // seed
-	Token    string             `json:"token"`    // of the operator: with another one a server has to be restarted
-	System   string             `json:"system"`   // public key of the servers' own account
+	Token    string             `json:"token"`    // token of the operator; servers must be restarted to accept another one
+	System   string             `json:"system"`   // public key of the servers' system account
 	Teams    map[string]account `json:"teams"`    // by name
 	Issued   map[string]*issued `json:"issued"`   // by name
 }
 
 const format = 2
 
-// FirstTeam is the name of the team that Create makes.
+// FirstTeam is the name of the team that [Create] makes.
 const FirstTeam = "shatter"
 
-// An account is that of a team.
+// An account is the account of a team.
 type account struct {
-	Key     string                `json:"key"`     // public
+	Key     string                `json:"key"`     // public key
 	Signers map[queue.Role]string `json:"signers"` // seeds of the keys that sign the credentials of each role
 }
 
-// issued records the credentials of a name.
+// An issued records the credentials of a name.
 type issued struct {
 	Team    string     `json:"team"`
 	Role    queue.Role `json:"role"`
-	Keys    []string   `json:"keys"` // public, the last one is in use
+	Keys    []string   `json:"keys"` // public keys; the last one is in use
 	Revoked time.Time  `json:"revoked,omitzero"`
 }
 
 var roles = []queue.Role{queue.Coordinator, queue.Submitter, queue.Worker}
 
-// Options of a cluster.
+// Options configures [Create].
 type Options struct {
-	Hosts   []string      // names or addresses of its servers: one, or at least three
-	TLS     queue.TLS     // certificate of all servers, with its authority; zero: they are made
-	Expires time.Duration // time for which credentials are good; 0: for ever
+	Hosts   []string      // names or addresses of the servers: one, or at least three
+	TLS     queue.TLS     // certificate of all servers, with its authority; zero: Create makes them
+	Expires time.Duration // validity of credentials; 0: unlimited
 }
 
-// Create sets up a cluster in a folder, which must not exist or be empty: its keys, the folder of
+// Create sets up a cluster in a folder, which must be empty or not exist: its keys, the folder of
 // each server, and credentials for a coordinator and a submitter.
 func Create(dir string, o Options) (c *Cluster, err error) {
 	if err := check(dir, o); err != nil {
@@ -91,7 +91,7 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, inputError("no cluster can be at %q (%v): choose another folder", dir, err)
 	}
-	if c.Dir, err = os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".new"); err != nil { // for nobody else
+	if c.Dir, err = os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".new"); err != nil { // readable only by the owner
 		return nil, err
 	}
 	made := c.Dir
@@ -118,22 +118,21 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 	return c, os.Rename(made, dir)
 }
 
-// An InputError blames what the caller has asked for.
+// An InputError reports an invalid request of the caller.
 type InputError struct {
 	Text  string
-	Fault Fault  // mistake that a program can offer a remedy for; 0: none
-	Name  string // name or team, with Issued, NotIssued and NoTeam
+	Fault Fault  // mistake for which a program can offer a remedy; 0: none
+	Name  string // name or team, for Issued, NotIssued and NoTeam
 }
 
 // A Fault is a kind of mistake.
 type Fault int
 
-// The faults.
 const (
-	NoCluster Fault = iota + 1 // the folder is not that of a cluster
-	Damaged                    // its file of keys cannot be read
-	Issued                     // the name has credentials already
-	NotIssued                  // the name has none
+	NoCluster Fault = iota + 1 // the folder is not the folder of a cluster
+	Damaged                    // keysFile cannot be read
+	Issued                     // the name already has credentials
+	NotIssued                  // the name has no credentials
 	NoTeam                     // the cluster has no such team
 )
 
@@ -145,7 +144,7 @@ func inputError(format string, args ...any) error {
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,250}[A-Za-z0-9])?$`)
 
-// check refuses folders in use and clusters that could not elect a leader.
+// check returns an error for folders in use and for clusters that could not elect a leader.
 func check(dir string, o Options) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -167,11 +166,12 @@ func check(dir string, o Options) error {
 	return nil
 }
 
-// patience is the time to wait for others who change a cluster, each of which takes milliseconds.
-const patience = 10 * time.Second
+// lockTimeout is the maximum time to wait for other changes of the cluster. Each change takes
+// milliseconds.
+const lockTimeout = 10 * time.Second
 
-// Open opens the folder of a cluster, to change it. Nobody else does until Close: of two changes at the
-// same time one would be lost, and with it what a revocation has to name.
+// Open opens the folder of a cluster for a change, and locks it until Close. Without the lock, one
+// of two concurrent changes could be lost, and with it keys that a later revocation must name.
 func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 	c = &Cluster{Dir: dir}
 	defer func() {
@@ -184,7 +184,7 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 		return nil, err
 	}
 	busy := inputError("another command changes the cluster in %q: wait for it, or end it", dir)
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, busy)
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, busy)
 	defer cancel()
 	if err := disk.Lock(ctx, lock.File, disk.Exclusive); err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -204,13 +204,13 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 	return c, nil
 }
 
-// Close lets others change the cluster.
+// Close unlocks the folder.
 func (c *Cluster) Close() { c.lock.Close() }
 
-// maxKeys bounds keysFile, in bytes.
+// maxKeys is the maximum size of keysFile in bytes.
 const maxKeys = 64 << 20
 
-// decodeState reads the content of keysFile.
+// decodeState decodes the content of keysFile.
 func decodeState(text []byte) (s state, err error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return s, err
@@ -223,7 +223,7 @@ func decodeState(text []byte) (s state, err error) {
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
 
-// ServerDir returns the folder of a server, which goes to its machine.
+// ServerDir returns the folder of a server, which is moved to the server's machine.
 func (c *Cluster) ServerDir(host string) string {
 	return c.path("server-" + strings.ReplaceAll(host, ":", "-"))
 }
@@ -231,7 +231,7 @@ func (c *Cluster) ServerDir(host string) string {
 // Credentials returns the path of the credentials of a name.
 func (c *Cluster) Credentials(name string) string { return c.path(name + ".creds") }
 
-// makeKeys makes the keys of the operator and of the servers' own account.
+// makeKeys makes the keys of the operator and of the servers' system account.
 func (c *Cluster) makeKeys() error {
 	if err := os.Mkdir(filepath.Dir(c.path(keysFile)), 0o700); err != nil {
 		return err
@@ -249,7 +249,8 @@ func (c *Cluster) makeKeys() error {
 	return err
 }
 
-// addTeam makes the account of a team, which the servers have once they have read their new configurations.
+// addTeam makes the account of a team. Servers accept it after they have read their new
+// configurations.
 func (c *Cluster) addTeam(name string) error {
 	a := account{Signers: map[queue.Role]string{}}
 	a.Key, _ = newPair(nkeys.PrefixByteAccount)
@@ -260,7 +261,7 @@ func (c *Cluster) addTeam(name string) error {
 	return c.configure()
 }
 
-// newPair makes a pair of keys of a kind.
+// newPair makes a key pair of a kind.
 func newPair(kind nkeys.PrefixByte) (public, seed string) {
 	var raw []byte
 	pair, err := nkeys.CreatePair(kind)
@@ -271,7 +272,7 @@ func newPair(kind nkeys.PrefixByte) (public, seed string) {
 		raw, err = pair.Seed()
 	}
 	if err != nil {
-		panic(err) // random numbers do not fail
+		panic(err) // the random source does not fail
 	}
 	return public, string(raw)
 }
@@ -286,8 +287,9 @@ func (c *Cluster) save() error {
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 
-// Issue issues credentials of a team to a name that has none, good for some time, or for ever if that is 0. It
-// returns the path of the file. Credentials of a coordinator may be the first of a new team.
+// Issue issues credentials of a team to a name without credentials, valid for the given time; 0:
+// unlimited. It returns the path of the file. Issuing a coordinator's credentials for an unknown
+// team creates the team.
 func (c *Cluster) Issue(name, team string, r queue.Role, good time.Duration) (path string, err error) {
 	for _, s := range []string{name, team} {
 		if !validName.MatchString(s) {
@@ -311,8 +313,8 @@ func (c *Cluster) Issue(name, team string, r queue.Role, good time.Duration) (pa
 	return c.write(name, good)
 }
 
-// Renew issues new credentials to a name that has some. Those that it has stay good until they
-// expire. The configurations of the servers become what this version writes.
+// Renew issues new credentials to a name that has credentials. The old ones remain valid until they
+// expire. Renew also rewrites the configurations of the servers in the present version.
 func (c *Cluster) Renew(name string, good time.Duration) (path string, err error) {
 	x := c.Issued[name]
 	switch {
@@ -327,7 +329,7 @@ func (c *Cluster) Renew(name string, good time.Duration) (path string, err error
 	return c.write(name, good)
 }
 
-// write makes a credentials file, and remembers its key.
+// write makes a credentials file, and records its key.
 func (c *Cluster) write(name string, good time.Duration) (path string, err error) {
 	x := c.Issued[name]
 	a := c.Teams[x.Team]
@@ -351,7 +353,7 @@ func (c *Cluster) write(name string, good time.Duration) (path string, err error
 	return c.Credentials(name), disk.WriteSecret(c.Credentials(name), disk.Bytes(text))
 }
 
-// Revoke makes all credentials of a name useless, once the servers have their new configurations.
+// Revoke invalidates all credentials of a name. The servers must read their new configurations.
 func (c *Cluster) Revoke(name string) error {
 	x := c.Issued[name]
 	if x == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// Nobody else can read what a cluster's folder holds.
+// Only the owner can read the contents of a cluster's folder.
 func TestPrivate(t *testing.T) {
 	c := create(t)
 	_, err := c.Issue("w1", FirstTeam, queue.Worker, 0)
@@ -31,7 +31,7 @@ func TestPrivate(t *testing.T) {
 	}))
 }
 
-// What cannot be done is refused, and nothing is left behind.
+// Impossible requests are refused and leave no files.
 func TestRefusals(t *testing.T) {
 	used, dir := create(t), t.TempDir()
 	one := Options{Hosts: []string{"localhost"}}
@@ -73,7 +73,7 @@ func TestRefusals(t *testing.T) {
 	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: given}))
 }
 
-// A folder of a server that was moved to its machine keeps no credentials from being revoked.
+// Credentials can be revoked even if a server's folder was moved to its machine.
 func TestRevokeWithoutServerFolder(t *testing.T) {
 	c := create(t)
 	must(t, os.RemoveAll(c.ServerDir(c.Hosts[0])))
@@ -81,7 +81,7 @@ func TestRevokeWithoutServerFolder(t *testing.T) {
 	must(t, func() error { _, err := os.Stat(filepath.Join(c.ServerDir(c.Hosts[0]), confFile)); return err }())
 }
 
-// A file of keys that is cut short, or of another version, is refused.
+// A keys file that is truncated or of another version is refused.
 func TestDamagedKeys(t *testing.T) {
 	c := create(t)
 	whole := testkit.ReadFile(t, c.path(keysFile))
@@ -94,8 +94,8 @@ func TestDamagedKeys(t *testing.T) {
 	}
 }
 
-// Credentials that were revoked are refused by a server that has read its configuration again, and so
-// is who is connected with them; those of others are good.
+// A server that has read its configuration again refuses revoked credentials and disconnects their
+// holder; other credentials remain valid.
 func TestRevoke(t *testing.T) {
 	c := create(t)
 	for _, name := range []string{"bad", "good"} {
@@ -131,7 +131,8 @@ func TestRevoke(t *testing.T) {
 	side, err = conn.Puller("bad")
 	must(t, err)
 	err = side.Publish(short, queue.Part{Lead: queue.Lead{Sweep: "s", Epoch: 1}, Job: "j", Of: 1}, nil)
-	// The server says first that they were revoked, and at each later attempt that it does not know them.
+	// The first error is about the revocation; at later attempts the server reports unknown
+	// credentials.
 	if err == nil || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("who is connected: %v", err)
 	}

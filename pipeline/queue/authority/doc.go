@@ -1,11 +1,13 @@
-// Package authority sets up clusters that limit what each credential may do: it writes the configuration of NATS
-// servers with TLS, and issues the credentials of coordinators, submitters and workers.
+// Package authority sets up clusters that limit what each credential may do: it writes the
+// configuration of NATS servers with TLS, and issues the credentials of coordinators, submitters
+// and workers.
 //
-// It promises that a credential lets its holder send to and read from the subjects that [queue.GrantsOf] lists for its
-// role, under its own name, and no others. Each team has an account of its own on the servers, which see to it that
-// teams share nothing. In an account each role has a signing key with the permissions: servers know the accounts from
-// their configuration, and need not be informed of a credential that is issued later.
+// A credential allows its holder to publish and subscribe only to the subjects that
+// [queue.GrantsOf] lists for its role, under its own name. Each team has its own account on the
+// servers, which isolate accounts from each other. In an account each role has a signing key with
+// the permissions. The servers read the accounts from their configuration and need no update when a
+// credential is issued.
 //
-// It needs a folder, which holds the keys of everything and belongs to the operator of the cluster.
+// The package needs a folder, which holds all keys and belongs to the operator of the cluster.
 // Start at [Create] and [Open].
 package authority

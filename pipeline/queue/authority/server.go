@@ -22,14 +22,14 @@ var confText string
 
 var confTemplate = template.Must(template.New(confFile).Parse(confText))
 
-// conf is what the template of a server's configuration is filled with.
+// A conf is the data for the template of a server's configuration.
 type conf struct {
 	Host     string
 	Client   string   // address for clients
 	Peer     string   // address for the other servers
-	Routes   []string // to the other servers; none: it is the only one
-	Operator string   // token
-	System   string   // account of the servers
+	Routes   []string // routes to the other servers; none: single server
+	Operator string   // token of the operator
+	System   string   // system account of the servers
 	Accounts []token
 }
 
@@ -49,7 +49,7 @@ func (c *Cluster) configure() error {
 				one.Routes = append(one.Routes, "tls://"+net.JoinHostPort(other, "6222"))
 			}
 		}
-		if err := os.MkdirAll(c.ServerDir(host), 0o700); err != nil { // it may have been moved to the server
+		if err := os.MkdirAll(c.ServerDir(host), 0o700); err != nil { // the folder may have been moved to the server
 			return err
 		}
 		var text bytes.Buffer
@@ -63,7 +63,7 @@ func (c *Cluster) configure() error {
 	return nil
 }
 
-// tokens returns the accounts, signed by the operator, which all servers share.
+// tokens returns the accounts, signed by the operator. All servers share them.
 func (c *Cluster) tokens() (*conf, error) {
 	operator, err := nkeys.FromSeed([]byte(c.Operator))
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *Cluster) tokens() (*conf, error) {
 	return out, nil
 }
 
-// account describes the account of a team: each role has a signing key, and the server limits all credentials that
-// were signed with it.
+// account describes the account of a team: each role has a signing key, and the server limits all
+// credentials that were signed with it.
 func (c *Cluster) account(team string) (*jwt.AccountClaims, error) {
 	const unlimited = jwt.NoLimit
 	a := jwt.NewAccountClaims(c.Teams[team].Key)

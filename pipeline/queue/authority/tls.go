@@ -17,14 +17,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// validity is the time for which the certificates of an authority of its own are good: as long as a
-// cluster, because credentials are what expires.
+// validity is the validity of certificates that Create makes. It is as long as the life of a
+// cluster, because credentials expire instead.
 const validity = 10 * 365 * 24 * time.Hour
 
-// makeCertificates makes the servers' certificates, or copies those that are given.
+// makeCertificates makes the servers' certificates, or copies the given ones.
 func (c *Cluster) makeCertificates(o Options) error {
 	if o.TLS != (queue.TLS{}) {
-		return c.takeCertificates(o)
+		return c.copyCertificates(o)
 	}
 	ca, caPair, err := newCertificate("", nil, nil)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *Cluster) makeCertificates(o Options) error {
 	return nil
 }
 
-// newCertificate makes the certificate and the key of a server, which is also known by the names that its own machine
-// has for it. Without a host it makes those of an authority.
+// newCertificate makes the certificate and the key of a server. It also covers localhost and the
+// loopback addresses. Without a host it makes the certificate of an authority.
 func newCertificate(
 	host string, ca *x509.Certificate, caPair *ecdsa.PrivateKey,
 ) (*x509.Certificate, *ecdsa.PrivateKey, error) {
@@ -59,7 +59,7 @@ func newCertificate(
 	}
 	template := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: cmp.Or(host, "shatter cluster")},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity), // clocks differ
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity), // the hour tolerates clock differences
 	}
 	if host == "" {
 		template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
@@ -67,7 +67,7 @@ func newCertificate(
 		ca, caPair = template, pair
 	} else {
 		template.KeyUsage = x509.KeyUsageDigitalSignature
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} // of a route
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} // client authentication is for routes
 		template.DNSNames = []string{"localhost"}
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 		if ip := net.ParseIP(host); ip != nil {
@@ -91,7 +91,7 @@ func certPEM(raw []byte) []byte {
 func keyPEM(pair *ecdsa.PrivateKey) []byte {
 	raw, err := x509.MarshalPKCS8PrivateKey(pair)
 	if err != nil {
-		panic(err) // the curve is known
+		panic(err) // the curve is supported
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
@@ -110,8 +110,8 @@ func (c *Cluster) putServer(host string, cert, key, ca []byte) error {
 	return nil
 }
 
-// takeCertificates copies the files that are given, if they are for all servers.
-func (c *Cluster) takeCertificates(o Options) error {
+// copyCertificates copies the given files if they are valid for all servers.
+func (c *Cluster) copyCertificates(o Options) error {
 	if o.TLS.CA == "" || o.TLS.Cert == "" || o.TLS.Key == "" {
 		return inputError("the certificate of the servers, its key and its authority go together: give all three")
 	}
