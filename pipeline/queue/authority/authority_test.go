@@ -65,7 +65,7 @@ func configuration(t *testing.T, c *Cluster, host, routes string) string {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, confFile))
 	must(t, err)
-	for _, name := range []string{certFile, keyFile, caFile, "nats-data"} { // paths relative to the server's working directory
+	for _, name := range []string{certFile, keyFile, caFile, "nats-data"} { // relative paths
 		text = bytes.ReplaceAll(text, []byte(`"`+name+`"`), []byte(`"`+filepath.Join(dir, name)+`"`))
 	}
 	text = bytes.Replace(text, []byte("host: 0.0.0.0\nport: 4222"), []byte("host: "+at+"\nport: -1"), 1)

@@ -213,7 +213,7 @@ func TestViews(t *testing.T) {
 		want[name] = len(result.Columns(name)) + metricColumns[name]
 	}
 	want["failures"] = len(result.Columns("failures")) + len(trial.KeyColumns()) - 1 + 1
-	want["trials"] = len(result.Columns("trials")) + len(trial.KeyColumns()) - 1 + 1 // both have cell; one parameter
+	want["trials"] = len(result.Columns("trials")) + len(trial.KeyColumns()) - 1 + 1
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
