@@ -91,7 +91,7 @@ func Ask(ctx context.Context, conn *queue.Conn, id string, ship bool) (*Answer, 
 	if err != nil {
 		return nil, err
 	}
-	raw, err = conn.Ask(within, id, raw)
+	raw, err = conn.RequestLeader(within, id, raw)
 	if errors.Is(err, queue.ErrNoLeader) || err != nil && within.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}

@@ -83,7 +83,7 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 	t.mu.Lock()
 	t.now.Epoch = l.Epoch
 	t.mu.Unlock()
-	stop, err := t.Conn.Answer(t.ID, t.answer)
+	stop, err := t.Conn.Respond(t.ID, t.answer)
 	if err == nil {
 		err = t.lead(l)
 		defer stop()
@@ -119,7 +119,7 @@ func (t *term) campaign(over *queue.Leader) (*queue.LeaderLease, error) {
 		why := t.Conn.NoAnswerError(t.Lease, errors.New("it does not store who leads the sweep"))
 		t.setProblem(fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why))
 		defer t.setProblem("")
-		stop, err := t.Conn.Answer(t.ID, t.answer)
+		stop, err := t.Conn.Respond(t.ID, t.answer)
 		if err != nil {
 			return
 		}

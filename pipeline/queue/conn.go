@@ -13,40 +13,40 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Limits of one message, in bytes. A server's max_payload has to be at least MaxResult.
+// Maximum sizes of one message in bytes. A server's max_payload must be at least MaxResult.
 const (
-	MaxJob       = 256 << 10 // of a job
-	MaxResult    = 1 << 20   // of a result
-	MaxHeartbeat = 128 << 10 // of a worker's heartbeat
+	MaxJob       = 256 << 10 // job
+	MaxResult    = 1 << 20   // result
+	MaxHeartbeat = 128 << 10 // heartbeat of a worker
 )
 
-// Options configures a server or a connection. The zero value works.
+// Options configures a server or a connection. The zero value is ready for use.
 type Options struct {
 	Name string // name of this party in the server's monitoring
 
-	// Credentials is the path of a NATS credentials file, which is read again for each connection. User
-	// and password, or a token, may be in the URL instead.
+	// Credentials is the path of a NATS credentials file, which is read again for each connection.
+	// User and password, or a token, may be in the URL instead.
 	Credentials string
 
 	Roles []Role // roles that credentials of `shatter cluster` may have; nil: any
 	TLS   TLS
 
-	// Patience is the time after which a call fails if the server does not answer, or refuses it for a reason that
-	// may pass; 0: the call waits for as long as its context allows.
+	// Patience is the time after which a call fails if the server does not respond, or refuses the
+	// call for a transient reason; 0: the call waits until its context ends.
 	Patience time.Duration
 
 	Log *slog.Logger // nil: silent
 
-	Dialer nats.CustomDialer // makes the connection, in simulations; nil: sockets
+	Dialer nats.CustomDialer // makes the connection in simulations; nil: sockets
 
-	// Awake is called when a timer of a lease fires, in simulations; nil: nothing. It returns once the
-	// process runs, which may have been stopped meanwhile.
+	// Awake is called in simulations when a timer of a lease fires; nil: nothing is called. It
+	// returns once the process runs, because a simulated process may have been stopped meanwhile.
 	Awake func()
 }
 
-// A Conn is one party's connection to a server. It outlasts restarts of the server: calls wait for
-// it as long as their context allows. All methods may be called concurrently. All slots of a worker
-// share one Conn, and a coordinator in the same process may use it as well.
+// A Conn is the connection of one party to a server. It survives restarts of the server: calls wait
+// until their context ends. Concurrent use is safe. All slots of a worker share one Conn, and so
+// may a coordinator in the same process.
 type Conn struct {
 	Files *Files
 
@@ -54,18 +54,18 @@ type Conn struct {
 	js      jetstream.JetStream
 	opts    Options
 	access  *access
-	local   *Server // nil: a server elsewhere
+	local   *Server // nil: the server is another process
 	streams streams
 
-	closed chan struct{} // closed when the connection is gone for good
+	closed chan struct{} // closed when the connection is closed permanently
 
 	mu        sync.Mutex
-	failed    error  // reason why this party closed the connection; nil: another reason
-	complaint string // last complaint of the server
+	failed    error  // reason why this party closed the connection; nil: another party did
+	complaint string // last error that the server or client reported
 }
 
 // Dial connects to the server at url (nats://host:port, tls://..., or several separated by commas).
-// It takes seconds at most, and every failure is a [*ConnectError].
+// It takes at most seconds, and every failure is a [*ConnectError].
 func Dial(ctx context.Context, url string, o Options) (*Conn, error) {
 	return connect(ctx, url, o, nil)
 }
@@ -102,7 +102,7 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 }
 
 func natsOptions(c *Conn) []nats.Option {
-	inbox := InboxOf("shatter") // which permissions can name
+	inbox := InboxOf("shatter") // permissions can name this prefix
 	if c.access.who.Role != "" {
 		inbox = InboxOf(c.access.who.Name)
 	}
@@ -111,7 +111,7 @@ func natsOptions(c *Conn) []nats.Option {
 		nats.Name(c.opts.Name),
 		nats.CustomInboxPrefix(inbox),
 		nats.Timeout(3 * time.Second),
-		nats.MaxReconnects(-1), // after the default number a worker would be silently gone
+		nats.MaxReconnects(-1), // with the default limit, a worker would disappear silently
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, time.Second),
 		nats.PingInterval(20 * time.Second),
@@ -130,7 +130,7 @@ func natsOptions(c *Conn) []nats.Option {
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.complain(err) }),
 	}
-	if c.opts.Credentials != "" { // expired ones may be renewed
+	if c.opts.Credentials != "" { // expired credentials may be renewed
 		list = append(list, c.access.option(c.fail), nats.IgnoreAuthErrorAbort())
 	}
 	list = append(list, c.opts.TLS.options()...)
@@ -143,10 +143,11 @@ func natsOptions(c *Conn) []nats.Option {
 	return list
 }
 
-// complain logs a complaint of the server or of the client, once if it is repeated.
+// complain logs an error that the server or the client reports. It logs a repeated error once.
 func (c *Conn) complain(err error) {
 	if c.access.who.Role == Submitter && errors.Is(err, nats.ErrPermissionViolation) {
-		// The server does not answer the request. The configuration that this version writes permits it.
+		// The server does not respond to the request. The configuration that this version writes
+		// permits it.
 		go c.fail(c.access.fault(Outdated, "access refused by the NATS server", err))
 		return
 	}
@@ -164,13 +165,13 @@ func (c *Conn) complain(err error) {
 }
 
 const (
-	electionTime = 15 * time.Second // within which a cluster of servers that has lost its leader has another one
-	answerTime   = 3 * time.Second  // after which a request was lost with a leader
+	electionTime = 15 * time.Second // time in which a server cluster without a leader elects another one
+	answerTime   = 3 * time.Second  // time after which a request counts as lost with a leader
 	firstWait    = 100 * time.Millisecond
 	maxWait      = 2 * time.Second
 )
 
-// check returns an error unless the server has JetStream and takes messages of MaxResult bytes.
+// check returns an error unless the server has JetStream and accepts messages of MaxResult bytes.
 func (c *Conn) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, electionTime)
 	defer cancel()
@@ -199,7 +200,8 @@ func (c *Conn) check(ctx context.Context) error {
 	return nil
 }
 
-// Close sends all buffered messages and ends the connection. Waiting calls return with an error. Close a [Queue] first.
+// Close sends all buffered messages and closes the connection. Waiting calls return an error. Close
+// a [Queue] first.
 func (c *Conn) Close() {
 	if err := c.nc.Drain(); err != nil {
 		c.nc.Close()
@@ -207,7 +209,7 @@ func (c *Conn) Close() {
 	<-c.closed
 }
 
-// fail ends the connection for good, for a reason that ClosedError returns.
+// fail closes the connection permanently, for a reason that ClosedError returns.
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	c.failed = err
@@ -217,10 +219,10 @@ func (c *Conn) fail(err error) {
 	}
 }
 
-// Closed returns a channel that is closed when the connection is gone for good.
+// Closed returns a channel that is closed when the connection is closed permanently.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
-// ClosedError returns the error of calls after the connection was closed for good.
+// ClosedError returns the error of calls after the connection was closed permanently.
 func (c *Conn) ClosedError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,7 +236,7 @@ func (c *Conn) ClosedError() error {
 	return c.access.misfit("connection closed by the NATS server or this program", err, "start again")
 }
 
-// Embedded reports whether the server is one inside this process.
+// Embedded reports whether the server is in this process.
 func (c *Conn) Embedded() bool { return c.local != nil }
 
 // connected waits until there is a connection.
@@ -257,12 +259,11 @@ func (c *Conn) connected(ctx context.Context) error {
 	return nil
 }
 
-// errPatience ends a call when the patience of the options does.
+// errPatience is the cause when a call exceeds Options.Patience.
 var errPatience = errors.New("gave up")
 
-// retry calls do until it succeeds, fails for a reason that waiting does not cure, ctx ends, or the
-// patience of the options does. Whether an attempt without an answer succeeded is unknown: do must be
-// safe to repeat.
+// retry calls do until it succeeds, fails for a permanent reason, ctx ends, or Options.Patience has
+// passed. An attempt without a response may have succeeded, so do must be safe to repeat.
 func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	outer := ctx
 	if c.opts.Patience > 0 {
@@ -299,7 +300,7 @@ func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) 
 	}
 }
 
-// attempt calls do with a context that also ends when answer has passed.
+// attempt calls do with a context that also ends after the time answer.
 func (c *Conn) attempt(ctx context.Context, answer time.Duration, do func(context.Context) error) error {
 	if err := c.connected(ctx); err != nil {
 		return err
@@ -313,7 +314,7 @@ func (c *Conn) attempt(ctx context.Context, answer time.Duration, do func(contex
 	return err
 }
 
-// pause waits for a while, or returns the cause of the end of ctx.
+// pause waits for d, or returns the cause when ctx ends earlier.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -323,7 +324,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// notify publishes a plain message, which is repeated anyway. A broken connection is therefore no error.
+// notify publishes a plain message that will be repeated later. A broken connection is therefore
+// not an error.
 func (c *Conn) notify(what string, m *nats.Msg) error {
 	err := c.nc.PublishMsg(m)
 	switch {
@@ -336,7 +338,7 @@ func (c *Conn) notify(what string, m *nats.Msg) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// token returns an error unless s can become one part of a subject.
+// token returns an error unless s can be one token of a subject.
 func token(what, s string) error {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`*>./\`, r) }
 	switch {
@@ -348,15 +350,14 @@ func token(what, s string) error {
 	return nil
 }
 
-// Traffic counts the messages of a connection since it was made.
+// Traffic counts the messages of a connection.
 type Traffic struct {
-	Connected         bool // at the moment
+	Connected         bool // present state
 	Reconnects        uint64
-	Sent, Received    uint64 // messages
+	Sent, Received    uint64 // numbers of messages
 	BytesOut, BytesIn uint64
 }
 
-// Traffic returns the messages of the connection so far.
 func (c *Conn) Traffic() Traffic {
 	s := c.nc.Stats()
 	return Traffic{

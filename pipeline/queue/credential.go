@@ -18,14 +18,14 @@ import (
 // A Credential describes the holder of a credentials file.
 type Credential struct {
 	Name    string
-	Role    Role      // "": `shatter cluster init` has not set up its cluster
-	Expires time.Time // zero: never
+	Role    Role      // "": the cluster was not set up by `shatter cluster init`
+	Expires time.Time // zero: unlimited
 }
 
-// maxCredentials bounds a credentials file, in bytes.
+// maxCredentials is the maximum size of a credentials file in bytes.
 const maxCredentials = 64 << 10
 
-// readCredential reads a credentials file: its holder, its token, and the key that signs for its holder.
+// readCredential reads a credentials file: its holder, its token, and the holder's signing key.
 func readCredential(path string) (who Credential, token string, key nkeys.KeyPair, err error) {
 	text, err := disk.ReadFile(path, maxCredentials)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +40,7 @@ func readCredential(path string) (who Credential, token string, key nkeys.KeyPai
 	return who, token, key, err
 }
 
-// decodeCredential reads the content of a credentials file.
+// decodeCredential decodes the content of a credentials file.
 func decodeCredential(text []byte) (who Credential, token string, key nkeys.KeyPair, err error) {
 	if token, err = jwt.ParseDecoratedJWT(text); err != nil {
 		return who, "", nil, err
@@ -64,23 +64,25 @@ func decodeCredential(text []byte) (who Credential, token string, key nkeys.KeyP
 	return who, token, key, nil
 }
 
-// RoleTag returns the tag of a role in a credential. The server derives permissions from the signing key instead.
+// RoleTag returns the tag of a role in a credential. The server derives permissions from the
+// signing key instead.
 func RoleTag(r Role) string { return "shatter-" + string(r) }
 
-// access is a party's right to use a server: its URL and its credentials file.
+// An access holds a party's means to connect to a server: its URL and its credentials file.
 type access struct {
 	url   string
 	file  string // path of the credentials file; "": none
 	roles []Role // see Options
 
 	mu  sync.Mutex
-	who Credential // as it was read last. Only Expires changes after identify
+	who Credential // last content of the file; only Expires changes after identify
 }
 
-// limited reports whether the holder of the credentials can neither make streams nor remove messages of them.
+// limited reports whether the credentials permit neither to make streams nor to remove messages
+// from them.
 func (a *access) limited() bool { return a.who.Role == Worker || a.who.Role == Submitter }
 
-// identify reads the credentials file, and refuses one that cannot be used.
+// identify reads the credentials file, and returns an error if it cannot be used.
 func (a *access) identify() (err error) {
 	if a.file == "" {
 		return nil
@@ -101,8 +103,9 @@ func (a *access) identify() (err error) {
 		a.file, a.who.Expires.Format(time.DateTime)))
 }
 
-// option returns the option that reads the credentials file whenever there is a new connection, so that new
-// credentials count without a restart. It calls fail if the file is that of another holder.
+// option returns the option that reads the credentials file for every new connection, so that
+// renewed credentials take effect without a restart. It calls fail if the file belongs to another
+// holder.
 func (a *access) option(fail func(error)) nats.Option {
 	return nats.UserJWT(func() (string, error) {
 		who, token, _, err := readCredential(a.file)

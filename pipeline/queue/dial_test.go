@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestPermissions checks that the permissions which the shipped configuration proposes are enough,
-// and needed to get in.
+// TestPermissions checks that the permissions which the shipped configuration proposes are
+// sufficient, and required for access.
 func TestPermissions(t *testing.T) {
 	shipped, err := os.ReadFile("../../deploy/nats.conf")
 	must(t, err)
@@ -51,9 +51,9 @@ func TestPermissions(t *testing.T) {
 	leads, err := r.AcquireLease(soon(t), "ab12", "a", time.Minute, nil)
 	must(t, err)
 	must(t, leads.Ship(soon(t), []byte("segments")))
-	stop, err := conn.Answer("ab12", func(question []byte) []byte { return question })
+	stop, err := conn.Respond("ab12", func(question []byte) []byte { return question })
 	must(t, err)
-	answer, err := conn.Ask(soon(t), "ab12", []byte("?"))
+	answer, err := conn.RequestLeader(soon(t), "ab12", []byte("?"))
 	if err != nil || string(answer) != "?" || string(find(t, r, "ab").Ledger) != "segments" {
 		t.Errorf("answer %q, %v", answer, err)
 	}

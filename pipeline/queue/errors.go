@@ -14,31 +14,30 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A ConnectError reports that there is no usable server: none is there, access was refused, there
-// is no JetStream, its limits are too small, or the connection was closed for good.
+// A ConnectError reports that no server is usable: there is none, access was refused, it lacks
+// JetStream, its limits are too small, or the connection was closed permanently.
 type ConnectError struct {
-	URL    string // of the server, without password
-	Reason string // what is wrong, without the URL
-	Remedy string // what to do at the server or in the network; "": Fault implies it
+	URL    string // URL of the server, without password
+	Reason string // the problem, without the URL
+	Remedy string // action at the server or in the network; "": Fault implies it
 	Err    error  // the cause
-	Waits  bool   // a server may come up there later
+	Waits  bool   // a server may become available there later
 
-	Fault Fault  // mistake of the user that a program can offer a remedy for; 0: none
-	Role  Role   // role that is needed, with WrongRole
-	Name  string // holder of the credentials, with Expired and Outdated
+	Fault Fault  // mistake of the user for which a program can offer a remedy; 0: none
+	Role  Role   // required role, for WrongRole
+	Name  string // holder of the credentials, for Expired and Outdated
 }
 
 // A Fault is a kind of mistake that prevents a connection.
 type Fault int
 
-// The faults.
 const (
-	Unprepared       Fault = iota + 1 // no coordinator has served on the server
-	NoCredentials                     // the server wants some
-	BadCredentials                    // their file cannot be read
-	WrongRole                         // the credentials are for something else
+	Unprepared       Fault = iota + 1 // no coordinator has prepared the server yet
+	NoCredentials                     // the server requires credentials
+	BadCredentials                    // the credentials file cannot be read
+	WrongRole                         // the credentials are for another role
 	Expired                           // the credentials have expired or were revoked
-	Outdated                          // an earlier version has written the configuration of the server
+	Outdated                          // an earlier version wrote the configuration of the server
 	WrongHost                         // the certificate of the server is for another name
 	UnknownAuthority                  // the certificate of the server is signed by an unknown authority
 	NoEncryption                      // the server has no TLS
@@ -63,10 +62,10 @@ func checkSize(what, id string, payload []byte, limit int) error {
 		what, id, len(payload), limit)
 }
 
-// An IDError reports that an id, or the beginning of one, does not name one sweep.
+// An IDError reports that an id, or a prefix of one, does not identify one sweep.
 type IDError struct {
 	ID    string
-	Known []string // ids that it could stand for; none: there is no such sweep
+	Known []string // matching ids; none: there is no such sweep
 }
 
 func (e *IDError) Error() string {
@@ -81,18 +80,19 @@ func (a *access) fault(f Fault, reason string, err error) *ConnectError {
 	return &ConnectError{URL: Redact(a.url), Reason: reason, Err: err, Fault: f, Name: a.who.Name}
 }
 
-// misfit returns the error of a server or of credentials that cannot be used.
+// misfit returns the error for a server or credentials that cannot be used.
 func (a *access) misfit(reason string, err error, remedy string) *ConnectError {
 	return &ConnectError{URL: Redact(a.url), Reason: reason, Err: err, Remedy: remedy}
 }
 
-// unprepared returns the error of a party that cannot make the missing streams on the server.
+// unprepared returns the error of a party that lacks the permission to make missing streams.
 func (a *access) unprepared() *ConnectError {
 	return a.fault(Unprepared, "nothing is prepared on the NATS server",
 		errors.New("no coordinator has served there yet"))
 }
 
-// NoAnswerError returns the error of a call that the server did not answer in time, or refused again and again.
+// NoAnswerError returns the error of a call to which the server did not respond in time, or which
+// it refused repeatedly.
 func (c *Conn) NoAnswerError(after time.Duration, err error) error {
 	if missing := (*ConnectError)(nil); errors.As(err, &missing) {
 		return missing
@@ -107,7 +107,7 @@ func (c *Conn) NoAnswerError(after time.Duration, err error) error {
 			"cluster run: see their logs, or try again")
 }
 
-// isRefusal reports whether the server knows the other side and does not let it in.
+// isRefusal reports whether the server has refused the authentication.
 func isRefusal(err error) bool {
 	return isAny(err, nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired)
 }
@@ -129,8 +129,8 @@ func (a *access) refused(err error) *ConnectError {
 		a.file, who.Name, err), "give credentials that were issued for this very cluster")
 }
 
-// certificateError explains why the server's certificate is not accepted; nil: there is another
-// reason.
+// certificateError explains why the server's certificate is not accepted; nil: the error has
+// another reason.
 func certificateError(where string, err error) *ConnectError {
 	e := &ConnectError{URL: Redact(where), Err: err}
 	var host x509.HostnameError
@@ -162,7 +162,7 @@ func certificateError(where string, err error) *ConnectError {
 
 // connectError explains why the first connection failed.
 func (a *access) connectError(err error) *ConnectError {
-	if bad := (*url.Error)(nil); strings.Contains(a.url, "@") && errors.As(err, &bad) { // it quotes the password
+	if bad := (*url.Error)(nil); strings.Contains(a.url, "@") && errors.As(err, &bad) { // the error quotes the password
 		err = errors.New("it is no URL; write special characters of user and password as %XX")
 	}
 	if isRefusal(err) {
@@ -174,8 +174,8 @@ func (a *access) connectError(err error) *ConnectError {
 	return unreachable(a.url, err)
 }
 
-// notNATS explains that a list of URLs has one of another kind of server, which the client would
-// connect to as if it were of NATS; nil: it has none.
+// notNATS returns an error for a list of URLs that contains one of another kind of server, to which
+// the client would connect as if it were a NATS server; nil: there is none.
 func notNATS(list string) *ConnectError {
 	for one := range strings.SplitSeq(list, ",") {
 		scheme, _, ok := strings.Cut(strings.TrimSpace(one), "://")
@@ -187,14 +187,14 @@ func notNATS(list string) *ConnectError {
 	return nil
 }
 
-// unreachable explains why there is no server.
+// unreachable explains why no server was reached.
 func unreachable(where string, err error) *ConnectError {
 	const start = `start one with "nats-server -c deploy/nats.conf" or check the URL`
 	e := &ConnectError{URL: Redact(where), Err: err}
 	var late net.Error
 	var failed *net.OpError
 	switch {
-	case errors.Is(err, nats.ErrNoServers): // the client hides its cause
+	case errors.Is(err, nats.ErrNoServers): // the client hides the cause
 		e.Reason, e.Remedy, e.Err, e.Waits = "no NATS server", start, errors.New("connection refused"), true
 	case errors.Is(err, nats.ErrTimeout), errors.As(err, &late) && late.Timeout():
 		e.Reason, e.Remedy, e.Waits = "no answer from a NATS server", "check host, port and firewall", true
@@ -207,14 +207,14 @@ func unreachable(where string, err error) *ConnectError {
 	return e
 }
 
-// noJetStream reports whether a server says that it has no JetStream, or none for this account.
+// noJetStream reports whether a server has no JetStream, or none for this account.
 func noJetStream(err error) bool {
 	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) ||
 		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
 }
 
 // jetStreamError explains why the server's JetStream cannot be used. A cluster without JetStream
-// does not answer at all.
+// does not respond at all.
 func jetStreamError(where string, err error) *ConnectError {
 	e := &ConnectError{URL: Redact(where), Err: err, Reason: "no JetStream on the NATS server"}
 	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the ` +
@@ -249,12 +249,12 @@ func Redact(list string) string {
 	return strings.Join(urls, ",")
 }
 
-// isAny reports whether errors.Is holds for one of the targets.
+// isAny reports whether [errors.Is] holds for one of the targets.
 func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// transient reports whether waiting may cure a failure.
+// transient reports whether a later attempt may succeed.
 func transient(err error) bool {
 	if isAny(err, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
 		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, errNoAnswer) {
@@ -267,7 +267,7 @@ func transient(err error) bool {
 	if errors.As(err, &broken) {
 		return true
 	}
-	var watching *nats.APIError // of the older interface, through which a bucket is watched
+	var watching *nats.APIError // error of the older interface, through which a bucket is watched
 	if errors.As(err, &watching) {
 		return watching.Code == 503
 	}
@@ -275,21 +275,21 @@ func transient(err error) bool {
 	if !errors.As(err, &api) {
 		return false
 	}
-	const streamOffline = 10118 // all servers that have it are away
+	const streamOffline = 10118 // all servers with the stream are unavailable
 	return noRoom(err) || api.ErrorCode == streamOffline || api.Code == 503
 }
 
-// noRoom reports whether the server says that it has no room for more.
+// noRoom reports whether the server lacks space.
 func noRoom(err error) bool {
 	const (
-		storeFailed = 10077 // a limit of the stream
-		noStorage   = 10047 // a limit of the account
-		noResources = 10023 // a limit of the server
+		storeFailed = 10077 // limit of the stream
+		noStorage   = 10047 // limit of the account
+		noResources = 10023 // limit of the server
 	)
 	limits := []jetstream.ErrorCode{storeFailed, noStorage, noResources}
 	var api *jetstream.APIError
 	return errors.As(err, &api) && slices.Contains(limits, api.ErrorCode)
 }
 
-// errNoAnswer ends one attempt of a call; the call tries again.
+// errNoAnswer ends one attempt of a call; retry continues.
 var errNoAnswer = errors.New("no answer from the NATS server")

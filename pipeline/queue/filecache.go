@@ -16,23 +16,23 @@ import (
 )
 
 // A FileCache is a folder of fetched files, named by their SHA-256, that the processes of a machine
-// share. A file is verified whenever it is opened, fetched again if it was damaged, and removed when
-// others need its place.
+// share. It verifies a file whenever it is opened, fetches a damaged file again, and removes files
+// to make room for others.
 type FileCache struct {
 	Dir string
 
-	// Quota is the number of bytes that files which no process has open may keep occupied; 0: no limit. The
-	// least recently opened ones are removed first, and those that are open never.
+	// Quota is the maximum total size, in bytes, of files that no process has open; 0: unlimited.
+	// The least recently opened ones are removed first, open ones never.
 	Quota int64
 }
 
-// A CachedFile is an open file of a FileCache. It is not removed until it is closed.
+// A CachedFile is an open file of a [FileCache]. The cache does not remove it until it is closed.
 type CachedFile struct {
 	Path string
-	lock *os.File // nil: it is not of a cache
+	lock *os.File // nil: the file is not in a cache
 }
 
-// Close allows the cache to remove the file.
+// Close permits the cache to remove the file.
 func (f *CachedFile) Close() error {
 	if f.lock == nil {
 		return nil
@@ -40,7 +40,8 @@ func (f *CachedFile) Close() error {
 	return f.lock.Close()
 }
 
-// Open returns the file with a digest, verified. It is fetched unless a sound copy is there.
+// Open returns the verified file with a digest. It fetches the file unless the cache has an intact
+// copy.
 func (fc *FileCache) Open(ctx context.Context, files *Files, digest string) (*CachedFile, error) {
 	if err := checkDigest(digest); err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (fc *FileCache) Open(ctx context.Context, files *Files, digest string) (*Ca
 		switch {
 		case err == nil:
 			now := time.Now()
-			_ = os.Chtimes(path, now, now) // only trim reads it
+			_ = os.Chtimes(path, now, now) // only trim reads this time
 			if fc.Quota > 0 {
 				err = fc.trim(fc.Quota)
 			}
@@ -105,7 +106,7 @@ func (fc *FileCache) fetch(ctx context.Context, files *Files, digest, path strin
 	return nil
 }
 
-// openVerified opens the file at path, which has to have a digest, and locks it against trim.
+// openVerified opens the file at path, verifies its digest, and locks it against trim.
 func openVerified(ctx context.Context, path, digest string) (*os.File, error) {
 	f, _, err := disk.Open(path)
 	if err == nil {
@@ -120,7 +121,7 @@ func openVerified(ctx context.Context, path, digest string) (*os.File, error) {
 	return f, err
 }
 
-// verify returns an error unless the file at path has a digest.
+// verify returns an error unless the file at path has the given digest.
 func verify(path, digest string) error {
 	f, _, err := disk.Open(path)
 	if err != nil {
@@ -134,8 +135,8 @@ func verify(path, digest string) error {
 	return sameDigest(sum.Sum(nil), digest)
 }
 
-// trim removes the least recently opened files until the rest take at most so many bytes. It skips files that are
-// open, and those whose names do not begin with a digest.
+// trim removes the least recently opened files until the rest take at most the given number of
+// bytes. It skips open files, and files whose names do not begin with a digest.
 func (fc *FileCache) trim(most int64) error {
 	entries, err := os.ReadDir(fc.Dir)
 	if err != nil {
@@ -148,7 +149,7 @@ func (fc *FileCache) trim(most int64) error {
 		if checkDigest(name[:min(len(name), 2*sha256.Size)]) != nil {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // else it was just removed
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise it was just removed
 			list, total = append(list, info), total+info.Size()
 		}
 	}

@@ -19,7 +19,8 @@ func openedFile(t *testing.T, fc FileCache, c *Conn, digest string) *CachedFile 
 	return f
 }
 
-// A damaged file of the cache is removed and fetched again, and its damage goes no further.
+// A damaged file of the cache is removed and fetched again, and nobody receives the damaged
+// content.
 func TestDamagedCachedFile(t *testing.T) {
 	t.Parallel()
 	s := external(t)
@@ -44,7 +45,7 @@ func TestDamagedCachedFile(t *testing.T) {
 			must(t, f.Close())
 		}
 	}
-	// Where the damaged file is the only one that is left, nobody gets it.
+	// A damaged file is not returned even if it is the only copy.
 	must(t, os.RemoveAll(filepath.Join(fc.Dir, digest)))
 	must(t, os.WriteFile(filepath.Join(fc.Dir, digest), flipped, 0o400))
 	must(t, owner.Files.Remove(t.Context(), digest))
@@ -54,8 +55,8 @@ func TestDamagedCachedFile(t *testing.T) {
 	}
 }
 
-// The cache stays below its quota: the least recently opened files go, those that are open stay, and
-// so does what is none of its own.
+// The cache stays below its quota: it removes the least recently opened files, and keeps open files
+// and foreign files.
 func TestCacheQuota(t *testing.T) {
 	t.Parallel()
 	c := external(t).dial(t, Options{})
@@ -79,7 +80,7 @@ func TestCacheQuota(t *testing.T) {
 	use := func(i int, want ...int) *CachedFile {
 		t.Helper()
 		f := openedFile(t, fc, c, digests[i])
-		at := time.Now().Add(time.Duration(minutes-1000) * time.Minute) // the clock of files may be coarse
+		at := time.Now().Add(time.Duration(minutes-1000) * time.Minute) // file times may be coarse
 		minutes++
 		must(t, os.Chtimes(f.Path, at, at))
 		if found := has(); !slices.Equal(found, want) {

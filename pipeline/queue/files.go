@@ -24,32 +24,36 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Objects of the bucket are named by the SHA-256 of their content. An object consists of its chunks, which are messages
-// of one subject for each upload, and of its description, which is stored after them.
+// Objects of the bucket are named by the SHA-256 of their content. An object consists of its
+// chunks, which are messages with one subject per upload, and of its description, which is stored
+// after them.
 //
-// The client's ObjectStore can read them, but is not used here. Its Put sends chunks from one buffer without waiting:
-// if the stream has no leader for a moment, a chunk is sent again behind later ones, or with their bytes. Its Get makes
-// a consumer, which workers may not. Its List does not return if a description is damaged.
+// The client's ObjectStore can read the objects, but this package does not use it. Its Put sends
+// chunks from one buffer without waiting: if the stream has no leader for a moment, a chunk is sent
+// again after later ones, or with their bytes. Its Get makes a consumer, for which workers have no
+// permission. Its List does not return if a description is damaged.
 
 const (
 	fileBucket   = "shatter-files"
 	fileStream   = "OBJ_" + fileBucket
 	chunkSubject = "$O." + fileBucket + ".C." // <upload>
-	metaSubject  = "$O." + fileBucket + ".M." // <name in base64>: the description of an object
+	metaSubject  = "$O." + fileBucket + ".M." // <name in base64>: description of an object
 
 	chunkSize = 512 << 10 // bytes; the last chunk of an object may be shorter
 
-	// MaxBytes bounds content that is put from memory or fetched into it.
+	// MaxBytes is the maximum size of content that is stored from memory or fetched into it.
 	MaxBytes = 64 << 20
 
-	// renewAge is the age above which the description of content that is put again is renewed, for RemoveUnnamed.
+	// renewAge is the age above which the description of content is renewed when the content is put
+	// again, as a protection from RemoveUnnamed.
 	renewAge = 10 * time.Minute
 
-	// replicaLag is the time within which the servers of a cluster have the data that one of them has stored.
+	// replicaLag is the time in which all servers of a cluster receive data that one of them has
+	// stored.
 	replicaLag = 3 * time.Second
 )
 
-// ErrNotStored is in the chain of an error that reports that content is not on the server.
+// ErrNotStored reports that content is not on the server.
 var ErrNotStored = errors.New("it is not on the server; submit or run the sweep that needs it again")
 
 var (
@@ -58,7 +62,7 @@ var (
 	errIncomplete = fmt.Errorf("a chunk is missing: %w", errDamaged)
 )
 
-// Files is the object store of files. Its methods may be called concurrently.
+// Files is the object store for files. Concurrent use is safe.
 type Files struct {
 	c *Conn
 
@@ -68,7 +72,7 @@ type Files struct {
 	restoring sync.Mutex // held by Restore
 }
 
-// A source opens content that this process has. size is its length in bytes.
+// A source opens content that this process can read. size is its length in bytes.
 type source func() (content io.ReadCloser, size int64, err error)
 
 // An object is the description of stored content.
@@ -77,8 +81,9 @@ type object struct {
 	seq uint64 // sequence number of the description in the stream; 0: not stored
 }
 
-// Put stores the first size bytes of the file at path, which may grow; size -1: all of it. It returns their SHA-256 in
-// hex digits. Content that the server has is not sent again. [Files.Restore] reads the file again.
+// Put stores the first size bytes of the file at path, which may grow; size -1: the whole file. It
+// returns their SHA-256 in hex digits. Content that the server has is not sent again.
+// [Files.Restore] reads the file again.
 func (f *Files) Put(ctx context.Context, path string, size int64) (digest string, err error) {
 	from := func() (io.ReadCloser, int64, error) {
 		content, length, err := disk.Open(path)
@@ -124,7 +129,8 @@ func (f *Files) PutBytes(ctx context.Context, data []byte) (digest string, err e
 	return digest, nil
 }
 
-// FetchBytes returns the content with this digest, verified. It refuses content of more than MaxBytes.
+// FetchBytes returns the verified content with this digest. It returns an error for more than
+// MaxBytes.
 func (f *Files) FetchBytes(ctx context.Context, digest string) ([]byte, error) {
 	var b bytes.Buffer
 	err := f.fetch(ctx, digest, func(size uint64) (io.Writer, error) {
@@ -137,7 +143,8 @@ func (f *Files) FetchBytes(ctx context.Context, digest string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Fetch writes the content with this digest, verified, to a file. If it fails, the file may hold anything.
+// Fetch writes the content with this digest to a file, and verifies it. After an error the file may
+// hold anything.
 func (f *Files) Fetch(ctx context.Context, digest string, to *os.File) error {
 	return f.fetch(ctx, digest, func(uint64) (io.Writer, error) {
 		_, err := to.Seek(0, io.SeekStart)
@@ -145,8 +152,8 @@ func (f *Files) Fetch(ctx context.Context, digest string, to *os.File) error {
 	})
 }
 
-// Restore puts again the content that this process has put on the server and the server has lost. It does nothing
-// while another call runs.
+// Restore puts content again that this process has put on the server and that the server has lost.
+// It does nothing while another call runs.
 func (f *Files) Restore(ctx context.Context) error {
 	if !f.restoring.TryLock() {
 		return nil
@@ -167,7 +174,8 @@ func (f *Files) Restore(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// Remove removes the content with this digest from the server, if it is there. Restore does not put it again.
+// Remove removes the content with this digest from the server, if it is there. Restore does not put
+// it again.
 func (f *Files) Remove(ctx context.Context, digest string) error {
 	f.mu.Lock()
 	delete(f.sources, digest)
@@ -183,9 +191,9 @@ func (f *Files) Remove(ctx context.Context, digest string) error {
 	return err
 }
 
-// RemoveUnnamed removes all content from the server that named does not report and that no process has put there, or
-// found there while putting it, for at least idle. It returns the number of removed objects. idle covers the time
-// between putting content and naming it.
+// RemoveUnnamed removes all content from the server for which named returns false and which no
+// process has put, or found there while putting it, for at least idle. It returns the number of
+// removed objects. idle covers the time between putting content and naming it.
 func (f *Files) RemoveUnnamed(ctx context.Context, named func(digest string) bool, idle time.Duration) (int, error) {
 	rest, err := f.subjects(ctx, ">")
 	if err != nil {
@@ -215,7 +223,7 @@ func (f *Files) RemoveUnnamed(ctx context.Context, named func(digest string) boo
 			removed++
 		}
 	}
-	for subject := range rest { // chunks of uploads that were not finished or were replaced, and foreign messages
+	for subject := range rest { // chunks of unfinished or replaced uploads, and foreign messages
 		if err := f.removeOld(ctx, subject, idle); err != nil {
 			return removed, err
 		}
@@ -223,7 +231,7 @@ func (f *Files) RemoveUnnamed(ctx context.Context, named func(digest string) boo
 	return removed, nil
 }
 
-// removeOld removes the messages of a subject to which none was added for at least idle.
+// removeOld removes the messages of a subject if none was added to it for at least idle.
 func (f *Files) removeOld(ctx context.Context, subject string, idle time.Duration) error {
 	return f.c.streams.do(ctx, "remove "+subject, fileStream, func(ctx context.Context, s jetstream.Stream) error {
 		last, err := s.GetLastMsgForSubject(ctx, subject)
@@ -237,8 +245,8 @@ func (f *Files) removeOld(ctx context.Context, subject string, idle time.Duratio
 	})
 }
 
-// find returns the description of the object with a name. The error has ErrNotStored in its chain if there is none,
-// and errDamaged if it cannot be used.
+// find returns the description of the object with a name. The error wraps ErrNotStored if there is
+// none, and errDamaged if it cannot be used.
 func (f *Files) find(ctx context.Context, name string) (o object, err error) {
 	err = f.c.streams.do(ctx, "look for it", fileStream, func(ctx context.Context, s jetstream.Stream) error {
 		m, err := s.GetLastMsgForSubject(ctx, metaOf(name))
@@ -263,7 +271,8 @@ func (f *Files) find(ctx context.Context, name string) (o object, err error) {
 	return o, err
 }
 
-// evict removes an object unless its description was replaced since it was found. It reports whether it has.
+// evict removes an object unless its description was replaced since it was found. It reports
+// whether the object was removed.
 func (f *Files) evict(ctx context.Context, o object) (gone bool, err error) {
 	err = f.c.streams.purge(ctx, fileStream, metaOf(o.Name), jetstream.WithPurgeSequence(o.seq+1))
 	if err != nil {
@@ -279,8 +288,8 @@ func (f *Files) evict(ctx context.Context, o object) (gone bool, err error) {
 	return true, err
 }
 
-// subjects returns the subjects that match a filter, with the numbers of their messages, as the leader of the stream
-// has them.
+// subjects returns the subjects that match a filter, with their numbers of messages, from the
+// leader of the stream.
 func (f *Files) subjects(ctx context.Context, filter string) (all map[string]uint64, err error) {
 	err = f.c.streams.do(ctx, "list "+filter, fileStream, func(ctx context.Context, s jetstream.Stream) error {
 		info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
@@ -292,8 +301,8 @@ func (f *Files) subjects(ctx context.Context, filter string) (all map[string]uin
 	return all, err
 }
 
-// put sends content unless the server has it. It begins again if another process changes the object meanwhile, or the
-// server loses its store.
+// put sends content unless the server has it. It starts again if another process changes the object
+// meanwhile, or if the server loses its store.
 func (f *Files) put(ctx context.Context, digest string, from source) error {
 	for {
 		content, size, err := from()
@@ -319,12 +328,12 @@ func (f *Files) put(ctx context.Context, digest string, from source) error {
 	return nil
 }
 
-// putOnce makes one attempt of put. It fails with a conflict if the chunks, or the description that it has found, are
-// not on the server when it stores the new description.
+// putOnce makes one attempt of put. It fails with a conflict if the chunks, or the description that
+// it has found, are not on the server when it stores the new description.
 func (f *Files) putOnce(ctx context.Context, digest string, content io.Reader, size int64) error {
 	o, err := f.find(ctx, digest)
 	whole := err == nil && o.Size == uint64(size)
-	if whole { // unless the server has lost chunks
+	if whole { // the server may have lost chunks
 		var chunks map[string]uint64
 		chunks, err = f.subjects(ctx, chunkSubject+o.NUID)
 		whole = chunks[chunkSubject+o.NUID] == uint64(o.Chunks)
@@ -334,7 +343,7 @@ func (f *Files) putOnce(ctx context.Context, digest string, content io.Reader, s
 		return err
 	case whole && time.Since(o.ModTime) < renewAge:
 		return nil
-	case whole: // the new date keeps it from RemoveUnnamed
+	case whole: // the new date protects it from RemoveUnnamed
 		return f.describe(ctx, o, jetstream.WithExpectLastSequencePerSubject(o.seq))
 	}
 	o.ObjectInfo = jetstream.ObjectInfo{Bucket: fileBucket, NUID: rand.Text(), ObjectMeta: jetstream.ObjectMeta{
@@ -356,7 +365,7 @@ func (f *Files) putOnce(ctx context.Context, digest string, content io.Reader, s
 		o.Size, o.Chunks = o.Size+uint64(n), o.Chunks+1
 	}
 	if err := sameDigest(sum.Sum(nil), digest); err != nil {
-		return err // RemoveUnnamed finds the chunks
+		return err // RemoveUnnamed removes the chunks
 	}
 	o.Digest = jetstream.GetObjectDigestValue(sum)
 	return f.describe(ctx, o, jetstream.WithExpectLastSequenceForSubject(last, chunkSubject+o.NUID))
@@ -388,8 +397,9 @@ func (f *Files) describe(ctx context.Context, o object, expected jetstream.Publi
 	})
 }
 
-// fetch writes content to the writer that begin returns for its size, and verifies it. It calls begin again before
-// it starts again. Because a server of a cluster may be behind, fetch waits up to replicaLag for missing content.
+// fetch writes content to the writer that begin returns for its size, and verifies it. It calls
+// begin again for each attempt. Because a server of a cluster may lag behind, fetch waits up to
+// replicaLag for missing content.
 func (f *Files) fetch(ctx context.Context, digest string, begin func(size uint64) (io.Writer, error)) error {
 	if err := checkDigest(digest); err != nil {
 		return err
@@ -408,7 +418,7 @@ func (f *Files) fetch(ctx context.Context, digest string, begin func(size uint64
 	}
 }
 
-// download does the work of fetch once. It reads one chunk at a time.
+// download makes one attempt of fetch. It reads one chunk at a time.
 func (f *Files) download(ctx context.Context, digest string, begin func(size uint64) (io.Writer, error)) error {
 	o, err := f.find(ctx, digest)
 	if err != nil {

@@ -38,7 +38,7 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
-// put puts a file whose content should have a digest.
+// put stores a file whose content should have the given digest.
 func put(ctx context.Context, c *Conn, digest, path string) error {
 	found, err := c.Files.Put(ctx, path, -1)
 	if err == nil && found != digest {
@@ -47,7 +47,7 @@ func put(ctx context.Context, c *Conn, digest, path string) error {
 	return err
 }
 
-// fetched fetches content to a folder of its own, and checks it.
+// fetched fetches content into a separate folder, and checks it.
 func fetched(t *testing.T, c *Conn, digest string) {
 	t.Helper()
 	fc := FileCache{Dir: filepath.Join(t.TempDir(), "cache")}
@@ -78,7 +78,7 @@ func TestFiles(t *testing.T) {
 			if found != digest || !bytes.Equal(got, data) {
 				t.Errorf("%d bytes came back as %d others", len(data), len(got))
 			}
-			store, err := gets.js.ObjectStore(t.Context(), fileBucket) // other clients read it too
+			store, err := gets.js.ObjectStore(t.Context(), fileBucket) // other clients can read it too
 			must(t, err)
 			got, err = store.GetBytes(soon(t), digest)
 			must(t, err)
@@ -127,7 +127,7 @@ func TestBadFiles(t *testing.T) {
 	wants(t, conn.Files.put(t.Context(), other, func() (io.ReadCloser, int64, error) {
 		f, err := os.Open(path)
 		return f, chunkSize + 1, err
-	}), "has SHA-256 "+digest, other) // the file was changed since its digest was taken
+	}), "has SHA-256 "+digest, other) // the file has changed since its digest was computed
 	_, err = conn.Files.find(t.Context(), other)
 	wants(t, err, "not on the server")
 	_, err = conn.Files.PutBytes(t.Context(), make([]byte, MaxBytes+1))
@@ -141,7 +141,7 @@ func TestBadFiles(t *testing.T) {
 	wants(t, put(ctx, conn, other, path), "canceled")
 }
 
-// A transfer goes on where a restart of the server has cut it.
+// A transfer continues after a restart of the server.
 func TestServerRestartsDuringTransfer(t *testing.T) {
 	t.Parallel()
 	s := external(t)
@@ -177,10 +177,10 @@ type writer func([]byte)
 
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
-// faults lists what may happen to content of three chunks on a server.
+// faults lists possible faults of content with three chunks on a server.
 var faults = []struct {
 	name string
-	seen bool // whoever puts the content again replaces it
+	seen bool // putting the content again replaces it
 	do   func(t *testing.T, c *Conn, s jetstream.Stream, o object)
 }{
 	{"chunk too many", false, func(t *testing.T, c *Conn, _ jetstream.Stream, o object) {
@@ -218,8 +218,8 @@ func raw(t *testing.T, c *Conn, subject, data string) {
 	must(t, err)
 }
 
-// Damaged content is refused, and other content stays readable. Putting it again replaces it if that is recognized
-// without reading it.
+// Damaged content is refused, and other content stays readable. Putting it again replaces it if the
+// damage is recognizable without reading it.
 func TestDamagedOnServer(t *testing.T) {
 	t.Parallel()
 	s := external(t)
@@ -247,8 +247,8 @@ func TestDamagedOnServer(t *testing.T) {
 	}
 }
 
-// What a process has put is there again after the server has lost its store, but for what was removed and for
-// files that are gone.
+// After the server has lost its store, the content of a process is put again, except removed
+// content and missing files.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	s := external(t)
@@ -279,7 +279,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Several processes may put and fetch the same at once, into one folder too.
+// Several processes may put and fetch the same content concurrently, even into one folder.
 func TestFilesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := external(t)
@@ -312,8 +312,8 @@ func TestFilesAtOnce(t *testing.T) {
 	fetched(t, c, digest)
 }
 
-// Unnamed content goes once it is old enough, with the chunks of uploads that were not finished. Content that
-// is put at the same time stays whole.
+// Unnamed content is removed once it is old enough, with the chunks of unfinished uploads. Content
+// that is put at the same time stays complete.
 func TestRemoveUnnamed(t *testing.T) {
 	t.Parallel()
 	c := embedded(t, Options{})
@@ -344,7 +344,7 @@ func TestRemoveUnnamed(t *testing.T) {
 
 	o, err := c.Files.find(t.Context(), named)
 	must(t, err)
-	must(t, c.Files.describe(t.Context(), o, jetstream.WithExpectLastSequencePerSubject(o.seq))) // as Put does
+	must(t, c.Files.describe(t.Context(), o, jetstream.WithExpectLastSequencePerSubject(o.seq))) // like Put
 	if gone, err := c.Files.evict(t.Context(), o); gone || err != nil {
 		t.Errorf("removed although it was put again: %v, %v", gone, err)
 	}
@@ -361,7 +361,7 @@ func TestRemoveUnnamed(t *testing.T) {
 	fetched(t, c, named)
 }
 
-// A chunk is stored once whatever answers get lost. An object is not described without its chunks.
+// A chunk is stored once even if responses get lost. An object is not described without its chunks.
 func TestSendChunkAgain(t *testing.T) {
 	t.Parallel()
 	c := embedded(t, Options{})

@@ -33,7 +33,7 @@ func credential(t testing.TB, name string, tags ...string) []byte {
 	return text
 }
 
-// A credentials file may hold anything: it is refused, or has a token and a key that signs.
+// A credentials file may hold anything: it is refused, or has a token and a key that can sign.
 func FuzzCredential(f *testing.F) {
 	whole := credential(f, "w", RoleTag(Worker))
 	f.Add(whole)

@@ -13,37 +13,36 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Lead identifies a leader in subjects and messages: by its sweep and the epoch of its lease. Of two leaders of a
-// sweep, the leader with the greater epoch is the valid one.
+// A Lead identifies a leader in subjects and messages: by its sweep and the epoch of its lease. If
+// two leaders of a sweep exist, the one with the greater epoch is valid.
 type Lead struct {
 	Sweep string
 	Epoch uint64
 }
 
-// String returns the lead as a part of subjects.
 func (l Lead) String() string { return fmt.Sprintf("%s.%d", l.Sweep, l.Epoch) }
 
-// AckWait is the length of a lease: a job whose worker has not extended its lease for so long is
-// delivered to another one.
+// AckWait is the length of a lease. If a worker does not extend its lease for this time, the server
+// delivers the job to another worker.
 const AckWait = 10 * time.Second
 
 // A Job is a job that a worker has leased.
 type Job struct {
-	Lead  // of the leader that published it
+	Lead  // leader that published the job
 	ID    string
 	Data  []byte
-	Tries int // deliveries, this one included, as far as the server knows; at least 1
+	Tries int // number of deliveries including this one, according to the server; at least 1
 
 	m jetstream.Msg
 }
 
-// Extend extends the lease. Losing this message is harmless as long as another one arrives within AckWait.
+// Extend extends the lease. Losing this message is harmless if another one arrives within AckWait.
 func (j *Job) Extend() error { return j.m.InProgress() }
 
-// Done ends the lease and removes the job. Call it when its results are stored.
+// Done ends the lease and removes the job. Its results must be stored already.
 func (j *Job) Done() error { return j.m.Ack() }
 
-// Return ends the lease, for a worker to lease the job after a delay.
+// Return ends the lease, so that a worker can lease the job again after a delay.
 func (j *Job) Return(delay time.Duration) error {
 	if delay == 0 {
 		return j.m.Nak()
@@ -51,22 +50,23 @@ func (j *Job) Return(delay time.Duration) error {
 	return j.m.NakWithDelay(delay)
 }
 
-// A Puller is a worker's side of the queue: a pull consumer of the jobs of all sweeps. Its methods may be called
-// concurrently.
+// A Puller is a worker's side of the queue: a pull consumer of the jobs of all sweeps. Concurrent
+// use is safe.
 type Puller struct {
 	c         *Conn
 	worker    string
 	consumers sync.Map // jetstream.Consumer by sweep
 }
 
-// Puller returns the queue's side of a worker with a name.
+// Puller returns the queue's side of the named worker.
 func (c *Conn) Puller(worker string) (*Puller, error) {
 	return &Puller{c: c, worker: worker}, token("worker", worker)
 }
 
-// Lease leases up to most jobs of a sweep, and calls take with each as it arrives. It returns when it has
-// so many, or after the wait; 0: it takes those that are available now. A sweep without a leader has no jobs.
-// It returns an error only if the server does not answer or refuses the request.
+// Lease leases at most the given number of jobs of a sweep, and calls take with each as it arrives.
+// It returns when it has that many, or after the wait; 0: it leases only jobs that are available
+// now. A sweep without a leader has no jobs. Lease returns an error only if the server does not
+// respond or refuses the request.
 func (p *Puller) Lease(ctx context.Context, sweep string, most int, wait time.Duration, take func(*Job)) error {
 	batch, err := p.request(ctx, sweep, most, wait)
 	if err == nil {
@@ -115,7 +115,7 @@ func (p *Puller) consumer(ctx context.Context, sweep string) (jetstream.Consumer
 	return found, err
 }
 
-// noConsumer reports whether a sweep has no consumer of its jobs, or not any more.
+// noConsumer reports whether a sweep has no consumer of its jobs.
 func noConsumer(err error) bool {
 	return isAny(err, jetstream.ErrConsumerNotFound, jetstream.ErrConsumerDeleted, jetstream.ErrStreamNotFound,
 		nats.ErrNoResponders)
@@ -123,7 +123,7 @@ func noConsumer(err error) bool {
 
 func newJob(sweep string, m jetstream.Msg) *Job {
 	number, id, _ := strings.Cut(strings.TrimPrefix(m.Subject(), jobSubject+sweep+"."), ".")
-	epoch, _ := strconv.ParseUint(number, 10, 64) // of a subject that no leader has made it is 0
+	epoch, _ := strconv.ParseUint(number, 10, 64) // 0 for a subject that no leader has made
 	j := &Job{Lead: Lead{sweep, epoch}, ID: id, Data: m.Data(), Tries: 1, m: m}
 	if meta, err := m.Metadata(); err == nil {
 		j.Tries = int(meta.NumDelivered)
@@ -131,16 +131,17 @@ func newJob(sweep string, m jetstream.Msg) *Job {
 	return j
 }
 
-// An Offer is a leader's message about its sweep, which it repeats about once a second.
+// An Offer is a leader's message about its sweep. The leader repeats it about once per second.
 type Offer struct {
 	Sweep string
 	Data  []byte
 }
 
-// unreadOffers is the number of offers that may wait for a worker. Further ones are lost: they are repeated.
+// unreadOffers is the maximum number of offers that wait for a worker. Further ones are lost, which
+// is harmless because offers are repeated.
 const unreadOffers = 1 << 12
 
-// Offers returns the channel of the leaders' offers, and a function that ends it.
+// Offers subscribes to the offers of all leaders. stop ends the subscription.
 func (p *Puller) Offers() (offers <-chan Offer, stop func(), err error) {
 	ch := make(chan Offer, unreadOffers)
 	sub, err := p.c.nc.Subscribe(offerSubject+"*", func(m *nats.Msg) {
@@ -152,10 +153,11 @@ func (p *Puller) Offers() (offers <-chan Offer, stop func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen to the leaders of sweeps: %w", err)
 	}
-	return ch, func() { _ = sub.Unsubscribe() }, nil // fails if the connection is closed
+	return ch, func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// confirm returns an error if the server has refused a subscription. The server reports that in a message of its own.
+// confirm returns an error if the server has refused a subscription. The server reports that in a
+// separate message.
 func (p *Puller) confirm(subject string) error {
 	if err := p.c.nc.Flush(); err != nil {
 		return err

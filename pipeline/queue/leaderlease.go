@@ -12,21 +12,22 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrNotLeader reports that this party does not lead a sweep, or no longer leads it.
+// ErrNotLeader reports that this party is not, or no longer, the leader of a sweep.
 var ErrNotLeader = errors.New("this coordinator does not lead the sweep")
 
-// A Leader is the registry's record of a sweep's leader. The lease ends when it was not renewed for Duration.
+// A Leader is the registry's record of a sweep's leader. The lease ends if it is not renewed for
+// Duration.
 type Leader struct {
-	Name     string        `json:"name"`  // for people
-	Token    string        `json:"token"` // distinguishes leaders of one name
+	Name     string        `json:"name"`  // name for display
+	Token    string        `json:"token"` // distinguishes leaders with the same name
 	Duration time.Duration `json:"duration"`
 
-	Epoch   uint64    `json:"-"` // revision with which it was elected; greater than those of all leaders before
+	Epoch   uint64    `json:"-"` // revision of the election; greater than the epochs of all earlier leaders
 	Renewal uint64    `json:"-"` // revision of the last renewal; the epoch if there was none
-	Renewed time.Time `json:"-"` // by the server's clock
+	Renewed time.Time `json:"-"` // time of the last renewal, by the server's clock
 }
 
-// decodeLeader reads the value of an elected leader. Its duration is positive.
+// decodeLeader decodes the value of an elected leader. Its duration is positive.
 func decodeLeader(x jetstream.KeyValueEntry) (*Leader, error) {
 	l := &Leader{}
 	err := json.Unmarshal(x.Value(), l)
@@ -40,24 +41,24 @@ func decodeLeader(x jetstream.KeyValueEntry) (*Leader, error) {
 	return l, nil
 }
 
-// A LeaderLease is the lease that this party holds as the leader of a sweep. It is renewed until it is lost
-// or Resign is called. Determinism makes a second leader harmless, so a lease does not have to exclude one; but
-// no earlier leader can change the values of the registry, because the server takes them only while the key of the
-// leader has the writer's epoch as its revision.
+// A LeaderLease is the lease that this party holds as the leader of a sweep. It is renewed until it
+// is lost or Resign is called. A second leader is harmless because results are deterministic, so a
+// lease need not exclude one. But no earlier leader can change values in the registry, because the
+// server accepts them only while the revision of the leader's key equals the writer's epoch.
 type LeaderLease struct {
 	ID    string
-	Epoch uint64 // greater than those of all leaders before
+	Epoch uint64 // greater than the epochs of all earlier leaders
 
 	r    *Registry
 	lead Leader
-	lost context.Context // ends when the lease is lost or given up
+	lost context.Context // ends when the lease is lost or resigned
 	end  context.CancelCauseFunc
-	done chan struct{} // closed when it is renewed no more
+	done chan struct{} // closed when renewal has stopped
 }
 
-// AcquireLease tries to become the leader of a sweep, with a lease of the given duration. over is the leader
-// whose lease the caller has seen to be over, or nil if it has seen none. It returns ErrNotLeader if another party
-// was faster.
+// AcquireLease tries to become the leader of a sweep, with a lease of the given duration. over is
+// the leader whose lease the caller has found to be over, or nil if there was none. It returns
+// ErrNotLeader if another party was faster.
 func (r *Registry) AcquireLease(
 	ctx context.Context, id, name string, duration time.Duration, over *Leader,
 ) (*LeaderLease, error) {
@@ -82,7 +83,7 @@ func (r *Registry) AcquireLease(
 		if err != nil {
 			return err
 		}
-		if l.isLeader(found) { // an earlier attempt was stored, and its answer was lost
+		if l.isLeader(found) { // an earlier attempt was stored, and its response was lost
 			l.Epoch = found.Revision()
 			return nil
 		}
@@ -96,7 +97,8 @@ func (r *Registry) AcquireLease(
 	return l, nil
 }
 
-// isLeader reports whether this party has stored the value of a sweep's leader; nil: there is none.
+// isLeader reports whether this party has stored the value of a sweep's leader; found is nil if
+// there is none.
 func (l *LeaderLease) isLeader(found jetstream.KeyValueEntry) bool {
 	if found == nil {
 		return false
@@ -118,7 +120,8 @@ func notLeader(found jetstream.KeyValueEntry) error {
 	return fmt.Errorf("%w: %s leads it since epoch %d", ErrNotLeader, leader.Name, leader.Epoch)
 }
 
-// renew renews the lease at every third of its duration, until the leadership ends. began is the time of its election.
+// renew renews the lease after every third of its duration, until the lease ends. began is the time
+// of the election.
 func (l *LeaderLease) renew(began time.Time) {
 	defer close(l.done)
 	over := time.AfterFunc(time.Until(began.Add(l.lead.Duration)), func() {
@@ -151,10 +154,10 @@ func (l *LeaderLease) awake() {
 	}
 }
 
-// Context returns a context that ends with the leadership, with the reason as its cause.
+// Context returns a context that ends with the lease. Its cause is the reason.
 func (l *LeaderLease) Context() context.Context { return l.lost }
 
-// Ship stores the list of the files that are on the server.
+// Ship stores the list of files that the leader has put on the server.
 func (l *LeaderLease) Ship(ctx context.Context, list []byte) error {
 	return l.store(ctx, "ship", ledgerKey, list)
 }
@@ -164,8 +167,8 @@ func (l *LeaderLease) Finish(ctx context.Context, end []byte) error {
 	return l.store(ctx, "finish", endKey, end)
 }
 
-// store stores a value of the sweep while this party leads it. An attempt takes at most a quarter of the lease, so that
-// a lost answer does not cost the lease.
+// store stores a value of the sweep while this party is its leader. An attempt takes at most a
+// quarter of the lease, so that a lost response does not cost the lease.
 func (l *LeaderLease) store(ctx context.Context, what, key string, value []byte) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -189,14 +192,14 @@ func (l *LeaderLease) store(ctx context.Context, what, key string, value []byte)
 	return err
 }
 
-// Resign gives the lease back, so that another party may lead at once.
+// Resign returns the lease, so that another party can become the leader immediately.
 func (l *LeaderLease) Resign(ctx context.Context) error {
 	l.end(errors.New("resigned"))
 	<-l.done
 	err := l.r.do(ctx, "resign from sweep "+l.ID, func(ctx context.Context) error {
 		return l.r.kv.Delete(ctx, l.ID+leadKey, jetstream.LastRevision(l.Epoch))
 	})
-	if conflict(err) { // another party leads, or this one has resigned
+	if conflict(err) { // another party is the leader, or this one has resigned
 		return nil
 	}
 	return err

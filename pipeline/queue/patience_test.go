@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A call of a party with patience ends where the server is gone, and says what to do; when the server is
-// back, so is the connection. Without patience it would wait for as long as its context allows.
+// With patience, a call ends if the server has disappeared, and its error contains a remedy; when
+// the server is back, so is the connection. Without patience it would wait until its context ends.
 func TestPatienceServerGone(t *testing.T) {
 	t.Parallel()
 	s := external(t)
@@ -31,8 +31,8 @@ func TestPatienceServerGone(t *testing.T) {
 	})
 }
 
-// A server whose disk is full refuses content with an error that may be over soon. Who has patience is
-// told so in the end.
+// A server with a full disk refuses content with a transient error. A call with patience finally
+// returns it.
 func TestPatienceServerFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nats.conf")
@@ -46,8 +46,8 @@ func TestPatienceServerFull(t *testing.T) {
 	refused(t, err, "no room for 1s", "insufficient resources", "raise max_file_store", "forget sweeps")
 }
 
-// Servers that have lost their majority say so by two interfaces of the client. Waiting may cure it: a
-// coordinator that watches the registry is not to take it for lost.
+// Servers that have lost their majority report it through two interfaces of the client. The error
+// is transient: a coordinator that watches the registry must not treat it as permanent.
 func TestTransient(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Queue is a leader's side of one sweep. All methods may be called concurrently.
+// A Queue is a leader's side of one sweep. Concurrent use is safe.
 type Queue struct {
 	c    *Conn
 	lead Lead
@@ -22,17 +22,17 @@ type Queue struct {
 
 	open context.Context // ends with Close
 	stop context.CancelFunc
-	read chan struct{} // closed when no more results are read
+	read chan struct{} // closed when reading of results has stopped
 }
 
 const (
-	unreadResults    = 64      // results that are read ahead of the coordinator
-	unreadHeartbeats = 1 << 9  // heartbeats that may wait for the coordinator; further ones are lost
-	maxLeased        = 1 << 16 // jobs of a sweep that are leased at a time
+	unreadResults    = 64      // number of results that are read ahead of the coordinator
+	unreadHeartbeats = 1 << 9  // maximum number of heartbeats that wait for the coordinator; further ones are lost
+	maxLeased        = 1 << 16 // maximum number of leased jobs of a sweep
 )
 
-// Coordinate takes up a sweep as its leader of an epoch, at least 1. It removes the jobs that earlier leaders
-// have left, and reads the results of the sweep from the first that is stored on.
+// Coordinate opens the queue of a sweep for its leader in an epoch, at least 1. It removes the jobs
+// of earlier leaders, and reads all stored results of the sweep from the first one.
 func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
 	if err := token("sweep", lead.Sweep); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (q *Queue) prepare(ctx context.Context) error {
 	})
 }
 
-// Publish queues a job under an id that was not used before in this epoch. It waits for a connection but
-// for no answer: Jobs lists which jobs the server has.
+// Publish queues a job under an id that is new in this epoch. It waits for a connection but not for
+// a response: Jobs returns the jobs that the server has.
 func (q *Queue) Publish(ctx context.Context, id string, payload []byte) error {
 	err := errors.Join(token("job", id), checkSize("job", id, payload, MaxJob))
 	if err != nil {
@@ -105,24 +105,25 @@ func (q *Queue) Publish(ctx context.Context, id string, payload []byte) error {
 	return nil
 }
 
-// Offer publishes the needs of the sweep to all workers. Losing this message is harmless: it is repeated.
+// Offer publishes the needs of the sweep to all workers. Losing this message is harmless because it
+// is repeated.
 func (q *Queue) Offer(data []byte) error {
 	return q.c.notify("offer the sweep", &nats.Msg{Subject: offerSubject + q.lead.Sweep, Data: data})
 }
 
-// Results returns the channel of the sweep's results, in the order in which they were stored, whichever leader
-// has published their jobs.
+// Results returns the channel of the sweep's results, in the order of storage, including results of
+// jobs of earlier leaders.
 func (q *Queue) Results() <-chan *Message { return q.results }
 
-// Heartbeats returns the channel of the workers' heartbeats.
 func (q *Queue) Heartbeats() <-chan Heartbeat { return q.heartbeats }
 
-// Closed returns a channel that is closed when the connection is gone for good.
+// Closed returns a channel that is closed when the connection is closed permanently.
 func (q *Queue) Closed() <-chan struct{} { return q.c.closed }
 
-// Jobs returns the ids of this leader's jobs on the server, and how many of them are neither queued nor leased: a
-// server may forget a lease if a younger one's job is dropped (seen with nats-server 2.15.2). If the server has lost
-// its store, Jobs recreates the streams, returns no jobs, and puts the files again in the background.
+// Jobs returns the ids of this leader's jobs on the server, and the number of those that are
+// neither queued nor leased: a server may forget a lease if the job of a younger lease is dropped
+// (observed with nats-server 2.15.2). If the server has lost its store, Jobs recreates the streams,
+// returns no jobs, and puts the files again in the background.
 func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, err error) {
 	ids, stranded, err = q.list(ctx)
 	if noConsumer(err) {
@@ -137,11 +138,12 @@ func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, er
 	return ids, stranded, nil
 }
 
-// recreate makes the streams again on a server that has lost its store, and puts the files again in the background.
+// recreate makes the streams again on a server that has lost its store, and puts the files again in
+// the background.
 func (q *Queue) recreate(ctx context.Context) error {
 	q.c.streams.invalidate()
 	go func() {
-		if err := q.c.Files.Restore(context.Background()); err != nil { // it ends with the connection
+		if err := q.c.Files.Restore(context.Background()); err != nil { // ends with the connection
 			q.c.opts.Log.Warn("content was not put again", "error", err.Error())
 		}
 	}()
@@ -149,7 +151,7 @@ func (q *Queue) recreate(ctx context.Context) error {
 }
 
 func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, err error) {
-	consumer, err := q.c.js.Consumer(ctx, jobStream, q.lead.Sweep) // another leader may have made the stream again
+	consumer, err := q.c.js.Consumer(ctx, jobStream, q.lead.Sweep) // another leader may have recreated the stream
 	if err != nil {
 		return nil, 0, err
 	}
@@ -166,12 +168,12 @@ func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, er
 	for subject := range info.State.Subjects {
 		ids[strings.TrimPrefix(subject, prefix)] = true
 	}
-	known := consumer.CachedInfo() // asked for before the jobs: of these, some may have ended meanwhile
+	known := consumer.CachedInfo() // requested before the jobs, some of which may have ended meanwhile
 	return ids, max(0, len(ids)-int(known.NumPending)-known.NumAckPending), nil
 }
 
-// Drop removes jobs of this leader from the queue. Workers that have leased them do not learn of it: offers
-// list them.
+// Drop removes jobs of this leader from the queue. It does not notify workers that have leased
+// them; offers list the dropped jobs.
 func (q *Queue) Drop(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
 		if err := q.purge(ctx, jobStream, jobSubject+q.lead.String()+"."+id); err != nil {
@@ -181,7 +183,7 @@ func (q *Queue) Drop(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// DeleteResults removes the sweep's results up to a sequence from the server.
+// DeleteResults removes the sweep's results up to a sequence number from the server.
 func (q *Queue) DeleteResults(ctx context.Context, sequence uint64) error {
 	return q.purge(ctx, resultStream, resultSubject+q.lead.Sweep+".>", jetstream.WithPurgeSequence(sequence+1))
 }
@@ -198,7 +200,7 @@ func (q *Queue) purge(ctx context.Context, name, subject string, limits ...jetst
 	return nil
 }
 
-// Last returns the sequence of the sweep's last result on the server; 0: there is none.
+// Last returns the sequence number of the sweep's last result on the server; 0: there is none.
 func (q *Queue) Last(ctx context.Context) (uint64, error) {
 	stream, err := q.c.streams.open(ctx, resultStream)
 	if err != nil {
@@ -214,11 +216,11 @@ func (q *Queue) Last(ctx context.Context) (uint64, error) {
 	return m.Sequence, nil
 }
 
-// Close removes the jobs of this leader from the queue, and ends the reading of results. Results stay on the server
-// for the sweep's next Coordinate.
+// Close removes the jobs of this leader from the queue, and stops reading results. Results stay on
+// the server for the sweep's next Coordinate.
 func (q *Queue) Close(ctx context.Context) error {
 	q.stop()
 	<-q.read
-	_ = q.beats.Unsubscribe() // fails if the connection is closed
+	_ = q.beats.Unsubscribe() // fails only if the connection is closed
 	return q.purge(ctx, jobStream, jobSubject+q.lead.String()+".>")
 }

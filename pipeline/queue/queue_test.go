@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Workers lease jobs of a sweep, each once while its lease lasts; a job that is returned comes again, and one that is
-// done is gone.
+// Workers lease jobs of a sweep, each once while its lease lasts; a returned job is delivered
+// again, and a finished one is removed.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -51,9 +51,10 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// The server may forget the lease of a job if a younger leased job is dropped and the next one is done; Jobs counts that.
-// Whether it does depends on the order of two of its goroutines, so that this is tried with one sweep after another.
-// If the server keeps all leases, this test fails, and stranded can go.
+// The server may forget the lease of a job if the job of a younger lease is dropped and the next
+// one is done; Jobs counts such jobs. Whether this happens depends on the order of two of its
+// goroutines, so the test tries one sweep after another. If the server keeps all leases, this test
+// fails, and the code for stranded jobs can be removed.
 func TestStranded(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -70,14 +71,15 @@ func TestStranded(t *testing.T) {
 			must(t, q.Drop(soon(t), "b"))
 			must(t, jobs[2].Done())
 			must(t, jobs[3].Return(10*time.Millisecond))
-			lease(t, conn, sweep, 1) // so that the server has checked all leases
+			lease(t, conn, sweep, 1) // makes the server check all leases
 			_, stranded, err = q.Jobs(soon(t))
 			must(t, err)
 		}
 	})
 }
 
-// Heartbeats and offers reach who listens, and the last heartbeat of each worker can be listed.
+// Heartbeats and offers reach their subscribers, and the last heartbeat of each worker can be
+// listed.
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -112,8 +114,8 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// A leader reads all results of its sweep that are stored, whoever has led it: those before its time, and those of
-// jobs of an earlier leader. Sweeps have results of their own.
+// A leader reads all stored results of its sweep, including those before its time and those of jobs
+// of an earlier leader. The results of sweeps are separate.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -141,7 +143,7 @@ func TestResults(t *testing.T) {
 		before.nc.Close()
 		after := coordinate(t, dial(Options{}), "sweep", 9)
 		last := reads(after, parts...)
-		late := Part{q.lead, "w", "late", 0, 1} // its worker has not heard of the new leader
+		late := Part{q.lead, "w", "late", 0, 1} // its worker has not received the new leader's offer
 		must(t, puller(t, worker).Publish(soon(t), late, []byte("late")))
 		reads(after, late)
 		must(t, after.DeleteResults(soon(t), last))
@@ -158,7 +160,7 @@ func TestResults(t *testing.T) {
 	})
 }
 
-// A new leader removes the jobs of the one before, and takes nothing from what the sweep's others have.
+// A new leader removes the jobs of the previous one, and does not affect other sweeps.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	conn := embedded(t, Options{})
@@ -178,7 +180,7 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// A leader makes again what a server has lost, and reads the results that come then.
+// A leader recreates the streams that a server has lost, and reads later results.
 func TestStoreLost(t *testing.T) {
 	t.Parallel()
 	conn := embedded(t, Options{})
@@ -199,7 +201,8 @@ func TestStoreLost(t *testing.T) {
 	}
 }
 
-// Subjects that no worker of this version has written are no parts of results, and stop nothing.
+// Subjects that no worker of this version writes are not parts of results, and do not interrupt
+// reading.
 func TestStrangeResults(t *testing.T) {
 	t.Parallel()
 	conn := embedded(t, Options{})
@@ -253,7 +256,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A stream which takes no more holds a worker until there is room.
+// A full stream blocks a worker until there is room.
 func TestFullStream(t *testing.T) {
 	t.Parallel()
 	conn := embedded(t, Options{})
@@ -305,7 +308,7 @@ func TestServerKilled(t *testing.T) {
 	must(t, <-published)
 }
 
-// TestServerAway checks that calls wait for a server that is away as long as their context allows.
+// TestServerAway checks that calls wait for an unavailable server until their context ends.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	s := external(t)

@@ -9,22 +9,23 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A reader reads the results of a sweep in the order in which they were stored. It makes consumers that need no
-// acknowledgements, and a new one if a message was lost on the way. The client's OrderedConsumer does not notice that a
-// stream was made again with other sequences, and has stopped after restarts (github.com/nats-io/nats.go/issues/1370).
+// A reader reads the results of a sweep in the order in which they were stored. It uses consumers
+// without acknowledgements, and makes a new consumer if a message was lost in transit. The client's
+// OrderedConsumer does not notice that a stream was recreated with other sequence numbers, and has
+// stopped after restarts (github.com/nats-io/nats.go/issues/1370).
 type reader struct {
 	q    *Queue
-	made time.Time // when the stream was made: another one counts from 1 again
-	last uint64    // sequence of the last result that was read
+	made time.Time // creation time of the stream; another stream counts from 1 again
+	last uint64    // sequence number of the last result that was read
 }
 
 const (
-	readAtOnce = 32                     // results in one request, which the server may send at once
-	readPoll   = time.Second            // longest time that a request waits for results
+	readAtOnce = 32                     // number of results per request
+	readPoll   = time.Second            // maximum time that a request waits for results
 	readRest   = 200 * time.Millisecond // pause after an error
 )
 
-// readAll passes results on until the queue is closed.
+// readAll forwards results until the queue is closed.
 func (q *Queue) readAll() {
 	r := &reader{q: q}
 	for q.open.Err() == nil {
@@ -51,7 +52,7 @@ func (r *reader) read(ctx context.Context) error {
 		if r.last > before {
 			continue
 		}
-		if last, err := r.q.Last(ctx); err != nil || last > r.last { // there are results, and none has come
+		if last, err := r.q.Last(ctx); err != nil || last > r.last { // there are results, and none has arrived
 			return err
 		}
 	}
@@ -61,7 +62,8 @@ func (r *reader) read(ctx context.Context) error {
 // errGap ends the use of a consumer.
 var errGap = errors.New("a message was lost on the way; reading it again")
 
-// fetch reads the results that a consumer delivers within a while. delivered is the number of those before.
+// fetch reads the results that a consumer delivers within readPoll. delivered counts the deliveries
+// of the consumer.
 func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer, delivered *uint64) error {
 	within, cancel := context.WithTimeout(ctx, readPoll)
 	defer cancel()
@@ -90,7 +92,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer, deliver
 	return nil
 }
 
-// consumer makes a consumer of the results after the last that was read.
+// consumer makes a consumer of the results after the last one that was read.
 func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -33,27 +33,26 @@ const (
 	endKey     = ".end"
 )
 
-// Registry lists the sweeps that were submitted to a server. The values that it stores are the
-// caller's, except leaders. Its methods may be called concurrently. They wait for a connection for
-// as long as their context allows.
+// A Registry lists the sweeps that were submitted to a server. The caller defines its values,
+// except leaders. Concurrent use is safe. Methods wait for a connection until their context ends.
 type Registry struct {
 	c      *Conn
 	kv     jetstream.KeyValue
 	reread time.Duration // rereadTime, except in tests
 }
 
-// Entry holds the registry's values of one sweep. Values that were never written are nil.
+// An Entry holds the registry's values of one sweep. Values that were never written are nil.
 type Entry struct {
 	ID         string
 	Submission []byte
 	Wish       []byte
 	Ledger     []byte
 	End        []byte
-	Leader     *Leader // nil: it has none, or the last one has resigned
+	Leader     *Leader // nil: there is none, or the last one has resigned
 }
 
-// Registry opens the registry. If the server has none, it makes one, with the streams that holders of limited
-// credentials need and cannot make.
+// Registry opens the registry. If the server has none, it makes one, with the streams that parties
+// with limited credentials need and cannot make.
 func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 	r := &Registry{c: c, reread: rereadTime}
 	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
@@ -68,8 +67,8 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 	return r, err
 }
 
-// do calls do until it succeeds, as retry does. If the server has lost its store, it makes the registry again,
-// empty; holders of limited credentials wait for a coordinator to do so.
+// do calls do until it succeeds, like retry. If the server has lost its store, it makes the
+// registry again, empty; parties with limited credentials wait until a coordinator has done so.
 func (r *Registry) do(ctx context.Context, what string, do func(context.Context) error) error {
 	return r.c.retry(ctx, what, func(ctx context.Context) error {
 		err := do(ctx)
@@ -83,18 +82,18 @@ func (r *Registry) do(ctx context.Context, what string, do func(context.Context)
 		if again != nil {
 			return again
 		}
-		return fmt.Errorf("%w: %w", errNoAnswer, err) // the next attempt finds the registry
+		return fmt.Errorf("%w: %w", errNoAnswer, err) // the next attempt uses the new registry
 	})
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
-// isID reports whether an id can be that of a sweep: it becomes part of subjects, keys and paths. The registry
-// ignores other keys.
+// isID reports whether an id is valid for a sweep: it becomes part of subjects, keys and paths. The
+// registry ignores other keys.
 func isID(id string) bool { return idPattern.MatchString(id) }
 
-// Submit stores a submission under an id, once for all. It reports whether the id is new; if it is not, nothing
-// changes.
+// Submit stores a submission under an id, which is permanent. It reports whether the id is new;
+// otherwise nothing changes.
 func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (added bool, err error) {
 	if !isID(id) {
 		return false, fmt.Errorf("submit sweep %q: its id has to be 1 to 64 letters, digits and '_'", id)
@@ -109,7 +108,7 @@ func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (ad
 	return err == nil, err
 }
 
-// Replace stores a submission under an id in place of another one.
+// Replace replaces the submission of an id.
 func (r *Registry) Replace(ctx context.Context, id string, submission []byte) error {
 	return r.do(ctx, "submit sweep "+id, func(ctx context.Context) error {
 		_, err := r.kv.Put(ctx, id, submission)
@@ -143,7 +142,8 @@ func (r *Registry) Change(ctx context.Context, id string, change func(wish []byt
 	})
 }
 
-// get reads the value of a key; nil: there is none. A request that was lost with the stream's leader ends soon.
+// get reads the value of a key; nil: there is none. A request that was lost with the stream's
+// leader ends soon.
 func (r *Registry) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -154,7 +154,7 @@ func (r *Registry) get(ctx context.Context, key string) (jetstream.KeyValueEntry
 	return found, err
 }
 
-// set stores a value while its key has a revision, or no value if that is 0, and returns the new revision.
+// set stores a value if its key has the given revision (0: no value), and returns the new revision.
 func (r *Registry) set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	if revision == 0 {
 		return r.kv.Create(ctx, key, value)
@@ -162,15 +162,16 @@ func (r *Registry) set(ctx context.Context, key string, value []byte, revision u
 	return r.kv.Update(ctx, key, value, revision)
 }
 
-// storeWhile stores a message under a key while another key has a revision. The server compares and stores in one
-// step, so that a message that arrives late, or from a process that was stopped meanwhile, changes nothing.
+// storeWhile stores a message under a key if another key has the given revision. The server
+// compares and stores in one step, so a message that arrives late, or from a process that was
+// stopped meanwhile, changes nothing.
 func (r *Registry) storeWhile(ctx context.Context, key string, m nats.Msg, other string, revision uint64) error {
 	m.Subject = registrySubject + key
 	_, err := r.c.js.PublishMsg(ctx, &m, jetstream.WithExpectLastSequenceForSubject(revision, registrySubject+other))
 	return err
 }
 
-// markHeader is the header of the message by which a bucket marks a removed value.
+// markHeader is the header by which a bucket marks a removed value.
 const markHeader = "KV-Operation"
 
 // Forget removes a sweep from the registry if agreed returns true for the wish. It reports whether it has. The
@@ -183,7 +184,7 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 			return err
 		}
 		for _, key := range []string{leadKey, renewalKey, endKey, ledgerKey, ""} {
-			removed := nats.Msg{Header: nats.Header{markHeader: {"DEL"}}} // as KeyValue.Delete writes it
+			removed := nats.Msg{Header: nats.Header{markHeader: {"DEL"}}} // the form that KeyValue.Delete writes
 			if err := r.storeWhile(ctx, id+key, removed, id+wishKey, wish.Revision()); err != nil {
 				return err
 			}
@@ -208,13 +209,13 @@ func (r *Registry) DeleteResults(ctx context.Context, sweep string) error {
 	return r.c.streams.purge(ctx, resultStream, resultSubject+sweep+".>")
 }
 
-// Clear removes the marks of keys that were removed half an hour ago or before.
+// Clear removes the marks of keys that were removed at least half an hour ago.
 func (r *Registry) Clear(ctx context.Context) error {
 	return r.c.retry(ctx, "clear the registry", func(ctx context.Context) error { return r.kv.PurgeDeletes(ctx) })
 }
 
-// Find returns the entry of the sweep whose id is or begins with prefix. It returns an *IDError if that is not one
-// sweep.
+// Find returns the entry of the sweep whose id is or begins with prefix. It returns an [*IDError]
+// if prefix does not identify one sweep.
 func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
 	if isID(prefix) {
 		if e, err := r.entry(ctx, prefix); err != nil || e.Submission != nil {
@@ -256,7 +257,7 @@ func (r *Registry) entry(ctx context.Context, id string) (e *Entry, err error) {
 
 // set updates the entry with the value of one of its keys.
 func (e *Entry) set(key string, x jetstream.KeyValueEntry) (err error) {
-	var data []byte // nil: it was removed
+	var data []byte // nil: the value was removed
 	if x.Operation() == jetstream.KeyValuePut {
 		data = append([]byte{}, x.Value()...)
 	}
@@ -291,7 +292,7 @@ func (r *Registry) List(ctx context.Context) (list []*Entry, err error) {
 	return list, err
 }
 
-// errComplete ends watch when all values were read.
+// errComplete ends watch when all values are read.
 var errComplete = errors.New("all values are read")
 
 func completed(err error) error {
@@ -301,8 +302,8 @@ func completed(err error) error {
 	return err
 }
 
-// rereadTime is the time after which Watch reads the whole registry again, in case that the client has lost a
-// change.
+// rereadTime is the time after which Watch reads the whole registry again, in case the client has
+// lost a change.
 const rereadTime = 20 * time.Second
 
 // Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
@@ -330,8 +331,9 @@ func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 	}
 }
 
-// follow calls see once with all sweeps that were submitted, by id, and then with each sweep whose values change or
-// are removed. It returns when ctx ends or see returns an error. The caller owns the entries.
+// follow calls see once with all submitted sweeps, by id, and then with each sweep whose values
+// change or are removed. It returns when ctx ends or see returns an error. The caller owns the
+// entries.
 func (r *Registry) follow(ctx context.Context, see func([]*Entry) error) error {
 	found, complete := map[string]*Entry{}, false
 	return watch(ctx, r.c, r.kv, func(x jetstream.KeyValueEntry) error {
@@ -359,14 +361,14 @@ func (r *Registry) follow(ctx context.Context, see func([]*Entry) error) error {
 	})
 }
 
-// watch calls see with all values of a bucket, then with nil, and then with each change. It returns when ctx ends or
-// see returns an error.
+// watch calls see with all values of a bucket, then with nil, and then with each change. It returns
+// when ctx ends or see returns an error.
 func watch(
 	ctx context.Context, c *Conn, kv jetstream.KeyValue, see func(jetstream.KeyValueEntry) error,
 ) error {
 	var w jetstream.KeyWatcher
 	err := c.retry(ctx, "watch bucket "+kv.Bucket(), func(answer context.Context) (err error) {
-		life, end := context.WithCancel(ctx) // of the watcher; it ends with an attempt that is not answered
+		life, end := context.WithCancel(ctx) // lifetime of the watcher; ends with an attempt without a response
 		defer context.AfterFunc(answer, end)()
 		w, err = kv.WatchAll(life)
 		return err

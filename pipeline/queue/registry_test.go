@@ -30,7 +30,7 @@ func find(t *testing.T, r *Registry, id string) *Entry {
 	return e
 }
 
-// A submission is stored once for all, and found by the beginning of its id.
+// A submission is stored once, and found by a prefix of its id.
 func TestSubmission(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -87,7 +87,7 @@ func TestWishes(t *testing.T) {
 	})
 }
 
-// Watch shows what is there, and then each change.
+// Watch reports all entries, and then each change.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -143,8 +143,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// Of two candidates one leads. The other one leads when the first has resigned, or has not renewed
-// its lease; epochs grow.
+// One of two candidates becomes the leader. The other one becomes the leader when the first has
+// resigned, or has not renewed its lease; epochs grow.
 func TestElection(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -175,12 +175,12 @@ func TestElection(t *testing.T) {
 			t.Errorf("epoch %d after %d", second.Epoch, first.Epoch)
 		}
 		must(t, second.Resign(soon(t)))
-		must(t, second.Resign(soon(t))) // is none any more
+		must(t, second.Resign(soon(t))) // already resigned
 	})
 }
 
-// A leader that was frozen for longer than its lease loses it, and can change nothing of the one
-// that has taken over: the first values of every key that it tries to write stay.
+// A leader that was frozen for longer than its lease loses it, and cannot change anything of its
+// successor: the first values of every key that it tries to write stay.
 func TestFrozenLeader(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
@@ -188,7 +188,7 @@ func TestFrozenLeader(t *testing.T) {
 		if _, err := a.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
 			t.Fatal(err)
 		}
-		stale, err := a.AcquireLease(soon(t), "ab12", "a", time.Hour, nil) // as if it were frozen: it does not renew
+		stale, err := a.AcquireLease(soon(t), "ab12", "a", time.Hour, nil) // like a frozen leader, it does not renew
 		must(t, err)
 		must(t, stale.Ship(soon(t), []byte("of a")))
 		live, err := b.AcquireLease(soon(t), "ab12", "b", time.Hour, find(t, b, "ab12").Leader)
@@ -218,8 +218,8 @@ func TestFrozenLeader(t *testing.T) {
 	})
 }
 
-// A leader whose server stands still for longer than its lease ends, and one whose server only
-// restarts goes on.
+// A leader ends if its server is frozen for longer than its lease, and continues if its server only
+// restarts.
 func TestLeaderWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := external(t)
@@ -321,7 +321,7 @@ func (s storedValue) Value() []byte      { return s.value }
 func (s storedValue) Revision() uint64   { return 1 }
 func (s storedValue) Created() time.Time { return time.Time{} }
 
-// The value of a lease may be anything: it is refused, or says for how long it holds.
+// The value of a lease may be anything: it is refused, or has a duration.
 func FuzzLease(f *testing.F) {
 	f.Add([]byte(`{"name":"c","token":"t","duration":15000000000}`))
 	f.Add([]byte(`{"name":"c","token":"t","duration":-1}`))
@@ -332,8 +332,8 @@ func FuzzLease(f *testing.F) {
 	})
 }
 
-// Who watches hears of what was submitted after the server was away for longer than Watch waits before it
-// reads everything anew.
+// A watcher receives submissions after the server was unavailable for longer than Watch waits
+// before it reads everything again.
 func TestWatchOutage(t *testing.T) {
 	t.Parallel()
 	s := external(t)

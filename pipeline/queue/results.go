@@ -11,9 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Part names one message of a job's results.
+// A Part identifies one message of a job's results.
 type Part struct {
-	Lead        // of the leader that published the job
+	Lead        // leader that published the job
 	Worker, Job string
 	Index, Of   int // counted from 0
 }
@@ -23,7 +23,7 @@ func (p Part) subject() string {
 	return fmt.Sprintf("%s%s.%s.%d.%s.%d.%d", resultSubject, p.Sweep, p.Worker, p.Epoch, p.Job, p.Index, p.Of)
 }
 
-// ParsePart reads the subject of a result.
+// ParsePart parses the subject of a result.
 func ParsePart(subject string) (p Part, ok bool) {
 	fields := strings.Split(strings.TrimPrefix(subject, resultSubject), ".")
 	if len(fields) != 6 || !strings.HasPrefix(subject, resultSubject) {
@@ -42,10 +42,10 @@ func ParsePart(subject string) (p Part, ok bool) {
 
 // A Message is one part of a job's results.
 type Message struct {
-	Part            // its zero value, where the subject is not sound
+	Part            // zero if the subject is invalid
 	Data     []byte // at most MaxResult bytes
-	Sequence uint64 // its place among all results on the server
-	Pending  uint64 // number of the sweep's results after it, when it was delivered
+	Sequence uint64 // sequence number among all results on the server
+	Pending  uint64 // number of the sweep's later results at the time of delivery
 }
 
 func newMessage(m jetstream.Msg, meta *jetstream.MsgMetadata) *Message {
@@ -54,8 +54,8 @@ func newMessage(m jetstream.Msg, meta *jetstream.MsgMetadata) *Message {
 }
 
 // Publish stores a part of a job's results for the sweep's leaders and returns nil when the server
-// has it. It goes on through restarts of the server and while the stream is full, until ctx ends.
-// The result may be stored more than once; the ledger recognizes the copies.
+// has stored it. It continues through restarts of the server and while the stream is full, until
+// ctx ends. The result may be stored more than once; the ledger recognizes copies.
 func (p *Puller) Publish(ctx context.Context, part Part, result []byte) error {
 	err := errors.Join(token("sweep", part.Sweep), token("job", part.Job),
 		checkSize("result", part.Job, result, MaxResult))

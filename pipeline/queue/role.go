@@ -2,20 +2,20 @@ package queue
 
 import "slices"
 
-// A Role determines what the holder of a credential may do in a cluster.
+// A Role determines the permissions of a credential in a cluster.
 type Role string
 
-// The roles.
 const (
-	Coordinator Role = "coordinator" // leads sweeps, and may do everything in its team's account
-	Submitter   Role = "submitter"   // submits and steers sweeps, and reads their results
+	Coordinator Role = "coordinator" // leads sweeps; unrestricted in its team's account
+	Submitter   Role = "submitter"   // submits and controls sweeps, and reads their results
 	Worker      Role = "worker"      // runs jobs
 )
 
-// Grants list the subjects that a role may use. The server replaces {{name()}} by the name in the credential.
+// Grants lists the subjects that a role may use. The server replaces {{name()}} by the name in the
+// credential.
 type Grants struct {
-	Publish   []string // messages and requests; none: all subjects
-	Subscribe []string // none: all subjects
+	Publish   []string // subjects of messages and requests; none: all
+	Subscribe []string // none: all
 }
 
 const (
@@ -29,9 +29,10 @@ const (
 	streamInfo      = "$JS.API.STREAM.INFO."
 )
 
-// readFiles are the requests of those who fetch files: the stream's configuration, once for each connection, the
-// last message of a subject for descriptions, and the next one of a subject for chunks. The subject of the latter
-// stands in the request, so that they can read all that the bucket has. None of them makes a consumer.
+// readFiles lists the requests of parties that fetch files: the stream's configuration, once for
+// each connection, the last message of a subject for descriptions, and the next message of a
+// subject for chunks. The latter subject is in the request's payload, so the permission covers the
+// whole bucket. None of the requests makes a consumer.
 var readFiles = []string{streamInfo + fileStream, directGet + fileStream, directGet + fileStream + ".>"}
 
 // GrantsOf returns the subjects that a role may use.
@@ -57,7 +58,7 @@ func GrantsOf(r Role) Grants {
 	return Grants{}
 }
 
-// watching returns the subjects by which nats.go reads and watches a bucket.
+// watching returns the subjects that nats.go uses to read and watch a bucket.
 func watching(bucket string) []string {
 	stream := "KV_" + bucket
 	return []string{
@@ -66,5 +67,5 @@ func watching(bucket string) []string {
 	}
 }
 
-// InboxOf returns the beginning of the subjects of answers to the holder of a credential.
+// InboxOf returns the prefix of the subjects of responses to a credential's holder.
 func InboxOf(name string) string { return "_INBOX_" + name }

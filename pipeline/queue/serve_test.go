@@ -21,7 +21,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// serverVariable makes this test binary a NATS server, which takes the arguments of nats-server.
+// serverVariable makes this test binary a NATS server, which accepts the arguments of nats-server.
 const serverVariable = "SHATTER_QUEUE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serveNATS does what the program nats-server does.
+// serveNATS behaves like the program nats-server.
 func serveNATS() {
 	o, err := server.ConfigureOptions(flag.NewFlagSet("nats-server", flag.ExitOnError), os.Args[1:], nil, nil, nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func serveNATS() {
 	s.WaitForShutdown()
 }
 
-// embedded returns a connection to a server of its own that ends with the test.
+// embedded returns a connection to an embedded server that ends with the test.
 func embedded(t testing.TB, o Options) *Conn {
 	t.Helper()
 	s, err := Embed(o)
@@ -91,8 +91,7 @@ func external(t testing.TB) *natsServer {
 	return externalWith(t, conf)
 }
 
-// externalWith starts a server with a configuration file, on a free port and in a folder of its
-// own.
+// externalWith starts a server with a configuration file, on a free port and in a separate folder.
 func externalWith(t testing.TB, conf string) *natsServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,7 +113,7 @@ func externalWith(t testing.TB, conf string) *natsServer {
 	return s
 }
 
-// start returns when the server takes connections. The server keeps its files in its own folder.
+// start returns when the server accepts connections. The server keeps its files in its own folder.
 func (s *natsServer) start(t testing.TB) {
 	t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -127,7 +126,7 @@ func (s *natsServer) start(t testing.TB) {
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, log, log
 	must(t, s.cmd.Start())
 	ended := make(chan struct{})
-	go func() { _ = s.cmd.Wait(); close(ended) }() // with the reason that the log has
+	go func() { _ = s.cmd.Wait(); close(ended) }() // the log has the reason
 	s.ended = ended
 	until(t, soon(t), "the server listens", func() bool {
 		select {
@@ -165,8 +164,8 @@ func (s *natsServer) dial(t testing.TB, o Options) *Conn {
 	return connection(t, c, err)
 }
 
-// everywhere runs a test against the embedded server and against a process over TCP. dial makes a
-// further connection.
+// everywhere runs a test against the embedded server and against a process over TCP. dial makes
+// another connection.
 func everywhere(t *testing.T, test func(t *testing.T, dial func(Options) *Conn)) {
 	t.Run("embedded", func(t *testing.T) {
 		s, err := Embed(Options{})
@@ -186,7 +185,7 @@ func everywhere(t *testing.T, test func(t *testing.T, dial func(Options) *Conn))
 	})
 }
 
-// until asks again and again, and fails when ctx ends first.
+// until polls a condition, and fails when ctx ends first.
 func until(t testing.TB, ctx context.Context, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -200,7 +199,7 @@ func until(t testing.TB, ctx context.Context, what string, ok func() bool) {
 	}
 }
 
-// soon bounds what takes milliseconds, unless the machine is very busy.
+// soon returns a context for operations that take milliseconds, unless the machine is very busy.
 func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -225,7 +224,6 @@ func publish(t testing.TB, q *Queue, ids ...string) {
 	}
 }
 
-// puller returns the side of a worker.
 func puller(t testing.TB, c *Conn) *Puller {
 	t.Helper()
 	p, err := c.Puller("w")

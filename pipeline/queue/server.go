@@ -26,8 +26,8 @@ func Embed(o Options) (*Server, error) {
 	}
 	// Limits in bytes: the first is not reserved, the second not used.
 	const memory, store = 4 << 30, 1 << 20
-	// JetStream needs a folder to start with but keeps nothing in it when every stream is in memory.
-	// Removed at once, the folder cannot be left behind by a killed process.
+	// JetStream needs a folder at its start but stores nothing in it if every stream is in memory.
+	// It is removed immediately, so that a killed process cannot leave it behind.
 	dir, err := os.MkdirTemp("", "shatter-queue-")
 	if err != nil {
 		return nil, fmt.Errorf("start embedded server: %w", err)
@@ -35,7 +35,7 @@ func Embed(o Options) (*Server, error) {
 	defer os.RemoveAll(dir)
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "shatter", DontListen: true, NoSigs: true, MaxPayload: MaxResult,
-		// No pings: their answers need a lock that a blocked write holds, and a pipe blocks until the
+		// No pings: a response needs a lock that a blocked write holds, and a pipe blocks until the
 		// other side reads.
 		PingInterval: 1000 * time.Hour, DisableShortFirstPing: true,
 		JetStream: true, DisableJetStreamBanner: true,
@@ -60,13 +60,13 @@ func (s *Server) Dial(ctx context.Context) (*Conn, error) {
 	return connect(ctx, "", s.opts, s)
 }
 
-// Shutdown ends the server, drops all that it holds, and returns when it is gone.
+// Shutdown stops the server, discards its content, and returns when it has stopped.
 func (s *Server) Shutdown() {
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
 }
 
-// A serverLog passes on the server's warnings and errors and keeps the last error.
+// A serverLog forwards the server's warnings and errors and keeps the last error.
 type serverLog struct {
 	log *slog.Logger
 	mu  sync.Mutex

@@ -20,12 +20,13 @@ const (
 	resultSubject = "shatter.result." // <sweep>.<worker>.<epoch>.<job>.<part>.<parts>
 	offerSubject  = "shatter.offer."  // <sweep>: plain messages to all workers
 
-	// headerRoom is the number of bytes that the headers of a message may take. The server counts them.
+	// headerRoom is the number of bytes reserved for the headers of a message. The server counts
+	// them.
 	headerRoom = 4 << 10
 )
 
-// streamConfigs are all streams that are on the server, with their limits. The number of replicas
-// and the kind of storage follow from the server.
+// streamConfigs holds all streams on the server, with their limits. The server determines the
+// number of replicas and the kind of storage.
 var streamConfigs = map[string]jetstream.StreamConfig{
 	jobStream: {
 		Subjects: []string{jobSubject + ">"}, Description: "Shatter: jobs that are queued or leased",
@@ -35,17 +36,18 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 	resultStream: {
 		Subjects: []string{resultSubject + ">"}, Description: "Shatter: results of sweeps that have not ended",
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxMsgs: -1,
-		MaxMsgSize: MaxResult + headerRoom, MaxAge: 30 * 24 * time.Hour, // for sweeps that are not resumed
+		MaxMsgSize: MaxResult + headerRoom, MaxAge: 30 * 24 * time.Hour, // for abandoned sweeps
 	},
 	fileStream: {
-		// That of an object store, without the headers with which one message could remove all others.
+		// The configuration of an object store, without the headers by which one message could
+		// remove all others.
 		Subjects:    []string{chunkSubject + ">", metaSubject + ">"},
 		Description: "Shatter: files and other content by SHA-256", Discard: jetstream.DiscardNew,
 		MaxMsgs: -1, MaxMsgSize: chunkSize + headerRoom, AllowDirect: true,
 	},
-	// nats.go would make the bucket with AllowDirect: then any server of a cluster answers a read, perhaps with an old
-	// value. Without it the stream's leader answers, so that a read sees every earlier write. Without AllowRollup no
-	// message can remove the other values.
+	// nats.go would make the bucket with AllowDirect: then any server of a cluster responds to a
+	// read, perhaps with an old value. Without it the stream's leader responds, so a read returns
+	// every earlier write. Without AllowRollup no message can remove the other values.
 	registryStream: {
 		Subjects: []string{registrySubject + ">"}, Description: "Shatter: sweeps that were submitted",
 		MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: -1, Discard: jetstream.DiscardNew, DenyDelete: true,
@@ -63,7 +65,8 @@ type streams struct {
 	known sync.Map // jetstream.Stream by name
 }
 
-// open returns a stream. After it has succeeded once, further calls do not ask the server until invalidate is called.
+// open returns a stream. After its first success, calls use the cached stream until invalidate is
+// called.
 func (s *streams) open(ctx context.Context, name string) (jetstream.Stream, error) {
 	if found, ok := s.known.Load(name); ok {
 		return found.(jetstream.Stream), nil
@@ -75,10 +78,11 @@ func (s *streams) open(ctx context.Context, name string) (jetstream.Stream, erro
 	return found, err
 }
 
-// invalidate makes the next calls of open ask the server.
+// invalidate empties the cache of streams.
 func (s *streams) invalidate() { s.known.Clear() }
 
-// do calls do with a stream until it succeeds, as retry does. If the stream is gone, do makes it again.
+// do calls do with a stream until it succeeds, like retry. If the stream does not exist any more,
+// it is made again.
 func (s *streams) do(
 	ctx context.Context, what, name string, do func(context.Context, jetstream.Stream) error,
 ) error {
@@ -102,8 +106,8 @@ func (s *streams) purge(ctx context.Context, name, subject string, limits ...jet
 	})
 }
 
-// prepare asks the server for all streams, and makes missing ones. If the credentials do not permit that, it only
-// checks that a coordinator has made the registry.
+// prepare requests all streams from the server, and makes missing ones. If the credentials do not
+// permit that, it only checks that a coordinator has made the registry.
 func (s *streams) prepare(ctx context.Context) error {
 	s.invalidate()
 	names := []string{registryStream}
@@ -118,7 +122,7 @@ func (s *streams) prepare(ctx context.Context) error {
 	return nil
 }
 
-// ensure finds a stream, or makes it, and gives it the limits of this version.
+// ensure opens or makes a stream, and sets the limits of this version.
 func (s *streams) ensure(ctx context.Context, name string) (jetstream.Stream, error) {
 	want := streamConfigs[name]
 	want.Name = name
@@ -154,19 +158,21 @@ func (s *streams) ensure(ctx context.Context, name string) (jetstream.Stream, er
 }
 
 const (
-	maxReplicas = 3 // of a stream, in a cluster of at least as many servers
+	maxReplicas = 3 // maximum number of replicas of a stream
 
-	// joining is the time in which the servers of a cluster that has just started find each other. Before, they report
-	// that there are too few, and a stream with one replica would stay like that. A cluster of two looks the same.
+	// joining is the time in which the servers of a newly started cluster connect to each other.
+	// Before that, they report that they are too few, and a stream with one replica would keep it.
+	// A cluster of two reports the same.
 	joining = 3 * time.Second
 
-	// settled is the pause before the first stream is made with credentials. That server (2.15.2,
-	// Account.EnableJetStream) sets up an account when the first party connects: it removes the account's folder if that
-	// is empty, and lets a second party in meanwhile, whose streams then cannot be made or, worse, lose their folder.
+	// settled is the pause before the first stream is made with credentials. The server (2.15.2,
+	// Account.EnableJetStream) sets up an account when the first party connects: it removes the
+	// account's folder if that is empty, and meanwhile accepts a second party, whose streams then
+	// cannot be made or, worse, lose their folder.
 	settled = time.Second
 )
 
-// create makes a stream with as many replicas as a cluster of servers can have, at most maxReplicas.
+// create makes a stream with as many replicas as a server cluster permits, at most maxReplicas.
 func (s *streams) create(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	if s.c.local != nil {
 		cfg.Storage = jetstream.MemoryStorage
@@ -182,8 +188,8 @@ func (s *streams) create(ctx context.Context, cfg jetstream.StreamConfig) (jetst
 		cfg.Replicas = maxReplicas
 	}
 	if cfg.Name == registryStream {
-		// Epochs are revisions. They have to grow also if the server loses its store: a late message of an earlier leader
-		// must not find its epoch again.
+		// Epochs are revisions. They must grow even if the server loses its store: a late message
+		// of an earlier leader must not match a new leader's epoch.
 		cfg.FirstSeq = uint64(time.Now().UnixMilli())
 	}
 	for began := time.Now(); ; {
@@ -202,14 +208,16 @@ func (s *streams) create(ctx context.Context, cfg jetstream.StreamConfig) (jetst
 	}
 }
 
-// tooFewServers reports whether a stream was refused because it has more replicas than a cluster has servers.
+// tooFewServers reports whether a stream was refused because it has more replicas than the cluster
+// has servers.
 func tooFewServers(err error) bool {
 	const noPeers, replicasUnsupported = 10005, 10074
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == noPeers || api.ErrorCode == replicasUnsupported)
 }
 
-// streamGone reports whether no server has answered a request to a stream: it is gone, or has no leader now.
+// streamGone reports whether no server has responded to a request to a stream: it does not exist,
+// or has no leader at present.
 func streamGone(err error) bool {
 	return isAny(err, nats.ErrNoResponders, nats.ErrStreamNotFound, jetstream.ErrNoStreamResponse,
 		jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound)

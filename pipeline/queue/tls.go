@@ -10,15 +10,15 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// TLS names the PEM files of an encrypted connection. The zero value takes the authorities that this
-// machine trusts, where the server encrypts.
+// TLS names the PEM files of an encrypted connection. With the zero value, a connection to a server
+// with TLS uses the authorities that this machine trusts.
 type TLS struct {
-	CA        string // of the authority that has signed the server's certificate; not empty: no connection without TLS
-	Cert, Key string // of this party's own certificate, where the server wants one
+	CA        string // authority that signed the server's certificate; if set, connections without TLS fail
+	Cert, Key string // this party's certificate, if the server requires one
 }
 
-// options returns the options that read the files for each connection, so that new ones count without
-// a restart.
+// options returns the options that read the files for each connection, so that new files take
+// effect without a restart.
 func (t TLS) options() []nats.Option {
 	var own nats.TLSCertHandler
 	var authorities nats.RootCAsHandler
@@ -34,7 +34,6 @@ func (t TLS) options() []nats.Option {
 	return []nats.Option{nats.ClientTLSConfig(own, authorities)}
 }
 
-// Certificate reads the certificate and its key.
 func (t TLS) Certificate() (pair tls.Certificate, err error) {
 	cert, err := ReadPEM(t.Cert)
 	if err != nil {
@@ -50,7 +49,6 @@ func (t TLS) Certificate() (pair tls.Certificate, err error) {
 	return pair, err
 }
 
-// authorities reads the certificates of the authorities.
 func (t TLS) authorities() (*x509.CertPool, error) {
 	text, err := ReadPEM(t.CA)
 	if err != nil {
@@ -63,9 +61,9 @@ func (t TLS) authorities() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// maxPEM bounds a file of certificates, or with a key, in bytes: those that a machine trusts take some
-// hundred thousand.
+// maxPEM is the maximum size in bytes of a file with certificates or a key. The list that a machine
+// trusts has a few hundred thousand bytes.
 const maxPEM = 4 << 20
 
-// ReadPEM reads a file of certificates, or with a key.
+// ReadPEM reads a file with certificates or a key.
 func ReadPEM(path string) ([]byte, error) { return disk.ReadFile(path, maxPEM) }

@@ -20,12 +20,12 @@ const (
 
 // A Heartbeat is a worker's message about itself.
 type Heartbeat struct {
-	Worker string // its name, which the server has checked
+	Worker string // name of the worker, which the server has verified
 	Data   []byte // nil: the worker has left
 }
 
-// Beat puts this worker's heartbeat into the bucket, to whose subjects leaders subscribe. It waits for no answer:
-// another heartbeat follows within a second.
+// Beat stores this worker's heartbeat in the bucket, to whose subjects leaders subscribe. It does
+// not wait for a response: the next heartbeat follows within a second.
 func (p *Puller) Beat(data []byte) error {
 	if err := checkSize("heartbeat", p.worker, data, MaxHeartbeat); err != nil {
 		return err

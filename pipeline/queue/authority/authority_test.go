@@ -139,12 +139,12 @@ func TestSubmitter(t *testing.T) {
 	if err := own.Watch(soon(t), func(*queue.Entry) error { return watched }); !errors.Is(err, watched) {
 		t.Error(err)
 	}
-	stop, err := coordinator.Answer("ab12", func(q []byte) []byte { return append(q, '!') })
+	stop, err := coordinator.Respond("ab12", func(q []byte) []byte { return append(q, '!') })
 	must(t, err)
 	defer stop()
 	_, err = registry.Find(soon(t), "ab12") // a round trip
 	must(t, err)
-	answer, err := submitter.Ask(soon(t), "ab12", []byte("how"))
+	answer, err := submitter.RequestLeader(soon(t), "ab12", []byte("how"))
 	if err != nil || string(answer) != "how!" {
 		t.Errorf("answer %q, %v", answer, err)
 	}
