@@ -69,6 +69,7 @@ type run struct {
 	recheck  *audit.Recheck
 	code     audit.Code
 
+	changes        []string  // changes of code whose outcomes are as before, in words
 	codeChecked    bool      // outcomes of other code have been compared
 	resultsDeleted time.Time // when results were last removed from the server
 }
@@ -83,7 +84,7 @@ func newRun(c Config) (*run, error) {
 	}
 	r := &run{Config: c, grid: grid, tally: newTally(), journal: &journal{log: c.Log}}
 	r.Lead.Sweep, r.Cells, r.Note = c.Folder.ID, c.Folder.Plan.Cells, r.journal.note
-	r.code = audit.Code{Folder: c.Folder, Today: c.Digests}
+	r.code = audit.Code{Folder: c.Folder, Today: c.Digests, Environments: c.Environments}
 	r.recheck = audit.NewRecheck(c.Folder, c.Recheck)
 	r.jobs = &scheduler{
 		grid: grid, tally: r.tally, budget: c.Budget, jobs: map[*pool.Request]*cell{}, doubts: map[doubt]doubtful{},
@@ -92,7 +93,10 @@ func newRun(c Config) (*run, error) {
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, code: r.code, recheck: r.recheck,
 		ledger: c.Folder.Ledger, meter: c.Meter,
-		workers: map[string]*schemas.ManifestWorker{},
+		environments: map[string][]string{}, workers: map[string]*schemas.ManifestWorker{},
+	}
+	for _, o := range c.Folder.Ledger.Origins() {
+		r.intake.knowEnvironment(o.Digest)
 	}
 	r.progress = &progress{
 		grid: grid, tally: r.tally, jobs: r.jobs, recheck: r.recheck, intake: r.intake, began: time.Now(),
@@ -235,6 +239,10 @@ func (r *run) checkCode(ctx context.Context) error {
 		r.journal.note(fmt.Sprintf("algorithms have changed: %d recorded trials are run again and compared", trials))
 		if err := r.code.Check(ctx, r.pool, r, sample); err != nil {
 			return err
+		}
+		r.changes = r.code.Report(sample)
+		for _, line := range r.changes {
+			r.journal.note(line)
 		}
 	}
 	r.codeChecked = true

@@ -11,6 +11,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -20,16 +21,17 @@ const fsyncBytes = 4 << 20
 
 // An intake checks results, records them in the ledger and feeds their cells.
 type intake struct {
-	grid    *grid
-	jobs    *scheduler
-	tally   *tally
-	journal *journal
-	code    audit.Code
-	recheck *audit.Recheck
-	pool    *pool.Pool
-	ledger  *ledger.Ledger
-	meter   *meter.Meter
-	workers map[string]*schemas.ManifestWorker // workers that sent results, by name; at most maxWorkers
+	grid         *grid
+	jobs         *scheduler
+	tally        *tally
+	journal      *journal
+	code         audit.Code
+	recheck      *audit.Recheck
+	pool         *pool.Pool
+	ledger       *ledger.Ledger
+	meter        *meter.Meter
+	environments map[string][]string                // identities of plugins in their environments, by digest
+	workers      map[string]*schemas.ManifestWorker // workers that sent results, by name; at most maxWorkers
 
 	synced uint64 // sequence number up to which all results are on disk
 	bytes  int    // size of the results in the ledger that may not be on disk yet
@@ -174,12 +176,42 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 	return c, "", ""
 }
 
+// recordEnvironment notes that a plugin runs in another environment than before, which only workers elsewhere can do.
+// All rechecks of its cells are made again then, because they would agree with outcomes of the earlier environment.
+func (in *intake) recordEnvironment(b *ledger.Batch) {
+	known := in.knowEnvironment(b.Digest)
+	if len(known) == 0 || in.code.Environments[b.Digest] != nil {
+		return
+	}
+	change := b.Environment.Changes(in.ledger.Environment(known[len(known)-1]))
+	in.journal.note(fmt.Sprintf("worker %s runs %s in another environment than before (%s): its rechecks are made again",
+		b.Worker, in.grid.byKey[b.Cell].As, wording.Few(change, audit.MaxChanges)))
+	program := schemas.ProgramOf(b.Digest)
+	for _, c := range in.grid.cells {
+		if schemas.ProgramOf(in.code.Today[c.Code()]) == program {
+			in.recheck.Forget(c.Cell.Cell)
+		}
+	}
+}
+
+// knowEnvironment makes an identity known. If it was not, it returns those of the same plugin that were.
+func (in *intake) knowEnvironment(identity string) (before []string) {
+	program := schemas.ProgramOf(identity)
+	before = in.environments[program]
+	if identity == program || slices.Contains(before, identity) {
+		return nil
+	}
+	in.environments[program] = append(before, identity)
+	return before
+}
+
 // record feeds a cell with the outcomes that are new to the ledger.
 func (in *intake) record(c *cell, v ledger.Verdict, worker string, r *pool.Request) {
 	if in.recordRefusal(c, v) {
 		return
 	}
 	b := v.Batch
+	in.recordEnvironment(b)
 	size := c.size(b.N)
 	size.seconds += b.Seconds
 	size.trials += int64(len(b.Repetition))

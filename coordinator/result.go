@@ -32,6 +32,7 @@ type Summary struct {
 	Withheld     int       // cells with a trial whose recheck differs
 	Interrupted  bool
 	Cache        []string // faults of the cache
+	Changes      []string // changes of code whose outcomes are as before, in words
 	Workers      []schemas.ManifestWorker
 	Partial      string      // reason why the result does not cover the whole sweep, such as a budget; "": it does
 	Left         []Undecided // cells that a spent budget leaves undecided
@@ -49,7 +50,7 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	conflicts, clashes := result.Alarms(r.Folder.Plan.Cells, r.Folder.Ledger)
 	s = &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
-		Known: r.tally.known, Failures: r.tally.listFailures(), Alarms: slices.Concat(conflicts, clashes),
+		Known: r.tally.known, Changes: r.changes, Failures: r.tally.listFailures(), Alarms: slices.Concat(conflicts, clashes),
 		Rechecked: rechecks.Done, RechecksLeft: rechecks.Left,
 		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !rechecks.Ended),
 	}

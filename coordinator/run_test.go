@@ -716,7 +716,8 @@ func TestRecheck(t *testing.T) {
 	}
 	var code *audit.CodeError
 	_, _, err = setup{dir: dir, digest: "d", script: other}.run(t, t.Context())
-	if !errors.As(err, &code) || !strings.Contains(code.Difference, "77") {
+	if !errors.As(err, &code) || !strings.Contains(code.Difference, "77") ||
+		!strings.Contains(code.Change, "code has changed from sha256") {
 		t.Errorf("error %v", err)
 	}
 	lost := func(f *fake, job *trial.Job, b *ledger.Batch) { lose(b, job.First); f.publish(b) }
@@ -731,6 +732,43 @@ func TestRecheck(t *testing.T) {
 	}
 	must(setup{digest: "d", mode: folder.Mode{Redo: true}, script: honest}, true)
 	must(setup{digest: "d", script: honest}, false)
+}
+
+// Workers elsewhere may run a plugin in other environments than those of recorded outcomes. The rechecks are made again
+// then, and a note names the change.
+func TestOtherEnvironment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := func(version string) script {
+		return func(f *fake, _ *trial.Job, b *ledger.Batch) {
+			b.Environment = schemas.Environment{{Name: "mylib", Version: version}}
+			b.Digest = b.Environment.Identify(b.Digest)
+			f.publish(b)
+		}
+	}
+	rechecks := func(c *Config) { c.Recheck = 0.1 }
+	for _, x := range []struct {
+		script    script
+		plan      func(*plan.Plan)
+		rechecked bool
+		note      bool
+	}{
+		{in("1.0"), func(p *plan.Plan) { p.Cells = p.Cells[:3] }, true, false},
+		{in("1.0"), func(p *plan.Plan) { p.Cells = p.Cells[:3] }, false, false},
+		{in("1.1"), func(*plan.Plan) {}, true, true},
+	} {
+		p := testPlan(t)
+		x.plan(p)
+		s, _, err := setup{dir: dir, plan: p, mode: folder.Mode{Extend: true}, change: rechecks, script: x.script}.run(
+			t, t.Context())
+		if err != nil || (s.Rechecked > 0) != x.rechecked {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		notes := fmt.Sprint(folder.ReadManifest(dir).Runs)
+		if strings.Contains(notes, "another environment than before (mylib 1.0 -> 1.1)") != x.note {
+			t.Errorf("notes %s", notes)
+		}
+	}
 }
 
 // A run refuses to continue with outcomes of another float profile if its own workers would refuse

@@ -30,6 +30,9 @@ type ManifestPlugin struct {
 	Digest   string `json:"digest"`             // its identity
 	Outcomes int64  `json:"outcomes"`
 
+	// Environment lists the software that the plugin ran with besides its file. It is part of the identity.
+	Environment Environment `json:"environment,omitempty"`
+
 	// Algorithms has the versions of those that the sweep uses, by name; an older release did not list them.
 	Algorithms map[string]string `json:"algorithms,omitempty"`
 }

@@ -8,24 +8,29 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // outcomes collects the rows of a job, one per repetition.
 type outcomes struct {
-	job        *trial.Job
-	status     []uint8
-	error      []float64
-	faults     map[int]fault // by trial, for outcomes other than ok
-	values     [][]float64   // by metric of the cell, then trial
-	notes      []string      // failures of plugin processes during the job
-	pluginTime time.Duration // time of the calls into the plugin
+	job         *trial.Job
+	status      []uint8
+	error       []float64
+	faults      map[int]fault       // by trial, for outcomes other than ok
+	values      [][]float64         // by metric of the cell, then trial
+	identity    string              // identity of the plugin in its environment
+	environment schemas.Environment // that environment; nil: an earlier result of the process has stated it
+	notes       []string            // failures of plugin processes during the job
+	pluginTime  time.Duration       // time of the calls into the plugin
 
 	refusal *ledger.Refusal // the algorithm refused the sample size, and no trial ran; nil: it did not
 }
 
 func newOutcomes(job *trial.Job) *outcomes {
 	n := int(job.Count)
-	o := &outcomes{job: job, status: make([]uint8, n), error: make([]float64, n), faults: map[int]fault{}}
+	o := &outcomes{
+		job: job, identity: job.Plugin, status: make([]uint8, n), error: make([]float64, n), faults: map[int]fault{},
+	}
 	for range job.Cell.Metrics {
 		o.values = append(o.values, make([]float64, n))
 	}
@@ -94,14 +99,14 @@ func (o *outcomes) batches(w *worker, seconds float64) []*ledger.Batch {
 		b.Seconds, b.PluginSeconds = seconds*share, min(o.pluginTime.Seconds(), seconds)*share
 		out, from = append(out, b), to
 	}
-	out[0].Notes = o.notes
+	out[0].Notes, out[0].Environment = o.notes, o.environment
 	return out
 }
 
 // batch returns the message for the rows from..to-1.
 func (o *outcomes) batch(from, to int) *ledger.Batch {
 	b := &ledger.Batch{
-		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.job.Plugin,
+		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.identity,
 		Repetition: make([]int64, to-from),
 		Status:     o.status[from:to], Error: o.error[from:to],
 		Metrics: o.job.Cell.Metrics,

@@ -16,7 +16,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // AllowAny in Config.Allow allows every plugin.
@@ -33,8 +35,9 @@ type plugins struct {
 
 	open func(ctx context.Context, digest string) (*queue.CachedFile, error)
 
-	mu      sync.Mutex
-	fetched map[string]*fetched // by digest
+	mu           sync.Mutex
+	fetched      map[string]*fetched // by digest
+	environments map[string]string   // of plugins that were started, in words, by digest
 }
 
 // A fetched is a plugin that was fetched, or is being fetched.
@@ -84,6 +87,29 @@ func newPlugins(c Config) *plugins {
 		}
 	}
 	return ps
+}
+
+// learn records the environment in which a plugin was started.
+func (ps *plugins) learn(digest string, e schemas.Environment) {
+	if len(e) == 0 {
+		return
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.environments == nil {
+		ps.environments = map[string]string{}
+	}
+	ps.environments[digest] = wording.OneLine(e.String(), maxEnvironment)
+}
+
+// maxEnvironment is the size in bytes of an environment in a heartbeat.
+const maxEnvironment = 500
+
+// known returns the environments of the plugins that were started, in words, by digest.
+func (ps *plugins) known() map[string]string {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return maps.Clone(ps.environments)
 }
 
 // available returns the digests of the plugins that need no fetching, ascending.

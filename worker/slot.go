@@ -13,6 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // processesPerSlot limits the plugin processes of a slot: one works, the others wait for a job of their kind.
@@ -44,8 +45,11 @@ func (w *stopwatch) start() { w.began = time.Now() }
 func (w *stopwatch) stop()  { w.total += time.Since(w.began) }
 
 type process struct {
-	key  processKey
-	host *host.Process
+	key   processKey
+	host  *host.Process
+	sweep string // the last sweep of whose results one states the process's environment
+
+	environment schemas.Environment
 }
 
 // Two jobs run in one process only if their processKeys are equal.
@@ -246,7 +250,7 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 	for i, p := range s.processes {
 		if p.key == key && !hasEnded(p.host) {
 			s.processes = append(append(s.processes[:i:i], s.processes[i+1:]...), p)
-			return p.host, nil
+			return s.identify(job), nil
 		}
 	}
 	if len(s.processes) == processesPerSlot {
@@ -263,8 +267,20 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 	if s.startingTime == 0 { // trials caused the later starts
 		s.startingTime = time.Since(began)
 	}
-	s.processes = append(s.processes, process{key: key, host: p})
-	return p, nil
+	environment := p.Environment()
+	s.processes = append(s.processes, process{key: key, host: p, environment: environment})
+	s.w.plugins.learn(job.Job.Plugin, environment)
+	return s.identify(job), nil
+}
+
+// identify records the identity of the most recently used process in the outcomes of a job. It returns the process.
+func (s *slot) identify(job *jobRun) *host.Process {
+	p := &s.processes[len(s.processes)-1]
+	job.out.identity = p.environment.Identify(job.Job.Plugin)
+	if p.sweep != job.Sweep {
+		job.out.environment, p.sweep = p.environment, job.Sweep
+	}
+	return p.host
 }
 
 func hasEnded(p *host.Process) bool {

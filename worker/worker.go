@@ -192,6 +192,7 @@ func (w *worker) publishHeartbeat() {
 	a := fleet.Worker{
 		Name: w.Name, Began: w.started, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.available(), Allows: w.plugins.allowlist(),
+		Environments: w.plugins.known(),
 	}
 	w.jobs.fillHeartbeat(&a, time.Now())
 	w.Monitor.update(func(o *Overview) { o.HeartbeatAt, o.Heartbeat = time.Now(), a })

@@ -119,7 +119,8 @@ func (p *newPlugin) pythonFiles() ([]scaffoldFile, error) {
 }
 
 func (p *newPlugin) goFiles() ([]scaffoldFile, error) {
-	p.Main, p.Test, p.Build, p.UnitTest = "main.go", "main_test.go", "go build -o "+p.Name+" .", "go test ./..."
+	p.Main, p.Test, p.UnitTest = "main.go", "main_test.go", "go test ./..."
+	p.Build = "go build -trimpath -buildvcs=false -o " + p.Name + " ."
 	if p.SDK == (sdkSource{}) {
 		var err error
 		if p.SDK, err = ownSDK(); err != nil {

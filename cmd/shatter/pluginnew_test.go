@@ -213,7 +213,7 @@ func TestPluginNewOfRelease(t *testing.T) {
 	}
 	checkWritten(t, "README.md")
 	if text := testkit.ReadFile(t, "README.md"); !strings.Contains(text, "requires the SDK in version "+release) ||
-		!strings.Contains(text, "go mod tidy && go build -o mine .") {
+		!strings.Contains(text, "go mod tidy && go build -trimpath -buildvcs=false -o mine .") {
 		t.Errorf("README.md is\n%s", text)
 	}
 }

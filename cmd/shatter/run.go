@@ -263,7 +263,7 @@ func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary
 		d.say("shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, which drops "+
 			"the outcomes of its old file, or with --fresh", s.Withheld)
 	}
-	for _, line := range s.Cache {
+	for _, line := range slices.Concat(s.Changes, s.Cache) {
 		d.say("shatter: %s", line)
 	}
 	if s.Served > 0 {

@@ -33,7 +33,10 @@ import (
 // add what the command needs further; close releases everything.
 type session struct {
 	*plan.Plan
-	digests  map[string]string       // identities of the plugins and built-in algorithms, by trial.Cell.Code
+	digests map[string]string // identities of the plugins and built-in algorithms, by trial.Cell.Code
+
+	environments map[string]schemas.Environment // of the plugins as they run here, by identity; empty: they run elsewhere
+
 	commands map[string]host.Command // how to start them, by identity; nil if the plan was read from a folder
 	catalog  *host.Catalog           // nil if the plan was read from a folder
 	kept     *plan.ProblemCache      // content of the data files, for the workers of this process
@@ -84,7 +87,7 @@ func resolve(ctx context.Context, path string, src []byte, dir string) (*session
 	s.onClose(func() error { c.Close(); return nil })
 	s.onClose(s.kept.Close)
 	if s.Plan, err = plan.Resolve(ctx, file, c, plan.Options{Dir: dir, Problems: s.kept}); err == nil {
-		err = s.identify()
+		err = s.identify(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -93,12 +96,13 @@ func resolve(ctx context.Context, path string, src []byte, dir string) (*session
 }
 
 // identify finds the identity of each algorithm of the plan, and how to start it.
-func (s *session) identify() error {
+func (s *session) identify(ctx context.Context) error {
 	builtIn, err := builtInDigests()
 	if err != nil {
 		return err
 	}
 	s.digests, s.commands = map[string]string{}, map[string]host.Command{}
+	s.environments = map[string]schemas.Environment{}
 	for _, cell := range s.Cells {
 		code := cell.Code()
 		if _, ok := s.digests[code]; ok {
@@ -110,10 +114,15 @@ func (s *session) identify() error {
 				return err
 			}
 		}
-		s.digests[code] = digest
-		if s.commands[digest], err = s.catalog.Command(cell.Plugin); err != nil {
+		command, err := s.catalog.Command(cell.Plugin)
+		if err != nil {
 			return err
 		}
+		if command.Environment, err = s.catalog.Environment(ctx, cell.Plugin); err != nil {
+			return err
+		}
+		s.commands[digest], s.digests[code] = command, command.Environment.Identify(digest)
+		s.environments[s.digests[code]] = command.Environment
 	}
 	return nil
 }
@@ -128,6 +137,7 @@ func (s *session) warn(c *cobra.Command) {
 // connect connects to the server at url, or to an embedded one if url is empty.
 func (s *session) connect(ctx context.Context, url string, o queue.Options) (err error) {
 	if url != "" {
+		s.forgetEnvironments()
 		s.conn, err = queue.Dial(ctx, url, o)
 	} else {
 		o.Credentials, o.TLS = "", queue.TLS{} // those of the environment are for servers elsewhere
@@ -142,6 +152,15 @@ func (s *session) connect(ctx context.Context, url string, o queue.Options) (err
 		s.onClose(func() error { s.conn.Close(); return nil })
 	}
 	return err
+}
+
+// forgetEnvironments reduces identities to digests of the plugins' files, because workers elsewhere have
+// environments of their own.
+func (s *session) forgetEnvironments() {
+	for code, identity := range s.digests {
+		s.digests[code] = schemas.ProgramOf(identity)
+	}
+	clear(s.environments)
 }
 
 // claim takes the output folder dir for the sweep, and keeps the plan there.
@@ -221,7 +240,7 @@ func (s *session) dataPaths() map[string]string {
 func (s *session) work(
 	ctx context.Context, slots int, cfg pool.Config, monitor *worker.Monitor, do func(pool.Config) error,
 ) error {
-	cfg.Conn, cfg.Digests = s.conn, s.digests
+	cfg.Conn, cfg.Digests, cfg.Environments = s.conn, s.digests, s.environments
 	if slots == 0 {
 		return do(cfg)
 	}

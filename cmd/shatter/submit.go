@@ -142,6 +142,7 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 
 // put stores on the server all that a sweep needs, and returns the submission that names it.
 func (r *remote) put(ctx context.Context, s *session) (*lead.Submission, error) {
+	s.forgetEnvironments()
 	resolved, err := s.Digest()
 	if err != nil {
 		return nil, err

@@ -86,6 +86,9 @@ func remarks(x *fleet.Worker) string {
 	if x.Sandbox != "" {
 		list = append(list, "sandbox: "+x.Sandbox)
 	}
+	for _, digest := range slices.Sorted(maps.Keys(x.Environments)) {
+		list = append(list, fmt.Sprintf("plugin %.8s with %s", digest, x.Environments[digest]))
+	}
 	for _, r := range x.Refusals {
 		text := fmt.Sprintf("could not run %s for %s: %s", r.What, r.Sweep, r.Reason)
 		if !r.Never {

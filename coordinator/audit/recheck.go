@@ -94,6 +94,9 @@ func (k *Recheck) deleteCell(c *trial.Cell) {
 	delete(k.record.Contradictions, c.Key)
 }
 
+// Forget has all rechecks of a cell made again.
+func (k *Recheck) Forget(c *trial.Cell) { delete(k.record.Equal, c.Key) }
+
 // Contradiction returns the contradiction that was found in a cell, by this run or an earlier one; nil if there is
 // none, or if the outcome in question is no longer in the ledger.
 func (k *Recheck) Contradiction(c *trial.Cell) *schemas.Contradiction {

@@ -10,6 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // RefusedError reports that the algorithm refuses a trial's sample size.
@@ -101,7 +102,7 @@ func (x *rerun) Accept(m *queue.Message, r *pool.Request) error {
 func (x *rerun) accept(r *pool.Request, b *ledger.Batch) error {
 	if slices.Contains(x.ignored, b.Worker) || b.Sweep != x.pool.Lead.Sweep || b.Profile != x.pool.Profile() ||
 		b.Cell != r.Cell.Key || b.N != r.N ||
-		b.Digest != x.pool.Digests[r.Cell.Code()] {
+		!schemas.SameCode(b.Digest, x.pool.Digests[r.Cell.Code()]) {
 		return nil
 	}
 	x.pool.RecordDuration(b.Seconds)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
@@ -28,6 +29,7 @@ type drawing struct {
 	stratum func(*trial.Cell) string
 	wanted  func(trials int64) int64                // size of the sample of a stratum
 	match   func(c *trial.Cell, digest string) bool // selects trials by the code that made them
+	largest int                                     // trials of each cell's largest size that are drawn in addition
 	recheck trial.Recheck
 }
 
@@ -51,14 +53,20 @@ func (d *drawing) draw(cells []*trial.Cell) (requests []*pool.Request, drawn, al
 	}
 	for _, c := range cells {
 		s := d.stratum(c)
-		if wanted[s] == 0 {
+		if left[s] == 0 || wanted[s]+int64(d.largest) == 0 {
 			continue
 		}
 		picked := map[int64][]int64{} // repetitions by sample size
+		var top []int64               // first repetitions of the largest size
+		last := int64(0)
 		err := d.ledger.Each(c.Key, func(b *ledger.Batch) error {
 			if !d.match(c, b.Digest) {
 				return nil
 			}
+			if b.N > last {
+				last, top = b.N, nil
+			}
+			top = append(top, b.Repetition[:min(len(b.Repetition), d.largest-len(top))]...)
 			for _, repetition := range b.Repetition {
 				if d.random.Int64N(left[s]) < wanted[s] { // each sample of that size is equally likely
 					picked[b.N] = append(picked[b.N], repetition)
@@ -70,6 +78,12 @@ func (d *drawing) draw(cells []*trial.Cell) (requests []*pool.Request, drawn, al
 		})
 		if err != nil {
 			return nil, 0, 0, err
+		}
+		for _, repetition := range top {
+			if !slices.Contains(picked[last], repetition) {
+				picked[last] = append(picked[last], repetition)
+				drawn++
+			}
 		}
 		for _, n := range d.ledger.Sizes(c.Key) {
 			requests = append(requests, cut(c, n, d.recheck, picked[n], blockTrials)...)

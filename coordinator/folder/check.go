@@ -140,7 +140,7 @@ func (f *Folder) otherPlugins(digests map[string]string) (lines []string) {
 	type change struct{ code, was, is string }
 	cells, counts := f.cells(), map[change]int64{}
 	for _, o := range f.Ledger.Origins() {
-		if c, ok := cells[o.Cell]; ok && o.Digest != digests[c.Code()] {
+		if c, ok := cells[o.Cell]; ok && !schemas.SameCode(o.Digest, digests[c.Code()]) {
 			counts[change{c.Code(), o.Digest, digests[c.Code()]}] += o.Outcomes
 		}
 	}

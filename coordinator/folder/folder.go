@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -71,14 +72,19 @@ func (e *OwnerError) Error() string {
 	return fmt.Sprintf("claim output folder %q: %s", e.Dir, e.Reason)
 }
 
-// A ChangedError reports that the sweep file has changed since the folder's outcomes were made.
+// A ChangedError reports that the sweep is not the one that the folder's outcomes were made for.
 type ChangedError struct {
 	Dir   string
+	Same  bool // the sweep file is the same: something that it relies on has changed
 	Diff  []string
 	Moves string // reason why brackets may move if the folder is claimed with Mode.Extend; "": they do not
 }
 
 func (e *ChangedError) Error() string {
+	if e.Same {
+		return fmt.Sprintf("the sweep file is the same as when %q was begun, but a default of an algorithm, or a file "+
+			"that it names, has changed:\n  %s", e.Dir, strings.Join(e.Diff, "\n  "))
+	}
 	return fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s", e.Dir, strings.Join(e.Diff, "\n  "))
 }
 
@@ -177,7 +183,9 @@ func (f *Folder) checkOwner(mode Mode) error {
 	was := savedPlan(f.Dir, f.owner.Seed)
 	f.Moves = plan.DescribeMoves(was, f.Plan)
 	if !mode.Extend {
-		return &ChangedError{f.Dir, plan.Diff(was, f.Plan), f.Moves}
+		return &ChangedError{
+			Dir: f.Dir, Same: bytes.Equal(f.owner.Source, f.Plan.Source), Diff: plan.Diff(was, f.Plan), Moves: f.Moves,
+		}
 	}
 	f.owner.Digest = digest
 	return nil

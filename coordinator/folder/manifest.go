@@ -125,27 +125,41 @@ func (f *Folder) Describe(digests map[string]string, before schemas.Manifest) sc
 	}
 }
 
+// hasProgram reports whether one of the identities is of a plugin with the given digest.
+func hasProgram(counts map[string]int64, program string) bool {
+	for identity := range counts {
+		if schemas.ProgramOf(identity) == program {
+			return true
+		}
+	}
+	return false
+}
+
 // plugins lists every plugin and built-in algorithm that has made outcomes or that the plan uses.
 func (f *Folder) plugins(digests map[string]string) (list []schemas.ManifestPlugin) {
-	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{}
+	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{} // by plugin, by identity
+	for _, o := range f.Ledger.Origins() {
+		counts[o.Digest] += o.Outcomes
+	}
 	for _, c := range f.Plan.Cells {
-		digest := digests[c.Code()]
-		p, seen := known[digest]
+		identity := digests[c.Code()]
+		program := schemas.ProgramOf(identity)
+		p, seen := known[program]
 		if !seen {
 			p = schemas.ManifestPlugin{File: c.Plugin, Algorithms: map[string]string{}}
 			if c.Plugin == "" {
 				p.BuiltIn = c.Algorithm
 			}
-			known[digest], counts[digest] = p, 0
+			known[program] = p
+			if identity != program || !hasProgram(counts, program) {
+				counts[identity] += 0
+			}
 		}
 		p.Algorithms[c.Algorithm] = c.Version
 	}
-	for _, o := range f.Ledger.Origins() {
-		counts[o.Digest] += o.Outcomes
-	}
-	for digest, n := range counts {
-		p := known[digest]
-		p.Digest, p.Outcomes = digest, n
+	for identity, n := range counts {
+		p := known[schemas.ProgramOf(identity)]
+		p.Digest, p.Outcomes, p.Environment = identity, n, f.Ledger.Environment(identity)
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b schemas.ManifestPlugin) int {

@@ -14,14 +14,19 @@ import (
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Config configures a [Pool]. Conn, Lead.Sweep, Cells and Digests are required; the other fields have defaults.
 type Config struct {
-	Conn     *queue.Conn
-	Lead     queue.Lead                       // sweep, and epoch of this leader; epoch 0: 1
-	Cells    []*trial.Cell                    // all cells of the sweep
-	Digests  map[string]string                // identities of plugins and built-in algorithms, by trial.Cell.Code
+	Conn    *queue.Conn
+	Lead    queue.Lead        // sweep, and epoch of this leader; epoch 0: 1
+	Cells   []*trial.Cell     // all cells of the sweep
+	Digests map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
+
+	// Environments holds those of the plugins, by identity, if the workers run on this machine.
+	Environments map[string]schemas.Environment
+
 	Priority int                              // workers run jobs of higher priorities first
 	Weight   float64                          // share of the workers' time among sweeps of the same priority; 0: 1
 	Workers  <-chan struct{}                  // closed when the workers of this process have ended; nil: none
@@ -89,7 +94,7 @@ func newPool(c Config) *Pool {
 	p := &Pool{Config: c, roster: newRoster(c.Lead.Sweep), attempts: map[string]*attempt{}}
 	of := map[string]fleet.Need{}
 	for _, cell := range c.Cells {
-		of[cell.Code()] = cell.Need(c.Digests[cell.Code()])
+		of[cell.Code()] = cell.Need(schemas.ProgramOf(c.Digests[cell.Code()]))
 	}
 	for _, code := range slices.Sorted(maps.Keys(of)) {
 		p.needs = append(p.needs, of[code])
@@ -229,7 +234,7 @@ func (p *Pool) RecordDuration(seconds float64) {
 func (p *Pool) publish(ctx context.Context, r *Request) error {
 	p.serial++
 	now, job := time.Now(), r.job(p.serial)
-	job.Sweep, job.Plugin, job.Profile = p.Lead.Sweep, p.Digests[r.Cell.Code()], p.profile
+	job.Sweep, job.Plugin, job.Profile = p.Lead.Sweep, schemas.ProgramOf(p.Digests[r.Cell.Code()]), p.profile
 	if p.roster.others(r.Avoid, now) {
 		job.Avoid = r.Avoid
 	}

@@ -20,13 +20,17 @@ const (
 // Worker is the heartbeat of a worker.
 type Worker struct {
 	Name     string    `json:"name"`
-	Began    time.Time `json:"began"`          // when its process began
-	Slots    int       `json:"slots"`          // jobs that it runs at the same time, at least 1
-	Build    string    `json:"build"`          // of shatter, in words
-	Platform string    `json:"platform"`       // GOOS/GOARCH
-	Profile  string    `json:"profile"`        // float profile
-	Sandbox  string    `json:"sandbox"`        // layers around its plugins, in words, as they were found
-	Plugins  []string  `json:"plugins"`        // identities of those that it has
+	Began    time.Time `json:"began"`    // when its process began
+	Slots    int       `json:"slots"`    // jobs that it runs at the same time, at least 1
+	Build    string    `json:"build"`    // of shatter, in words
+	Platform string    `json:"platform"` // GOOS/GOARCH
+	Profile  string    `json:"profile"`  // float profile
+	Sandbox  string    `json:"sandbox"`  // layers around its plugins, in words, as they were found
+	Plugins  []string  `json:"plugins"`  // identities of those that it has
+
+	// Environments holds, by identity, what the plugins that it has started run with, in words.
+	Environments map[string]string `json:"environments,omitempty"`
+
 	Allows   []string  `json:"allows"`         // SHA-256 of plugin files that it would fetch; "any": all
 	Until    time.Time `json:"until,omitzero"` // when its time is over; zero: never
 	Leaving  bool      `json:"leaving"`        // it takes no more jobs

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -32,7 +33,7 @@ type Batch struct {
 	Sweep   string
 	Cell    [32]byte
 	N       int64  // sample size, at least 1
-	Digest  string // identity of the plugin or built-in algorithm that made it: a SHA-256 in hex
+	Digest  string // identity of the plugin or built-in algorithm that made it: see schemas.Environment.Identify
 	Profile string // float profile
 
 	// Worker and the two times reach no result file except timing.parquet. They are wall-clock times in
@@ -40,6 +41,8 @@ type Batch struct {
 	Worker        string
 	Seconds       float64 // work of a slot on the rows
 	PluginSeconds float64 // part of Seconds that was spent in calls into the plugin
+
+	Environment schemas.Environment // the environment in Digest, in the first message of a plugin process about a sweep
 
 	Notes []string // what happened on the way, for the manifest: each one line
 
@@ -86,6 +89,9 @@ func (b *Batch) Encode() ([]byte, error) {
 	}
 	for i, name := range b.Metrics {
 		m.Metrics = append(m.Metrics, &pluginv1.Outcomes_Metric{Name: name, Values: b.Values[i]})
+	}
+	if len(b.Environment) > 0 {
+		m.Environment, _ = json.Marshal(b.Environment) // of strings alone: never fails
 	}
 	msg, err := proto.Marshal(m)
 	if err != nil {
@@ -138,6 +144,11 @@ func decode(msg []byte) (*Batch, error) {
 	copy(b.Cell[:], m.Cell)
 	if r := m.Refusal; r != nil {
 		b.Refusal = &Refusal{r.Kind, r.Message}
+	}
+	if len(m.Environment) > 0 {
+		if err := json.Unmarshal(m.Environment, &b.Environment); err != nil {
+			return nil, fmt.Errorf("environment: %w", err)
+		}
 	}
 	for _, metric := range m.Metrics {
 		b.Metrics, b.Values = append(b.Metrics, metric.Name), append(b.Values, metric.Values)

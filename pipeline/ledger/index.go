@@ -6,14 +6,19 @@ import (
 	"math/bits"
 	"slices"
 	"unique"
+
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // index holds the outcomes of all trials in memory: 32 bytes per trial.
 type index struct {
-	cells map[[32]byte]*cellIndex
+	cells        map[[32]byte]*cellIndex
+	environments map[string]schemas.Environment // of plugins, by their identity
 }
 
-func newIndex() *index { return &index{cells: map[[32]byte]*cellIndex{}} }
+func newIndex() *index {
+	return &index{cells: map[[32]byte]*cellIndex{}, environments: map[string]schemas.Environment{}}
+}
 
 // cellIndex holds what is known of the trials of a cell.
 type cellIndex struct {
@@ -189,6 +194,9 @@ func (x *index) kind(v Verdict) uint32 {
 // commit makes known what a verdict has found, in a frame of the given kind at ref.
 func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 	b := v.Batch
+	if len(b.Environment) > 0 {
+		x.environments[b.Digest] = b.Environment
+	}
 	c := x.cells[b.Cell]
 	if c == nil {
 		c = &cellIndex{}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // A Loss is a trial that a machine lost.
@@ -152,6 +153,13 @@ func (l *Ledger) Origins() []Origin {
 		}
 	}
 	return all
+}
+
+// Environment returns the environment of the plugin with an identity; nil if no message has reported it.
+func (l *Ledger) Environment(identity string) schemas.Environment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.index.environments[identity]
 }
 
 // Agrees reports whether a row of b, whose status is not Lost, equals the recorded outcome of its trial bit for bit.

@@ -175,7 +175,7 @@ func restoreOutput() func() {
 
 // sdkVersion returns the version of this package that Describe states.
 func sdkVersion() string {
-	const path = "github.com/shatterlab/shatter"
+	const path = modulePath
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {
@@ -185,4 +185,23 @@ func sdkVersion() string {
 		}
 	}
 	return fmt.Sprintf("shatter %s, %s", version, runtime.Version())
+}
+
+const modulePath = "github.com/shatterlab/shatter"
+
+// buildEnvironment lists the Go release and the modules that the program was built with. It is empty for a program of
+// this module, whose algorithms have versions of their own. The commit is no part of it, because it may change nothing.
+func buildEnvironment() (list []*pluginv1.Component) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Path == modulePath {
+		return nil
+	}
+	list = append(list, &pluginv1.Component{Name: "go", Version: info.GoVersion})
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = &debug.Module{Path: m.Path, Version: m.Replace.Version, Sum: m.Replace.Sum}
+		}
+		list = append(list, &pluginv1.Component{Name: m.Path, Version: m.Version, Digest: m.Sum})
+	}
+	return list
 }

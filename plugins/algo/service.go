@@ -27,7 +27,7 @@ func newService(plugins []Plugin, places *places) (*service, error) {
 	s := &service{
 		description: &pluginv1.DescribeResponse{
 			Sdk: sdkVersion(), ProtocolMin: pluginv1.Version, ProtocolMax: pluginv1.Version, Progress: true, Pipes: true,
-			Ask: true,
+			Ask: true, Environment: buildEnvironment(),
 		},
 		plugins: make(map[string]Plugin), places: places, turn: make(chan struct{}, 1),
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -102,6 +103,18 @@ func (c *Catalog) Describe(ctx context.Context, plugin string) (*pluginv1.Descri
 		return nil, err
 	}
 	return p.Describe(), nil
+}
+
+// Environment returns the environment that a plugin reports. It is empty for the built-in one.
+func (c *Catalog) Environment(ctx context.Context, plugin string) (schemas.Environment, error) {
+	if plugin == "" {
+		return nil, nil
+	}
+	p, err := c.process(ctx, plugin)
+	if err != nil {
+		return nil, err
+	}
+	return p.Environment(), nil
 }
 
 // Ask asks the plugin ("": built in) about settings.

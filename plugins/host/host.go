@@ -17,6 +17,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -46,6 +47,8 @@ type Command struct {
 
 	// Digest is the SHA-256 of the file in hex digits: another file is not started. "": any.
 	Digest string
+	// Environment is the environment that the plugin must report. nil: any.
+	Environment schemas.Environment
 	// Sandbox is the policy of the sandbox. Its zero value takes the layers that are to be had.
 	Sandbox sandbox.Policy
 	// Output gets what the plugin's processes print, line by line, as it comes. It must not block, and may be
@@ -105,6 +108,9 @@ type Process struct {
 
 // Describe returns what the plugin said about itself at the start. It must not be changed.
 func (p *Process) Describe() *pluginv1.DescribeResponse { return p.description }
+
+// Environment returns the environment that the plugin reported at the start.
+func (p *Process) Environment() schemas.Environment { return environmentOf(p.description) }
 
 // DescribeAgain asks the plugin what it says about itself now.
 func (p *Process) DescribeAgain(ctx context.Context) (*pluginv1.DescribeResponse, error) {

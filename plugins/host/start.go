@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,10 +20,13 @@ import (
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -258,10 +263,29 @@ func (p *Process) describe(ctx context.Context) error {
 	if p.description, err = p.askDescription(ctx, startWait); err != nil {
 		return err
 	}
-	if reason := checkDescription(p.description); reason != "" {
+	reason := checkDescription(p.description)
+	if want := p.child.command.Environment; reason == "" && want != nil {
+		if changes := p.Environment().Changes(want); len(changes) > 0 {
+			reason = "its environment has changed since it was started first (" + wording.Few(changes, maxChanges) +
+				"): run the command again, which compares recorded outcomes with new ones"
+		}
+	}
+	if reason != "" {
 		return &StartError{Plugin: p.child.command.Path, Reason: reason}
 	}
 	return nil
+}
+
+// maxChanges is the number of changed components that a message lists.
+const maxChanges = 5
+
+// environmentOf returns the environment of a description.
+func environmentOf(d *pluginv1.DescribeResponse) (e schemas.Environment) {
+	for _, c := range d.GetEnvironment() {
+		e = append(e, schemas.Component{Name: c.Name, Version: c.Version, Digest: c.Digest, Files: c.Files})
+	}
+	slices.SortFunc(e, func(a, b schemas.Component) int { return cmp.Compare(a.Name, b.Name) })
+	return e
 }
 
 // checkDescription describes what is wrong with a description; "" if nothing is.
@@ -271,6 +295,14 @@ func checkDescription(d *pluginv1.DescribeResponse) string {
 	}
 	if len(d.Algorithms) == 0 {
 		return "it serves no algorithm"
+	}
+	const maxEnvironment = 128 << 10 // bytes
+	size := 0
+	for _, c := range d.Environment {
+		size += proto.Size(c)
+	}
+	if size > maxEnvironment {
+		return fmt.Sprintf("its environment takes %d bytes: at most %d are allowed", size, maxEnvironment)
 	}
 	seen := make(map[string]bool)
 	for _, a := range d.Algorithms {

@@ -30,12 +30,13 @@ type Outcomes struct {
 	Sweep         string                 `protobuf:"bytes,2,opt,name=sweep,proto3" json:"sweep,omitempty"`
 	Cell          []byte                 `protobuf:"bytes,3,opt,name=cell,proto3" json:"cell,omitempty"`       // key, 32 bytes
 	N             int64                  `protobuf:"varint,4,opt,name=n,proto3" json:"n,omitempty"`            // sample size, or number of rounds
-	Digest        string                 `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`   // identity of the plugin or built-in algorithm: a SHA-256 in hex
+	Digest        string                 `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`   // identity of the plugin or built-in algorithm: a SHA-256 in hex; after a "+": of its environment
 	Profile       string                 `protobuf:"bytes,6,opt,name=profile,proto3" json:"profile,omitempty"` // float profile
 	Worker        string                 `protobuf:"bytes,7,opt,name=worker,proto3" json:"worker,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,8,opt,name=seconds,proto3" json:"seconds,omitempty"`                                  // work of a slot on the rows
 	PluginSeconds float64                `protobuf:"fixed64,9,opt,name=plugin_seconds,json=pluginSeconds,proto3" json:"plugin_seconds,omitempty"` // part of seconds that was spent in calls into the plugin
 	Notes         []string               `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`                                       // for the manifest, each one line
+	Environment   []byte                 `protobuf:"bytes,18,opt,name=environment,proto3" json:"environment,omitempty"`                           // JSON of the environment in the digest, in the first message of a plugin process about a sweep
 	Refusal       *Outcomes_Refusal      `protobuf:"bytes,11,opt,name=refusal,proto3" json:"refusal,omitempty"`                                   // why there are no rows
 	Repetition    []int64                `protobuf:"varint,12,rep,packed,name=repetition,proto3" json:"repetition,omitempty"`                     // ascending
 	Status        []byte                 `protobuf:"bytes,13,opt,name=status,proto3" json:"status,omitempty"`                                     // one byte for each row: 0 ok, 1 failed, 2 lost
@@ -143,6 +144,13 @@ func (x *Outcomes) GetPluginSeconds() float64 {
 func (x *Outcomes) GetNotes() []string {
 	if x != nil {
 		return x.Notes
+	}
+	return nil
+}
+
+func (x *Outcomes) GetEnvironment() []byte {
+	if x != nil {
+		return x.Environment
 	}
 	return nil
 }
@@ -304,7 +312,7 @@ var File_outcomes_proto protoreflect.FileDescriptor
 
 const file_outcomes_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutcomes.proto\x12\x13shatter.outcomes.v3\"\xe7\x04\n" +
+	"\x0eoutcomes.proto\x12\x13shatter.outcomes.v3\"\x89\x05\n" +
 	"\bOutcomes\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x14\n" +
 	"\x05sweep\x18\x02 \x01(\tR\x05sweep\x12\x12\n" +
@@ -316,7 +324,8 @@ const file_outcomes_proto_rawDesc = "" +
 	"\aseconds\x18\b \x01(\x01R\aseconds\x12%\n" +
 	"\x0eplugin_seconds\x18\t \x01(\x01R\rpluginSeconds\x12\x14\n" +
 	"\x05notes\x18\n" +
-	" \x03(\tR\x05notes\x12?\n" +
+	" \x03(\tR\x05notes\x12 \n" +
+	"\venvironment\x18\x12 \x01(\fR\venvironment\x12?\n" +
 	"\arefusal\x18\v \x01(\v2%.shatter.outcomes.v3.Outcomes.RefusalR\arefusal\x12\x1e\n" +
 	"\n" +
 	"repetition\x18\f \x03(\x03R\n" +

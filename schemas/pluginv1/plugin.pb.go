@@ -143,7 +143,7 @@ func (x Refusal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Kind.Descriptor instead.
 func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{10, 0}
 }
 
 type Table_Place int32
@@ -192,7 +192,7 @@ func (x Table_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Table_Place.Descriptor instead.
 func (Table_Place) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{19, 0}
 }
 
 type Fault_Kind int32
@@ -247,7 +247,7 @@ func (x Fault_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Fault_Kind.Descriptor instead.
 func (Fault_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{27, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{28, 0}
 }
 
 type DescribeRequest struct {
@@ -287,15 +287,18 @@ func (*DescribeRequest) Descriptor() ([]byte, []int) {
 }
 
 type DescribeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Algorithms    []*Algorithm           `protobuf:"bytes,1,rep,name=algorithms,proto3" json:"algorithms,omitempty"`
-	Sdk           string                 `protobuf:"bytes,2,opt,name=sdk,proto3" json:"sdk,omitempty"`                                     // name and version of the SDK, for messages to people
-	ProtocolMin   uint32                 `protobuf:"varint,3,opt,name=protocol_min,json=protocolMin,proto3" json:"protocol_min,omitempty"` // range of protocol versions that the file speaks
-	ProtocolMax   uint32                 `protobuf:"varint,4,opt,name=protocol_max,json=protocolMax,proto3" json:"protocol_max,omitempty"`
-	Progress      bool                   `protobuf:"varint,5,opt,name=progress,proto3" json:"progress,omitempty"`     // sessions send Progress once a second while they work: a single slow trial can then be told apart
-	Pipes         bool                   `protobuf:"varint,6,opt,name=pipes,proto3" json:"pipes,omitempty"`           // sessions are taken from the pipes, and not by Session
-	Ask           bool                   `protobuf:"varint,7,opt,name=ask,proto3" json:"ask,omitempty"`               // Ask is served
-	Goroutines    uint32                 `protobuf:"varint,8,opt,name=goroutines,proto3" json:"goroutines,omitempty"` // that run in the process now, for the acceptance suite, which looks whether trials leave some; 0: not told
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Algorithms  []*Algorithm           `protobuf:"bytes,1,rep,name=algorithms,proto3" json:"algorithms,omitempty"`
+	Sdk         string                 `protobuf:"bytes,2,opt,name=sdk,proto3" json:"sdk,omitempty"`                                     // name and version of the SDK, for messages to people
+	ProtocolMin uint32                 `protobuf:"varint,3,opt,name=protocol_min,json=protocolMin,proto3" json:"protocol_min,omitempty"` // range of protocol versions that the file speaks
+	ProtocolMax uint32                 `protobuf:"varint,4,opt,name=protocol_max,json=protocolMax,proto3" json:"protocol_max,omitempty"`
+	Progress    bool                   `protobuf:"varint,5,opt,name=progress,proto3" json:"progress,omitempty"`     // sessions send Progress once a second while they work: a single slow trial can then be told apart
+	Pipes       bool                   `protobuf:"varint,6,opt,name=pipes,proto3" json:"pipes,omitempty"`           // sessions are taken from the pipes, and not by Session
+	Ask         bool                   `protobuf:"varint,7,opt,name=ask,proto3" json:"ask,omitempty"`               // Ask is served
+	Goroutines  uint32                 `protobuf:"varint,8,opt,name=goroutines,proto3" json:"goroutines,omitempty"` // that run in the process now, for the acceptance suite, which looks whether trials leave some; 0: not told
+	// What outcomes may depend on besides the file: interpreter, imported packages, libraries. It is a part of the algorithms'
+	// identity: after a change, recorded outcomes are compared before new ones join them. Optional.
+	Environment   []*Component `protobuf:"bytes,9,rep,name=environment,proto3" json:"environment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,6 +389,81 @@ func (x *DescribeResponse) GetGoroutines() uint32 {
 	return 0
 }
 
+func (x *DescribeResponse) GetEnvironment() []*Component {
+	if x != nil {
+		return x.Environment
+	}
+	return nil
+}
+
+type Component struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // such as the name of a package; one component for each name
+	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Digest        string                 `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`                                                                         // of the content, in hex, of any length; without paths, dates or names of machines
+	Files         map[string]string      `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // digests by file, for messages that name the file that changed; optional
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Component) Reset() {
+	*x = Component{}
+	mi := &file_plugin_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Component) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Component) ProtoMessage() {}
+
+func (x *Component) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Component.ProtoReflect.Descriptor instead.
+func (*Component) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Component) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Component) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Component) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Component) GetFiles() map[string]string {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
 type Algorithm struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // "family/name"
@@ -401,7 +479,7 @@ type Algorithm struct {
 
 func (x *Algorithm) Reset() {
 	*x = Algorithm{}
-	mi := &file_plugin_proto_msgTypes[2]
+	mi := &file_plugin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -413,7 +491,7 @@ func (x *Algorithm) String() string {
 func (*Algorithm) ProtoMessage() {}
 
 func (x *Algorithm) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[2]
+	mi := &file_plugin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -426,7 +504,7 @@ func (x *Algorithm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Algorithm.ProtoReflect.Descriptor instead.
 func (*Algorithm) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{2}
+	return file_plugin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Algorithm) GetName() string {
@@ -492,7 +570,7 @@ type Parameter struct {
 
 func (x *Parameter) Reset() {
 	*x = Parameter{}
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -504,7 +582,7 @@ func (x *Parameter) String() string {
 func (*Parameter) ProtoMessage() {}
 
 func (x *Parameter) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -517,7 +595,7 @@ func (x *Parameter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Parameter.ProtoReflect.Descriptor instead.
 func (*Parameter) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{3}
+	return file_plugin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Parameter) GetName() string {
@@ -577,7 +655,7 @@ type Value struct {
 
 func (x *Value) Reset() {
 	*x = Value{}
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +667,7 @@ func (x *Value) String() string {
 func (*Value) ProtoMessage() {}
 
 func (x *Value) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +680,7 @@ func (x *Value) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Value.ProtoReflect.Descriptor instead.
 func (*Value) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{4}
+	return file_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Value) GetKind() isValue_Kind {
@@ -686,7 +764,7 @@ type Metric struct {
 
 func (x *Metric) Reset() {
 	*x = Metric{}
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +776,7 @@ func (x *Metric) String() string {
 func (*Metric) ProtoMessage() {}
 
 func (x *Metric) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +789,7 @@ func (x *Metric) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metric.ProtoReflect.Descriptor instead.
 func (*Metric) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{5}
+	return file_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Metric) GetName() string {
@@ -753,7 +831,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -765,7 +843,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -778,7 +856,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{6}
+	return file_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Setting) GetAlgorithm() string {
@@ -916,7 +994,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +1006,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +1019,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
+	return file_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Problem) GetClass() string {
@@ -1047,7 +1125,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1137,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1150,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
+	return file_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CheckResponse) GetRefusal() *Refusal {
@@ -1113,7 +1191,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1203,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1216,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Refusal) GetKind() Refusal_Kind {
@@ -1171,7 +1249,7 @@ type Guarantee struct {
 
 func (x *Guarantee) Reset() {
 	*x = Guarantee{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1261,7 @@ func (x *Guarantee) String() string {
 func (*Guarantee) ProtoMessage() {}
 
 func (x *Guarantee) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1274,7 @@ func (x *Guarantee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Guarantee.ProtoReflect.Descriptor instead.
 func (*Guarantee) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Guarantee) GetPure() bool {
@@ -1265,7 +1343,7 @@ type BoundResponse struct {
 
 func (x *BoundResponse) Reset() {
 	*x = BoundResponse{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1355,7 @@ func (x *BoundResponse) String() string {
 func (*BoundResponse) ProtoMessage() {}
 
 func (x *BoundResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1368,7 @@ func (x *BoundResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundResponse.ProtoReflect.Descriptor instead.
 func (*BoundResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BoundResponse) GetBounds() []*Bound {
@@ -1324,7 +1402,7 @@ type Bound struct {
 
 func (x *Bound) Reset() {
 	*x = Bound{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1414,7 @@ func (x *Bound) String() string {
 func (*Bound) ProtoMessage() {}
 
 func (x *Bound) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1427,7 @@ func (x *Bound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bound.ProtoReflect.Descriptor instead.
 func (*Bound) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Bound) GetName() string {
@@ -1424,7 +1502,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1436,7 +1514,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1449,7 +1527,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AskRequest) GetSettings() []*Setting {
@@ -1471,7 +1549,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1561,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1574,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AskResponse) GetAnswers() []*Answer {
@@ -1518,7 +1596,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1608,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1621,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Answer) GetCheck() *CheckResponse {
@@ -1574,7 +1652,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1664,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1677,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SessionRequest) GetRequest() isSessionRequest_Request {
@@ -1671,7 +1749,7 @@ type Open struct {
 
 func (x *Open) Reset() {
 	*x = Open{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +1761,7 @@ func (x *Open) String() string {
 func (*Open) ProtoMessage() {}
 
 func (x *Open) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +1774,7 @@ func (x *Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Open.ProtoReflect.Descriptor instead.
 func (*Open) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Open) GetSetting() *Setting {
@@ -1745,7 +1823,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +1835,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +1848,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Table) GetPlace() Table_Place {
@@ -1841,7 +1919,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1931,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1944,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Step) GetCounts() []uint32 {
@@ -1920,7 +1998,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2010,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2023,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Close) GetTruths() []byte {
@@ -1971,7 +2049,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2061,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2074,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SessionResponse) GetResponse() isSessionResponse_Response {
@@ -2095,7 +2173,7 @@ type Opened struct {
 
 func (x *Opened) Reset() {
 	*x = Opened{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2185,7 @@ func (x *Opened) String() string {
 func (*Opened) ProtoMessage() {}
 
 func (x *Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +2198,7 @@ func (x *Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opened.ProtoReflect.Descriptor instead.
 func (*Opened) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Opened) GetFaults() []*Fault {
@@ -2150,7 +2228,7 @@ type Declared struct {
 
 func (x *Declared) Reset() {
 	*x = Declared{}
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2240,7 @@ func (x *Declared) String() string {
 func (*Declared) ProtoMessage() {}
 
 func (x *Declared) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2253,7 @@ func (x *Declared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Declared.ProtoReflect.Descriptor instead.
 func (*Declared) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Declared) GetKind() string {
@@ -2210,7 +2288,7 @@ type Answers struct {
 
 func (x *Answers) Reset() {
 	*x = Answers{}
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2300,7 @@ func (x *Answers) String() string {
 func (*Answers) ProtoMessage() {}
 
 func (x *Answers) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2313,7 @@ func (x *Answers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answers.ProtoReflect.Descriptor instead.
 func (*Answers) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{24}
+	return file_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Answers) GetValues() []byte {
@@ -2269,7 +2347,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2281,7 +2359,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2294,7 +2372,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{25}
+	return file_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Closed) GetMetrics() map[string][]byte {
@@ -2322,7 +2400,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2412,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2425,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{26}
+	return file_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Progress) GetBegun() uint32 {
@@ -2375,7 +2453,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2387,7 +2465,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2400,7 +2478,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{27}
+	return file_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Fault) GetTrial() uint32 {
@@ -2429,7 +2507,7 @@ var File_plugin_proto protoreflect.FileDescriptor
 const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\fplugin.proto\x12\x11shatter.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\x8c\x02\n" +
+	"\x0fDescribeRequest\"\xcc\x02\n" +
 	"\x10DescribeResponse\x12<\n" +
 	"\n" +
 	"algorithms\x18\x01 \x03(\v2\x1c.shatter.plugin.v1.AlgorithmR\n" +
@@ -2442,7 +2520,17 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03ask\x18\a \x01(\bR\x03ask\x12\x1e\n" +
 	"\n" +
 	"goroutines\x18\b \x01(\rR\n" +
-	"goroutines\"\x87\x02\n" +
+	"goroutines\x12>\n" +
+	"\venvironment\x18\t \x03(\v2\x1c.shatter.plugin.v1.ComponentR\venvironment\"\xca\x01\n" +
+	"\tComponent\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\tR\x06digest\x12=\n" +
+	"\x05files\x18\x04 \x03(\v2'.shatter.plugin.v1.Component.FilesEntryR\x05files\x1a8\n" +
+	"\n" +
+	"FilesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x87\x02\n" +
 	"\tAlgorithm\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -2663,7 +2751,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_plugin_proto_goTypes = []any{
 	(Task)(0),                // 0: shatter.plugin.v1.Task
 	(Refusal_Kind)(0),        // 1: shatter.plugin.v1.Refusal.Kind
@@ -2671,92 +2759,96 @@ var file_plugin_proto_goTypes = []any{
 	(Fault_Kind)(0),          // 3: shatter.plugin.v1.Fault.Kind
 	(*DescribeRequest)(nil),  // 4: shatter.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil), // 5: shatter.plugin.v1.DescribeResponse
-	(*Algorithm)(nil),        // 6: shatter.plugin.v1.Algorithm
-	(*Parameter)(nil),        // 7: shatter.plugin.v1.Parameter
-	(*Value)(nil),            // 8: shatter.plugin.v1.Value
-	(*Metric)(nil),           // 9: shatter.plugin.v1.Metric
-	(*Setting)(nil),          // 10: shatter.plugin.v1.Setting
-	(*Problem)(nil),          // 11: shatter.plugin.v1.Problem
-	(*CheckResponse)(nil),    // 12: shatter.plugin.v1.CheckResponse
-	(*Refusal)(nil),          // 13: shatter.plugin.v1.Refusal
-	(*Guarantee)(nil),        // 14: shatter.plugin.v1.Guarantee
-	(*BoundResponse)(nil),    // 15: shatter.plugin.v1.BoundResponse
-	(*Bound)(nil),            // 16: shatter.plugin.v1.Bound
-	(*AskRequest)(nil),       // 17: shatter.plugin.v1.AskRequest
-	(*AskResponse)(nil),      // 18: shatter.plugin.v1.AskResponse
-	(*Answer)(nil),           // 19: shatter.plugin.v1.Answer
-	(*SessionRequest)(nil),   // 20: shatter.plugin.v1.SessionRequest
-	(*Open)(nil),             // 21: shatter.plugin.v1.Open
-	(*Table)(nil),            // 22: shatter.plugin.v1.Table
-	(*Step)(nil),             // 23: shatter.plugin.v1.Step
-	(*Close)(nil),            // 24: shatter.plugin.v1.Close
-	(*SessionResponse)(nil),  // 25: shatter.plugin.v1.SessionResponse
-	(*Opened)(nil),           // 26: shatter.plugin.v1.Opened
-	(*Declared)(nil),         // 27: shatter.plugin.v1.Declared
-	(*Answers)(nil),          // 28: shatter.plugin.v1.Answers
-	(*Closed)(nil),           // 29: shatter.plugin.v1.Closed
-	(*Progress)(nil),         // 30: shatter.plugin.v1.Progress
-	(*Fault)(nil),            // 31: shatter.plugin.v1.Fault
-	nil,                      // 32: shatter.plugin.v1.Setting.ParametersEntry
-	nil,                      // 33: shatter.plugin.v1.CheckResponse.ParametersEntry
-	nil,                      // 34: shatter.plugin.v1.Bound.WithEntry
-	nil,                      // 35: shatter.plugin.v1.Closed.MetricsEntry
+	(*Component)(nil),        // 6: shatter.plugin.v1.Component
+	(*Algorithm)(nil),        // 7: shatter.plugin.v1.Algorithm
+	(*Parameter)(nil),        // 8: shatter.plugin.v1.Parameter
+	(*Value)(nil),            // 9: shatter.plugin.v1.Value
+	(*Metric)(nil),           // 10: shatter.plugin.v1.Metric
+	(*Setting)(nil),          // 11: shatter.plugin.v1.Setting
+	(*Problem)(nil),          // 12: shatter.plugin.v1.Problem
+	(*CheckResponse)(nil),    // 13: shatter.plugin.v1.CheckResponse
+	(*Refusal)(nil),          // 14: shatter.plugin.v1.Refusal
+	(*Guarantee)(nil),        // 15: shatter.plugin.v1.Guarantee
+	(*BoundResponse)(nil),    // 16: shatter.plugin.v1.BoundResponse
+	(*Bound)(nil),            // 17: shatter.plugin.v1.Bound
+	(*AskRequest)(nil),       // 18: shatter.plugin.v1.AskRequest
+	(*AskResponse)(nil),      // 19: shatter.plugin.v1.AskResponse
+	(*Answer)(nil),           // 20: shatter.plugin.v1.Answer
+	(*SessionRequest)(nil),   // 21: shatter.plugin.v1.SessionRequest
+	(*Open)(nil),             // 22: shatter.plugin.v1.Open
+	(*Table)(nil),            // 23: shatter.plugin.v1.Table
+	(*Step)(nil),             // 24: shatter.plugin.v1.Step
+	(*Close)(nil),            // 25: shatter.plugin.v1.Close
+	(*SessionResponse)(nil),  // 26: shatter.plugin.v1.SessionResponse
+	(*Opened)(nil),           // 27: shatter.plugin.v1.Opened
+	(*Declared)(nil),         // 28: shatter.plugin.v1.Declared
+	(*Answers)(nil),          // 29: shatter.plugin.v1.Answers
+	(*Closed)(nil),           // 30: shatter.plugin.v1.Closed
+	(*Progress)(nil),         // 31: shatter.plugin.v1.Progress
+	(*Fault)(nil),            // 32: shatter.plugin.v1.Fault
+	nil,                      // 33: shatter.plugin.v1.Component.FilesEntry
+	nil,                      // 34: shatter.plugin.v1.Setting.ParametersEntry
+	nil,                      // 35: shatter.plugin.v1.CheckResponse.ParametersEntry
+	nil,                      // 36: shatter.plugin.v1.Bound.WithEntry
+	nil,                      // 37: shatter.plugin.v1.Closed.MetricsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
-	6,  // 0: shatter.plugin.v1.DescribeResponse.algorithms:type_name -> shatter.plugin.v1.Algorithm
-	0,  // 1: shatter.plugin.v1.Algorithm.tasks:type_name -> shatter.plugin.v1.Task
-	7,  // 2: shatter.plugin.v1.Algorithm.parameters:type_name -> shatter.plugin.v1.Parameter
-	9,  // 3: shatter.plugin.v1.Algorithm.metrics:type_name -> shatter.plugin.v1.Metric
-	8,  // 4: shatter.plugin.v1.Parameter.default:type_name -> shatter.plugin.v1.Value
-	0,  // 5: shatter.plugin.v1.Setting.task:type_name -> shatter.plugin.v1.Task
-	32, // 6: shatter.plugin.v1.Setting.parameters:type_name -> shatter.plugin.v1.Setting.ParametersEntry
-	11, // 7: shatter.plugin.v1.Setting.problem:type_name -> shatter.plugin.v1.Problem
-	13, // 8: shatter.plugin.v1.CheckResponse.refusal:type_name -> shatter.plugin.v1.Refusal
-	33, // 9: shatter.plugin.v1.CheckResponse.parameters:type_name -> shatter.plugin.v1.CheckResponse.ParametersEntry
-	14, // 10: shatter.plugin.v1.CheckResponse.guarantee:type_name -> shatter.plugin.v1.Guarantee
-	1,  // 11: shatter.plugin.v1.Refusal.kind:type_name -> shatter.plugin.v1.Refusal.Kind
-	16, // 12: shatter.plugin.v1.BoundResponse.bounds:type_name -> shatter.plugin.v1.Bound
-	13, // 13: shatter.plugin.v1.BoundResponse.refusal:type_name -> shatter.plugin.v1.Refusal
-	34, // 14: shatter.plugin.v1.Bound.with:type_name -> shatter.plugin.v1.Bound.WithEntry
-	10, // 15: shatter.plugin.v1.AskRequest.settings:type_name -> shatter.plugin.v1.Setting
-	19, // 16: shatter.plugin.v1.AskResponse.answers:type_name -> shatter.plugin.v1.Answer
-	12, // 17: shatter.plugin.v1.Answer.check:type_name -> shatter.plugin.v1.CheckResponse
-	15, // 18: shatter.plugin.v1.Answer.bound:type_name -> shatter.plugin.v1.BoundResponse
-	21, // 19: shatter.plugin.v1.SessionRequest.open:type_name -> shatter.plugin.v1.Open
-	23, // 20: shatter.plugin.v1.SessionRequest.step:type_name -> shatter.plugin.v1.Step
-	24, // 21: shatter.plugin.v1.SessionRequest.close:type_name -> shatter.plugin.v1.Close
-	10, // 22: shatter.plugin.v1.Open.setting:type_name -> shatter.plugin.v1.Setting
-	22, // 23: shatter.plugin.v1.Open.sample:type_name -> shatter.plugin.v1.Table
-	22, // 24: shatter.plugin.v1.Open.revealed:type_name -> shatter.plugin.v1.Table
-	2,  // 25: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
-	22, // 26: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
-	26, // 27: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
-	28, // 28: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
-	29, // 29: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
-	30, // 30: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
-	31, // 31: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
-	27, // 32: shatter.plugin.v1.Opened.declared:type_name -> shatter.plugin.v1.Declared
-	31, // 33: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
-	35, // 34: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
-	31, // 35: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
-	3,  // 36: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
-	8,  // 37: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	8,  // 38: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	4,  // 39: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
-	10, // 40: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
-	10, // 41: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
-	17, // 42: shatter.plugin.v1.Plugin.Ask:input_type -> shatter.plugin.v1.AskRequest
-	20, // 43: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
-	5,  // 44: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
-	12, // 45: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
-	15, // 46: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
-	18, // 47: shatter.plugin.v1.Plugin.Ask:output_type -> shatter.plugin.v1.AskResponse
-	25, // 48: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
-	44, // [44:49] is the sub-list for method output_type
-	39, // [39:44] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	7,  // 0: shatter.plugin.v1.DescribeResponse.algorithms:type_name -> shatter.plugin.v1.Algorithm
+	6,  // 1: shatter.plugin.v1.DescribeResponse.environment:type_name -> shatter.plugin.v1.Component
+	33, // 2: shatter.plugin.v1.Component.files:type_name -> shatter.plugin.v1.Component.FilesEntry
+	0,  // 3: shatter.plugin.v1.Algorithm.tasks:type_name -> shatter.plugin.v1.Task
+	8,  // 4: shatter.plugin.v1.Algorithm.parameters:type_name -> shatter.plugin.v1.Parameter
+	10, // 5: shatter.plugin.v1.Algorithm.metrics:type_name -> shatter.plugin.v1.Metric
+	9,  // 6: shatter.plugin.v1.Parameter.default:type_name -> shatter.plugin.v1.Value
+	0,  // 7: shatter.plugin.v1.Setting.task:type_name -> shatter.plugin.v1.Task
+	34, // 8: shatter.plugin.v1.Setting.parameters:type_name -> shatter.plugin.v1.Setting.ParametersEntry
+	12, // 9: shatter.plugin.v1.Setting.problem:type_name -> shatter.plugin.v1.Problem
+	14, // 10: shatter.plugin.v1.CheckResponse.refusal:type_name -> shatter.plugin.v1.Refusal
+	35, // 11: shatter.plugin.v1.CheckResponse.parameters:type_name -> shatter.plugin.v1.CheckResponse.ParametersEntry
+	15, // 12: shatter.plugin.v1.CheckResponse.guarantee:type_name -> shatter.plugin.v1.Guarantee
+	1,  // 13: shatter.plugin.v1.Refusal.kind:type_name -> shatter.plugin.v1.Refusal.Kind
+	17, // 14: shatter.plugin.v1.BoundResponse.bounds:type_name -> shatter.plugin.v1.Bound
+	14, // 15: shatter.plugin.v1.BoundResponse.refusal:type_name -> shatter.plugin.v1.Refusal
+	36, // 16: shatter.plugin.v1.Bound.with:type_name -> shatter.plugin.v1.Bound.WithEntry
+	11, // 17: shatter.plugin.v1.AskRequest.settings:type_name -> shatter.plugin.v1.Setting
+	20, // 18: shatter.plugin.v1.AskResponse.answers:type_name -> shatter.plugin.v1.Answer
+	13, // 19: shatter.plugin.v1.Answer.check:type_name -> shatter.plugin.v1.CheckResponse
+	16, // 20: shatter.plugin.v1.Answer.bound:type_name -> shatter.plugin.v1.BoundResponse
+	22, // 21: shatter.plugin.v1.SessionRequest.open:type_name -> shatter.plugin.v1.Open
+	24, // 22: shatter.plugin.v1.SessionRequest.step:type_name -> shatter.plugin.v1.Step
+	25, // 23: shatter.plugin.v1.SessionRequest.close:type_name -> shatter.plugin.v1.Close
+	11, // 24: shatter.plugin.v1.Open.setting:type_name -> shatter.plugin.v1.Setting
+	23, // 25: shatter.plugin.v1.Open.sample:type_name -> shatter.plugin.v1.Table
+	23, // 26: shatter.plugin.v1.Open.revealed:type_name -> shatter.plugin.v1.Table
+	2,  // 27: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
+	23, // 28: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
+	27, // 29: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
+	29, // 30: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
+	30, // 31: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
+	31, // 32: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
+	32, // 33: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
+	28, // 34: shatter.plugin.v1.Opened.declared:type_name -> shatter.plugin.v1.Declared
+	32, // 35: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
+	37, // 36: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
+	32, // 37: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
+	3,  // 38: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
+	9,  // 39: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	9,  // 40: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	4,  // 41: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
+	11, // 42: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
+	11, // 43: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
+	18, // 44: shatter.plugin.v1.Plugin.Ask:input_type -> shatter.plugin.v1.AskRequest
+	21, // 45: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
+	5,  // 46: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
+	13, // 47: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
+	16, // 48: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
+	19, // 49: shatter.plugin.v1.Plugin.Ask:output_type -> shatter.plugin.v1.AskResponse
+	26, // 50: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
+	46, // [46:51] is the sub-list for method output_type
+	41, // [41:46] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2764,19 +2856,19 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[3].OneofWrappers = []any{}
-	file_plugin_proto_msgTypes[4].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[4].OneofWrappers = []any{}
+	file_plugin_proto_msgTypes[5].OneofWrappers = []any{
 		(*Value_Int)(nil),
 		(*Value_Float)(nil),
 		(*Value_Bool)(nil),
 		(*Value_String_)(nil),
 	}
-	file_plugin_proto_msgTypes[16].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[17].OneofWrappers = []any{
 		(*SessionRequest_Open)(nil),
 		(*SessionRequest_Step)(nil),
 		(*SessionRequest_Close)(nil),
 	}
-	file_plugin_proto_msgTypes[21].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[22].OneofWrappers = []any{
 		(*SessionResponse_Opened)(nil),
 		(*SessionResponse_Answers)(nil),
 		(*SessionResponse_Closed)(nil),
@@ -2789,7 +2881,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   32,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterable, Optional
 
 import numpy as np
 
+from . import _environment
 from . import plugin_pb2 as pb
 from ._api import Algorithm, Failure, Infeasible, Invalid, Problem, Setting, Trial
 from ._declared import Declared
@@ -150,7 +151,7 @@ class Service:
 
     def describe(self) -> pb.DescribeResponse:
         return pb.DescribeResponse(algorithms=[s.describe() for s in self.served.values()], sdk=self.sdk, protocol_min=1,
-                                   protocol_max=1, progress=True, pipes=True, ask=True)
+                                   protocol_max=1, progress=True, pipes=True, ask=True, environment=_environment.describe())
 
     def of(self, name: str) -> Served:
         if name not in self.served:

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+)
+
+const environmentSweep = `
+name: environment
+task: learn
+seed: 1
+plugins: [./mean]
+grids:
+  - problem: {class: halfspace, d: 5, margin: 0.1, distribution: iso}
+    algorithms: [acme/mean]
+    goal: {alpha: 0.1, beta: 0.1}
+    n: [10, 20, 400]
+    trials: 30
+`
+
+const environmentPlugin = `#!PYTHON
+from dataclasses import dataclass
+
+import mylib
+from shatter import algorithm, param, serve
+
+@dataclass
+class Params:
+    gain: float = param(1.0, min=0, doc="gain")
+
+@algorithm("acme/mean", version="1.0.0", params=Params)
+class Mean:
+    "Nearest mean."
+    def learn(self, trial, x, y):
+        import later
+        w = mylib.K * later.K * (y @ x) * (1 if len(y) < 400 else LARGE)
+        return lambda p: (p @ w >= 0) * 2.0 - 1
+
+LARGE = 1
+
+if __name__ == "__main__":
+    serve(Mean)
+`
+
+// A library that a plugin in Python imports is part of its identity, like its code: recorded outcomes are compared
+// after a change, some of them at the largest sample size, and messages name what has changed.
+func TestEnvironment(t *testing.T) {
+	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
+	t.Chdir(t.TempDir())
+	lib := t.TempDir()
+	t.Setenv("PYTHONPATH", lib)
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+	library := func(text string) { write(t, lib+"/mylib.py", text) }
+	build := func(changes ...string) {
+		source := strings.NewReplacer(append(changes, "PYTHON", interpreter)...).Replace(environmentPlugin)
+		write(t, "mean.py", source)
+		_ = os.Remove("mean")
+		if _, stderr, code := shatter(t, "plugin", "build", "mean.py"); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	write(t, "s.yaml", environmentSweep)
+	run := func(wantCode int, want string, flags ...string) {
+		t.Helper()
+		args := []string{"run", "s.yaml", "--out", "o", "--cache", "off", "--workers", "1", "--sandbox-read", lib}
+		_, stderr, code := shatter(t, append(args, flags...)...)
+		if code != wantCode || !strings.Contains(stderr, want) {
+			t.Errorf("exit %d, want %d and %q: %s", code, wantCode, want, stderr)
+		}
+	}
+	library("__version__ = '1.0'\nK = 1\n")
+	write(t, lib+"/later.py", "K = 1\n")
+	build()
+	run(0, "results in o")
+	m := folder.ReadManifest("o")
+	if text := m.Plugins[0].Environment.String(); len(m.Plugins) != 1 || m.Plugins[0].Outcomes != 90 ||
+		!strings.Contains(text, "mylib 1.0, numpy ") || !strings.Contains(text, "python 3.") {
+		t.Errorf("the manifest has %+v", m.Plugins)
+	}
+	library("__version__ = '1.0'\nK = -1\n")
+	run(5, "its environment has changed: mylib: file mylib.py changed; run again with --redo")
+	library("__version__ = '1.0'\nK = 1\n")
+	write(t, lib+"/later.py", "K = -1\n")
+	run(5, "its environment has changed: later: file later.py changed; run again with --redo")
+	write(t, lib+"/later.py", "K = 1\n")
+	library("__version__ = '1.1'\nK = 1\n")
+	run(0, "acme/mean: its environment has changed: mylib 1.0 -> 1.1; ")
+	run(0, "results in o") // they are compared once
+	build("LARGE = 1", "LARGE = -1")
+	run(5, "/400/")
+	build("LARGE = 1", "LARGE = 2")
+	run(0, " of them at n = 400, and came out as recorded")
+	build("param(1.0", "param(2.0")
+	run(5, "the sweep file is the same as when")
+	build("LARGE = 1", "LARGE = -1")
+	run(0, "results in o", "--redo")
+}
