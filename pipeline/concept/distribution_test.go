@@ -24,8 +24,7 @@ func mechanisms() []mechanism {
 	}
 }
 
-// fits fails where counts of total draws are implausible (1e-6) under distribution, which sums to
-// 1.
+// fits fails if counts of total draws are implausible (1e-6) under distribution, which sums to 1.
 func fits(t *testing.T, what string, counts []int, distribution []float64) {
 	t.Helper()
 	total, chi, cells := 0, 0.0, 0

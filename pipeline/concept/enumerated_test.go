@@ -165,7 +165,7 @@ func TestBestOfFittedSample(t *testing.T) {
 }
 
 // normalDistribution returns the probability of each h that err(h)/sigma + N_h is the least, by
-// quadrature over N_h. All errors lie within some sigmas.
+// quadrature over N_h. All errors lie within a few sigmas.
 func normalDistribution(errs []float64, sigma float64) []float64 {
 	distribution := make([]float64, len(errs))
 	for i, e := range errs {
@@ -206,7 +206,7 @@ func TestLeastNormal(t *testing.T) {
 	}
 }
 
-// The draws of Normal have its distribution, hypothesis by hypothesis.
+// The draws of Normal have the exact distribution, hypothesis by hypothesis.
 func TestNormalByEnumeration(t *testing.T) {
 	testkit.Serial(t)
 	const draws = 10000

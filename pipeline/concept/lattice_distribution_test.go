@@ -32,7 +32,7 @@ func (l lister) profile(t interface{ Fatal(...any) }, x, y []float64) Profile {
 	return p
 }
 
-// The samplers have the distributions of the mechanisms, hypothesis by hypothesis, at every
+// The samplers have the exact distributions of the mechanisms, hypothesis by hypothesis, at every
 // epsilon.
 func TestSamplersByEnumeration(t *testing.T) {
 	testkit.Serial(t)

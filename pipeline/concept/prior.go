@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Drawn is the distribution of targets of a class: the one that its Definition describes, or a
-// uniform hypothesis.
+// Drawn selects the distribution of targets of a class: that of its Definition, or a uniform
+// hypothesis.
 type Drawn struct {
 	Uniform  bool // every hypothesis of the class is equally likely
 	Literals int  // conjunctions, unless Uniform: literals of a target
@@ -19,7 +19,7 @@ type Allowed func(err float64) bool
 
 // Prior is the best answer of a learner without data.
 type Prior struct {
-	Success float64 // probability, over the distribution of targets, that the error of Answer is allowed
+	Success float64 // probability over the targets that the error of Answer is allowed
 	Answer  Hypothesis
 }
 
@@ -30,10 +30,10 @@ const (
 )
 
 // NewPrior returns the best answer without data among the hypotheses of a class and the two
-// constants, where points are uniform (uniform on the sphere for halfspaces) and targets are drawn.
-// It is exact where the class has a formula or few hypotheses; of larger classes of boxes it is an
-// estimate, see estimatePrior. It reports false for all other classes. Functions outside of the
-// class may do better: where two targets differ by up to 2 alpha, some function is within alpha of
+// constants, for uniform points (uniform on the sphere for halfspaces) and drawn targets. It is
+// exact if the class has a formula or few hypotheses; for larger classes of boxes it is an
+// estimate, see estimatePrior. It returns false for all other classes. Functions outside of the
+// class may do better: if two targets differ by up to 2 alpha, some function is within alpha of
 // both.
 func NewPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	d, known := Lookup(s.Name)

@@ -26,8 +26,8 @@ func everyMember(t *testing.T, s Spec) (all []Hypothesis) {
 	return all
 }
 
-// drawnTargets lists the targets of the distribution of a class, equally likely, as the
-// distribution's documentation describes them.
+// drawnTargets lists the targets of the distribution of a class, equally likely, as its
+// documentation describes them.
 func drawnTargets(t *testing.T, s Spec, distribution Drawn) (all []Hypothesis) {
 	x := s.Domain
 	switch {

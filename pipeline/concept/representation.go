@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Representation is the representation dimension of a class (Beimel, Nissim and Stemmer 2013), in
-// nats, as far as it is known: it lies between Low and High, which are +Inf where it is infinite.
+// Representation bounds the representation dimension of a class (Beimel, Nissim and Stemmer
+// 2013), in nats: it lies between Low and High, which are +Inf if it is infinite.
 //
-// A random set H of functions, which need not belong to the class, represents the class if for each
-// hypothesis c and each distribution of points, H contains with probability 3/4 a function that
-// disagrees with c on a mass of at most 1/4. The dimension is the least ln of the largest size of
-// such an H. Up to factors of alpha, beta and epsilon it is the number of examples that pure
-// differential privacy needs.
+// A random set H of functions, which need not belong to the class, represents the class if for
+// each hypothesis c and each distribution of points, H contains with probability 3/4 a function
+// that disagrees with c on a mass of at most 1/4. The dimension is the least ln of the largest
+// size of such an H. Up to factors of alpha, beta and epsilon it is the number of examples that
+// pure differential privacy requires.
 type Representation struct{ Low, High float64 }
 
 // String describes the bounds in words.
@@ -89,8 +89,8 @@ func threeQuarters(log float64) float64 {
 const maxPatterned = 1024
 
 // patterned returns a lower bound from k shattered points under their uniform distribution: there
-// are 2^k patterns, and a function is within 1/4 of those that differ from it on at most k/4
-// points.
+// are 2^k patterns, and a function is within 1/4 of the patterns that differ from it on at most
+// k/4 points.
 func patterned(k int) float64 {
 	ball, term := 0.0, 0.0 // logarithms of the size of the ball, and of the number of patterns at one distance
 	for i := 1; i <= k/4; i++ {
@@ -100,11 +100,11 @@ func patterned(k int) float64 {
 	return threeQuarters(float64(float64(k)*math.Ln2) - ball)
 }
 
-// packed returns a lower bound for a class with that ln |H| any two of whose hypotheses differ on a
-// share of at least gap of some points, under their uniform distribution. As vectors of -1 and +1,
-// their correlations are at most m = 1 - 2 gap. If N of them are within 1/4 of one function, which
-// is to correlate with each at 1/2 or more, then N/2 <= |sum of them| <= sqrt(N + N(N-1)m), so N <=
-// (1-m)/(1/4-m) where m < 1/4.
+// packed returns a lower bound for a class with that ln |H|, if any two of its hypotheses differ
+// on a share of at least gap of a set of points, under the uniform distribution on the set. As
+// vectors of -1 and +1, their correlations are at most m = 1 - 2 gap. Let N of them be within 1/4
+// of one function, so that it correlates with each at 1/2 or more. Then N/2 <= |sum of them| <=
+// sqrt(N + N(N-1)m), so N <= (1-m)/(1/4-m) if m < 1/4.
 func packed(logSize, gap float64) float64 {
 	m := 1 - 2*gap
 	if m >= 0.25 {

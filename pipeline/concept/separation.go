@@ -21,9 +21,9 @@ const (
 // Follow-the-perturbed-leader puts its noise there: hypothesis f has the unit sign vector s_f =
 // (f(Z_1), ..., f(Z_m))/sqrt(m), and the perturbation <xi, s_f> with xi standard normal.
 //
-// How well Z separates is the least distance of two hypotheses in L2 of the uniform distribution on
-// Z, called rho. It depends on the encoding: the functions with values -1 and +1 are twice as far
-// apart as those with 0 and 1.
+// rho, the least distance of two hypotheses in L2 of the uniform distribution on Z, measures how
+// well Z separates. It depends on the encoding: the functions with values -1 and +1 are twice as
+// far apart as those with 0 and 1.
 type Separator struct {
 	// Points are row-major; nil for the cube of the parities in 21 to 24 dimensions, where
 	// Orthonormal makes them unnecessary.
@@ -58,18 +58,18 @@ func SeparatorKinds() []string {
 	return []string{"standard", "cube", "code", "greedy", drawnKind, drawnPrintedKind}
 }
 
-// NewSeparator returns a separator of c, the class that New makes of s:
+// NewSeparator returns a separator of c, the class that New creates from s:
 //
 //	standard  the set known for the class: the standard basis for parities, all points for most others
 //	cube      all points of the domain; they are not listed for parities in 21 to 24 dimensions
 //	code      parities up to dimension 24: the 10 Dim columns of a random generator matrix drawn from the seed
 //	greedy    greedy set cover, for at most 2^12 hypotheses on a domain of at most 2^12 points
-//	drawn     points drawn from the uniform distribution on the domain by the seed, as many as are proved to keep half
-//	          of its rho^2 with probability 0.99; for parities, or at most 2^14 hypotheses
+//	drawn     uniform points of the domain, drawn from the seed: the number that provably keeps half of
+//	          its rho^2 with probability 0.99; for parities, or at most 2^14 hypotheses
 //	drawn-printed  the same with the smaller number of Block and Shetty 2025, Lemma 7, which is not proved
 //
-// Only code and the drawn ones use the seed. The error says which value is too large, or which two hypotheses agree
-// on all of the points.
+// Only code, drawn and drawn-printed use the seed. The error names the value that is too large,
+// or two hypotheses that agree on all points.
 func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error) {
 	if c.Size().Cmp(big.NewInt(1)) <= 0 {
 		return nil, fmt.Errorf("separate class %q: a single hypothesis needs no separator, take a larger class", c.Name())

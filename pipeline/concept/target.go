@@ -29,25 +29,26 @@ func LabelEach(x, y []float64, label func(x []float64) float64) {
 	}
 }
 
-// Targets is what a Definition says of the hypotheses of a class as targets. Classes on an
-// InfiniteOrder have none of it.
+// Targets describes the hypotheses of a class as targets. It is empty for classes on an
+// InfiniteOrder.
 type Targets struct {
-	// Random makes a target that is drawn for each trial by the class's distribution of targets. That distribution
-	// leaves a learner without data no hypothesis to guess. Of Literals it takes that many; they are at
-	// most Dim. RandomDoc describes the distribution in a phrase.
+	// Random creates a target that is drawn for each trial from the class's distribution of
+	// targets. A learner without data cannot guess a hypothesis of this distribution. literals is
+	// the number of literals of a target if Literals is true, at most Dim. RandomDoc describes
+	// the distribution in a phrase.
 	Random    func(s Spec, literals int) Target
 	RandomDoc string
-	Literals  bool // the distribution is one of conjunctions of a stated number of literals
+	Literals  bool // the distribution is over conjunctions of a given number of literals
 
-	// Weight returns the probability of hypothesis number i under the distribution, which sums to 1
-	// over all Size of them; two numbers never stand for the same function. Uniform makes a target
-	// that is a uniform hypothesis, of size; nil where those of Random are. Both belong to finite
-	// classes.
+	// Weight returns the probability of hypothesis number i under the distribution, which sums to
+	// 1 over all Size of them; two numbers never represent the same function. Uniform creates a
+	// target that is a uniform hypothesis of size; nil if Random already does. Only finite
+	// classes have both.
 	Weight  func(s Spec, literals int, i uint64) float64
 	Uniform func(s Spec, size uint64) Target
 
-	// Prior is the best answer of a learner without data, where points are uniform: see NewPrior. It
-	// reports false if there is no formula; nil: there is none.
+	// Prior returns the best answer of a learner without data for uniform points, see NewPrior.
+	// It returns false if there is no formula for the arguments; nil: there is none.
 	Prior func(s Spec, distribution Drawn, ok Allowed) (Prior, bool)
 
 	// Middle is a hypothesis in the middle of the class, the same in all trials, and MiddleDoc
@@ -212,7 +213,7 @@ func wholeBox(dim int, side uint64) *Box {
 	return b
 }
 
-// drawn returns b with a distribution.
+// drawn sets the distribution of b and returns b.
 func (b *Box) drawn(distribution func(b *Box, r *rand.Rand)) *Box {
 	b.distribution = distribution
 	return b

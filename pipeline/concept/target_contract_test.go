@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// checkTargets checks what a definition says of hypotheses as targets, on a class with at most 4096
-// of them whose labels b holds: the distributions against their weights, texts against functions.
+// checkTargets checks the description of targets of a class with at most 4096 hypotheses, whose
+// labels b holds: the distributions against their weights, texts against functions.
 func (b *brute) checkTargets(d *Definition, c Finite, s Spec) (breaches []error) {
 	breach := func(format string, a ...any) {
 		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))
@@ -56,8 +56,8 @@ func (b *brute) checkTargets(d *Definition, c Finite, s Spec) (breaches []error)
 	return append(breaches, b.checkTexts(d, c, s, number)...)
 }
 
-// checkDistribution checks that equal streams give equal targets, that drawing allocates nothing,
-// and that the hypotheses come with the probabilities of weights, by chi-square.
+// checkDistribution checks that equal streams give equal targets, that drawing does not allocate,
+// and that the frequencies of the hypotheses match weights, by chi-square.
 func (b *brute) checkDistribution(target Target, number map[string]int, weights []float64) error {
 	draw := func(r *rand.Rand) []float64 {
 		target.Begin(r)

@@ -1,6 +1,6 @@
 // Package concepttest computes the exact distributions of the mechanisms of package concept,
-// hypothesis by hypothesis: what tests compare draws with, and privacy is computed from. Only tests
-// import it.
+// hypothesis by hypothesis. Tests compare draws with them and compute privacy from them. Only
+// tests import this package.
 package concepttest
 
 import (
@@ -32,7 +32,7 @@ func ExponentialDistribution(levels []Level, eps float64) []float64 {
 
 // PermuteAndFlipDistribution returns, for each level, the exact probability that permute-and-flip
 // answers one of its members. Given that h arrives at time u, uniform in (0, 1), it is the answer
-// where its coin accepts and no other hypothesis has been accepted before:
+// if its coin accepts and no other hypothesis has been accepted before:
 //
 //	P(h) = p_h * integral over u in (0, 1) of the product over g != h of (1 - u p_g)
 //	p_h  = exp(-eps (err(h) - least err)/2)
