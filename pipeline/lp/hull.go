@@ -1,6 +1,7 @@
-// Package lp answers two questions about polytopes in floating point, with bounds that hold for the
-// numbers as given, whatever was rounded on the way: what a linear function is at most on one
-// (Simplex), and how far one of some points is from the convex hull of the others (HullMargin).
+// Package lp solves two problems on polytopes in floating point: the maximum of a linear function
+// on a polytope (Simplex), and the distance of a point from the convex hull of other points
+// (HullMargin). Its bounds are rigorous for the numbers as given, including the effects of
+// rounding.
 package lp
 
 import (
@@ -10,39 +11,39 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// The largest tables that HullMargin takes.
+// The limits of HullMargin.
 const (
-	MaxVectors = 500     // rows
-	MaxNumbers = 1 << 24 // numbers in all
+	MaxVectors = 500     // number of rows
+	MaxNumbers = 1 << 24 // number of values
 )
 
 const (
-	maxValue = 1e150   // of a number: squares must not overflow
+	maxValue = 1e150   // limit of absolute values: squares must not overflow
 	unit     = 0x1p-53 // relative rounding error of one operation
 )
 
-// Margin brackets the hull margin r of some vectors, the least distance of one of them from the
+// Margin bounds the hull margin r of a set of vectors, the least distance of one of them from the
 // convex hull of the others:
 //
 //	r = min_f dist(v_f, conv{v_g : g != f}),   Lower <= r <= Upper.
 //
-// A follow-the-perturbed-leader whose noise is linear in v_f is stable in proportion to r. Both
-// bounds hold for the numbers as given, whatever was rounded on the way: Lower comes from a
-// hyperplane, Upper from a convex combination. Privacy may rest on Lower alone.
+// The stability of a follow-the-perturbed-leader whose noise is linear in v_f is proportional to
+// r. Both bounds are rigorous for the numbers as given, including the effects of rounding: Lower
+// comes from a hyperplane, Upper from a convex combination. A privacy proof may use Lower only.
 type Margin struct{ Lower, Upper float64 }
 
-// Widen moves both bounds outwards by a number of rounding errors.
+// Widen moves both bounds outwards by that many rounding errors.
 func (m Margin) Widen(errors float64) Margin {
 	by := float64(errors * unit)
 	return Margin{m.Lower * (1 - by), m.Upper * (1 + by)}
 }
 
-// HullMargin brackets the hull margin of the rows of m numbers: 2 to MaxVectors rows, at most
-// MaxNumbers numbers, none above 1e150 in absolute value. The caller divides a table of m values of
-// each function by sqrt(m) first. The bracket is [0, about 0] where one row lies in the hull of the
-// others, or is there twice. Mostly it takes less than a second; 500 rows at equal distances from
-// each other take a minute. Upper - Lower is at most about 1e-6 of Upper, or 1e-9 of the distance
-// between the rows farthest from each other.
+// HullMargin bounds the hull margin of the rows of m numbers: 2 to MaxVectors rows, at most
+// MaxNumbers numbers, each at most 1e150 in absolute value. The caller first divides a table of m
+// values of each function by sqrt(m). The result is [0, about 0] if a row lies in the hull of the
+// others, or occurs twice. Usually it takes less than a second; 500 rows at equal distances from
+// each other take a minute. Upper - Lower is at most about 1e-6 of Upper, or 1e-9 of the largest
+// distance between rows.
 func HullMargin(rows []float64, m int) (Margin, error) {
 	if m < 1 || len(rows)%m != 0 {
 		return Margin{}, fmt.Errorf("%d numbers are no rows of %d: use a table with equal rows", len(rows), m)
@@ -59,13 +60,13 @@ func HullMargin(rows []float64, m int) (Margin, error) {
 	return newHull(rows, m).margin(), nil
 }
 
-// hull is a table of vectors with a Gram matrix, from which the nearest points are found; the
-// bounds come from the vectors.
+// hull holds a table of vectors with its Gram matrix. The Gram matrix is used to find nearest
+// points; the bounds are computed from the vectors.
 type hull struct {
 	n, m  int
-	rows  []float64 // as given
-	gram  []float64 // n x n inner products of the rows less a centre, the longest of length 1
-	scale float64   // what the rows less the centre were divided by; 0 where all rows are equal
+	rows  []float64 // rows as given
+	gram  []float64 // n x n inner products of the rows minus a center, scaled to largest length 1
+	scale float64   // divisor of the rows minus the center; 0 if all rows are equal
 }
 
 // newHull returns the rows with the Gram matrix about their mean.
@@ -78,8 +79,8 @@ func newHull(rows []float64, m int) *hull {
 	return h.about(mean)
 }
 
-// about returns the rows with their Gram matrix about another centre, which does not change
-// distances. The nearer a row is to the centre, the more exact are its inner products.
+// about returns the rows with their Gram matrix about another center, which does not change
+// distances. The nearer a row is to the center, the more exact are its inner products.
 func (h *hull) about(centre []float64) *hull {
 	to := &hull{n: h.n, m: h.m, rows: h.rows, gram: make([]float64, h.n*h.n)}
 	x := to.less(centre)
@@ -92,7 +93,7 @@ func (h *hull) about(centre []float64) *hull {
 	return to
 }
 
-// less returns the table less the centre and divided by its greatest length, which it sets.
+// less returns the table minus the center and divided by its greatest length, which it sets.
 func (h *hull) less(centre []float64) []float64 {
 	x := make([]float64, len(h.rows))
 	for i, v := range h.rows {
@@ -103,7 +104,7 @@ func (h *hull) less(centre []float64) []float64 {
 		return x
 	}
 	for i := range x {
-		x[i] /= h.scale // so that no square overflows
+		x[i] /= h.scale // scaled so that squares do not overflow
 	}
 	squared := 0.0
 	for i := 0; i < len(x); i += h.m {
@@ -117,9 +118,9 @@ func (h *hull) less(centre []float64) []float64 {
 	return x
 }
 
-// margin brackets the least distance of any row from the hull of the others. A row that is nearer
-// to the hull by orders of magnitude than others are to each other loses digits about the mean,
-// and is looked at again about itself.
+// margin bounds the least distance of any row from the hull of the others. If a row is nearer to
+// the hull than the distances between other rows by orders of magnitude, its distance loses
+// digits about the mean. Such a row is computed again with itself as the center.
 func (h *hull) margin() Margin {
 	r := Margin{math.Inf(1), math.Inf(1)}
 	for f := range h.n {
@@ -133,18 +134,19 @@ func (h *hull) margin() Margin {
 	return r
 }
 
-// distance brackets the distance of row f from the hull of the others, as far as it is not known to
-// be above enough.
+// distance bounds the distance of row f from the hull of the others. It may stop once the
+// distance is certainly above enough.
 func (h *hull) distance(f int, enough float64) Margin {
 	s := newNearest(h, f)
 	s.run(enough)
 	return h.certify(f, s.active, s.weight)
 }
 
-// certify brackets the distance of row f from the hull of the others by p, the convex combination
-// of the rows less row f with these weights, of any positive sum: |p| is no less than the distance,
-// min_g <p, v_g - v_f>/|p| no more. What rounding may have done is bounded as in Higham 2002,
-// section 3.1: a sum of k products is off by at most k+1 units of the sum of their absolute values.
+// certify bounds the distance of row f from the hull of the others by p, the convex combination
+// of the rows minus row f with these weights, of any positive sum: |p| is an upper bound of the
+// distance, min_g <p, v_g - v_f>/|p| a lower bound. Rounding errors are bounded as in Higham
+// 2002, section 3.1: a sum of k products is off by at most k+1 units of the sum of their absolute
+// values.
 func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 	p, longest := h.combine(f, rows, weight)
 	top := 0.0
@@ -152,12 +154,12 @@ func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 		top = max(top, math.Abs(v))
 	}
 	round := 1 + h.slack()
-	lost := float64(float64(2*len(rows)+8) * unit * longest * round) // in p and in the sum of the weights
+	lost := float64(float64(2*len(rows)+8) * unit * longest * round) // error of p and of the sum of the weights
 	sum := 0.0
 	for _, w := range weight {
 		sum += w
 	}
-	// To underflow: combine divides by the sum of the weights after it has lost this much.
+	// Underflow: combine divides by the sum of the weights after an error of this size.
 	lost += float64(float64((len(rows)+1)*h.m)*math.SmallestNonzeroFloat64) / min(1, sum)
 	if top == 0 {
 		return Margin{0, lost}
@@ -196,7 +198,8 @@ func (h *hull) combine(f int, rows []int, weight []float64) (p []float64, longes
 	return p, longest
 }
 
-// below returns a lower bound of <p, v_g - v_f>: its sum less what rounding may have added.
+// below returns a lower bound of <p, v_g - v_f>: the computed sum minus the bound of its rounding
+// error.
 func (h *hull) below(f, g int, p []float64) float64 {
 	from, to := h.row(f), h.row(g)
 	sum, size := 0.0, 0.0
@@ -205,11 +208,10 @@ func (h *hull) below(f, g int, p []float64) float64 {
 		sum += term
 		size += math.Abs(term)
 	}
-	return sum - float64(h.slack()*size) - float64(float64(h.m)*math.SmallestNonzeroFloat64) // the last for underflow
+	return sum - float64(h.slack()*size) - float64(float64(h.m)*math.SmallestNonzeroFloat64) // last term: underflow
 }
 
-// slack bounds the relative error of a sum of m products, or of its square root.
+// slack bounds the relative error of a sum of m products, and of its square root.
 func (h *hull) slack() float64 { return float64(float64(h.m+8) * unit) }
 
-// row returns row i as it was given.
 func (h *hull) row(i int) []float64 { return h.rows[i*h.m : (i+1)*h.m] }

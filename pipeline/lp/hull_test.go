@@ -19,8 +19,9 @@ func marginOf(t testing.TB, rows []float64, m int) Margin {
 	return r
 }
 
-// The constants -1, 0 and 1 on one point, and other tables where a function lies between others: no
-// noise that is linear in the values makes its choice stable, however far apart they are.
+// The constants -1, 0 and 1 on one point, and other tables in which a function lies between
+// others: no noise that is linear in the values makes its choice stable, for any distance between
+// them.
 func TestHullMarginZero(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -87,8 +88,8 @@ func TestHullMarginRefuses(t *testing.T) {
 }
 
 // exactMargin returns the squared hull margin in rational arithmetic: the nearest point of a hull
-// is the nearest point of the affine hull of some affinely independent rows, with weights that are
-// not negative.
+// is the nearest point of the affine hull of a set of affinely independent rows, with nonnegative
+// weights.
 func exactMargin(rows []float64, m int) *big.Rat {
 	n := len(rows) / m
 	var least *big.Rat
@@ -111,12 +112,12 @@ func exactMargin(rows []float64, m int) *big.Rat {
 	return least
 }
 
-// exactDistance returns the squared distance of row f from the affine hull of the others, nil where
-// the nearest point is outside of their convex hull or not unique. With x from Q x = 1, Q the Gram
-// matrix of the differences plus 1 everywhere, it is 1/sum(x) - 1.
+// exactDistance returns the squared distance of row f from the affine hull of the others. It
+// returns nil if the nearest point is outside of their convex hull or not unique. With x from Q x
+// = 1, Q the Gram matrix of the differences plus 1 everywhere, it is 1/sum(x) - 1.
 func exactDistance(rows []float64, m, f int, others []int) *big.Rat {
 	k := len(others)
-	q := make([][]*big.Rat, k) // with the right side
+	q := make([][]*big.Rat, k) // including the right side
 	for i, g := range others {
 		for _, h := range others {
 			sum := big.NewRat(1, 1)
@@ -144,7 +145,7 @@ func exactDistance(rows []float64, m, f int, others []int) *big.Rat {
 
 func rational(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
 
-// eliminate solves the equations in place; false where they are singular.
+// eliminate solves the equations in place; it returns false if they are singular.
 func eliminate(q [][]*big.Rat) bool {
 	for i := range q {
 		pivot := slices.IndexFunc(q[i:], func(row []*big.Rat) bool { return row[i].Sign() != 0 })
@@ -167,8 +168,8 @@ func eliminate(q [][]*big.Rat) bool {
 	return true
 }
 
-// Two rows nearer to each other by five orders of magnitude than the others: about the mean of all
-// rows a search would end too early.
+// The distance of two rows is five orders of magnitude smaller than other distances: with the
+// mean of all rows as the center a search would end too early.
 func TestHullMarginOfNearRows(t *testing.T) {
 	rows := []float64{
 		-0.5, 1, 1,
@@ -184,8 +185,8 @@ func TestHullMarginOfNearRows(t *testing.T) {
 	}
 }
 
-// The bracket holds exactly, and is narrow, whatever the points: on a small grid many of them
-// coincide or are affinely dependent.
+// The bounds hold exactly, and are close, for all points: on a small grid many of them coincide
+// or are affinely dependent.
 func TestHullMarginAgainstExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.IntRange(1, 3).Draw(t, "m")
@@ -221,8 +222,8 @@ func floats(t *rapid.T, n int) []float64 {
 		n).Draw(t, "numbers")
 }
 
-// Whatever the convex combination, also one that all but meets the row, its distance is no more
-// than Upper.
+// Upper is at least the distance for any convex combination, including one that nearly meets the
+// row.
 func TestCertifyAgainstExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, k := rapid.IntRange(1, 4).Draw(t, "m"), rapid.IntRange(1, 6).Draw(t, "k")

@@ -7,31 +7,32 @@ import (
 )
 
 var (
-	// ErrInfeasible says that no point satisfies a linear program. It is proved: the multipliers that
-	// come with it are the proof.
+	// ErrInfeasible means that no point satisfies a linear program. The multipliers of the
+	// Optimum prove it.
 	ErrInfeasible = errors.New("linear program infeasible")
 
-	// ErrNotSolved says that rounding or the limit of pivots left a linear program without a verified
-	// answer.
+	// ErrNotSolved means that a linear program has no verified answer because of rounding or the
+	// limit of pivots.
 	ErrNotSolved = errors.New("linear program not solved")
 )
 
-// Tolerance is the rounding allowed in a verified optimum, relative to the sizes of the terms.
+// Tolerance is the permitted rounding error of a verified optimum, relative to the sizes of the
+// terms.
 const Tolerance = 1e-9
 
-// Program is a linear program: maximise <C, x> over the points of the box Low <= x <= High with
+// Program is a linear program: maximize <C, x> over the points of the box Low <= x <= High with
 // RowLow <= A x <= RowHigh.
 type Program struct {
-	C, Low, High    []float64 // n unknowns; the bounds are finite, which rules out an unbounded maximum
+	C, Low, High    []float64 // n unknowns; the bounds are finite, so that the maximum is finite
 	A               []float64 // m x n, row-major; m may be 0
-	RowLow, RowHigh []float64 // m; -Inf or +Inf where a row has no such bound
+	RowLow, RowHigh []float64 // m; -Inf or +Inf if a row has no such bound
 }
 
-// Optimum is a verified answer. With ErrInfeasible only Multipliers are set. The slices are the
-// solver's own.
+// Optimum is a verified answer. With ErrInfeasible only Multipliers are set. The solver owns the
+// slices.
 type Optimum struct {
-	// X lies in the box. Row k of A misses its bounds by at most Tolerance sum_j |A_kj| max(|Low_j|,
-	// |High_j|).
+	// X lies in the box. Row k of A violates its bounds by at most Tolerance sum_j |A_kj|
+	// max(|Low_j|, |High_j|).
 	X     []float64
 	Value float64 // <C, X>
 
@@ -40,17 +41,17 @@ type Optimum struct {
 	//
 	//	<C, x> = <C - A'y, x> + <y, A x> <= max over the box + max over the bounds of the rows.
 	//
-	// It agrees with Value to Tolerance times the sum of the sizes of the terms C_j x_j and y_k (A
+	// It equals Value up to Tolerance times the sum of the sizes of the terms C_j x_j and y_k (A
 	// x)_k.
 	Bound float64
 
-	// Multipliers has one number per row: for an optimum the y of Bound, for an infeasible program a y
-	// with <y, A x> everywhere in the box larger than <y, r> for every r within the bounds of the
-	// rows.
+	// Multipliers has one number per row. For an optimum it is the y of Bound. For an infeasible
+	// program it is a y for which <y, A x> everywhere in the box is larger than <y, r> for every
+	// r within the bounds of the rows.
 	Multipliers []float64
 }
 
-// check refuses a program whose parts do not fit together or are not finite.
+// check rejects a program with inconsistent dimensions or values that are not finite.
 func (p *Program) check() error {
 	n, m := len(p.C), len(p.RowLow)
 	switch {

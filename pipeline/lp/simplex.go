@@ -6,47 +6,47 @@ import (
 	"math"
 )
 
-// Simplex solves small dense linear programs by the dual simplex method for bounded variables, on a
-// table of m x n numbers: O(mn) per pivot, and usually a few pivots per unknown. The largest
-// violation leaves; after 20(m+n) pivots Bland's rule, which cannot cycle, and after as many again
-// ErrNotSolved. In the end values and gains are refined, primal steps put right what rounding has
-// done to the gains, and a table whose answer cannot be verified is rebuilt. The rules are fixed:
-// equal programs have equal answers, also where the maximiser is not unique.
+// Simplex solves small dense linear programs by the dual simplex method for bounded variables, on
+// a table of m x n numbers: O(mn) per pivot, and usually a few pivots per unknown. The variable
+// with the largest violation leaves the basis. After 20(m+n) pivots Bland's rule, which cannot
+// cycle, replaces this choice; after as many again Simplex returns ErrNotSolved. At the end it
+// refines values and gains, and primal steps repair the rounding errors of the gains. If the
+// answer cannot be verified, it rebuilds the table. The rules are deterministic: equal programs
+// have equal answers, even if the maximizer is not unique.
 //
-// The zero value is ready. It owns scratch memory, which the next call reuses: one Simplex serves
-// one goroutine, program after program, without allocating.
+// The zero value is ready for use. It owns scratch memory, which the next call reuses: one
+// Simplex serves one goroutine for many programs without allocating.
 //
-// It stands in for gonum's lp.Simplex, which has no limit of pivots, on programs as degenerate as
-// these does not always end, and panics on some shapes.
+// It replaces gonum's lp.Simplex, which has no limit of pivots, does not always terminate on
+// programs as degenerate as these, and panics on some shapes.
 type Simplex struct {
-	verifier     // with the program
-	n, m     int // unknowns and rows
+	verifier     // also holds the program
+	n, m     int // number of unknowns and rows
 
-	// Variables 0..n-1 are the unknowns, mapped to 0..1; n..n+m-1 are the activities <A_k, x> of the
-	// rows, less what they are at Low, divided by unit. Nonbasic variables are at a bound. Basic
-	// variable i changes by table[i n + j] for each unit of nonbasic variable j, and the objective by
-	// gain[j].
+	// Variables 0..n-1 are the unknowns, mapped to 0..1; n..n+m-1 are the activities <A_k, x> of
+	// the rows, minus their values at Low, divided by unit. Nonbasic variables are at a bound.
+	// Basic variable i changes by table[i n + j] for each unit of nonbasic variable j, and the
+	// objective by gain[j].
 	table, gain     []float64
 	basic, nonbasic []int
 	low, high, at   []float64
-	unit            []float64 // of each row
-	unitC           float64   // of the objective
+	unit            []float64 // unit of each row
+	unitC           float64   // unit of the objective
 	scaled, cost    []float64 // rows and objective in these units, for the unknowns mapped to 0..1
 
-	pivots, gains []float64 // scratch of entering
-	enters        []bool    // scratch: the variables that rebuild makes nonbasic
+	pivots, gains []float64 // scratch memory of entering
+	enters        []bool    // scratch: variables that rebuild makes nonbasic
 }
 
 const (
-	violation   = 3e-10 // of a bound, in scaled units, that is put right
-	leastPivot  = 1e-10 // smallest number to divide by
-	gainSlack   = 1e-11 // by which a gain may get the wrong sign for the sake of a larger pivot
-	singular    = 1e-14 // smallest number to divide by in rebuilding
-	maxRebuilds = 3     // of the table, after answers that rounding keeps from being verified
+	violation   = 3e-10 // least violation of a bound, in scaled units, that is repaired
+	minPivot    = 1e-10 // smallest permitted divisor
+	gainSlack   = 1e-11 // wrong-signed gain that is permitted to obtain a larger pivot
+	singular    = 1e-14 // smallest permitted divisor in rebuilding
+	maxRebuilds = 3     // limit of rebuilds of the table after answers that cannot be verified
 )
 
-// Maximize solves p. The error is ErrInfeasible or ErrNotSolved, wrapped, or says what is wrong
-// with p.
+// Maximize solves p. The error wraps ErrInfeasible or ErrNotSolved, or describes an invalid p.
 func (s *Simplex) Maximize(p *Program) (Optimum, error) {
 	if err := p.check(); err != nil {
 		return Optimum{}, err
@@ -55,7 +55,7 @@ func (s *Simplex) Maximize(p *Program) (Optimum, error) {
 	return s.run()
 }
 
-// run pivots from where the variables are until an answer is verified.
+// run pivots from the present state until an answer is verified.
 func (s *Simplex) run() (Optimum, error) {
 	limit, rebuilt := 20*(s.n+s.m)+100, 0
 	for pivots := 0; pivots < 2*limit; pivots++ {
@@ -79,8 +79,8 @@ func (s *Simplex) run() (Optimum, error) {
 		s.n, s.m, 2*limit, ErrNotSolved)
 }
 
-// answer verifies the end of the search: an optimum where no variable leaves (i < 0), infeasibility
-// where variable i should leave and none can enter.
+// answer verifies the end of the search: an optimum if no variable leaves (i < 0), infeasibility
+// if variable i should leave and none can enter.
 func (s *Simplex) answer(i int) (Optimum, error) {
 	if i < 0 {
 		s.readOptimum()
@@ -90,8 +90,8 @@ func (s *Simplex) answer(i int) (Optimum, error) {
 	return s.verifyInfeasible()
 }
 
-// start makes the unknowns nonbasic, each at the bound that the objective likes better; then no
-// gain has the wrong sign.
+// start makes the unknowns nonbasic, each at the bound with the larger objective. Then no gain
+// has the wrong sign.
 func (s *Simplex) start(p *Program) {
 	s.p, s.n, s.m = p, len(p.C), len(p.RowLow)
 	s.grow()
@@ -114,7 +114,7 @@ func (s *Simplex) start(p *Program) {
 	}
 }
 
-// fill makes the table in which the rows are basic.
+// fill computes the table in which the rows are basic.
 func (s *Simplex) fill() {
 	width := s.width
 	for j, c := range s.p.C {
@@ -133,7 +133,7 @@ func (s *Simplex) fill() {
 	copy(s.scaled, s.table)
 }
 
-// scaleDown divides v by its largest size, which it returns, or by 1 where that is 0.
+// scaleDown divides v by its largest absolute value, which it returns, or by 1 if that is 0.
 func scaleDown(v []float64) float64 {
 	var unit float64
 	for _, x := range v {
@@ -148,7 +148,7 @@ func scaleDown(v []float64) float64 {
 	return unit
 }
 
-// grow makes room for the program.
+// grow allocates the memory for the program.
 func (s *Simplex) grow() {
 	for _, v := range []*[]float64{&s.table, &s.scaled} {
 		resize(v, s.m*s.n)
@@ -166,7 +166,7 @@ func (s *Simplex) grow() {
 	resize(&s.nonbasic, s.n)
 }
 
-// resize sets the length of v to n, without keeping its contents.
+// resize sets the length of v to n, without preserving its contents.
 func resize[T any](v *[]T, n int) {
 	if cap(*v) < n {
 		*v = make([]T, n)
@@ -185,7 +185,7 @@ func (s *Simplex) leaving(bland bool) int {
 		if !(under > most || over > most) {
 			continue
 		}
-		switch over = max(under, over); { // no number where one of them is none
+		switch over = max(under, over); { // NaN if one of them does not exist
 		case !(over > violation):
 		case bland:
 			if found < 0 || v < s.basic[found] {
@@ -198,10 +198,10 @@ func (s *Simplex) leaving(bland bool) int {
 	return found
 }
 
-// entering returns the nonbasic variable that can bring basic variable i towards its bound and
-// whose gain reaches 0 first, so that the others keep their signs; of those that do so nearly
-// together the one with the largest pivot (Harris 1973), with Bland's rule the first. It returns -1
-// where none can move i.
+// entering returns the nonbasic variable that can move basic variable i towards its bound and
+// whose gain reaches 0 first, so that the others keep their signs. Among variables that reach 0
+// almost together it returns the one with the largest pivot (Harris 1973), with Bland's rule the
+// first. It returns -1 if none can move i.
 func (s *Simplex) entering(i int, bland bool) int {
 	slack := gainSlack
 	if bland {
@@ -224,9 +224,9 @@ func (s *Simplex) entering(i int, bland bool) int {
 	return found
 }
 
-// candidates sets s.pivots to the sizes of the pivots that move basic variable i towards its bound
-// by each of the nonbasic variables, and s.gains to the sizes of their gains; a pivot is 0 where the
-// variable cannot do that. It returns the least (gain + slack) / pivot.
+// candidates sets s.pivots to the sizes of the pivots that move basic variable i towards its
+// bound by each of the nonbasic variables, and s.gains to the sizes of their gains. A pivot is 0
+// if the variable cannot move i. It returns the least (gain + slack) / pivot.
 func (s *Simplex) candidates(i int, slack float64) float64 {
 	b, at := s.basic[i], s.at
 	low, high := s.low[:len(at)], s.high[:len(at)]
@@ -244,7 +244,7 @@ func (s *Simplex) candidates(i int, slack float64) float64 {
 		if mayOnlyFall != falls {
 			pivot = -pivot
 		}
-		if pivot < leastPivot || low[v] == high[v] {
+		if pivot < minPivot || low[v] == high[v] {
 			pivots[j] = 0
 			continue
 		}
@@ -257,8 +257,8 @@ func (s *Simplex) candidates(i int, slack float64) float64 {
 	return limit
 }
 
-// repair takes a step of the dual method: basic variable i goes to the bound that it violates. It
-// reports false where no variable can enter for it.
+// repair takes a step of the dual method: basic variable i moves to the bound that it violates.
+// It returns false if no variable can enter for it.
 func (s *Simplex) repair(i int, bland bool) bool {
 	j := s.entering(i, bland)
 	if j < 0 {
@@ -289,9 +289,9 @@ func (s *Simplex) move(j int, step float64) {
 	s.at[s.nonbasic[j]] += step
 }
 
-// improve takes a step of the primal method. It is for the end, when no basic variable violates a
-// bound and rounding, magnified by small pivots, has given a gain the wrong sign after all. It
-// reports false where all signs are right.
+// improve takes a step of the primal method. It runs at the end, when no basic variable violates
+// a bound but rounding, magnified by small pivots, has given a gain the wrong sign. It returns
+// false if all signs are right.
 func (s *Simplex) improve() bool {
 	found, most := -1, gainSlack
 	for j, v := range s.nonbasic {
@@ -328,8 +328,8 @@ func (s *Simplex) improve() bool {
 }
 
 // blocking returns the basic variable that first reaches a bound, and this bound, when nonbasic
-// variable j moves in the direction sign; of those that reach one nearly together the one with the
-// largest pivot. It returns -1 where j can move by width.
+// variable j moves in the direction sign. Among variables that reach one almost together it
+// returns the one with the largest pivot. It returns -1 if j can move by width.
 func (s *Simplex) blocking(j int, sign, width float64) (found int, target float64) {
 	room := func(i int) (room, rate, bound float64) {
 		v := s.basic[i]
@@ -340,14 +340,14 @@ func (s *Simplex) blocking(j int, sign, width float64) (found int, target float6
 	}
 	limit := width
 	for i := range s.basic {
-		if r, rate, _ := room(i); rate > leastPivot {
+		if r, rate, _ := room(i); rate > minPivot {
 			limit = min(limit, (max(0, r)+gainSlack)/rate)
 		}
 	}
 	found = -1
 	largest := 0.0
 	for i := range s.basic {
-		if r, rate, bound := room(i); rate > leastPivot && rate > largest && max(0, r)/rate <= limit && limit < width {
+		if r, rate, bound := room(i); rate > minPivot && rate > largest && max(0, r)/rate <= limit && limit < width {
 			found, target, largest = i, bound, rate
 		}
 	}
@@ -371,13 +371,13 @@ func (s *Simplex) swap(i, j int) {
 	s.basic[i], s.nonbasic[j] = s.nonbasic[j], s.basic[i]
 }
 
-// rebuild makes the table of the present basis anew from the program, each time with the largest
-// pivot there is: it then has the rounding of the basis, and no longer that of the way to it. An
-// unknown that finds no pivot goes to the bound that its gain likes.
+// rebuild recomputes the table of the present basis from the program, each time with the largest
+// available pivot. Its rounding error then depends on the basis only, not on the previous pivots.
+// An unknown without a pivot moves to the bound with the larger gain.
 func (s *Simplex) rebuild() {
 	resize(&s.enters, s.n+s.m)
 	clear(s.enters)
-	for _, v := range s.nonbasic { // the rows among them are to be nonbasic again
+	for _, v := range s.nonbasic { // these rows become nonbasic again
 		s.enters[v] = true
 	}
 	s.fill()
@@ -399,8 +399,8 @@ func (s *Simplex) rebuild() {
 	s.refresh()
 }
 
-// largest returns the row and column of the largest pivot among the rows that are to become
-// nonbasic and the unknowns that are to become basic.
+// largest returns the row and column of the largest pivot among the rows that become nonbasic and
+// the unknowns that become basic.
 func (s *Simplex) largest() (row, column int) {
 	row, column, most := -1, -1, singular
 	for i, b := range s.basic {
@@ -416,7 +416,7 @@ func (s *Simplex) largest() (row, column int) {
 	return row, column
 }
 
-// exchange replaces in t the variable of column j by what row says of it.
+// exchange replaces in t the variable of column j by its expression in row.
 func exchange(t, row []float64, j int) {
 	f := t[j]
 	if f == 0 {
@@ -428,8 +428,8 @@ func exchange(t, row []float64, j int) {
 	}
 }
 
-// refresh takes out of the values and gains what rounding has left in them after many pivots, by
-// two steps of iterative refinement with the table as approximate inverse.
+// refresh removes the rounding errors of many pivots from the values and gains, by two steps of
+// iterative refinement with the table as approximate inverse.
 func (s *Simplex) refresh() {
 	for range 2 {
 		for j, v := range s.nonbasic {
@@ -464,7 +464,7 @@ func (s *Simplex) shift(j int, step float64) {
 	}
 }
 
-// reprice moves the gains of the rows as if basic variable i cost that much more.
+// reprice changes the gains of the rows as if the cost of basic variable i rose by cost.
 func (s *Simplex) reprice(i int, cost float64) {
 	for j, v := range s.nonbasic {
 		if v >= s.n {
@@ -482,7 +482,8 @@ func (s *Simplex) scaledActivity(k int) (sum float64) {
 	return sum
 }
 
-// scaledCost returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
+// scaledCost returns the cost of unknown v beyond the gains of the nonbasic rows, in scaled
+// units.
 func (s *Simplex) scaledCost(v int) float64 {
 	reduced := s.cost[v]
 	for j, other := range s.nonbasic {
@@ -493,7 +494,7 @@ func (s *Simplex) scaledCost(v int) float64 {
 	return reduced
 }
 
-// readOptimum reads x and y off the last table.
+// readOptimum extracts x and y from the last table.
 func (s *Simplex) readOptimum() {
 	p := s.p
 	for j := range s.x {
@@ -510,9 +511,9 @@ func (s *Simplex) readOptimum() {
 	}
 }
 
-// readInfeasible reads y off the row of basic variable i, which no nonbasic variable can bring to
-// the bound that it violates. The row says that a sum of activities equals a sum of unknowns; y is
-// the proof if the two sums differ by more than rounding can do.
+// readInfeasible extracts y from the row of basic variable i, which no nonbasic variable can move
+// to the bound that it violates. The row states that a sum of activities equals a sum of
+// unknowns; y proves infeasibility if the two sums differ by more than rounding errors.
 func (s *Simplex) readInfeasible(i int) {
 	b := s.basic[i]
 	sign := 1.0

@@ -18,7 +18,7 @@ func TestSimplexKnownPrograms(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		p     Program
-		value float64 // none: infeasible
+		value float64 // NaN: infeasible
 	}{
 		{"nothing", Program{}, 0},
 		{"no rows", Program{C: []float64{1, -2, 0}, Low: []float64{-1, -1, -1}, High: []float64{3, 2, 1}}, 5},
@@ -78,8 +78,8 @@ func TestSimplexRefuses(t *testing.T) {
 	}
 }
 
-// drawProgram returns a small degenerate program: small integers, rows that repeat, contradict or
-// are 0, equations, fixed unknowns.
+// drawProgram returns a small degenerate program: small integers; rows that repeat, contradict or
+// are 0; equations; fixed unknowns.
 func drawProgram(t *rapid.T, maxN, maxM int) Program {
 	n, m := rapid.IntRange(1, maxN).Draw(t, "n"), rapid.IntRange(0, maxM).Draw(t, "m")
 	whole := func(low, high int) float64 { return float64(rapid.IntRange(low, high).Draw(t, "v")) }
@@ -114,7 +114,7 @@ func drawProgram(t *rapid.T, maxN, maxM int) Program {
 }
 
 // bestVertex returns the largest value at the vertices of p, by Cramer's rule on whole numbers,
-// hence exact; it reports false where there is no vertex.
+// hence exact; it returns false if there is no vertex.
 func bestVertex(p *Program) (best float64, found bool) {
 	type plane struct {
 		a []float64
@@ -139,7 +139,7 @@ func bestVertex(p *Program) (best float64, found bool) {
 		if d == 0 {
 			return
 		}
-		x := make([]float64, n) // times |d|
+		x := make([]float64, n) // x, multiplied by |d|
 		for k := range x {
 			x[k] = math.Copysign(1, d) * determinant(n, func(i, j int) float64 {
 				if j == k {
@@ -204,7 +204,7 @@ func subsets(n, size int, do func([]int)) {
 	from(0, 0)
 }
 
-// A feasible program in a box has a vertex that is best.
+// A feasible program in a box has an optimal vertex.
 func TestSimplexAgainstAllVertices(t *testing.T) {
 	var s Simplex
 	rapid.Check(t, func(t *rapid.T) {
@@ -221,7 +221,7 @@ func TestSimplexAgainstAllVertices(t *testing.T) {
 	})
 }
 
-// audit checks an answer against what Optimum promises, with its own arithmetic.
+// audit checks an answer against the contract of Optimum, with its own arithmetic.
 func audit(t interface{ Fatalf(string, ...any) }, p *Program, o Optimum, err error) {
 	if err != nil && !errors.Is(err, ErrInfeasible) {
 		if !errors.Is(err, ErrNotSolved) {
@@ -255,8 +255,8 @@ func audit(t interface{ Fatalf(string, ...any) }, p *Program, o Optimum, err err
 	}
 }
 
-// dualBound returns the bound that the multipliers y give on <C, x>, or with costs false on 0
-// (below 0 is a proof of infeasibility), and the sizes of its terms.
+// dualBound returns the bound by the multipliers y on <C, x>, or with costs false on 0 (below 0
+// it proves infeasibility), and the sizes of its terms.
 func dualBound(p *Program, y []float64, costs bool) (bound, size float64) {
 	for j := range p.C {
 		var rest float64
@@ -281,7 +281,7 @@ func dualBound(p *Program, y []float64, costs bool) (bound, size float64) {
 	return bound, size
 }
 
-// Every degenerate program of moderate numbers is solved, one way or the other.
+// Every degenerate program of moderate numbers is solved or proved infeasible.
 func TestSimplexDegeneratePrograms(t *testing.T) {
 	var s Simplex
 	rapid.Check(t, func(t *rapid.T) {
@@ -294,7 +294,7 @@ func TestSimplexDegeneratePrograms(t *testing.T) {
 	})
 }
 
-// Bland's rule alone ends too, with the same answer.
+// Bland's rule alone terminates too, with the same answer.
 func TestSimplexByBlandsRule(t *testing.T) {
 	var s, other Simplex
 	rapid.Check(t, func(t *rapid.T) {
@@ -344,8 +344,8 @@ func TestSimplexWildNumbers(t *testing.T) {
 	})
 }
 
-// coneProgram is: maximise s with <u_i, v> >= s |u_i|, |v|_inf <= 1, for m Gaussian u on one side
-// of a plane but for a share.
+// coneProgram is: maximize s with <u_i, v> >= s |u_i|, |v|_inf <= 1, for m Gaussian u on one side
+// of a plane, except a share wrong of them.
 func coneProgram(r *rand.Rand, m, dim int, wrong float64) *Program {
 	n := dim + 1
 	p := &Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n), A: make([]float64, m*n)}

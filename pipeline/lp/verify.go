@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// verifier checks an answer against a program as it was given, whatever rounding the way to the
-// answer had.
+// verifier checks an answer against a program as given, independently of the rounding errors of
+// the search.
 type verifier struct {
 	p       *Program
 	x       []float64 // values of the unknowns
 	y       []float64 // multipliers of the rows
 	reduced []float64 // scratch: C - A'y
 
-	width, reach []float64 // of the box in each unknown, and the largest size of it there
+	width, reach []float64 // extent of the box in each unknown, and its largest absolute value there
 }
 
-// measure sets width and reach, whose lengths are right.
+// measure sets width and reach, which must have the right lengths.
 func (v *verifier) measure() {
 	for j, low := range v.p.Low {
 		high := v.p.High[j]
@@ -24,7 +24,7 @@ func (v *verifier) measure() {
 	}
 }
 
-// verifyOptimum verifies that x is a maximiser, by the multipliers y.
+// verifyOptimum verifies that x is a maximizer, by the multipliers y.
 func (v *verifier) verifyOptimum() (Optimum, error) {
 	p := v.p
 	most, size := v.most(p.C)
@@ -50,9 +50,9 @@ func (v *verifier) verifyOptimum() (Optimum, error) {
 	return o, nil
 }
 
-// most returns the maximum over the box of <c - A'y, x>, with the sum of the sizes of the terms <c,
-// x>. A multiplier that would need a bound its row does not have is rounding, and becomes 0. c may
-// be nil: 0.
+// most returns the maximum over the box of <c - A'y, x>, with the sum of the sizes of the terms
+// <c, x>. A multiplier that would need a missing bound of its row is a rounding error, and is set
+// to 0. c may be nil: 0.
 func (v *verifier) most(c []float64) (most, size float64) {
 	p := v.p
 	clear(v.reduced)
@@ -75,8 +75,7 @@ func (v *verifier) most(c []float64) (most, size float64) {
 	return most, size
 }
 
-// activity returns <A_k, x>, and the largest that the sum of the sizes of its terms can be in the
-// box.
+// activity returns <A_k, x>, and the maximum over the box of the sum of the sizes of its terms.
 func (v *verifier) activity(k int) (activity, reach float64) {
 	row := v.p.row(k)
 	x, most := v.x[:len(row)], v.reach[:len(row)]
@@ -90,7 +89,7 @@ func (v *verifier) activity(k int) (activity, reach float64) {
 // verifyInfeasible verifies that the multipliers y rule out every point of the box.
 func (v *verifier) verifyInfeasible() (Optimum, error) {
 	p := v.p
-	most, size := v.most(nil) // of <-A'y, x>
+	most, size := v.most(nil) // maximum of <-A'y, x>
 	for k, y := range v.y {
 		var bound float64
 		if y > 0 {

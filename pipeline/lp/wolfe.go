@@ -8,29 +8,29 @@ import (
 )
 
 // nearest searches the point nearest to row f in the convex hull of the other rows by Wolfe's
-// algorithm (Wolfe 1976, "Finding the nearest point in a polytope"): it keeps affinely independent
-// rows, the active ones, and moves to the nearest point of their affine hull, in which all weights
-// are positive; then the row lowest in the direction p from f to that point becomes active. The
-// search needs inner products only.
+// algorithm (Wolfe 1976, "Finding the nearest point in a polytope"). It keeps affinely
+// independent rows, the active ones, and moves to the nearest point of their affine hull, in
+// which all weights are positive. Then the row lowest in the direction p from f to that point
+// becomes active. The search uses inner products only.
 type nearest struct {
 	*hull
 	f      int
 	active []int
-	weight []float64 // at least 0, of sum 1 up to rounding
+	weight []float64 // at least 0; their sum is 1 up to rounding
 	height []float64 // scratch: <p, v_g - v_f>
 
-	// factor is of the matrix c + <v_g - v_f, v_h - v_f>, g and h active, which is regular for
-	// affinely independent rows and c > 0; c is the square of the least |v_g - v_f|, so that no
-	// product is small beside it.
+	// factor belongs to the matrix c + <v_g - v_f, v_h - v_f>, g and h active, which is regular
+	// for affinely independent rows and c > 0. c is the square of the least |v_g - v_f|, so that
+	// no product is small compared with it.
 	factor triangle
 	c      float64
 }
 
-// tolerance is the relative gap between |p|^2 and the lowest <p, v_g - v_f> at which a search ends;
-// a square below it is taken for 0.
+// tolerance is the relative gap between |p|^2 and the lowest <p, v_g - v_f> at which a search
+// ends; a smaller square counts as 0.
 const tolerance = 1e-13
 
-// newNearest returns a search for row f that has not begun.
+// newNearest returns a search for row f that has not started.
 func newNearest(h *hull, f int) *nearest {
 	return &nearest{hull: h, f: f, height: make([]float64, h.n)}
 }
@@ -40,9 +40,9 @@ func (s *nearest) product(g, h int) float64 {
 	return s.gram[g*s.n+h] - s.gram[g*s.n+s.f] - s.gram[h*s.n+s.f] + s.gram[s.f*s.n+s.f]
 }
 
-// run searches until the point is nearest, or rounding leaves no progress, or the distance is known
-// to be above enough. Every turn but the last makes |p| smaller, and there are finitely many sets
-// of active rows.
+// run searches until the point is nearest, or rounding prevents progress, or the distance is
+// certainly above enough. Every iteration except the last makes |p| smaller, and there are
+// finitely many sets of active rows.
 func (s *nearest) run(enough float64) {
 	s.start()
 	if s.scale == 0 {
@@ -64,7 +64,7 @@ func (s *nearest) run(enough float64) {
 		if !s.enter(g) {
 			return
 		}
-		s.settle()
+		s.project()
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *nearest) lowest() (row int, squared float64) {
 	return row, squared
 }
 
-// enter makes a row active with weight 0. It reports false where the row is affinely dependent on
+// enter makes a row active with weight 0. It returns false if the row is affinely dependent on
 // the active ones, up to rounding.
 func (s *nearest) enter(g int) bool {
 	row := make([]float64, len(s.active)+1)
@@ -123,9 +123,9 @@ func (s *nearest) enter(g int) bool {
 	return true
 }
 
-// settle moves to the nearest point of the affine hull of the active rows; where a weight would
-// turn negative on the way, the row leaves.
-func (s *nearest) settle() {
+// project moves to the nearest point of the affine hull of the active rows. If a weight would
+// become negative on the way, its row is removed.
+func (s *nearest) project() {
 	for {
 		target := s.factor.solveOnes(len(s.active))
 		sum := 0.0
@@ -156,19 +156,18 @@ func (s *nearest) settle() {
 	}
 }
 
-// leave drops active row i. The other weights keep the sum that rounding leaves them, by which
-// certify divides.
+// leave removes active row i. The other weights are not normalized; certify divides by their sum.
 func (s *nearest) leave(i int) {
 	s.active, s.weight = slices.Delete(s.active, i, i+1), slices.Delete(s.weight, i, i+1)
 	s.factor.remove(i)
 }
 
-// triangle is the Cholesky factor L of a symmetric matrix L L', row i of i+1 numbers, which grows
-// and shrinks by a row and column.
+// triangle is the Cholesky factor L of a symmetric matrix L L', with i+1 numbers in row i. Rows
+// and columns can be added and removed.
 type triangle [][]float64
 
-// add appends a row and column, given up to the diagonal. It reports false, and changes nothing,
-// where the matrix would be singular up to rounding.
+// add appends a row and column, given up to the diagonal. It returns false, and changes nothing,
+// if the matrix would be singular up to rounding.
 func (l *triangle) add(a []float64) bool {
 	k := len(*l)
 	for i, row := range *l {
@@ -183,8 +182,8 @@ func (l *triangle) add(a []float64) bool {
 	return true
 }
 
-// remove drops row and column i. The rows below then have a number too many, which rotations of
-// neighbouring columns turn to 0.
+// remove removes row and column i. The rows below then have one number too many; rotations of
+// neighboring columns change it to 0.
 func (l *triangle) remove(i int) {
 	*l = slices.Delete(*l, i, i+1)
 	rows := *l
@@ -199,7 +198,7 @@ func (l *triangle) remove(i int) {
 	}
 }
 
-// solveOnes returns the x with L L' x = (1, ..., 1), k numbers.
+// solveOnes returns the x with L L' x = (1, ..., 1), of length k.
 func (l triangle) solveOnes(k int) []float64 {
 	x := make([]float64, k)
 	for i, row := range l {
