@@ -7,13 +7,13 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// BudgetSlack is the relative error that rounding may leave between a budget and what is stated of
-// it.
+// BudgetSlack is the permitted relative rounding error of a stated privacy parameter above the
+// budget.
 const BudgetSlack = 1e-9
 
-// CheckGuarantee returns an error if what a plugin says of privacy cannot stand beside results: it
-// is no guarantee, it does not say what it follows from, or it is weaker than the budget epsilon and
-// delta. To a pure guarantee delta does not apply. Whether Rho and Mu fit is not looked at here.
+// CheckGuarantee returns an error if the privacy guarantee of a plugin is invalid: if it is not a
+// guarantee, names no source, or is weaker than the budget epsilon and delta. delta does not
+// apply to a pure guarantee. Rho and Mu are not compared with the budget.
 func CheckGuarantee(g *pluginv1.Guarantee, epsilon, delta float64) error {
 	for _, x := range []struct {
 		name  string

@@ -13,7 +13,7 @@ func TestCheckGuarantee(t *testing.T) {
 	const rounded = 1 + 1e-12
 	for _, c := range []struct {
 		g    *pluginv1.Guarantee
-		want string // part of the error; "": there is none
+		want string // required part of the error; "": no error
 	}{
 		{&pluginv1.Guarantee{Pure: true, Epsilon: 1, Source: "x"}, ""},
 		{&pluginv1.Guarantee{Epsilon: rounded, Delta: 1e-6 * rounded, Rho: 0.1, Mu: 3, Source: "x"}, ""},

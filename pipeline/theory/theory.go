@@ -1,11 +1,11 @@
-// Package theory says when a bound stands beside what a sweep measures.
+// Package theory decides whether a bound applies to a measurement of a sweep.
 //
-// A bound is proved under premises: that the target lies in the class, that the queries were fixed
-// beforehand. An algorithm names those of its bounds, and the registry here decides for each cell
-// which of them hold. A bound with a premise that fails says nothing of the cell, and is shown with
-// the reason instead of in a comparison.
+// A bound is proved under premises, for example that the target lies in the class or that the
+// queries were fixed beforehand. An algorithm names the premises of its bounds, and the registry
+// in this package decides for each cell which of them hold. A bound with a premise that fails
+// does not apply to the cell; reports show it with the reason instead of comparing it.
 //
-// Start with [Premises] and [Unmet]. [Goal] is for errors that are measured on a sample.
+// Start with [Premises] and [Unmet]. [Goal] handles errors that are measured on a sample.
 package theory
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Names of premises, as plugins state them.
+// Names of premises in the plugin protocol.
 const (
 	TargetInClass    = "target-in-class"
 	BestReference    = "best-reference"
@@ -30,40 +30,42 @@ const (
 	UnseenAnswer     = "unseen-answer"
 )
 
-// What an adversary knows of a learner's answers when it chooses a query, or the truth of a round.
+// The knowledge of an adversary about a learner's answers when it chooses a query, or the truth
+// of a round.
 const (
 	SeesNothing = "nothing" // its choices are fixed beforehand
-	SeesPast    = "past"    // the answers so far
-	SeesAnswers = "answers" // task online: the answer of the round too
+	SeesPast    = "past"    // the previous answers
+	SeesAnswers = "answers" // task online: also the answer of the current round
 )
 
-// Units of a bound, as plugins state them: what its value counts.
+// Units of a bound in the plugin protocol: the quantity that its value counts.
 const (
-	Examples = pluginv1.Examples // a sample size
-	Regret   = pluginv1.Regret   // loss beyond that of the best hypothesis in hindsight
-	Mistakes = pluginv1.Mistakes // loss, which is the expected number of mistakes
+	Examples = pluginv1.Examples // sample size
+	Regret   = pluginv1.Regret   // loss in excess of the best hypothesis in hindsight
+	Mistakes = pluginv1.Mistakes // loss, which equals the expected number of mistakes
 )
 
-// ProvedRegret and PrintedRegret are the metrics by which a learner says what a bound gives for the
-// sequence that was played.
+// ProvedRegret and PrintedRegret are the metrics for a learner's bound on the sequence that was
+// played.
 const (
 	ProvedRegret  = "proved_regret"
 	PrintedRegret = "printed_regret"
 )
 
-// Premise is something that the proof of a bound takes for granted.
+// Premise is an assumption of the proof of a bound.
 type Premise struct {
 	Name string
-	Doc  string // what it says of a cell, for people
+	Doc  string // statement about a cell
 
-	// fails returns why the premise does not hold, to be read after its name; "": it holds.
+	// fails returns the reason why the premise does not hold, phrased to follow its name; "": it
+	// holds.
 	fails func(f Facts) string
 }
 
-// Facts are what premises are about.
+// Facts describes a cell to premises.
 type Facts struct {
 	Setting *pluginv1.Setting
-	Least   func() (float64, error) // the least error of the class on the problem
+	Least   func() (float64, error) // least error of the class on the problem
 }
 
 // Premises lists all premises.
@@ -111,13 +113,13 @@ var premises = []Premise{
 	}},
 }
 
-// answersSeen names in words what an adversary sees.
+// answersSeen describes the knowledge of an adversary.
 var answersSeen = map[string]string{SeesPast: "the answers so far", SeesAnswers: "the answer of the round"}
 
 func noisy(p *pluginv1.Problem) bool { return p.GetNoiseRate() > 0 }
 
-// bestReference fails where the reference error is below the least error of the class, or that is
-// not known.
+// bestReference fails if the reference error is below the least error of the class, or if that is
+// unknown.
 func bestReference(f Facts) string {
 	const slack = 1e-12 // the least error is a sum of masses, and a reference may have been copied from a report
 	above := f.Setting.GetAbove()
@@ -133,9 +135,9 @@ func bestReference(f Facts) string {
 	return ""
 }
 
-// Check returns an error if a bound of a plugin cannot be used in a task: it has no name, its value
-// is none, the task does not have its unit, or it states premises that do not exist or stand there
-// twice.
+// Check returns an error if a bound of a plugin cannot be used in a task: it has no name, its
+// value is not a number, the task does not have its unit, or its premises are unknown or
+// repeated.
 func Check(b *pluginv1.Bound, task pluginv1.Task) error {
 	units := task.Units()
 	switch v := b.GetValue(); {
@@ -159,8 +161,8 @@ func Check(b *pluginv1.Bound, task pluginv1.Task) error {
 	return checkValues(b)
 }
 
-// checkValues returns an error if the intermediate values of a bound cannot all be columns, whose names
-// SQL does not tell apart by case.
+// checkValues returns an error if the intermediate values of a bound cannot all be columns. SQL
+// names of columns are not case-sensitive.
 func checkValues(b *pluginv1.Bound) error {
 	const most, longest = 50, 100
 	if n := len(b.GetWith()); n > most {
@@ -179,7 +181,7 @@ func checkValues(b *pluginv1.Bound) error {
 	return nil
 }
 
-// UnitOf returns what the value of a bound counts in a task, whether the bound states it or not.
+// UnitOf returns the unit of a bound in a task, stated or implied.
 func UnitOf(b *pluginv1.Bound, task pluginv1.Task) string {
 	return cmp.Or(b.GetUnit(), task.Units()[0])
 }
@@ -192,8 +194,9 @@ func Names() (names []string) {
 	return names
 }
 
-// Unmet returns why a bound says nothing of a cell: the reason that its algorithm gives, or those of
-// the premises that fail. It returns "" where the bound holds. The premises must have passed Check.
+// Unmet returns the reason why a bound does not apply to a cell: the reason of its algorithm, or
+// those of the premises that fail. It returns "" if the bound holds. The premises must have
+// passed Check.
 func Unmet(b *pluginv1.Bound, f Facts) string {
 	if b.GetFails() != "" {
 		return b.GetFails()
@@ -220,12 +223,12 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 	return strings.Join(reasons, "; ")
 }
 
-// Goal is what a sample size has to reach: an error of at most Above + Alpha with probability
-// 1 - Beta.
+// Goal is the requirement on a sample size: an error of at most Above + Alpha with probability 1
+// - Beta.
 type Goal struct {
 	Above, Alpha, Beta float64
-	Test               int // points that the error is measured on; 0: it is computed exactly
-	Queries            int // task predict: T; the errors of T+1 states count, each looked at up to four times
+	Test               int // number of points for measuring the error; 0: it is computed exactly
+	Queries            int // task predict: T; the errors of T+1 states count, each measured up to four times
 }
 
 // GoalOf returns the goal of a setting.
@@ -233,10 +236,11 @@ func GoalOf(s *pluginv1.Setting) Goal {
 	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), int(s.GetQueries())}
 }
 
-// chanceShare is the share of beta that is spent on the chance that a measured error is too large.
+// chanceShare is the share of beta that is reserved for measured errors that are too large by
+// chance.
 const chanceShare = 1.0 / 20
 
-// odds returns -ln of the probability with which one measured error may be too large.
+// odds returns -ln of the permitted probability that one measured error is too large.
 func (g Goal) odds() float64 {
 	looks := 1
 	if g.Queries > 0 {
@@ -245,13 +249,13 @@ func (g Goal) odds() float64 {
 	return math.Log(float64(looks) / (chanceShare * g.Beta))
 }
 
-// Safe returns the alpha and beta that true errors have to reach so that the measured ones reach g.
-// An error that is measured on m points is the mean of m independent numbers in [0, 1], whose
-// expectations have the true error p as their mean: it is above t = Above + Alpha with probability
-// at most e^(-m KL(t, p)) (Hoeffding 1963, Theorem 1), and also at most p/t (Markov), which needs no
-// independence; and one of k looks at such errors with at most k times that. A twentieth of beta is
-// spent on it, and alpha is what the largest p leaves. It is not ok where no p above the reference does,
-// because the points are too few.
+// Safe returns the alpha and beta of true errors with which the measured errors reach g. An error
+// measured on m points is the mean of m independent numbers in [0, 1], whose expectations have
+// the true error p as their mean. So it is above t = Above + Alpha with probability at most e^(-m
+// KL(t, p)) (Hoeffding 1963, Theorem 1), and also at most p/t (Markov), which does not require
+// independence. For k measurements of such errors the probability is at most k times that. A
+// twentieth of beta is reserved for it, and alpha is the largest p minus the reference. ok is
+// false if no p above the reference satisfies it, because there are too few points.
 func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	if g.Test == 0 {
 		return g.Alpha, g.Beta, true
@@ -275,8 +279,8 @@ func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	return low - g.Above, (1 - chanceShare) * g.Beta, true
 }
 
-// divergence returns the Kullback-Leibler divergence of a coin that shows heads with probability t
-// from one that does with probability p <= t: +Inf for p = 0.
+// divergence returns the Kullback-Leibler divergence of a coin that shows heads with probability
+// t from one that does with probability p <= t: +Inf for p = 0.
 func divergence(t, p float64) float64 {
 	d := float64(t * math.Log(t/p))
 	if t < 1 {

@@ -35,7 +35,7 @@ func TestUnmet(t *testing.T) {
 		premises string
 		setting  func(s *pluginv1.Setting)
 		least    float64
-		want     string // a part of the reason; "": it holds
+		want     string // required part of the reason; "": the premise holds
 	}{
 		{TargetInClass, same, 0, ""},
 		{TargetInClass, outside, 0.3, "target-in-class fails"},
@@ -84,7 +84,7 @@ func TestUnmet(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		bound *pluginv1.Bound
-		want  string // "": it is accepted
+		want  string // "": accepted
 	}{
 		{&pluginv1.Bound{Name: "b", Value: math.Inf(1), Premises: Names()}, ""},
 		{&pluginv1.Bound{Value: 1}, "no name"},
@@ -105,7 +105,7 @@ func TestCheckUnit(t *testing.T) {
 	for _, c := range []struct {
 		unit string
 		task pluginv1.Task
-		want string // "": it is accepted
+		want string // "": accepted
 	}{
 		{"", learn, ""},
 		{"", online, ""},
@@ -128,8 +128,8 @@ func TestCheckUnit(t *testing.T) {
 	}
 }
 
-// A learner whose true error is the safe one is measured to fail at most as often as the spared
-// beta, and there is no room to speak of beyond.
+// A learner with the safe true error is measured to fail at most as often as the reserved part of
+// beta, and a slightly larger error exceeds it.
 func TestSafe(t *testing.T) {
 	for _, g := range []Goal{
 		{Alpha: 0.1, Beta: 0.05, Test: 10_000}, {Alpha: 0.1, Beta: 0.05, Test: 300},
