@@ -257,7 +257,7 @@ func (s *session) work(
 		defer close(ended)
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: s.conn, Slots: slots, Name: workerName(), Plugins: s.commands, Cache: fileCache(), Log: cfg.Log,
-			Build: version(), Sandbox: policy, Layers: sandbox.Words(layers),
+			Build: version(), Sandbox: policy, Layers: sandbox.Summary(layers),
 			CacheSize: defaultCacheSize, Monitor: monitor, SharedProblem: s.kept.Take, Files: s.dataPaths(),
 		})
 	}()

@@ -18,24 +18,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Names of cgroups that this package makes in the one that was delegated.
+// Names of cgroups that this package creates below the delegated cgroup.
 const (
-	hostsGroup    = "shatter-hosts"    // processes that start programs: those in its parent would forbid limits
-	programsGroup = "shatter-program-" // and two numbers: a host's process and its program
+	hostsGroup    = "shatter-hosts"    // processes that start programs; in the parent they would prevent limits
+	programsGroup = "shatter-program-" // prefix of the host's process id and the program's number
 )
 
-// memorySlack is what a cgroup may take beyond its program's limit, which the host looks at: the
-// kernel counts page tables, stacks and pipes too.
+// memorySlack is the memory that a cgroup may use beyond its program's limit, which the host
+// checks. The kernel also counts page tables, stacks and pipes.
 const memorySlack = 64 << 20
 
-// An estate is a cgroup in which this process may make others.
+// An estate is a cgroup in which this process may create others.
 type estate struct {
 	dir string
-	cpu bool // time can be limited
+	cpu bool // CPU time can be limited
 }
 
-// how describes what the kernel limits; "" for nil.
-func (e *estate) how() string {
+// mechanism describes the resources that the kernel limits; "" for nil.
+func (e *estate) mechanism() string {
 	switch {
 	case e == nil:
 		return ""
@@ -51,8 +51,8 @@ type group struct {
 	at  *os.File
 }
 
-// openEstate returns the cgroup that was delegated to this process, or why none was. It may move this process
-// into a cgroup below.
+// openEstate returns the cgroup that was delegated to this process, or the reason why there is
+// none. It may move this process into a child cgroup.
 func openEstate() (*estate, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -66,13 +66,13 @@ func openEstate() (*estate, error) {
 	return newEstate(filepath.Join("/sys/fs/cgroup", path), string(own))
 }
 
-// newEstate makes the cgroup in a folder, which is that of this process, one that may have others
-// with limits. own is the text of /proc/self/cgroup.
+// newEstate prepares the cgroup in a folder, which is that of this process, to have children with
+// limits. own is the text of /proc/self/cgroup.
 func newEstate(dir, own string) (*estate, error) {
 	if filepath.Base(dir) == hostsGroup {
 		dir = filepath.Dir(dir)
 	}
-	controllers := words(dir, "cgroup.controllers")
+	controllers := fields(dir, "cgroup.controllers")
 	for _, name := range []string{"memory", "pids"} {
 		switch {
 		case slices.Contains(controllers, name):
@@ -93,8 +93,8 @@ func newEstate(dir, own string) (*estate, error) {
 	return e, nil
 }
 
-// delegated returns an error unless systemd, where it rules, leaves the cgroup to this process. It
-// may write to all if it is of the user root.
+// delegated returns an error if systemd manages the cgroups and has not delegated this one. Only
+// the user root needs the check: root may write to all cgroups.
 func delegated(dir string) error {
 	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Geteuid() != 0 {
 		return nil
@@ -108,8 +108,8 @@ func delegated(dir string) error {
 	return fmt.Errorf("systemd has not delegated %s: Delegate=yes of its unit does", dir)
 }
 
-// words returns the words of a file of a cgroup; none if it cannot be read.
-func words(dir, name string) []string {
+// fields returns the words of a file of a cgroup, or none if it cannot be read.
+func fields(dir, name string) []string {
 	text, _ := os.ReadFile(filepath.Join(dir, name))
 	return strings.Fields(string(text))
 }
@@ -124,8 +124,8 @@ func writeControl(dir, name, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// control lets the cgroups below have limits. The kernel refuses this for a cgroup with processes, except the
-// root: this process then moves to a cgroup below.
+// control enables limits for child cgroups. The kernel refuses this for a cgroup with processes,
+// except the root cgroup; this process then moves to a child cgroup.
 func (e *estate) control() error {
 	wanted := "+memory +pids"
 	if e.cpu {
@@ -160,7 +160,7 @@ func (e *estate) refused(err error) error {
 	return fmt.Errorf("%s is not delegated to this user (%w)", e.dir, err)
 }
 
-// clear ends the programs of hosts that were killed, by their cgroups. This process has none yet.
+// clear ends the programs of hosts that were killed. This process has no programs yet.
 func (e *estate) clear() {
 	left, _ := filepath.Glob(filepath.Join(e.dir, programsGroup+"*"))
 	for _, dir := range left {
@@ -172,10 +172,10 @@ func (e *estate) clear() {
 	}
 }
 
-// groups counts the cgroups that this process has made.
+// groups is the number of cgroups that this process has created.
 var groups atomic.Int64
 
-// newGroup makes the cgroup of a program, with its limits.
+// newGroup creates the cgroup of a program, with its limits.
 func (e *estate) newGroup(p Program) (*group, error) {
 	g := &group{dir: filepath.Join(e.dir, fmt.Sprintf("%s%d-%d", programsGroup, os.Getpid(), groups.Add(1)))}
 	err := os.Mkdir(g.dir, 0o755)
@@ -189,14 +189,14 @@ func (e *estate) newGroup(p Program) (*group, error) {
 	if p.Memory > 0 {
 		bounds["memory.max"] = strconv.FormatInt(p.Memory+memorySlack, 10)
 	}
-	if e.cpu && p.Threads > 0 { // and one for the collector of garbage and the like
+	if e.cpu && p.Threads > 0 { // one more for background threads such as a garbage collector
 		const period = 100_000 // µs
 		bounds["cpu.max"] = fmt.Sprintf("%d %d", (p.Threads+1)*period, period)
 	}
 	for name, value := range bounds {
 		err = errors.Join(err, writeControl(g.dir, name, value))
 	}
-	// Where the kernel does not count what is swapped out, there is no such file.
+	// If the kernel does not count swapped memory, this file does not exist.
 	if e := writeControl(g.dir, "memory.swap.max", "0"); !errors.Is(e, fs.ErrNotExist) {
 		err = errors.Join(err, e)
 	}
@@ -207,21 +207,22 @@ func (e *estate) newGroup(p Program) (*group, error) {
 	return g, nil
 }
 
-// apply has a process start in the cgroup. There is no moment in which it is elsewhere.
+// apply makes a process start in the cgroup. It is never outside of it.
 func (g *group) apply(a *syscall.SysProcAttr) {
 	if g != nil {
 		a.UseCgroupFD, a.CgroupFD = true, int(g.at.Fd())
 	}
 }
 
-// kill ends all processes of the cgroup, those too that are being started.
+// kill ends all processes of the cgroup, including those that are being started.
 func (g *group) kill() {
 	if g != nil {
 		_ = writeControl(g.dir, "cgroup.kill", "1")
 	}
 }
 
-// remove ends what is in the cgroup and removes it. If that takes too long, a later host does it.
+// remove ends the processes of the cgroup and removes it. If that takes too long, a later host
+// removes it.
 func (g *group) remove() {
 	if g == nil {
 		return
@@ -242,7 +243,7 @@ func (g *group) outOfMemory() bool {
 	if g == nil {
 		return false
 	}
-	events := words(g.dir, "memory.events")
+	events := fields(g.dir, "memory.events")
 	i := slices.Index(events, "oom_kill")
 	return i >= 0 && i+1 < len(events) && events[i+1] != "0"
 }

@@ -21,10 +21,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roleVariable makes this binary another program than a test.
+// roleVariable selects a role, in which this binary is not a test.
 const roleVariable = "SANDBOX_TEST_ROLE"
 
-// roles are programs that take what they can get.
+// roles are programs that use as many resources as they can.
 var roles = map[string]func(){
 	"memory":        func() { touch(unix.MAP_PRIVATE); forever() },
 	"shared memory": func() { touch(unix.MAP_SHARED); touch(unix.MAP_SHARED); forever() },
@@ -73,14 +73,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// told returns what the test has to tell.
+// told returns the text that the test sends.
 func told() string {
 	fmt.Println("ready")
 	line, _ := bufio.NewReader(os.NewFile(3, "told")).ReadString('\n')
 	return strings.TrimSpace(line)
 }
 
-// touch takes 100 MiB.
+// touch allocates and writes 100 MiB.
 func touch(kind int) {
 	b, err := unix.Mmap(-1, 0, 100<<20, unix.PROT_READ|unix.PROT_WRITE, kind|unix.MAP_ANON)
 	for i := 0; err == nil && i < len(b); i += 4096 {
@@ -88,14 +88,14 @@ func touch(kind int) {
 	}
 }
 
-// forever is no select, which Go takes for a deadlock.
+// forever sleeps. It does not use select, which Go would report as a deadlock.
 func forever() {
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
-// again starts this binary in another role, in a session of its own.
+// again starts this binary in another role, in a new session.
 func again(role string) error {
 	cmd := exec.Command(ownFile)
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, "GOMAXPROCS=1")
@@ -103,11 +103,11 @@ func again(role string) error {
 	return cmd.Start()
 }
 
-// refused reports whether an error is that of a right that is missing.
+// refused reports whether an error is a missing permission.
 func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
-// run starts this binary in a role, with 100 MiB, and returns what it prints. After each line, enough
-// says whether it is to be ended; nil: it ends by itself.
+// run starts this binary in a role, with 100 MiB, and returns its output. After each line it ends
+// the program if enough returns true; nil: the program exits by itself.
 func run(m *machine, role string, told *os.File, enough func(*Process) bool) (out string, l *Process, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -139,7 +139,7 @@ func run(m *machine, role string, told *os.File, enough func(*Process) bool) (ou
 	return out, l, l.Cmd.Wait()
 }
 
-// withGroups returns this machine, and skips a test where cgroups are not delegated.
+// withGroups returns this machine, and skips a test if cgroups are not delegated.
 func withGroups(t *testing.T) *machine {
 	t.Helper()
 	m, err := thisMachine()
@@ -147,12 +147,12 @@ func withGroups(t *testing.T) *machine {
 		t.Fatal(err)
 	}
 	if m.estate == nil {
-		t.Skip("NOT RUN: ", Words(m.layers))
+		t.Skip("NOT RUN: ", Summary(m.layers))
 	}
 	return m
 }
 
-// release releases a program, and reports what its cgroup leaves.
+// release releases a program, and reports remains of its cgroup.
 func release(t *testing.T, l *Process) {
 	t.Helper()
 	l.Release()
@@ -161,7 +161,8 @@ func release(t *testing.T, l *Process) {
 	}
 }
 
-// The kernel counts the memory of all processes of a program together, and ends all of them at once.
+// The kernel counts the memory of all processes of a program together, and ends all of them at
+// once.
 func TestGroupMemory(t *testing.T) {
 	m := withGroups(t)
 	for _, role := range []string{"memory in children", "shared memory"} {
@@ -170,13 +171,13 @@ func TestGroupMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !l.OutOfMemory() || err == nil || !strings.Contains(err.Error(), "signal: killed") {
-			t.Error(role, words(l.group.dir, "memory.events"), err)
+			t.Error(role, fields(l.group.dir, "memory.events"), err)
 		}
 		release(t, l)
 	}
 }
 
-// telling sends a role the text of tell once it is ready.
+// telling sends a role the text of tell once the role is ready.
 func telling(t *testing.T, m *machine, role string, tell func(*Process) string) (out string, l *Process) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -199,14 +200,15 @@ func telling(t *testing.T, m *machine, role string, tell func(*Process) string) 
 	return out, l
 }
 
-// The kernel bounds the tasks of a program, which can neither change its limits nor leave its cgroup.
+// The kernel limits the tasks of a program, which can neither change its limits nor leave its
+// cgroup.
 func TestGroupTasks(t *testing.T) {
 	m := withGroups(t)
 	out, l := telling(t, m, "tasks", func(l *Process) string {
-		if most := words(l.group.dir, "pids.max"); !slices.Equal(most, []string{strconv.Itoa(maxTasks)}) {
+		if most := fields(l.group.dir, "pids.max"); !slices.Equal(most, []string{strconv.Itoa(maxTasks)}) {
 			t.Errorf("%s tasks are the most, want %d", most, maxTasks)
 		}
-		if err := writeControl(l.group.dir, "pids.max", "30"); err != nil { // thousands would take memory
+		if err := writeControl(l.group.dir, "pids.max", "30"); err != nil { // thousands of tasks would need much memory
 			t.Error(err)
 		}
 		return ""
@@ -222,8 +224,8 @@ func TestGroupTasks(t *testing.T) {
 	release(t, l)
 }
 
-// What a program leaves behind ends with it, without a pid namespace too. What a host that was killed leaves
-// ends with the next one, but not what a living host has started.
+// The remaining processes of a program end with it, even without a pid namespace. Those of a host
+// that was killed end with the next host, which does not affect programs of running hosts.
 func TestGroupLeft(t *testing.T) {
 	m := withGroups(t)
 	without, err := probe(0)
@@ -231,7 +233,7 @@ func TestGroupLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, l, _ := run(without, "leave", nil, func(l *Process) bool {
-		if n := len(words(l.group.dir, "cgroup.procs")); n != 2 {
+		if n := len(fields(l.group.dir, "cgroup.procs")); n != 2 {
 			t.Errorf("%d processes are in the cgroup, want 2", n)
 		}
 		return true
@@ -256,7 +258,7 @@ func TestGroupLeft(t *testing.T) {
 	}
 	dir = strings.TrimSpace(dir)
 	m.estate.clear()
-	if n := len(words(dir, "cgroup.procs")); n != 2 {
+	if n := len(fields(dir, "cgroup.procs")); n != 2 {
 		t.Errorf("%d processes of a host that lives are left, want 2", n)
 	}
 	_ = host.Process.Kill()

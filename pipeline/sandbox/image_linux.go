@@ -23,14 +23,15 @@ const ownFile = "/proc/self/exe"
 
 // An image is the content of a program's file.
 type image struct {
-	info   os.FileInfo // of the file when it was copied
+	info   os.FileInfo // state of the file when it was copied
 	digest string
-	file   *os.File // sealed copy; nil: the kernel makes none, and the file itself is executed
-	own    bool     // it is the program that this process runs
-	script []string // words after #! in its first line; nil: it is no script
+	file   *os.File // sealed copy; nil: the kernel cannot create one, and the file itself is executed
+	own    bool     // the image is the program of this process
+	script []string // words after #! in its first line; nil: not a script
 }
 
-// executable returns the path to execute, if the copy is passed as descriptor fd. It is "" for no image.
+// executable returns the path to execute if the copy is passed as descriptor fd. It is "" for a
+// nil image.
 func (m *image) executable(path string, fd int) string {
 	switch {
 	case m.own:
@@ -41,7 +42,8 @@ func (m *image) executable(path string, fd int) string {
 	return fmt.Sprintf("/proc/self/fd/%d", fd)
 }
 
-// environment returns the variables of a program. Python would look for modules in the folder of the copy of a script.
+// environment returns the variables of a program. Python would otherwise search for modules in
+// the folder of the copy of a script.
 func (m *image) environment(env []string) []string {
 	if m.file == nil || !isPython(m.script) {
 		return env
@@ -49,15 +51,15 @@ func (m *image) environment(env []string) []string {
 	return append(slices.Clip(env), "PYTHONSAFEPATH=1")
 }
 
-// maxImages bounds the copies that are kept.
+// maxImages limits the number of cached copies.
 const maxImages = 8
 
 var (
 	imagesMutex sync.Mutex
-	images      = map[string]*image{} // by path
+	images      = map[string]*image{} // keys are paths
 )
 
-// openImage returns the content of a file that is to be executed, after checking that it has a digest.
+// openImage returns the content of an executable file, after checking its digest.
 func openImage(path, digest string) (*image, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -121,7 +123,7 @@ func seal(path string) (*image, error) {
 	return m, nil
 }
 
-// executableMemory makes an empty memory file that can be executed.
+// executableMemory creates an empty memory file that can be executed.
 func executableMemory() (*os.File, error) {
 	const name = "shatter-plugin"
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)

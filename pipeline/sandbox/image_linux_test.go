@@ -17,7 +17,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// output starts the content of a program's file on a machine and returns what it prints.
+// output starts the content of a program's file on a machine and returns its output.
 func output(t *testing.T, m *machine, p Program, img *image) string {
 	t.Helper()
 	runtime.LockOSThread()
@@ -49,8 +49,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A script that is replaced after its digest was checked does not run, and is refused at the next start. Its
-// interpreter opens the copy, and finds no module in the folder of the script.
+// A script that is replaced after its digest was checked does not run, and the next start rejects
+// it. Its interpreter opens the copy, and finds no module in the folder of the script.
 func TestReplacedScript(t *testing.T) {
 	m, err := thisMachine()
 	if err != nil {
@@ -81,7 +81,7 @@ func TestReplacedScript(t *testing.T) {
 	}
 }
 
-// A named pipe is waited for neither as a program nor as a script's interpreter.
+// A named pipe does not block a start, as a program or as a script's interpreter.
 func TestPipes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o700); err != nil {
@@ -95,7 +95,8 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// A file that a program may read and not write cannot be cut either, not even where Landlock does not ask.
+// A program cannot truncate a file that it may only read, even if Landlock does not check
+// truncation.
 func TestCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "read")
 	write(t, path, "text")
@@ -111,7 +112,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A layer that holds on this machine and fails at a start is an error: the program does not run.
+// If a layer that holds on this machine fails at a start, the start returns an error and the
+// program does not run.
 func TestWeakerStart(t *testing.T) {
 	m, err := probe(0)
 	if err != nil {

@@ -23,18 +23,18 @@ const (
 
 	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 
-	// fileRights are those that a rule about anything else than a folder may give.
+	// fileRights are the rights that a rule about a path other than a folder may grant.
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// A ruleset is the kernel's landlock_ruleset_attr: the rights that it takes away. An older kernel accepts the
-// longer structure if the fields that it does not know are zero.
+// A ruleset is the kernel's landlock_ruleset_attr: the rights that are removed. An older kernel
+// accepts the longer structure if the fields that it does not support are zero.
 type ruleset struct{ files, network, scoped uint64 }
 
-// rulesetOf returns all rights that a kernel of a version of Landlock can take away.
+// rulesetOf returns all rights that a kernel with this version of Landlock can remove.
 func rulesetOf(version int) ruleset {
-	r := ruleset{files: unix.LANDLOCK_ACCESS_FS_REFER - 1} // those of version 1 are the lowest bits
+	r := ruleset{files: unix.LANDLOCK_ACCESS_FS_REFER - 1} // the rights of version 1 are the lowest bits
 	for since, rights := range map[int]uint64{
 		2: unix.LANDLOCK_ACCESS_FS_REFER, truncateSince: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
 		5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, 9: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
@@ -55,11 +55,12 @@ func rulesetOf(version int) ruleset {
 // truncateSince is the first version of Landlock that controls truncation.
 const truncateSince = 3
 
-// The rules are made here because landlock-lsm/go-landlock restricts all threads of the process, before Landlock 8 by
-// way of libpsx, which needs linker flags in binaries with cgo.
+// The rules are written here because landlock-lsm/go-landlock restricts all threads of the
+// process, before Landlock 8 through libpsx, which needs linker flags in binaries with cgo.
 
-// restrictFiles takes all rights from this thread, and from all that it executes and starts, except those to
-// the paths of the entry. The ruleset also denies TCP, abstract sockets and signals, if the kernel can.
+// restrictFiles removes all rights from this thread, and from all programs that it executes and
+// starts, except the rights to the paths of the entry. The ruleset also denies TCP, abstract
+// sockets and signals, if the kernel can.
 func (e *entry) restrictFiles() (how string, err error) {
 	version := landlockVersion()
 	if version == 0 {
@@ -90,7 +91,7 @@ func (e *entry) restrictFiles() (how string, err error) {
 	return fmt.Sprintf("Landlock %d", version), err
 }
 
-// addRule grants rights to a path and all below it. A path that does not exist is left out.
+// addRule grants rights to a path and everything below it. It ignores a path that does not exist.
 func addRule(fd uintptr, path string, rights uint64) error {
 	at, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

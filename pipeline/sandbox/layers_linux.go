@@ -16,10 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layers lists the layers that a program's process applies to itself, in this order, before it executes the
-// program: Mounts needs a capability that Privileges drops, Files, Network and Syscalls need no_new_privs,
-// which Privileges sets, and Syscalls refuses what the others do. apply returns the mechanism that enforces
-// the layer, or the reason why none does. The host adds Bytes and Group.
+// layers lists the layers that a program's process applies to itself, in this order, before it
+// executes the program. The order matters: Mounts needs a capability that Privileges drops;
+// Files, Network and Syscalls need no_new_privs, which Privileges sets; Syscalls denies system
+// calls that the other layers use. apply returns the mechanism that enforces the layer, or the
+// reason why there is none. The host adds Bytes and Group.
 var layers = []struct {
 	name  string
 	apply func(*entry) (how string, err error)
@@ -34,7 +35,7 @@ var layers = []struct {
 	{Processes, (*entry).checkProcesses},
 }
 
-// layerOf describes a layer: how it is enforced, or that it is not because of err.
+// layerOf describes a layer: its mechanism, or the error err that prevents it.
 func layerOf(name, how string, err error) Layer {
 	if err != nil {
 		return Layer{Name: name, How: strings.ReplaceAll(err.Error(), "\n", "; ")}
@@ -45,25 +46,25 @@ func layerOf(name, how string, err error) Layer {
 // helper is the name under which this binary restricts itself and executes a program.
 const helper = "shatter-sandbox"
 
-// An entry is the only argument of the helper: what to restrict and what to execute.
+// An entry is the only argument of the helper: the restrictions and the program to execute.
 type entry struct {
 	Executable string   `json:"executable"` // path of the file to execute; "": only report the layers
 	Script     bool     `json:"script"`     // an interpreter opens that path
 	Argv       []string `json:"argv"`
 	Read       []string `json:"read"` // readable paths
 	Folder     string   `json:"folder"`
-	Report     int      `json:"report"`     // descriptor; the program inherits none from here on, but its script
-	Host       int      `json:"host"`       // process
-	NoSpaces   string   `json:"nospaces"`   // reason why there are no namespaces; "": there are
+	Report     int      `json:"report"`     // descriptor; the program inherits no descriptors from here on, except its script
+	Host       int      `json:"host"`       // process id of the host
+	NoSpaces   string   `json:"nospaces"`   // reason for having no namespaces; "": there are namespaces
 	HostMounts string   `json:"hostmounts"` // the host's mount namespace
 	Held       []string `json:"held"`       // layers that must hold
 }
 
-// A report tells the host about an entry that executed no program.
+// A report informs the host about an entry that executed no program.
 type report struct {
 	Layers []Layer       `json:"layers"`
-	Failed string        `json:"failed"` // layer that does not hold, and why
-	Errno  syscall.Errno `json:"errno"`  // of the execution
+	Failed string        `json:"failed"` // layer that does not hold, with the reason
+	Errno  syscall.Errno `json:"errno"`  // error of the execution
 }
 
 func init() {
@@ -79,7 +80,8 @@ func enter(text string) {
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		unix.Exit(2)
 	}
-	// The host's death comes as a signal from here on. If it came before, the report has no reader.
+	// From here on the host's death sends a signal. If the host died before, the report has no
+	// reader.
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 	_ = unix.CloseRange(uint(e.Report), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if e.Script {
@@ -103,7 +105,7 @@ func enter(text string) {
 	unix.Exit(0)
 }
 
-// limitResources bounds the resources that the kernel counts for each process.
+// limitResources limits the resources that the kernel counts for each process.
 func (e *entry) limitResources() (how string, err error) {
 	for resource, most := range map[int]uint64{
 		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFile, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MSGQUEUE: 0,
@@ -111,7 +113,7 @@ func (e *entry) limitResources() (how string, err error) {
 	} {
 		err = errors.Join(err, setLimit(resource, most))
 	}
-	if os.Getpid() == 1 && os.Getuid() != 0 { // counted in the user namespace, not for the user
+	if os.Getpid() == 1 && os.Getuid() != 0 { // counted in the user namespace, not per user
 		err = errors.Join(err, setLimit(unix.RLIMIT_NPROC, maxTasks))
 	}
 	return "rlimits; memory, processes and files of the whole tree are counted", err
@@ -128,14 +130,15 @@ func setLimit(resource int, most uint64) error {
 	return os.NewSyscallError("prlimit", err)
 }
 
-// mountSpace returns a name of the mount namespace of this process; "" if the system does not tell.
+// mountSpace returns a name of the mount namespace of this process; "" if it is unknown.
 func mountSpace() string {
 	name, _ := os.Readlink("/proc/self/ns/mnt")
 	return name
 }
 
-// remount makes all file systems read-only, except the program's folder. It changes nothing unless this
-// process has a mount namespace of its own: in that of the host it would do so for the whole machine.
+// remount makes all file systems read-only, except the program's folder. It changes nothing
+// unless this process has its own mount namespace, because in that of the host it would change
+// the whole machine.
 func (e *entry) remount() (how string, err error) {
 	if e.NoSpaces != "" {
 		return "", errors.New(e.NoSpaces)
@@ -143,7 +146,7 @@ func (e *entry) remount() (how string, err error) {
 	if own := mountSpace(); own == "" || e.HostMounts == "" || own == e.HostMounts {
 		return "", errors.New("the process is in the mount namespace of its host")
 	}
-	// Nothing passes from here to the host from now on.
+	// From here on mounts do not propagate to the host.
 	if err := unix.MountSetattr(-1, "/", unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE}); err != nil {
 		return "", fmt.Errorf("the kernel refuses to make mounts private (%w)", err)
 	}
@@ -164,8 +167,8 @@ func (e *entry) remount() (how string, err error) {
 	return "mount namespace", nil
 }
 
-// dropPrivileges gives up all capabilities, also those that the user root would get at an exec, and sets
-// no_new_privs.
+// dropPrivileges drops all capabilities, including those that the user root would gain at an
+// exec, and sets no_new_privs.
 func (e *entry) dropPrivileges() (how string, err error) {
 	const noRoot = 1<<0 | 1<<1 // SECBIT_NOROOT, locked
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
@@ -178,7 +181,8 @@ func (e *entry) dropPrivileges() (how string, err error) {
 	return "no_new_privs, no capabilities", errors.Join(err, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
 
-// checkSignals tries to reach the host: kernels with Landlock 6 exist that do not scope signals.
+// checkSignals tries to send a signal to the host, because some kernels with Landlock 6 do not
+// scope signals.
 func (e *entry) checkSignals() (how string, err error) {
 	if os.Getpid() == 1 {
 		return "pid namespace", nil
@@ -189,7 +193,8 @@ func (e *entry) checkSignals() (how string, err error) {
 	return fmt.Sprintf("Landlock %d", landlockVersion()), nil
 }
 
-// checkProcesses returns an error unless the process is the first of a namespace, with which all others end.
+// checkProcesses returns an error unless the process is the first of a namespace, whose other
+// processes end with it.
 func (e *entry) checkProcesses() (how string, err error) {
 	if os.Getpid() == 1 {
 		return "pid namespace", nil

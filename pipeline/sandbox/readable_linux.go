@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// system lists what every program may read and execute: libraries, what they look at when they are
-// loaded, and what the kernel tells about the machine and about the program itself.
+// system lists the paths that every program may read and execute: libraries, the files that they
+// read when they are loaded, and the kernel's information about the machine and the program
+// itself.
 var system = []string{
 	"/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store",
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
@@ -21,7 +22,7 @@ var system = []string{
 	"/dev/random", "/dev/urandom",
 }
 
-// devices lists what every program may read and write.
+// devices lists the devices that every program may read and write.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 
 // readable returns the paths that a program with this content may read.
@@ -43,8 +44,8 @@ func (p Program) readable(m *image) []string {
 	return read
 }
 
-// interpreters returns the programs that the first line of a script names: for one that env finds,
-// env and what it finds.
+// interpreters returns the programs in the first line of a script. If env looks up the
+// interpreter, it returns env and the interpreter.
 func interpreters(words []string) []string {
 	if len(words) == 0 || !filepath.IsAbs(words[0]) {
 		return nil
@@ -61,8 +62,8 @@ func interpreters(words []string) []string {
 	return paths
 }
 
-// interpreter returns what interprets a script with such a first line: what it names, or what it
-// tells env to find.
+// interpreter returns the interpreter of a script with such a first line: the program in it, or
+// the program that env looks up.
 func interpreter(words []string) string {
 	for i, word := range words {
 		if i == 0 && filepath.Base(word) == "env" || strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
@@ -73,13 +74,13 @@ func interpreter(words []string) string {
 	return "env"
 }
 
-// isPython reports whether a script with such a first line is one of Python.
+// isPython reports whether a script with such a first line is a Python script.
 func isPython(words []string) bool {
 	return strings.HasPrefix(filepath.Base(interpreter(words)), "python")
 }
 
-// prefix returns what belongs to a program in a folder bin or shims: the libraries beside that
-// folder, and beside that of the file which a symbolic link leads to.
+// prefix returns the paths that belong to a program in a folder bin or shims: the libraries next
+// to that folder, and, if the program is a symbolic link, those next to the folder of its target.
 func prefix(program string) (paths []string) {
 	files := []string{program}
 	for at := program; ; {
@@ -100,7 +101,7 @@ func prefix(program string) (paths []string) {
 		switch filepath.Base(dir) {
 		case "bin":
 			paths = append(paths, file, filepath.Join(up, "lib"), filepath.Join(up, "lib64"), filepath.Join(up, "pyvenv.cfg"))
-		case "shims": // of pyenv: scripts that look for the program
+		case "shims": // of pyenv: scripts that search for the program
 			paths = append(paths, up)
 		}
 	}

@@ -1,16 +1,19 @@
-// Package sandbox starts programs that are not trusted, so that they can do little but compute.
+// Package sandbox starts untrusted programs, with permission to do little but compute.
 //
-// Programs may read themselves, their interpreter and the system's libraries, may write to one folder at
-// most, reach no network and no other process, cannot gain privileges, and end with the process that started
-// them. The layers that enforce this are listed in one table (layers_linux.go). The first start tries all of
-// them in a process without a program. Later starts apply the same layers, and a layer that held in that trial
-// and fails at a start is an error: a program never runs with less than [Probe] reports.
+// Programs may read their own files, their interpreter and the system's libraries, may write to
+// one folder at most, have no access to the network or to other processes, cannot gain
+// privileges, and end with the process that started them. One table (layers_linux.go) lists the
+// layers that enforce this. The first start tests all of them in a process without a program.
+// Later starts apply the same layers. A layer that held in that test and fails at a start is an
+// error: a program never runs with fewer layers than [Probe] reports.
 //
-// It needs Linux on amd64 or arm64, no privileges and no other program: the binary that this package is
-// linked into executes itself again under the name of [helper], restricts itself, and then executes the
-// program. On other systems programs run unrestricted, and the layers report that. Where a cgroup v2 is
-// delegated to this process, each program starts in one of its own; this process moves once into another
-// cgroup below the delegated one, because the kernel allows no processes in a cgroup that limits others.
+// The package requires Linux on amd64 or arm64, but no privileges and no other program. The
+// binary that contains this package executes itself again under the name of [helper], restricts
+// itself, and then executes the program. On other systems programs run unrestricted, and the
+// layers report that. If a cgroup v2 is delegated to this process, each program starts in its own
+// cgroup. This process moves once into another cgroup below the delegated one, because the kernel
+// allows no processes in a cgroup that limits others.
+//
 // Start reading at [Program].
 package sandbox
 
@@ -21,20 +24,20 @@ import (
 	"strings"
 )
 
-// Mode says what to do about layers that a machine does not have.
+// Mode selects the treatment of layers that a machine does not have.
 type Mode string
 
 // The modes.
 const (
-	Prefer  Mode = "prefer"  // take those that are to be had; the zero Mode means the same
-	Require Mode = "require" // start nothing unless all required layers hold
-	Off     Mode = "off"     // run programs as they are
+	Prefer  Mode = "prefer"  // apply the available layers; the zero Mode means the same
+	Require Mode = "require" // start programs only if all required layers hold
+	Off     Mode = "off"     // run programs without restrictions
 )
 
 // A Policy holds a user's choices about the sandbox. The zero value works.
 type Policy struct {
 	Mode Mode
-	Read []string // absolute paths of further files and folders that programs may read
+	Read []string // absolute paths of more files and folders that programs may read
 }
 
 // The layers.
@@ -45,27 +48,27 @@ const (
 	Syscalls   = "syscalls"   // no namespaces, no mounts, no access to other processes, ...
 	Privileges = "privileges" // no capabilities, and no way to gain any
 	Signals    = "signals"    // no signals to processes outside
-	Processes  = "processes"  // everything that the program starts ends with it, and with the host
+	Processes  = "processes"  // all processes of the program end with it, and with the host
 	Bytes      = "bytes"      // the executed bytes are those that were hashed
-	Limits     = "limits"     // the kernel bounds files by size and number
-	Group      = "cgroup"     // the kernel bounds memory, processes and CPU of the program's whole tree
+	Limits     = "limits"     // the kernel limits the size and number of files
+	Group      = "cgroup"     // the kernel limits memory, processes and CPU of the program's whole tree
 )
 
-// required lists the layers without which Require starts nothing.
+// required lists the layers that Require requires.
 var required = []string{Files, Network, Syscalls, Privileges, Signals, Processes}
 
-// Required returns the layers without which Require starts nothing.
+// Required returns the layers that Require requires.
 func Required() []string { return slices.Clone(required) }
 
 // A Layer describes one layer of the sandbox on this machine.
 type Layer struct {
 	Name string `json:"name"`
 	Held bool   `json:"held"`
-	How  string `json:"how"` // mechanism that enforces it, or the reason why none does
+	How  string `json:"how"` // mechanism that enforces the layer, or the reason for having none
 }
 
-// Words returns the layers in one line: those that hold, and those that do not with the reason.
-func Words(layers []Layer) string {
+// Summary returns the layers in one line: those that hold, and the others with the reason.
+func Summary(layers []Layer) string {
 	var held, missing []string
 	for _, l := range layers {
 		if l.Held {
@@ -85,7 +88,7 @@ func Words(layers []Layer) string {
 	return strings.Join(held, ", ") + "; without " + strings.Join(missing, ", ")
 }
 
-// ParseMode reads the name of a mode.
+// ParseMode parses the name of a mode.
 func ParseMode(name string) (Mode, error) {
 	if m := Mode(name); slices.Contains([]Mode{Prefer, Require, Off}, m) {
 		return m, nil
@@ -93,11 +96,11 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("%q is not one of prefer, require and off", name)
 }
 
-// MissingError reports that layers that are required do not hold here.
+// MissingError reports required layers that do not hold on this machine.
 type MissingError struct{ Layers []Layer }
 
 func (e *MissingError) Error() string {
-	held := strings.TrimPrefix(Words(e.Layers), "nothing holds: ")
+	held := strings.TrimPrefix(Summary(e.Layers), "nothing holds: ")
 	return fmt.Sprintf("this machine cannot hold %s: allow what is missing", held)
 }
 
@@ -127,7 +130,7 @@ func (p Policy) missing(layers []Layer) error {
 // A Program describes a program to start. Its path is absolute.
 type Program struct {
 	Path   string
-	Args   []string // without the program's name
+	Args   []string // arguments, without the program's name
 	Env    []string
 	Digest string     // SHA-256 of the file in hex digits; "": any
 	Folder string     // folder that it may write to; "": none
@@ -136,8 +139,9 @@ type Program struct {
 	Stderr *os.File
 	Policy Policy
 
-	// Memory is the limit in bytes on the memory of the program's whole tree, and Threads the number of cores
-	// that it is to use. Only the layer Group enforces them, with some room. 0: any.
+	// Memory is the limit in bytes on the memory of the program's whole tree, and Threads the
+	// number of cores that it uses. Only the layer Group enforces them, with some slack. 0:
+	// unlimited.
 	Memory  int64
 	Threads int
 }
@@ -148,7 +152,7 @@ type Usage struct {
 	Memory    int64 // bytes, in memory or swapped out
 }
 
-// ChangedError reports that a file is not the one that was named.
+// ChangedError reports that the digest of a file is not the expected one.
 type ChangedError struct{ Path, Want, Have string }
 
 func (e *ChangedError) Error() string {

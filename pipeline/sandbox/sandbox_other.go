@@ -15,13 +15,13 @@ const (
 	MaxFolder    = 1 << 30
 )
 
-// A Process is a program that was started. Call Release after waiting for Cmd.
+// A Process is a started program. Call Release after waiting for Cmd.
 type Process struct {
 	Cmd    *exec.Cmd
 	Layers []Layer
 }
 
-// Start starts a program as it is, in a process group of its own.
+// Start starts a program without restrictions, in a new process group.
 func (p Program) Start() (*Process, error) {
 	layers, err := Probe(p.Policy)
 	if err != nil {
@@ -34,7 +34,7 @@ func (p Program) Start() (*Process, error) {
 	return l, l.Cmd.Start()
 }
 
-// Probe returns that no layer holds here, which is an error if the policy requires some.
+// Probe reports that no layer holds, which is an error if the policy requires layers.
 func Probe(p Policy) (layers []Layer, err error) {
 	if p.Mode == Off {
 		return nil, nil
@@ -45,23 +45,23 @@ func Probe(p Policy) (layers []Layer, err error) {
 	return layers, p.missing(layers)
 }
 
-// Measure is not supported here.
+// Measure is not supported.
 func (l *Process) Measure(int64, int64) (u Usage, ok bool) { return u, false }
 
 // Kill sends SIGKILL to the group of a program.
 func (l *Process) Kill() { _ = syscall.Kill(-l.Cmd.Process.Pid, syscall.SIGKILL) }
 
-// End ends a process that is not needed, and waits for it.
+// End ends a process that is no longer needed, and waits for it.
 func (l *Process) End() {
 	l.Kill()
 	_ = l.Cmd.Wait()
 }
 
-// OutOfMemory returns false here.
+// OutOfMemory returns false.
 func (l *Process) OutOfMemory() bool { return false }
 
-// Release does nothing here.
+// Release does nothing.
 func (l *Process) Release() {}
 
-// FolderSize is not supported here.
+// FolderSize is not supported.
 func FolderSize(string) int64 { return 0 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A layer that does not hold is an error if it is required. The host keeps its mounts.
+// A layer that does not hold is an error if it is required. The host's mounts do not change.
 func TestProbe(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no sandbox on this system")
@@ -30,7 +30,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// mounts returns how the root of the file systems that this process sees is mounted, and the mounts for
+// mounts returns the mount options of the root file system of this process, and the mounts for
 // folders of this package.
 func mounts(t *testing.T) string {
 	t.Helper()

@@ -8,8 +8,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// FirstLine returns the words that follow #! in the first line of the file at path: the interpreter of a
-// script and its arguments. There are none if it begins otherwise, or is no file that can be read.
+// FirstLine returns the words after #! in the first line of the file at path: the interpreter of
+// a script and its arguments. It returns none if the file does not begin with #! or cannot be
+// read.
 func FirstLine(path string) []string {
 	f, _, err := disk.Open(path)
 	if err != nil {
@@ -19,10 +20,10 @@ func FirstLine(path string) []string {
 	return firstLine(f)
 }
 
-// firstLine returns the words that follow #! in the first line of a file; none if it begins
-// otherwise.
+// firstLine returns the words after #! in the first line of a file; none if it does not begin
+// with #!.
 func firstLine(r io.Reader) []string {
-	const longest = 256 // as in the kernel
+	const longest = 256 // the kernel's limit
 	line, _ := bufio.NewReaderSize(r, longest).ReadSlice('\n')
 	text, ok := strings.CutPrefix(string(line), "#!")
 	if !ok {

@@ -9,21 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter is made here because that of elastic/go-seccomp-bpf lets the system calls of other
-// architectures pass where its default is to allow.
+// The filter is written here because that of elastic/go-seccomp-bpf allows the system calls of
+// other architectures if its default is to allow.
 
-// denied lists the system calls that no algorithm needs, beside those of the architecture.
+// denied lists the system calls that no algorithm needs, in addition to those of the
+// architecture.
 var denied = []uintptr{
-	// Looking into other processes.
+	// Inspection of other processes.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
 	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
 	unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 
-	// Slowing them down.
+	// Slowing down other processes.
 	unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
 	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
 
-	// Ways around this filter, and wide doors into the kernel.
+	// Ways around this filter, and large attack surfaces of the kernel.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_BPF,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 
@@ -34,13 +35,14 @@ var denied = []uintptr{
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
 
-	// What Landlock leaves open on files that it does not let a program read.
+	// Changes that Landlock permits on files that a program may not read.
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
 	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR, unix.SYS_INOTIFY_ADD_WATCH,
 
-	// Memory that belongs to no process, and so escapes those that count it, and what others keep there.
+	// Memory that belongs to no process and therefore escapes accounting, and shared objects of
+	// other programs.
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
@@ -59,8 +61,8 @@ const setFileAttributes = 0x401c5820
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// A filter is a program that the kernel runs before each system call. Each of its parts begins and ends with
-// the number of the system call loaded.
+// A filter is a program that the kernel runs before each system call. At the start and end of
+// each part the number of the system call is loaded.
 type filter []unix.SockFilter
 
 const (
@@ -71,7 +73,7 @@ const (
 // offArgument returns the offset of the lower half of an argument.
 func offArgument(i uint32) uint32 { return 16 + 8*i }
 
-// newFilter returns a filter that refuses the system calls of other architectures.
+// newFilter returns a filter that denies the system calls of other architectures.
 func newFilter() (f filter) {
 	f.load(offArch)
 	f.ifEqual(auditArch, 1, 0)
@@ -99,13 +101,13 @@ func (f *filter) add(code uint16, k uint32, yes, no uint8) {
 	*f = append(*f, unix.SockFilter{Code: code, Jt: yes, Jf: no, K: k})
 }
 
-// deny refuses a system call.
+// deny denies a system call.
 func (f *filter) deny(number uintptr, errno unix.Errno) {
 	f.ifEqual(uint32(number), 0, 1)
 	f.refuse(errno)
 }
 
-// install applies the filter to this thread and to all that it executes and starts.
+// install applies the filter to this thread and to all programs that it executes and starts.
 func (f filter) install() error {
 	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW, 0, 0)
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
@@ -123,7 +125,7 @@ func (e *entry) denySyscalls() (how string, err error) {
 			f.deny(number, unix.EPERM)
 		}
 	}
-	f.deny(unix.SYS_CLONE3, unix.ENOSYS) // its flags cannot be seen here: libraries then use clone
+	f.deny(unix.SYS_CLONE3, unix.ENOSYS) // the filter cannot see its flags; libraries then use clone
 
 	f.ifEqual(unix.SYS_CLONE, 0, 4)
 	f.load(offArgument(0))
@@ -131,7 +133,7 @@ func (e *entry) denySyscalls() (how string, err error) {
 	f.refuse(unix.EPERM)
 	f.load(offNumber)
 
-	for _, number := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY} { // of other processes
+	for _, number := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY} { // calls about other processes
 		f.ifEqual(number, 0, 4)
 		f.load(offArgument(0))
 		f.ifEqual(0, 1, 0)
@@ -139,7 +141,7 @@ func (e *entry) denySyscalls() (how string, err error) {
 		f.load(offNumber)
 	}
 
-	// Typing into a terminal, and the flags of a file that is open for reading.
+	// Input into a terminal, and the flags of a file that is open for reading.
 	f.ifEqual(unix.SYS_IOCTL, 0, 7)
 	f.load(offArgument(1))
 	f.ifEqual(unix.TIOCSTI, 3, 0)
@@ -151,12 +153,13 @@ func (e *entry) denySyscalls() (how string, err error) {
 	return "seccomp", f.install()
 }
 
-// denyNetwork leaves Unix sockets that can listen, and no sockets that could reach a stranger.
+// denyNetwork permits Unix sockets that can listen, and denies all sockets that could reach other
+// programs.
 func (e *entry) denyNetwork() (how string, err error) {
 	f := newFilter()
 	f.deny(unix.SYS_CONNECT, unix.EACCES)
 	for _, number := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
-		const kinds = 0xf // the rest of a type are flags
+		const kinds = 0xf // the other bits of a type are flags
 		f.ifEqual(uint32(number), 0, 8)
 		f.load(offArgument(0))
 		f.ifEqual(unix.AF_UNIX, 0, 4)
@@ -173,16 +176,17 @@ func (e *entry) denyNetwork() (how string, err error) {
 	return how, f.install()
 }
 
-// denyCuts refuses to truncate files that are not open for writing, for kernels whose Landlock does not.
+// denyCuts denies truncating files that are not open for writing, for kernels whose Landlock does
+// not.
 func denyCuts() filter {
 	f := newFilter()
 	f.deny(unix.SYS_TRUNCATE, unix.EACCES)
-	f.deny(unix.SYS_OPENAT2, unix.ENOSYS) // its flags cannot be seen here
+	f.deny(unix.SYS_OPENAT2, unix.ENOSYS) // the filter cannot see its flags
 	for number, flags := range opens {
 		f.ifEqual(uint32(number), 0, 5)
 		f.load(offArgument(flags))
 		f.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, unix.O_ACCMODE|unix.O_TRUNC, 0, 0)
-		f.ifEqual(unix.O_TRUNC, 0, 1) // and for reading
+		f.ifEqual(unix.O_TRUNC, 0, 1) // also for reading
 		f.refuse(unix.EACCES)
 		f.load(offNumber)
 	}

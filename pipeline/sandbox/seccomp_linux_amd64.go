@@ -4,10 +4,10 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
-	x32       = 0x40000000 // set in the numbers of another set of system calls
+	x32       = 0x40000000 // bit in the numbers of another set of system calls
 )
 
-// deniedHere lists the system calls to deny that only this architecture has.
+// deniedHere lists the system calls to deny that exist only on this architecture.
 var deniedHere = []uintptr{
 	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT,
 	unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,

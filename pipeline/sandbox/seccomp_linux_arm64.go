@@ -7,7 +7,7 @@ const (
 	x32       = 0
 )
 
-// deniedHere lists the system calls to deny that only this architecture has.
+// deniedHere lists the system calls to deny that exist only on this architecture.
 var deniedHere []uintptr
 
 // opens lists the system calls that open files by name, each with the number of the argument that has its flags.

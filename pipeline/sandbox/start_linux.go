@@ -18,27 +18,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a program that the kernel enforces, or that its host checks.
+// Limits of a program that the kernel enforces, or that its host checks.
 const (
-	maxFile      = 256 << 20 // bytes of a file that it writes
-	maxTasks     = 2048      // processes and threads
+	maxFile      = 256 << 20 // size in bytes of a file that it writes
+	maxTasks     = 2048      // number of processes and threads
 	MaxProcesses = 256
-	MaxFolder    = 1 << 30 // bytes of the files in its folder
+	MaxFolder    = 1 << 30 // total bytes of the files in its folder
 )
 
 // startWait limits the time from the start of the helper until it executes the program.
 const startWait = time.Minute
 
-// A Process is a program that was started. Call Release after waiting for Cmd.
+// A Process is a started program. Call Release after waiting for Cmd.
 type Process struct {
 	Cmd    *exec.Cmd
-	Layers []Layer // none: the sandbox is off
+	Layers []Layer // nil: the sandbox is off
 
-	group *group // nil: none
+	group *group // nil: no cgroup
 }
 
-// Start starts a program under the policy, in a process group of its own, and returns when it is executed. It
-// has to be called on a locked thread that lives as long as the program: the program ends with the thread.
+// Start starts a program under the policy, in a new process group, and returns when it is
+// executed. The caller must have locked its goroutine to a thread that lives as long as the
+// program, because the program ends with the thread.
 func (p Program) Start() (*Process, error) {
 	if p.Policy.Mode == Off {
 		l := &Process{Cmd: p.command(p.Path, append([]string{p.Path}, p.Args...), p.Files)}
@@ -58,8 +59,8 @@ func (p Program) Start() (*Process, error) {
 	return m.start(p, img)
 }
 
-// command returns the command that executes a file, without any restriction except that it ends with this
-// thread.
+// command returns the command that executes a file. Its only restriction is that it ends with
+// this thread.
 func (p Program) command(path string, args []string, files []*os.File) *exec.Cmd {
 	return &exec.Cmd{
 		Path: path, Args: args, Env: p.Env, Stdout: p.Stdout, Stderr: p.Stderr, ExtraFiles: files,
@@ -85,23 +86,23 @@ func (l *Process) fork() error {
 	return err
 }
 
-// A machine describes the parts of the sandbox that this machine offers.
+// A machine describes the parts of the sandbox that are available on this machine.
 type machine struct {
 	spaces   uintptr // flags of clone that make the namespaces of programs; 0: none
-	noSpaces string  // reason why there are none
-	estate   *estate // cgroup for the cgroups of programs; nil: none
+	noSpaces string  // reason for having no namespaces
+	estate   *estate // parent of the cgroups of programs; nil: none
 	layers   []Layer
 }
 
-// thisMachine tries the sandbox at its first call.
+// thisMachine tests the sandbox at its first call.
 var thisMachine = sync.OnceValues(func() (*machine, error) { return probe(spaces, spaces|unix.CLONE_NEWUSER, 0) })
 
-// spaces are the flags of the namespaces that programs get if the kernel makes them: with this process's
+// spaces are the flags of the namespaces of programs. The kernel creates them with this process's
 // privileges, or in a user namespace.
 const spaces = unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWNS
 
-// probe enters the sandbox without a program, in the first set of namespaces that the kernel makes, and finds
-// out which layers hold.
+// probe enters the sandbox without a program, in the first set of namespaces that the kernel can
+// create, and determines the layers that hold.
 func probe(sets ...uintptr) (m *machine, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -114,7 +115,7 @@ func probe(sets ...uintptr) (m *machine, err error) {
 		if m.layers, err = m.enter(nil); err == nil {
 			break
 		}
-		if path := (*os.PathError)(nil); errors.As(err, &path) { // its path says nothing
+		if path := (*os.PathError)(nil); errors.As(err, &path) { // its path is not informative
 			err = path.Err
 		}
 		refusal = fmt.Sprintf(" (%v)", err)
@@ -133,11 +134,12 @@ func probe(sets ...uintptr) (m *machine, err error) {
 	}
 	e, noGroup := m.tryEstate()
 	m.estate = e
-	m.layers = append(m.layers, layerOf(Bytes, "sealed copy", err), layerOf(Group, e.how(), noGroup))
+	m.layers = append(m.layers, layerOf(Bytes, "sealed copy", err), layerOf(Group, e.mechanism(), noGroup))
 	return m, nil
 }
 
-// tryEstate returns the cgroup that was delegated to this process, after starting a process in one below.
+// tryEstate returns the cgroup that was delegated to this process, after starting a process in a
+// child cgroup.
 func (m *machine) tryEstate() (*estate, error) {
 	e, err := openEstate()
 	if err != nil {
@@ -192,7 +194,7 @@ func (m *machine) start(p Program, img *image) (*Process, error) {
 	return nil, err
 }
 
-// End ends a process that is not needed, waits for it and releases it.
+// End ends a process that is no longer needed, waits for it and releases it.
 func (l *Process) End() {
 	if l.Cmd == nil || l.Cmd.Process == nil {
 		l.group.remove()
@@ -241,9 +243,9 @@ func (m *machine) launch(l *Process, p Program, img *image) (r report, err error
 	return r, nil
 }
 
-// setSpaces makes a process start in namespaces of its own.
+// setSpaces makes a process start in new namespaces.
 func (m *machine) setSpaces(a *syscall.SysProcAttr) {
-	a.Pdeathsig = 0 // the helper asks for the signal, without a race
+	a.Pdeathsig = 0 // the helper requests the signal itself, without a race
 	a.Cloneflags = m.spaces
 	if m.spaces&unix.CLONE_NEWUSER != 0 {
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// StatusNumber returns what the system says of a process in a field of /proc/PID/status that is a number,
-// such as Threads. ok is false where it does not tell.
+// StatusNumber returns a numeric field of /proc/PID/status, such as Threads. ok is false if the
+// field is not available.
 func StatusNumber(pid int, field string) (n int, ok bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

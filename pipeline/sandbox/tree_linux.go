@@ -15,9 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Measure measures the processes of a program. Of the memory that they share with others, shared
-// bytes are its host's. If more than limit may be in use, it looks more closely: memory that
-// processes of the program share is then counted once. ok is false if the program is gone.
+// Measure measures the resources of a program's processes. shared is the part, in bytes, of the
+// memory shared with other processes that belongs to the host. If the sum may exceed limit,
+// Measure counts memory that processes of the program share only once, which is slower. ok is
+// false if the program has ended.
 func (l *Process) Measure(shared, limit int64) (u Usage, ok bool) {
 	pids := tree(l.Cmd.Process.Pid)
 	u.Processes = len(pids)
@@ -28,15 +29,15 @@ func (l *Process) Measure(shared, limit int64) (u Usage, ok bool) {
 	return u, ok
 }
 
-// memoryFields lists, for a file of a process, the fields of the memory that it has for itself, of that which
-// is swapped out, and of memory files and the like that it shares. smaps_rollup divides what processes share
-// between them, and takes as long as the process is large.
+// memoryFields lists, for a file of a process, three fields: private memory, swapped memory, and
+// shared memory such as memory files. smaps_rollup divides shared memory between the processes,
+// and its cost grows with the size of the process.
 var memoryFields = map[string][3]string{
 	"status": {"RssAnon", "VmSwap", "RssShmem"}, "smaps_rollup": {"Pss_Anon", "SwapPss", "Pss_Shmem"},
 }
 
-// held adds the memory of processes up, by the first of the files that each of them lets us read. ok is false if
-// there is none.
+// held returns the total memory of processes, each read from the first readable file. ok is false
+// if no file is readable.
 func held(pids []int, shared int64, files ...string) (total int64, ok bool) {
 	common := int64(0)
 	for _, pid := range pids {
@@ -53,7 +54,7 @@ func held(pids []int, shared int64, files ...string) (total int64, ok bool) {
 	return total + max(0, common-shared), ok
 }
 
-// kilobytes reads lines of the form "Name: 12 kB", in bytes.
+// kilobytes parses lines of the form "Name: 12 kB", and returns bytes.
 func kilobytes(text []byte) map[string]int64 {
 	f := map[string]int64{}
 	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
@@ -66,8 +67,8 @@ func kilobytes(text []byte) map[string]int64 {
 	return f
 }
 
-// tree returns a process and all that descend from it. Those whose parent has ended descend from the
-// program itself, which takes them in.
+// tree returns a process and all its descendants. A process whose parent has ended becomes a
+// child of the program itself.
 func tree(pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && len(pids) <= 16*MaxProcesses; i++ {
@@ -92,8 +93,8 @@ func children(pid int) (pids []int) {
 	return pids
 }
 
-// Kill sends SIGKILL to a program and to all that descend from it. The program must not have been
-// waited for.
+// Kill sends SIGKILL to a program and to all its descendants. The caller must not have waited for
+// the program.
 func (l *Process) Kill() {
 	pid := l.Cmd.Process.Pid
 	_ = unix.Kill(-pid, unix.SIGKILL)
@@ -104,11 +105,12 @@ func (l *Process) Kill() {
 	}
 }
 
-// OutOfMemory reports whether the kernel ended processes of a program because they took more than
-// [Program.Memory] together. It must not be called after Release.
+// OutOfMemory reports whether the kernel ended processes of a program because their total memory
+// exceeded [Program.Memory]. It must not be called after Release.
 func (l *Process) OutOfMemory() bool { return l.group.outOfMemory() }
 
-// Release ends the processes that a program left behind. The program has ended and was waited for.
+// Release ends the remaining processes of a program. The program must have ended, and the caller
+// must have waited for it.
 func (l *Process) Release() {
 	l.group.kill()
 	forks.Lock()
@@ -119,7 +121,7 @@ func (l *Process) Release() {
 			_ = unix.Kill(p, unix.SIGKILL)
 		}
 		for _, p := range left {
-			_, _ = unix.Wait4(p, nil, 0, nil) // its own children become ours now
+			_, _ = unix.Wait4(p, nil, 0, nil) // its children become children of this process
 		}
 		if len(left) == 0 {
 			break
@@ -129,8 +131,9 @@ func (l *Process) Release() {
 	l.group.remove()
 }
 
-// strays returns the children of this process that programs left to it: they have more filters than this
-// process, and the limit of programs, and are no programs themselves. forks is held.
+// strays returns the children of this process that were orphaned by programs: they have more
+// filters than this process, and the limit of programs, and are not programs themselves. forks
+// must be held.
 func strays() (pids []int) {
 	ours := filters(os.Getpid())
 	for _, p := range children(os.Getpid()) {
@@ -153,7 +156,7 @@ func filters(pid int) int {
 
 // FolderSize returns the size of the files in a program's folder, as far as they are visible.
 func FolderSize(dir string) (size int64) {
-	const most = 10_000 // files: more are as good as too large
+	const most = 10_000 // more files count as too large
 	files := 0
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

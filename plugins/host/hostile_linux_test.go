@@ -289,7 +289,7 @@ func actAsVictim() {
 	_, faults, err := p.Open(context.Background(), request("test/hostile", 1, 1, 1, map[string]any{"do": string(told)}), numbered(1))
 	must(err)
 	fmt.Println(faults[0].Message)
-	fmt.Println(sandbox.Words(p.Sandbox()))
+	fmt.Println(sandbox.Summary(p.Sandbox()))
 	p.Stop()
 	os.Exit(0)
 }
