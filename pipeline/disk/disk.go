@@ -1,10 +1,9 @@
-// Package disk holds what several rooms need of the file system beyond package os: files that are
-// replaced whole or not at all, files named by others, locks between processes, and errors of a disk
-// that is full.
+// Package disk extends package os: it replaces files atomically, opens files named by users
+// safely, locks files between processes, and detects full disks.
 //
-// It promises that a file written by WriteFile is, after a crash or a power cut at any moment, the
-// old one or the new one, and that a lock ends with the process that holds it, however that ends.
-// It needs a local disk: network file systems keep neither promise.
+// After a crash or a power failure at any moment, a file written by WriteFile is either the old
+// one or the new one. A lock ends with the process that holds it, for any cause of its end. Both
+// require a local disk: network file systems guarantee neither.
 package disk
 
 import (
@@ -22,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kind says who may hold a lock at the same time.
+// Kind is the kind of a lock.
 type Kind int
 
 // The kinds of locks.
@@ -31,12 +30,12 @@ const (
 	Shared    Kind = unix.LOCK_SH // any number of shared holders
 )
 
-// ErrLocked is in the chain of an error that says that another holder has the lock.
+// ErrLocked is in the chain of the error if another holder has the lock.
 var ErrLocked = errors.New("another holder has the lock")
 
-// TryLock takes the lock of an open file, which may be a folder, without waiting. The lock ends
-// when f is closed, and with the process. The error has ErrLocked in its chain where another open
-// file, of this process or another one, holds it.
+// TryLock locks an open file, which may be a folder, without waiting. The lock ends when f is
+// closed, and with the process. The error wraps ErrLocked if another open file, of this process
+// or another one, holds the lock.
 func TryLock(f *os.File, kind Kind) error {
 	for {
 		err := unix.Flock(int(f.Fd()), int(kind)|unix.LOCK_NB)
@@ -54,8 +53,8 @@ func TryLock(f *os.File, kind Kind) error {
 // lockInterval is the time between two attempts of Lock.
 const lockInterval = 20 * time.Millisecond
 
-// Lock takes the lock like TryLock, but waits until it is free. It returns the cause of ctx's end
-// if that comes first.
+// Lock is TryLock, except that it waits until the lock is free. If ctx ends first, it returns the
+// cause.
 func Lock(ctx context.Context, f *os.File, kind Kind) error {
 	for {
 		err := TryLock(f, kind)
@@ -70,9 +69,9 @@ func Lock(ctx context.Context, f *os.File, kind Kind) error {
 	}
 }
 
-// Open opens a file that a person or a plugin has named, for reading. It refuses what is no regular
-// file, such as a named pipe, whose reader would wait, or a device, which has no end. The size is that
-// of now: read no more, as a file may grow while it is read.
+// Open opens a file named by a user or a plugin, for reading. It rejects files that are not
+// regular, such as a named pipe, which would block the reader, or a device, which has no end.
+// size is the present size: read no more, because a file may grow during the read.
 func Open(path string) (f *os.File, size int64, err error) {
 	f, info, err := open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -81,10 +80,10 @@ func Open(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// open opens a regular file as os.OpenFile does. One that may be written to is no link either, which
-// could lead out of a folder that somebody else has made.
+// open opens a regular file like os.OpenFile. A file opened for writing must not be a link, which
+// could lead out of a folder that another user has created.
 func open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
-	flag |= unix.O_NONBLOCK // a named pipe without a writer would keep open itself waiting
+	flag |= unix.O_NONBLOCK // opening a named pipe without a writer would block
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		flag |= unix.O_NOFOLLOW
 	}
@@ -106,7 +105,7 @@ func open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error
 	return f, info, nil
 }
 
-// irregular returns the error that says what is no regular file.
+// irregular returns the error for a file that is not regular.
 func irregular(op, path string, info fs.FileInfo) error {
 	kind := "a device"
 	switch mode := info.Mode(); {
@@ -122,7 +121,7 @@ func irregular(op, path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: op, Path: path, Err: fmt.Errorf("it is %s; a regular file is needed", kind)}
 }
 
-// ReadFile reads the file that Open opens. It refuses one of more than most bytes.
+// ReadFile reads a file opened by Open. It rejects a file of more than most bytes.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, size, err := Open(path)
 	if err != nil {
@@ -133,28 +132,28 @@ func ReadFile(path string, most int64) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has %d bytes, more than %d", size, most)}
 	}
 	var text bytes.Buffer
-	text.Grow(int(size) + bytes.MinRead)              // or a large file is copied again and again as it is read
-	_, err = text.ReadFrom(io.LimitReader(f, most+1)) // size is 0 of files that the system makes up
+	text.Grow(int(size) + bytes.MinRead)              // avoids repeated copies of a large file
+	_, err = text.ReadFrom(io.LimitReader(f, most+1)) // size is 0 for files that the system generates
 	if err == nil && int64(text.Len()) > most {
 		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has more than %d bytes", most)}
 	}
 	return text.Bytes(), err
 }
 
-// WriteFile replaces the file at path, or makes it, by way of a file beside it that is synced
-// before it is renamed. After an error the file is as it was, but where the error is that of the
-// last step, the sync of the folder. Nobody but its owner may write to the file, whatever the umask.
+// WriteFile creates or replaces the file at path. It writes a temporary file in the same folder,
+// syncs it and renames it. After an error the file is unchanged, unless the error is that of the
+// last step, the sync of the folder. Only the owner may write to the file, for any umask.
 func WriteFile(path string, write func(io.Writer) error) error {
 	return writeFile(path, 0o644, write)
 }
 
-// WriteSecret writes a file as WriteFile does that nobody else may read.
+// WriteSecret is WriteFile for a file that only its owner may read.
 func WriteSecret(path string, write func(io.Writer) error) error {
 	return writeFile(path, 0o600, write)
 }
 
 func writeFile(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	if err := writeBeside(path, mode, write); err != nil {
+	if err := writeStaged(path, mode, write); err != nil {
 		return err
 	}
 	if err := Replace(path); err != nil {
@@ -163,21 +162,22 @@ func writeFile(path string, mode fs.FileMode, write func(io.Writer) error) error
 	return SyncDir(filepath.Dir(path))
 }
 
-// WriteBeside does the first half of WriteFile: it writes and syncs a file beside path, so that
-// several files can be replaced after all were written. After an error there is none.
-func WriteBeside(path string, write func(io.Writer) error) error {
-	return writeBeside(path, 0o644, write)
+// WriteStaged is the first half of WriteFile: it writes and syncs a temporary file for path, so
+// that several files can be replaced after all of them were written. After an error there is no
+// temporary file.
+func WriteStaged(path string, write func(io.Writer) error) error {
+	return writeStaged(path, 0o644, write)
 }
 
-func writeBeside(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	const replaced = fs.ModeType &^ fs.ModeSymlink // no device, even if this process might remove it
+func writeStaged(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	const replaced = fs.ModeType &^ fs.ModeSymlink // not a device, even if this process could remove it
 	if info, err := os.Lstat(path); err == nil && info.Mode()&replaced != 0 {
 		return irregular("write", path, info)
 	}
-	if err := RemoveBeside(path); err != nil { // what was left there, or a link to another file
+	if err := RemoveStaged(path); err != nil { // a leftover, or a link to another file
 		return err
 	}
-	f, err := OpenFile(beside(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := OpenFile(staged(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -190,23 +190,23 @@ func writeBeside(path string, mode fs.FileMode, write func(io.Writer) error) err
 	return nil
 }
 
-// Replace renames the file that WriteBeside has left to path. SyncDir makes that last.
+// Replace renames the temporary file of WriteStaged to path. SyncDir makes the rename durable.
 func Replace(path string) error {
-	if err := tell(Renaming, path); err != nil {
+	if err := notify(Renaming, path); err != nil {
 		return err
 	}
-	return os.Rename(beside(path), path)
+	return os.Rename(staged(path), path)
 }
 
-// RemoveBeside removes the file that WriteBeside has left, if there is one.
-func RemoveBeside(path string) error {
-	if err := os.Remove(beside(path)); !errors.Is(err, fs.ErrNotExist) {
+// RemoveStaged removes the temporary file of WriteStaged, if there is one.
+func RemoveStaged(path string) error {
+	if err := os.Remove(staged(path)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-func beside(path string) string { return path + ".new" }
+func staged(path string) string { return path + ".new" }
 
 // Bytes returns a function for WriteFile that writes b.
 func Bytes(b []byte) func(io.Writer) error {
@@ -216,7 +216,7 @@ func Bytes(b []byte) func(io.Writer) error {
 	}
 }
 
-// SyncDir makes the names that were made, changed or removed in a folder survive a power cut.
+// SyncDir makes the creation, change or removal of names in a folder durable.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -225,11 +225,11 @@ func SyncDir(dir string) error {
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return err
 	}
-	return tell(FolderSynced, dir)
+	return notify(FolderSynced, dir)
 }
 
-// Glob returns the paths under a folder that match a pattern, sorted. The folder's own name is no
-// pattern: it may be "run[1]". A folder that is missing has no paths.
+// Glob returns the paths under a folder that match a pattern, sorted. The name of the folder
+// itself is not a pattern: it may be "run[1]". A missing folder has no paths.
 func Glob(dir, pattern string) (paths []string, err error) {
 	names, err := fs.Glob(os.DirFS(dir), pattern)
 	for _, name := range names {
@@ -238,7 +238,7 @@ func Glob(dir, pattern string) (paths []string, err error) {
 	return paths, err
 }
 
-// IsFull reports whether err says that a disk is full or a quota used up.
+// IsFull reports whether err means that a disk is full or a quota exceeded.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -74,7 +74,8 @@ func TestLock(t *testing.T) {
 	})
 }
 
-// What is written to is a regular file, and nothing that somebody has put into its place.
+// A file that is written to must be regular; files that another user put in its place are
+// rejected.
 func TestWritesRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -122,17 +123,17 @@ func TestWriteFile(t *testing.T) {
 	if !errors.Is(err, failed) || testkit.ReadFile(t, path) != "one" {
 		t.Errorf("after a failure: %v, %q", err, testkit.ReadFile(t, path))
 	}
-	if err := WriteBeside(path, Bytes([]byte("two"))); err != nil || testkit.ReadFile(t, path) != "one" {
+	if err := WriteStaged(path, Bytes([]byte("two"))); err != nil || testkit.ReadFile(t, path) != "one" {
 		t.Errorf("written beside: %v, %q", err, testkit.ReadFile(t, path))
 	}
 	if err := Replace(path); err != nil || testkit.ReadFile(t, path) != "two" {
 		t.Errorf("replaced: %v, %q", err, testkit.ReadFile(t, path))
 	}
-	if err := WriteBeside(path, Bytes(nil)); err != nil {
+	if err := WriteStaged(path, Bytes(nil)); err != nil {
 		t.Error(err)
 	}
 	for range 2 {
-		if err := RemoveBeside(path); err != nil {
+		if err := RemoveStaged(path); err != nil {
 			t.Error(err)
 		}
 	}
@@ -165,7 +166,7 @@ func TestIsFull(t *testing.T) {
 	}
 }
 
-// What is no regular file, or too large, is refused at once.
+// Files that are not regular, or too large, are rejected at once.
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -186,7 +187,7 @@ func TestReadFile(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		most int64
-		want string // of the error; empty: none
+		want string // required substring of the error; empty: no error
 	}{
 		{"file", 5, ""},
 		{"link", 5, ""},

@@ -5,26 +5,27 @@ import (
 	"sync/atomic"
 )
 
-// A Step is what happens to a file, or to a folder, that a Watch is told of.
+// A Step is an operation on a file or a folder that is reported to a Watch.
 type Step int
 
-// The steps. A watch may fail those that are about to happen.
+// The steps. A watch may make the steps fail that have not happened yet.
 const (
-	Writing      Step = iota // bytes are about to be written to the file, or cut off
-	Syncing                  // the file is about to be synced
+	Writing      Step = iota // bytes will be written to the file, or it will be truncated
+	Syncing                  // the file will be synced
 	Synced                   // the file was synced
-	Renaming                 // the file beside path is about to take its name
+	Renaming                 // the temporary file for path will be renamed to it
 	FolderSynced             // the folder was synced
 )
 
-// A Watch is told of the steps of all files that OpenFile has opened, and of this package's own. A
-// step fails with the error that it returns. It is for simulations of crashes and of failing disks.
+// A Watch is called for the steps of all files opened by OpenFile, and of this package's own
+// files. A step fails with the error that the Watch returns. It serves to simulate crashes and
+// failing disks.
 type Watch func(step Step, path string) error
 
 // watch is the watch of this process.
 var watch atomic.Pointer[Watch]
 
-// SetWatch has w told of every step from now on; nil: nobody.
+// SetWatch sets the watch of this process; nil: none.
 func SetWatch(w Watch) {
 	if w == nil {
 		watch.Store(nil)
@@ -33,34 +34,34 @@ func SetWatch(w Watch) {
 	watch.Store(&w)
 }
 
-func tell(step Step, path string) error {
+func notify(step Step, path string) error {
 	if w := watch.Load(); w != nil {
 		return (*w)(step, path)
 	}
 	return nil
 }
 
-// A File is an open file whose writes and syncs a Watch is told of.
+// A File is an open file whose writes and syncs are reported to a Watch.
 type File struct{ *os.File }
 
-// OpenFile opens a file as os.OpenFile does, if it is a regular one, as Open does. To be written to, it
-// must be no symbolic link either.
+// OpenFile opens a file like os.OpenFile, if it is a regular one, as Open does. A file opened for
+// writing must not be a symbolic link.
 func OpenFile(path string, flag int, perm os.FileMode) (File, error) {
 	f, _, err := open(path, flag, perm)
 	return File{f}, err
 }
 
-// Write writes as os.File does.
+// Write is os.File.Write.
 func (f File) Write(b []byte) (int, error) { return f.write(b, f.File.Write) }
 
-// WriteAt writes as os.File does.
+// WriteAt is os.File.WriteAt.
 func (f File) WriteAt(b []byte, at int64) (int, error) {
 	return f.write(b, func(b []byte) (int, error) { return f.File.WriteAt(b, at) })
 }
 
-// write writes b, or half of it where the step fails, as a disk does that gets full.
+// write writes b, or half of it if the step fails, like a disk that becomes full.
 func (f File) write(b []byte, write func([]byte) (int, error)) (int, error) {
-	if failed := tell(Writing, f.Name()); failed != nil {
+	if failed := notify(Writing, f.Name()); failed != nil {
 		n, err := write(b[:len(b)/2])
 		if err != nil {
 			return n, err
@@ -70,21 +71,21 @@ func (f File) write(b []byte, write func([]byte) (int, error)) (int, error) {
 	return write(b)
 }
 
-// Truncate changes the size as os.File does.
+// Truncate is os.File.Truncate.
 func (f File) Truncate(size int64) error {
-	if err := tell(Writing, f.Name()); err != nil {
+	if err := notify(Writing, f.Name()); err != nil {
 		return err
 	}
 	return f.File.Truncate(size)
 }
 
-// Sync waits for the disk as os.File does.
+// Sync is os.File.Sync.
 func (f File) Sync() error {
-	if err := tell(Syncing, f.Name()); err != nil {
+	if err := notify(Syncing, f.Name()); err != nil {
 		return err
 	}
 	if err := f.File.Sync(); err != nil {
 		return err
 	}
-	return tell(Synced, f.Name())
+	return notify(Synced, f.Name())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A watch is told of every step of a file that is replaced, and makes steps fail: a write that fails
-// has written half.
+// A watch is called for every step of a file that is replaced, and makes steps fail: a failing
+// write has written half.
 func TestWatch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	var steps []Step

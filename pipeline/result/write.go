@@ -47,7 +47,7 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 		if err != nil {
 			err = fmt.Errorf("write result: %w", err)
 			for _, f := range layout {
-				_ = disk.RemoveBeside(filepath.Join(dir, f.name)) // the first error counts
+				_ = disk.RemoveStaged(filepath.Join(dir, f.name)) // the first error counts
 			}
 		}
 	}()
@@ -65,7 +65,7 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 			}
 		}
 		h, path := sha256.New(), filepath.Join(dir, f.name)
-		err := disk.WriteBeside(path, func(w io.Writer) error {
+		err := disk.WriteStaged(path, func(w io.Writer) error {
 			if w = io.MultiWriter(w, h); f.write != nil {
 				return f.write(&r, w)
 			}
