@@ -1,8 +1,8 @@
 // Package cache keeps outcomes of trials across the sweeps of one machine.
 //
-// It promises to give back only outcomes that were put in, bit for bit, each for the cell and seed
-// that it belongs to. It needs a folder that processes of this machine share. It is a convenience:
-// damage is skipped and reported, and losing all of it costs nothing but time.
+// It returns only outcomes that were added, bit for bit, each for its cell and seed. It needs a
+// folder that the processes of this machine share. The cache is optional: damage is skipped and
+// reported, and losing the whole cache costs only time.
 //
 // Start with Cache.Add and Cache.Read.
 package cache
@@ -25,28 +25,29 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// Cache is a folder with one file of frames, like those of a ledger, for each cell under each seed.
-// It holds outcomes that are ok and nothing else, of any plugin file and float profile. It is safe
+// Cache is a folder with one file per cell and seed. A file consists of frames like those of a
+// ledger. The cache contains only ok outcomes, of any plugin file and float profile. It is safe
 // for concurrent use, by several processes too.
 type Cache struct{ Dir string }
 
-// Key names the entry of a cell under a seed.
+// Key identifies the entry of a cell under a seed.
 type Key struct {
 	Cell  [32]byte
-	Seed  string   // a number, or the label that trial.SweepSeed gives a secret one
-	Noise [32]byte // key of the cell's own randomness, which follows from both; frames of another one are refused
+	Seed  string   // a number, or the label that trial.SweepSeed gives a secret seed
+	Noise [32]byte // key of the cell's own randomness, which follows from both; frames of other keys are rejected
 }
 
 // extension of the files of a cache.
 const extension = ".trials"
 
-// mostEntry bounds an entry that is read, in bytes: some ten million trials of one cell.
-const mostEntry = 1 << 30
+// maxEntry limits the size of an entry that is read, in bytes: about ten million trials of one
+// cell.
+const maxEntry = 1 << 30
 
-// patience is the time for which a writer waits for others.
-const patience = 10 * time.Second
+// lockTimeout is the time for which a writer waits for others.
+const lockTimeout = 10 * time.Second
 
-// ErrBusy says that another process was writing into the cache for too long.
+// ErrBusy means that another process was writing into the cache for too long.
 var ErrBusy = errors.New("another process writes into it")
 
 func (c *Cache) path(k Key) string {
@@ -54,9 +55,8 @@ func (c *Cache) path(k Key) string {
 	return filepath.Join(c.Dir, cell[:2], cell+"-"+k.Seed+extension)
 }
 
-// Read returns what the cache has of an entry, and what is damaged in it. Its batches hold ok
-// outcomes only; a trial may stand in two of them, if two plugin files made it. An entry that is
-// missing has none.
+// Read returns the batches of an entry, and its damage. The batches contain ok outcomes only; a
+// trial may be in two of them, if two plugin files produced it. A missing entry has no batches.
 func (c *Cache) Read(k Key) (batches []*ledger.Batch, damaged []ledger.Damage, err error) {
 	lock, locked := c.openLock()
 	if locked == nil {
@@ -68,31 +68,31 @@ func (c *Cache) Read(k Key) (batches []*ledger.Batch, damaged []ledger.Damage, e
 		return nil, nil, fmt.Errorf("read cache: %w", err)
 	}
 	if locked != nil && len(e.damaged) > 0 && end(e.damaged[len(e.damaged)-1]) == e.size {
-		e.damaged = e.damaged[:len(e.damaged)-1] // somebody may be writing it just now
+		e.damaged = e.damaged[:len(e.damaged)-1] // another process may be writing it now
 	}
 	return e.batches, e.damaged, nil
 }
 
 func end(d ledger.Damage) int64 { return d.Offset + d.Bytes }
 
-// Used marks an entry as used now.
+// Used sets the time of an entry's last use to now.
 func (c *Cache) Used(k Key) {
 	now := time.Now()
-	_ = os.Chtimes(c.path(k), now, now) // only Trim reads it
+	_ = os.Chtimes(c.path(k), now, now) // only Trim reads the time
 }
 
 // entry is the content of one file.
 type entry struct {
 	size    int64
-	sound   [][]byte // frames
+	sound   [][]byte // sound frames
 	batches []*ledger.Batch
 	damaged []ledger.Damage
-	other   int // frames of another version
+	other   int // number of frames of another version
 }
 
 // load reads the file of an entry. Frames of other cells and seeds count as damaged.
 func (c *Cache) load(path string, k Key) (*entry, error) {
-	b, err := disk.ReadFile(path, mostEntry)
+	b, err := disk.ReadFile(path, maxEntry)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &entry{}, nil
 	}
@@ -110,7 +110,7 @@ func (c *Cache) load(path string, k Key) (*entry, error) {
 			} else if err != nil {
 				f.Damage = err.Error()
 			} else {
-				f.Damage = k.refuses(batch)
+				f.Damage = k.mismatch(batch)
 			}
 		}
 		if f.Damage != "" {
@@ -124,8 +124,8 @@ func (c *Cache) load(path string, k Key) (*entry, error) {
 	return e, nil
 }
 
-// refuses says why a batch cannot belong to the entry, or returns an empty text where it can.
-func (k Key) refuses(b *ledger.Batch) string {
+// mismatch returns the reason why a batch cannot belong to the entry, or "" if it can.
+func (k Key) mismatch(b *ledger.Batch) string {
 	switch {
 	case b.Cell != k.Cell || b.Sweep != hex.EncodeToString(k.Noise[:]):
 		return "it is of another cell or seed"
@@ -135,10 +135,10 @@ func (k Key) refuses(b *ledger.Batch) string {
 	return ""
 }
 
-// Add adds those ok outcomes of the batches, all of one cell, that the entry does not have, and
-// returns their number. Where an outcome of the same plugin file and
-// float profile is there and differs, one of them is wrong: Add removes the entry, and its error
-// says so. It returns ErrBusy where another process keeps it from writing.
+// Add adds the ok outcomes of the batches, all of one cell, that the entry does not have, and
+// returns their number. If the entry has a different outcome of the same plugin file and float
+// profile, one of the two is wrong: Add removes the entry and returns an error. It returns
+// ErrBusy if another process prevents it from writing.
 func (c *Cache) Add(
 	ctx context.Context, k Key, batches func(func(*ledger.Batch) error) error,
 ) (added int64, err error) {
@@ -157,7 +157,7 @@ func (c *Cache) Add(
 	}
 	a := &adding{noise: hex.EncodeToString(k.Noise[:]), known: map[origin]*ledger.Set{}}
 	for _, b := range e.batches {
-		a.learn(b)
+		a.register(b)
 	}
 	if err := batches(a.add); err != nil {
 		return 0, err
@@ -179,7 +179,7 @@ func (c *Cache) Add(
 	return a.added, nil
 }
 
-// origin names what two outcomes of a trial must share to be the same.
+// origin identifies outcomes that must be equal for the same trial.
 type origin struct{ digest, profile string }
 
 // adding collects the rows that an entry does not have, as frames of messages with the noise key.
@@ -191,8 +191,8 @@ type adding struct {
 	conflict string
 }
 
-// learn makes the rows of a batch known, and returns those that were not.
-func (a *adding) learn(b *ledger.Batch) (rows []int) {
+// register adds the rows of a batch to the known ones, and returns the new rows.
+func (a *adding) register(b *ledger.Batch) (rows []int) {
 	from := origin{b.Digest, b.Profile}
 	known := a.known[from]
 	if known == nil {
@@ -221,7 +221,7 @@ func (a *adding) add(b *ledger.Batch) error {
 	}
 	seconds := b.Seconds / float64(len(b.Status)) // per row
 	b = b.Select(ok)
-	rows := a.learn(b)
+	rows := a.register(b)
 	if len(rows) == 0 {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (a *adding) add(b *ledger.Batch) error {
 	return nil
 }
 
-// appendTo appends to a file of a known size. After an error the file is as it was, as far as the
+// appendTo appends to a file of a known size. After an error the file is unchanged, as far as the
 // disk allows.
 func appendTo(path string, size int64, frames [][]byte) error {
 	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -254,13 +254,13 @@ func appendTo(path string, size int64, frames [][]byte) error {
 	return f.Close()
 }
 
-// lock takes the cache's lock for writing. It returns ErrBusy when its patience ends.
+// lock takes the cache's lock for writing. It returns ErrBusy after lockTimeout.
 func (c *Cache) lock(ctx context.Context) (unlock func(), err error) {
 	f, err := c.openLock()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, ErrBusy)
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, ErrBusy)
 	defer cancel()
 	if err := disk.Lock(ctx, f, disk.Exclusive); err != nil {
 		return nil, errors.Join(err, f.Close())

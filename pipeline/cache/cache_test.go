@@ -18,7 +18,7 @@ func cacheKey(cell byte) Key {
 	return Key{Cell: [32]byte{cell, 1}, Seed: "7", Noise: [32]byte{cell, 2}}
 }
 
-// cached returns a batch of a cell whose errors tell n and repetition.
+// cached returns a batch of a cell whose errors encode n and repetition.
 func cached(cell byte, n int64, reps ...int64) *ledger.Batch {
 	b := &ledger.Batch{Sweep: "s", Cell: cacheKey(cell).Cell, N: n, Digest: "d", Profile: "p", Worker: "w", Seconds: 1,
 		Metrics: []string{"m"}, Values: [][]float64{nil}}
@@ -41,7 +41,7 @@ func addTo(t *testing.T, c *Cache, cell byte, batches ...*ledger.Batch) (int64, 
 	})
 }
 
-// has returns the repetitions at n that the cache has, and checks their values.
+// has returns the repetitions at n in the cache, and checks their values.
 func has(t *testing.T, c *Cache, cell byte, n int64) (reps []int64, damaged []ledger.Damage) {
 	t.Helper()
 	batches, damaged, err := c.Read(cacheKey(cell))
@@ -63,7 +63,7 @@ func has(t *testing.T, c *Cache, cell byte, n int64) (reps []int64, damaged []le
 	return reps, damaged
 }
 
-// An outcome that is added is there once, unless it is not ok, and in its own entry alone.
+// An added outcome is in its own entry exactly once, unless it is not ok.
 func TestCacheKeepsOnce(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	failed := cached(1, 10, 5, 6)
@@ -86,8 +86,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 	}
 }
 
-// A byte that is changed, or a file that is cut short, costs trials of one frame at most; Add
-// repairs the entry.
+// A changed byte, or a truncated file, costs the trials of one frame at most; Add repairs the
+// entry.
 func TestCacheDamage(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	if _, err := addTo(t, c, 1, cached(1, 10, 0, 1)); err != nil {
@@ -111,7 +111,7 @@ func TestCacheDamage(t *testing.T) {
 			t.Errorf("%s at %d: %v, %v", what, at, reps, damaged)
 		}
 		if len(reps) == 4 {
-			return // a byte that means nothing
+			return // an unused byte
 		}
 		if _, err := addTo(t, c, 1, cached(1, 10, 0, 1, 2, 3)); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,8 @@ func TestCacheDamage(t *testing.T) {
 	}
 }
 
-// An entry that is no file is neither waited for nor written to, and one that is too large not read.
+// An entry that is not a regular file does not block and is not written to; an entry that is too
+// large is not read.
 func TestCacheRefusesKinds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		make func(path string) error
@@ -158,7 +159,8 @@ func TestCacheRefusesKinds(t *testing.T) {
 	}
 }
 
-// Two different outcomes of one plugin file cost the entry; those of two files stand side by side.
+// Two different outcomes of one plugin file remove the entry; outcomes of two files are both
+// kept.
 func TestCacheConflict(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	other := cached(1, 10, 0)
@@ -217,7 +219,7 @@ func TestCacheTrim(t *testing.T) {
 	}
 }
 
-// A folder whose name looks like a pattern is a folder.
+// A folder whose name looks like a pattern is used literally.
 func TestFolderNamedLikePattern(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run[1]*?")
 	c := &Cache{Dir: filepath.Join(dir, "cache")}
@@ -235,8 +237,8 @@ func TestFolderNamedLikePattern(t *testing.T) {
 	}
 }
 
-// A file of the cache may hold any bytes: they are outcomes of the entry, of another version, or
-// damaged.
+// A file of the cache may contain any bytes: they are outcomes of the entry, of another version,
+// or damage.
 func FuzzEntry(f *testing.F) {
 	c := &Cache{Dir: testkit.MemoryDir(f)}
 	k := cacheKey(1)
