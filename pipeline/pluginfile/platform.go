@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Platform returns the platform that a program was built for, such as "linux/arm64". It returns "" if
-// the file does not tell, as a script does not.
+// Platform returns the platform that a program was built for, such as "linux/arm64". It returns
+// "" if the file does not specify one, such as a script.
 func Platform(path string) (string, error) {
 	f, _, err := disk.Open(path)
 	if err != nil {
@@ -18,7 +18,7 @@ func Platform(path string) (string, error) {
 	defer f.Close()
 	magic := make([]byte, 4)
 	if _, err := io.ReadFull(f, magic); err != nil {
-		return "", nil // an empty file is no program
+		return "", nil // an empty file is not a program
 	}
 	if string(magic) == elf.ELFMAG {
 		return ofELF(f), nil
@@ -26,7 +26,7 @@ func Platform(path string) (string, error) {
 	return ofMachO(f), nil
 }
 
-// ofELF takes every ELF file for one of Linux, as its header seldom tells.
+// ofELF assumes Linux for every ELF file, because its header rarely specifies the system.
 func ofELF(r io.ReaderAt) string {
 	f, err := elf.NewFile(r)
 	if err != nil {

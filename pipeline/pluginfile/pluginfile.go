@@ -1,14 +1,14 @@
-// Package pluginfile reads plugins as they lie on a disk: one executable file, or a set, which is a
-// folder with one file for each platform.
+// Package pluginfile reads plugins from a disk: one executable file, or a set, which is a folder
+// with one file for each platform.
 //
-// It promises one identity for a plugin wherever it lies, made of content alone: the SHA-256 of the
-// file or, of a set, that of its list, a text with a line for each platform and the SHA-256 of the
-// platform's file. So whoever has the identity of a set can fetch its list by content, and then the
-// file for its own machine. The files of a set are taken for one plugin that gives the same outcomes
-// on every platform, which nothing here can see: float profiles and trials that are run again do.
-// BuiltinDigest returns the identity of an algorithm that lies in no file of its own.
+// The identity of a plugin depends on its content alone, not on its location: the SHA-256 of the
+// file or, for a set, of its list, a text with a line for each platform and the SHA-256 of the
+// platform's file. A worker that has the identity of a set can therefore fetch its list by
+// content, and then the file for its own machine. The files of a set count as one plugin with the
+// same outcomes on every platform. This package cannot check that; float profiles and rechecks of
+// trials do. BuiltinDigest returns the identity of a built-in algorithm.
 //
-// Start with Open and Read. ReadList reads a list that was fetched.
+// Start with Open and Read. ReadList reads a fetched list.
 package pluginfile
 
 import (
@@ -38,21 +38,21 @@ var platformName = regexp.MustCompile(`(?:^|[-_.])(linux|darwin)[-_](amd64|arm64
 
 // A Plugin is a plugin on this disk.
 type Plugin struct {
-	Path   string // of its file, or of the folder of a set
+	Path   string // path of its file, or of the folder of a set
 	Set    bool
-	Files  []File // by platform; of a plugin that is no set there is one
+	Files  []File // ascending by platform; one file if the plugin is not a set
 	Digest string // its identity, in hex; empty: the files were not read
 }
 
 // A File is the file of a plugin for one platform.
 type File struct {
-	Platform string // such as "linux/amd64"; empty: it is no part of a set
+	Platform string // such as "linux/amd64"; empty: not in a set
 	Path     string
 	Digest   string // SHA-256 in hex; empty: it was not read
 }
 
-// Open looks at the plugin at path and reads no file yet. Its error says what is wrong with the
-// plugin, or that there is none.
+// Open describes the plugin at path without reading its files. Its error describes an invalid
+// plugin, or reports that there is none.
 func Open(path string) (*Plugin, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -77,8 +77,8 @@ func checkFile(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// openSet looks at the folder of a set. Files that are not executable and have no platform's name
-// do not belong to it.
+// openSet describes the folder of a set. It ignores files that are not executable and have no
+// platform's name.
 func openSet(dir string) (*Plugin, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func openSet(dir string) (*Plugin, error) {
 	p := &Plugin{Path: dir, Set: true}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		info, err := os.Stat(path) // of what a link leads to
+		info, err := os.Stat(path) // follows links
 		if err != nil {
 			return nil, err
 		}
@@ -145,8 +145,8 @@ func (p *Plugin) FileHere() (File, error) {
 
 // A PlatformError reports that a plugin has no file for a platform.
 type PlatformError struct {
-	Want string   // the platform
-	Has  []string // the plugin's
+	Want string   // required platform
+	Has  []string // available platforms
 }
 
 func (e *PlatformError) Error() string {
@@ -165,7 +165,7 @@ func find(files []File, platform string) (File, error) {
 	return File{}, e
 }
 
-// Read opens the plugin at path and reads its files for their digests.
+// Read opens the plugin at path and computes the digests of its files.
 func Read(path string) (*Plugin, error) {
 	p, err := Open(path)
 	if err != nil {
@@ -197,14 +197,14 @@ func Sum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// A list begins with listHead, and has a line "platform SHA-256" for each file in the order of the
-// platforms. No program begins so.
+// A list starts with listHead, and has a line "platform SHA-256" for each file in the order of
+// the platforms. No program starts with listHead.
 const (
 	listHead    = "shatter plugin set 1\n"
 	longestList = 4 << 10
 )
 
-// List returns the list of a set that Read has read.
+// List returns the list of a set whose files were read.
 func (p *Plugin) List() []byte {
 	list := []byte(listHead)
 	for _, f := range p.Files {
@@ -213,8 +213,8 @@ func (p *Plugin) List() []byte {
 	return list
 }
 
-// ReadList reads the list of a set from a file with content that was fetched. It returns nil if the
-// file is something else: the plugin itself.
+// ReadList reads the list of a set from a fetched file. It returns nil if the file is not a list
+// but the plugin itself.
 func ReadList(path string) ([]File, error) {
 	f, _, err := disk.Open(path)
 	if err != nil {
@@ -231,7 +231,7 @@ func ReadList(path string) ([]File, error) {
 	return parseList(text)
 }
 
-// FileHere returns the file for this machine among those of a list, or a *PlatformError.
+// FileHere returns the file for this machine from a list, or a *PlatformError.
 func FileHere(list []File) (File, error) { return find(list, Here) }
 
 var listLine = regexp.MustCompile(`^((?:linux|darwin)/(?:amd64|arm64)) ([0-9a-f]{64})$`)

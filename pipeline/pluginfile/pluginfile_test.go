@@ -33,8 +33,8 @@ func files(t testing.TB, names ...string) (dir string) {
 
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// The identity of a file is that of its content, and the identity of a set that of its list, whatever
-// the files are called and whatever lies beside them.
+// The identity of a file is that of its content, and the identity of a set that of its list, for
+// any names of the files and other files in the folder.
 func TestIdentity(t *testing.T) {
 	one := filepath.Join(files(t, "third"), "third")
 	p, err := Read(one)
@@ -79,7 +79,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Builds agree on an algorithm, whatever their bytes are, and not on another one or another version.
+// Builds agree on the identity of an algorithm, even if their bytes differ. Different algorithms
+// and versions have different identities.
 func TestBuiltinDigest(t *testing.T) {
 	const want = "55b55606a2d858b1aaa00f27a23f712f88e30aad8a07e4f244ba8b13f3cb9b58"
 	same := BuiltinDigest("a/b", "1.0.0")
@@ -98,7 +99,7 @@ func TestMistakes(t *testing.T) {
 		`no such file`:                                      files(t),
 		`is a program for ` + Here + `: its name says plan`: "",
 	} {
-		if dir == "" { // a program of this machine that is named for another one
+		if dir == "" { // program of this machine, named for another one
 			other := map[string]string{"linux": "darwin", "darwin": "linux"}[runtime.GOOS] + "_amd64"
 			want = strings.Replace(want, "plan", strings.Replace(other, "_", "/", 1), 1)
 			dir = files(t, "linux_arm64", "darwin_arm64")
@@ -125,7 +126,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A list that anybody can put on a server is taken as this package writes it, or not at all.
+// A list from an untrusted server is accepted only in the exact form that this package writes.
 func FuzzList(f *testing.F) {
 	line := "linux/amd64 " + sum("x") + "\n"
 	for _, lines := range []string{
