@@ -82,7 +82,7 @@ func (g *grid) update(c *cell) {
 
 // close marks a cell as done if it is finished.
 func (g *grid) close(c *cell) {
-	c.Settle()
+	c.ApplyRefusals()
 	if c.Decided() && !c.done {
 		c.done = true
 		g.open--

@@ -1,8 +1,8 @@
 // Package decision applies the outcomes of a ledger to the deciders of a plan's cells.
 //
-// It promises that the decision on a cell is a function of the outcomes, losses and refusals of its trials,
-// whenever and in whatever order they become known. A coordinator feeds cells with each result as it
-// arrives; everything else loads them from a ledger.
+// The decision on a cell is a function of the outcomes, losses and refusals of its trials,
+// independent of the time and order of their arrival. A coordinator feeds cells with each result
+// as it arrives; other programs load them from a ledger.
 //
 // Start with New, Cell and Load.
 package decision
@@ -18,36 +18,36 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// ListConfidence is the confidence that no bracket of a table of lists is wrong.
+// ListConfidence is the probability that no bracket of a table of lists is wrong.
 const ListConfidence = 0.95
 
-// A Cell is a cell of a plan with the decision on it.
+// A Cell is a cell of a plan with its decider.
 type Cell struct {
 	*trial.Cell
 	estimate.Decider
-	Refused string // reason why the algorithm refuses a needed sample size as invalid; "": it does not
+	Refused string // reason of the algorithm for refusing a needed sample size as invalid; "": it does not
 
 	ladder   *ladder            // search that a rung belongs to; nil: the cell is decided alone
-	refusals map[int64]*refusal // by sample size; nil: none
+	refusals map[int64]*refusal // keys are sample sizes; nil: none
 	answered []int64            // sample sizes with outcomes or losses, which the algorithm accepts
 }
 
 // A refusal is the answer of an algorithm that does not accept a sample size.
 type refusal struct {
 	ledger.Refusal
-	reported bool // whether the decider has got the refusal
+	reported bool // the decider has received the refusal
 }
 
-// A ladder is the search over another number than n, with its cells.
+// A ladder is a search over the values of a parameter other than n, with its cells.
 //
-// The search's confidence rests on trials that are independent of each other. Those of different
-// rungs are, though they have one n: see [trial.Cell.Sampled].
+// The confidence of the search assumes independent trials. Trials of different rungs are
+// independent although they have the same n: see [trial.Cell.Sampled].
 type ladder struct {
 	*estimate.Ladder
 	rungs []*Cell // by position, from 0 on
 }
 
-// New returns the cells of a table, about which nothing is known yet. They share the chance of a wrong
+// New returns the cells of a table without any outcomes. They share the probability of a wrong
 // table equally; a ladder counts as one cell.
 func New(cells []*trial.Cell) ([]*Cell, error) { return begin(cells, countTests(cells)) }
 
@@ -64,7 +64,8 @@ func countTests(cells []*trial.Cell) (tests int) {
 	return tests + len(ladders)
 }
 
-// begin returns some cells of a table of that many tests, among them all rungs of a ladder or none.
+// begin returns cells of a table of that many tests. The cells must contain all rungs of a ladder
+// or none.
 func begin(cells []*trial.Cell, tests int) ([]*Cell, error) {
 	all, ladders := make([]*Cell, len(cells)), map[*trial.Ladder]*ladder{}
 	for i, c := range cells {
@@ -74,7 +75,7 @@ func begin(cells []*trial.Cell, tests int) ([]*Cell, error) {
 		}
 	}
 	for _, l := range ladders {
-		// A learner without data that passes on the first rung passes on all.
+		// If a learner without data passes on the first rung, it passes on all.
 		if first := l.rungs[0]; first.Trivial() {
 			for _, c := range l.rungs {
 				c.Decider = estimate.Trivial(first.DescribePrior())
@@ -84,7 +85,7 @@ func begin(cells []*trial.Cell, tests int) ([]*Cell, error) {
 	return all, nil
 }
 
-// begin gives the cell its decider. The rungs of one ladder share it.
+// begin creates the decider of the cell. The rungs of one ladder share it.
 func (c *Cell) begin(ladders map[*trial.Ladder]*ladder, tests int) (err error) {
 	switch {
 	case c.Rung != nil:
@@ -133,7 +134,7 @@ func newLadder(c *trial.Cell, tests int) (*ladder, error) {
 	return &ladder{search, make([]*Cell, len(of.Values))}, err
 }
 
-// Of returns a cell of its own with a decider.
+// Of returns a single cell with the given decider.
 func Of(c *trial.Cell, d estimate.Decider) *Cell { return &Cell{Cell: c, Decider: d} }
 
 // Group returns the cells that are decided together: the rungs of the cell's ladder, or the cell alone.
@@ -157,7 +158,7 @@ func (c *Cell) Feed(b *ledger.Batch, row int) {
 	c.feed(b.N, b.Repetition[row], b.Status[row], Judged(c.Cell, b, row))
 }
 
-// feed adds an outcome: its status and the number that decides about success.
+// feed adds an outcome: its status and the number that determines success.
 func (c *Cell) feed(n, rep int64, status uint8, judged float64) {
 	c.answer(n)
 	o := estimate.Miss
@@ -170,20 +171,20 @@ func (c *Cell) feed(n, rep int64, status uint8, judged float64) {
 	c.Add(n, int(rep), o)
 }
 
-// Lose reports that a trial is lost for good.
+// Lose records that a trial is permanently lost.
 func (c *Cell) Lose(n, rep int64, reason string) {
 	c.answer(n)
 	c.Lost(n, int(rep), reason)
 }
 
-// answer notes that the algorithm accepts a sample size.
+// answer records that the algorithm accepts a sample size.
 func (c *Cell) answer(n int64) {
 	if i, known := slices.BinarySearch(c.answered, n); !known {
 		c.answered = slices.Insert(c.answered, i, n)
 	}
 }
 
-// Refuse makes the refusal of a sample size known.
+// Refuse records the refusal of a sample size.
 func (c *Cell) Refuse(n int64, r ledger.Refusal) {
 	if c.refusals == nil {
 		c.refusals = map[int64]*refusal{}
@@ -193,16 +194,17 @@ func (c *Cell) Refuse(n int64, r ledger.Refusal) {
 	}
 }
 
-// Refuses reports whether the algorithm is known to refuse a sample size.
+// Refuses reports whether the algorithm has refused a sample size.
 func (c *Cell) Refuses(n int64) bool { return c.refusals[n] != nil }
 
-// maxReason is the number of letters of a refusal that are shown.
+// maxReason is the maximum length of a displayed refusal.
 const maxReason = 1000
 
-// Settle applies the known refusals of the sizes that the decider needs. Other refusals wait until their sizes are
-// needed, so that the decision does not depend on the time of their arrival. Infeasible sizes are reported to the
-// decider. An invalid size refuses all cells of the group, once every needed size was answered.
-func (c *Cell) Settle() {
+// ApplyRefusals applies the refusals of the sizes that the decider needs. Other refusals wait
+// until their sizes are needed, so that the decision does not depend on the time of their
+// arrival. Infeasible sizes are reported to the decider. An invalid size refuses all cells of the
+// group, once every needed size was answered.
+func (c *Cell) ApplyRefusals() {
 	group := c.Group()
 	for !c.Decided() {
 		if reportInfeasible(group) {
@@ -216,8 +218,8 @@ func (c *Cell) Settle() {
 	}
 }
 
-// reportInfeasible reports the needed sizes that are known to be infeasible to the decider of a group, each once. It
-// returns whether there was one.
+// reportInfeasible reports the needed sizes of a group that are infeasible to its decider, each
+// once. It returns whether there was one.
 func reportInfeasible(group []*Cell) (reported bool) {
 	for _, x := range group {
 		for _, n := range x.Needs() {
@@ -230,8 +232,8 @@ func reportInfeasible(group []*Cell) (reported bool) {
 	return reported
 }
 
-// invalidReason describes the last needed size of a group that is invalid. It returns "" if there is none, or if a
-// needed size was not answered yet.
+// invalidReason describes the last needed size of a group that is invalid. It returns "" if there
+// is none, or if a needed size was not answered yet.
 func invalidReason(group []*Cell) (reason string) {
 	for _, x := range group {
 		for _, n := range x.Needs() {
@@ -258,8 +260,8 @@ func (c *Cell) position(n int64) string {
 // Decided reports whether the cell needs no more trials.
 func (c *Cell) Decided() bool { return c.Refused != "" || c.Done() }
 
-// Finished reports whether the result of the cell answers its question: a search found where its number lies,
-// or a list has all of its trials, whatever they show.
+// Finished reports whether the result of the cell answers its question: a search has its bracket,
+// or a list has all of its trials, with any outcomes.
 func (c *Cell) Finished(r estimate.Result) bool {
 	switch {
 	case r.Status == estimate.StatusFailed:
@@ -270,7 +272,7 @@ func (c *Cell) Finished(r estimate.Result) bool {
 	return r.Status != estimate.StatusUndecided && r.Status != estimate.StatusNotMonotone
 }
 
-// TrialsLeft predicts the trials that the decision still takes, those of the whole ladder for a rung.
+// TrialsLeft predicts the remaining trials of the decision, for a rung those of the whole ladder.
 func (c *Cell) TrialsLeft() (trials float64) {
 	for _, x := range c.Group() {
 		for _, b := range x.Left() {
@@ -280,7 +282,8 @@ func (c *Cell) TrialsLeft() (trials float64) {
 	return trials
 }
 
-// Found returns the values on the cell's ladder that were shown insufficient and sufficient; NaN: none.
+// Found returns the values on the cell's ladder that were shown insufficient and sufficient; NaN:
+// none.
 func (c *Cell) Found() (insufficient, sufficient float64) {
 	insufficient, sufficient = math.NaN(), math.NaN()
 	r := c.ladder.Result()

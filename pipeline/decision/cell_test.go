@@ -22,13 +22,14 @@ func (d *needing) Needs() []int64               { return d.sizes }
 func (d *needing) Done() bool                   { return false }
 func (d *needing) Infeasible(n int64, _ string) { d.told = append(d.told, n) }
 
-// What is refused counts once it is needed, and an invalid size once all needed ones are answered for.
-func TestSettle(t *testing.T) {
+// A refusal counts once its size is needed, and an invalid size once all needed sizes were
+// answered.
+func TestApplyRefusals(t *testing.T) {
 	no, bad := ledger.Refusal{Kind: ledger.Infeasible, Message: "no"}, ledger.Refusal{Kind: ledger.Invalid, Message: "bad"}
 	type answers map[int64]ledger.Refusal
 	for name, tt := range map[string]struct {
 		needs    []int64
-		answered []int64 // with outcomes
+		answered []int64 // sizes with outcomes
 		refusals answers
 		told     []int64
 		refused  string
@@ -49,8 +50,8 @@ func TestSettle(t *testing.T) {
 		for n, r := range tt.refusals {
 			c.Refuse(n, r)
 		}
-		c.Settle()
-		c.Settle()
+		c.ApplyRefusals()
+		c.ApplyRefusals()
 		if d := cmp.Diff(tt.told, d.told); d != "" || c.Refused != tt.refused {
 			t.Errorf("%s: refused %q, told %s", name, c.Refused, d)
 		}
@@ -64,7 +65,7 @@ func TestSuccess(t *testing.T) {
 		want              bool
 	}{
 		{ledger.OK, 0.1, 0, 0.1, true},
-		{ledger.OK, 0.3, 0.2, 0.1, true}, // 0.3 - 0.2 < 0.1 in floating point, and either way
+		{ledger.OK, 0.3, 0.2, 0.1, true}, // 0.3 - 0.2 < 0.1 in floating point too
 		{ledger.OK, 0.8, 0.7, 0.1, true}, // 0.8 - 0.7 > 0.1 in floating point
 		{ledger.OK, 0.1 + 1e-11, 0, 0.1, false},
 		{ledger.Failed, math.NaN(), 0, 0.1, false},

@@ -26,15 +26,15 @@ func ladderCells(rungs int) []*trial.Cell {
 	return cells
 }
 
-// climbed is what a ladder came to.
+// climbed is the result of a ladder.
 type climbed struct {
 	status, reason, refused string
 	low, high               float64
 	trials                  int64
 }
 
-// climbAll works a ladder off: each round the rungs are looked at in random order. rate is that of success on
-// a rung, from 0 on, and refusals are what the algorithm refuses.
+// climbAll runs a ladder to its end. In each round it visits the rungs in random order. rate is
+// the success rate on a rung, from 0 on, and refusals are those of the algorithm.
 func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string, order *rand.Rand) climbed {
 	t.Helper()
 	cells := ladderCells(9)
@@ -54,7 +54,7 @@ func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string
 			c := rungs[i]
 			if kind, ok := refusals[i]; ok && len(c.Needs()) > 0 {
 				c.Refuse(100, ledger.Refusal{Kind: kind, Message: fmt.Sprintf("not %v", c.Epsilon)})
-				c.Settle()
+				c.ApplyRefusals()
 				continue
 			}
 			for _, b := range c.Want() {
@@ -69,7 +69,7 @@ func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string
 					c.feed(100, int64(rep), ledger.OK, e)
 				}
 			}
-			c.Settle()
+			c.ApplyRefusals()
 		}
 	}
 	for i, c := range rungs {
@@ -99,8 +99,8 @@ func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string
 	return out
 }
 
-// What a ladder comes to is a function of the outcomes and refusals on its rungs, and not of the
-// order in which they come.
+// The result of a ladder is a function of the outcomes and refusals on its rungs, independent of
+// their order.
 func TestLadderOrder(t *testing.T) {
 	step := func(rung int) float64 { return []float64{0.2, 0.99}[min(1, rung/5)] }
 	never := func(int) float64 { return 0.1 }

@@ -10,14 +10,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Success reports whether an outcome is a success: error - above <= alpha, as numeric.Within
-// compares. The error is what Judged returns.
+// Success reports whether an outcome is a success: error - above <= alpha, compared by
+// numeric.Within. The error is the result of Judged.
 func Success(status uint8, err, above, alpha float64) bool {
 	return status == ledger.OK && numeric.Within(err, above, alpha)
 }
 
-// Judged returns the number that decides about success in a row of a batch of a cell: the error of the trial, or a
-// metric of its task per round.
+// Judged returns the number that determines success in a row of a batch of a cell: the error of
+// the trial, or a metric of its task per round.
 func Judged(c *trial.Cell, b *ledger.Batch, row int) float64 {
 	judged := c.Kind().Judged
 	if judged == "" {
@@ -29,7 +29,7 @@ func Judged(c *trial.Cell, b *ledger.Batch, row int) float64 {
 	return math.NaN()
 }
 
-// Read feeds the cell with the outcomes that a ledger has, and calls each for every one.
+// Read feeds the cell with the outcomes of a ledger, and calls each for every one.
 func (c *Cell) Read(l *ledger.Ledger, each func(n, rep int64)) error {
 	if c.Kind().Judged != "" && c.CanSucceed() { // the ledger holds metrics on disk only
 		return l.Each(c.Key, func(b *ledger.Batch) error {
@@ -49,8 +49,8 @@ func (c *Cell) Read(l *ledger.Ledger, each func(n, rep int64)) error {
 	return nil
 }
 
-// Load returns the cells of a table, in their order, with what a ledger knows of them: outcomes, losses and
-// refusals. Cells that were returned are not kept, except those of a ladder.
+// Load returns the cells of a table, in their order, with the outcomes, losses and refusals of a
+// ledger. It does not retain the returned cells, except those of a ladder.
 func Load(cells []*trial.Cell, l *ledger.Ledger) iter.Seq2[*Cell, error] {
 	tests, rungs := countTests(cells), map[*trial.Ladder][]*trial.Cell{}
 	for _, c := range cells {
@@ -89,7 +89,7 @@ func Load(cells []*trial.Cell, l *ledger.Ledger) iter.Seq2[*Cell, error] {
 	}
 }
 
-// load feeds cells with what the ledger knows of them.
+// load feeds cells with the outcomes, losses and refusals of the ledger.
 func load(cells []*Cell, l *ledger.Ledger) error {
 	for _, c := range cells {
 		if err := c.Read(l, func(int64, int64) {}); err != nil {
@@ -99,7 +99,7 @@ func load(cells []*Cell, l *ledger.Ledger) error {
 			c.Refuse(r.N, r.Refusal)
 		}
 	}
-	cells[0].Settle()
+	cells[0].ApplyRefusals()
 	for _, c := range cells {
 		for _, x := range l.Losses(c.Key) {
 			if c.Has(x.N, x.Repetition) {
@@ -107,6 +107,6 @@ func load(cells []*Cell, l *ledger.Ledger) error {
 			}
 		}
 	}
-	cells[0].Settle()
+	cells[0].ApplyRefusals()
 	return nil
 }
