@@ -15,7 +15,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// WordsOf describes the values that a key takes, with names as code.
+// WordsOf describes the permitted values of a key, with names formatted as code.
 func WordsOf(k sweep.Key) string {
 	of := k.Type
 	if k.Axis() {
@@ -28,7 +28,7 @@ func WordsOf(k sweep.Key) string {
 	return strings.TrimSpace(words + " " + k.Limits())
 }
 
-// kindOf says what values of a type are.
+// kindOf describes the values of a type.
 func kindOf(of reflect.Type) string {
 	switch of {
 	case reflect.TypeFor[schemas.Size]():
@@ -72,7 +72,7 @@ func kindOf(of reflect.Type) string {
 	return "whole number"
 }
 
-// plural returns the plural of what kindOf says.
+// plural returns the plural of a description by kindOf.
 func plural(kind string) string {
 	if of, ok := strings.CutPrefix(kind, "list of "); ok {
 		return "lists of " + of
@@ -87,8 +87,8 @@ func keys() []Entry {
 		keysOf(docs, reflect.TypeFor[schemas.AxisRange](), "range", "n")...)
 }
 
-// keysOf returns the keys of a struct and of those below it, which stands at path, in the examples at
-// place.
+// keysOf returns the keys of a struct at path and of the structs inside it. place is its path in
+// the examples.
 func keysOf(docs map[string]map[string]string, t reflect.Type, path, place string) (all []Entry) {
 	for _, k := range sweep.KeysOf(t) {
 		if k.Name == "" {
@@ -146,8 +146,8 @@ func entryOf(k sweep.Key, path string) Entry {
 	return e
 }
 
-// takers lists the classes, distributions, noises or adversaries that take a key; none where every
-// one does.
+// takers lists the classes, distributions, noises or adversaries that accept a key; none if all
+// do.
 func takers(path string) (names []string) {
 	problem, isProblem := strings.CutPrefix(path, "problem.")
 	kind, isAdversary := strings.CutPrefix(path, "adversary.")
@@ -213,7 +213,7 @@ func documented() map[string]map[string]string {
 //go:embed examples.yaml
 var exampleSource string
 
-// examples are sweep files in which every key stands.
+// examples are sweep files that contain every key.
 var examples = sync.OnceValue(func() (files []*sweep.File) {
 	for _, source := range strings.Split(exampleSource, "---\n") {
 		f, err := sweep.Parse("examples.yaml", []byte(source))
@@ -225,7 +225,7 @@ var examples = sync.OnceValue(func() (files []*sweep.File) {
 	return files
 })
 
-// exampleOf returns a line of an example in which the key at path stands.
+// exampleOf returns a line of an example that contains the key at path.
 func exampleOf(path string) string {
 	first, rest, _ := strings.Cut(path, ".")
 	for _, f := range examples() {

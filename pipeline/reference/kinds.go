@@ -18,7 +18,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// PointsOf says what the points of a class are, with the keys that say how many as code.
+// PointsOf describes the points of a class, with the keys of their number formatted as code.
 func PointsOf(class string) string {
 	words := map[concept.Shape]string{
 		concept.Scalar: "one whole number, 0..X-1 (`domain`)",
@@ -34,7 +34,7 @@ func PointsOf(class string) string {
 	return cmp.Or(words[d.Shape], d.PointsDoc)
 }
 
-// plain removes the marks of code from a text.
+// plain removes the code markup from a text.
 func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
 
 func classes() (all []Entry) {
@@ -128,7 +128,7 @@ func scales() (all []Entry) {
 	return all
 }
 
-// columns returns the columns of all result files, those of one name and meaning as one.
+// columns returns the columns of all result files, merging those with the same name and meaning.
 func columns() (all []Entry) {
 	for _, file := range result.Files() {
 		of := result.Columns(file)

@@ -1,7 +1,7 @@
-// Package reference explains the words that people meet in sweep files and results: the keys of the
-// sweep file with their values, and the names that the registries know. It keeps no list of its
-// own: what a key takes stands in the types of schemas.Sweep, what it means in the JSON Schema that
-// is made of their comments, and everything else in the registries.
+// Package reference explains the vocabulary of sweep files and results: the keys of the sweep
+// file with their values, and the names in the registries. It contains no list of its own. The
+// values of a key are defined by the types of schemas.Sweep, its meaning by the JSON Schema
+// generated from their comments, and everything else by the registries.
 //
 // Start with Entries and Find.
 package reference
@@ -13,19 +13,19 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Entry is one meaning of a word.
+// Entry is one meaning of a name.
 type Entry struct {
 	Kind    string  `json:"kind"`
 	Name    string  `json:"name"`
 	Doc     string  `json:"doc,omitempty"`
 	Facts   []Fact  `json:"facts,omitempty"`
-	Values  []Value `json:"values,omitempty"` // what may stand there, or belongs to it
+	Values  []Value `json:"values,omitempty"` // permitted values of a key, or members of the entry
 	Example string  `json:"example,omitempty"`
 
-	words []string // values of a key that have no entry of their own
+	words []string // values of a key without their own entries
 }
 
-// Fact is one thing to know about an entry.
+// Fact is a labeled property of an entry.
 type Fact struct {
 	What string `json:"what"`
 	Text string `json:"text"`
@@ -44,14 +44,14 @@ func (e *Entry) add(what, text string) {
 	}
 }
 
-// Kind is a kind of things that have names.
+// Kind is a category of entries.
 type Kind struct {
 	Name, Plural string
-	Doc          string // where their names stand
+	Doc          string // contexts in which their names occur
 	list         func() []Entry
 }
 
-// Kinds lists the kinds, but for the keys of the sweep file, and for algorithms and their
+// Kinds lists the kinds, except the keys of the sweep file, and except algorithms and their
 // parameters, which plugins describe.
 func Kinds() []Kind {
 	return []Kind{
@@ -68,7 +68,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Entries returns the things of a kind.
+// Entries returns the entries of a kind.
 func (k Kind) Entries() []Entry {
 	all := k.list()
 	for i := range all {
@@ -77,7 +77,7 @@ func (k Kind) Entries() []Entry {
 	return all
 }
 
-// Entries returns everything that has a name: first the keys of the sweep file, then the kinds.
+// Entries returns all entries: first the keys of the sweep file, then the kinds.
 func Entries() []Entry {
 	all := keys()
 	for _, k := range Kinds() {
@@ -86,9 +86,9 @@ func Entries() []Entry {
 	return all
 }
 
-// Find returns the entries that a word means: those whose name it is, or the last part of whose
-// name, and the keys that take it as a value; where there are none, those inside of what it names. An
-// empty result comes with the end of a message that suggests others.
+// Find returns the entries that a word refers to. These are the entries with that name or last
+// part of the name, and the keys with that value. If there are none, Find returns the entries
+// below that name. If the result is empty, suggestion is the end of a message with similar names.
 func Find(word string, all []Entry) (found []Entry, suggestion string) {
 	word = strings.Trim(strings.ToLower(word), "{}")
 	var names []string
@@ -108,11 +108,11 @@ func Find(word string, all []Entry) (found []Entry, suggestion string) {
 	return nil, wording.DidYouMean(word, names)
 }
 
-// means reports whether a word in small letters is the entry's name, or the end of it.
+// means reports whether a lower-case word is the entry's name, or the end of it.
 func (e *Entry) means(word string) bool {
 	name := strings.ToLower(e.Name)
 	return name == word || strings.HasSuffix(name, "."+word) || strings.HasSuffix(name, "/"+word)
 }
 
-// lastPart returns the part of a name behind the last dot or slash.
+// lastPart returns the part of a name after the last dot or slash.
 func lastPart(name string) string { return name[strings.LastIndexAny(name, "./")+1:] }

@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Everything that has a name says what it means, and every key shows a line of an example.
+// Every entry has a meaning, and every key has a line of an example.
 func TestEntriesAreComplete(t *testing.T) {
 	for _, e := range Entries() {
 		if e.Doc == "" {
@@ -57,7 +57,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The defaults that tags state are those that are filled in.
+// The defaults in tags equal the defaults that are filled in.
 func TestDefaultsAreThoseFilledIn(t *testing.T) {
 	parse := func(read interface{ UnmarshalText([]byte) error }, text string) error {
 		return read.UnmarshalText([]byte(text))
