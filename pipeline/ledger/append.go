@@ -10,8 +10,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// A WriteError reports that the log could not grow: its disk is full or fails, or a limit on the size of files was
-// reached. Its message names the remedy. Batches added earlier are not affected.
+// A WriteError reports that the log could not grow: its disk is full or failing, or a limit on
+// the size of files was reached. Its message names the remedy. Batches added earlier are not
+// affected.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string {
@@ -50,8 +51,8 @@ func (l *Ledger) append(kind uint32, msg []byte) (frameRef, error) {
 	return ref, nil
 }
 
-// rotate begins a new file where the log has none yet, or where the next frame, of the given number
-// of bytes, would make the last file too large.
+// rotate starts a new file if the log has none yet, or if the next frame, of the given number of
+// bytes, would make the last file too large.
 func (l *Ledger) rotate(next int) error {
 	if n := len(l.files); n > 0 {
 		last := l.files[n-1]
@@ -75,7 +76,7 @@ func (l *Ledger) rotate(next int) error {
 	return nil
 }
 
-// nextPath returns the path of a new file, whose number is one above the last file's.
+// nextPath returns the path of a new file. Its number is one above that of the last file.
 func (l *Ledger) nextPath() string {
 	number := 1
 	if n := len(l.files); n > 0 {

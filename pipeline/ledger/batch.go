@@ -17,9 +17,9 @@ import (
 
 // The status of a trial.
 const (
-	OK     uint8 = iota // has an error
-	Failed              // the algorithm's own doing; counts as no success
-	Lost                // the machine's doing; no outcome
+	OK     uint8 = iota // the trial has a measured error
+	Failed              // failure of the algorithm; counts as no success
+	Lost                // failure of the machine; no outcome
 )
 
 // StatusName returns the name of a status: ok, failed or lost.
@@ -27,45 +27,45 @@ func StatusName(status uint8) string {
 	return [...]string{OK: "ok", Failed: "failed", Lost: "lost"}[status]
 }
 
-// Batch is one message of a worker: the outcomes of repetitions of one cell at one sample size, a
-// row each, or the refusal of that size.
+// Batch is one message of a worker: the outcomes of repetitions of one cell at one sample size,
+// one per row, or the refusal of that size.
 type Batch struct {
 	Sweep   string
 	Cell    [32]byte
 	N       int64  // sample size, at least 1
-	Digest  string // identity of the plugin or built-in algorithm that made it: see schemas.Environment.Identify
+	Digest  string // identity of the plugin or built-in algorithm that produced it: see schemas.Environment.Identify
 	Profile string // float profile
 
-	// Worker and the two times reach no result file except timing.parquet. They are wall-clock times in
-	// seconds, finite and not negative.
+	// Of the result files, only timing.parquet contains Worker and the two times. They are
+	// wall-clock times in seconds, finite and not negative.
 	Worker        string
-	Seconds       float64 // work of a slot on the rows
-	PluginSeconds float64 // part of Seconds that was spent in calls into the plugin
+	Seconds       float64 // time of a slot for the rows
+	PluginSeconds float64 // part of Seconds spent in calls into the plugin
 
 	Environment schemas.Environment // the environment in Digest, in the first message of a plugin process about a sweep
 
-	Notes []string // what happened on the way, for the manifest: each one line
+	Notes []string // events during the trials, for the manifest: one line each
 
-	Refusal *Refusal // why there are no rows; nil: there are
+	Refusal *Refusal // reason for having no rows; nil: there are rows
 
 	Repetition []int64   // at least one; ascending, from 0 to trial.MaxRepetition
 	Status     []uint8   // OK, Failed or Lost
-	Error      []float64 // finite where OK, else NaN
+	Error      []float64 // finite if OK, else NaN
 
 	Metrics []string    // ascending; not empty
-	Values  [][]float64 // of each metric, of each row: finite, or NaN where it was not reported
+	Values  [][]float64 // value of each metric in each row: finite, or NaN if it was not reported
 
-	Kind   []string // what went wrong (crash, error, panic, answer, time, memory, ...); "" where OK. Nil: "" everywhere
-	Reason []string // the same for people; may differ from run to run. Nil: "" everywhere
+	Kind   []string // kind of failure (crash, error, panic, answer, time, memory, ...); "" if OK. Nil: "" everywhere
+	Reason []string // description of the failure; may differ between runs. Nil: "" everywhere
 }
 
-// KindOf returns what went wrong in a row, "" where nothing is said.
+// KindOf returns the kind of failure in a row, or "" if there is none.
 func (b *Batch) KindOf(row int) string { return textAt(b.Kind, row) }
 
-// ReasonOf returns what went wrong in a row, for people, "" where nothing is said.
+// ReasonOf returns the description of the failure in a row, or "" if there is none.
 func (b *Batch) ReasonOf(row int) string { return textAt(b.Reason, row) }
 
-// textAt returns the value of a column in a row, "" where the message lacks the column.
+// textAt returns the value of a column in a row, or "" if the message lacks the column.
 func textAt(column []string, row int) string {
 	if column == nil {
 		return ""
@@ -73,8 +73,8 @@ func textAt(column []string, row int) string {
 	return column[row]
 }
 
-// Encode returns the message, a [pluginv1.Outcomes]. It refuses a batch that breaks a rule of its fields, and replaces
-// invalid UTF-8 in Kind and Reason.
+// Encode returns the message, a [pluginv1.Outcomes]. It rejects a batch that violates a rule of
+// its fields, and replaces invalid UTF-8 in Kind and Reason.
 func (b *Batch) Encode() ([]byte, error) {
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
@@ -112,7 +112,8 @@ func validText(s []string) []string {
 	return out
 }
 
-// Decode returns the batch of a message. Any bytes are safe: what breaks a rule of Batch's fields is refused.
+// Decode returns the batch of a message. It is safe for any bytes: a batch that violates a rule
+// of Batch's fields is rejected.
 func Decode(msg []byte) (*Batch, error) {
 	b, err := decode(msg)
 	if err == nil {
@@ -156,7 +157,7 @@ func decode(msg []byte) (*Batch, error) {
 	return b, nil
 }
 
-// check reports an error where the batch breaks a rule that a field's comment states.
+// check returns an error if the batch violates a rule in a field's comment.
 func (b *Batch) check() error {
 	rows := len(b.Repetition)
 	switch {
@@ -224,8 +225,8 @@ func (b *Batch) checkMetrics() error {
 	return nil
 }
 
-// Select returns a batch of the given rows, each at most once, in their order. Where these are all
-// rows as they stand, it shares the columns of b.
+// Select returns a batch of the given rows, each at most once, in their order. If these are all
+// rows in the order of b, it shares the columns of b.
 func (b *Batch) Select(rows []int) *Batch {
 	c := *b
 	if len(rows) == len(b.Repetition) && slices.IsSorted(rows) {
@@ -240,7 +241,7 @@ func (b *Batch) Select(rows []int) *Batch {
 	return &c
 }
 
-// pick returns the elements of v at rows, or nil where v is nil.
+// pick returns the elements of v at rows, or nil if v is nil.
 func pick[T any](v []T, rows []int) []T {
 	if v == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 var nan = math.NaN()
 
-// drawBatch draws any batch that keeps the rules.
+// drawBatch draws a batch that satisfies the rules.
 func drawBatch(t *rapid.T) *ledger.Batch {
 	text := rapid.StringMatching(`[ -~äöü]{0,12}`)
 	b := &ledger.Batch{
@@ -116,7 +116,7 @@ func TestBatchRules(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that hostile messages give an error, or a batch that keeps all rules.
+// FuzzDecode checks that hostile messages give an error, or a batch that satisfies all rules.
 func FuzzDecode(f *testing.F) {
 	f.Add(ledgertest.Encode(f, ledgertest.Batch(3, 7)))
 	f.Add(ledgertest.Encode(f, refusal(100, ledger.Infeasible, "no")))

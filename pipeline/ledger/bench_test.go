@@ -39,7 +39,7 @@ func BenchmarkDecode(b *testing.B) {
 	perRow(b)
 }
 
-// BenchmarkAdd decodes, compares, appends and remembers messages, without waiting for the disk.
+// BenchmarkAdd decodes, compares, appends and indexes messages, without waiting for the disk.
 func BenchmarkAdd(b *testing.B) {
 	l, _, err := ledger.Open(testkit.MemoryDir(b), "s")
 	if err != nil {
@@ -55,7 +55,7 @@ func BenchmarkAdd(b *testing.B) {
 	i := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		if i == len(msgs) { // start again, outside of the clock
+		if i == len(msgs) { // restart, outside of the measured time
 			b.StopTimer()
 			if err := l.Drop(func(*ledger.Batch) bool { return true }); err != nil {
 				b.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Drop removes the messages that match, with all of their rows, by rewriting the files that hold
-// one. All other bytes stay as they are. An error may leave some files rewritten; calling Drop
-// again finishes the work.
+// Drop removes the messages that match, with all of their rows, by rewriting the files that
+// contain one. All other bytes are unchanged. An error may leave some files rewritten; calling
+// Drop again completes the removal.
 func (l *Ledger) Drop(match func(*Batch) bool) error {
 	defer l.lockAll()()
 	err := l.broken

@@ -6,5 +6,5 @@ const (
 	MaxMessage  = maxMessage
 )
 
-// SetFileSize makes the ledger begin a new file earlier.
+// SetFileSize makes the ledger start a new file earlier.
 func (l *Ledger) SetFileSize(size int64) { l.fileSize = size }

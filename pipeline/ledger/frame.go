@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// A file of the ledger is a row of frames. All numbers are little-endian.
+// A file of the ledger is a sequence of frames. All numbers are little-endian.
 //
 //	0  marker, 8 bytes
 //	8  length of the message, 4 bytes
@@ -16,9 +16,9 @@ import (
 //	20 CRC-32C of bytes 0 to 19, 4 bytes
 //	24 message, then zeros up to a multiple of 8
 //
-// The header has a checksum of its own: where only the message is damaged, its length can still be
-// trusted, and the next frame is found at once. Where the header is damaged, the next sound header
-// is searched for.
+// The header has its own checksum. If only the message is damaged, its length is still valid, and
+// the next frame is found at once. If the header is damaged, the reader searches for the next
+// sound header.
 const (
 	frameMarker = "\x93SHTRLG\n"
 	frameHeader = 24
@@ -27,17 +27,17 @@ const (
 
 // Kinds of frames.
 const (
-	frameOutcomes  = 1 // a message that brought something new
-	frameConflicts = 2 // a message that only differs from what was known: evidence, never an outcome
+	frameOutcomes  = 1 // a message with new information
+	frameConflicts = 2 // a message that only contradicts recorded outcomes: evidence, never an outcome
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frameSize returns the bytes that the frame of a message of n bytes takes.
+// frameSize returns the size of the frame of a message of n bytes.
 func frameSize(n int) int { return frameHeader + (n+7)/8*8 }
 
-// AppendFrame appends to dst the frame of a message that holds outcomes, as files of a ledger have
-// it.
+// AppendFrame appends to dst the frame of a message with outcomes, in the format of a ledger
+// file.
 func AppendFrame(dst, msg []byte) []byte { return appendFrame(dst, frameOutcomes, msg) }
 
 func appendFrame(dst []byte, kind uint32, msg []byte) []byte {
@@ -53,12 +53,12 @@ func appendFrame(dst []byte, kind uint32, msg []byte) []byte {
 
 // header is the header of a frame.
 type header struct {
-	length int // of the message
+	length int // length of the message
 	kind   uint32
 	crc    uint32
 }
 
-// readHeader reads the header at the start of b. It is false where no sound header stands there.
+// readHeader reads the header at the start of b. It returns false if there is no sound header.
 func readHeader(b []byte) (header, bool) {
 	if len(b) < frameHeader || string(b[:8]) != frameMarker ||
 		binary.LittleEndian.Uint32(b[20:]) != crc32.Checksum(b[:20], castagnoli) {
@@ -72,8 +72,8 @@ func readHeader(b []byte) (header, bool) {
 	return h, h.length <= maxMessage
 }
 
-// message returns the message of the frame that b starts with. It is false where the frame is cut
-// short or its checksum does not match.
+// message returns the message of the frame at the start of b. It returns false if the frame is
+// truncated or its checksum does not match.
 func (h header) message(b []byte) ([]byte, bool) {
 	if frameSize(h.length) > len(b) {
 		return nil, false
@@ -82,16 +82,16 @@ func (h header) message(b []byte) ([]byte, bool) {
 	return msg, crc32.Checksum(msg, castagnoli) == h.crc
 }
 
-// Frame is a range of a file of frames: a sound frame, or a part that is damaged.
+// Frame is a range of a file of frames: a sound frame, or a damaged part.
 type Frame struct {
-	Offset, End int    // of its bytes in the file
-	Message     []byte // a view into the file's bytes; nil where it is damaged
-	Damage      string // what is wrong with it; empty: it is sound
+	Offset, End int    // range of its bytes in the file
+	Message     []byte // a view into the file's bytes; nil if it is damaged
+	Damage      string // description of the damage; empty: the frame is sound
 
 	kind uint32
 }
 
-// Frames splits the content of a file into frames and damaged parts, which together make up all of
+// Frames splits the content of a file into frames and damaged parts, which together cover all of
 // its bytes, in order.
 func Frames(b []byte) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
@@ -124,7 +124,7 @@ func frameAt(b []byte, at int) Frame {
 }
 
 // nextHeader returns the offset of the first sound header of b at or after the offset at, or the
-// end of b where there is none.
+// end of b if there is none.
 func nextHeader(b []byte, at int) int {
 	for at < len(b) {
 		i := bytes.Index(b[at:], []byte(frameMarker))

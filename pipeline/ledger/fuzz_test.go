@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// A log of any bytes opens, or is refused; its frames and what is damaged cover it without a gap.
+// A log of any bytes opens, or is rejected; its frames and damaged parts cover it without a gap.
 func FuzzLog(f *testing.F) {
 	frame := ledger.AppendFrame(nil, ledgertest.Encode(f, ledgertest.Batch(5, 0)))
 	f.Add(frame)

@@ -20,9 +20,9 @@ func newIndex() *index {
 	return &index{cells: map[[32]byte]*cellIndex{}, environments: map[string]schemas.Environment{}}
 }
 
-// cellIndex holds what is known of the trials of a cell.
+// cellIndex holds the outcomes, refusals and conflicts of a cell.
 type cellIndex struct {
-	frames    []frameRef // in the order in which they were added
+	frames    []frameRef // in the order of their addition
 	points    []point    // ascending in n
 	credits   []credit
 	refused   []Refused      // ascending in n
@@ -31,21 +31,21 @@ type cellIndex struct {
 	lost      map[Trial]Loss // the last loss of each trial
 }
 
-// credit counts the outcomes of a cell by what made them.
+// credit counts the outcomes of a cell from one maker.
 type credit struct {
-	maker    unique.Handle[maker] // those of a ledger are few
+	maker    unique.Handle[maker] // interned, because a ledger has few makers
 	outcomes int64
 }
 
-// maker is a plugin file, and the float profile under which it ran.
+// maker is a plugin file, with the float profile under which it ran.
 type maker struct{ digest, profile string }
 
-// frameRef says where a frame lies.
+// frameRef is the location of a frame.
 type frameRef struct {
 	file   int32 // index of the file
-	length int32 // of the message
+	length int32 // length of the message
 	at     int64
-	worker unique.Handle[string] // that sent the message
+	worker unique.Handle[string] // sender of the message
 }
 
 // point holds the outcomes of a cell at one sample size.
@@ -57,9 +57,9 @@ type point struct {
 // row is the outcome of one trial.
 type row struct {
 	bits       uint64 // error
-	hash       uint64 // see hashRows
+	hash       uint64 // hash by hashRows
 	repetition int32
-	owner      uint32 // index in the cell's frames of the message that brought it
+	owner      uint32 // index, in the cell's frames, of the message that brought it
 	status     uint8
 }
 
@@ -72,8 +72,8 @@ func (r *row) outcome() Outcome {
 	return Outcome{Repetition: int64(r.repetition), Status: r.status, Error: math.Float64frombits(r.bits)}
 }
 
-// seek returns the index of the first row from from on whose repetition is at least the given one. p may be
-// nil.
+// seek returns the index of the first row at or after from whose repetition is at least the given
+// one. p may be nil.
 func (p *point) seek(from int, repetition int64) int {
 	if p == nil || from < len(p.rows) && int64(p.rows[from].repetition) >= repetition {
 		return from
@@ -84,7 +84,8 @@ func (p *point) seek(from int, repetition int64) int {
 	return from + i
 }
 
-// at returns the row at an index that seek returned; nil if it is not that of the repetition. p may be nil.
+// at returns the row at an index that seek returned, or nil if it has another repetition. p may
+// be nil.
 func (p *point) at(i int, repetition int64) *row {
 	if p == nil || i == len(p.rows) || int64(p.rows[i].repetition) != repetition {
 		return nil
@@ -92,7 +93,7 @@ func (p *point) at(i int, repetition int64) *row {
 	return &p.rows[i]
 }
 
-// add adds rows in ascending order, none of which is there.
+// add adds rows in ascending order. None of them may be present.
 func (p *point) add(rows []row) {
 	i, j := len(p.rows)-1, len(rows)-1
 	p.rows = append(p.rows, rows...)
@@ -113,7 +114,8 @@ func (c *cellIndex) at(n int64) (place int, known bool) {
 	return slices.BinarySearchFunc(c.points, n, func(p point, n int64) int { return cmp.Compare(p.n, n) })
 }
 
-// point returns the outcomes at a sample size, until the next one is added; nil if there are none. c may be nil.
+// point returns the outcomes at a sample size, or nil if there are none. The result is valid
+// until the next sample size is added. c may be nil.
 func (c *cellIndex) point(n int64) *point {
 	if c == nil {
 		return nil
@@ -140,7 +142,7 @@ func (x *index) find(cell [32]byte, n, repetition int64) *row {
 	return p.at(p.seek(0, repetition), repetition)
 }
 
-// judge compares a batch with what is known and changes nothing. hashes are those of hashRows.
+// judge compares a batch with the index without changing it. hashes are those of hashRows.
 func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 	v := Verdict{Batch: b}
 	c := x.cells[b.Cell]
@@ -177,7 +179,8 @@ func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 	return v
 }
 
-// kind returns the kind of the frame in which the message of a verdict is kept; 0: it says nothing new.
+// kind returns the kind of the frame that records the message of a verdict; 0: it contains
+// nothing new.
 func (x *index) kind(v Verdict) uint32 {
 	c := x.cells[v.Batch.Cell]
 	switch {
@@ -191,7 +194,7 @@ func (x *index) kind(v Verdict) uint32 {
 	return 0
 }
 
-// commit makes known what a verdict has found, in a frame of the given kind at ref.
+// commit records a verdict, whose message is in a frame of the given kind at ref.
 func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 	b := v.Batch
 	if len(b.Environment) > 0 {
@@ -249,7 +252,7 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 	c.points[i].add(rows)
 }
 
-// credit counts rows of a batch for the plugin file and the float profile that made them.
+// credit counts rows of a batch for the plugin file and the float profile that produced them.
 func (c *cellIndex) credit(b *Batch, rows int64) {
 	by := unique.Make(maker{b.Digest, b.Profile})
 	for i := range c.credits {
@@ -261,7 +264,7 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 	c.credits = append(c.credits, credit{by, rows})
 }
 
-// owns returns the rows of a batch that the frame with the number owner brought, if their repetitions match.
+// owns returns the rows of a batch that frame number owner brought, if their repetitions match.
 func (c *cellIndex) owns(b *Batch, owner uint32, match func(repetition int64) bool) (rows []int) {
 	p, place := c.point(b.N), 0
 	for i, rep := range b.Repetition {
@@ -273,9 +276,9 @@ func (c *cellIndex) owns(b *Batch, owner uint32, match func(repetition int64) bo
 	return rows
 }
 
-// hashRows returns, for each row, a hash of what has to be equal in two runs of a trial beside
-// status and error: its kind and the metrics that it reported. Nil stands for 0 everywhere. Reasons
-// are left out, because they may hold addresses of memory.
+// hashRows returns, for each row, a hash of the values that must be equal in two runs of a trial
+// in addition to status and error: its kind and the metrics that it reported. Nil means 0
+// everywhere. Reasons are not included, because they may contain memory addresses.
 func hashRows(b *Batch) []uint64 {
 	if len(b.Metrics) == 0 && b.Kind == nil {
 		return nil

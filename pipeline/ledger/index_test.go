@@ -10,8 +10,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// TestSetRandom compares verdicts with those of a map, for messages that overlap, leave gaps and come in any
-// order.
+// TestSetRandom compares verdicts with those of a map, for messages that overlap, have gaps and
+// arrive in any order.
 func TestSetRandom(t *testing.T) {
 	type id struct{ n, repetition int64 }
 	type outcome struct {

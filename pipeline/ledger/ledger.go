@@ -1,12 +1,12 @@
-// Package ledger is the book of record of a sweep: it holds which trial had which outcome.
+// Package ledger records the outcome of each trial of a sweep.
 //
-// It promises that an outcome whose Sync has returned is never lost; that an outcome is counted
-// once, however often and by whomever it is sent; that a second, different outcome for a trial is
-// noticed; and that damage to its files is found, named, and costs exactly the trials that it hit.
-// It needs a folder of its own on a local disk. It knows neither plans nor searches.
+// An outcome whose Sync has returned is never lost. An outcome is counted once, however often and
+// by however many workers it is sent. A second, different outcome for a trial is detected. Damage
+// to the files is detected and reported, and costs exactly the trials in the damaged parts. A
+// ledger needs its own folder on a local disk. The package does not depend on plans or searches.
 //
-// Start with Batch, the message of a worker, Open and Ledger.Add. Read is for whoever looks at the
-// ledger of a run without taking part; Frames, AppendFrame and Set are for other files of outcomes.
+// Start with Batch, the message of a worker, Open and Ledger.Add. Read opens the ledger of a
+// running sweep for reading only. Frames, AppendFrame and Set serve other files of outcomes.
 package ledger
 
 import (
@@ -21,14 +21,15 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// maxWrittenFile is the size in bytes that no file of the log exceeds, unless a single message does.
+// maxWrittenFile is the maximum size in bytes of a file of the log, except if a single message is
+// larger.
 const maxWrittenFile = 64 << 20
 
-// maxReadFile bounds a file of a log that is read, in bytes.
+// maxReadFile is the maximum size in bytes of a file of a log that is read.
 const maxReadFile = 2 * maxWrittenFile
 
-// ErrMessage is in the chain of Add's error if the message is at fault: it is damaged, breaks a rule of Batch, or
-// belongs to another sweep. Sending it again does not help.
+// ErrMessage is in the chain of Add's error if the message is invalid: it is damaged, violates a
+// rule of Batch, or belongs to another sweep. Sending it again does not help.
 var ErrMessage = errors.New("result refused")
 
 // Ledger is the open log of one sweep. It is safe for concurrent use.
@@ -39,13 +40,13 @@ type Ledger struct {
 	readOnly   bool  // opened by Read
 
 	reading sync.RWMutex // held for writing while files are rewritten
-	syncing sync.Mutex   // held while the disk is waited for
-	mu      sync.Mutex   // guards what follows
+	syncing sync.Mutex   // held while waiting for the disk
+	mu      sync.Mutex   // guards the following fields
 	index   *index
 	files   []*logFile
 	scratch []byte
-	dirty   bool  // the last file has frames that were not synced
-	broken  error // set where the end of the log could not be restored
+	dirty   bool  // the last file has unsynced frames
+	broken  error // set if the end of the log could not be restored
 }
 
 // logFile is one file of the log.
@@ -99,7 +100,7 @@ func (c Conflict) equal(d Conflict) bool {
 type Outcome struct {
 	Repetition int64
 	Status     uint8   // OK or Failed
-	Error      float64 // NaN where Failed
+	Error      float64 // NaN if Failed
 }
 
 // A Verdict classifies the rows of a message: new, duplicate, lost, or in conflict with the ledger.
@@ -120,9 +121,9 @@ func (l *Ledger) checkSweep(b *Batch) error {
 	return nil
 }
 
-// Add decodes a message, compares its rows with the ledger bit for bit, and appends the message if it adds an outcome,
-// a loss, a refusal or a conflict. It does not wait for the disk: see Sync. After an error nothing of the message is
-// recorded; see ErrMessage and WriteError.
+// Add decodes a message, compares its rows with the ledger bit for bit, and appends the message
+// if it adds an outcome, a loss, a refusal or a conflict. It does not wait for the disk: see
+// Sync. After an error nothing of the message is recorded; see ErrMessage and WriteError.
 func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	b, err := Decode(msg)
 	if err != nil {
@@ -131,8 +132,8 @@ func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	return l.AddBatch(b, msg)
 }
 
-// AddBatch does what Add does for a message that the caller has decoded: b is what Decode returned
-// for msg.
+// AddBatch is Add for a message that the caller has decoded: b must be the result of Decode for
+// msg.
 func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	if len(msg) > maxMessage {
 		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d: %w", len(msg), maxMessage, ErrMessage)
@@ -165,7 +166,7 @@ func (l *Ledger) Sync() error {
 	err, dirty := l.broken, l.dirty
 	var f disk.File
 	if dirty {
-		f = l.files[len(l.files)-1].f // those before it were synced when it was begun
+		f = l.files[len(l.files)-1].f // the previous files were synced when it was created
 	}
 	l.dirty = false
 	l.mu.Unlock()
@@ -186,8 +187,8 @@ func (l *Ledger) Sync() error {
 	return err
 }
 
-// inPlace returns an error if the lock, or the log file f, is not what its path leads to: what goes
-// to a file that was removed is lost, and syncing it does not tell. f may be nil.
+// inPlace returns an error if the path of the lock, or of the log file f, leads to another file.
+// Data written to a removed file is lost, and syncing does not detect that. f may be nil.
 func (l *Ledger) inPlace(f *os.File) error {
 	for _, f := range []*os.File{l.lock, f} {
 		if f == nil {
@@ -209,8 +210,8 @@ func (l *Ledger) inPlace(f *os.File) error {
 	return nil
 }
 
-// lockAll takes all locks, in their order, for what changes files that may be read or synced meanwhile.
-// The function that it returns gives them back.
+// lockAll takes all locks, in their order, before changing files that other goroutines may read
+// or sync. The returned function releases them.
 func (l *Ledger) lockAll() (unlock func()) {
 	l.reading.Lock()
 	l.syncing.Lock()
@@ -222,7 +223,7 @@ func (l *Ledger) lockAll() (unlock func()) {
 	}
 }
 
-// Close syncs the log and gives the folder's lock back. A second Close does nothing.
+// Close syncs the log and releases the folder's lock. A second Close does nothing.
 func (l *Ledger) Close() error {
 	if l.readOnly {
 		l.closeFiles()

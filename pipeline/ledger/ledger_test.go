@@ -226,8 +226,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// What stands where a ledger's files should is refused, and not waited for, filled memory with or
-// written to.
+// A path of the ledger that is not a regular file is rejected, without blocking, exhausting
+// memory or writing to it.
 func TestOpenRefusesKinds(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	if err := os.WriteFile(other, []byte("other"), 0o600); err != nil {
@@ -276,8 +276,8 @@ func TestOpenRefusesKinds(t *testing.T) {
 	}
 }
 
-// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and
-// the start of each frame.
+// small creates a ledger of frames with one trial each, and returns the file's path, its bytes,
+// and the start of each frame.
 func small(t testing.TB, frames int) (path string, content []byte, starts []int) {
 	t.Helper()
 	dir := testkit.MemoryDir(t)
@@ -307,7 +307,7 @@ func logs(t testing.TB, dir string) []string {
 	return paths
 }
 
-// size returns the bytes of the ledger's only file, or 0 where it has none.
+// size returns the bytes of the ledger's only file, or 0 if it has none.
 func size(t testing.TB, dir string) int64 {
 	t.Helper()
 	paths := logs(t, dir)
@@ -328,8 +328,8 @@ func rewrite(t rapid.TB, path string, content []byte) {
 	}
 }
 
-// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and
-// named.
+// TestTornTail truncates a ledger at every offset: all whole frames survive, and the rest is
+// removed and reported.
 func TestTornTail(t *testing.T) {
 	path, content, starts := small(t, 2)
 	for cut := range content {
@@ -359,8 +359,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and
-// its place is named.
+// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing,
+// and its position is reported.
 func TestDamagedFrame(t *testing.T) {
 	path, content, starts := small(t, 3)
 	for at := starts[1]; at < starts[2]; at++ {
@@ -368,7 +368,7 @@ func TestDamagedFrame(t *testing.T) {
 		bad[at] ^= byte(1 << (at % 8))
 		rewrite(t, path, bad)
 		l, r := open(t, filepath.Dir(path))
-		// not covered by the checksum, and not read
+		// Padding is not covered by the checksum, and not read.
 		padding := at >= starts[1]+ledger.FrameHeader+len(ledgertest.Encode(t, ledgertest.Batch(1, 1)))
 		if padding {
 			l.Close()
@@ -389,8 +389,8 @@ func TestDamagedFrame(t *testing.T) {
 	}
 }
 
-// Whatever bytes are changed, cut out and put in, what remains is sound, and the same when opened
-// again.
+// After any bytes are changed, removed and inserted, the remaining outcomes are sound, and the
+// same when the ledger is reopened.
 func TestDamagedAnyhow(t *testing.T) {
 	path, content, _ := small(t, 5)
 	l, _ := open(t, filepath.Dir(path))
@@ -477,7 +477,7 @@ func TestRotation(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
 	l.SetFileSize(36 << 10)
-	const rows = 1000 // 11 KB each: three fit a file
+	const rows = 1000 // 11 KB each: three fit into a file
 	for i := range int64(4) {
 		ledgertest.Add(t, l, ledgertest.Batch(rows, i*rows))
 	}
@@ -566,8 +566,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// A ledger that is open for reading alone keeps every byte, refuses to record, and knows the
-// losses.
+// A ledger that is open for reading only does not change any byte, rejects additions, and returns
+// the losses.
 func TestRead(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
@@ -609,7 +609,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A folder whose name looks like a pattern is a folder.
+// A folder whose name looks like a pattern is used literally.
 func TestFolderNamedLikePattern(t *testing.T) {
 	dir := filepath.Join(testkit.MemoryDir(t), "run[1]*?")
 	for opened := range 2 {
@@ -638,7 +638,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Select copies rows, and shares the columns where it selects all rows as they stand.
+// Select copies rows, and shares the columns if it selects all rows in order.
 func TestSelect(t *testing.T) {
 	b := ledgertest.Batch(3, 5)
 	b.Kind, b.Values, b.Metrics = []string{"", "", ""}, [][]float64{{1, 2, 3}}, []string{"m"}
@@ -652,8 +652,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// What is added to a ledger whose folder or file was removed, moved or replaced does not count as
-// safe, even where nothing new was added.
+// Additions to a ledger whose folder or file was removed, moved or replaced do not count as safe,
+// even if nothing new was added.
 func TestGone(t *testing.T) {
 	for name, harm := range map[string]func(dir string) error{
 		"folder removed": os.RemoveAll,

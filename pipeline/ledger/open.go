@@ -21,9 +21,9 @@ type LockedError struct{ Holder string } // description of that process: "proces
 
 func (e *LockedError) Error() string { return e.Holder + " holds it: wait for that or stop it" }
 
-// Open opens the ledger in the folder dir, which it makes where there is none, and takes its lock.
-// It refuses a folder that holds messages of another sweep, or whose lock another process holds
-// (see LockedError). It cuts off a torn tail and leaves damage elsewhere alone.
+// Open opens the ledger in the folder dir, which it creates if it does not exist, and takes its
+// lock. It rejects a folder with messages of another sweep, or whose lock another process holds
+// (see LockedError). It removes a torn tail and does not change other damage.
 func Open(dir, sweep string) (*Ledger, *Report, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("open ledger: %w", err)
@@ -42,9 +42,9 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
-// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be
-// at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
-// new and Drop fail.
+// Read opens the ledger in the folder dir for reading only: without its lock, so that a run may
+// be using it, and without changing a byte. A torn tail is reported and stays. Adding new
+// information and Drop fail.
 func Read(dir, sweep string) (*Ledger, *Report, error) {
 	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxWrittenFile, readOnly: true}
 	report, err := l.load()
@@ -56,10 +56,10 @@ func Read(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
-// lockPatience is the time to wait for the lock, which InUse holds for an instant.
-const lockPatience = 100 * time.Millisecond
+// lockTimeout is the time to wait for the lock, which InUse holds for an instant.
+const lockTimeout = 100 * time.Millisecond
 
-// InUse reports whether a process has opened the ledger in the folder dir, and not by Read.
+// InUse reports whether a process has opened the ledger in the folder dir, other than by Read.
 func InUse(dir string) (bool, error) {
 	f, _, err := disk.Open(filepath.Join(dir, "lock"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,14 +75,14 @@ func InUse(dir string) (bool, error) {
 	return false, err
 }
 
-// takeLock locks the file "lock" of the folder, in which the holder leaves its name.
+// takeLock locks the file "lock" of the folder, to which the holder writes its name.
 func takeLock(dir string) (*os.File, error) {
 	file, err := disk.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	f := file.File
-	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
 	if err := disk.Lock(ctx, f, disk.Exclusive); err != nil {
 		defer f.Close()
@@ -95,7 +95,7 @@ func takeLock(dir string) (*os.File, error) {
 	}
 	host, _ := os.Hostname()
 	name := fmt.Sprintf("process %d on host %s", os.Getpid(), host)
-	_, _ = f.WriteAt(fmt.Appendf(nil, "%-255s\n", name), 0) // the lock holds without it
+	_, _ = f.WriteAt(fmt.Appendf(nil, "%-255s\n", name), 0) // the lock is valid without it
 	return f, nil
 }
 
@@ -106,7 +106,7 @@ func (l *Ledger) load() (*Report, error) {
 		return nil, err
 	}
 	r := &Report{}
-	var content []byte // of one file after the other
+	var content []byte // buffer for one file after the other
 	for i := range l.files {
 		var err error
 		if content, err = l.loadFile(i, content, r); err != nil {
@@ -118,7 +118,7 @@ func (l *Ledger) load() (*Report, error) {
 	return r, nil
 }
 
-// removeLeftovers removes what an interrupted Drop left.
+// removeLeftovers removes the files of an interrupted Drop.
 func (l *Ledger) removeLeftovers() error {
 	paths, err := disk.Glob(l.dir, "*.log.new")
 	if err != nil {
@@ -171,13 +171,13 @@ func (l *Ledger) closeFiles() {
 	l.files = nil
 }
 
-// loadFile reads one file into b, which it grows where it is too short, and returns. Only the last
-// file can have a torn tail: a file is synced before the next one is begun.
+// loadFile reads one file into b, which it extends if necessary, and returns it. Only the last
+// file can have a torn tail, because a file is synced before the next one is created.
 func (l *Ledger) loadFile(i int, b []byte, r *Report) ([]byte, error) {
 	file := l.files[i]
 	b = slices.Grow(b[:0], int(file.size))[:file.size]
 	n, err := file.f.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) { // the torn tail of another process may be gone since
+	if err != nil && !errors.Is(err, io.EOF) { // the torn tail of another process may have been removed
 		return nil, err
 	}
 	b = b[:n]
@@ -204,21 +204,21 @@ func (l *Ledger) loadFile(i int, b []byte, r *Report) ([]byte, error) {
 	return b, nil
 }
 
-// cut shortens the file to size. The next sync makes that last; if the tail comes back before then,
-// it is cut again.
+// cut shortens the file to size. The next sync makes that durable; if the tail reappears after a
+// power failure before that, it is removed again.
 func (f *logFile) cut(size int64) error {
 	f.size = size
 	return f.f.Truncate(size)
 }
 
-// loadFrame makes known what a frame of the file with the given index says.
+// loadFrame adds a frame of the file with the given index to the ledger's index.
 func (l *Ledger) loadFrame(file int, f Frame) error {
 	b, err := Decode(f.Message)
 	if err == nil {
 		err = l.checkSweep(b)
 	}
 	if err != nil {
-		return err // its checksum is right: this is no damage but another release or another sweep
+		return err // its checksum is right: another release or another sweep wrote it
 	}
 	hashes := hashRows(b)
 	ref := frameRef{file: int32(file), at: int64(f.Offset), length: int32(len(f.Message))}

@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 )
 
-// Range finds what Outcomes knows of any range, each trial once, whatever the borders, the order and
-// the overlaps of the messages.
+// Range returns the same outcomes as Outcomes for any range, each trial once, for all borders,
+// orders and overlaps of the messages.
 func TestRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	l := ledgertest.Open(t, "")

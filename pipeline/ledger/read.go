@@ -25,7 +25,7 @@ type Origin struct {
 	Outcomes        int64
 }
 
-// look calls fn with what is known of a cell, if something is.
+// look calls fn with the index of a cell, if there is one.
 func (l *Ledger) look(cell [32]byte, fn func(c *cellIndex)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
 }
 
 // Outcomes returns the outcomes of the cell at sample size n, in the order of repetitions, from
-// memory. Those that are added while the sequence is read are not among them.
+// memory. It omits outcomes that are added while the caller iterates.
 func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 	return func(yield func(Outcome) bool) {
 		var rows []row
@@ -91,7 +91,7 @@ func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 	}
 }
 
-// Refusals returns the sample sizes of the cell that are refused, ascending.
+// Refusals returns the refused sample sizes of the cell, ascending.
 func (l *Ledger) Refusals(cell [32]byte) (all []Refused) {
 	l.look(cell, func(c *cellIndex) { all = slices.Clone(c.refused) })
 	return all
@@ -121,7 +121,7 @@ func (l *Ledger) Clashes(cell [32]byte) (all []Clash) {
 	return all
 }
 
-// Losses returns the trials of the cell that were lost and have no outcome: the last loss of each, in the
+// Losses returns the last loss of each trial of the cell that was lost and has no outcome, in the
 // order of trials.
 func (l *Ledger) Losses(cell [32]byte) (all []Loss) {
 	l.look(cell, func(c *cellIndex) {
@@ -140,8 +140,8 @@ func (t Trial) compare(u Trial) int {
 	return cmp.Or(cmp.Compare(t.N, u.N), cmp.Compare(t.Repetition, u.Repetition))
 }
 
-// Origins returns, for each cell, the plugin files and float profiles that its outcomes came from,
-// in no particular order of cells.
+// Origins returns, for each cell, the plugin files and float profiles of its outcomes. The order
+// of cells is unspecified.
 func (l *Ledger) Origins() []Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,8 +175,8 @@ func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64, kno
 	return r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0)), r.fingerprint(), true
 }
 
-// Fingerprint returns a hash of everything of a trial's outcome that two runs of the trial must have
-// in common. It reports false where the trial has no outcome.
+// Fingerprint returns a hash of all values of a trial's outcome that must be equal in two runs of
+// the trial. It returns false if the trial has no outcome.
 func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +187,7 @@ func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) 
 	return r.fingerprint(), true
 }
 
-// fingerprint returns what Ledger.Fingerprint returns for the trial of the row.
+// fingerprint returns the Ledger.Fingerprint of the trial of the row.
 func (r *row) fingerprint() uint64 {
 	h := mix(uint64(1+r.status), r.hash)
 	if r.status == OK {
@@ -196,9 +196,9 @@ func (r *row) fingerprint() uint64 {
 	return h
 }
 
-// Each reads the messages of a cell from the files, in the order in which they were added, and
-// calls fn with those of their rows that count: the first outcome of each trial, and no lost ones.
-// Messages without such a row are left out. fn may call Add, but not Drop.
+// Each reads the messages of a cell from the files, in the order of their addition, and calls fn
+// with the rows that count: the first outcome of each trial, and no lost ones. It omits messages
+// without such a row. fn may call Add, but not Drop.
 func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	return l.read(cell, func(c *cellIndex) (owners []uint32) {
 		for i := range c.frames {
@@ -208,9 +208,8 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	}, func(int64) bool { return true }, fn)
 }
 
-// Range reads from the files the outcomes of the cell at sample size n whose repetitions are from
-// first to last-1, and calls fn as Each does, with these rows alone. Several goroutines may call it
-// at a time.
+// Range reads from the files the outcomes of the cell at sample size n with repetitions first to
+// last-1, and calls fn as Each does, with these rows only. It is safe for concurrent use.
 func (l *Ledger) Range(cell [32]byte, n, first, last int64, fn func(*Batch) error) error {
 	return l.read(cell, func(c *cellIndex) (owners []uint32) {
 		p := c.point(n)
@@ -222,8 +221,8 @@ func (l *Ledger) Range(cell [32]byte, n, first, last int64, fn func(*Batch) erro
 	}, func(repetition int64) bool { return first <= repetition && repetition < last }, fn)
 }
 
-// Trial reads the outcome of one trial: a batch of one row with everything that its message said.
-// It returns nil where the trial has no outcome.
+// Trial reads the outcome of one trial: a batch of one row with all fields of its message. It
+// returns nil if the trial has no outcome.
 func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (one *Batch, err error) {
 	err = l.Range(cell, n, repetition, repetition+1, func(b *Batch) error {
 		one = b
@@ -232,8 +231,8 @@ func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (one *Batch, err erro
 	return one, err
 }
 
-// read reads those of a cell's frames that choose returns, by their numbers, and calls fn with the rows that
-// count and that match.
+// read reads the frames of a cell whose numbers choose returns, and calls fn with the rows that
+// count and match.
 func (l *Ledger) read(
 	cell [32]byte, choose func(*cellIndex) []uint32, match func(repetition int64) bool, fn func(*Batch) error,
 ) error {
@@ -266,7 +265,8 @@ func (l *Ledger) read(
 	return nil
 }
 
-// readFrame reads the frame at ref of a file into buf, which has its size, and decodes its message.
+// readFrame reads the frame at ref of a file into buf, which must have its size, and decodes its
+// message.
 func readFrame(f disk.File, ref frameRef, buf []byte) (*Batch, error) {
 	if _, err := f.ReadAt(buf, ref.at); err != nil {
 		return nil, err

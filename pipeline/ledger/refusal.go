@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Refusal says that the algorithm of a cell takes no samples of a size. It stands in a Batch instead
-// of rows.
+// Refusal is the answer of an algorithm that accepts no samples of a size. It replaces the rows
+// of a Batch.
 type Refusal struct {
 	Kind    string // Infeasible or Invalid
-	Message string // the algorithm's reason, at most 4 KiB: it is part of the result, so it has to be the same everywhere
+	Message string // the algorithm's reason, at most 4 KiB; part of the result, so it must be the same on all machines
 }
 
 // The kinds of refusals.
 const (
-	Infeasible = "infeasible" // not with this sample size and budget
-	Invalid    = "invalid"    // the setting makes no sense to the algorithm, or its answer none to us
+	Infeasible = "infeasible" // not possible with this sample size and budget
+	Invalid    = "invalid"    // the setting is invalid for the algorithm, or its answer is invalid
 )
 
 // maxRefusal is the largest size of a refusal's message, in bytes.
 const maxRefusal = 4 << 10
 
-// NewRefusal returns a refusal whose message is valid UTF-8 and is cut where it is too long.
+// NewRefusal returns a refusal whose message is valid UTF-8 and is truncated if it is too long.
 func NewRefusal(kind, message string) *Refusal {
 	message = message[:min(len(message), maxRefusal)]
 	return &Refusal{kind, strings.ToValidUTF8(message, "")}
@@ -33,33 +33,33 @@ func NewRefusal(kind, message string) *Refusal {
 // String returns "KIND: MESSAGE".
 func (r Refusal) String() string { return r.Kind + ": " + r.Message }
 
-// Refused is a sample size of a cell that the ledger knows to be refused.
+// Refused is a refused sample size of a cell.
 type Refused struct {
 	N int64
 	Refusal
-	Digest, Profile string // of the plugin file and the machine that refused it
-	Worker          string // that sent it
+	Digest, Profile string // plugin file and float profile of the refusal
+	Worker          string // sender of the refusal
 }
 
 // compare compares the size with n.
 func (r Refused) compare(n int64) int { return cmp.Compare(r.N, n) }
 
-// Clash says that a sample size has a refusal and outcomes, or two different refusals. What came
-// first counts.
+// Clash is a contradiction about a sample size: a refusal and outcomes, or two different
+// refusals. The first answer counts.
 type Clash struct {
 	N             int64
-	First, Second string // "outcomes", or a refusal in words
-	Worker        string // that sent the second
-	Digest        string // of the plugin file that made the second
+	First, Second string // "outcomes", or a description of a refusal
+	Worker        string // sender of the second answer
+	Digest        string // plugin file of the second answer
 }
 
-// outcomesInWords stands for outcomes in a Clash.
+// outcomesInWords represents outcomes in a Clash.
 const outcomesInWords = "outcomes"
 
 // equal reports whether two clashes are about the same answers.
 func (c Clash) equal(d Clash) bool { return c.N == d.N && c.First == d.First && c.Second == d.Second }
 
-// checkRefusal reports an error where a batch with a refusal breaks a rule.
+// checkRefusal returns an error if a batch with a refusal violates a rule.
 func (b *Batch) checkRefusal() error {
 	switch r := b.Refusal; {
 	case len(b.Repetition)+len(b.Status)+len(b.Error)+len(b.Metrics)+len(b.Values)+len(b.Kind)+len(b.Reason) > 0:
@@ -72,7 +72,7 @@ func (b *Batch) checkRefusal() error {
 	return nil
 }
 
-// refusal returns that of a sample size; nil if there is none. c may be nil.
+// refusal returns the refusal of a sample size; nil if there is none. c may be nil.
 func (c *cellIndex) refusal(n int64) *Refused {
 	if c == nil {
 		return nil
@@ -83,7 +83,8 @@ func (c *cellIndex) refusal(n int64) *Refused {
 	return nil
 }
 
-// judgeRefusal judges a batch about a sample size if either is a refusal: the batch, or known.
+// judgeRefusal compares a batch about a sample size with the index if either contains a refusal:
+// the batch, or known.
 func (v *Verdict) judgeRefusal(known *Refused, outcomes bool) {
 	b := v.Batch
 	clash := Clash{N: b.N, First: outcomesInWords, Second: outcomesInWords, Worker: b.Worker, Digest: b.Digest}

@@ -12,7 +12,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// refusal returns the refusal of a sample size of the cell of ledgertest.Batch.
+// refusal returns a refusal of a sample size of the cell of ledgertest.Batch.
 func refusal(n int64, kind, message string) *ledger.Batch {
 	return &ledger.Batch{
 		Sweep: ledgertest.Sweep, Cell: [32]byte{1}, N: n, Digest: "d", Profile: "p", Worker: "w", Seconds: 0.25,
@@ -47,13 +47,14 @@ func TestRefusalMessage(t *testing.T) {
 	}
 }
 
-// A refusal is recorded once, is there after a restart, and goes with what its plugin file has made.
+// A refusal is recorded once, survives a restart, and is removed with the outcomes of its plugin
+// file.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	l, _ := open(t, dir)
 	for i, c := range []struct {
 		b    *ledger.Batch
-		want bool // it is new
+		want bool // the refusal is new
 	}{
 		{refusal(7, ledger.Infeasible, "no"), true}, {refusal(7, ledger.Infeasible, "no"), false},
 		{refusal(5, ledger.Invalid, "bad"), true},
@@ -102,7 +103,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What contradicts a refusal, or is contradicted by one, is kept as evidence and counts for nothing.
+// A message that contradicts a refusal, or is contradicted by one, is recorded as evidence and
+// has no effect.
 func TestClash(t *testing.T) {
 	lost := ledgertest.Batch(1, 0)
 	lost.Status[0], lost.Error[0] = ledger.Lost, nan
@@ -152,7 +154,7 @@ func TestClash(t *testing.T) {
 	}
 }
 
-// A message of another release is named as such.
+// A message of a later release is reported as such.
 func TestLaterMessage(t *testing.T) {
 	msg := ledgertest.Encode(t, refusal(100, ledger.Invalid, "no"))
 	later := strings.Replace(string(msg), "\n\x01"+schemas.OutcomeVersion, "\n\x01x", 1)
