@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// FindAll returns the indices of the columns that a person means by names, as Find does.
+// FindAll returns the indices of the columns that the user means by names, see Find.
 func (s *Sheet) FindAll(names []string) ([]int, error) {
 	var columns []int
 	for _, name := range names {
@@ -19,8 +19,8 @@ func (s *Sheet) FindAll(names []string) ([]int, error) {
 	return columns, nil
 }
 
-// Select returns the sheet with exactly the given columns, in their order; with all where none are
-// given.
+// Select returns the sheet with exactly the given columns, in their order; with all columns if
+// none are given.
 func (s *Sheet) Select(columns []int) *Sheet {
 	if len(columns) == 0 {
 		return s
@@ -33,9 +33,9 @@ func (s *Sheet) Select(columns []int) *Sheet {
 	return &kept
 }
 
-// Sort returns the sheet with its rows in the order of the given columns, as Find takes them: of
-// the first one, where rows are equal there of the second one, and so on. A hyphen before a name
-// turns its order around. Nulls stand last either way.
+// Sort returns the sheet with its rows sorted by the given columns, named as for Find: by the
+// first one, if rows are equal there by the second one, and so on. A hyphen before a name
+// reverses its order. Nulls are last in both orders.
 func (s *Sheet) Sort(names ...string) (*Sheet, error) {
 	type key struct {
 		column int
@@ -88,9 +88,9 @@ func compare(x, y any) int {
 	return cmp.Compare(Text(x), Text(y)) // false is before true
 }
 
-// WithColumns returns the sheet with columns of another one behind its column cell: those that are
-// wanted and that it lacks, with the values that the other one has for the same cell. It is s itself
-// where one of the two has no column cell.
+// WithColumns returns the sheet with columns of another sheet after its column cell. It adds the
+// wanted columns that the sheet lacks, with the values of the other sheet for the same cell. It
+// returns s itself if one of the two has no column cell.
 func (s *Sheet) WithColumns(of *Sheet, wanted func(name string) bool) *Sheet {
 	at, from := s.Index("cell"), of.Index("cell")
 	if at < 0 || from < 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// textOf returns a sheet's header and rows, a line each.
+// textOf returns a sheet's header and rows, one line each.
 func textOf(s *Sheet) string {
 	var lines []string
 	var names []string

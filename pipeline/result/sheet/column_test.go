@@ -37,8 +37,8 @@ func TestInsert(t *testing.T) {
 	}
 }
 
-// However many different labels a column has, all its pages have one encoding: of two, the Parquet
-// library writes the list in any order.
+// All pages of a column have one encoding, for any number of distinct labels, because the Parquet
+// library writes the list of two encodings in random order.
 func TestManyLabels(t *testing.T) {
 	encodings := func(rows int) string {
 		cell := schemas.Column{Name: "cell", Type: schemas.TextColumn}
@@ -68,7 +68,7 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// A sheet has the values that it was made of, whatever rows are taken, also after it was written and read.
+// A sheet keeps its original values when rows are selected, and when it is written and read.
 func TestValues(t *testing.T) {
 	columns := []schemas.Column{{Name: "text", Type: schemas.TextColumn}, {Name: "int", Type: schemas.IntColumn},
 		{Name: "float", Type: schemas.FloatColumn}, {Name: "bool", Type: schemas.BoolColumn}}

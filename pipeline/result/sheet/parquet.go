@@ -21,25 +21,26 @@ const RowGroup = 1 << 17
 // The keys of the metadata of the files of a result.
 const (
 	VersionKey    = "shatter.result"
-	FileKey       = "shatter.file"       // table, curve, ...
-	ConfidenceKey = "shatter.confidence" // confidence that no bracket of the table is wrong
+	FileKey       = "shatter.file"       // type of file: table, curve, ...
+	ConfidenceKey = "shatter.confidence" // probability that no bracket of the table is wrong
 )
 
-// ParquetWriter writes records to a Parquet file. Its options are fixed, so that equal rows give equal
-// bytes.
+// ParquetWriter writes records to a Parquet file. Its options are fixed, so that equal rows give
+// equal bytes.
 type ParquetWriter struct {
 	file *pqarrow.FileWriter
 	to   *errorWriter
 }
 
-// errorWriter is a writer that never fails, and keeps the first error of Writer instead: the Arrow
-// and Parquet libraries panic on some failed writes and lose the errors of others.
+// errorWriter is a writer that never returns an error, and records the first error of Writer
+// instead, because the Arrow and Parquet libraries panic on some failed writes and lose the
+// errors of others.
 type errorWriter struct {
 	io.Writer
 	Err error
 }
 
-// Write writes b to Writer, or drops it after an error.
+// Write writes b to Writer, or discards it after an error.
 func (w *errorWriter) Write(b []byte) (int, error) {
 	if w.Err == nil {
 		_, w.Err = w.Writer.Write(b)
@@ -47,17 +48,17 @@ func (w *errorWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// NewParquetWriter begins a Parquet file. Write and Close return errors of w.
+// NewParquetWriter starts a Parquet file. Write and Close return errors of w.
 func NewParquetWriter(w io.Writer, schema *arrow.Schema) (*ParquetWriter, error) {
 	options := []parquet.WriterProperty{
 		parquet.WithVersion(parquet.V2_6),
 		parquet.WithDataPageVersion(parquet.DataPageV1),
 		parquet.WithCreatedBy("shatter"),
-		// the library's default, repeated, makes some readers look for lists
+		// With the library's default, repeated, some readers expect lists.
 		parquet.WithRootRepetition(parquet.Repetitions.Required),
-		parquet.WithCompression(compress.Codecs.Snappy), // the library's zstd allocates 96 MB for each page
-		// a column that abandons its dictionary has pages of two encodings, which the library lists in the
-		// order of a map
+		parquet.WithCompression(compress.Codecs.Snappy), // the library's zstd allocates 96 MB per page
+		// If a column abandons its dictionary, its pages have two encodings, which the library
+		// lists in the order of a map.
 		parquet.WithDictionaryPageSizeLimit(math.MaxInt32),
 		parquet.WithMaxRowGroupLength(RowGroup),
 	}
@@ -78,10 +79,11 @@ func (w *ParquetWriter) Write(rec arrow.Record) error {
 	return errors.Join(w.file.WriteBuffered(rec), w.to.Err)
 }
 
-// Close ends the file. It does not close the underlying writer.
+// Close completes the file. It does not close the underlying writer.
 func (w *ParquetWriter) Close() error { return errors.Join(w.file.Close(), w.to.Err) }
 
-// WriteStream writes the file of a result that holds the sheet of New. It keeps one row group in memory.
+// WriteStream writes the file of a result with the sheet of New. It keeps one row group in
+// memory.
 func WriteStream[Row any](
 	w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row],
 ) (err error) {
@@ -95,8 +97,8 @@ func WriteStream[Row any](
 	return cmp.Or(err, to.Close())
 }
 
-// ArrowSchema returns the schema of the file of a result. Further metadata are keys, each followed by its
-// value.
+// ArrowSchema returns the schema of a result file. further lists more metadata: alternating keys
+// and values.
 func ArrowSchema(name string, columns []schemas.Column, further ...string) *arrow.Schema {
 	keys, values := []string{VersionKey, FileKey}, []string{schemas.ResultVersion, name}
 	for i := 0; i+1 < len(further); i += 2 {
@@ -110,7 +112,7 @@ func ArrowSchema(name string, columns []schemas.Column, further ...string) *arro
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// ArrowType returns the type of a column in Arrow.
+// ArrowType returns the Arrow type of a column.
 func ArrowType(t schemas.ColumnType) arrow.DataType {
 	switch t {
 	case schemas.IntColumn:
@@ -123,8 +125,8 @@ func ArrowType(t schemas.ColumnType) arrow.DataType {
 	return arrow.BinaryTypes.String
 }
 
-// ColumnType returns the type of the column that holds an Arrow type: text for the types that have
-// none of their own.
+// ColumnType returns the column type for an Arrow type: text for Arrow types without a column
+// type.
 func ColumnType(t arrow.DataType) schemas.ColumnType {
 	return cmp.Or(map[arrow.Type]schemas.ColumnType{
 		arrow.INT64: schemas.IntColumn, arrow.FLOAT64: schemas.FloatColumn, arrow.BOOL: schemas.BoolColumn,

@@ -20,7 +20,8 @@ import (
 )
 
 // ReadTable reads a table of a result folder: "table", "curve", "bounds", "fits", "timing" or
-// "failures". The file may hold anything; ReadTable returns an error if it is no result file of this version.
+// "failures". It is safe for any file: it returns an error if the file is not a result file of
+// this version.
 func ReadTable(dir, name string) (*Sheet, error) {
 	path := filepath.Join(dir, name+".parquet")
 	s := &Sheet{Name: name}
@@ -30,7 +31,7 @@ func ReadTable(dir, name string) (*Sheet, error) {
 	return s, nil
 }
 
-// Reader is an open file of a result.
+// Reader is an open result file.
 type Reader struct {
 	arrow *pqarrow.FileReader
 	File  *file.Reader
@@ -40,8 +41,7 @@ type Reader struct {
 // Close closes the file.
 func (r *Reader) Close() { _ = r.File.Close() } // nothing was written
 
-// OpenParquet opens a result file of this version. It does not rely on what the file says of its
-// sizes.
+// OpenParquet opens a result file of this version. It does not trust the sizes in the file.
 func OpenParquet(path string) (r *Reader, err error) {
 	defer RecoverDamage(&err)
 	raw, size, err := disk.Open(path)
@@ -66,9 +66,9 @@ func OpenParquet(path string) (r *Reader, err error) {
 	return &Reader{a, f, int(f.NumRows())}, nil
 }
 
-// RecoverDamage turns a panic into an error, where it is deferred: the Parquet library panics on
-// some damaged files. A panic of another goroutine could not be recovered, so files are read column
-// by column, which starts none.
+// RecoverDamage, if deferred, converts a panic into an error, because the Parquet library panics
+// on some damaged files. It cannot recover a panic of another goroutine. Therefore files are read
+// column by column, which starts no goroutines.
 func RecoverDamage(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the file is damaged: %v", p)
@@ -78,13 +78,13 @@ func RecoverDamage(err *error) {
 // maxRows is the number of rows of the largest table that is read as a whole.
 const maxRows = 1 << 26
 
-// limitedAllocator panics before a file that lies about its sizes makes it run out of memory.
+// limitedAllocator panics before a file with wrong sizes exhausts the memory.
 type limitedAllocator struct {
 	memory.Allocator
 	left int64 // bytes that may still be allocated
 }
 
-// A file may take maxInflated bytes of memory and maxRatio times its size.
+// A file may use maxInflated bytes of memory and maxRatio times its size.
 const (
 	maxInflated = 1 << 30
 	maxRatio    = 1 << 10
@@ -143,7 +143,7 @@ func (s *Sheet) read(path string) (err error) {
 			return fmt.Errorf("column %d: %w", i, err)
 		}
 		t := ColumnType(c.Field().Type)
-		if t == schemas.TextColumn { // of any other type, or with texts that are no UTF-8
+		if t == schemas.TextColumn { // of any other type, or with texts that are not UTF-8
 			array := values
 			values = gather(t, array.Len(), func(row int) any { return ValueAt(array, row) })
 		}
@@ -203,7 +203,7 @@ func (r *Reader) ColumnNames() (names []string) {
 	return names
 }
 
-// checkVersion reports an error where the file is no result, or one of another version.
+// checkVersion returns an error if the file is not a result, or a result of another version.
 func checkVersion(f *file.Reader) error {
 	version := f.MetaData().KeyValueMetadata().FindValue(VersionKey)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 )
 
-// A file that lies about its sizes meets an end.
+// Reading a file with wrong sizes stops with an error.
 func TestLimitedMemory(t *testing.T) {
 	l := &limitedAllocator{Allocator: memory.DefaultAllocator, left: 100}
 	for range 3 {

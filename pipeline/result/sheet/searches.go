@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// ofRung lists the columns whose values in a table are about one value of a search over another
-// number than n, and not about the search.
+// ofRung lists the columns of a table that describe one value of a search over a parameter other
+// than n, not the whole search.
 var ofRung = []string{
 	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "sample", "find_id",
 	"mistakes_mean", "mistakes_max", "best_loss", "regret_mean", "regret_low", "regret_high", "theory_regret",
 	"paper_regret",
 }
 
-// FoldSearches returns the table with one row for each search over another number than n in place of
-// a row for each value: that of the hardest value shown sufficient, or else of the easiest one shown
-// insufficient, with the trials of all.
+// FoldSearches returns the table with one row for each search over a parameter other than n
+// instead of a row for each value: the row of the hardest value shown sufficient, or else of the
+// easiest one shown insufficient, with the trials of all values.
 func (s *Sheet) FoldSearches() *Sheet {
 	id := s.Index("find_id")
 	if id < 0 || s.Name != "table" {
@@ -46,7 +46,7 @@ func (s *Sheet) FoldSearches() *Sheet {
 	return out
 }
 
-// foldSearch returns one row for those of a search.
+// foldSearch returns one row for the rows of a search.
 func foldSearch(s *Sheet, of []int) []any {
 	rows := slices.Collect(s.Take(of).Rows())
 	at := s.Index

@@ -1,7 +1,8 @@
-// Package sheet holds tables of a result with their columns, and reads and writes them as Parquet.
+// Package sheet holds tables of a result with their columns, and reads and writes them as
+// Parquet.
 //
-// It promises that equal rows give equal bytes, and that reading a file that is damaged or hostile
-// ends with an error. Start with Sheet, ReadTable and ParquetWriter.
+// Equal rows give equal bytes. Reading a damaged or hostile file returns an error. Start with
+// Sheet, ReadTable and ParquetWriter.
 package sheet
 
 import (
@@ -19,29 +20,29 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A Sheet is an immutable table with an Arrow array for each column. A value is nil, a string, an int64,
-// a float64 or a bool, as the type of its column says.
+// A Sheet is an immutable table with an Arrow array for each column. A value is nil, a string, an
+// int64, a float64 or a bool, according to the type of its column.
 type Sheet struct {
 	Name    string // table, curve, bounds, fits or timing
 	Columns []schemas.Column
 	rows    int
-	values  []arrow.Array // one for each column, of the type that ArrowType returns
+	values  []arrow.Array // one array per column, of the type of ArrowType
 
-	Confidence float64 // confidence that no bracket of the table is wrong; 0: none is stated
+	Confidence float64 // probability that no bracket of the table is wrong; 0: none is stated
 	Title      string  // description of the sweep and its result: a comment in tex
 
-	Notes []string // lines that formats for people print below the table; no part of the result
+	Notes []string // lines below the table in formats for reading; not part of the result
 }
 
-// New makes a sheet of rows, whose values it reads with the columns.
+// New creates a sheet of rows, whose values it reads with the columns.
 func New[Row any](name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row]) (s *Sheet, err error) {
 	for s, err = range batches(name, columns, rows, math.MaxInt) {
 	}
 	return s, err
 }
 
-// batches makes sheets of size rows each, except for the last one. There is at least one sheet, and none
-// after an error.
+// batches creates sheets of size rows each, except for the last one. There is at least one sheet,
+// and none after an error.
 func batches[Row any](
 	name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row], size int,
 ) iter.Seq2[*Sheet, error] {
@@ -71,8 +72,8 @@ func batches[Row any](
 	}
 }
 
-// Of makes a sheet of rows, each of which has a value for each column. It panics if a value does not fit
-// its column.
+// Of creates a sheet of rows, each of which has a value for each column. It panics if a value
+// does not fit its column.
 func Of(name string, columns []schemas.Column, rows ...[]any) *Sheet {
 	s := &Sheet{Name: name, Columns: columns, rows: len(rows)}
 	for j, c := range columns {
@@ -81,7 +82,7 @@ func Of(name string, columns []schemas.Column, rows ...[]any) *Sheet {
 	return s
 }
 
-// gather makes the array of a column. It panics if a value does not fit the type.
+// gather creates the array of a column. It panics if a value does not fit the type.
 func gather(t schemas.ColumnType, rows int, value func(row int) any) arrow.Array {
 	b := array.NewBuilder(memory.DefaultAllocator, ArrowType(t))
 	b.Reserve(rows)
@@ -93,7 +94,8 @@ func gather(t schemas.ColumnType, rows int, value func(row int) any) arrow.Array
 	return b.NewArray()
 }
 
-// appendValue appends a value to the builder of a column, whose type other rows may have widened.
+// appendValue appends a value to the builder of a column. Other rows may have widened the
+// column's type.
 func appendValue(to array.Builder, v any) error {
 	if v == nil {
 		to.AppendNull()
@@ -151,7 +153,7 @@ func (s *Sheet) At(row, column int) any { return ValueAt(s.values[column], row) 
 // Index returns the index of the column of a name, or -1.
 func (s *Sheet) Index(column string) int { return schemas.IndexOf(s.Columns, column) }
 
-// Value returns the value of a row in the column of a name, or nil if there is no such column.
+// Value returns the value of a row in the named column, or nil if there is no such column.
 func (s *Sheet) Value(row int, column string) any {
 	if i := s.Index(column); i >= 0 {
 		return s.At(row, i)
@@ -159,7 +161,8 @@ func (s *Sheet) Value(row int, column string) any {
 	return nil
 }
 
-// Number returns the value of a row in the column of a name as a number, or NaN if it is none.
+// Number returns the value of a row in the named column as a number, or NaN if it is not a
+// number.
 func (s *Sheet) Number(row int, column string) float64 {
 	switch v := s.Value(row, column).(type) {
 	case int64:
@@ -275,8 +278,8 @@ func (s *Sheet) Distinct(column int) (distinct []any) {
 	return distinct
 }
 
-// JoinTypes returns the type of a column that holds values of both types: integers and floats make
-// floats, and anything else makes text. An empty type joins with any other.
+// JoinTypes returns the type of a column that can hold values of both types: float for integers
+// and floats, otherwise text. An empty type joins with any other.
 func JoinTypes(a, b schemas.ColumnType) schemas.ColumnType {
 	number := func(t schemas.ColumnType) bool { return t == schemas.IntColumn || t == schemas.FloatColumn }
 	switch {

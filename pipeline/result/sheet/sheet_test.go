@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A file that is written row group by row group is the file of the whole sheet.
+// A file written row group by row group equals the file of the whole sheet.
 func TestWriteStream(t *testing.T) {
 	columns := []schemas.ColumnOf[int]{
 		{Column: schemas.Column{Name: "row", Type: schemas.IntColumn}, Value: func(i *int) any { return int64(*i) }},

@@ -10,17 +10,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Condition keeps the rows that have one of the values in a column.
+// Condition selects the rows with one of the values in a column.
 type Condition struct {
 	Column string
-	Values []string // "none" stands for null
+	Values []string // "none" means null
 }
 
-// None is what a null is called in a Condition.
+// None represents null in a Condition.
 const None = "none"
 
-// ParseConditions reads conditions as they are written on a command line: key=value, or several
-// values with commas between them.
+// ParseConditions parses conditions in command-line syntax: key=value, or several values
+// separated by commas.
 func ParseConditions(texts []string) ([]Condition, error) {
 	var all []Condition
 	for _, text := range texts {
@@ -33,8 +33,8 @@ func ParseConditions(texts []string) ([]Condition, error) {
 	return all, nil
 }
 
-// Where returns the sheet with the rows that meet all conditions. A condition that no row meets on
-// its own is an error, and so is a column that the sheet has not.
+// Where returns the sheet with the rows that satisfy all conditions. A condition that no row
+// satisfies on its own is an error, and so is a column that the sheet does not have.
 func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 	rows := make([]int, s.rows)
 	for i := range rows {
@@ -65,8 +65,8 @@ func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 	return s.Take(rows), nil
 }
 
-// Find returns the index of the column that a person means by a name: that of the column, or of a
-// parameter or metric without its prefix.
+// Find returns the index of the column that the user means by a name: a column's name, or the
+// name of a parameter or metric without its prefix.
 func (s *Sheet) Find(name string) (int, error) {
 	for _, prefix := range []string{"", schemas.ParamPrefix, schemas.MetricPrefix} {
 		if i := s.Index(prefix + name); i >= 0 {
@@ -101,8 +101,8 @@ func (s *Sheet) Find(name string) (int, error) {
 	return 0, fmt.Errorf("%s: %s has no such column; it has %s", name, s.Name, strings.Join(names, ", "))
 }
 
-// means reports whether a person who writes the text means the value. Numbers may be written in any
-// way.
+// means reports whether the text, written by the user, denotes the value. Numbers may have any
+// notation.
 func means(text string, value any) bool {
 	number, err := strconv.ParseFloat(text, 64)
 	switch v := value.(type) {
@@ -116,10 +116,10 @@ func means(text string, value any) bool {
 	return text == Text(value)
 }
 
-// mostValues is the largest number of values that a message lists.
-const mostValues = 12
+// maxValues is the largest number of values in a message.
+const maxValues = 12
 
-// valuesOf says in a message which values a column has.
+// valuesOf lists the values of a column for a message.
 func (s *Sheet) valuesOf(column int) string {
 	var values []string
 	for _, value := range s.Distinct(column) {
@@ -134,5 +134,5 @@ func (s *Sheet) valuesOf(column int) string {
 	if len(values) == 1 {
 		return "is " + values[0] + " alone"
 	}
-	return "are " + wording.Few(values, mostValues)
+	return "are " + wording.Few(values, maxValues)
 }
