@@ -105,10 +105,10 @@ func readWish(raw []byte) Wish {
 
 // CheckWeight returns an error unless a weight can be that of a wish: jobs carry it.
 func CheckWeight(weight float64) error {
-	if 0 < weight && weight <= fleet.MostWeight {
+	if 0 < weight && weight <= fleet.MaxWeight {
 		return nil
 	}
-	return fmt.Errorf("weight %v: a number above 0 and up to %d is needed", weight, fleet.MostWeight)
+	return fmt.Errorf("weight %v: a number above 0 and up to %d is needed", weight, fleet.MaxWeight)
 }
 
 // toForget reports whether a sweep is wished to be forgotten.

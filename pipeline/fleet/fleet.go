@@ -11,54 +11,53 @@ import (
 	"time"
 )
 
-// The times by which workers and leaders of sweeps know of each other.
+// The timing of heartbeats of workers and leaders.
 const (
-	Interval = time.Second      // between two heartbeats, at most
-	Silence  = 10 * time.Second // after which the sender is taken to be gone
+	Interval = time.Second      // maximum time between two heartbeats
+	Silence  = 10 * time.Second // time without heartbeats after which the sender counts as gone
 )
 
 // Worker is the heartbeat of a worker.
 type Worker struct {
 	Name     string    `json:"name"`
-	Began    time.Time `json:"began"`    // when its process began
-	Slots    int       `json:"slots"`    // jobs that it runs at the same time, at least 1
-	Build    string    `json:"build"`    // of shatter, in words
+	Began    time.Time `json:"began"`    // start of its process
+	Slots    int       `json:"slots"`    // number of jobs that it runs at the same time, at least 1
+	Build    string    `json:"build"`    // description of the shatter build
 	Platform string    `json:"platform"` // GOOS/GOARCH
 	Profile  string    `json:"profile"`  // float profile
-	Sandbox  string    `json:"sandbox"`  // layers around its plugins, in words, as they were found
-	Plugins  []string  `json:"plugins"`  // identities of those that it has
+	Sandbox  string    `json:"sandbox"`  // description of the layers around its plugins
+	Plugins  []string  `json:"plugins"`  // identities of its plugins
 
-	// Environments holds, by identity, what the plugins that it has started run with, in words.
+	// Environments describes the environments of the plugins that it has started, by identity.
 	Environments map[string]string `json:"environments,omitempty"`
 
-	Allows   []string  `json:"allows"`         // SHA-256 of plugin files that it would fetch; "any": all
-	Until    time.Time `json:"until,omitzero"` // when its time is over; zero: never
-	Leaving  bool      `json:"leaving"`        // it takes no more jobs
-	Held     []Held    `json:"held"`           // jobs that it has, of all sweeps
-	Refusals []Refusal `json:"refusals"`       // what it cannot do, by its own fault
-	Seconds  float64   `json:"seconds"`        // that its trials took since it began
+	Allows   []string  `json:"allows"`         // SHA-256 of plugin files that it may fetch; "any": all
+	Until    time.Time `json:"until,omitzero"` // end of its time limit; zero: none
+	Leaving  bool      `json:"leaving"`        // it accepts no more jobs
+	Held     []Held    `json:"held"`           // its jobs, of all sweeps
+	Refusals []Refusal `json:"refusals"`       // jobs that it cannot run, for reasons of its own
+	Seconds  float64   `json:"seconds"`        // total time of its trials since it began
 }
 
-// Held is a job that a worker holds.
+// Held is a job assigned to a worker.
 type Held struct {
 	Sweep   string  `json:"sweep"`
 	Epoch   uint64  `json:"epoch"`
 	ID      string  `json:"id"`
-	Running float64 `json:"running"` // seconds since it was begun; 0: it waits
+	Running float64 `json:"running"` // seconds since its start; 0: waiting
 }
 
-// Refusal is the reason why a worker takes no jobs of a sweep.
+// Refusal is the reason why a worker accepts no jobs of a sweep.
 type Refusal struct {
 	Sweep  string    `json:"sweep"`
-	What   string    `json:"what"`   // a plugin or a data file, in words
-	Never  bool      `json:"never"`  // it will not be able to run them, whatever happens; Until is of no use
+	What   string    `json:"what"`   // description of a plugin or a data file
+	Never  bool      `json:"never"`  // the worker can never run the jobs; Until is unused
 	Reason string    `json:"reason"` // one line
-	Faults int       `json:"faults"` // times in a row
-	Until  time.Time `json:"until"`  // when it tries again
+	Faults int       `json:"faults"` // number of consecutive failures
+	Until  time.Time `json:"until"`  // time of the next attempt
 }
 
-// Backoff returns the time for which a worker is kept from what it could not do so many times in a
-// row.
+// Backoff returns the time until a worker may retry after that many consecutive failures.
 func Backoff(faults int) time.Duration {
 	return min(Interval<<min(faults-1, 10), 5*time.Minute)
 }
@@ -66,10 +65,11 @@ func Backoff(faults int) time.Duration {
 // Encode returns the heartbeat as the bytes of a message.
 func (w *Worker) Encode() ([]byte, error) { return json.Marshal(w) }
 
-// Holds reports whether the refusal still counts at a time.
+// Holds reports whether the refusal is in effect at a time.
 func (r *Refusal) Holds(now time.Time) bool { return r.Never || now.Before(r.Until) }
 
-// Refuses returns why the worker takes no jobs of a sweep at a time; nil if it takes them.
+// Refuses returns the reason why the worker accepts no jobs of a sweep at a time, or nil if it
+// accepts them.
 func (w *Worker) Refuses(sweep string, now time.Time) *Refusal {
 	for i := range w.Refusals {
 		if r := &w.Refusals[i]; r.Sweep == sweep && r.Holds(now) {
@@ -79,7 +79,7 @@ func (w *Worker) Refuses(sweep string, now time.Time) *Refusal {
 	return nil
 }
 
-// Decode reads the heartbeat of a worker, whose name the server has checked.
+// Decode decodes the heartbeat of a worker, whose name the server has verified.
 func Decode(name string, data []byte) (*Worker, error) {
 	w := new(Worker)
 	if err := json.Unmarshal(data, w); err != nil {
@@ -92,7 +92,7 @@ func Decode(name string, data []byte) (*Worker, error) {
 	return w, nil
 }
 
-// Explain says in one line why none of the workers can run a job, by reasons.
+// Explain explains in one line why none of the workers can run a job, grouped by reason.
 func Explain(reasons map[string]string) string {
 	if len(reasons) == 0 {
 		return "there are no workers"
@@ -113,39 +113,39 @@ func Explain(reasons map[string]string) string {
 	return strings.Join(parts, "; ")
 }
 
-// Offer is the heartbeat of a leader: what its sweep needs and wants of workers.
+// Offer is the heartbeat of a leader: the requirements of its sweep on workers.
 type Offer struct {
 	Epoch    uint64   `json:"epoch"`
 	Priority int      `json:"priority"`         // workers run jobs of higher priorities first
 	Weight   float64  `json:"weight"`           // share of a worker's time among sweeps of one priority, above 0
-	Profile  string   `json:"profile"`          // float profile that has to run the jobs; "": any
-	Needs    []Need   `json:"needs"`            // all that its jobs need
-	Barred   []string `json:"barred,omitempty"` // workers in quarantine, which take no jobs of the sweep
-	Dropped  []string `json:"dropped"`          // jobs that are not needed any more; who runs one ends it
-	Over     bool     `json:"over"`             // no job is needed any more
+	Profile  string   `json:"profile"`          // required float profile; "": any
+	Needs    []Need   `json:"needs"`            // everything that its jobs need
+	Barred   []string `json:"barred,omitempty"` // workers in quarantine, which get no jobs of the sweep
+	Dropped  []string `json:"dropped"`          // jobs that are no longer needed; a worker that runs one stops it
+	Over     bool     `json:"over"`             // no more jobs are needed
 }
 
 // Need is a plugin, or a built-in algorithm, that jobs need.
 type Need struct {
 	Plugin string `json:"plugin"` // identity
-	Name   string `json:"name"`   // in words
-	Own    bool   `json:"own"`    // it is built in
+	Name   string `json:"name"`   // display name
+	Own    bool   `json:"own"`    // the algorithm is built in
 }
 
 // Encode returns the offer as the bytes of a message.
 func (o *Offer) Encode() ([]byte, error) { return json.Marshal(o) }
 
-// DecodeOffer reads an offer.
+// DecodeOffer decodes an offer.
 func DecodeOffer(data []byte) (*Offer, error) {
 	o := new(Offer)
 	if err := json.Unmarshal(data, o); err != nil {
 		return nil, fmt.Errorf("decode offer: %w", err)
 	}
-	if o.Weight <= 0 || o.Weight > MostWeight {
-		return nil, fmt.Errorf("decode offer: the weight %v is not above 0 and up to %d", o.Weight, MostWeight)
+	if o.Weight <= 0 || o.Weight > MaxWeight {
+		return nil, fmt.Errorf("decode offer: the weight %v is not above 0 and up to %d", o.Weight, MaxWeight)
 	}
 	return o, nil
 }
 
-// MostWeight bounds the weight of a sweep.
-const MostWeight = 1_000_000
+// MaxWeight is the maximum weight of a sweep.
+const MaxWeight = 1_000_000

@@ -57,7 +57,8 @@ func TestDecodeOffer(t *testing.T) {
 	}
 }
 
-// A worker that could not run a job of a sweep takes none of that sweep until it tries again.
+// A worker that could not run a job of a sweep accepts no jobs of that sweep until its next
+// attempt.
 func TestRefuses(t *testing.T) {
 	w := someWorker()
 	until := w.Refusals[0].Until
