@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attack returns the errors of what a process that inherited the file might try, by what it tries.
+// attack returns the errors of operations that a process which inherited the file might try, by
+// operation.
 func attack(f *os.File) map[string]error {
 	_, writable := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	_, write := f.WriteAt([]byte("x"), 0)

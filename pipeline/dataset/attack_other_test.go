@@ -4,5 +4,6 @@ package dataset
 
 import "os"
 
-// attack returns the errors of what a process that inherited the file might try, by what it tries.
+// attack returns the errors of operations that a process which inherited the file might try, by
+// operation.
 func attack(*os.File) map[string]error { return nil }

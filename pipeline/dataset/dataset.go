@@ -1,12 +1,14 @@
-// Package dataset lays tables of points out in memory that a worker shares with its plugins: as an Arrow IPC file of
-// one uncompressed record batch. Each buffer begins at a multiple of 64, so that numbers are read and written in place;
-// a [Layout] describes where.
+// Package dataset lays out tables of points in memory that a worker shares with its plugins: as
+// an Arrow IPC file of one uncompressed record batch. Each buffer begins at a multiple of 64, so
+// that numbers are read and written in place; a [Layout] describes where.
 //
-// It needs a little-endian machine. It imports no Arrow library: it builds the few flatbuffers of the format itself, so
-// that a plugin's binary stays small. The tests read its files with the Arrow library.
+// The package requires a little-endian machine. It imports no Arrow library: it builds the few
+// flatbuffers of the format itself, so that a plugin's binary stays small. The tests read its
+// files with the Arrow library.
 //
-// Start at [NewLayout] and [NewTable]; [MapFile] is the reader's side. [CheckMessage] and [CheckSchema] guard the Arrow
-// library, elsewhere, against files that state more than they hold.
+// Start at [NewLayout] and [NewTable]; [MapFile] is for the reader. [CheckMessage] and
+// [CheckSchema] protect the Arrow library, in other packages, from files that state more than
+// they contain.
 package dataset
 
 import (
@@ -15,26 +17,26 @@ import (
 	"unsafe"
 )
 
-// maxBody bounds the bytes of a table's numbers, far above any use.
+// maxBody limits the bytes of a table's numbers, far above any use.
 const maxBody = 1 << 46
 
-// alignment is that of every buffer, from the start of the file: a cache line, and the width of the
-// widest vector registers.
+// alignment is the alignment of every buffer, from the start of the file: a cache line, and the
+// width of the widest vector registers.
 const alignment = 64
 
-// A Layout describes where the numbers of a table lie in its Arrow file. The table has the column x, a
-// FixedSizeList<float64>[Dim], and, if it is labelled, the column y, a float64.
+// A Layout describes the positions of the numbers of a table in its Arrow file. The table has the
+// column x, a FixedSizeList<float64>[Dim], and, if it is labeled, the column y, a float64.
 type Layout struct {
 	Rows, Dim int
 	XAt, YAt  int // first byte of the numbers of x, row by row, and of y; 0: no labels
 
-	end  int    // of the body, padded
-	head []byte // before the first number: magic, schema message, batch message; a multiple of 64
-	tail []byte // after the last number: end of stream, footer, magic
+	end  int    // length of the body, padded
+	head []byte // bytes before the first number: magic, schema message, batch message; a multiple of 64
+	tail []byte // bytes after the last number: end of stream, footer, magic
 }
 
-// NewLayout lays out a table. It refuses a negative number of rows, a dimension below 1, and a table of more than 2^46
-// bytes.
+// NewLayout lays out a table. It rejects a negative number of rows, a dimension below 1, and a
+// table of more than 2^46 bytes.
 func NewLayout(rows, dim int, labelled bool) (*Layout, error) {
 	switch {
 	case rows < 0 || dim < 1 || dim > math.MaxInt32:
@@ -64,7 +66,8 @@ func pad(n, to int) int { return (n + to - 1) / to * to }
 // Size returns the length of the whole file in bytes.
 func (l *Layout) Size() int { return l.end + len(l.tail) }
 
-// Init writes everything but the numbers into dst[:Size]. dst must start at a multiple of 8 in memory.
+// Init writes everything except the numbers into dst[:Size]. dst must start at a multiple of 8 in
+// memory.
 func (l *Layout) Init(dst []byte) {
 	dst = dst[:l.Size()]
 	copy(dst, l.head)
@@ -101,13 +104,14 @@ func floats(b []byte, n int) []float64 {
 	return unsafe.Slice((*float64)(p), n)
 }
 
-// A Table is a table of points without labels in memory that other processes can map.
+// A Table is an unlabeled table of points in memory that other processes can map.
 type Table struct {
 	*Memory
 	*Layout
 }
 
-// NewTable makes a table, whose points are to be filled. The name shows only in listings of open files.
+// NewTable creates a table, whose points the caller fills in. The name only appears in listings
+// of open files.
 func NewTable(name string, rows, dim int) (*Table, error) {
 	l, err := NewLayout(rows, dim, false)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The Arrow library reads what Init and the caller write, from memory that held something else before. Numbers begin at
-// multiples of 64.
+// The Arrow library reads the output of Init and of the caller, in memory that had other content
+// before. Numbers begin at multiples of 64.
 func TestArrowReadsOurs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, dim := rapid.IntRange(0, 40).Draw(t, "rows"), rapid.IntRange(1, 9).Draw(t, "dim")

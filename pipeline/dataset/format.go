@@ -23,10 +23,10 @@ const (
 	precisionDouble = 2
 )
 
-// A column is the schema of a column and the place of its numbers in the body.
+// A column is the schema of a column and the position of its numbers in the body.
 type column struct {
 	name    string
-	dim     int // of a FixedSizeList of float64; 0: a float64
+	dim     int // size of a FixedSizeList of float64; 0: a float64
 	at, len int
 }
 
@@ -54,7 +54,7 @@ func write(columns []column, rows, body int) (head, tail []byte) {
 	return head, append(tail, magic...)
 }
 
-// appendMessage frames one flatbuffer and pads it so that dst ends on a multiple of to.
+// appendMessage frames one flatbuffer and pads it so that dst ends at a multiple of to.
 func appendMessage(dst, flat []byte, to int) []byte {
 	end := pad(len(dst)+8+len(flat), to)
 	dst = binary.LittleEndian.AppendUint32(dst, continuation)
@@ -78,7 +78,7 @@ func writeSchema(b *flatbuffers.Builder, columns []column) flatbuffers.UOffsetT 
 		fields[i] = writeField(b, c)
 	}
 	vector := writeTables(b, fields)
-	b.StartObject(4) // endianness is left at its default, little
+	b.StartObject(4) // endianness has its default, little
 	b.PrependUOffsetTSlot(1, vector, 0)
 	return b.EndObject()
 }
@@ -107,7 +107,7 @@ func writeField(b *flatbuffers.Builder, c column) flatbuffers.UOffsetT {
 		b.PrependInt16Slot(0, precisionDouble, 0)
 	}
 	typ := b.EndObject()
-	b.StartObject(7) // nullable is left at its default, no
+	b.StartObject(7) // nullable has its default, no
 	b.PrependUOffsetTSlot(0, name, 0)
 	b.PrependUOffsetTSlot(3, typ, 0)
 	b.PrependUOffsetTSlot(5, vector, 0)
@@ -115,8 +115,9 @@ func writeField(b *flatbuffers.Builder, c column) flatbuffers.UOffsetT {
 	return b.EndObject()
 }
 
-// writeBatch writes the header of the record batch: the lengths of its arrays and the places of their buffers, depth
-// first. A list is two arrays. The first buffer of each array, its validity, is empty because nothing is null.
+// writeBatch writes the header of the record batch: the lengths of its arrays and the positions
+// of their buffers, depth first. A list is two arrays. The first buffer of each array, its
+// validity, is empty because nothing is null.
 func writeBatch(b *flatbuffers.Builder, columns []column, rows int) flatbuffers.UOffsetT {
 	type pair struct{ first, second int64 }
 	var nodes, buffers []pair

@@ -6,9 +6,10 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// CheckMessage refuses the metadata of an Arrow IPC message, which may be any bytes, where the Arrow
-// library would allocate memory by counts that the bytes cannot hold. It knows schemas and record
-// batches. It panics, as the library does, where an offset points outside.
+// CheckMessage checks the metadata of an Arrow IPC message, which may be any bytes. It rejects
+// metadata for which the Arrow library would allocate memory by counts that the bytes cannot
+// contain. It supports schemas and record batches. Like the library, it panics if an offset
+// points outside.
 func CheckMessage(metadata []byte) error {
 	if len(metadata) < 8 {
 		return errors.New("an Arrow message without metadata")
@@ -19,14 +20,14 @@ func CheckMessage(metadata []byte) error {
 	case schema:
 		return CheckSchema(&root, 8)
 	case batch:
-		return nil // which has no lengths of its own
+		return nil // a message without lengths
 	}
 	return errors.New("an Arrow message that is neither a schema nor a record batch")
 }
 
-// CheckSchema walks the schema in a slot of a table of Arrow's flatbuffers, and refuses counts that
-// the bytes of the table cannot hold, before the Arrow library allocates by them. Like the library it
-// panics where an offset points outside.
+// CheckSchema checks the schema in a slot of a table of Arrow's flatbuffers, before the Arrow
+// library allocates memory by its counts. It rejects counts that the bytes of the table cannot
+// contain. Like the library, it panics if an offset points outside.
 func CheckSchema(root *flatbuffers.Table, slot flatbuffers.VOffsetT) error {
 	schema, ok := slotOf(root, slot)
 	if !ok {
@@ -38,14 +39,14 @@ func CheckSchema(root *flatbuffers.Table, slot flatbuffers.VOffsetT) error {
 	return w.err
 }
 
-// schemaWalk adds up the bytes that the fields of a schema would take if none shared bytes with
+// schemaWalk adds up the bytes that the fields of a schema would use if none shared bytes with
 // another.
 type schemaWalk struct {
 	budget int
 	err    error
 }
 
-// spend takes bytes from the budget, and reports whether the walk goes on.
+// spend subtracts bytes from the budget, and reports whether the walk continues.
 func (w *schemaWalk) spend(bytes int) bool {
 	w.budget -= bytes
 	if w.budget < 0 {
@@ -54,8 +55,8 @@ func (w *schemaWalk) spend(bytes int) bool {
 	return w.err == nil
 }
 
-// fields walks a vector of fields. A field has its name in slot 4, the kind of its type in 8, its
-// children in 14, and metadata in 16.
+// fields visits a vector of fields. A field has its name in slot 4, the kind of its type in 8,
+// its children in 14, and metadata in 16.
 func (w *schemaWalk) fields(t *flatbuffers.Table, slot flatbuffers.VOffsetT, depth int) {
 	each(t, slot, w, func(field *flatbuffers.Table) {
 		if o := flatbuffers.UOffsetT(field.Offset(4)); o != 0 {
@@ -75,7 +76,7 @@ func (w *schemaWalk) fields(t *flatbuffers.Table, slot flatbuffers.VOffsetT, dep
 	})
 }
 
-// metadata walks a vector of key-value pairs.
+// metadata visits a vector of key-value pairs.
 func (w *schemaWalk) metadata(t *flatbuffers.Table, slot flatbuffers.VOffsetT) {
 	each(t, slot, w, func(pair *flatbuffers.Table) {
 		for _, slot := range []flatbuffers.VOffsetT{4, 6} {

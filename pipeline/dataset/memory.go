@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Memory is a memory file without a name, mapped for writing: what a worker shares with its
-// plugin. The process that inherits its File maps it with [MapFile]; on Linux that process can then
-// neither write, shrink nor grow it. The file is sparse: memory is used as it is first written, and
-// given back when the last process has closed it.
+// A Memory is a memory file without a name, mapped for writing, that a worker shares with its
+// plugin. The process that inherits its File maps it with [MapFile]; on Linux that process can
+// then neither write, shrink nor grow it. The file is sparse: memory is allocated at the first
+// write, and freed when the last process has closed the file.
 type Memory struct {
 	file *os.File
 	b    []byte
 }
 
-// NewMemory makes a memory file of size bytes, at least 1, and maps it. The name shows only in
-// listings of open files.
+// NewMemory creates a memory file of size bytes, at least 1, and maps it. The name only appears
+// in listings of open files.
 func NewMemory(name string, size int64) (*Memory, error) {
 	if size < 1 || size > math.MaxInt {
 		return nil, fmt.Errorf("make memory file %q: size %d: must be at least 1", name, size)
@@ -46,18 +46,18 @@ func (m *Memory) open(size int64) error {
 		return fmt.Errorf("map: %w", err)
 	}
 	m.b = b
-	if err := seal(m.file); err != nil { // after our own writable mapping, the last that it allows
+	if err := seal(m.file); err != nil { // after this process's writable mapping, the last that the seal permits
 		_ = unix.Munmap(b)
 		return fmt.Errorf("seal: %w", err)
 	}
 	return nil
 }
 
-// Bytes returns the writable mapping of the whole file, zero at first. It starts at a multiple of
-// the page size.
+// Bytes returns the writable mapping of the whole file, initially zero. It starts at a multiple
+// of the page size.
 func (m *Memory) Bytes() []byte { return m.b }
 
-// File returns the file to hand to a child process. m remains its owner and closes it.
+// File returns the file to pass to a child process. m remains its owner and closes it.
 func (m *Memory) File() *os.File { return m.file }
 
 // Close unmaps and closes the file. Slices of Bytes must not be used afterwards. A second Close
@@ -77,11 +77,12 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// A Mapping is a mapping of a file. It lasts as long as the process.
+// A Mapping is a mapping of a file. It exists until the process ends.
 type Mapping struct{ b []byte }
 
-// MapFile maps the whole of f, read-only and shared. f may be closed afterwards. A file that can
-// still be shrunk must not be shrunk while it is mapped: reading past its new end ends the process.
+// MapFile maps the whole of f, read-only and shared. f may be closed afterwards. If the file can
+// still be shrunk, it must not be shrunk while it is mapped, because reading past its new end
+// ends the process.
 func MapFile(f *os.File) (*Mapping, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -98,5 +99,5 @@ func MapFile(f *os.File) (*Mapping, error) {
 	return &Mapping{b}, nil
 }
 
-// Bytes returns the mapping. Writing to one of MapFile ends the process.
+// Bytes returns the mapping. Writing to a mapping of MapFile ends the process.
 func (m *Mapping) Bytes() []byte { return m.b }

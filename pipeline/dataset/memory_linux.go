@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nameless makes an empty file without a name.
+// nameless creates an empty file without a name.
 func nameless(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
@@ -19,8 +19,8 @@ func nameless(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// seal fixes the file's size, forbids writes but through mappings that exist, and forbids further
-// seals.
+// seal fixes the file's size, forbids writes except through existing mappings, and forbids
+// further seals.
 func seal(f *os.File) error {
 	err := addSeals(f, unix.F_SEAL_FUTURE_WRITE)
 	if errors.Is(err, unix.EINVAL) { // before Linux 5.1: readers are trusted not to write

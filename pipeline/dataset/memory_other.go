@@ -4,7 +4,7 @@ package dataset
 
 import "os"
 
-// nameless makes an empty file without a name.
+// nameless creates an empty file without a name.
 func nameless(name string) (*os.File, error) {
 	f, err := os.CreateTemp("", "shatter-")
 	if err != nil {

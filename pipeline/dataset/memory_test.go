@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// unmap ends a mapping, which outside of tests lasts as long as the process.
+// unmap ends a mapping, which outside of tests exists until the process ends.
 func unmap(t testing.TB, m *Mapping) {
 	t.Helper()
 	if err := unix.Munmap(m.Bytes()); err != nil {
