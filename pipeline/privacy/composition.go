@@ -12,7 +12,8 @@ type Composition string
 
 // The composition theorems, and the best of them.
 const (
-	// Basic adds up: together the mechanisms are (v eps0, v delta0)-differentially private.
+	// Basic composition adds: together the mechanisms are (v eps0, v delta0)-differentially
+	// private.
 	Basic Composition = "basic"
 
 	// Advanced is the theorem of Dwork, Rothblum and Vadhan 2010, with the smaller second term of
@@ -23,9 +24,9 @@ const (
 	// Optimal is exact (Kairouz, Oh and Viswanath 2015, Theorem 3.3): see [OptimalDelta].
 	Optimal Composition = "optimal"
 
-	// Best is the best of the three. Its Epsilon is the least of theirs. Its Share is the one with the
-	// largest eps0/ln(1/delta0), on which the noise of a mechanism depends; for few mechanisms that is
-	// the share of Basic, which leaves each of them the largest delta0.
+	// Best is the best of the three. Its Epsilon is the least of the three. Its Share is the
+	// share with the largest eps0/ln(1/delta0), which determines the noise of a mechanism; for
+	// few mechanisms that is the share of Basic, which leaves each of them the largest delta0.
 	Best Composition = "best"
 )
 
@@ -47,9 +48,9 @@ func OptimalDelta(v int, eps0, delta0, epsilon float64) float64 {
 	n := float64(v)
 	logP := -math.Log1p(math.Exp(-eps0))
 	all, _ := math.Lgamma(n + 1)
-	// The summand is C(v,l) p^l (1-p)^(v-l) (1 - e^(epsilon - eps0 (2l-v))), and positive for large l
-	// only. Further than spread from the mean of l it is below e^-800 (Hoeffding 1963), which is 0
-	// here.
+	// The summand is C(v,l) p^l (1-p)^(v-l) (1 - e^(epsilon - eps0 (2l-v))), and positive for
+	// large l only. Further than spread from the mean of l it is below e^-800 (Hoeffding 1963),
+	// which is 0 in float64.
 	mean, spread := n*math.Exp(logP), math.Ceil(20*math.Sqrt(n))
 	sum := 0.0
 	for l := int(min(n, math.Ceil(mean)+spread)); l >= 0 && float64(l) >= math.Floor(mean)-spread; l-- {
@@ -72,14 +73,14 @@ func AdvancedEpsilon(v int, eps0, slack float64) float64 {
 	return float64(math.Sqrt(-2*n*math.Log(slack))*eps0) + float64(n*eps0*math.Tanh(eps0/2))
 }
 
-// Epsilon returns the least epsilon for which the theorem makes v mechanisms together
-// (epsilon, delta)-differentially private. For Basic, Optimal and Best it is never above v eps0
-// where v delta0 <= delta (in exact arithmetic; delta0 = delta/v counts as that). It is +Inf where
-// the theorem says nothing, and NaN for an unknown theorem.
+// Epsilon returns the least epsilon for which the theorem makes v mechanisms together (epsilon,
+// delta)-differentially private. For Basic, Optimal and Best it is never above v eps0 if v delta0
+// <= delta (in exact arithmetic; delta0 = delta/v satisfies this). It is +Inf if the theorem does
+// not apply, and NaN for an unknown theorem.
 //
 // v is at least 1, eps0 in [0, +Inf), delta0 and delta in [0, 1).
 func (c Composition) Epsilon(v int, eps0, delta0, delta float64) float64 {
-	const rounding = 1 + 1e-12 // v (delta/v) may exceed delta by its last digits
+	const rounding = 1 + 1e-12 // rounding may make v (delta/v) slightly larger than delta
 	n := float64(v)
 	switch c {
 	case Basic:
@@ -145,7 +146,7 @@ func (c Composition) Share(v int, epsilon, delta float64) (eps0, delta0 float64)
 		eps0, delta0 = Basic.Share(v, epsilon, delta)
 		for _, other := range []Composition{Advanced, Optimal} {
 			e, d := other.Share(v, epsilon, delta)
-			// The same as e/ln(1/d) > eps0/ln(1/delta0).
+			// Equivalent to e/ln(1/d) > eps0/ln(1/delta0).
 			if delta > 0 && e*math.Log(delta0) < eps0*math.Log(d) {
 				eps0, delta0 = e, d
 			}

@@ -57,8 +57,8 @@ func TestCompositionReferenceValues(t *testing.T) {
 	}
 }
 
-// TestOptimalDeltaByEnumeration compares with v randomized responses which reveal everything with
-// probability delta0, whose composition is the worst: it sums over all transcripts of true and
+// TestOptimalDeltaByEnumeration compares with v randomized responses that reveal everything with
+// probability delta0, the worst case of composition. It sums over all transcripts of true and
 // false answers, and over the revealing ones.
 func TestOptimalDeltaByEnumeration(t *testing.T) {
 	for _, c := range []struct {
@@ -87,7 +87,8 @@ func TestOptimalDeltaByEnumeration(t *testing.T) {
 	}
 }
 
-// TestOptimalDeltaOfManyIsTheWholeSum checks that what the sum leaves out for large v is 0.
+// TestOptimalDeltaOfManyIsTheWholeSum checks that the terms omitted from the sum for large v are
+// 0.
 func TestOptimalDeltaOfManyIsTheWholeSum(t *testing.T) {
 	for _, v := range []int{900, 4001} {
 		for _, eps0 := range []float64{0.001, 0.02, 0.5, 3} {
@@ -112,7 +113,7 @@ func TestOptimalDeltaOfManyIsTheWholeSum(t *testing.T) {
 	}
 }
 
-// TestSharesCompose checks that a share composes to no more than what was shared, by its own
+// TestSharesCompose checks that a share composes to no more than the shared budget, by its own
 // theorem and by the exact one, and that Best is no worse than any other theorem.
 func TestSharesCompose(t *testing.T) {
 	merit := func(eps0, delta0 float64) float64 { return eps0 / -math.Log(delta0) }

@@ -7,14 +7,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/privacy"
 )
 
-// The mean of 1000 numbers in [0, 1] moves by at most 1/1000 when one of them is replaced. Ten such
-// answers are to be (1, 1e-6)-differentially private together.
+// The mean of 1000 numbers in [0, 1] changes by at most 1/1000 if one of them is replaced. Ten
+// such answers must be (1, 1e-6)-differentially private together.
 func ExampleGaussianSigma() {
 	fmt.Printf("%.4f\n", privacy.GaussianSigma(1.0/1000, 10, 1, 1e-6))
 	// Output: 0.0134
 }
 
-// The exact theorem leaves each of 100 mechanisms more than basic composition does.
+// With the exact theorem each of 100 mechanisms has a larger share than with basic composition.
 func ExampleComposition_Share() {
 	for _, theorem := range []privacy.Composition{privacy.Basic, privacy.Advanced, privacy.Optimal} {
 		epsilon, delta := theorem.Share(100, 1, 1e-6)

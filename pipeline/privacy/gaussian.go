@@ -12,9 +12,9 @@ import (
 //
 //	delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2)
 //
-// mu and epsilon are in [0, +Inf]; outside this range the result is NaN. mu = 0 and epsilon = +Inf
-// give 0; otherwise mu = +Inf gives 1. The relative error is about 1e-15 (1 + epsilon/mu^2), down
-// to the smallest delta that a float64 holds.
+// mu and epsilon are in [0, +Inf]; outside this range the result is NaN. mu = 0 and epsilon =
+// +Inf give 0; otherwise mu = +Inf gives 1. The relative error is about 1e-15 (1 + epsilon/mu^2),
+// down to the smallest delta that float64 can represent.
 func GaussianDelta(mu, epsilon float64) float64 {
 	switch {
 	case !(mu >= 0 && epsilon >= 0):
@@ -24,8 +24,8 @@ func GaussianDelta(mu, epsilon float64) float64 {
 	case math.IsInf(mu, 1):
 		return 1
 	}
-	// e^epsilon phi(b) = phi(a) for the normal density phi: it turns each difference below into one of
-	// like quantities.
+	// e^epsilon phi(b) = phi(a) for the normal density phi: it converts each difference below
+	// into a difference of similar quantities.
 	a := (epsilon/mu - mu/2) / math.Sqrt2
 	b := (epsilon/mu + mu/2) / math.Sqrt2
 	switch {
@@ -56,8 +56,8 @@ func GaussianMu(epsilon, delta float64) float64 {
 	return gaussianMu([2]float64{epsilon, delta})
 }
 
-// gaussianMu returns GaussianMu of a budget of epsilon and delta where it has no simple form. A sweep
-// asks it of a few budgets very often.
+// gaussianMu returns GaussianMu of a budget of epsilon and delta if it has no simple form. It
+// caches results, because a sweep uses a few budgets very often.
 var gaussianMu = numeric.Remember(func(budget [2]float64) float64 {
 	epsilon, delta := budget[0], budget[1]
 	low := 0.0
@@ -117,8 +117,8 @@ func PureMu(epsilon float64) float64 {
 	return mu
 }
 
-// erfcx returns e^(x^2) erfc(x) for x >= 0: beyond 5 by its continued fraction, whose 60 levels are
-// exact to the last digits there.
+// erfcx returns e^(x^2) erfc(x) for x >= 0: beyond 5 by its continued fraction, whose 60 levels
+// are exact to the last digits there.
 func erfcx(x float64) float64 {
 	if x < 5 {
 		return math.Exp(x*x) * math.Erfc(x)

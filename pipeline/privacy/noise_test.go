@@ -7,13 +7,13 @@ import (
 )
 
 type noiseCase struct {
-	Out     []uint64 // two words of 32 bits for each uniform
+	Out     []uint64 // two words of 32 bits per uniform
 	U       []float64
 	Gumbel  float64
 	Laplace float64 `json:"laplace_b2"`
 }
 
-// words is a source that returns the same word again and again.
+// words is a source that always returns the same word.
 type words uint64
 
 func (w words) Uint64() uint64 { return uint64(w) }

@@ -1,16 +1,16 @@
-// Package privacy accounts for differential privacy and makes noise for experiments.
+// Package privacy accounts for differential privacy and generates noise for experiments.
 //
-// It promises conversions between (epsilon, delta)-, zero-concentrated and Gaussian differential
-// privacy, and composition of (epsilon, delta)-private mechanisms, that are accurate to about 11
-// digits and err, where they must, on the safe side; and noise that is a function of seeded
-// uniforms alone.
+// It converts between (epsilon, delta)-, zero-concentrated and Gaussian differential privacy, and
+// composes (epsilon, delta)-private mechanisms. The results are accurate to about 11 digits, and
+// rounding errors are on the safe side. Noise is a function of seeded uniforms alone.
 //
-// It needs only the standard library and pipeline/numeric. Noise made from a seed protects nobody,
-// and floating-point Gaussian, Gumbel and Laplace noise leaks through its support even with a
-// secret seed (Mironov, "On significance of the least significant bits for differential privacy",
-// 2012): this package is for experiments, not for releasing answers about real people.
+// The package depends only on the standard library and pipeline/numeric. Noise generated from a
+// seed protects no one, and floating-point Gaussian, Gumbel and Laplace noise leaks through its
+// support even with a secret seed (Mironov, "On significance of the least significant bits for
+// differential privacy", 2012): this package is for experiments, not for releasing answers about
+// real people.
 //
-// Neighbouring data sets differ by the replacement of one example; the number of examples is
+// Neighboring data sets differ by the replacement of one example; the number of examples is
 // public.
 //
 // Start at [GaussianSigma] for calibrated noise, [RhoFromEpsilon] for concentrated privacy,
@@ -58,12 +58,12 @@ func RhoFromEpsilon(epsilon, delta float64) float64 {
 
 // GaussianSigma returns the least standard deviation per coordinate at which that many adaptive
 // rounds of Gaussian noise, each answering with the given sensitivity (the largest distance in
-// Euclidean norm between the answers on neighbouring data sets), are together
+// Euclidean norm between the answers on neighboring data sets), are together
 // (epsilon, delta)-differentially private: sensitivity sqrt(rounds) / GaussianMu(epsilon, delta).
 //
-// The result is exact: rounds of Gaussian noise compose to Gaussian differential privacy with mu =
-// sensitivity sqrt(rounds) / sigma (Dong, Roth and Su 2019). It is +Inf where no noise is enough
-// (delta = 0 with a finite epsilon), and 0 where none is needed.
+// The result is exact: rounds of Gaussian noise compose to Gaussian differential privacy with mu
+// = sensitivity sqrt(rounds) / sigma (Dong, Roth and Su 2019). It is +Inf if no noise is enough
+// (delta = 0 with a finite epsilon), and 0 if none is required.
 func GaussianSigma(sensitivity float64, rounds int, epsilon, delta float64) float64 {
 	return sensitivity * math.Sqrt(float64(rounds)) / GaussianMu(epsilon, delta)
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// load reads a file of reference values, computed independently in Python, with 50 digits where
-// that matters.
+// load reads a file of reference values, computed independently in Python, with 50 digits if
+// necessary.
 func load(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -113,8 +113,8 @@ func TestDegenerateValues(t *testing.T) {
 	}
 }
 
-// TestGaussianDeltaIsOneFunction checks that the three formulas of GaussianDelta meet, and that
-// each agrees with the textbook form where that is accurate.
+// TestGaussianDeltaIsOneFunction checks that the three formulas of GaussianDelta agree where they
+// meet, and that each agrees with the textbook form where that is accurate.
 func TestGaussianDeltaIsOneFunction(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +129,7 @@ func TestGaussianDeltaIsOneFunction(t *testing.T) {
 }
 
 // TestPureMu checks that the trade-off curve of PureMu passes through the corner of that of pure
-// privacy, and nowhere above it.
+// privacy, and is nowhere above it.
 func TestPureMu(t *testing.T) {
 	for _, epsilon := range []float64{1e-6, 0.1, 0.999999, 1, 3, 20, 300} {
 		mu := PureMu(epsilon)
@@ -137,7 +137,7 @@ func TestPureMu(t *testing.T) {
 		if got := math.Erfc(mu/(2*math.Sqrt2)) / 2; math.Abs(got-corner) > 1e-11*corner {
 			t.Errorf("epsilon %v: mu %v meets at %v, want %v", epsilon, mu, got, corner)
 		}
-		// In terms of delta: at every other epsilon, mu leaves at least as much as epsilon does.
+		// In terms of delta: at every other epsilon, the delta of mu is at least that of epsilon.
 		for _, at := range []float64{0, epsilon / 2, epsilon * 0.99} {
 			pure := (math.Exp(epsilon) - math.Exp(at)) * corner
 			if delta := GaussianDelta(mu, at); delta < pure*(1-1e-9) {
