@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Count returns a number of things: "1 cell", "2 cells".
+// Count returns a quantity with its noun: "1 cell", "2 cells".
 func Count(n int, noun string) string { return CountOf(n, noun, noun+"s") }
 
-// CountOf returns a number of things, as Count does, for a noun whose plural has a form of its own.
+// CountOf is Count for a noun with an irregular plural.
 func CountOf(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -19,7 +19,8 @@ func CountOf(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// Percent returns a share of 0..1 to two digits, as "19 %", or to as many as tell it apart from 1.
+// Percent returns a share of 0..1 with two digits, as "19 %", or with as many as distinguish it
+// from 1.
 func Percent(share float64) string {
 	if share == 1 {
 		return "100 %"
@@ -32,7 +33,7 @@ func Percent(share float64) string {
 	}
 }
 
-// Few joins the first most items of a list with commas, and says how many more there are.
+// Few joins the first most items of a list with commas, and adds the number of the others.
 func Few(list []string, most int) string {
 	if len(list) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
@@ -43,7 +44,7 @@ func Few(list []string, most int) string {
 // Or joins a list as alternatives: "1, 2 or 3".
 func Or(list []string) string { return conjunction(list, " or ") }
 
-// And joins a list of things that belong together: "1, 2 and 3".
+// And joins a list as a conjunction: "1, 2 and 3".
 func And(list []string) string { return conjunction(list, " and ") }
 
 func conjunction(list []string, last string) string {
@@ -54,7 +55,7 @@ func conjunction(list []string, last string) string {
 	return strings.Join(list[:n-1], ", ") + last + list[n-1]
 }
 
-// Thousands returns x, rounded to a whole number, with commas between its thousands.
+// Thousands returns x, rounded to a whole number, with commas as thousands separators.
 func Thousands(x float64) string {
 	digits := strconv.FormatFloat(math.Round(x), 'f', 0, 64)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -63,7 +64,7 @@ func Thousands(x float64) string {
 	return digits
 }
 
-// Duration returns d without units of which there are none: 10m instead of 10m0s.
+// Duration returns d without trailing units of zero: 10m instead of 10m0s.
 func Duration(d time.Duration) string {
 	s := d.String()
 	for _, tail := range []string{"m0s", "h0m"} {
@@ -74,7 +75,7 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// RoughDuration returns d to two digits or so: 1m40s instead of 1m39.7s.
+// RoughDuration returns d with about two digits: 1m40s instead of 1m39.7s.
 func RoughDuration(d time.Duration) string {
 	switch {
 	case d >= 10*time.Hour:

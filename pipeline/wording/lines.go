@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// Wrap returns a line as lines of at most width characters, broken at blanks if possible, the later
-// ones behind the indent, unless that takes half of the width. A width of 0 or less breaks nothing.
+// Wrap breaks a line into lines of at most width characters, at blanks if possible. It prefixes
+// all lines except the first with indent, unless that takes half of the width. If width is 0 or
+// less, it breaks nothing.
 func Wrap(line string, width int, indent string) (lines []string) {
 	if width <= 0 {
 		return []string{line}
@@ -30,10 +31,10 @@ func Wrap(line string, width int, indent string) (lines []string) {
 	return append(lines, before+string(rest))
 }
 
-// Printable returns foreign text with a blank in place of each character that would move a terminal's
-// cursor, turn text around or show nothing. Those in keep stay.
+// Printable returns untrusted text with a blank in place of each character that would move a
+// terminal's cursor, reverse text or be invisible. The characters in keep are preserved.
 func Printable(text, keep string) string {
-	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0 { // as most texts are
+	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0 { // the usual case
 		return text
 	}
 	return strings.Map(func(r rune) rune {
@@ -44,10 +45,10 @@ func Printable(text, keep string) string {
 	}, strings.ToValidUTF8(text, "?"))
 }
 
-// OneLine returns foreign text, such as a plugin's reason, printable and on one line, cut to at most
-// the given number of letters.
+// OneLine returns untrusted text, such as a plugin's reason, printable and on one line, truncated
+// to the given number of letters.
 func OneLine(text string, most int) string {
-	text = text[:min(len(text), 8*most)] // so that a megabyte costs no more
+	text = text[:min(len(text), 8*most)] // limits the cost of long texts
 	letters := []rune(strings.Join(strings.Fields(Printable(text, "")), " "))
 	if len(letters) > most {
 		return string(letters[:most]) + "..."
@@ -55,7 +56,7 @@ func OneLine(text string, most int) string {
 	return string(letters)
 }
 
-// ShellWord returns a word as a shell takes it.
+// ShellWord quotes a word for a shell, if necessary.
 func ShellWord(word string) string {
 	safe := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+,:=@%", r)

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// A Printer writes the printable part of foreign text to To, with a blank in place of each other character
-// but ends of lines and tabs. Its pieces may end within a letter.
+// A Printer writes the printable part of untrusted text to To, with a blank in place of each
+// other character except line ends and tabs. A write may end within a letter.
 type Printer struct {
 	To   io.Writer
-	half []byte // of a letter
+	half []byte // bytes of an incomplete letter
 }
 
 func (p *Printer) Write(b []byte) (int, error) {

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Nothing that a terminal obeys passes, wherever the pieces of a text are cut, and letters stay.
+// No control character reaches a terminal, for all divisions of a text into writes, and letters
+// are preserved.
 func FuzzPrinter(f *testing.F) {
 	f.Add("a,\x1b[2Jb\n\u009bc,é\t\x7f\xff\xe2\x82", 3)
 	f.Fuzz(func(t *testing.T, text string, cut int) {

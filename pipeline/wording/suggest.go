@@ -1,5 +1,5 @@
 // Package wording holds the phrases that messages of several packages share: suggestions for
-// misspelt names, lists, plurals, durations and sizes.
+// misspelled names, lists, plurals, durations and sizes.
 package wording
 
 import (
@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// maxListed is the number of known words up to which DidYouMean lists them all.
+// maxListed is the largest number of known words that DidYouMean lists completely.
 const maxListed = 20
 
-// DidYouMean returns the end of a message about an unknown word: a question that names the nearest
-// of the known words, or those of which it is the nearest last part (em: expmech/em), or, where none
-// is near, a list of all of them if there are at most 20.
+// DidYouMean returns the end of a message about an unknown word: a question with the nearest of
+// the known words, or with those whose last part is nearest (em: expmech/em). If none is near, it
+// returns a list of all known words if there are at most 20.
 func DidYouMean(word string, known []string) string {
 	if s, ok := Nearest(word, known); ok {
 		return fmt.Sprintf(", did you mean %q?", s)
@@ -36,9 +36,9 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-// Nearest returns the first of the known words that are fewest typing mistakes away from word, and
-// reports whether there is one within a third of its letters, at most three. Words that have no
-// letter in common are not near.
+// Nearest returns the first of the known words with the fewest typing errors relative to word,
+// and reports whether there is one within a third of its letters, at most three. Words without a
+// common letter are not near.
 func Nearest(word string, known []string) (string, bool) {
 	if len(word) > 64 {
 		return "", false
@@ -46,15 +46,15 @@ func Nearest(word string, known []string) (string, bool) {
 	best, limit := "", max(1, min(3, len(word)/3))+1
 	for _, k := range known {
 		d := distance(strings.ToLower(word), strings.ToLower(k))
-		if d < limit && d < max(len(word), len(k)) { // some letter is the same
+		if d < limit && d < max(len(word), len(k)) { // at least one common letter
 			best, limit = k, d
 		}
 	}
 	return best, best != ""
 }
 
-// distance counts the letters to insert, delete, replace or swap with their neighbour to turn a
-// into b (optimal string alignment).
+// distance returns the number of letters to insert, delete, replace or swap with their neighbor
+// to change a into b (optimal string alignment).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	var before []int
