@@ -2,10 +2,10 @@ package numeric
 
 import "math"
 
-// Divergence returns the relative entropy, in nats, of a coin of mean a from one of mean b: the mean
-// of n independent numbers in [0, 1] with expectation b is a, or further off to that side, with
-// probability at most exp(-n Divergence(a, b)) (Hoeffding 1963, Theorem 1). It is infinite where b
-// is not inside of (0, 1).
+// Divergence returns the relative entropy, in nats, of a coin of mean a from one of mean b. It
+// bounds large deviations: the mean of n independent numbers in [0, 1] with expectation b is a,
+// or further off to that side, with probability at most exp(-n Divergence(a, b)) (Hoeffding 1963,
+// Theorem 1). It is infinite if b is not inside of (0, 1).
 func Divergence(a, b float64) float64 {
 	if !(b > 0 && b < 1) {
 		return math.Inf(1)

@@ -8,9 +8,9 @@ package numeric
 
 import "math"
 
-// Bisect returns the neighbouring floats between which a monotone condition changes: holds(low) is
-// taken to be true and holds(high) to be false, and neither is called. It calls holds at most some
-// 2,100 times, and some 60 times where low and high are of one magnitude.
+// Bisect returns the neighboring floats between which a monotone condition changes. It assumes
+// that holds(low) is true and holds(high) is false, and calls neither. It calls holds at most
+// about 2,100 times, and about 60 times if low and high have similar magnitudes.
 func Bisect(low, high float64, holds func(float64) bool) (lastTrue, firstFalse float64) {
 	for {
 		middle := low + (high-low)/2
@@ -25,9 +25,9 @@ func Bisect(low, high float64, holds func(float64) bool) (lastTrue, firstFalse f
 	}
 }
 
-// BisectInt returns the least whole number in (low, high] at which a monotone condition holds:
-// enough(low) is taken to be false and enough(high) to be true, and neither is called. Both are
-// below 2^52.
+// BisectInt returns the least whole number in (low, high] at which a monotone condition holds. It
+// assumes that enough(low) is false and enough(high) is true, and calls neither. Both are below
+// 2^52.
 func BisectInt(low, high float64, enough func(float64) bool) float64 {
 	for high-low > 1 {
 		if middle := math.Floor((low + high) / 2); enough(middle) {
@@ -40,8 +40,8 @@ func BisectInt(low, high float64, enough func(float64) bool) float64 {
 }
 
 // Golden narrows low..high by the given number of golden section steps around the minimum of a
-// function that falls and then rises, and returns the middle of what is left. Each step leaves a
-// share of 0.618.
+// function that falls and then rises, and returns the midpoint of the remaining interval. Each
+// step multiplies its length by 0.618.
 func Golden(value func(float64) float64, low, high float64, steps int) float64 {
 	for range steps {
 		step := float64((high - low) * (math.Phi - 1))

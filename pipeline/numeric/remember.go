@@ -2,11 +2,11 @@ package numeric
 
 import "sync"
 
-// mostRemembered is the number of results in one generation of Remember.
-const mostRemembered = 1024
+// maxRemembered is the number of results in one generation of Remember.
+const maxRemembered = 1024
 
-// Remember returns a function like f, whose results must follow from their argument alone, that
-// computes them once for arguments that come back soon. It is safe for concurrent use if f is.
+// Remember returns a cached version of f, whose results must depend only on its argument. It
+// caches the results of recent arguments. It is safe for concurrent use if f is.
 func Remember[K comparable, V any](f func(K) V) func(K) V {
 	var mu sync.Mutex
 	young, old := map[K]V{}, map[K]V{}
@@ -27,7 +27,7 @@ func Remember[K comparable, V any](f func(K) V) func(K) V {
 		v = f(k)
 		mu.Lock()
 		defer mu.Unlock()
-		if len(young) >= mostRemembered {
+		if len(young) >= maxRemembered {
 			young, old = map[K]V{}, young
 		}
 		young[k] = v

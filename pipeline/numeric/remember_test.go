@@ -9,12 +9,12 @@ func TestRemember(t *testing.T) {
 		return n * n
 	})
 	for _, tt := range []struct{ first, end, calls int }{
-		{0, mostRemembered, mostRemembered},
-		{0, mostRemembered, 0},                                   // all of them are known
-		{mostRemembered, 2 * mostRemembered, mostRemembered},     // a second generation
-		{0, 2 * mostRemembered, 0},                               // both are known
-		{2 * mostRemembered, 3 * mostRemembered, mostRemembered}, // the first one is forgotten
-		{mostRemembered, mostRemembered + 1, 0}, {0, 1, 1}, {0, 1, 0},
+		{0, maxRemembered, maxRemembered},
+		{0, maxRemembered, 0},                                 // all of them are cached
+		{maxRemembered, 2 * maxRemembered, maxRemembered},     // a second generation
+		{0, 2 * maxRemembered, 0},                             // both generations are cached
+		{2 * maxRemembered, 3 * maxRemembered, maxRemembered}, // the first generation is removed
+		{maxRemembered, maxRemembered + 1, 0}, {0, 1, 1}, {0, 1, 0},
 	} {
 		calls = 0
 		for n := tt.first; n < tt.end; n++ {

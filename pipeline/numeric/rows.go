@@ -1,8 +1,8 @@
 package numeric
 
 // RowProducts writes the inner products with v of the first len(out) rows of x, each of len(v)
-// numbers. It sums as [Dot] does, and takes four rows at a time, because one sum alone would wait for each of its
-// additions.
+// numbers. It sums in the order of [Dot], and computes four rows at a time, because a single sum
+// would wait for each of its additions.
 func RowProducts(out, x, v []float64) {
 	d := len(v)
 	for len(out) >= 4 {
