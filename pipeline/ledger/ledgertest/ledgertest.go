@@ -1,4 +1,4 @@
-// Package ledgertest makes ledgers for the tests of the packages that read them.
+// Package ledgertest creates ledgers for the tests of packages that read them.
 package ledgertest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// Sweep is the identity of the sweep whose outcomes the ledgers here hold.
+// Sweep is the identity of the sweep of the test ledgers.
 const Sweep = "s"
 
 // Open opens the ledger in dir until the test ends; an empty dir is a new folder in memory.
@@ -21,7 +21,7 @@ func Open(t testing.TB, dir string) *ledger.Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() }) // some tests close it themselves, or break it
+	t.Cleanup(func() { _ = l.Close() }) // some tests close it themselves, or damage it
 	return l
 }
 
@@ -45,8 +45,8 @@ func Add(t testing.TB, l *ledger.Ledger, b *ledger.Batch) ledger.Verdict {
 	return v
 }
 
-// Batch returns ok outcomes of the given number of repetitions from first on: of one cell, at
-// n = 100, with errors that go round 0/97 to 96/97.
+// Batch returns ok outcomes of the given number of repetitions from first on: of one cell, at n =
+// 100, with errors that cycle through 0/97 to 96/97.
 func Batch(repetitions int, first int64) *ledger.Batch {
 	b := &ledger.Batch{Sweep: Sweep, Cell: [32]byte{1}, N: 100, Digest: "d", Profile: "p", Worker: "w", Seconds: 0.5,
 		Repetition: make([]int64, repetitions), Status: make([]uint8, repetitions), Error: make([]float64, repetitions)}
