@@ -15,7 +15,7 @@ import (
 	"github.com/shatterlab/shatter/worker"
 )
 
-// Sources are where numbers come from, at the time of each look. Any of them may be nil.
+// Sources provides the numbers for each scrape. Any field may be nil.
 type Sources struct {
 	Version string
 	Traffic func() queue.Traffic
@@ -24,9 +24,9 @@ type Sources struct {
 	Works   func() worker.Overview
 }
 
-// mostSweeps is the number of sweeps that have series of their own. More of them have no series: a
-// coordinator that leads so many is looked at with `shatter sweeps`.
-const mostSweeps = 200
+// maxSweeps is the maximum number of sweeps with their own series. For a coordinator that leads
+// more, use `shatter sweeps`.
+const maxSweeps = 200
 
 // Registry returns a registry of all metrics, with numbers from s.
 func Registry(s Sources) *prometheus.Registry {
@@ -36,7 +36,7 @@ func Registry(s Sources) *prometheus.Registry {
 	return r
 }
 
-// collector turns numbers into metrics.
+// A collector turns numbers into metrics.
 type collector struct{ Sources }
 
 func (c collector) Describe(to chan<- *prometheus.Desc) {
@@ -62,7 +62,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// sink is where metrics go.
+// A sink receives metrics.
 type sink chan<- prometheus.Metric
 
 func (s sink) put(name string, value float64, labels ...string) {
@@ -90,7 +90,7 @@ func (s sink) leads(o lead.Overview) {
 		s.put("shatter_sweeps", float64(o.Sweeps[state]), state)
 	}
 	s.put("shatter_leases", float64(len(o.Leading)))
-	for _, l := range o.Leading[:min(len(o.Leading), mostSweeps)] {
+	for _, l := range o.Leading[:min(len(o.Leading), maxSweeps)] {
 		s.sweep(l)
 	}
 }
@@ -161,7 +161,6 @@ func (s sink) works(o worker.Overview) {
 	s.put("shatter_worker_sizes_refused_total", float64(o.Refused))
 }
 
-// one returns 1 for true.
 func one(b bool) float64 {
 	if b {
 		return 1

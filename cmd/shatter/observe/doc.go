@@ -1,10 +1,10 @@
-// Package observe serves what people and programs watch a process of Shatter by: /healthz, /readyz
-// and /metrics in the format of Prometheus.
+// Package observe serves the monitoring of a process of Shatter: /healthz, /readyz and /metrics in
+// the format of Prometheus.
 //
-// It promises that a metric's name, help and labels stand once, in the list of metrics; that the
-// number of series stays small whatever the sweeps are (mostSweeps of them are told apart, and no
-// label holds a text of a user but the name of a sweep); and that looking costs the process nothing
-// between two looks. It needs a source of numbers: a coordinator's, a worker's or a connection's.
+// The list metrics defines the name, help and labels of each metric. The number of series is
+// bounded for any sweeps: at most maxSweeps have their own series, and the only user text in a
+// label is the name of a sweep. Between two scrapes the monitoring costs nothing. It needs a source
+// of numbers: a coordinator, a worker or a connection.
 //
-// Start at [Listen]; the numbers are taken in [Registry].
+// Start at [Listen]; [Registry] collects the numbers.
 package observe

@@ -2,7 +2,7 @@ package observe
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// kind says what may happen to a metric's value.
+// A kind is the type of a metric: gauge or counter.
 type kind = prometheus.ValueType
 
 const (
@@ -10,7 +10,7 @@ const (
 	counter = prometheus.CounterValue
 )
 
-// metric is what the value of one name means.
+// A metric describes the values of one name.
 type metric struct {
 	name   string
 	kind   kind
@@ -20,19 +20,18 @@ type metric struct {
 
 var ofSweep = []string{"sweep", "name"}
 
-// metrics lists all metrics of Shatter's own. Those of the process and of the Go runtime
-// (process_resident_memory_bytes, process_cpu_seconds_total, go_goroutines and others) come with
-// them.
+// metrics lists all metrics of Shatter. The registry adds metrics of the process and of the Go
+// runtime (process_resident_memory_bytes, process_cpu_seconds_total, go_goroutines and others).
 var metrics = []metric{
 	{"shatter_build_info", gauge, "1; the label names the build.", []string{"version"}},
 
-	// The connection to the server.
+	// Connection to the server.
 	{"shatter_connected", gauge, "1 while there is a connection to the NATS server.", nil},
 	{"shatter_reconnects_total", counter, "Times that the connection to the NATS server came back.", nil},
 	{"shatter_messages_total", counter, "Messages to (out) and from (in) the NATS server.", []string{"direction"}},
 	{"shatter_message_bytes_total", counter, "Bytes of the messages.", []string{"direction"}},
 
-	// A coordinator, or shatter run.
+	// Coordinator, or shatter run.
 	{"shatter_sweeps", gauge, "Submitted sweeps by state, as this coordinator sees them.", []string{"state"}},
 	{
 		"shatter_sweep_cpu_seconds_left", gauge,
@@ -68,7 +67,7 @@ var metrics = []metric{
 	{"shatter_result_bytes_total", counter, "Bytes of results that were recorded.", nil},
 	{"shatter_ledger_fsync_seconds", gauge, "Times that ledgers took to reach the disk (histogram).", nil},
 
-	// A worker, or shatter run.
+	// Worker, or shatter run.
 	{"shatter_worker_slots", gauge, "Jobs that the worker runs at the same time.", nil},
 	{"shatter_worker_jobs_running", gauge, "Jobs that run now.", nil},
 	{"shatter_worker_jobs_waiting", gauge, "Leased jobs that wait for a slot.", nil},

@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// everything has a value for every metric, of so many sweeps.
+// everything returns sources with a value for every metric and the given number of sweeps.
 func everything(sweeps int) Sources {
 	o := lead.Overview{Sweeps: map[string]int{"led here": sweeps}}
 	for i := range sweeps {
@@ -57,7 +57,8 @@ func everything(sweeps int) Sources {
 	}
 }
 
-// Every metric of the list is put, under the rules of Prometheus for names and labels.
+// The collector reports every metric of the list, and names and labels follow the rules of
+// Prometheus.
 func TestMetrics(t *testing.T) {
 	r := prometheus.NewPedanticRegistry()
 	if err := r.Register(collector{everything(2)}); err != nil {
@@ -73,7 +74,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// However many sweeps there are, the series stay few.
+// The number of series stays small for any number of sweeps.
 func TestFewSeries(t *testing.T) {
 	found, err := Registry(everything(10_000)).Gather()
 	if err != nil {
@@ -83,12 +84,12 @@ func TestFewSeries(t *testing.T) {
 	for _, f := range found {
 		series += len(f.Metric)
 	}
-	if most := mostSweeps*20 + 200; series > most {
+	if most := maxSweeps*20 + 200; series > most {
 		t.Errorf("%d series, %d are the most", series, most)
 	}
 }
 
-// Whatever deploy says of metrics names such as there are.
+// Every metric that deploy mentions exists.
 func TestDeployNamesMetrics(t *testing.T) {
 	known := map[string]bool{}
 	for _, name := range names() {
@@ -98,7 +99,7 @@ func TestDeployNamesMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range found { // those of the process, too
+	for _, f := range found { // includes those of the process
 		known[f.GetName()] = true
 	}
 	named := regexp.MustCompile(`\b(shatter|process|go)_[a-z_]+`)
@@ -130,7 +131,7 @@ func TestListenRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		address string
 		public  bool
-		want    string // part of the message
+		want    string // expected part of the message
 	}{
 		{"9090", false, "127.0.0.1:9090 is usual"},
 		{":0", false, "add --http-public"},
@@ -188,14 +189,14 @@ func TestHealth(t *testing.T) {
 	is("/metrics", 200, `shatter_worker_jobs_total{end="done"} 1`)
 }
 
-// Whoever holds many connections keeps nobody from asking, and takes few descriptors.
+// A client with many connections does not block others, and uses few file descriptors.
 func TestManyConnections(t *testing.T) {
 	s, err := Listen("127.0.0.1:0", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for range 3 * mostConns {
+	for range 3 * maxConns {
 		held, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -218,12 +219,12 @@ func TestManyConnections(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.conns) > mostConns {
-		t.Errorf("%d connections are open, %d are the most", len(s.conns), mostConns)
+	if len(s.conns) > maxConns {
+		t.Errorf("%d connections are open, %d are the most", len(s.conns), maxConns)
 	}
 }
 
-// An unread is the answer to a client that does not read it.
+// An unread is the response to a client that does not read it.
 type unread struct {
 	header         http.Header
 	writes, closed chan struct{}
@@ -237,7 +238,7 @@ func (u unread) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// However many clients do not read their answers, there is one for others.
+// Clients that do not read their responses do not block others.
 func TestUnreadAnswers(t *testing.T) {
 	s := &Server{}
 	s.Watch(Checks{}, Registry(everything(1)))
@@ -245,7 +246,7 @@ func TestUnreadAnswers(t *testing.T) {
 	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	w := unread{writes: make(chan struct{}), closed: make(chan struct{})}
 	var clients sync.WaitGroup
-	for range mostAsking {
+	for range maxScrapes {
 		clients.Go(func() {
 			h.ServeHTTP(unread{http.Header{}, w.writes, w.closed}, request)
 		})
@@ -260,7 +261,7 @@ func TestUnreadAnswers(t *testing.T) {
 	clients.Wait()
 }
 
-// names returns the names of all metrics of Shatter's own; a histogram's are those of its series.
+// names returns the names of all metrics of Shatter; for a histogram, the names of its series.
 func names() (list []string) {
 	for _, m := range metrics {
 		if m.name == fsyncs {
@@ -272,7 +273,7 @@ func names() (list []string) {
 	return list
 }
 
-// Whatever is asked on HTTP has an answer, and only the known pages tell anything.
+// Every HTTP request gets a response, and only the known pages contain information.
 func FuzzRequest(f *testing.F) {
 	s := &Server{}
 	s.Watch(Checks{}, Registry(everything(2)))

@@ -17,9 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Server answers on HTTP. Make it with Listen, and close it. A nil one does nothing.
+// A Server responds to HTTP requests. Listen makes it. A nil Server does nothing.
 type Server struct {
-	URL string // of its root
+	URL string // root URL
 
 	http  http.Server
 	ended chan struct{}
@@ -27,39 +27,38 @@ type Server struct {
 	mu      sync.Mutex
 	checks  Checks
 	metrics http.Handler
-	conns   []net.Conn // that are open, the one that was heard of last at the end
+	conns   []net.Conn // open connections, the most recently active last
 }
 
 const (
-	mostConns  = 64 // that are open: the process needs descriptors for other things
-	mostAsking = 4  // requests for metrics that are being answered
+	maxConns  = 64 // maximum number of open connections; the process needs file descriptors for other purposes
+	maxScrapes = 4  // maximum number of concurrent requests for metrics
 )
 
-// Checks say how the process is: "" where all is well, or else in words what is wrong. They must not
-// wait for anything.
+// Checks reports the state of the process: "" means good, other texts describe the problem. The
+// functions must not block.
 type Checks struct {
-	Healthy func() string // else it has to be started again
-	Ready   func() string // else it cannot work now
+	Healthy func() string // otherwise the process must be restarted
+	Ready   func() string // otherwise the process cannot work now
 }
 
-// AddressError blames the address that Listen was given.
+// An AddressError reports that the address passed to [Listen] is not usable.
 type AddressError struct {
 	Address string
-	Why     string // with what to do
+	Why     string // with the remedy
 }
 
 func (e *AddressError) Error() string { return fmt.Sprintf("--http %s: %s", e.Address, e.Why) }
 
-// Listen begins to answer at address, host:port, which has to be of this machine alone unless public
-// is set. Until Watch is called the process is healthy and not ready. It fails with an
-// *AddressError.
+// Listen starts to respond at address, host:port, which must be a loopback address unless public is
+// set. Until Watch is called, the process is healthy and not ready. It returns an [*AddressError].
 func Listen(address string, public bool) (*Server, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, &AddressError{address, "host:port is needed, 127.0.0.1:9090 is usual"}
 	}
 	if ip := net.ParseIP(host); !public && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, &AddressError{address, "it can be reached from other machines, and tells whoever asks of sweeps and " +
+		return nil, &AddressError{address, "it can be reached from other machines, and shows sweeps and " +
 			"their names; listen on 127.0.0.1, or add --http-public"}
 	}
 	l, err := net.Listen("tcp", address)
@@ -78,13 +77,13 @@ func Listen(address string, public bool) (*Server, error) {
 	}
 	go func() {
 		defer close(s.ended)
-		_ = s.http.Serve(l) // it ends with Close
+		_ = s.http.Serve(l) // ends with Close
 	}()
 	return s, nil
 }
 
-// track keeps the open connections few: a new one closes the one that was not heard of for longest, so
-// that whoever holds many keeps nobody from asking.
+// track limits the number of open connections: a new connection closes the least recently active
+// one, so that a client with many connections does not block others.
 func (s *Server) track(c net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,17 +92,16 @@ func (s *Server) track(c net.Conn, state http.ConnState) {
 		return
 	}
 	s.conns = append(s.conns, c)
-	if len(s.conns) > mostConns {
-		_ = s.conns[0].Close() // its requests have no answer
+	if len(s.conns) > maxConns {
+		_ = s.conns[0].Close() // its pending requests get no response
 		s.conns = slices.Delete(s.conns, 0, 1)
 	}
 }
 
-// handler answers requests.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.say(w, s.now().Healthy, "healthy") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { s.say(w, s.now().Ready, "ready") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.report(w, s.now().Healthy, "healthy") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { s.report(w, s.now().Ready, "ready") })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		h := s.metrics
@@ -116,7 +114,7 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// Watch has the server tell of what the checks and the registry say from now on.
+// Watch sets the checks and the registry that the server reports from now on.
 func (s *Server) Watch(c Checks, r *prometheus.Registry) {
 	if s == nil {
 		return
@@ -130,8 +128,8 @@ func (s *Server) Watch(c Checks, r *prometheus.Registry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.checks = c
-	metrics := promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: mostAsking})
-	s.metrics = http.TimeoutHandler(metrics, 20*time.Second, "") // a client that does not read is no request in flight
+	metrics := promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
+	s.metrics = http.TimeoutHandler(metrics, 20*time.Second, "") // a slow client must not occupy a request slot
 }
 
 func (s *Server) now() Checks {
@@ -140,8 +138,8 @@ func (s *Server) now() Checks {
 	return s.checks
 }
 
-// say answers whether a check finds all well.
-func (s *Server) say(w http.ResponseWriter, check func() string, well string) {
+// report responds with the result of a check.
+func (s *Server) report(w http.ResponseWriter, check func() string, well string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if wrong := check(); wrong != "" {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -151,7 +149,7 @@ func (s *Server) say(w http.ResponseWriter, check func() string, well string) {
 	_, _ = fmt.Fprintln(w, well)
 }
 
-// Close ends the server. Answers on their way have a second.
+// Close stops the server. Pending responses have one second to finish.
 func (s *Server) Close() {
 	if s == nil {
 		return
