@@ -14,13 +14,13 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// files keeps what a power cut would leave of a folder.
+// files holds the data of a folder that survives a power cut.
 type files struct {
 	mu      sync.Mutex
 	dir     string
 	durable map[string][]byte // content by path in the folder
-	synced  map[string][]byte // content of files that were synced; their names may not be durable
-	renamed map[string]bool   // files that have been replaced since their folder was synced
+	synced  map[string][]byte // content of synced files; their names may not be durable
+	renamed map[string]bool   // files that were replaced since the last sync of their folder
 }
 
 func newFiles(dir string) *files {
@@ -32,13 +32,13 @@ func newFiles(dir string) *files {
 	return f
 }
 
-// names returns the names of all files that are there, in order.
+// names returns the sorted names of all existing files.
 func (f *files) names() (list []string) {
 	_ = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			list = append(list, f.name(path))
 		}
-		return nil // what is missing is not there
+		return nil // a missing file is not an error
 	})
 	return list
 }
@@ -53,8 +53,8 @@ func (f *files) read(name string) []byte {
 	return b
 }
 
-// see takes in a step.
-func (f *files) see(step disk.Step, path string) {
+// record records a step of the disk.
+func (f *files) record(step disk.Step, path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	name := f.name(path)
@@ -69,12 +69,12 @@ func (f *files) see(step disk.Step, path string) {
 		f.renamed[name] = true
 		delete(f.synced, name+".new")
 	case disk.FolderSynced:
-		f.settle(name)
+		f.syncNames(name)
 	}
 }
 
-// settle makes the names in a folder durable.
-func (f *files) settle(folder string) {
+// syncNames makes the names in a folder durable.
+func (f *files) syncNames(folder string) {
 	there := f.names()
 	for name := range f.durable {
 		if filepath.Dir(name) == folder && !slices.Contains(there, name) {
@@ -91,8 +91,8 @@ func (f *files) settle(folder string) {
 
 func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
 
-// leave writes to another folder what is left of this one: everything, or after a power cut what is
-// durable and some of the rest.
+// leave copies the surviving data to another folder: everything or, after a power cut, the durable
+// data and a part of the rest.
 func (f *files) leave(to string, power bool, rng *rand.Rand) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +122,7 @@ func (f *files) leave(to string, power bool, rng *rand.Rand) error {
 	return nil
 }
 
-// survives returns what a power cut leaves of a file; nil: nothing.
+// survives returns the content of a file after a power cut; nil: none.
 func (f *files) survives(name string, content []byte, rng *rand.Rand) []byte {
 	durable, ok := f.durable[name]
 	switch {
@@ -130,7 +130,7 @@ func (f *files) survives(name string, content []byte, rng *rand.Rand) []byte {
 		return torn(durable, content, rng)
 	case rng.IntN(2) == 0 && (ok || !isLog(name)):
 		return durable
-	case isLog(name): // its durable beginning stays where it was cut, and perhaps written anew behind that
+	case isLog(name): // the durable prefix survives; the rest may be cut or overwritten
 		return torn(common(durable, content), content, rng)
 	case f.renamed[name]:
 		return f.synced[name]
@@ -140,7 +140,7 @@ func (f *files) survives(name string, content []byte, rng *rand.Rand) []byte {
 	return content
 }
 
-// common returns the longest beginning that a and b share.
+// common returns the longest common prefix of a and b.
 func common(a, b []byte) []byte {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -149,8 +149,7 @@ func common(a, b []byte) []byte {
 	return a[:n]
 }
 
-// torn returns content with a part of what follows the durable beginning, of which the last bytes may
-// be others.
+// torn returns content cut somewhere after the durable prefix; its last bytes may be wrong.
 func torn(durable, content []byte, rng *rand.Rand) []byte {
 	out := bytes.Clone(content[:len(durable)+rng.IntN(len(content)-len(durable)+1)])
 	if tail := out[len(durable):]; len(tail) > 0 && rng.IntN(3) == 0 {

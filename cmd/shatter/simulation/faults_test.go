@@ -11,17 +11,17 @@ import (
 // A fault happens once in a schedule.
 type fault struct {
 	Kind string
-	Node string // "": the server, or the user
+	Node string // "": the server or the user
 	At   time.Duration
 	For  time.Duration
-	N    int // steps of the disk, for those that count them
+	N    int // number of disk steps, for faults that count them
 }
 
 func (f fault) String() string {
 	return fmt.Sprintf("%6.2fs %-6s %-2s for %5.2fs %d", f.At.Seconds(), f.Kind, f.Node, f.For.Seconds(), f.N)
 }
 
-// Kinds of faults of coordinators, of workers, of either, and of others.
+// Kinds of faults of coordinators, of workers, of both, and of others.
 var (
 	ofCoordinators = []string{"power", "power", "crash", "crash", "torn", "full", "broken", "lie", "rot", "ghost"}
 	ofWorkers      = []string{"slow", "broken"}
@@ -29,7 +29,7 @@ var (
 	ofOthers       = []string{"server", "wipe", "pause"}
 )
 
-// schedule draws the faults of a seed, by their time.
+// schedule draws the faults of a seed, sorted by time.
 func schedule(seed uint64) (list []fault) {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	pick := func(lists ...[]string) string {
@@ -65,7 +65,7 @@ func schedule(seed uint64) (list []fault) {
 	return list
 }
 
-// apply lets a fault happen.
+// apply applies a fault.
 func (w *world) apply(f fault) {
 	w.mu.Lock()
 	over := w.over
@@ -104,12 +104,12 @@ func (w *world) apply(f fault) {
 			}
 		})
 	case "pause":
-		w.wishes <- lead.Pause
-		time.AfterFunc(f.For, func() { w.wishes <- lead.Run })
+		w.desired <- lead.Pause
+		time.AfterFunc(f.For, func() { w.desired <- lead.Run })
 	default:
 		switch {
 		case f.Kind == "ghost":
-			f.For += lease // so long that it may ship something
+			f.For += lease // long enough to ship something
 		case f.Kind == "stop" && f.N%2 == 0:
 			f.For += lease
 		}

@@ -16,17 +16,17 @@ import (
 // A frame is a command of the NATS protocol with its payload.
 type frame struct {
 	raw     []byte
-	message bool   // a message of somebody, as against a command between client and server
-	subject string // of a message
+	message bool   // a message between parties, as opposed to a command between client and server
+	subject string // subject of a message
 	reply   string
 	body    []byte
-	safe    bool // no fault hits it
+	safe    bool // exempt from faults
 }
 
 // A framer cuts a stream of the NATS protocol into frames.
 type framer struct{ rest []byte }
 
-// cut returns the frames that are whole now that b has arrived. They do not share memory with b.
+// cut returns the frames that are complete now that b has arrived. They do not share memory with b.
 func (f *framer) cut(b []byte) (list []frame) {
 	f.rest = append(f.rest, b...)
 	for {
@@ -48,7 +48,7 @@ func (f *framer) cut(b []byte) (list []frame) {
 			}
 			x.message, x.subject, x.reply = true, fields[1], replyOf(fields)
 		}
-		x.raw = f.rest[:size:size] // whatever comes next is appended behind it
+		x.raw = f.rest[:size:size] // later bytes are appended after it
 		if x.message {
 			x.body = x.raw[size-2-body : size-2]
 		}
@@ -59,8 +59,8 @@ func (f *framer) cut(b []byte) (list []frame) {
 	}
 }
 
-// replyOf returns the reply subject of PUB subject [reply] n, MSG subject sid [reply] n, and of their
-// forms with headers, which have one number more.
+// replyOf returns the reply subject of PUB subject [reply] n, MSG subject sid [reply] n, and of
+// their forms with headers, which have one number more.
 func replyOf(fields []string) string {
 	numbers, least := 1, 3
 	if fields[0][0] == 'H' {
@@ -79,13 +79,13 @@ func replyOf(fields []string) string {
 type link struct {
 	mu      sync.Mutex
 	rng     *rand.Rand
-	last    time.Time // when the last frame arrives that keeps its place
-	atOnce  bool      // up to the first ping or pong, the end of the greeting: the client holds a lock meanwhile
+	last    time.Time // arrival time of the last frame that keeps its order
+	atOnce  bool      // no delay during the greeting (until ping or pong): the client holds a lock
 	deliver func([]byte)
 	node    *node
 }
 
-// send carries frames to the other end, as the faults of this time want it.
+// send carries frames to the other end, subject to the present faults.
 func (l *link) send(frames []frame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *link) send(frames []frame) {
 		if at.Before(l.last) {
 			at = l.last
 		}
-		at = at.Add(1) // so that no two frames arrive at the same time
+		at = at.Add(1) // no two frames arrive at the same time
 		for _, late := range copies {
 			if late == 0 {
 				l.last = at
@@ -122,7 +122,7 @@ type conn struct {
 	process *process
 	server  net.Conn
 	out, in *link
-	frames  framer // that the client writes
+	frames  framer // frames that the client writes
 
 	watches watches
 
@@ -136,7 +136,7 @@ type conn struct {
 
 var errRefused = errors.New("connection refused")
 
-// Dial connects to the server: a process is a dialer of its queue.Options.
+// Dial connects to the server. A process implements the dialer of its queue.Options.
 func (p *process) Dial(string, string) (net.Conn, error) {
 	w := p.node.world
 	ns := w.server.Load()
@@ -158,7 +158,7 @@ func (p *process) Dial(string, string) (net.Conn, error) {
 	return c, nil
 }
 
-// listen takes what the server sends.
+// listen receives frames from the server.
 func (c *conn) listen() {
 	var frames framer
 	b := make([]byte, 1<<14)
@@ -182,11 +182,11 @@ func (c *conn) feed(b []byte) {
 	closed := c.closed
 	c.mu.Unlock()
 	if !closed {
-		_, _ = c.server.Write(b) // it may have closed the connection: then listen finds out
+		_, _ = c.server.Write(b) // the server may have closed the connection; listen then notices it
 	}
 }
 
-// arrive hands bytes to the client.
+// arrive passes bytes to the client.
 func (c *conn) arrive(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +194,7 @@ func (c *conn) arrive(b []byte) {
 	c.arrived.Broadcast()
 }
 
-// cut ends the connection at both ends. What is under way is lost.
+// cut closes the connection at both ends. Bytes in transit are lost.
 func (c *conn) cut() {
 	c.mu.Lock()
 	done := c.closed
@@ -236,7 +236,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	frames := c.frames.cut(b)
 	c.mu.Unlock()
 	for i, f := range frames {
-		c.process.seeOut(f)
+		c.process.checkPublished(f)
 		c.process.ghost(f)
 		frames[i].safe = c.watches.out(f)
 	}
@@ -244,7 +244,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close lets what was written before arrive: the server reads the end of the connection after it.
+// Close lets earlier writes arrive: the server reads the end of the connection after them.
 func (c *conn) Close() error {
 	c.out.mu.Lock()
 	last := time.Until(c.out.last)
@@ -284,16 +284,16 @@ type addr string
 func (addr) Network() string  { return "simulated" }
 func (a addr) String() string { return string(a) }
 
-// watches keeps values of a key-value bucket from a client that is asking to watch it until it has its
-// answer. While it asks, the client holds a lock that the first value would wait for, and whoever
-// waits for a lock stops the clock of a bubble.
+// watches withholds values of a key-value bucket from a client that requests a watch until it has
+// the response. During the request, the client holds a lock that the first value would wait for,
+// and a goroutine that waits for a lock stops the clock of a bubble.
 type watches struct {
 	mu     sync.Mutex
-	asked  map[string]bool // by the subject of the answer
+	asked  map[string]bool // pending requests, by the subject of the response
 	values []frame
 }
 
-// out notes a request to watch, and reports whether the frame is one.
+// out records a request to watch, and reports whether the frame is one.
 func (w *watches) out(f frame) bool {
 	if !strings.HasPrefix(f.subject, "$JS.API.CONSUMER.") || !strings.Contains(f.subject, "CREATE.KV_") {
 		return false
@@ -307,7 +307,7 @@ func (w *watches) out(f frame) bool {
 	return true
 }
 
-// in returns the frames that may go to the client now that f has come from the server.
+// in returns the frames that may be passed to the client after f has arrived from the server.
 func (w *watches) in(f frame) []frame {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// seeOut checks what a process publishes: the results of a sweep stay on the server until its end is stored there,
-// for another leader to go on from them.
-func (p *process) seeOut(f frame) {
+// checkPublished checks a message that a process publishes: the results of a sweep must stay on the
+// server until its end is stored there, so that another leader can continue from them.
+func (p *process) checkPublished(f frame) {
 	w := p.node.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -22,13 +22,13 @@ func (p *process) seeOut(f frame) {
 	}
 }
 
-// A record is what the files of a ledger say, in the order of the files.
+// A record is the content of the files of a ledger, in the order of the files.
 type record struct {
 	messages map[string]bool // byte for byte
 	outcomes ledger.Set
 	refused  map[size]bool
-	failed   int64    // outcomes that say so
-	twice    []string // frames that tell nothing new
+	failed   int64    // number of failed outcomes
+	twice    []string // frames without new information
 }
 
 // A size is a sample size of a cell.

@@ -40,16 +40,16 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	ats.Register() // its goroutine must not belong to a bubble: it outlives the server there
+	ats.Register() // its goroutine must not belong to a bubble, because it outlives the server there
 	go guard()
 	os.Exit(m.Run())
 }
 
-// running is the number of schedules that have begun, and the seed of the last.
+// running and runningSeed are the number of started schedules and the seed of the last one.
 var running, runningSeed atomic.Uint64
 
-// guard ends the process where a schedule stops the virtual clock for long: somebody waits for a lock
-// whose holder waits for time to pass.
+// guard ends the process if a schedule stops the virtual clock for long: a goroutine waits for a
+// lock whose holder waits for time to pass.
 func guard() {
 	for last := uint64(0); ; last = running.Load() {
 		time.Sleep(time.Minute)
@@ -59,16 +59,16 @@ func guard() {
 	}
 }
 
-// outcome is what came of a schedule.
+// An outcome is the result of a schedule.
 type outcome struct {
 	digest   string
 	wrong    []string
-	took     time.Duration // by the virtual clock
+	took     time.Duration // virtual time
 	runs     int
 	restarts int
 }
 
-// simulate runs the sweep under a schedule to its end. want is the digest that its result must have;
+// simulate runs the sweep under a schedule to its end. want is the expected digest of its result;
 // "": any.
 func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Writer) (o outcome) {
 	t.Helper()
@@ -81,7 +81,7 @@ func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Wri
 	return o
 }
 
-// newWorld makes a world with nothing in it. end removes what it has left.
+// newWorld makes an empty world. end removes its files.
 func newWorld(t *testing.T, seed uint64, log io.Writer) (w *world, end func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp(memory(), "shatter-simulation-")
@@ -94,7 +94,7 @@ func newWorld(t *testing.T, seed uint64, log io.Writer) (w *world, end func()) {
 	w = &world{
 		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
 
-		wiped: make(chan struct{}, 100), wishes: make(chan string, 100),
+		wiped: make(chan struct{}, 100), desired: make(chan string, 100),
 	}
 	disk.SetWatch(w.watch)
 	return w, func() {
@@ -103,7 +103,7 @@ func newWorld(t *testing.T, seed uint64, log io.Writer) (w *world, end func()) {
 	}
 }
 
-// memory returns a folder in memory; "" where there is none.
+// memory returns a folder in memory; "" if there is none.
 func memory() string {
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		return "/dev/shm"
@@ -111,14 +111,14 @@ func memory() string {
 	return ""
 }
 
-// run lets everything run until the sweep has ended, and stops it.
+// run runs all processes until the sweep has ended, and stops them.
 func (w *world) run(faults []fault, want string, o *outcome) {
 	w.startServer(true)
 	for i := range 2 {
 		w.addNode(fmt.Sprintf("c%d", i), serve)
 	}
 	for i := range 2 {
-		w.addNode(fmt.Sprintf("w%d", i), labour)
+		w.addNode(fmt.Sprintf("w%d", i), labor)
 	}
 	w.user = w.addNode("user", nil)
 	last := time.Duration(0)
@@ -165,7 +165,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	watching, stop := context.WithCancel(p.ctx)
 	defer stop()
 	w.ending.Go(func() {
-		for watching.Err() == nil { // after an error the bucket is gone, and will be there again
+		for watching.Err() == nil { // after an error the bucket has disappeared, and will be made again
 			_ = r.Watch(watching, func(e *queue.Entry) error { return w.seen(e, found) })
 			time.Sleep(time.Second)
 		}
@@ -173,7 +173,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	for {
 		select {
 		case <-w.wiped:
-			if w.seed%2 == 0 { // long enough for coordinators to find that the registry is gone
+			if w.seed%2 == 0 { // long enough for coordinators to notice that the registry has disappeared
 				time.Sleep(20 * time.Second)
 			}
 			if r, err = c.Registry(p.ctx); err != nil {
@@ -182,10 +182,10 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 			if err := submit(); err != nil {
 				return err
 			}
-		case do := <-w.wishes:
+		case do := <-w.desired:
 			wish := func(x *lead.Wish) error { x.Do = do; return nil }
 			if err := lead.ChangeWish(p.ctx, r, sweepID, wish); err != nil {
-				w.note("the user's wish is lost: %v", err) // with the store: after that it is to run
+				w.note("the user's wish is lost: %v", err) // with the store: the sweep then runs again
 			}
 		case record := <-found:
 			w.mu.Lock()
@@ -209,7 +209,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	}
 }
 
-// seen takes in what the registry says of the sweep.
+// seen processes an entry of the registry.
 func (w *world) seen(e *queue.Entry, ended chan<- *lead.Record) error {
 	record, err := lead.ReadRecord(e)
 	if err != nil {
@@ -225,7 +225,7 @@ func (w *world) seen(e *queue.Entry, ended chan<- *lead.Record) error {
 	return nil
 }
 
-// stop stops everything, and waits until nothing runs.
+// stop stops all processes, and waits until they have ended.
 func (w *world) stop() {
 	w.mu.Lock()
 	w.over = true
@@ -264,18 +264,18 @@ func stacks() []byte {
 	return b[:runtime.Stack(b, true)]
 }
 
-// Whatever happens to processes, disks, messages and the server, the result is that of an undisturbed
-// run, and every result that was acknowledged is on a disk.
+// For any faults of processes, disks, messages and the server, the result is that of an undisturbed
+// run, and every acknowledged result is on a disk.
 //
-// All schedules share a bubble: the NATS client keeps timers for all of its connections.
+// All schedules share a bubble, because the NATS client keeps timers for all of its connections.
 func TestSimulation(t *testing.T) { synctest.Test(t, testSimulation) }
 
 func testSimulation(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a seed should mean the same again
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // makes seeds reproducible
 	defer debug.SetGCPercent(debug.SetGCPercent(1000))
 	calm := simulate(t, 0, nil, "", io.Discard)
 	if len(calm.wrong) > 0 || calm.digest == "" {
-		t.Fatalf("seed 0: %s", cmp.Or(strings.Join(calm.wrong, "\n"), "the sweep ended without a result")) // without faults
+		t.Fatalf("seed 0: %s", cmp.Or(strings.Join(calm.wrong, "\n"), "the sweep ended without a result"))
 	}
 	t.Logf("without faults: %v, %d trials", calm.took, calm.runs)
 	began := cpuTime()
@@ -310,7 +310,7 @@ func testSimulation(t *testing.T) {
 		took.Round(time.Millisecond), float64(run)/took.Minutes(), virtual.Round(time.Second))
 }
 
-// cpuTime returns the CPU time of this process: the clock of a bubble is not that of the machine.
+// cpuTime returns the CPU time of this process, because the clock of a bubble is virtual.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -338,7 +338,7 @@ func closeLog(t *testing.T, w io.Writer) {
 	}
 }
 
-// kept returns the faults that the flag wants.
+// kept returns the faults that the flag selects.
 func kept(t *testing.T, all []fault) (list []fault) {
 	switch *keep {
 	case "all":
@@ -364,9 +364,9 @@ func listed(faults []fault) string {
 	return b.String()
 }
 
-// shrink leaves out one fault after the other for as long as the schedule still fails, and says how to
-// run what is left. Goroutines that are ready at the same time run in an order that the runtime draws,
-// so that not every run of a schedule is the same: a failure that takes a rare order needs some.
+// shrink omits one fault after the other as long as the schedule still fails, and prints how to run
+// the remaining ones. Goroutines that are ready at the same time run in a random order, so runs of
+// one schedule may differ: a failure that needs a rare order needs several runs.
 func shrink(t *testing.T, seed uint64, all []fault, want string) {
 	t.Helper()
 	numbers := make([]int, len(all))

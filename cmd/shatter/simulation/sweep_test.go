@@ -18,8 +18,8 @@ import (
 // codes are the identities of the algorithms of newPlan.
 var codes = map[string]string{"plain": "one", "picky": "two"}
 
-// newPlan returns the plan of the sweep that is simulated: two lists, in one of which a sample size is
-// refused, and a search.
+// newPlan returns the plan of the simulated sweep: two lists, one of them with a refused sample
+// size, and a search.
 func newPlan() *plan.Plan {
 	p := &plan.Plan{
 		Name: "simulated", Seed: trial.SweepSeed{Seed: schemas.NumberSeed(5)},
@@ -46,10 +46,9 @@ func newPlan() *plan.Plan {
 	return p
 }
 
-// submission is what the user submits.
 func submission() *lead.Submission { return submissionOf(newPlan()) }
 
-// sweepID is the ID of what the user submits.
+// sweepID is the id of the submission.
 var sweepID = submission().ID()
 
 func submissionOf(p *plan.Plan) *lead.Submission {
@@ -75,7 +74,7 @@ func truth(c *trial.Cell, n, rep int64) (status uint8, e float64) {
 	return ledger.OK, 0.5 + rng.Float64()/4
 }
 
-// perTrial is the time that a trial takes.
+// perTrial is the run time of a trial.
 const perTrial = 150 * time.Millisecond
 
 var errBroken = errors.New("the disk of this worker is broken")
@@ -104,7 +103,6 @@ func (n *node) simulate(ctx context.Context, job *trial.Job) (*ledger.Batch, err
 	return outcomesOf(job), nil
 }
 
-// outcomesOf returns the outcomes of the trials of a job.
 func outcomesOf(job *trial.Job) *ledger.Batch {
 	b := &ledger.Batch{Values: [][]float64{nil}}
 	for i := range int(job.Count) {

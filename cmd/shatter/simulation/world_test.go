@@ -35,41 +35,41 @@ import (
 	"github.com/shatterlab/shatter/worker"
 )
 
-// The times of a simulated sweep.
+// Times of a simulated sweep.
 const (
 	lease    = 4 * time.Second
-	patience = 10 * time.Minute // for a sweep to end after its last fault
+	patience = 10 * time.Minute // maximum time until a sweep ends after its last fault
 )
 
-// world is one run of a sweep under a schedule of faults. Its methods may be called concurrently.
+// A world is one run of a sweep under a schedule of faults. Concurrent use is safe.
 type world struct {
 	seed  uint64
-	dir   string // in memory, of this world alone
+	dir   string // folder in memory
 	log   io.Writer
 	began time.Time
 	nodes []*node
 	user  *node
 
-	ending  sync.WaitGroup // of everything that runs
-	stopped atomic.Bool    // nothing starts any more
+	ending  sync.WaitGroup // all running goroutines
+	stopped atomic.Bool    // nothing may start any more
 
 	mu       sync.Mutex
 	server   atomic.Pointer[server.Server] // nil: it is down
-	stores   int                           // folders that the server has had
+	stores   int                           // number of folders that the server has had
 	conns    map[*conn]bool
-	drawn    map[string]uint64 // generators by their label
-	wrong    []string          // what must not happen and did
+	drawn    map[string]uint64 // random numbers by label
+	wrong    []string          // violated promises
 	over     bool              // no more faults
-	ended    int               // messages by which leaders store the end of the sweep, on this store of the server
-	wiped    chan struct{}     // the server has lost everything
-	wishes   chan string       // what the user wants of the sweep next
+	ended    int               // messages by which leaders store the end of the sweep, in the present store of the server
+	wiped    chan struct{}     // the server has lost its store
+	desired  chan string       // next desired state that the user sets
 	shipped  uint64            // greatest epoch whose leader has shipped something
-	ghosts   [][]byte          // words of leaders of the past that have not arrived yet
-	runs     int               // trials that were run
+	ghosts   [][]byte          // undelivered messages of earlier leaders
+	runs     int               // number of trials that were run
 	restarts int
 }
 
-// random returns a generator of the world's own for a purpose.
+// random returns the world's random generator for a purpose.
 func (w *world) random(label string) *rand.Rand {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,7 @@ func (w *world) random(label string) *rand.Rand {
 	return rand.New(rand.NewPCG(w.seed, h.Sum64()))
 }
 
-// violated notes that a promise is broken.
+// violated records that a promise is violated.
 func (w *world) violated(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.note("VIOLATED: %s", text)
@@ -94,7 +94,7 @@ func (w *world) note(format string, args ...any) {
 	fmt.Fprintf(w.log, "%9.3f %s\n", time.Since(w.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// startServer starts the server on the store that it has left, or on a new one.
+// startServer starts the server on its previous store, or on a new one.
 func (w *world) startServer(wiped bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,19 +155,19 @@ type node struct {
 	work  func(n *node, p *process) error
 
 	mu      sync.Mutex
-	dir     string // where its process writes; after a crash another one
+	dir     string // folder of its process; another one after a crash
 	crashes int
 	files   *files
 	process *process
-	down    bool // it is to be started by a fault that has stopped it
+	down    bool // stopped; the fault that stopped it will start it again
 	windows []window
-	steps   int        // of the disk until the crash of crash
-	crash   func()     // nil: none is planned
-	lied    bool       // its disk has said of bytes that they are safe, and they were not
-	sync    *rand.Rand // times of syncs
+	steps   int        // number of disk steps until the planned crash
+	crash   func()     // nil: no crash is planned
+	lied    bool       // its disk has reported a sync without storing the data
+	sync    *rand.Rand // durations of syncs
 }
 
-// A window is a time in which something does not work.
+// A window is an interval in which a fault is active.
 type window struct {
 	fault
 	until time.Time
@@ -176,9 +176,9 @@ type window struct {
 // A process runs on a node.
 type process struct {
 	node  *node
-	ctx   context.Context // SIGTERM
+	ctx   context.Context // ends with SIGTERM
 	stop  context.CancelFunc
-	hard  context.Context // SIGKILL
+	hard  context.Context // ends with SIGKILL
 	kill  context.CancelFunc
 	dead  atomic.Bool
 	ended chan struct{}
@@ -224,7 +224,7 @@ func (n *node) start() {
 	})
 }
 
-// restart starts a process after a while.
+// restart starts a process after a delay.
 func (n *node) restart(after time.Duration) {
 	time.AfterFunc(after, func() {
 		n.world.mu.Lock()
@@ -234,7 +234,7 @@ func (n *node) restart(after time.Duration) {
 	})
 }
 
-// die ends the process as SIGKILL does, or as a power cut does with what its disk holds.
+// die ends the process like SIGKILL or, with power, like a power cut, which affects its disk.
 func (n *node) die(power bool, down time.Duration) {
 	n.mu.Lock()
 	p := n.process
@@ -257,7 +257,7 @@ func (n *node) die(power bool, down time.Duration) {
 	n.restart(down)
 }
 
-// rot kills the process and flips a bit of what its disk holds of a log.
+// rot kills the process and flips a bit of a log on its disk.
 func (n *node) rot(down time.Duration) {
 	n.die(false, down)
 	rng := n.world.random("rot")
@@ -278,8 +278,8 @@ func (n *node) rot(down time.Duration) {
 	n.lied = true
 }
 
-// ghost kills the process of a leader that ships something now, if it is to. What it has said is on its
-// way until another leader has shipped something.
+// ghost kills the process of a leader that is shipping something, if that is planned. Its message
+// is delivered after another leader has shipped something.
 func (p *process) ghost(f frame) {
 	n := p.node
 	if !strings.HasPrefix(f.subject, "$KV.shatter-sweeps."+sweepID+".ledger") {
@@ -300,7 +300,7 @@ func (p *process) ghost(f frame) {
 	time.AfterFunc(0, func() { n.die(false, lease) })
 }
 
-// deliver hands a frame to the server whose sender is gone.
+// deliver delivers a frame whose sender has disappeared.
 func (w *world) deliver(raw []byte) {
 	ns := w.server.Load()
 	if ns == nil {
@@ -308,12 +308,12 @@ func (w *world) deliver(raw []byte) {
 	}
 	there, err := ns.InProcessConn()
 	if err != nil {
-		return // it is stopping
+		return // the server is stopping
 	}
 	w.ending.Go(func() {
 		defer there.Close()
 		answer := bufio.NewScanner(there)
-		answer.Scan() // its greeting: the server reads nothing before that is taken
+		answer.Scan() // its greeting, which must be read first
 		_, _ = fmt.Fprintf(there, "CONNECT {\"verbose\":false,\"headers\":true}\r\n%sPING\r\n", raw)
 		for answer.Scan() && answer.Text() != "PONG" {
 		}
@@ -321,7 +321,7 @@ func (w *world) deliver(raw []byte) {
 	})
 }
 
-// leave ends the process as SIGTERM does.
+// leave ends the process like SIGTERM.
 func (n *node) leave(down time.Duration) {
 	n.mu.Lock()
 	p := n.process
@@ -338,7 +338,7 @@ func (n *node) leave(down time.Duration) {
 	})
 }
 
-// active returns the window of a kind that is open; nil: there is none.
+// active returns the open window of one of the kinds; nil: there is none.
 func (n *node) active(now time.Time, kinds ...string) *window {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -350,7 +350,7 @@ func (n *node) active(now time.Time, kinds ...string) *window {
 	return nil
 }
 
-// heldUntil returns the time until which nothing reaches the node or leaves it.
+// heldUntil returns the time until which no message reaches or leaves the node.
 func (n *node) heldUntil(now time.Time) time.Time {
 	if x := n.active(now, "hold", "stop"); x != nil {
 		return x.until
@@ -358,8 +358,8 @@ func (n *node) heldUntil(now time.Time) time.Time {
 	return now
 }
 
-// awake returns at once, or soon after the process is continued where it is stopped: what was due
-// meanwhile happens then, in any order.
+// awake returns immediately or, if the process is stopped, soon after it continues: events that
+// were due meanwhile then happen in any order.
 func (n *node) awake() {
 	if x := n.active(time.Now(), "stop"); x != nil {
 		late := time.Duration(n.world.random("awake"+n.name).IntN(50)) * time.Millisecond
@@ -367,7 +367,7 @@ func (n *node) awake() {
 	}
 }
 
-// trouble returns how late the copies of a message arrive: none where it is lost.
+// trouble returns the delays of the copies of a message; none: it is lost.
 func (n *node) trouble(now time.Time, rng *rand.Rand) []time.Duration {
 	const rate = 0.2
 	late := func() time.Duration { return time.Duration(1 + rng.ExpFloat64()*float64(2*time.Second)) }
@@ -383,7 +383,7 @@ func (n *node) trouble(now time.Time, rng *rand.Rand) []time.Duration {
 	return []time.Duration{late()}
 }
 
-// watchEpoch checks that no leader ships after one of a greater epoch has.
+// watchEpoch checks that no leader ships after a leader of a greater epoch has shipped.
 func (w *world) watchEpoch(epoch uint64) {
 	w.mu.Lock()
 	before := w.shipped
@@ -401,14 +401,14 @@ func (w *world) watchEpoch(epoch uint64) {
 	}
 }
 
-// calm reports whether the server has never lost its store: it begins epochs anew then.
+// calm reports whether the server has never lost its store, which restarts epochs.
 func (w *world) calm() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stores == 1
 }
 
-// watch takes in the steps of all disks.
+// watch observes the steps of all disks.
 func (w *world) watch(step disk.Step, path string) error {
 	for _, n := range w.nodes {
 		n.mu.Lock()
@@ -418,7 +418,7 @@ func (w *world) watch(step disk.Step, path string) error {
 			return n.watch(step, path)
 		}
 	}
-	return nil // of a process that was killed: nobody will see it
+	return nil // step of a killed process; nobody will see it
 }
 
 func (n *node) watch(step disk.Step, path string) error {
@@ -456,11 +456,11 @@ func (n *node) watch(step disk.Step, path string) error {
 		n.mu.Unlock()
 		return nil
 	}
-	files.see(step, path)
+	files.record(step, path)
 	return nil
 }
 
-// dial connects a process, however long that takes.
+// dial connects a process, and retries until it succeeds.
 func (p *process) dial() (*queue.Conn, error) {
 	for {
 		within, cancel := context.WithTimeout(p.ctx, 10*time.Second)
@@ -486,7 +486,7 @@ func serve(n *node, p *process) error {
 	})
 }
 
-// lead serves as a coordinator that loads sweeps so.
+// lead serves as a coordinator that loads sweeps with load.
 func (n *node) lead(p *process, load lead.Load) error {
 	c, err := p.dial()
 	if err != nil {
@@ -511,7 +511,7 @@ func (n *node) lead(p *process, load lead.Load) error {
 	return err
 }
 
-// recheck returns the share of trials that are rechecked: in every fourth world some.
+// recheck returns the share of trials that are rechecked: positive in every fourth world.
 func (w *world) recheck() float64 {
 	if w.seed%4 == 1 {
 		return 0.05
@@ -519,10 +519,10 @@ func (w *world) recheck() float64 {
 	return 0
 }
 
-// labour is the process of a worker.
-func labour(n *node, p *process) error { return n.run(p, n.simulate) }
+// labor is the process of a worker.
+func labor(n *node, p *process) error { return n.run(p, n.simulate) }
 
-// run works as a worker that runs jobs so.
+// run works as a worker that runs jobs with simulate.
 func (n *node) run(p *process, simulate func(context.Context, *trial.Job) (*ledger.Batch, error)) error {
 	c, err := p.dial()
 	if err != nil {
@@ -571,7 +571,7 @@ func (l logWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// finished checks what is left when the sweep has ended: the files that were shipped are the result.
+// finished checks the state after the sweep has ended: the shipped files must be the result.
 func (w *world) finished(ctx context.Context, c *queue.Conn, r *lead.Record, want string) {
 	switch s := r.End.Summary; {
 	case s == nil:
@@ -595,15 +595,15 @@ func (w *world) finished(ctx context.Context, c *queue.Conn, r *lead.Record, wan
 		w.violated("the ledger that was shipped cannot be read: %v", err)
 		return
 	}
-	_ = l.Close() // it was read
+	_ = l.Close() // the ledger is only read
 	w.checkKept(r.End, dir)
 	if conflicts, clashes := result.Alarms(newPlan().Cells, l); len(conflicts)+len(clashes) > 0 {
 		w.violated("the ledger has trials with two outcomes: %v %v", conflicts, clashes)
 	}
 }
 
-// checkKept checks that each message of the ledger that was fetched to dir tells something that those
-// before do not, and that no failure was counted twice.
+// checkKept checks that each message of the ledger in dir has new information compared with the
+// earlier ones, and that no failure was counted twice.
 func (w *world) checkKept(end *lead.End, dir string) {
 	logs, err := logsIn(filepath.Join(dir, "ledger"))
 	if err != nil {
