@@ -17,7 +17,6 @@ const (
 	Printed  = "printed"  // in a paper, without a proof here
 )
 
-// Standing returns the standing of a bound of the cell.
 func (c *Cell) Standing(b *pluginv1.Bound) string {
 	switch {
 	case !b.GetProved():

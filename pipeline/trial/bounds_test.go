@@ -6,7 +6,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// A verdict on the bounds of one cell is not one on the bounds that other cells share.
+// Verdicts on the bounds of one cell do not change the bounds that other cells share.
 func TestJudge(t *testing.T) {
 	b := Bounds{{Name: "a", Premises: []string{"one"}}, {Name: "b", Fails: "no"}}
 	judged := b.WithFailures(func(b *pluginv1.Bound) string {
@@ -20,7 +20,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Only a bound that is proved is called so.
+// Only a proved bound is called proved.
 func TestRefutedBounds(t *testing.T) {
 	for _, c := range []struct {
 		want      string

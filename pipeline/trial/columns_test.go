@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// fullCell returns a cell in which every key column applies.
+// fullCell returns a cell to which every key column applies.
 func fullCell() *Cell {
 	return &Cell{
 		Key: Key{0xab}, DataKey: Key{0xcd}, Task: "predict", As: "a",
@@ -23,8 +23,8 @@ func fullCell() *Cell {
 	}
 }
 
-// Every key column has a name of its own and a doc, and reads values of its type, in cells where it
-// applies and in those where it does not.
+// Every key column has a unique name and a doc, and returns values of its type both for cells to
+// which it applies and for others.
 func TestKeyColumns(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range KeyColumns() {
@@ -57,7 +57,8 @@ func TestKeyColumns(t *testing.T) {
 	}
 }
 
-// The kind of a guarantee says nothing of its proof: what a plugin states is its author's word.
+// The kind of a guarantee does not depend on its proof: a plugin's guarantee is declared by its
+// author.
 func TestKeyColumnsOfGuarantees(t *testing.T) {
 	for _, c := range []struct {
 		plugin         string

@@ -7,8 +7,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A stream of randomness follows from a key, the sample size and the repetition alone: whoever
-// draws the points of a trial draws the same ones.
+// A stream of randomness depends only on a key, the sample size and the repetition: every process
+// draws the same points of a trial.
 func ExampleSeed() {
 	key, err := trial.KeyOf(map[string]any{"format": trial.Format, "seed": 1, "problem": "of an example"})
 	if err != nil {

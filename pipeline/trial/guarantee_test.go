@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// TestCheckGuarantee checks guarantees at the budget (1, 1e-6). Every known conversion of rho and mu
-// passes; what no conversion can give does not.
+// TestCheckGuarantee checks guarantees at the budget (1, 1e-6). Every known conversion of rho and
+// mu passes; values that no conversion can yield do not.
 func TestCheckGuarantee(t *testing.T) {
 	mu := privacy.GaussianMu(1, 1e-6)
 	of := func(rho, mu float64) *pluginv1.Guarantee {
@@ -20,7 +20,7 @@ func TestCheckGuarantee(t *testing.T) {
 	}
 	for _, c := range []struct {
 		g    *pluginv1.Guarantee
-		want string // part of the error; "": there is none
+		want string // part of the error; "": none
 	}{
 		{nil, ""},
 		{of(0, 0), ""},

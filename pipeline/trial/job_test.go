@@ -81,7 +81,7 @@ func TestJobRefused(t *testing.T) {
 	}
 }
 
-// Any bytes are refused or give a job that can be asked for everything that a worker needs.
+// Arbitrary bytes are refused or yield a job with everything that a worker needs.
 func FuzzDecodeJob(f *testing.F) {
 	msg, err := exampleJob().Encode()
 	if err != nil {

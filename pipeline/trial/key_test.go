@@ -114,7 +114,7 @@ func drawJSON(t *rapid.T, depth int) any {
 	return object
 }
 
-// Numbers look like those of encoding/json.
+// Numbers have the format of encoding/json.
 func TestCanonicalNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.Float64().Draw(t, "f")

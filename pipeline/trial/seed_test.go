@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The vectors are the three that Salmon, Moraes, Dror and Shaw publish with Philox4x32-10, and one
-// more.
+// The vectors are the three that Salmon, Moraes, Dror and Shaw publish with Philox4x32-10, and
+// another one.
 func TestPhilox(t *testing.T) {
 	b, err := os.ReadFile("testdata/philox.json")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestSeedsDiffer(t *testing.T) {
 	})
 }
 
-// Seeds of many repetitions, computed together, are those of each.
+// Seeds of many repetitions that are computed together equal the individual seeds.
 func TestSeedsAreThoseOfEach(t *testing.T) {
 	var k Key
 	for i := range k {

@@ -21,7 +21,7 @@ func secretSeed(t *testing.T) SweepSeed {
 	return SweepSeed{s}
 }
 
-// Numbers enter keys and draws as they always did: the bits of old sweeps stay.
+// The encoding of numbers in keys and draws never changes, so that old sweeps keep their bits.
 func TestNumbersKeepTheirKeys(t *testing.T) {
 	problem := Fragment(`{"class":"thresholds"}`)
 	key, err := seedOfNumber(7).DataKey(problem)
@@ -41,7 +41,7 @@ func TestNumbersKeepTheirKeys(t *testing.T) {
 	}
 }
 
-// Every derivation depends on a secret seed, and none shows it.
+// Every derivation depends on a secret seed, and none reveals it.
 func TestSecretSeeds(t *testing.T) {
 	a, b := secretSeed(t), secretSeed(t)
 	cell := &Cell{Adversary: &schemas.Adversary{Kind: "x"}, Evaluation: &problem.Evaluation{}}
@@ -79,8 +79,8 @@ func TestSecretSeeds(t *testing.T) {
 	}
 }
 
-// An oracle that tries the seeds 0 to 3 against its sample finds a small seed, and then knows every
-// label it will be asked for. It finds no secret one.
+// An oracle that tries the seeds 0 to 3 against its sample finds a small seed, and can then predict
+// every label. It does not find a secret seed.
 func TestOracle(t *testing.T) {
 	problem := Fragment(`{"class":"thresholds"}`)
 	const n, rep = 20, 5
