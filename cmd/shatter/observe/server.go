@@ -31,7 +31,7 @@ type Server struct {
 }
 
 const (
-	maxConns  = 64 // maximum number of open connections; the process needs file descriptors for other purposes
+	maxConns   = 64 // maximum number of open connections; the process needs file descriptors for other purposes
 	maxScrapes = 4  // maximum number of concurrent requests for metrics
 )
 
