@@ -139,7 +139,7 @@ func targetAxis(b *sweep.Block, each []string) axis {
 // does not use it or the problem has other mistakes, which are reported later. It reports a class without a list of
 // hypotheses, or with too long a list.
 func hypothesesOf(b *sweep.Block, o Options, r *sweep.Reporter) []string {
-	if b.Problem == nil { // that is a mistake
+	if b.Problem == nil { // reported elsewhere
 		return nil
 	}
 	i := slices.Index(b.Problem.Target, concept.EachTarget)

@@ -30,7 +30,7 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 		return nil, err
 	}
 	makeLadders(cells, from, r)
-	var origins []*checkedInstance // by cell, the first instance of it
+	var origins []*checkedInstance // first instance of each cell
 	index := map[trial.Key]int{}
 	for i, c := range cells {
 		x := from[i]
@@ -179,7 +179,7 @@ func (l *layout) metrics(cells []*trial.Cell) []schemas.Metric {
 	return all
 }
 
-// metricNames returns the declared metrics and those of workers, ascending.
+// metricNames returns the names of the declared metrics and of the workers' metrics, ascending.
 func (e *entry) metricNames(more bool) []string {
 	names := e.grid.File.Task().MetricNames(more)
 	for _, m := range e.algorithm.GetMetrics() {

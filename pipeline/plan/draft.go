@@ -12,7 +12,7 @@ import (
 type draft struct {
 	entry       *entry
 	combination int // index among the combinations of the entry
-	problem     int // index of its problem among those of the grid
+	problem     int // index of its problem among the problems of the grid
 	setting     setting
 }
 
@@ -22,7 +22,7 @@ type setting struct {
 	params  trial.Params     // parameters in the file; shared likewise
 
 	queries   int
-	rounds    int // in a search over rounds; else 0
+	rounds    int // number of rounds in a search over rounds; else 0
 	adversary *schemas.Adversary
 
 	replica int
@@ -32,7 +32,7 @@ type setting struct {
 	beta    float64
 	above   schemas.Above
 	means   bool   // answers may be means of labels
-	states  string // task predict
+	states  string // goal.states, in task predict
 }
 
 // expand returns the drafts of all combinations in the order of the tables: by grid, problem, algorithm and setting. It
@@ -125,7 +125,7 @@ func (e *entry) excluded(options []int, dropped map[string]bool) bool {
 	return found
 }
 
-// ordinal returns the index of the combination among those of the axes that counts selects.
+// ordinal returns the index of the combination if only the axes count that counts selects.
 func (e *entry) ordinal(options []int, counts func(axis int) bool) int {
 	ordinal, counted := 0, make([]bool, len(e.axes))
 	for i, lead := range e.leader {

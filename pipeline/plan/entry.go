@@ -17,7 +17,7 @@ import (
 type layout struct {
 	file    *sweep.File
 	catalog *catalog
-	entries []*entry        // in the order of the file
+	entries []*entry        // order of the file
 	names   map[string]bool // names of axes for zip, exclude and fits
 	partial bool            // an algorithm, and so its parameters, is unknown
 }
@@ -32,7 +32,7 @@ type entry struct {
 	algorithm   Described
 	axes        []axis
 	problemAxes int   // number of axes of the problem, which come first
-	leader      []int // by axis, the first axis of its group
+	leader      []int // first axis of the group of each axis
 	groups      []group
 	exclude     []exclusion
 	known       bool // the algorithm can be asked about the grid

@@ -71,15 +71,15 @@ func TestFits(t *testing.T) {
 			t.Errorf("%q is missing in %s", line, words.String())
 		}
 	}
-	// Fits are in no key, and a folder need not be extended for them.
+	// fits do not enter keys, and adding one does not require extending a folder
 	without := mustResolve(t, fitted[:strings.Index(fitted, "fits:")], algorithms(), "")
 	if diff := cmp.Diff(string(resolvedOf(t, without)), string(resolvedOf(t, p))); diff != "" || without.Fits != nil {
 		t.Error(diff)
 	}
 }
 
-// What follows from x varies with it: parameters of a preset, what zip pairs, the way of
-// evaluation.
+// Quantities that follow from x vary with it: parameters of a preset, axes that zip pairs, the kind
+// of evaluation.
 func TestFitsAlong(t *testing.T) {
 	for _, c := range []struct{ name, src, fits, want string }{
 		{"parameter", `problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}

@@ -67,8 +67,8 @@ func rungsOf(t *testing.T, p *Plan) (lines []string) {
 	return lines
 }
 
-// A search over another number than n has a ladder for all that else differs, with its values from
-// the hardest to the easiest one.
+// A search over another number than n has a ladder for every combination of the other axes, with
+// its values from the hardest to the easiest.
 func TestLadders(t *testing.T) {
 	for _, tt := range []struct {
 		name, src string
@@ -122,8 +122,8 @@ find: {axis: rounds, success: falls}
 	}
 }
 
-// The rungs of a ladder share no data with each other, nor with cells of the same setting elsewhere,
-// and those of two algorithms share it rung by rung. A drawn seed changes nothing in that.
+// The rungs of a ladder share no data with each other or with cells of the same setting elsewhere;
+// the ladders of two algorithms share data rung by rung. A drawn seed does not change that.
 func TestRungsAreIndependent(t *testing.T) {
 	p := mustResolve(t, ladderBase, algorithms(), "")
 	for range 2 {
@@ -158,8 +158,8 @@ func TestRungsAreIndependent(t *testing.T) {
 	}
 }
 
-// Learners of games that a search plays are asked about the rounds of each game, and are told no goal:
-// one with another goal is the same game.
+// For a game that a search plays, the algorithm is asked about its number of rounds and receives no
+// goal: cells that differ only in their goal are the same game.
 func TestGamesOfSearches(t *testing.T) {
 	asked := map[int64]bool{}
 	a := algorithms()

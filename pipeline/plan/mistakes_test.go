@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/sweep"
 )
 
-// sound is a sweep file without a mistake, a key on each line.
+// sound is a sweep file without mistakes, one key per line.
 const sound = `name: x
 problem:
   class: halfspace
@@ -33,7 +33,7 @@ limits: {trial: 5m}
 fits: [{x: epsilon, scale: log-log}]
 `
 
-// spoil replaces parts of src, each of which has to be there.
+// spoil replaces parts of src, all of which must exist.
 func spoil(src string, pairs ...string) string {
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(src, pairs[i]) {
@@ -44,8 +44,8 @@ func spoil(src string, pairs ...string) string {
 	return src
 }
 
-// All mistakes of a file are reported at once, of whatever kinds they are, and nothing that would
-// not be a mistake if the others were mended.
+// All mistakes of a file, of all kinds, are reported at once, and no error that would disappear if
+// the others were corrected.
 func TestAllMistakesAtOnce(t *testing.T) {
 	mustResolve(t, sound, algorithms(), "")
 	const blocks = `name: x
@@ -133,7 +133,7 @@ grids:
 	}
 }
 
-// planted are mistakes that are found whatever else is wrong, each on a line of its own.
+// planted lists mistakes, each on a separate line, that are found next to any other mistakes.
 var planted = []struct {
 	line     int
 	old, new string
@@ -155,7 +155,7 @@ var planted = []struct {
 	{17, "x: epsilon", "exponent: 1, X: epsilon"},
 }
 
-// Of any mistakes together each is reported at its line, and no other line.
+// For any combination of mistakes, each is reported at its line, and no other line is.
 func TestPlantedMistakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var want []int

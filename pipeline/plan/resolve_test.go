@@ -28,7 +28,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// base is a sweep file to break: more keys can follow it.
+// base is a valid sweep file to break: more keys can be appended.
 const base = `name: x
 problem: {class: points, domain: 64, distribution: uniform}
 algorithms: [expmech/em]
@@ -38,12 +38,12 @@ n: [100]
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// table answers for algorithms that stand in a table, without processes.
+// A table provides algorithms without plugin processes.
 type table struct {
 	rows   map[string]row
-	broken error                     // of every Ask
-	claim  func(*pluginv1.Guarantee) // changes every guarantee; nil: they stay
-	boast  func(*pluginv1.Bound)     // changes every proved bound; nil: they stay
+	broken error                     // error of every call of Ask
+	claim  func(*pluginv1.Guarantee) // changes every guarantee; nil: no change
+	boast  func(*pluginv1.Bound)     // changes every proved bound; nil: no change
 	checks atomic.Int64
 	bounds atomic.Int64
 }
@@ -352,7 +352,7 @@ n: 100
 			t.Error(diff)
 		}
 	}
-	// the preset spelt out is the same cell
+	// the preset written in full is the same cell
 	changed := strings.Replace(src, "preset: [paper, calibrated]", "preset: paper, rounds: 94436", 1)
 	explicit := mustResolve(t, changed, algorithms(), "")
 	if explicit.Cells[0].Key != p.Cells[0].Key {
@@ -390,7 +390,7 @@ zip: [[d, margin, rounds], [distribution, p_lambda]]
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// paired with the algorithms: one d for each
+	// paired with the algorithms: one d each
 	src = strings.Replace(src, "[[d, margin, rounds], [distribution, p_lambda]]", "[[margin, algorithm, d]]", 1)
 	got = nil
 	for _, c := range mustResolve(t, src, algorithms(), "").Cells {
@@ -441,8 +441,8 @@ queries: 10
 adversary: {kind: boundary}
 `
 
-// Cells of games: queries and adversary are part of their identity, the adversary's randomness is
-// shared by all that play against it.
+// Cells of games: queries and adversary are part of their identity, and all algorithms that play
+// against an adversary share its randomness.
 func TestResolvePredict(t *testing.T) {
 	src := strings.NewReplacer(
 		"queries: 10", "queries: [10, 20]",
@@ -477,8 +477,8 @@ func TestResolvePredict(t *testing.T) {
 	}
 }
 
-// A plan says what the metrics of its algorithms mean: once where they agree, and of each algorithm
-// where they do not.
+// A plan describes the metrics of its algorithms: once if their descriptions agree, otherwise for
+// each algorithm.
 func TestResolveMetrics(t *testing.T) {
 	declared := func(name, alike, other string) row {
 		return row{Algorithm: &pluginv1.Algorithm{
@@ -505,8 +505,8 @@ trials: 7
 	}
 }
 
-// Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check
-// time.
+// Cells of online games: rounds replace n, there is no goal, and checks use the largest number of
+// rounds.
 func TestResolveOnline(t *testing.T) {
 	cells := mustResolve(t, `name: x
 task: online
@@ -532,8 +532,8 @@ trials: 7
 	}
 }
 
-// The first point of a bisection is part of the adversary and of its keys; where there is none the
-// adversary's JSON is as if there were no such key.
+// The first point of a bisection is part of the adversary and of its keys; without it, the
+// adversary's JSON lacks the key.
 func TestResolveFirstPoint(t *testing.T) {
 	cells := mustResolve(t, `name: x
 task: online
@@ -725,7 +725,7 @@ func TestTooManyTrials(t *testing.T) {
 	}
 }
 
-// What would be too large is refused before it is made.
+// Sweeps that would be too large are refused before they are expanded.
 func TestSizesAreCountedFirst(t *testing.T) {
 	letters := func(prefix string) string {
 		var parts []string
@@ -755,7 +755,7 @@ func TestSizesAreCountedFirst(t *testing.T) {
 	}
 }
 
-// The cells are those of nested loops over the axes, whatever is zipped and excluded.
+// The cells are those of nested loops over the axes, for any zip and exclude.
 func TestExpansion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		domains := rapid.IntRange(1, 4).Draw(t, "domains")
@@ -892,12 +892,12 @@ func TestErrorsOfPluginsAreNotMistakesOfTheFile(t *testing.T) {
 	}
 }
 
-// A guarantee that cannot stand beside results is one mistake, at the line of its algorithm.
+// An inconsistent guarantee is one mistake, at the line of its algorithm.
 func TestImpossibleGuarantees(t *testing.T) {
 	src := base + "privacy: {epsilon: [0.5, 1]}\n"
 	for _, c := range []struct {
 		claim func(*pluginv1.Guarantee)
-		want  string // "": there is no mistake
+		want  string // "": no mistake
 	}{
 		{func(g *pluginv1.Guarantee) {}, ""},
 		{func(g *pluginv1.Guarantee) { g.Epsilon *= 2 }, "the guarantee has epsilon 1, above the budget 0.5"},
@@ -915,8 +915,8 @@ func TestImpossibleGuarantees(t *testing.T) {
 	}
 }
 
-// A bound says of each cell why it does not hold there, and one that cannot be is a mistake at the
-// line of its algorithm.
+// A bound states for each cell why it does not apply, and an invalid bound is a mistake at the line
+// of its algorithm.
 func TestBoundsOfCells(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "d.csv"), []byte("x,y\n1,a\n1,b\n1,a\n5,b\n"), 0o600); err != nil {
@@ -927,7 +927,7 @@ func TestBoundsOfCells(t *testing.T) {
 	for _, c := range []struct {
 		src   string
 		boast func(b *pluginv1.Bound)
-		want  []string // of each cell, parts of what fails; "": nothing
+		want  []string // for each cell, parts of the failed premise; "": none
 	}{
 		{base, func(b *pluginv1.Bound) { b.Premises = []string{"target-in-class", "clean-labels"} }, []string{""}},
 		{base, func(b *pluginv1.Bound) {}, []string{"does not say what it takes the labels to be"}},
@@ -973,7 +973,7 @@ func TestInfeasibleStays(t *testing.T) {
 	}
 }
 
-// Settings that agree are asked about once: here those of two reference errors.
+// Equal settings are sent to an algorithm once, here for two reference errors.
 func TestAskedOnce(t *testing.T) {
 	a := algorithms()
 	src := strings.Replace(strings.Replace(base, "distribution: uniform", "distribution: [uniform, needle], mass: 0.1", 1),
@@ -1109,8 +1109,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Brackets of cells that stay may move where more cells share the confidence, or other trials are
-// read; not where a fit or a name changes, or all cells are new.
+// Brackets of remaining cells may move if more cells share the confidence or other trials are read,
+// but not if a fit or a name changes or all cells are new.
 func TestMoves(t *testing.T) {
 	src := testkit.ReadFile(t, "../../schemas/testdata/halfspace-margin.yaml")
 	old := mustResolve(t, src, algorithms(), "")
@@ -1133,7 +1133,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// A plan that is given its seed afterwards is the plan of a file that states it.
+// A plan whose seed is set later equals the plan of a file with that seed.
 func TestSetSeed(t *testing.T) {
 	const budget = "privacy: {epsilon: [1, 2]}\n"
 	want := mustResolve(t, base+budget+"seed: 7\n", algorithms(), "")
@@ -1164,8 +1164,8 @@ func TestSetSeed(t *testing.T) {
 	}
 }
 
-// The sequential rule makes other cells of those whose errors are measured on independent points, with
-// the data and the noise that they have without it, and leaves all others as they are.
+// The sequential rule changes the keys of cells whose errors are measured on independent points,
+// but not their data and noise. It leaves all other cells unchanged.
 func TestSequential(t *testing.T) {
 	full := `name: x
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew]}
@@ -1194,8 +1194,8 @@ n: [100]
 	}
 }
 
-// Means are for algorithms that are not private, or whose guarantee covers them. They make another
-// cell; labels leave keys as they are.
+// Means are allowed for algorithms that are not private or whose guarantee covers them. They change
+// a cell's key; labels do not.
 func TestMeans(t *testing.T) {
 	covering := algorithms()
 	em := covering.rows["expmech/em"]

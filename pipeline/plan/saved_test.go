@@ -49,7 +49,7 @@ var savedSweeps = map[string]string{
 	"predict": predict,
 }
 
-// A decoded plan is the plan, without plugins and without a single file.
+// A decoded plan equals the plan, without plugins and files.
 func TestEncode(t *testing.T) {
 	everything := cmp.Options{
 		protocmp.Transform(), cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateEmpty(),
@@ -92,7 +92,7 @@ func pack(t testing.TB, raw []byte) []byte {
 	return append([]byte(savedHeader+savedVersion+"\n"), w.EncodeAll(raw, nil)...)
 }
 
-// Bytes that are no plan are refused, and so is a plan that cannot be run.
+// Bytes that are not a plan are refused, and so are plans that cannot be run.
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{"", "the file is not a plan"},
@@ -145,7 +145,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Any JSON gives an error or a plan whose cells can be asked about.
+// Any JSON yields an error or a plan with usable cells.
 func FuzzDecode(f *testing.F) {
 	for _, name := range []string{"search", "ladder", "games", "predict"} {
 		saved, err := mustResolve(f, savedSweeps[name], algorithms(), "").Encode(nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// underUniform is a sweep over one class under the uniform distribution; its problem ends where %s
-// stands.
+// underUniform is a sweep over one class under the uniform distribution; %s is replaced by the rest
+// of its problem.
 const underUniform = `name: x
 problem: {distribution: uniform, %s}
 algorithms: [baseline/erm]
@@ -33,7 +33,7 @@ func targetsOf(t *testing.T, src, dir string) (got []string) {
 	return got
 }
 
-// A target is an axis, and each stands for all hypotheses in their order.
+// Targets form an axis; "each" yields all hypotheses in their order.
 func TestTargets(t *testing.T) {
 	for _, c := range []struct {
 		problem string
@@ -62,7 +62,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s: %s", c.problem, diff)
 		}
 	}
-	// each of a matrix, whose file stands beside the sweep
+	// each, for a matrix whose file is next to the sweep file
 	file := testkit.WriteFile(t, "class.csv", "a,b\n0,0\n0,1\n1,1\n")
 	got := targetsOf(t, fmt.Sprintf(underUniform, "class: matrix, target: each, file: "+file), "")
 	if diff := cmp.Diff([]string{"matrix 1", "matrix 2", "matrix 3"}, got); diff != "" {
@@ -80,7 +80,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// The same hypothesis in two texts is one cell, and two targets are two.
+// Two texts of one hypothesis yield one cell, and two targets yield two.
 func TestTargetsAreKeys(t *testing.T) {
 	keys := map[string]bool{}
 	for _, target := range []string{"5", "005", "random", "uniform", "middle", "6"} {
@@ -172,7 +172,7 @@ func TestTargetsExplained(t *testing.T) {
 	}
 }
 
-// A goal over data that a constant reaches is warned of, once for each.
+// A goal over data that a constant reaches yields one warning for each.
 func TestConstantSuffices(t *testing.T) {
 	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
 	src := "name: x\ntask: learn\nproblem: {class: thresholds, domain: 16, data: {file: " + data + ", label: y, " +
