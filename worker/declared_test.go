@@ -13,8 +13,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The error of a declared hypothesis is the one on points that the model answers: to the bit if the points
-// are all or the same, and up to chance if there is a formula. Rechecks find the same.
+// The error of a declared hypothesis equals the error of the model's answers: bit for bit if the
+// points are all points or the same ones, and up to chance if a formula computes it. Rechecks find
+// the same error.
 func TestDeclaredErrors(t *testing.T) {
 	testkit.Serial(t)
 	s := testSlot(t)
@@ -52,7 +53,7 @@ func TestDeclaredErrors(t *testing.T) {
 	}
 }
 
-// Trials of one session may declare or answer, each by itself.
+// The trials of one session may declare or answer independently of each other.
 func TestSomeTrialsDeclare(t *testing.T) {
 	s := testSlot(t)
 	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: 300}
@@ -93,7 +94,8 @@ func TestBrokenPromise(t *testing.T) {
 	}
 }
 
-// A shuffled recheck asks models for answers, and fails those that differ from the declared hypothesis.
+// A shuffled recheck asks models for answers, and fails models whose answers differ from the
+// declared hypothesis.
 func TestAnswersDifferFromDeclaration(t *testing.T) {
 	s := testSlot(t)
 	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1}

@@ -27,7 +27,7 @@ type evaluation struct {
 	group   []int     // trials of the present group
 	counts  []uint32  // points in a step, by trial of the session
 	spans   []span    // places, by trial of the group and step
-	answers []float64 // by trial of the group and place
+	answers []float64 // answers, by trial of the group and place
 	block   []float64 // points for a declared hypothesis to label
 }
 

@@ -36,7 +36,7 @@ func problems(t testing.TB) map[string]schemas.Problem {
 	}
 }
 
-// plainError is the error of fraction on a trial, summed up in the order of the problem.
+// plainError is the error of fraction on a trial, summed in the order of the problem.
 func plainError(d *problem.Drawer, dim int, weights []float64, j *trial.Job, rep uint32) float64 {
 	var streams [1 + trial.TestPoints]rand.PCG
 	for s := trial.Target; s <= trial.TestPoints; s++ {
@@ -53,8 +53,8 @@ func plainError(d *problem.Drawer, dim int, weights []float64, j *trial.Job, rep
 	return populationError(answers, y, weights)
 }
 
-// The error of a trial is that of the points in the order of the problem, bit for bit, whatever the
-// order and the chunks in which they were asked about; and in both rechecks.
+// The error of a trial equals the error on the points in the order of the problem, bit for bit, for
+// any order and chunks in which the points are asked, and in both rechecks.
 func TestErrorIsThatOfThePlainOrder(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -84,8 +84,9 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 	}
 }
 
-// What a trial is asked about, and so what an algorithm answers that goes by places and ranks, is a
-// function of the trial alone: not of the borders of jobs, nor of other trials that fail.
+// The points of a call, and therefore the answers of an algorithm that depends on places and ranks,
+// are a function of the trial alone: they depend neither on the boundaries of jobs nor on other
+// trials that fail.
 func TestOrderIsTheTrialsOwn(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -117,11 +118,11 @@ func ownOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 	}
 }
 
-// Neither an error nor what a step is about depends on which trials share a large table.
+// Neither an error nor the points of a step depend on which trials share a large table.
 func TestLargeTable(t *testing.T) {
 	testkit.Serial(t)
 	defer func(bytes int) { blockBytes = bytes }(blockBytes)
-	blockBytes = 8 * 2 * 70 // 70 of the 500 rows, which have two numbers
+	blockBytes = 8 * 2 * 70 // 70 of the 500 rows, each of two numbers
 	p := problems(t)["data"]
 	if e, _, steps := arranged(t, p, "", 3); e.rows.block != 70 || steps <= chunks {
 		t.Fatalf("%d steps of at most %d rows", steps, e.rows.block)
@@ -159,8 +160,8 @@ func arranged(t testing.TB, p schemas.Problem, recheck trial.Recheck, trials int
 	return e, places, steps
 }
 
-// Each point of an exact evaluation comes to each place equally often, also in the recheck, and
-// the spans hold each place once.
+// Each point of an exact evaluation has each place equally often, also in the recheck, and the
+// spans contain each place once.
 func TestOrderIsUniform(t *testing.T) {
 	const points, trials = 8, 20_000
 	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: points}
@@ -187,8 +188,8 @@ func TestOrderIsUniform(t *testing.T) {
 	}
 }
 
-// The rows of the shared table are those of the data in another order, and its chunks come in any
-// order and hold each row once.
+// The rows of the shared table are the rows of the data in another order, and its chunks have a
+// random order and contain each row once.
 func TestSharedTable(t *testing.T) {
 	p := problems(t)["data"]
 	e, _, steps := arranged(t, p, "", 1)

@@ -30,7 +30,7 @@ type sweepState struct {
 	offer     *fleet.Offer
 	lastOffer time.Time    // time of the offer
 	usedTime  float64      // seconds divided by weight, measured for finished jobs and predicted for running ones
-	waiting   []*leasedJob // in order of arrival
+	waiting   []*leasedJob // waiting jobs, ordered by arrival
 	running   int
 	refusal   *fleet.Refusal // reason to lease no jobs; nil: none
 }

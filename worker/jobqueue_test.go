@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// sendOffer records an offer, of weight 1 by default.
+// sendOffer records an offer, with weight 1 by default.
 func sendOffer(s *jobQueue, sweep string, o fleet.Offer) {
 	if o.Weight == 0 {
 		o.Weight = 1
@@ -76,7 +76,7 @@ func TestUnstored(t *testing.T) {
 	}
 }
 
-// Sweeps share a worker's time by weight, and those of a higher priority come first.
+// Sweeps share a worker's time by weight, and sweeps of a higher priority run first.
 func TestJobOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newJobQueue(1)

@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// Jobs that one of two idle workers leaves to others go to the other one at once, although the server offers each of
-// them to the worker whose request is older.
+// Jobs that one of two idle workers leaves to others go to the other one immediately, although the
+// server offers each of them to the worker whose request is older.
 func TestAvoid(t *testing.T) {
 	server, err := queue.Embed(queue.Options{})
 	if err != nil {

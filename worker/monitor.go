@@ -20,7 +20,7 @@ type Monitor struct {
 type Overview struct {
 	HeartbeatAt time.Time        // time of the last heartbeat; zero: none yet
 	Heartbeat   fleet.Worker     // the last heartbeat
-	Jobs        map[string]int64 // by end: done, dropped, or returned because of fault, cannot or drain
+	Jobs        map[string]int64 // numbers of jobs by end: done, dropped, or returned because of fault, cannot or drain
 	Trials      map[string]int64 // trials of the jobs that are done, by status: ok, failed, lost
 	Refused     int64            // number of jobs whose sample size the algorithm refused
 }

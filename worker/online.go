@@ -74,9 +74,9 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 // roundPoints writes the points of a round, game after game.
 type roundPoints struct {
 	list   []game
-	counts []uint32 // of points, by game: 0 or 1
+	counts []uint32 // number of points by game: 0 or 1
 	dim    int
-	next   int // game
+	next   int // next game
 }
 
 func (r *roundPoints) fill(x []float64) {

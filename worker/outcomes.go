@@ -16,8 +16,8 @@ type outcomes struct {
 	job         *trial.Job
 	status      []uint8
 	error       []float64
-	faults      map[int]fault       // by trial, for outcomes other than ok
-	values      [][]float64         // by metric of the cell, then trial
+	faults      map[int]fault       // faults by trial, for outcomes other than ok
+	values      [][]float64         // values by metric of the cell, then trial
 	identity    string              // identity of the plugin in its environment
 	environment schemas.Environment // that environment; nil: an earlier result of the process has stated it
 	notes       []string            // failures of plugin processes during the job
@@ -131,7 +131,7 @@ func (o *outcomes) batch(from, to int) *ledger.Batch {
 // scores collects the outcomes of one session's trials.
 type scores struct {
 	error  []float64
-	faults map[int]fault // by trial; the others have not failed
+	faults map[int]fault // faults by trial; the other trials have not failed
 }
 
 // A fault describes why a trial has no ok outcome.

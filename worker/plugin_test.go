@@ -50,7 +50,7 @@ var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answe
 		return pointwise(stump(sample))
 	},
 
-	// By the rank among the points of the call.
+	// Depends on the rank among the points of the call.
 	"test/rank": func(*algo.Trial[struct{}], *algo.Data) answers {
 		return func(x *algo.Data, out []float64) {
 			for i := range out {
@@ -67,7 +67,7 @@ var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answe
 			}
 		}
 	},
-	// By the place in the call.
+	// Depends on the place in the call.
 	"test/place": func(*algo.Trial[struct{}], *algo.Data) answers {
 		return func(_ *algo.Data, out []float64) {
 			for i := range out {
@@ -75,7 +75,7 @@ var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answe
 			}
 		}
 	},
-	// By the mean of the points of the call.
+	// Depends on the mean of the points of the call.
 	"test/mean": func(*algo.Trial[struct{}], *algo.Data) answers {
 		return func(x *algo.Data, out []float64) {
 			mean := 0.0
@@ -85,24 +85,24 @@ var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answe
 			pointwise(func(x []float64) float64 { return 2*float64(b2i(x[0] >= mean)) - 1 })(x, out)
 		}
 	},
-	// By the samples of all trials of the process so far.
+	// Depends on the samples of all trials of the process so far.
 	"test/memory": func(_ *algo.Trial[struct{}], sample *algo.Data) answers {
 		remembered += fraction(sample.X(0))
 		return times(remembered)
 	},
-	// By a counter of calls.
+	// Depends on a counter of calls.
 	"test/counter": func(*algo.Trial[struct{}], *algo.Data) answers {
 		return func(x *algo.Data, out []float64) {
 			calls++
 			times(float64(calls))(x, out)
 		}
 	},
-	// By the time, once a trial.
+	// Depends on the time, once per trial.
 	"test/clock": func(*algo.Trial[struct{}], *algo.Data) answers {
 		return times(float64(time.Now().UnixNano()))
 	},
-	// By the number of points so far: otherwise after the first block of the sequential rule, and an
-	// invalid answer after the second, to some points.
+	// Depends on the number of points so far: other answers after the first block of the sequential
+	// rule, and invalid answers to some points after the second.
 	"test/blocks": func(*algo.Trial[struct{}], *algo.Data) answers {
 		asked := 0
 		return func(x *algo.Data, out []float64) {
@@ -117,7 +117,7 @@ var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answe
 			}
 		}
 	},
-	// By the point that is asked about first.
+	// Depends on the first point of the call.
 	"test/first": func(*algo.Trial[struct{}], *algo.Data) answers {
 		first := math.NaN()
 		return func(x *algo.Data, out []float64) {
@@ -150,13 +150,13 @@ func b2i(b bool) int {
 	return 0
 }
 
-// stump returns the rule that cuts at the first example.
+// stump returns the rule with its threshold at the first example.
 func stump(sample *algo.Data) func(x []float64) float64 {
 	threshold, label := sample.X(0)[0], sample.Y(0)
 	return func(x []float64) float64 { return label * (2*float64(b2i(x[0] >= threshold)) - 1) }
 }
 
-// fraction is a function of a point whose values sum to other bits in another order.
+// fraction is a function of a point; the bits of a sum of its values depend on the order.
 func fraction(x []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -174,7 +174,7 @@ func pointwise(f func(x []float64) float64) answers {
 	}
 }
 
-// answers answers the points of one call.
+// An answers function answers the points of one call.
 type answers func(x *algo.Data, out []float64)
 
 func (a answers) Predict(_ context.Context, x *algo.Data, out []float64) error {
@@ -182,7 +182,7 @@ func (a answers) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	return nil
 }
 
-// player answers queries one by one.
+// A player answers queries one by one.
 type player struct{ answers }
 
 func (p *player) Answer(ctx context.Context, x []float64) (label float64, hard bool, err error) {
@@ -191,10 +191,10 @@ func (p *player) Answer(ctx context.Context, x []float64) (label float64, hard b
 	return out[0], out[0] > 0, err
 }
 
-// processNumber differs from process to process. In a pid namespace the process's own does not.
+// processNumber differs between processes. In a pid namespace the process id does not.
 var processNumber = float64(rand.Uint32())
 
-// served returns the algorithms. Each reports its process, and which of its trials this one is.
+// served returns the algorithms. Each reports its process, and the number of the trial in it.
 func served() (all []algo.Plugin) {
 	for name, learn := range learners {
 		report := func(t *algo.Trial[struct{}]) {
@@ -246,7 +246,7 @@ func served() (all []algo.Plugin) {
 	})
 }
 
-// declarers are algorithms whose models are declared hypotheses.
+// declarers returns algorithms whose models are declared hypotheses.
 func declarers() []algo.Plugin {
 	declarer := func(name string, always bool, learn func(*algo.Trial[struct{}], *algo.Data) algo.Model) algo.Plugin {
 		return algo.Algorithm[struct{}]{
@@ -296,7 +296,7 @@ func declarers() []algo.Plugin {
 	}
 }
 
-// twoFaced declares a hypothesis, and answers otherwise.
+// A twoFaced declares a hypothesis, and answers differently.
 type twoFaced struct{ *algo.Declared }
 
 func (m twoFaced) Predict(ctx context.Context, x *algo.Data, out []float64) error {
@@ -305,7 +305,7 @@ func (m twoFaced) Predict(ctx context.Context, x *algo.Data, out []float64) erro
 	return err
 }
 
-// receding is a threshold that moves away with every second query, which it marks as hard.
+// A receding is a threshold that moves away with every second query, which it marks as hard.
 type receding struct {
 	domain float64
 	asked  int
@@ -328,7 +328,7 @@ func (r *receding) label(x []float64) float64 {
 	return 2*float64(b2i(x[0] >= float64(8+r.asked/2)/16*r.domain)) - 1
 }
 
-// majority predicts the mean of the truths so far.
+// A majority predicts the mean of the truths so far.
 type majority struct{ sum, rounds float64 }
 
 func (m *majority) Predict(_ context.Context, _ *algo.Data, out []float64) error {
@@ -345,7 +345,7 @@ func (m *majority) Observe(_ context.Context, _ *algo.Data, y []float64) error {
 	return nil
 }
 
-// testSlot returns a slot of a worker whose only plugin, of digest "d", is this binary.
+// testSlot returns a slot of a worker whose only plugin, with digest "d", is this binary.
 func testSlot(t testing.TB) *slot {
 	t.Helper()
 	self, err := os.Executable()
@@ -363,8 +363,8 @@ func testSlot(t testing.TB) *slot {
 	return s
 }
 
-// jobOf returns a job of the first trials of an algorithm, whose answers may be means, on a problem,
-// which it resolves, and gives the slot its data file.
+// jobOf returns a job of the first trials of an algorithm, whose answers may be means, on a
+// problem, which it resolves. It registers the data file with the slot.
 func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials int64) *trial.Job {
 	t.Helper()
 	problemtest.Resolve(t, &p)

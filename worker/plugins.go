@@ -27,7 +27,7 @@ const AllowAny = "any"
 // plugins holds the plugins that the slots of a worker can start: local ones and, if allowed, ones fetched by digest.
 // A slot that waits for a plugin does not block slots that need another one.
 type plugins struct {
-	local map[string]host.Command // by digest
+	local map[string]host.Command // commands by digest
 	allow []string
 	dir   string // folder of fetched plugins; empty: the worker fetches none
 
@@ -36,8 +36,8 @@ type plugins struct {
 	open func(ctx context.Context, digest string) (*queue.CachedFile, error)
 
 	mu           sync.Mutex
-	fetched      map[string]*fetched // by digest
-	environments map[string]string   // of plugins that were started, in words, by digest
+	fetched      map[string]*fetched // plugins by digest
+	environments map[string]string   // descriptions of the environments of started plugins, by digest
 }
 
 // A fetched is a plugin that was fetched, or is being fetched.

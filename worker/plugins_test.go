@@ -24,7 +24,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// dial returns a connection to a server of its own.
+// dial returns a connection to a separate server.
 func dial(t *testing.T) *queue.Conn {
 	t.Helper()
 	s := queuetest.Serve(t, &server.Options{
@@ -59,8 +59,8 @@ func pluginJob(digest string) *trial.Job {
 
 const script = "#!/bin/sh\nexit 7\n"
 
-// A plugin is fetched once however many slots ask for it, is executable and nothing else, and is
-// fetched again when its copy was changed, whether that happened before this worker began or later.
+// A plugin is fetched once even if several slots request it, has only read and execute permission,
+// and is fetched again when its copy has changed, before or after this worker began.
 func TestFetchesPlugins(t *testing.T) {
 	t.Parallel()
 	conn, cache := dial(t), t.TempDir()
@@ -99,7 +99,7 @@ func TestFetchesPlugins(t *testing.T) {
 		if len(ps.available()) != 0 {
 			t.Errorf("%v is here before it was fetched", ps.available())
 		}
-		get(1) // in the second round a damaged copy is there
+		get(1) // the second round starts with a damaged copy
 		get(0)
 		damage()
 		get(1)
@@ -118,7 +118,7 @@ func TestFetchesPlugins(t *testing.T) {
 	}
 }
 
-// Of a set, the file for this machine is fetched and nothing else.
+// For a set of plugin files, only the file for this machine is fetched.
 func TestFetchesSets(t *testing.T) {
 	t.Parallel()
 	conn, cache, other := dial(t), t.TempDir(), strings.Repeat("0", 64)
@@ -164,8 +164,8 @@ func TestFetchesSets(t *testing.T) {
 	}
 }
 
-// A plugin that is not here and may not be fetched is refused with the remedy, and nothing is asked of
-// the server.
+// A missing plugin that may not be fetched is refused with the remedy, without a request to the
+// server.
 func TestRefusesPlugins(t *testing.T) {
 	t.Parallel()
 	digest := strings.Repeat("ab", 32)
@@ -197,7 +197,8 @@ func TestRefusesPlugins(t *testing.T) {
 	}
 }
 
-// A plugin that is not on the server, and a slot that is stopped while it waits, leave nothing behind.
+// A plugin that is not on the server, and a slot that is stopped while it waits, leave no files
+// behind.
 func TestMissingPlugin(t *testing.T) {
 	t.Parallel()
 	conn := dial(t)

@@ -78,7 +78,7 @@ type listedPoints struct {
 	len    int
 	alone  int       // number of points that are asked one by one
 	common []float64 // the points if all trials share them; otherwise nil
-	points []float64 // by trial of the group and number; empty for common points and rows
+	points []float64 // points by trial of the group and number; empty for common points and rows
 	y      []float64 // labels, by trial of the group and number; empty for rows
 	order  []int32   // point numbers, by trial of the group and place
 	sorted []float64 // answers of one trial, by number

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Chunks are divided into spans that follow each other, whatever their lengths.
+// Chunks of any lengths are divided into consecutive spans.
 func TestDivide(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{1, 2, 7, 100, 1001} {
@@ -32,7 +32,8 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// Chunks hold each place once, in order; none holds all of several; and their lengths vary.
+// Chunks contain each place once, in order; no chunk contains all places if there are several; and
+// lengths vary.
 func TestChunksCoverEachPlaceOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 33, 1000} {

@@ -20,7 +20,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// dataProblem returns a resolved problem over a CSV file of that many rows, which it gives to ps.
+// dataProblem returns a resolved problem over a CSV file with the given number of rows, which it
+// registers with ps.
 func dataProblem(t *testing.T, ps *populations, rows int) (trial.Key, schemas.Problem) {
 	t.Helper()
 	path := testkit.WriteFile(t, fmt.Sprintf("data%d.csv", rows), testkit.CSV(rows))
@@ -42,8 +43,8 @@ func tables(all []*population) (count int) {
 	return count
 }
 
-// Of six data sets that were opened one after the other, those stay open that a job uses, and of the
-// others the most recent ones, as far as the memory allows.
+// Of six data sets that were opened one after the other, the ones in use stay open, and the most
+// recently used others as far as the memory permits.
 func TestSixDataSets(t *testing.T) {
 	ps := newPopulations(Config{Files: map[string]string{}})
 	defer ps.close()
@@ -87,8 +88,8 @@ func TestSixDataSets(t *testing.T) {
 	}
 }
 
-// A file that does not come, because another process that fetches it does not get on, holds up those
-// who need it, and nobody else; and what goes wrong with it is a fault of this worker.
+// If another process that fetches a file makes no progress, only jobs that need the file wait, and
+// a fault of the file counts as a fault of this worker.
 func TestSlowFileBlocksNoOther(t *testing.T) {
 	cache := t.TempDir()
 	ps := newPopulations(Config{Files: map[string]string{}, Conn: dial(t), Cache: cache})
@@ -141,7 +142,8 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	}
 }
 
-// The processes of an idle slot let go of the memory of closed data; those of one that works do not.
+// The processes of an idle slot release the memory of closed data; the processes of a working slot
+// do not.
 func TestIdleProcessesStop(t *testing.T) {
 	s := testSlot(t)
 	ps := s.w.populations
@@ -175,7 +177,7 @@ func TestIdleProcessesStop(t *testing.T) {
 }
 
 // A data file that a plan of this process has read is not read again for the first problem over it;
-// another one needs the file.
+// another problem reads the file.
 func TestRowsOfThePlan(t *testing.T) {
 	kept := &plan.ProblemCache{}
 	defer kept.Close()
@@ -183,7 +185,7 @@ func TestRowsOfThePlan(t *testing.T) {
 	defer ps.close()
 	var keys [2]trial.Key
 	var problems [2]schemas.Problem
-	var want [2][]float64 // the first row
+	var want [2][]float64 // first row of each
 	for i := range keys {
 		keys[i], problems[i] = dataProblem(t, ps, 100+i)
 		file := problems[i].Data.File

@@ -62,7 +62,7 @@ type stateProbes struct {
 	hardSinceProbe  bool // a query was marked as hard since the last probe
 	hardProbed      int
 	reportPosition  int       // 1 + index of the present state in task.HardCounts; 0: its error is not reported
-	errorsAfterHard []float64 // by index in task.HardCounts, NaN without such a state; nil: not reported
+	errorsAfterHard []float64 // errors by index in task.HardCounts, NaN without such a state; nil: not reported
 	states          int       // number of states probed
 	worstError      float64   // maximal error of these states
 	comparisons     int

@@ -60,8 +60,8 @@ func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
 	return x.newProber(x.adversaries())
 }
 
-// Every state of a trial is asked about the same points in every session. The next query is among them, at another
-// place each time, and is asked afterwards.
+// Every state of a trial is asked about the same points in every session. The next query is among
+// them, at a different place each time, and is asked afterwards.
 func TestProbes(t *testing.T) {
 	for _, spec := range []schemas.Problem{
 		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 500},
@@ -102,7 +102,7 @@ func TestProbes(t *testing.T) {
 					if w[q.place] != 0 || !slices.Equal(x[q.place*dim:(q.place+1)*dim], q.query) || y[q.place] != q.truth {
 						t.Errorf("%s: the next query is not at its place", spec.Class)
 					}
-					copy(x[q.place*dim:], x[(rows-1)*dim:]) // as it was drawn
+					copy(x[q.place*dim:], x[(rows-1)*dim:]) // as drawn
 					x = x[:(rows-1)*dim]
 				}
 				met = append(met, x...)
@@ -128,14 +128,15 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A probe rarely errs about the side of the goal, and takes few points if the error is far from the goal.
+// A probe is rarely wrong about the side of the goal, and uses few points if the error is far from
+// the goal.
 func TestProbeStopsEarly(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &prober{goal: 0.1, sizes: []int{64, 256, 1024, 4096}, session: &session{}}
 	ones := slices.Repeat([]float64{1}, 4096)
 	for _, c := range []struct {
 		risk            float64
-		most, wrongRate float64 // points on average, and the share of probes that err about the side
+		most, wrongRate float64 // most: mean number of points; wrongRate: share of probes that are wrong about the side
 	}{{0, 64, 0}, {0.03, 400, 0.001}, {0.08, 4000, 0.003}, {0.12, 4000, 0.003}, {0.5, 64, 0}} {
 		const probes = 2000
 		points, wrong := 0, 0
@@ -173,8 +174,8 @@ func TestProbeStopsEarly(t *testing.T) {
 	}
 }
 
-// Means count by what they promise, and the error of a trial whose answers are not those of its
-// states is above the goal.
+// Means count by their expected disagreement, and the error of a trial whose answers differ from
+// its states is above the goal.
 func TestDisagreement(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, mean := range []float64{-1, -0.5, 0, 0.25, 1} {
@@ -205,8 +206,8 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// With goal.states hard the error after c hard queries is that of the state that the c-th left: c/16 of
-// the distribution here, exactly where the support is small.
+// With goal.states hard, the error after c hard queries is the error of the state after the c-th:
+// here c/16 of the distribution, exact if the support is small.
 func TestErrorAfterHard(t *testing.T) {
 	s := testSlot(t)
 	for _, c := range []struct {
@@ -227,7 +228,7 @@ func TestErrorAfterHard(t *testing.T) {
 			for i, count := range task.HardCounts {
 				for trial, got := range out.values[i] {
 					want := float64(count) / 16
-					if count > 10 { // of 20 queries 10 are hard
+					if count > 10 { // 10 of 20 queries are hard
 						want = math.NaN()
 					}
 					if math.IsNaN(got) != math.IsNaN(want) || math.Abs(got-want) > c.within {
@@ -240,7 +241,7 @@ func TestErrorAfterHard(t *testing.T) {
 	}
 }
 
-// The seeds of different probes are those of their streams alone.
+// The seeds of different probes depend only on their streams.
 func TestProbeStreams(t *testing.T) {
 	a, b := newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 0),
 		newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 1)

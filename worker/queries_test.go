@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The queries that are revealed are those that are asked later, in whatever steps, and also of the
-// trials next to one that has failed.
+// The revealed queries equal the queries that are asked later, for any steps, even for trials next
+// to a failed one.
 func TestRevealedQueriesAreAsked(t *testing.T) {
 	const trials, queries = 4, 20
 	for _, p := range []schemas.Problem{
@@ -42,10 +42,10 @@ func TestRevealedQueriesAreAsked(t *testing.T) {
 					counts[j] = uint32(min(step, queries-asked))
 				}
 				if asked > 0 {
-					counts[1] = 0 // it has failed
+					counts[1] = 0 // failed
 				}
 				next := queryStep{list: list, counts: counts, dim: dim}
-				for j, c := range counts { // in pieces that end inside of trials
+				for j, c := range counts { // pieces end inside of trials
 					x := make([]float64, int(c)*dim)
 					next.fill(x[:len(x)/dim/2*dim])
 					next.fill(x[len(x)/dim/2*dim:])

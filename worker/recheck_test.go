@@ -19,8 +19,8 @@ func rechecked(j *trial.Job, recheck trial.Recheck, picked ...int64) *trial.Job 
 	return &again
 }
 
-// differing returns how many trials of a recheck have another outcome than in the first run: another
-// status, error, or metric of the worker's own, bit for bit. failed counts those that the recheck
+// differing counts the trials of a recheck whose outcome differs from the first run: another
+// status, error, or metric of the worker, bit for bit. failed counts the trials that the recheck
 // itself failed.
 func differing(first, again *outcomes) (differ, failed int) {
 	for i := range again.status {
@@ -41,10 +41,10 @@ func differing(first, again *outcomes) (differ, failed int) {
 	return differ, failed
 }
 
-// picks are the trials of a job of 60 that a recheck runs again.
+// picks lists the trials, of a job of 60, that a recheck runs again.
 var picks = []int64{3, 7, 8, 20, 33, 41, 50, 59}
 
-// An honest algorithm has the same outcome in both rechecks, on every kind of evaluation.
+// An honest algorithm has the same outcomes in both rechecks, for every kind of evaluation.
 func TestHonestRechecks(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestHonestRechecks(t *testing.T) {
 				t.Errorf("%s, %s: %d trials differ in a shuffled recheck", algorithm, name, differ)
 			}
 			if algorithm != "test/coin" || name != "exact" && name != "data" {
-				continue // a process for each trial takes its time
+				continue // a process per trial takes long
 			}
 			if differ, _ := differing(first, runJob(t, s, rechecked(j, trial.RecheckAlone, 59))); differ > 0 {
 				t.Errorf("%s, %s: %d trials differ alone", algorithm, name, differ)
@@ -69,14 +69,15 @@ func TestHonestRechecks(t *testing.T) {
 	}
 }
 
-// Every kind of dependence is seen by the shuffled recheck. Alone, in the order and chunks of the first
-// run, answers by company are the same, and those by chance are not.
+// The shuffled recheck detects every kind of dependence. Alone, in the order and chunks of the
+// first run, answers that depend on the other points of a call are the same, and random answers are
+// not.
 func TestDishonestRechecks(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	problems := problems(t)
 	s := testSlot(t)
-	for algorithm, expect := range map[string]struct{ fails, same bool }{ // by itself, and alone
+	for algorithm, expect := range map[string]struct{ fails, same bool }{ // whether the recheck itself fails trials; whether outcomes alone are the same
 		"test/rank": {true, true}, "test/place": {true, true}, "test/mean": {true, true}, "test/first": {false, true},
 		"test/memory": {false, false}, "test/counter": {true, false}, "test/clock": {false, false},
 	} {
@@ -95,7 +96,7 @@ func TestDishonestRechecks(t *testing.T) {
 				t.Errorf("%s, %s: %d of %d trials failed", algorithm, name, failed, len(picks))
 			}
 			if name != "needle" {
-				continue // a process for each trial takes its time
+				continue // a process per trial takes long
 			}
 			differ, _ = differing(first, runJob(t, s, rechecked(j, trial.RecheckAlone, 7, 59)))
 			if expect.same != (differ == 0) {
@@ -105,7 +106,7 @@ func TestDishonestRechecks(t *testing.T) {
 	}
 }
 
-// The reason names the point and both answers.
+// The reason contains the point and both answers.
 func TestRecheckReason(t *testing.T) {
 	t.Parallel()
 	s := testSlot(t)
@@ -120,7 +121,7 @@ func TestRecheckReason(t *testing.T) {
 	}
 }
 
-// Games are replayed as they were, and the final answers of predict are rechecked.
+// Games are replayed unchanged, and the final answers of predict are rechecked.
 func TestRechecksAtGames(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -150,8 +151,8 @@ func TestRechecksAtGames(t *testing.T) {
 	}
 }
 
-// A recheck runs in a process that runs nothing but rechecks, one trial alone in a fresh one, and the
-// process of first runs goes on with its trials.
+// A recheck runs in a process that runs only rechecks, a trial alone runs in a fresh process, and
+// the process of first runs continues with its trials.
 func TestRecheckProcesses(t *testing.T) {
 	t.Parallel()
 	s := testSlot(t)
@@ -183,7 +184,8 @@ func TestRecheckProcesses(t *testing.T) {
 	}
 }
 
-// With many kinds of processes, those of rechecks make room first, and the process used last stays.
+// With many kinds of processes, processes of rechecks are stopped first, and the most recently used
+// process stays.
 func TestProcessesMakeRoom(t *testing.T) {
 	t.Parallel()
 	s := testSlot(t)
@@ -198,19 +200,19 @@ func TestProcessesMakeRoom(t *testing.T) {
 	a := runJob(t, s, kind(1)).values[0][0]
 	runJob(t, s, rechecked(kind(1), trial.RecheckShuffled, 1))
 	b := runJob(t, s, kind(2)).values[0][0]
-	c := runJob(t, s, kind(3)).values[0][0] // the recheck makes room
+	c := runJob(t, s, kind(3)).values[0][0] // the process of the recheck is stopped
 	for i, want := range []float64{a, b, c} {
 		if got := runJob(t, s, kind(int64(i)+1)).values[0][0]; got != want {
 			t.Errorf("kind %d runs in a new process", i+1)
 		}
 	}
-	runJob(t, s, rechecked(kind(3), trial.RecheckAlone, 1)) // the first kind makes room
+	runJob(t, s, rechecked(kind(3), trial.RecheckAlone, 1)) // the process of the first kind is stopped
 	if got := runJob(t, s, kind(3)).values[0][0]; got != c || len(s.processes) != 2 {
 		t.Errorf("%d processes", len(s.processes))
 	}
 }
 
-// A trial that ends the process ends only its own outcome, in a recheck as ever, also among picked
+// A trial that ends its process affects only its own outcome, also in a recheck and among picked
 // repetitions, and only processes of its kind are stopped.
 func TestCrashInRecheck(t *testing.T) {
 	testkit.Serial(t)

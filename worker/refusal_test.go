@@ -12,8 +12,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// An algorithm is asked once about a sample size, before any trial of it; a refusal is the result of
-// each of its jobs. Rechecks are not held up.
+// An algorithm is asked once about a sample size, before its first trial; a refusal is the result
+// of each of its jobs. Rechecks are not affected.
 func TestRefusal(t *testing.T) {
 	s := testSlot(t)
 	thresholds := schemas.Problem{Class: "thresholds", Domain: 64, Distribution: "uniform"}
@@ -64,7 +64,7 @@ func TestRefusalOf(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		answer *pluginv1.CheckResponse
-		want   string // kind
+		want   string // kind of the refusal
 	}{
 		"taken":             {&pluginv1.CheckResponse{}, ""},
 		"infeasible":        {refused(pluginv1.Refusal_KIND_INFEASIBLE), ledger.Infeasible},

@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// sequentialJob returns a job whose trials are read by the sequential rule, with a goal that lies
-// amid their errors, and its evaluation.
+// sequentialJob returns a job whose trials use the sequential rule, with a goal in the middle of
+// their errors, and its evaluation.
 func sequentialJob(t *testing.T, s *slot, algorithm string, trials int64) (*trial.Job, problem.Evaluation) {
 	t.Helper()
 	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 3, Margin: 0.1, Test: 1000}
@@ -28,13 +28,13 @@ func sequentialJob(t *testing.T, s *slot, algorithm string, trials int64) (*tria
 	return j, how
 }
 
-// The rule's outcome of a trial is that of reading all its points with as many of them as the first
-// look that finds the error clear, bit for bit; and it is the same in both rechecks, whatever
-// the borders of jobs.
+// The rule's outcome of a trial equals, bit for bit, the outcome of reading all points if their
+// number is that of the first look at which the error is clear. It is the same in both rechecks,
+// for any boundaries of jobs.
 func TestSequentialOutcomes(t *testing.T) {
 	s := testSlot(t)
 	j, how := sequentialJob(t, s, "test/honest", 300)
-	whole := make([][]float64, len(how.Looks)) // errors on so many points, all of which are read
+	whole := make([][]float64, len(how.Looks)) // errors on that many points, all of which are read
 	for k, points := range how.Looks {
 		full := *j
 		cell := *j.Cell
@@ -71,9 +71,9 @@ func TestSequentialOutcomes(t *testing.T) {
 	}
 }
 
-// An algorithm that answers otherwise once it has been asked about a second block, which tells it
-// that its error is near the goal, is found by a shuffled recheck. Trials that fail on the way leave
-// the others as they are.
+// A shuffled recheck detects an algorithm that changes its answers when it is asked about a second
+// block, which reveals that its error is near the goal. Trials that fail meanwhile do not affect
+// the others.
 func TestSequentialDishonest(t *testing.T) {
 	s := testSlot(t)
 	j, _ := sequentialJob(t, s, "test/blocks", 60)

@@ -18,7 +18,7 @@ type session struct {
 	from, to   int
 	host       *host.Session
 	scores     *scores
-	seedBlocks [1 + trial.Order]seedBlock // by data stream
+	seedBlocks [1 + trial.Order]seedBlock // blocks by data stream
 }
 
 // A seedBlock holds the seeds of one stream for the trials from..to-1 of a session. Computing many seeds together is

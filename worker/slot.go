@@ -47,7 +47,7 @@ func (w *stopwatch) stop()  { w.total += time.Since(w.began) }
 type process struct {
 	key   processKey
 	host  *host.Process
-	sweep string // the last sweep of whose results one states the process's environment
+	sweep string // last sweep with a result that states the process's environment
 
 	environment schemas.Environment
 }

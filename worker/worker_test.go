@@ -27,7 +27,8 @@ func testJob(count int64) *trial.Job {
 	}
 }
 
-// A job's messages hold each of its rows once, in order, and fit the queue, even if all trials failed.
+// A job's messages contain each of its rows once, in order, and fit the queue, even if all trials
+// failed.
 func TestMessages(t *testing.T) {
 	const trials = trial.SessionTrials
 	o := newOutcomes(testJob(trials))
@@ -72,7 +73,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An infinite metric fails its trial, an unreported one is NaN, and the first fault of a trial counts.
+// An infinite metric fails its trial, an unreported one is NaN, and the first fault of a trial
+// counts.
 func TestRecord(t *testing.T) {
 	o := newOutcomes(testJob(4))
 	s := newScores(3)
@@ -129,7 +131,7 @@ func TestPermanentRefusal(t *testing.T) {
 	}
 }
 
-// Answers that are means cost their share; weights need not be equal.
+// Answers that are means contribute their expected loss; weights need not be equal.
 func TestPopulationError(t *testing.T) {
 	got := populationError([]float64{1, -1, 0, 0.5}, []float64{1, 1, -1, 1}, []float64{0.5, 0.25, 0.125, 0.125})
 	if want := 0.25 + 0.0625 + 0.03125; got != want {
