@@ -100,7 +100,9 @@ func (s *Server) track(c net.Conn, state http.ConnState) {
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.report(w, s.now().Healthy, "healthy") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		s.report(w, s.now().Healthy, "healthy")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { s.report(w, s.now().Ready, "ready") })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
