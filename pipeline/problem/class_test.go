@@ -119,7 +119,7 @@ func TestBadMatrix(t *testing.T) {
 	}
 }
 
-// Data for the classes on bits: every column as it is, categories as 0 and 1.
+// Data for the classes on bits: numeric columns unchanged, categories as 0 and 1.
 func TestBitsFromData(t *testing.T) {
 	file := testkit.WriteFile(t, "data.csv", "a,b,c,y\n0,1,red,p\n1,1,blue,n\n1,0,red,p\n")
 	spec := schemas.Problem{

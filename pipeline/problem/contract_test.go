@@ -12,7 +12,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// problemOf returns a problem of a class under a distribution, with every key that they need.
+// problemOf returns a problem of a class under a distribution, with all required keys.
 func problemOf(t *testing.T, class string, l *distribution.Distribution) schemas.Problem {
 	t.Helper()
 	p := schemas.Problem{Class: class, Distribution: l.Name}
@@ -27,8 +27,9 @@ func problemOf(t *testing.T, class string, l *distribution.Distribution) schemas
 	return p
 }
 
-// Every distribution resolves on every class that it fits, and is refused on the others by the key
-// distribution; its keys are refused elsewhere by their own names.
+// Every distribution resolves on every class that it fits, and is rejected with the key
+// distribution on the others. Its keys are rejected under other distributions, by their own
+// names.
 func TestEveryDistributionOnEveryClass(t *testing.T) {
 	for _, class := range concept.Names() {
 		for _, l := range distribution.All() {
@@ -61,7 +62,8 @@ func TestEveryDistributionOnEveryClass(t *testing.T) {
 	}
 }
 
-// checkBlamed checks that a problem is refused by a key, with a reason that holds a word.
+// checkBlamed checks that a problem is rejected because of a key, with a reason that contains a
+// word.
 func checkBlamed(t *testing.T, p schemas.Problem, key, word string) {
 	t.Helper()
 	var wrong *Error

@@ -18,8 +18,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// overData returns a problem over a file with the label "y" and the positive value "p". A halfspace
-// has the bound 1.
+// overData returns a problem over a file with the label "y" and the positive value "p". A
+// halfspace has the bound 1.
 func overData(class string, domain uint64) schemas.Problem {
 	q := schemas.Problem{Class: class, Domain: domain, Data: &schemas.Data{Label: "y", Positive: "p"}}
 	if class == "halfspace" {
@@ -66,7 +66,7 @@ func TestResolveData(t *testing.T) {
 	if given.Data.Digest != "" || given.Data.Features != nil {
 		t.Error("the caller's Data was written to")
 	}
-	// A worker opens the resolved problem from a copy of another name.
+	// A worker opens the resolved problem from a copy with another name.
 	p, err := Open(got, testkit.WriteFile(t, got.Data.Digest, text))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestResolveData(t *testing.T) {
 	}
 }
 
-// Samples of data are rows of it, with their labels; the evaluation is all rows.
+// Samples of data are rows of the file, with their labels; the evaluation covers all rows.
 func TestSamplesAreRows(t *testing.T) {
 	p := openCSV(t, testkit.CSV(7), overData("halfspace", 0))
 	d, x, y := sample(p, 1, 2, 14_000)
@@ -131,7 +131,7 @@ func TestBestOnData(t *testing.T) {
 		if err := shared.Seal(backwards); err != nil {
 			t.Fatal(err)
 		}
-		for _, when := range []string{"in shared memory", "after Close"} { // which the least error is read again for
+		for _, when := range []string{"in shared memory", "after Close"} { // the least error reads the file again
 			if best, err := shared.Best(); err != nil || math.Abs(best-want) > 1e-12 {
 				t.Errorf("%s, %s: best %v, %v; want %v", class, when, best, err, want)
 			}
@@ -147,8 +147,8 @@ func TestBestOnData(t *testing.T) {
 	}
 }
 
-// The dataset that is shipped: resolved with the ranges of the example, a plain average of yx errs
-// on less than 8 percent.
+// The example dataset: resolved with the ranges of the example, a plain average of yx errs on
+// less than 8 percent.
 func TestBreastCancer(t *testing.T) {
 	q := schemas.Problem{Class: "halfspace", Data: &schemas.Data{
 		Label: "diagnosis", Positive: "malignant",

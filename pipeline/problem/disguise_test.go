@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// separable writes n rows of d numbers that a hyperplane separates with a margin, and returns the
-// opened problem over them.
+// separable writes n rows of d numbers that a hyperplane separates with a margin, and opens a
+// problem over them.
 func separable(t *testing.T, n, d int, disguise bool) *Problem {
 	t.Helper()
 	r := rand.New(rand.NewPCG(11, 12))
@@ -58,8 +58,9 @@ func perceptron(x, y []float64) []float64 {
 	return w
 }
 
-// A rule made beforehand, on the whole population, needs no sample, unless each trial disguises the
-// data: then it is as good as chance. A learner that knows no axes errs as before.
+// A rule computed beforehand from the whole population needs no sample, unless each trial
+// disguises the data: then it is no better than chance. The errors of a learner that is invariant
+// under rotations do not change.
 func TestDisguiseHidesThePopulation(t *testing.T) {
 	const trials, rows, dim, n, alpha = 400, 300, 5, 40, 0.1
 	var before []float64
@@ -132,7 +133,7 @@ func distance(a, b []float64) (most float64) {
 	return most
 }
 
-// Isometries of very many columns are not drawn.
+// Isometries of too many columns are rejected.
 func TestDisguiseRefusesManyColumns(t *testing.T) {
 	var b strings.Builder
 	for i := range maxDisguisedDim + 1 {
@@ -146,7 +147,7 @@ func TestDisguiseRefusesManyColumns(t *testing.T) {
 	checkError(t, err, "problem.disguise: 4097 numbers per row are more than the 4096 for which isometries are drawn")
 }
 
-// The evaluation of a trial is in the same disguise as its sample and as the queries of a game.
+// The evaluation of a trial has the same disguise as its sample and the queries of a game.
 func TestDisguiseIsThatOfTheTrial(t *testing.T) {
 	p := separable(t, 60, 4, true)
 	for rep := range uint64(3) {

@@ -12,12 +12,13 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Streams are the sources of randomness of one trial. One that the problem does not use may be nil.
+// Streams are the sources of randomness of one trial. A stream that the problem does not use may
+// be nil.
 type Streams struct{ Target, Points, LabelNoise, TestPoints rand.Source }
 
 // Drawer draws the data of trials, one trial after the other: Begin, Sample, then Test until
-// TestLen; or Begin, then Queries or Rounds. It is the scratch memory of one slot, not safe for
-// concurrent use, and allocates nothing in the long run.
+// TestLen; or Begin, then Queries or Rounds. It holds the scratch memory of one slot and is not
+// safe for concurrent use. After the first trials it allocates nothing.
 type Drawer struct {
 	p        *Problem
 	sampler  distribution.Sampler
@@ -26,12 +27,12 @@ type Drawer struct {
 	points   rand.Rand
 	flipping rand.Rand
 	testing  rand.Rand
-	test     int // evaluation points of a trial
-	tested   int // those handed out in this trial
+	test     int // number of evaluation points of a trial
+	tested   int // number of points returned in this trial
 }
 
-// Drawer makes a drawer of trials with that many evaluation points, as Problem.Test says; where the
-// evaluation is exact, test means nothing.
+// Drawer creates a drawer of trials with that many evaluation points, as computed by
+// Problem.Test. If the evaluation is exact, test is ignored.
 func (p *Problem) Drawer(test int) *Drawer {
 	d := &Drawer{p: p, sampler: p.sampler(), flipper: noise.New(p.spec.Noise, concept.ShapeOf(p.class.Name)), test: test}
 	if p.exact != nil {
@@ -48,9 +49,9 @@ func (d *Drawer) Begin(s Streams) {
 	d.sampler.Begin(&d.target)
 }
 
-// Sample draws n labelled examples, with label noise, into x (n*dim numbers, row-major) and y (n
-// labels, -1 or +1). It is called once a trial. Without adversarial or malicious noise, the sample
-// of n is a prefix of that of any larger size from the same streams.
+// Sample draws n labeled examples, with label noise, into x (n*dim numbers, row-major) and y (n
+// labels, -1 or +1). It must be called once per trial. Without adversarial or malicious noise,
+// the sample of n is a prefix of that of any larger size from the same streams.
 func (d *Drawer) Sample(n int, x, y []float64) {
 	x, y = x[:n*d.p.class.Dim], y[:n]
 	d.sampler.Draw(&d.points, x, y)
@@ -60,10 +61,10 @@ func (d *Drawer) Sample(n int, x, y []float64) {
 // TestLen returns the number of evaluation points of a trial.
 func (d *Drawer) TestLen() int { return d.test }
 
-// Test fills x, y and w with the next len(y) evaluation points of this trial, in order, with clean
-// labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers; it may
-// be nil for data without a disguise, whose population is shared. w may be nil too: see
-// Problem.Weights. More points than TestLen are a programming error and panic.
+// Test fills x, y and w with the next len(y) evaluation points of this trial, in order, with
+// clean labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers;
+// it may be nil for data without a disguise, whose population is shared. w may be nil too: see
+// Problem.Weights. Requesting more points than TestLen is a programming error and panics.
 func (d *Drawer) Test(x, y, w []float64) {
 	from, to := d.tested, d.tested+len(y)
 	if to > d.TestLen() {
@@ -100,7 +101,8 @@ func (d *Drawer) Test(x, y, w []float64) {
 	}
 }
 
-// rows fills x, unless it is nil, and y with the rows from..to-1 of the data, in disguise if need be.
+// rows fills x, unless it is nil, and y with the rows from..to-1 of the data, disguised if
+// necessary.
 func (d *Drawer) rows(from, to int, x, y []float64) {
 	all, dim := d.p.rows, d.p.class.Dim
 	copy(y, all.Y[from:to])
@@ -115,8 +117,8 @@ func (d *Drawer) rows(from, to int, x, y []float64) {
 	}
 }
 
-// Error returns the error of h in the current trial against clean labels, computed by a formula. It reports false
-// if there is none for h.
+// Error returns the error of h in the current trial against clean labels, computed by a formula.
+// It returns false if there is no formula for h.
 func (d *Drawer) Error(h concept.Hypothesis) (float64, bool) {
 	if exact, ok := d.sampler.(distribution.Exact); ok {
 		return exact.Error(h)
@@ -124,9 +126,9 @@ func (d *Drawer) Error(h concept.Hypothesis) (float64, bool) {
 	return 0, false
 }
 
-// Draw fills x and y with len(y) further points of the distribution or rows of the data, with clean
-// labels, from the stream TestPoints. They do not count as evaluation points. x has len(y)*dim
-// numbers.
+// Draw fills x and y with len(y) further points of the distribution or rows of the data, with
+// clean labels, from the stream TestPoints. They do not count as evaluation points. x has
+// len(y)*dim numbers.
 func (d *Drawer) Draw(x, y []float64) { d.sampler.Draw(&d.testing, x[:len(y)*d.p.class.Dim], y) }
 
 func fill(w []float64, v float64) {
@@ -135,15 +137,15 @@ func fill(w []float64, v float64) {
 	}
 }
 
-// Queries begins a game of task predict against the target of the drawer's present trial; the
-// drawer then serves this game alone until it has ended. a is a resolved adversary, n the size of
-// the sample, r the adversary's own randomness.
+// Queries starts a game of task predict against the target of the drawer's current trial. The
+// drawer then serves only this game until its end. a is a resolved adversary, n the size of the
+// sample, r the adversary's own randomness.
 func (d *Drawer) Queries(a schemas.Adversary, n int64, r rand.Source) adversary.Queries {
 	return d.p.view.Queries(a, d.sampler, n, r)
 }
 
-// Rounds begins a game of task online on the target of the drawer's present trial; the drawer then
-// serves this game alone until it has ended. The number of rounds is public, r is the adversary's
+// Rounds starts a game of task online on the target of the drawer's current trial. The drawer
+// then serves only this game until its end. The number of rounds is public, r is the adversary's
 // own randomness. The error is that of adversary.View.Rounds.
 func (d *Drawer) Rounds(a schemas.Adversary, rounds int64, r rand.Source) (adversary.Rounds, error) {
 	return d.p.view.Rounds(a, d.sampler, rounds, r)

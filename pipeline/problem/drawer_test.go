@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// seeded is one trial's streams, reseeded in place as a worker does.
+// seeded holds one trial's streams, reseeded in place as a worker does.
 type seeded [4]rand.PCG
 
 func (s *seeded) trial(seed, rep uint64) Streams {
@@ -56,7 +56,7 @@ func TestSampleOfNIsAPrefix(t *testing.T) {
 	}
 }
 
-// Neither noise nor the size of the sample moves the target, the points or the evaluation.
+// Neither noise nor the size of the sample affects the target, the points or the evaluation.
 func TestStreamsAreIndependent(t *testing.T) {
 	for _, p := range everyDistribution() {
 		d, x, y := sample(open(t, p), 1, 2, 60)
@@ -73,7 +73,7 @@ func TestStreamsAreIndependent(t *testing.T) {
 	}
 }
 
-// The evaluation comes in any pieces, and again in the next trial.
+// The evaluation can be read in pieces of any size, and again in the next trial.
 func TestEvaluationInPieces(t *testing.T) {
 	for _, q := range everyDistribution() {
 		p := open(t, q)
@@ -98,7 +98,7 @@ func TestEvaluationInPieces(t *testing.T) {
 	}
 }
 
-// The weights that a problem states are those of its evaluation points.
+// The weights of a problem are those of its evaluation points.
 func TestWeights(t *testing.T) {
 	problems := []*Problem{openCSV(t, testkit.CSV(30), overData("halfspace", 0))}
 	for _, q := range everyDistribution() {
@@ -130,7 +130,7 @@ func panics(f func()) (did bool) {
 	return false
 }
 
-// One drawer used for trial after trial draws what a fresh one does.
+// A reused drawer draws the same data as a new one.
 func TestDrawersKeepNothing(t *testing.T) {
 	for _, q := range everyDistribution() {
 		for _, noise := range []string{"random", "adversarial"} {
@@ -147,7 +147,7 @@ func TestDrawersKeepNothing(t *testing.T) {
 				if !slices.Equal(x, wantX) || !slices.Equal(y, wantY) {
 					t.Errorf("%+v: trial %d depends on those before", q, rep)
 				}
-				if rep%2 == 0 { // some trials leave their evaluation unread
+				if rep%2 == 0 { // some trials do not read their evaluation
 					gotX, gotY, _ := evaluation(used)
 					wantX, wantY, _ := evaluation(fresh)
 					if !slices.Equal(gotX, wantX) || !slices.Equal(gotY, wantY) {
@@ -159,7 +159,7 @@ func TestDrawersKeepNothing(t *testing.T) {
 	}
 }
 
-// The data of fixed keys never changes: it is the ground of every comparison between two sweeps.
+// The data of fixed keys never changes: comparisons between sweeps depend on it.
 func TestGoldenDraws(t *testing.T) {
 	golden := map[string]string{
 		"thresholds-uniform-1000":              "5278c24a0ab6e11a",
@@ -207,7 +207,7 @@ func TestGoldenDraws(t *testing.T) {
 			testX, testY, w := evaluation(d)
 			for _, values := range [][]float64{x, y, testX, testY, w} {
 				for _, v := range values {
-					if q.Dim == 60 { // draws by math.Log, whose last bit is not the same on all machines
+					if q.Dim == 60 { // draws by math.Log, whose last bit differs between machines
 						v = float64(float32(v))
 					}
 					binary.Write(hash, binary.LittleEndian, v)

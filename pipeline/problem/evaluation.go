@@ -11,13 +11,13 @@ import (
 // MaxPoints is the largest number of evaluation points of a trial.
 const MaxPoints = 1_000_000_000
 
-// precision is the share of alpha that the standard error of a measured error has by default.
+// precision is the default standard error of a measured error, as a share of alpha.
 const precision = 1.0 / 20
 
-// Test returns the number of evaluation points of a trial with the reference error above and the goal
-// alpha, 0 where no trial succeeds: those that the problem states, or as many as make the standard
-// error of an error at the goal a twentieth of alpha. It is 0 where errors are computed exactly, and
-// where the problem has no distribution.
+// Test returns the number of evaluation points of a trial with the reference error above and the
+// goal alpha; 0 if no trial succeeds. It is the number in the problem, or one for which the
+// standard error of an error at the goal is a twentieth of alpha. It is 0 if errors are computed
+// exactly, and if the problem has no distribution.
 func (p *Problem) Test(above, alpha float64) int {
 	switch {
 	case p.Exact() || p.spec.Distribution == "":
@@ -30,21 +30,21 @@ func (p *Problem) Test(above, alpha float64) int {
 	return pointsFor(min(above+alpha, 0.5), alpha)
 }
 
-// pointsFor returns the least number of points that measure an error of t with a standard error of at most a
-// twentieth of alpha, or a little more, so that t lies half-way between two errors that as many labels can
-// have. If t were one of them, errors above t would be measured as t, and pass, more often than errors below t
-// as more, and fail.
+// pointsFor returns the least number of points that measure an error of t with a standard error
+// of at most a twentieth of alpha, or a slightly larger number for which t lies half-way between
+// two possible measured errors. If t were a possible measured error, errors above t would be
+// measured as t, and pass, more often than errors below t would be measured as more, and fail.
 func pointsFor(t, alpha float64) int {
 	goal := precision * alpha
 	return halfway(atLeast(t*(1-t)/(goal*goal)), t)
 }
 
-// halfway returns the number from m on, and not much above, that comes nearest to making t times it
-// lie half-way between two whole numbers: the least of those that do it equally well.
+// halfway returns a number from m on, not much larger, for which t times the number is nearest to
+// half-way between two whole numbers; the least such number in case of ties.
 func halfway(m int, t float64) int {
 	const tries = 1000
 	best, least := m, 1.0
-	below := math.Ceil(t*float64(m) - 0.5) // the first of the whole numbers
+	below := math.Ceil(t*float64(m) - 0.5) // the first of the two whole numbers
 	for k := range tries {
 		n := max(float64(m), math.Ceil((below+float64(k)+0.5)/t-0.5))
 		if n > min(float64(m+m/20)+1/t, MaxPoints) {
@@ -57,7 +57,8 @@ func halfway(m int, t float64) int {
 	return best
 }
 
-// atLeast returns the least whole number that is not below v, except for rounding, and MaxPoints at most.
+// atLeast returns the least whole number that is not below v, except for rounding, and MaxPoints
+// at most.
 func atLeast(v float64) int { return int(min(math.Ceil(v*(1-1e-12)), MaxPoints)) }
 
 // formula reports whether the errors of declared hypotheses of the class are computed by a formula.
@@ -66,24 +67,25 @@ func (p *Problem) formula() bool {
 	return l != nil && l.Formula != nil && l.Formula(&p.spec)
 }
 
-// Evaluation describes how errors are measured.
+// Evaluation describes the measurement of errors.
 type Evaluation struct {
 	Words string // "exact", or the number of the evaluation points
-	Least int    // an error is as sure as one on so many points, at least; 0: each is computed exactly
+	Least int    // number of independent points with the same confidence, at least; 0: errors are computed exactly
 
-	// StandardError is that of the measured error of a model whose true error is at the goal.
+	// StandardError is the standard error of a measurement of a model whose true error is at the
+	// goal.
 	StandardError float64
 
-	// Looks are the numbers of points, ascending, after which a trial may end: see Clear. The last is
-	// that of all. Nil: all are read at once.
+	// Looks are the numbers of points, ascending, after which a trial may end: see Clear. The
+	// last is the number of all points. Nil: all are read at once.
 	Looks []int `json:",omitempty"`
 }
 
 // Computed is the evaluation of problems and models whose errors are computed exactly.
 var Computed = Evaluation{Words: "exact"}
 
-// Evaluation describes how errors are measured on test points if the goal is an error of t. With states, errors
-// of states before the final one of task predict count.
+// Evaluation describes the measurement of errors on test points if the goal is an error of t. If
+// states is true, errors of states before the final one of task predict count.
 func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 	switch {
 	case p.Exact() && (!states || p.points() <= SmallSupport):
@@ -102,7 +104,7 @@ func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 	return e
 }
 
-// HowMeasured describes in a phrase how errors are measured, for Evaluation.Words.
+// HowMeasured describes the measurement of errors in a phrase, for Evaluation.Words.
 func HowMeasured(words string) string {
 	plain, sequential := AllRead(words)
 	if sequential {

@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A trial draws its data from four streams of its own: here a sample of five from the needle
+// A trial draws its data from four separate streams: here a sample of five from the needle
 // distribution of thresholds, and the points and weights over which errors are computed exactly.
 func Example() {
 	p, err := problem.Open(schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.25}, "")

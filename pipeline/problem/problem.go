@@ -16,21 +16,21 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Problem is an opened problem. It is immutable, but for Close: any number of Drawers may share one.
+// Problem is an opened problem. It is immutable, except for Close: any number of Drawers may
+// share one.
 type Problem struct {
 	spec    schemas.Problem
 	class   concept.Spec
-	summary Summary                     // of the problem's file
-	rows    *population.Rows            // the data; nil for a distribution
-	sampler func() distribution.Sampler // makes one for each drawer
-	exact   *distribution.Points        // the points of an exact evaluation, empty for rows; nil: points are drawn
-	view    *adversary.View             // what adversaries know
+	summary Summary                     // summary of the problem's file
+	rows    *population.Rows            // rows of the data; nil for a distribution
+	sampler func() distribution.Sampler // factory of one sampler per drawer
+	exact   *distribution.Points        // points of an exact evaluation, empty for rows; nil: points are drawn
+	view    *adversary.View             // information of adversaries
 }
 
-// Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local
-// path of its data or class matrix, "" where it has neither; the digest that p states is verified
-// before anything in the file is decoded. The rows of data lie in memory that Close frees. The error is
-// an *Error.
+// Open prepares a problem for drawing; it resolves an unresolved one first. file is the local
+// path of its data or class matrix, "" if it has neither. Open verifies the digest in p before it
+// decodes the file. The rows of data lie in memory that Close frees. The error is an *Error.
 func Open(p schemas.Problem, file string) (*Problem, error) {
 	o := &Problem{spec: p.At(file)}
 	found, err := resolve(&o.spec)
@@ -48,9 +48,9 @@ func Open(p schemas.Problem, file string) (*Problem, error) {
 	return o, nil
 }
 
-// Seal makes a table of the rows of data to share with plugins, see Table. order returns their order in the table: the
-// number of a row of the data by place. Rows in disguise keep that of the data. A distribution has no rows, and
-// nothing is done. After an error, p is closed.
+// Seal creates a table of the rows of data to share with plugins, see Table. order returns their
+// order in the table: the number of the data row at each place. Disguised rows keep the order of
+// the data. Seal does nothing for a distribution, which has no rows. After an error, p is closed.
 func (p *Problem) Seal(order func(rows int) []int32) error {
 	switch {
 	case p.rows == nil:
@@ -61,7 +61,7 @@ func (p *Problem) Seal(order func(rows int) []int32) error {
 	return p.rows.Seal(order(len(p.rows.Y)))
 }
 
-// Detach returns an equal problem that has the rows of p, and leaves p as Close does.
+// Detach moves the rows of p to an equal problem, which it returns. p is then closed.
 func (p *Problem) Detach() *Problem {
 	q := *p
 	if p.rows != nil {
@@ -71,7 +71,7 @@ func (p *Problem) Detach() *Problem {
 	return &q
 }
 
-// drawFrom makes rows the data of p.
+// drawFrom sets the data of p.
 func (p *Problem) drawFrom(rows *population.Rows) {
 	p.rows = rows
 	p.sampler = func() distribution.Sampler { return population.Sampler{Rows: rows} }
@@ -80,13 +80,14 @@ func (p *Problem) drawFrom(rows *population.Rows) {
 	}
 }
 
-// Resolved returns the problem with every default filled in: noise none, those of the distribution's keys, target
-// random but for distributions with one of their own; for data also digest, format, the list of numeric
-// features, and d; for a class matrix digest, format and domain. Opening it again changes nothing.
+// Resolved returns the problem with every default filled in: noise none, the values of the
+// distribution's keys, target random unless the distribution has its own target. For data it also
+// has digest, format, the list of numeric features, and d; for a class matrix digest, format and
+// domain. Opening it again changes nothing.
 func (p *Problem) Resolved() schemas.Problem { return p.spec }
 
-// Close frees the memory of the rows of data. Nothing can be drawn from them any more; what
-// else is known of the problem stays.
+// Close frees the memory of the rows of data. After that nothing can be drawn from them; other
+// properties of the problem remain available.
 func (p *Problem) Close() error {
 	if p.rows == nil {
 		return nil
@@ -96,7 +97,7 @@ func (p *Problem) Close() error {
 	return rows.Close()
 }
 
-// Public returns what algorithms may know: never the target, never the population.
+// Public returns the information for algorithms: never the target, never the population.
 func (p *Problem) Public() *pluginv1.Problem {
 	return &pluginv1.Problem{
 		Class:      p.class.Name,
@@ -115,7 +116,7 @@ func (p *Problem) Public() *pluginv1.Problem {
 	}
 }
 
-// targetDistribution returns what algorithms may know of the target: how it is chosen.
+// targetDistribution returns the information for algorithms about the choice of the target.
 func (p *Problem) targetDistribution() string {
 	switch p.spec.Target {
 	case "", concept.RandomTarget, concept.UniformTarget:
@@ -124,7 +125,7 @@ func (p *Problem) targetDistribution() string {
 	return "fixed"
 }
 
-// Dim returns the number of numbers of a point.
+// Dim returns the dimension of a point.
 func (p *Problem) Dim() int { return p.class.Dim }
 
 // Exact reports whether the evaluation is exact: over the whole support of the distribution, or
@@ -139,8 +140,8 @@ func (p *Problem) points() int {
 	return len(p.exact.X) / p.class.Dim
 }
 
-// Weights returns the weights of the evaluation points of a trial, which sum to 1; nil where all
-// weigh the same. They are shared: do not write to them.
+// Weights returns the weights of the evaluation points of a trial, which sum to 1; nil if all are
+// equal. The slice is shared: do not write to it.
 func (p *Problem) Weights() []float64 {
 	if p.exact == nil {
 		return nil
@@ -148,22 +149,22 @@ func (p *Problem) Weights() []float64 {
 	return p.exact.W
 }
 
-// How states before the final one of task predict are measured: over the whole support of the
-// distribution if that has at most SmallSupport points, and else on at most MostProbed fresh
-// points, FirstProbed of them at first.
+// The measurement of states before the final one of task predict. It covers the whole support of
+// the distribution if that has at most SmallSupport points, and otherwise at most MostProbed
+// fresh points, FirstProbed of them at first.
 const (
 	SmallSupport = 256
 	FirstProbed  = 64
 	MostProbed   = 4096
 )
 
-// Disguised reports whether the evaluation points are rows of data that look different in each
-// trial.
+// Disguised reports whether the evaluation points are rows of data that are transformed
+// differently in each trial.
 func (p *Problem) Disguised() bool { return p.spec.Disguise }
 
 // Population returns the features of all rows of the data, row-major and scaled, in the order of
-// the table; nil for a distribution, and for rows in disguise. They are shared: do not write to
-// them.
+// the table; nil for a distribution, and for disguised rows. The slice is shared: do not write to
+// it.
 func (p *Problem) Population() (x []float64, dim int) {
 	if p.rows == nil || p.Disguised() {
 		return nil, p.class.Dim
@@ -171,12 +172,12 @@ func (p *Problem) Population() (x []float64, dim int) {
 	return p.rows.X, p.class.Dim
 }
 
-// Points returns the points of a distribution whose errors are exact, row-major and in order. They are shared:
-// do not write to them.
+// Points returns the points of a distribution with exact errors, row-major and in order. The
+// slice is shared: do not write to it.
 func (p *Problem) Points() []float64 { return p.exact.X }
 
-// Table returns the rows of the data, without their labels. It is nil for a distribution, for rows in disguise, and
-// before Seal. It belongs to p.
+// Table returns the rows of the data, without their labels. It is nil for a distribution, for
+// disguised rows, and before Seal. p owns it.
 func (p *Problem) Table() *dataset.Table {
 	if p.rows == nil || p.Disguised() {
 		return nil
@@ -184,8 +185,8 @@ func (p *Problem) Table() *dataset.Table {
 	return p.rows.Table()
 }
 
-// Places returns the place in the table of each row of the data; nil where that is the row's number.
-// They are shared: do not write to them.
+// Places returns the place in the table of each row of the data; nil if it equals the row's
+// number. The slice is shared: do not write to it.
 func (p *Problem) Places() []int32 {
 	if p.rows == nil {
 		return nil
@@ -194,7 +195,7 @@ func (p *Problem) Places() []int32 {
 }
 
 // Labels returns the labels of the rows of the data, in the order of the file; nil for a
-// distribution. They are shared: do not write to them.
+// distribution. The slice is shared: do not write to it.
 func (p *Problem) Labels() []float64 {
 	if p.rows == nil {
 		return nil
@@ -202,12 +203,12 @@ func (p *Problem) Labels() []float64 {
 	return p.rows.Y
 }
 
-// Row returns the features of a row of the data. They are shared: do not write to them.
+// Row returns the features of a row of the data. The slice is shared: do not write to it.
 func (p *Problem) Row(i int) []float64 { return p.rows.Row(i) }
 
-// Floor returns the error that no learner can be promised to come below, however large its sample:
-// the rate of noise that hides the target, unless each point has so much weight that most of its
-// labels stay right. It is 0 for data, which have a target of no class.
+// Floor returns a lower bound of the error that any learner can guarantee, for samples of any
+// size. It is the rate of noise that hides the target, unless each point has so much weight that
+// most of its labels stay right. It is 0 for data, which have no target in a class.
 func (p *Problem) Floor() float64 {
 	rate := p.spec.Noise.Rate
 	if p.spec.Data != nil || !noise.Hides(p.spec.Noise, concept.ShapeOf(p.class.Name)) || p.leastWeight() > 2*rate {
@@ -216,7 +217,7 @@ func (p *Problem) Floor() float64 {
 	return rate
 }
 
-// leastWeight returns the weight of the rarest point; 0 where it is not known.
+// leastWeight returns the weight of the rarest point; 0 if it is unknown.
 func (p *Problem) leastWeight() float64 {
 	switch e := p.exact; {
 	case e == nil:
@@ -228,9 +229,9 @@ func (p *Problem) leastWeight() float64 {
 	}
 }
 
-// Best returns the reference error of "goal.above: best": for a distribution its least error, 0 where the
-// target lies in the class; for data the least error of the class on the population. Where no exact method exists, the
-// error is an *Error that names the remedy, "goal.above: 0".
+// Best returns the reference error of "goal.above: best": for a distribution its least error, 0
+// if the target lies in the class; for data the least error of the class on the population. If no
+// exact method exists, the error is an *Error that names the remedy, "goal.above: 0".
 func (p *Problem) Best() (float64, error) {
 	if p.spec.Data == nil {
 		return distribution.LeastError(&p.spec), nil
@@ -260,8 +261,8 @@ func (p *Problem) Best() (float64, error) {
 	return best, nil
 }
 
-// reopened returns the rows of the data in the order of the file, which it reads again after Close,
-// but for halfspaces, whose least error has no method.
+// reopened returns the rows of the data in the order of the file, which it reads again after
+// Close. Halfspaces have no method for the least error and do not need the rows.
 func (p *Problem) reopened() (*population.Rows, error) {
 	if len(p.rows.Y) > 0 && p.rows.At == nil || concept.ShapeOf(p.class.Name) == concept.Ball {
 		return p.rows, nil

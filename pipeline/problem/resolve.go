@@ -16,24 +16,24 @@ import (
 
 const (
 	maxDim = 1 << 20
-	// maxDisguisedDim keeps the isometry of a slot below 64 MiB.
+	// maxDisguisedDim limits the isometry of a slot to 64 MiB.
 	maxDisguisedDim = 1 << 12
 )
 
-// Error says which key of the sweep file makes a problem impossible, and why.
+// Error names the key of the sweep file that makes a problem invalid, with the reason.
 type Error = blame.Error
 
-// refuse blames one key below "problem".
+// refuse returns an error about one key below "problem".
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
-// contents is what a problem's file held.
+// contents is the content of a problem's file.
 type contents struct {
 	rows   *population.Rows // nil for a distribution
-	matrix string           // empty where the class is no matrix
+	matrix string           // empty if the class is not a matrix
 }
 
-// resolve checks p and fills in every default, see Problem.Resolved. It returns what it has read of the
-// problem's file: the whole of it. The error is an *Error; p may then be half filled in.
+// resolve checks p and fills in every default, see Problem.Resolved. It returns the whole content
+// of the problem's file. The error is an *Error; p may then be partly filled in.
 func resolve(p *schemas.Problem) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err
@@ -71,7 +71,8 @@ func resolve(p *schemas.Problem) (read contents, err error) {
 	return read, checkTest(p, l.Exact(p))
 }
 
-// resolveClass checks class and distribution, and that data and distribution exclude each other.
+// resolveClass checks class and distribution, and that the problem has only one of data and
+// distribution.
 func resolveClass(p *schemas.Problem) error {
 	class, known := concept.Lookup(p.Class)
 	distributions := distribution.NamesFor(p.Class)
@@ -95,7 +96,7 @@ func resolveClass(p *schemas.Problem) error {
 	return blame.Name("problem.distribution", p.Distribution, distributions)
 }
 
-// checkWithoutPoints refuses distributions and data of a class on an infinite order.
+// checkWithoutPoints rejects distributions and data of a class on an infinite order.
 func checkWithoutPoints(p *schemas.Problem) error {
 	switch {
 	case p.Data != nil:
@@ -107,7 +108,7 @@ func checkWithoutPoints(p *schemas.Problem) error {
 	return nil
 }
 
-// resolveWithoutPoints resolves the rest of a problem whose points an adversary chooses.
+// resolveWithoutPoints resolves the other keys of a problem whose points an adversary chooses.
 func resolveWithoutPoints(p *schemas.Problem) error {
 	if p.Test != 0 {
 		return refuse("test", "%d does not apply to the class %s, which has no distribution to draw a sample from; "+
@@ -117,7 +118,7 @@ func resolveWithoutPoints(p *schemas.Problem) error {
 	return refuseTarget(p, "on the class "+p.Class+" an adversary says the labels")
 }
 
-// checkFits refuses whatever is given but has no meaning for this class and distribution.
+// checkFits rejects keys that have no meaning for this class and distribution.
 func checkFits(p *schemas.Problem) error {
 	shape, l := concept.ShapeOf(p.Class), distribution.Lookup(p.Distribution)
 	what := p.Class + " under " + p.Distribution
@@ -155,7 +156,7 @@ func checkFits(p *schemas.Problem) error {
 	return nil
 }
 
-// checkDisguise refuses a disguise of anything but data for halfspaces.
+// checkDisguise rejects a disguise except for data for halfspaces.
 func checkDisguise(p *schemas.Problem, shape concept.Shape) error {
 	switch {
 	case !p.Disguise:
@@ -169,8 +170,8 @@ func checkDisguise(p *schemas.Problem, shape concept.Shape) error {
 	return nil
 }
 
-// resolveSides checks the range of the coordinates of a point, and how many a point has; l is nil
-// over data, whose columns say how many.
+// resolveSides checks the range of the coordinates of a point, and their number; l is nil over
+// data, whose columns determine the number.
 func resolveSides(p *schemas.Problem, l *distribution.Distribution) error {
 	shape := concept.ShapeOf(p.Class)
 	if shape == concept.Scalar || shape == concept.Grid {
@@ -187,8 +188,8 @@ func resolveSides(p *schemas.Problem, l *distribution.Distribution) error {
 	return nil
 }
 
-// leastDomain returns the smallest X on which the class, and the distribution unless it is nil, are
-// what their definitions say.
+// leastDomain returns the smallest X for which the definitions of the class, and of the
+// distribution unless it is nil, are valid.
 func leastDomain(p *schemas.Problem, l *distribution.Distribution) uint64 {
 	switch {
 	case l != nil && l.LeastDomain != nil:
@@ -219,8 +220,7 @@ func checkDim(p *schemas.Problem, least int) error {
 	return nil
 }
 
-// checkTest checks the number of evaluation points. That of a problem which states none is
-// Problem.Test's.
+// checkTest checks the number of evaluation points. Problem.Test computes the default.
 func checkTest(p *schemas.Problem, exact bool) error {
 	switch {
 	case exact && p.Test != 0:

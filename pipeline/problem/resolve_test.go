@@ -187,7 +187,7 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// checkError wants an *Error that begins as stated.
+// checkError requires an *Error with the given prefix.
 func checkError(t *testing.T, err error, want string) {
 	t.Helper()
 	var e *Error
@@ -234,8 +234,8 @@ func TestPublicTellsNoTarget(t *testing.T) {
 	}
 }
 
-// No learner can be promised to come below the rate of noise that moves the target, but where the
-// points are so heavy that most labels of each stay right, and where hypotheses lie far apart.
+// No learner can guarantee an error below the rate of noise that moves the target, except if the
+// points are so heavy that most labels of each stay right, or if hypotheses lie far apart.
 func TestFloor(t *testing.T) {
 	for _, c := range []struct {
 		class, distribution string

@@ -10,19 +10,19 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// ruleDistribution is what the sequential rule does to trials of one true error whose answers are
-// labels.
+// ruleDistribution describes the effect of the sequential rule on trials of one true error whose
+// answers are labels.
 type ruleDistribution struct {
 	below, above float64 // probabilities that a trial ends at an early look, on either side of the goal
 	read         float64 // mean number of points
 	end, mixed   float64 // means of the error at the end, and of that or of the first block's if it is early
 }
 
-// distributionOf computes the distribution of the rule on m points, by the distribution of the number of errors after
-// each look.
+// distributionOf computes the effect of the rule on m points from the distribution of the number
+// of errors after each look.
 func distributionOf(m int, goal, p float64) (r ruleDistribution) {
-	after := []float64{1} // probability of each number of errors, of trials that go on
-	sums := []float64{0}  // the same times the mean error of the first block
+	after := []float64{1} // probability of each number of errors, for trials that continue
+	sums := []float64{0}  // the same, multiplied by the mean error of the first block
 	n := 0
 	all := looks(m)
 	for k, to := range all {
@@ -74,9 +74,9 @@ func convolved(a, b []float64) []float64 {
 	return sum
 }
 
-// A trial whose true error is just the goal, which is the hardest, ends early on either side with
-// probability at most Misjudged, and not much less where there are many points. Far from the goal
-// nearly all end at the first looks.
+// A trial whose true error equals the goal, the hardest case, ends early on either side with
+// probability at most Misjudged, and not much less for many points. Far from the goal nearly all
+// trials end at the first looks.
 func TestSequentialRule(t *testing.T) {
 	for _, m := range []int{LeastSequential, 1000, 3605} {
 		for _, goal := range []float64{0.02, 0.1, 0.25, 0.45} {
@@ -106,8 +106,8 @@ func TestSequentialRule(t *testing.T) {
 	}
 }
 
-// The error at which the rule stops is biased, and so is the one that takes the first block's place
-// where it does not stop early: why mean errors are those of first blocks.
+// The error at which the rule stops is biased, and so is a mixture with the error of the first
+// block if the rule does not stop early. Therefore mean errors are those of first blocks.
 func TestSequentialErrorsAreBiased(t *testing.T) {
 	r := distributionOf(3605, 0.1, 0.09)
 	if math.Abs(r.end-0.09) < 1e-5 || math.Abs(r.mixed-0.09) < 1e-5 {
@@ -125,7 +125,7 @@ func TestRechecks(t *testing.T) {
 	}
 }
 
-// Where true errors reach what bounds are asked about, trials succeed often enough under the rule.
+// If true errors satisfy the premises of bounds, trials succeed often enough under the rule.
 func TestSequentialIsOnTheSafeSide(t *testing.T) {
 	const m, goal = 3605, 0.1
 	spec := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: m}
@@ -149,7 +149,7 @@ func TestSequentialIsOnTheSafeSide(t *testing.T) {
 	}
 }
 
-// The rule is for independent points, and not for few of them.
+// The rule applies to independent points only, and not to few of them.
 func TestSequentialAppliesTo(t *testing.T) {
 	const shortened = "at most 300 points (0.0001)"
 	for _, tt := range []struct {

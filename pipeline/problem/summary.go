@@ -5,12 +5,13 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 )
 
-// Summary holds what a plan depends on of a problem's file, beside the resolved problem.
+// Summary holds the properties of a problem's file that a plan depends on, in addition to the
+// resolved problem.
 type Summary struct {
-	Rows     int    // of data; 0 for a distribution
-	Positive int    // rows whose label is +1
-	Pulled   int    // rows that lay beyond the stated scale: see Problem.Pulled
-	Matrix   string // labels of the class matrix; empty where the class is none
+	Rows     int    // number of rows of data; 0 for a distribution
+	Positive int    // number of rows with label +1
+	Pulled   int    // number of rows beyond the stated scale: see Problem.Pulled
+	Matrix   string // labels of the class matrix; empty if the class is not a matrix
 }
 
 // summarize returns the summary of what a file held.
@@ -31,7 +32,7 @@ func (read *contents) summarize() Summary {
 // Summary returns the summary of the problem's file.
 func (p *Problem) Summary() Summary { return p.summary }
 
-// openDistribution makes a problem under a distribution ready to draw from.
+// openDistribution prepares a problem under a distribution for drawing.
 func (p *Problem) openDistribution() {
 	opened := distribution.Open(&p.spec, p.summary.Matrix)
 	p.sampler, p.exact = opened.Sampler, opened.Support

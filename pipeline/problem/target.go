@@ -28,7 +28,7 @@ func resolveTarget(p *schemas.Problem, l *distribution.Distribution, class conce
 	if err := resolveLiterals(p); err != nil {
 		return err
 	}
-	if l.OneTarget != "" { // it makes its own
+	if l.OneTarget != "" { // it has its own target
 		return nil
 	}
 	canonical, _, err := concept.ParseTarget(class, p.Target, p.Literals)
@@ -45,8 +45,8 @@ func resolveTarget(p *schemas.Problem, l *distribution.Distribution, class conce
 	return nil
 }
 
-// resolveLiterals checks the number of literals of a random conjunction, and fills in its default:
-// two, or one where there is one bit.
+// resolveLiterals checks the number of literals of a random conjunction, and fills in its
+// default: two, or one if there is one bit.
 func resolveLiterals(p *schemas.Problem) error {
 	class, _ := concept.Lookup(p.Class)
 	most := min(p.Dim, concept.MaxLiterals)
@@ -67,7 +67,7 @@ func resolveLiterals(p *schemas.Problem) error {
 	return nil
 }
 
-// withLiterals lists the classes whose random targets have a stated number of literals.
+// withLiterals lists the classes whose random targets have a given number of literals.
 func withLiterals() (names []string) {
 	for _, name := range concept.Names() {
 		if class, _ := concept.Lookup(name); class.Literals {
@@ -77,7 +77,7 @@ func withLiterals() (names []string) {
 	return names
 }
 
-// refuseTarget refuses a target of a problem that has none, because of where its labels come from.
+// refuseTarget rejects a target of a problem that has none; whence is the source of its labels.
 func refuseTarget(p *schemas.Problem, whence string) error {
 	switch {
 	case p.Target != "":
@@ -88,9 +88,8 @@ func refuseTarget(p *schemas.Problem, whence string) error {
 	return nil
 }
 
-// Hypotheses lists the targets that the target each stands for: the texts of all hypotheses of the
-// class. The error is an *Error, which blames the target if and only if a problem with another one
-// could be resolved.
+// Hypotheses lists the targets of "target: each": the texts of all hypotheses of the class. The
+// error is an *Error. It names the target if and only if the problem is valid with another one.
 func Hypotheses(p schemas.Problem) ([]string, error) {
 	p.Target = ""
 	read, err := resolve(&p)

@@ -39,8 +39,8 @@ func signsOf(y []float64) string {
 	return string(text)
 }
 
-// A drawer draws one target for each trial by the distribution that the problem states, for the
-// sample and for the evaluation, whatever the size of the sample.
+// A drawer draws one target for each trial from the distribution in the problem, for the sample
+// and for the evaluation, for all sizes of the sample.
 func TestDrawersDrawTargets(t *testing.T) {
 	for _, q := range targetProblems(t, "random", "uniform") {
 		p, err := Open(q, matrixFile(q))

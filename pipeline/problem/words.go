@@ -9,9 +9,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Labels says in words who labels the points of a resolved problem: a target, and how that is drawn,
-// or who else. kind is that of the adversary; empty: there is none. Of a
-// target that the sweep file states, the words do not say which it is.
+// Labels describes the source of the labels of a resolved problem: a target with its
+// distribution, or another source. kind is that of the adversary; empty: there is none. If the
+// sweep file states the target, words does not identify it.
 func Labels(p *schemas.Problem, kind string) (words string, target bool) {
 	if a := adversary.Lookup(kind); a != nil && a.Labels() {
 		return "said by the adversary " + kind + ": there is no target", false
@@ -44,6 +44,6 @@ func Stated(p *schemas.Problem) bool {
 
 const calibration = " (a calibration, which measures no learning)"
 
-// OverTargets says what numbers mean where the target is drawn.
+// OverTargets explains results for drawn targets.
 const OverTargets = "what is measured is an average over targets; theory's bounds hold for the worst one too, which " +
 	"target: each finds in a small class"
