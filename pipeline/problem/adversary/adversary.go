@@ -1,15 +1,16 @@
-// Package adversary holds the adversaries: some ask queries of a model, others play the rounds of a game.
+// Package adversary holds the adversaries of games. Some ask queries of a model, others play the
+// rounds of a game.
 //
-// An adversary is one value of type Adversary in one file, and one line in the list All; the sweep
-// file's schema, the checker and the messages ask that list. To add an adversary, write such a file
-// and add the line: the tests of this package hold each entry to the contract that Adversary
-// states.
+// An adversary is one value of type Adversary in one file, and one line in the list All. The
+// sweep file's schema, the checker and the messages use that list. To add an adversary, write
+// such a file and add the line: the tests of this package check each entry against the contract
+// of Adversary.
 //
-// An adversary knows the problem with its target, and what was answered; never the sample, nor the
-// algorithm's parameters or randomness. Its game is a function of the problem, of the trial's
-// target, of its own stream of randomness and of the answers, bit for bit.
+// An adversary has access to the problem with its target, and to the answers, but not to the
+// sample or the algorithm's parameters or randomness. Its game is a function of the problem, of
+// the trial's target, of its own stream of randomness and of the answers, bit for bit.
 //
-// Start reading at Adversary, then View, which begins games.
+// Start reading at Adversary, then View, which starts games.
 package adversary
 
 import (
@@ -19,39 +20,41 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Adversary is a kind of adversary. Its functions take a resolved problem, and must not call
-// Lookup, nor anything that does: Go would reject the initialisation cycle.
+// Adversary is a kind of adversary. Its functions receive a resolved problem, and must not call
+// Lookup, nor any function that calls it, because Go would reject the initialization cycle.
 type Adversary struct {
-	Name string // the kind, as the sweep file has it
-	Doc  string // one line for people: what it asks, and how it answers back
+	Name string // kind, as in the sweep file
+	Doc  string // one-line description of its queries or points, and of its reaction to answers
 
-	// Reveals says in one line for people what a game tells a learner about the target, or about the
-	// truths to come, beside what the learner is told of its answers.
+	// Reveals describes in one line the information of a learner about the target, or about
+	// future truths, in addition to the feedback on its answers.
 	Reveals string
 
-	// Predictable says that truths follow from the class and the truths before them: a learner that
-	// knows its opponent has a regret far below 0. Such a game measures the learners that it is made
-	// against, and shows no lower bound for others.
+	// Predictable means that truths follow from the class and the previous truths: a learner that
+	// exploits this has a regret far below 0. Such a game measures the learners for which it was
+	// constructed, and is not a lower bound for others.
 	Predictable bool
 
-	// Target reports, of an adversary of task online, that the truths are those of the problem's target,
-	// or of the rows of data, but for noise. The others say the truths themselves, and have no target.
+	// Target means, for an adversary of task online, that the truths are those of the problem's
+	// target, or of the rows of data, except for noise. Other adversaries choose the truths
+	// themselves, and have no target.
 	Target bool
 
-	// Place orders the adversaries of one task where a message offers a choice: 1 comes first.
+	// Place is the position of the adversary in messages, among those of its task: 1 comes first.
 	Place int
 
-	// Refuses returns "" where the adversary can act on a problem, and otherwise the reason, to be
-	// read after its name.
+	// Refuses returns "" if the adversary can act on a problem, and otherwise the reason, phrased
+	// to follow its name.
 	Refuses func(p *schemas.Problem) string
 
-	// Sees lists the values of the key sees, the default first; none: the adversary looks at no
-	// answer. In task predict, such an adversary has a list of queries that may be revealed
+	// Sees lists the values of the key sees, the default first; none: the adversary does not use
+	// answers. In task predict, such an adversary has a list of queries that may be revealed
 	// beforehand.
 	Sees []string
 
-	// Knows returns what a resolved adversary of this kind knows of the answers when it chooses, one of
-	// theory's constants; nil: what the key sees says, and nothing where it does not apply.
+	// Knows returns the knowledge of a resolved adversary of this kind about the answers when it
+	// chooses, one of theory's constants; nil: the value of the key sees, and nothing if the key
+	// does not apply.
 	Knows func(a schemas.Adversary) string
 
 	// Width reports whether the key width applies to a problem; nil: never.
@@ -67,24 +70,26 @@ type Adversary struct {
 	// of the class, if the distribution's target does; nil: they need not.
 	Realizable func(a schemas.Adversary) bool
 
-	// queries begins a game of queries after a sample of n, rounds a game of rounds: one of them is nil.
+	// queries starts a game of queries after a sample of n, rounds a game of rounds: one of them
+	// is nil.
 	queries func(g game, a schemas.Adversary, n int64) Queries
 	rounds  func(g game, a schemas.Adversary) (Rounds, error)
 }
 
 // Rate is the key rate of an adversary.
 type Rate struct {
-	Default float64                // what a missing key, 0, stands for
-	Outside func(v float64) string // what is wrong with a rate, "" where it is in its range
+	Default float64                // value of a missing key, 0
+	Outside func(v float64) string // reason why a rate is invalid; "" if it is in its range
 }
 
-// PlaysRounds reports whether the adversary plays the rounds of a game; else it asks queries.
+// PlaysRounds reports whether the adversary plays the rounds of a game; otherwise it asks
+// queries.
 func (k *Adversary) PlaysRounds() bool { return k.rounds != nil }
 
-// Labels reports whether the adversary sets the truths itself, so that a game has no target.
+// Labels reports whether the adversary chooses the truths itself, so that a game has no target.
 func (k *Adversary) Labels() bool { return k.PlaysRounds() && !k.Target }
 
-// Keys lists the keys of the sweep file that the adversary takes, beside its kind.
+// Keys lists the keys of the sweep file for the adversary, except its kind.
 func (k *Adversary) Keys() (keys []string) {
 	if len(k.Sees) > 0 {
 		keys = append(keys, "sees")
@@ -106,12 +111,12 @@ func (k *Adversary) Keys() (keys []string) {
 // Values of the key sees.
 const (
 	seesLabels  = "labels"  // predict: the answers
-	seesMarks   = "marks"   // predict: the answers, and which queries were marked as hard
-	seesAnswers = "answers" // online: all answers, that of the round too
-	seesPast    = "past"    // online: the answers of the rounds before
+	seesMarks   = "marks"   // predict: the answers, and the queries that were marked as hard
+	seesAnswers = "answers" // online: all answers, including that of the current round
+	seesPast    = "past"    // online: the answers of the previous rounds
 )
 
-// All lists the adversaries in the order in which the sweep file's schema has them.
+// All lists the adversaries in the order of the sweep file's schema.
 func All() []*Adversary {
 	return []*Adversary{
 		&boundary, &repeat, &stochastic, &adaptive,
@@ -142,14 +147,14 @@ func Lookup(name string) *Adversary {
 }
 
 // Realizable reports whether all truths of a resolved adversary's game on a distribution whose
-// target lies in the class agree with some hypothesis of the class, whatever is answered.
+// target lies in the class agree with some hypothesis of the class, for all answers.
 func Realizable(a schemas.Adversary) bool {
 	k := Lookup(a.Kind)
 	return k != nil && k.Realizable != nil && k.Realizable(a)
 }
 
-// Sight returns what a resolved adversary knows of the answers when it chooses: one of theory's
-// constants.
+// Sight returns the knowledge of a resolved adversary about the answers when it chooses: one of
+// theory's constants.
 func Sight(a schemas.Adversary) string {
 	switch k := Lookup(a.Kind); {
 	case k.Knows != nil:
@@ -162,18 +167,19 @@ func Sight(a schemas.Adversary) string {
 	return theory.SeesPast
 }
 
-// always reports that truths agree with some hypothesis of the class, whatever the options.
+// always reports that truths agree with some hypothesis of the class, for all options.
 func always(schemas.Adversary) bool { return true }
 
-// choices lists the adversaries that play rounds, or those that ask queries, if they satisfy a condition, by their
-// places.
+// choices lists the adversaries that play rounds, or those that ask queries, and satisfy a
+// condition, by their places.
 func choices(rounds bool, ok func(k *Adversary) bool) []string {
 	list := slices.DeleteFunc(All(), func(k *Adversary) bool { return k.PlaysRounds() != rounds || !ok(k) })
 	slices.SortFunc(list, func(a, b *Adversary) int { return a.Place - b.Place })
 	return names(list)
 }
 
-// Fitting lists the names of the adversaries that can act on a resolved problem, of the kind that choices describes.
+// Fitting lists the names of the adversaries that can act on a resolved problem. rounds selects
+// them as in choices.
 func Fitting(rounds bool, p *schemas.Problem) []string {
 	return choices(rounds, func(k *Adversary) bool { return k.Refuses(p) == "" })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// maxHalvings is how often [0, 1) can be halved: that gives multiples of 2^-53, which float64
-// holds; the next point may lie between two of them.
+// maxHalvings is the permitted number of halvings of [0, 1): the results are multiples of 2^-53,
+// which float64 represents exactly; the next point may lie between two of them.
 const maxHalvings = 53
 
 var bisecting = Adversary{
@@ -45,8 +45,8 @@ var bisecting = Adversary{
 	},
 }
 
-// CheckRounds refuses more rounds than an adversary can play on a problem, with a *blame.Error
-// whose key is "rounds".
+// CheckRounds returns a *blame.Error with the key "rounds" if there are more rounds than an
+// adversary can play on a problem.
 func CheckRounds(p *schemas.Problem, rounds int64) error {
 	if p.Class == concept.Dyadics && rounds > maxHalvings {
 		return blame.Key("rounds", "%d are too many on the class %s: after %d halvings of [0, 1) the next point may have "+
@@ -56,11 +56,11 @@ func CheckRounds(p *schemas.Problem, rounds int64) error {
 	return nil
 }
 
-// bisectingRounds asks the points beside the edge in the end.
+// bisectingRounds asks the points next to the edge at the end.
 type bisectingRounds struct {
 	treeRounds
-	thresholds  *thresholdRange // what is left
-	bottom, top uint64          // of the domain
+	thresholds  *thresholdRange // remaining thresholds
+	bottom, top uint64          // ends of the domain
 	turn        bool
 }
 

@@ -6,20 +6,21 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// bisector looks for the edge that the answers show, along one coordinate, between a point outside
-// of the target and a uniform point of it: a lower edge of the target if there is one, else its
-// upper edge, from the top down. An edge at t means +1 from t on. Once it is found, it asks the two
-// points beside it in turns. If it sees marks, a hard query shows what every hypothesis must now
-// agree with, and it begins anew inside what remains.
+// bisector searches for the edge of the learner's answers along one coordinate, between a point
+// outside of the target and a uniform point of it: a lower edge of the target if there is one,
+// otherwise its upper edge, from the top down. An edge at t means +1 from t on. After finding it,
+// the bisector alternates between the two points next to it. If it sees marks, every hypothesis
+// must from then on agree with the label of a hard query. The bisector then restarts inside the
+// remaining range.
 type bisector struct {
 	game
 	marks     bool
 	base      []float64 // the other coordinates of every query
-	axis      int       // the coordinate that it bisects
-	downward  bool      // from the top down: low, high and asked count from there
-	top       float64   // of the domain
-	low, high float64   // the edge by the answers lies in low..high
-	least     float64   // the edge by the hard queries lies in least..most
+	axis      int       // coordinate that it bisects
+	downward  bool      // from the top down: low, high and asked count from the top
+	top       float64   // upper end of the domain
+	low, high float64   // according to the answers the edge lies in low..high
+	least     float64   // according to the hard queries the edge lies in least..most
 	most      float64
 	asked     float64
 	turn      bool

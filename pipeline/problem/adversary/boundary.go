@@ -31,7 +31,7 @@ var boundary = Adversary{
 	},
 }
 
-// scales returns side/n, at least 1, and its doubles below side/2.
+// scales returns side/n, at least 1, and its doublings below side/2.
 func scales(side, n uint64) []uint64 {
 	widths := []uint64{max(1, side/n)}
 	for w := 2 * widths[0]; w < side/2; w *= 2 {
@@ -42,7 +42,7 @@ func scales(side, n uint64) []uint64 {
 
 type boundaryQueries struct {
 	blindQueries
-	next []func(r *rand.Rand, x []float64) // by width
+	next []func(r *rand.Rand, x []float64) // one function per width
 }
 
 func (q *boundaryQueries) Next(x []float64) float64 {

@@ -16,8 +16,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// grounds returns problems of every class under every distribution that fits it, of a size whose
-// hypotheses can be listed and of a larger one, and problems over data.
+// grounds returns problems of every class under every distribution that fits it, one with a
+// listable number of hypotheses and a larger one, and problems over data.
 func grounds(t *testing.T) (all []*opened) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -80,7 +80,7 @@ func TestAdversariesAreComplete(t *testing.T) {
 }
 
 // Every adversary plays to the end on every problem that it does not refuse, refuses the others
-// with a reason, and accepts the keys that it says it has, with the values that it says.
+// with a reason, and accepts exactly its declared keys and values.
 func TestAdversaries(t *testing.T) {
 	list := grounds(t)
 	for _, k := range All() {
@@ -104,7 +104,7 @@ func TestAdversaries(t *testing.T) {
 	}
 }
 
-// variants returns the adversaries of a kind that differ in what they see and in their rates.
+// variants returns the adversaries of a kind with different values of sees and rate.
 func variants(k *Adversary, p *opened) (all []schemas.Adversary) {
 	a := schemas.Adversary{Kind: k.Name}
 	if slices.Contains(k.From, p.spec.Class) {
@@ -122,7 +122,7 @@ func variants(k *Adversary, p *opened) (all []schemas.Adversary) {
 	return all
 }
 
-// checkRefused checks that an adversary is refused, and that a key is blamed.
+// checkRefused checks that an adversary is refused because of a key.
 func checkRefused(t *testing.T, p *opened, a schemas.Adversary, key string) {
 	t.Helper()
 	var wrong *blame.Error
@@ -134,7 +134,7 @@ func checkRefused(t *testing.T, p *opened, a schemas.Adversary, key string) {
 	}
 }
 
-// checkOptions checks that the keys that do not apply are refused, and those that do outside of
+// checkOptions checks that keys that do not apply are refused, and applicable keys outside of
 // their ranges.
 func checkOptions(t *testing.T, k *Adversary, p *opened) {
 	t.Helper()
@@ -167,7 +167,7 @@ func checkOptions(t *testing.T, k *Adversary, p *opened) {
 	checkRefused(t, p, with(func(a *schemas.Adversary) { a.From = from }), "from")
 }
 
-// The truths of a game of rounds depend on the target where the adversary says so, and nowhere else.
+// The truths of a game of rounds depend on the target if and only if the adversary declares it.
 func TestTargetsOfRounds(t *testing.T) {
 	for _, k := range All() {
 		played := !k.PlaysRounds()
@@ -194,8 +194,9 @@ func TestTargetsOfRounds(t *testing.T) {
 	}
 }
 
-// checkGame plays twice: points lie in the domain, truths are labels, equal seeds and answers give
-// equal games, and the truths agree with a hypothesis where the adversary says so.
+// checkGame plays twice and checks that points lie in the domain, that truths are labels, that
+// equal seeds and answers give equal games, and that the truths agree with a hypothesis if the
+// adversary declares it.
 func checkGame(t *testing.T, k *Adversary, p *opened, a schemas.Adversary) {
 	t.Helper()
 	if err := Resolve(k.PlaysRounds(), &p.spec, &a); err != nil {
@@ -205,7 +206,7 @@ func checkGame(t *testing.T, k *Adversary, p *opened, a schemas.Adversary) {
 		t.Errorf("%+v: a default is missing or out of its range", a)
 	}
 	x, y := playOut(t, p, a)
-	again, truths := playOut(t, p.anew(), a)
+	again, truths := playOut(t, p.fresh(), a)
 	if !slices.Equal(x, again) || !slices.Equal(y, truths) {
 		t.Errorf("%+v: %+v: two games of one seed differ", p.spec, a)
 	}
@@ -267,7 +268,7 @@ func checkPoint(t *testing.T, p *opened, x []float64) {
 	}
 }
 
-// sizeOf returns the number of hypotheses, or 0 where they are infinitely or very many.
+// sizeOf returns the number of hypotheses, or 0 if it is infinite or very large.
 func sizeOf(p *opened) int64 {
 	c, err := concept.New(p.view.class)
 	if err != nil || c.Size() == nil || !c.Size().IsInt64() {
@@ -288,7 +289,7 @@ func agrees(t *testing.T, p *opened, x, y []float64) bool {
 	return false
 }
 
-// The messages offer the adversaries of a task by their places, without a gap.
+// The places of the adversaries of a task have no gaps.
 func TestPlaces(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		list := choices(rounds, func(*Adversary) bool { return true })

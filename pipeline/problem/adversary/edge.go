@@ -7,8 +7,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 )
 
-// edge returns a function that draws points near the edge of the trial's target: on a hyperplane
-// exactly, on whole numbers up to width away. Where the target has no edge, it draws from the
+// edge returns a function that draws points near the edge of the trial's target: exactly on a
+// hyperplane, and up to width away on whole numbers. If the target has no edge, it draws from the
 // distribution.
 func (g *game) edge(width uint64) func(r *rand.Rand, x []float64) {
 	switch target := g.distribution.Target().(type) {
@@ -20,9 +20,9 @@ func (g *game) edge(width uint64) func(r *rand.Rand, x []float64) {
 	return func(r *rand.Rand, x []float64) { g.distribution.Draw(r, x, make([]float64, 1)) }
 }
 
-// boxEdge returns a function that draws points of the box, one coordinate of which is moved next to
-// an edge of the box that is not one of the domain 0..top: at most width to either side of the
-// lowest or above the highest number inside. Where no number is inside, it draws from the domain.
+// boxEdge returns a function that draws points of the box and moves one coordinate next to an
+// edge of the box that is not an edge of the domain 0..top: at most width to either side of the
+// lowest or above the highest number inside. If no number is inside, it draws from the domain.
 func boxEdge(b *concept.Box, top float64, width uint64) func(r *rand.Rand, x []float64) {
 	type side struct {
 		coordinate int
@@ -49,7 +49,7 @@ func boxEdge(b *concept.Box, top float64, width uint64) func(r *rand.Rand, x []f
 	}
 }
 
-// within draws a whole number from low..high; where there is none, as in the box of a target that is
+// within draws a whole number from low..high. If there is none, as in the box of a target that is
 // -1 everywhere, it draws from 0..top.
 func within(r *rand.Rand, low, high, top float64) float64 {
 	if high < low {

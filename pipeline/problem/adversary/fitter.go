@@ -8,23 +8,23 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 )
 
-// fitter asks random points on the hyperplane through 0 that fits the answers so far. It fits the
-// hyperplane anew after every five answers. If it sees marks, it takes every hypothesis to contain
-// the hard queries: it forgets the answers before the last of them, and both the normal that it fits
-// and the points that it asks are orthogonal to all hard queries, as long as that leaves a plane or
-// more.
+// fitter asks random points on the hyperplane through 0 that fits the previous answers. It refits
+// the hyperplane after every five answers. If it sees marks, it assumes that every hypothesis
+// contains the hard queries. It then discards the answers before the last of them. Both the
+// fitted normal and the queries are orthogonal to all hard queries, as long as the orthogonal
+// space is at least a plane.
 type fitter struct {
 	game
 	marks   bool
 	hard    [][]float64 // an orthonormal basis of the hard queries
 	plane   distribution.Plane
 	x, y    []float64 // the last queries and their answers
-	last    []float64 // query
+	last    []float64 // last query
 	answers int
 }
 
-// The answers that a fitter looks at, and how often: enough for a plane in any dimension that is
-// played, and cheap over many queries.
+// The number of answers that a fitter uses, and the interval between fits: enough for a plane in
+// all dimensions in use, and cheap over many queries.
 const (
 	fitEvery  = 5
 	fitWindow = 256
@@ -40,7 +40,7 @@ func newFitter(g game, marks bool) *fitter {
 // Next implements Queries.
 func (q *fitter) Next(x []float64) float64 {
 	q.plane.Draw(q.r, x)
-	for len(q.hard) > 0 && !q.project(x) { // hardly ever twice
+	for len(q.hard) > 0 && !q.project(x) { // rarely more than once
 		q.plane.Draw(q.r, x)
 	}
 	q.last = append(q.last[:0], x...)
@@ -56,13 +56,13 @@ func (q *fitter) Observe(label float64, hard bool) {
 	if q.answers++; q.answers%fitEvery == 0 {
 		q.fit()
 	}
-	if len(q.y) == 2*fitWindow { // older ones are not looked at again
+	if len(q.y) == 2*fitWindow { // older answers are not used
 		q.x, q.y = slices.Delete(q.x, 0, fitWindow*len(q.last)), slices.Delete(q.y, 0, fitWindow)
 	}
 }
 
-// restrict adds the last query to the hard ones and begins anew, unless that left less than a
-// plane.
+// restrict adds the last query to the hard ones and restarts, unless less than a plane would
+// remain.
 func (q *fitter) restrict() bool {
 	u := slices.Clone(q.last)
 	if len(u)-len(q.hard) <= 2 || !q.project(u) {
@@ -76,11 +76,11 @@ func (q *fitter) restrict() bool {
 	return true
 }
 
-// project takes the parts along the hard queries away from x and scales it to norm 1. It returns
-// false where too little of it is left.
+// project removes the components along the hard queries from x and scales it to norm 1. It
+// returns false if too little of it remains.
 func (q *fitter) project(x []float64) bool {
 	const least = 1e-6
-	for range 2 { // the second time takes away what rounding leaves
+	for range 2 { // the second iteration removes rounding errors
 		for _, u := range q.hard {
 			along := numeric.Dot(x, u)
 			for j := range x {
@@ -98,7 +98,7 @@ func (q *fitter) project(x []float64) bool {
 	return true
 }
 
-// fit runs a perceptron over the last answers, from the plane as it is.
+// fit runs a perceptron over the last answers, starting from the current plane.
 func (q *fitter) fit() {
 	d, from := len(q.plane.Normal), max(0, len(q.y)-fitWindow)
 	w := slices.Clone(q.plane.Normal)

@@ -55,8 +55,8 @@ func openCSV(t testing.TB, text string, p schemas.Problem) *opened {
 	return open(t, p)
 }
 
-// overData returns a problem over a file with the label "y" and the positive value "p". A halfspace
-// has the bound 1.
+// overData returns a problem over a file with the label "y" and the positive value "p". A
+// halfspace has the bound 1.
 func overData(class string, domain uint64) schemas.Problem {
 	p := schemas.Problem{Class: class, Domain: domain, Data: &schemas.Data{Label: "y", Positive: "p"}}
 	if class == "halfspace" {
@@ -65,8 +65,8 @@ func overData(class string, domain uint64) schemas.Problem {
 	return p
 }
 
-// anew returns the problem as it is before any game.
-func (o *opened) anew() *opened {
+// fresh returns the problem in its initial state.
+func (o *opened) fresh() *opened {
 	return &opened{spec: o.spec, sampler: o.sampler, view: NewView(&o.spec, o.view.class.Matrix)}
 }
 

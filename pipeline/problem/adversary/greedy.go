@@ -27,7 +27,7 @@ var greedy = Adversary{
 
 type greedyRounds struct {
 	game
-	last  map[string]float64 // the last label, by point; nil: it goes against the answer
+	last  map[string]float64 // last label by point; nil: truths go against the answer
 	asked string
 }
 

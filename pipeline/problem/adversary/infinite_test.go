@@ -19,11 +19,11 @@ func dyadics(t testing.TB) *opened { return open(t, schemas.Problem{Class: conce
 
 func bisectFrom(x uint64) schemas.Adversary { return schemas.Adversary{Kind: bisecting.Name, From: x} }
 
-// rising returns the learner on the natural numbers that says -1 until a point is labelled +1, and
-// then plays best on what is left.
+// rising returns the learner on the natural numbers that answers -1 until a point is labeled +1,
+// and then plays optimally on the remaining thresholds.
 func rising() *eliminator { return between{1, 0x1p62}.eliminator(space.ldim) }
 
-// consistent tells whether a threshold agrees with all truths.
+// consistent reports whether a threshold agrees with all truths.
 func consistent(list []round) bool {
 	low, high := math.Inf(-1), math.Inf(1)
 	for _, r := range list {
@@ -36,8 +36,8 @@ func consistent(list []round) bool {
 	return low < high
 }
 
-// The first point decides how many mistakes a bisection of the natural numbers forces, on an
-// optimal learner exactly.
+// The first point determines the number of mistakes that a bisection of the natural numbers
+// forces, exactly for an optimal learner.
 func TestBisectingNaturals(t *testing.T) {
 	text, err := os.ReadFile("testdata/naturals.json")
 	if err != nil {
@@ -61,8 +61,8 @@ func TestBisectingNaturals(t *testing.T) {
 	}
 }
 
-// A learner that says +1 errs in every round, as far up as there are points; then the truths stay
-// what they are.
+// A learner that answers +1 errs in every round, until the largest point; after that the truths
+// do not change.
 func TestBisectingNaturalsUpwards(t *testing.T) {
 	for _, c := range []struct {
 		from          uint64
@@ -83,7 +83,7 @@ func TestBisectingNaturalsUpwards(t *testing.T) {
 	}
 }
 
-// Halving is exact, wherever it leads, as often as is allowed; not more often.
+// Halving is exact, in all directions, for the permitted number of rounds but not for more.
 func TestHalvingsAreExact(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))

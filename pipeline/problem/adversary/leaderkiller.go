@@ -24,12 +24,12 @@ var leaderKiller = Adversary{
 	rounds: func(g game, _ schemas.Adversary) (Rounds, error) { return newLeaderKillerRounds(g) },
 }
 
-// leaderKillerRounds takes for a round the time of one label by each hypothesis.
+// leaderKillerRounds takes as long for a round as one label by each hypothesis.
 type leaderKillerRounds struct {
 	blindRounds
 	members  []concept.Hypothesis
-	mistakes []int     // of each member so far
-	labels   []float64 // by each member, of the point asked
+	mistakes []int     // mistakes of each member so far
+	labels   []float64 // label of the current point by each member
 }
 
 func newLeaderKillerRounds(g game) (Rounds, error) {

@@ -7,21 +7,21 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// maxPaths bounds the bytes of the paths that a listing knows.
+// maxPaths limits the bytes of the paths in a listing.
 const maxPaths = 1 << 24
 
-// listing is a class that is listed, with the best points of the version spaces that any game on it
-// has come to. It serves any number of goroutines.
+// listing is a listed class, with a cache of the best points of the version spaces in all games
+// on it. It is safe for concurrent use.
 type listing struct {
 	table  *concept.LabelTable
 	domain concept.Domain
 
 	mu    sync.Mutex
-	known map[string]int // by path
-	room  int            // bytes left for paths
+	known map[string]int // best point by path
+	room  int            // remaining bytes for paths
 }
 
-// list makes the listing of the class. The error is a *blame.Error.
+// list creates the listing of the class. The error is a *blame.Error.
 func (v *View) list() (*listing, error) {
 	c, err := v.finite()
 	if err != nil {
@@ -52,7 +52,7 @@ func (v *View) finite() (concept.Finite, error) {
 	return f, nil
 }
 
-// best returns the number of the point to ask after a path that leaves two hypotheses or more.
+// best returns the number of the best point after a path that leaves at least two hypotheses.
 func (l *listing) best(path []byte) int {
 	l.mu.Lock()
 	v, known := l.known[string(path)]
@@ -63,16 +63,16 @@ func (l *listing) best(path []byte) int {
 	v = l.search(path)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if need := len(path) + 64; need <= l.room { // an entry takes some 64 bytes beside its key
+	if need := len(path) + 64; need <= l.room { // 64 bytes are the overhead of an entry
 		l.known[string(path)] = v
 		l.room -= need
 	}
 	return v
 }
 
-// search finds that point: the first that splits what is left into two parts of its Littlestone
-// dimension less one or more. The memo is a new one, so that the point depends on the path alone,
-// whatever other games have asked.
+// search computes the best point: the first that splits the remaining hypotheses into two parts
+// of at least their Littlestone dimension minus one. It uses a new memo, so that the point
+// depends on the path alone, not on other games.
 func (l *listing) search(path []byte) int {
 	left := l.table.Versions()
 	for ; len(path) > 0; path = path[stepBytes:] {
@@ -90,5 +90,5 @@ func (l *listing) search(path []byte) int {
 			return v
 		}
 	}
-	return first // where a search for a dimension ended early
+	return first // a search for a dimension ended early
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// noDistribution refuses problems without a distribution or data, for an adversary of task predict.
+// noDistribution refuses problems without a distribution or data, for an adversary of task
+// predict.
 func noDistribution(p *schemas.Problem) string {
 	if concept.ShapeOf(p.Class) == concept.InfiniteOrder {
 		return misfit(p)
@@ -16,8 +17,8 @@ func noDistribution(p *schemas.Problem) string {
 	return ""
 }
 
-// noTarget refuses problems without a target, for an adversary of task predict that asks points of
-// its own and so needs their labels.
+// noTarget refuses problems without a target, for an adversary of task predict that chooses its
+// own points and therefore needs their labels.
 func noTarget(p *schemas.Problem) string {
 	if p.Data != nil {
 		return "needs a known target, and data has none"
@@ -28,8 +29,8 @@ func noTarget(p *schemas.Problem) string {
 	return noDistribution(p)
 }
 
-// noEdge refuses problems whose target is neither a hyperplane nor a box, for an adversary of task
-// predict that asks points at the edge of the target.
+// noEdge refuses problems whose target is neither a hyperplane nor a box, for an adversary of
+// task predict that asks points at the edge of the target.
 func noEdge(p *schemas.Problem) string {
 	if why := noTarget(p); why != "" {
 		return why
@@ -39,7 +40,7 @@ func noEdge(p *schemas.Problem) string {
 		return ""
 	}
 	if ok && class.Random != nil {
-		small := concept.Spec{Name: p.Class, Domain: 2, Dim: 1, Matrix: "01"} // targets of all sizes are alike
+		small := concept.Spec{Name: p.Class, Domain: 2, Dim: 1, Matrix: "01"} // targets of all sizes have the same kind
 		if _, box := class.Random(small, 1).(*concept.Box); box {
 			return ""
 		}
@@ -47,10 +48,11 @@ func noEdge(p *schemas.Problem) string {
 	return misfit(p)
 }
 
-// misfit returns the reason of an adversary that has no use for the class.
+// misfit returns the reason of an adversary that does not support the class.
 func misfit(p *schemas.Problem) string { return fmt.Sprintf("does not fit the class %s", p.Class) }
 
-// outside returns the reason of an adversary that takes the target for a hypothesis of the class.
+// outside returns the reason of an adversary that requires the target to be a hypothesis of the
+// class.
 func outside(p *schemas.Problem) string {
 	return fmt.Sprintf("needs a target in the class, and under the distribution %s it lies outside", p.Distribution)
 }
@@ -73,8 +75,8 @@ func onDistribution(refuses func(p *schemas.Problem) string) func(p *schemas.Pro
 	}
 }
 
-// maxListed is the largest number of hypotheses, and of points, of a class that an adversary lists;
-// a class matrix may be larger.
+// maxListed is the largest number of hypotheses, and of points, of a class that an adversary
+// lists; a class matrix may be larger.
 const maxListed = 1 << 12
 
 // listable reports whether all hypotheses of the class can be listed.
@@ -83,14 +85,14 @@ func listable(p *schemas.Problem) bool {
 	if concept.ShapeOf(p.Class) == concept.Column {
 		return true
 	}
-	if class.Dim > maxListed { // before any number of 2^d is made
+	if class.Dim > maxListed { // before computing a number of size 2^d
 		return false
 	}
 	c, err := concept.New(class)
 	return err == nil && c.Size() != nil && c.Size().IsInt64() && c.Size().Int64() <= maxListed
 }
 
-// unsplittable refuses problems whose version spaces are too large to be kept, for an adversary
+// unsplittable refuses problems whose version spaces are too large to store, for an adversary
 // that asks the points that split them.
 func unsplittable(p *schemas.Problem) string {
 	switch shape := concept.ShapeOf(p.Class); {

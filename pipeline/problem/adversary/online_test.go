@@ -14,14 +14,14 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// round is what happened in one.
+// round is the record of one round.
 type round struct {
 	x      []float64
 	answer float64
 	y      float64
 }
 
-// played plays a game against a learner that says -1 or +1.
+// played plays a game against a learner with answers -1 or +1.
 func played(t testing.TB, p *opened, a schemas.Adversary, rounds int, seed uint64, l learner) (list []round) {
 	t.Helper()
 	o, err := p.view.Rounds(a, p.trial(seed, 1), int64(rounds), rand.NewPCG(seed, 3))
@@ -49,13 +49,13 @@ func mistakes(list []round) (n int) {
 	return n
 }
 
-// learner is what an adversary plays against.
+// learner is the opponent of an adversary.
 type learner interface {
 	answer(x []float64) float64
 	learn(x []float64, y float64)
 }
 
-// stubborn answers without looking at any truth.
+// stubborn answers independently of the truths.
 type stubborn func(x []float64) float64
 
 func (l stubborn) answer(x []float64) float64 { return l(x) }
@@ -63,10 +63,10 @@ func (l stubborn) learn([]float64, float64)   {}
 
 func constant(label float64) stubborn { return func([]float64) float64 { return label } }
 
-// eliminator keeps the version space, and answers by what is left of it on either side.
+// eliminator stores the version space, and answers by the remaining hypotheses on either side.
 type eliminator struct {
 	split  func(x []float64) (minus, plus space)
-	prefer func(s space) int // answers -1 on a tie
+	prefer func(s space) int // returns -1 on a tie
 }
 
 type space interface {
@@ -90,7 +90,7 @@ func (l *eliminator) learn(x []float64, y float64) {
 	*l = *minus.eliminator(l.prefer)
 }
 
-// between is the thresholds low..high, none where low is above high.
+// between is the set of thresholds low..high, empty if low is above high.
 type between struct{ low, high float64 }
 
 func (s between) size() int { return max(0, int(s.high-s.low)+1) }
@@ -251,7 +251,7 @@ func TestTreeForces(t *testing.T) {
 	}
 }
 
-// Games on one problem that run at the same time are those that run alone.
+// Concurrent games on one problem equal games that run alone.
 func TestRoundsShareAProblem(t *testing.T) {
 	shared := open(t, schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 12})
 	game := func(p *opened, seed uint64) []round {
@@ -271,8 +271,8 @@ func TestRoundsShareAProblem(t *testing.T) {
 	}
 }
 
-// One that sees the past alone plays the same whatever is answered, and its truths are fair as long
-// as the hypotheses are not told apart.
+// An adversary that sees only the past plays the same for all answers, and its truths are fair
+// coins until the hypotheses are distinguished.
 func TestTreeThatSeesThePast(t *testing.T) {
 	const d, games = 6, 500
 	p := open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d})
@@ -297,12 +297,12 @@ func TestTreeThatSeesThePast(t *testing.T) {
 	}
 }
 
-// zOf returns by how many standard deviations a count exceeds that of a share p of n.
+// zOf returns the number of standard deviations by which a count exceeds that of a share p of n.
 func zOf(k, n int, p float64) float64 {
 	return (float64(k) - p*float64(n)) / math.Sqrt(float64(n)*p*(1-p))
 }
 
-// In the end a bisecting adversary asks the two points next to the edge, or the one that there is.
+// At the end a bisecting adversary asks the two points next to the edge, or the only one.
 func TestBisectingEnds(t *testing.T) {
 	p := open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 1 << 20})
 	for edge, want := range map[float64][]float64{0: {0, 0}, 1: {0, 1}, 12345: {12344, 12345},
@@ -352,7 +352,7 @@ func TestSmoothed(t *testing.T) {
 	}
 }
 
-// follower predicts as the first of the hypotheses with the fewest mistakes does.
+// follower predicts like the first of the hypotheses with the fewest mistakes.
 type follower struct {
 	t    testing.TB
 	best concept.Minimizer
@@ -371,7 +371,7 @@ func (l *follower) answer(x []float64) float64 {
 
 func (l *follower) learn(x []float64, y float64) { l.x, l.y = append(l.x, x...), append(l.y, y) }
 
-// A leader-killer gives whoever follows the leader a loss in every round.
+// A leader-killer causes a loss in every round for a learner that follows the leader.
 func TestLeaderKiller(t *testing.T) {
 	for _, p := range append(solvable(t),
 		solved{open(t, schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 5, Dim: 2}), 0}) {
@@ -389,9 +389,8 @@ func TestLeaderKiller(t *testing.T) {
 	}
 }
 
-// counter answers by how many truths more were -1 than +1, as a learner does that has seen one
-// point only: with the noise drawn once, or anew in each round where fresh is the scale of its
-// noise.
+// counter answers by the difference between the numbers of truths -1 and +1, like a learner that
+// has seen one point only. Its noise is part of edge, or drawn from fresh in each round.
 type counter struct {
 	edge, lead float64
 	fresh      *rand.Rand
@@ -410,8 +409,8 @@ func (l *counter) answer([]float64) float64 {
 
 func (l *counter) learn(_ []float64, y float64) { l.lead -= y }
 
-// One that exploits shared noise beats it in all but the rounds on its way to the learner's edge;
-// fresh noise in about half of all.
+// An adversary that exploits shared noise beats it in all rounds except those on its way to the
+// learner's edge; it beats fresh noise in about half of all rounds.
 func TestSharedNoise(t *testing.T) {
 	const rounds = 2000
 	a := schemas.Adversary{Kind: sharedNoise.Name}
@@ -429,7 +428,7 @@ func TestSharedNoise(t *testing.T) {
 	}
 }
 
-// The point of shared-noise splits the class, wherever there are two hypotheses.
+// The point of shared-noise splits the class, if there are two hypotheses.
 func TestSplitting(t *testing.T) {
 	list := games(t)
 	for _, d := range []int{1, 3} {
@@ -460,8 +459,8 @@ func TestSplitting(t *testing.T) {
 	}
 }
 
-// Planted truths are the target's, over data the row's own, wrong at the rate; those of random are
-// fair.
+// Planted truths are the target's, over data the row's own, wrong at the rate; those of random
+// are fair coins.
 func TestPlantedRates(t *testing.T) {
 	const rounds = 4000
 	data := openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("thresholds", 8))
@@ -510,8 +509,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// Greedy goes against every answer but 0; seeing the past alone, against the last label at the
-// point.
+// Greedy goes against every answer except 0; if it sees only the past, against the last label at
+// the point.
 func TestGreedy(t *testing.T) {
 	p := open(t, schemas.Problem{Class: concept.Points, Distribution: "uniform", Domain: 5})
 	r := rand.New(rand.NewPCG(1, 2))

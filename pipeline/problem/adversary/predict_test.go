@@ -49,7 +49,7 @@ func dotOf(x, y []float64) (sum float64) {
 	return sum
 }
 
-// asked plays a game with a fixed way to answer.
+// asked plays a game with a fixed function of answers.
 func asked(
 	p *opened,
 	a schemas.Adversary,
@@ -70,8 +70,8 @@ func asked(
 
 func right(_ []float64, truth float64) (float64, bool) { return truth, false }
 
-// A boundary adversary asks every point up to its width from the edge of the trial's target, both
-// sides, and nothing else.
+// A boundary adversary asks every point up to its width from the edge of the trial's target, on
+// both sides, and no other points.
 func TestBoundary(t *testing.T) {
 	for _, name := range []string{concept.MiddleTarget, concept.RandomTarget, "77"} {
 		p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: name})
@@ -94,7 +94,7 @@ func TestBoundary(t *testing.T) {
 	middle := open(t, schemas.Problem{
 		Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: concept.MiddleTarget,
 	})
-	// Without a width all distances from domain/n on come up, about equally often on a log scale.
+	// Without a width all distances from domain/n on occur, about equally often on a log scale.
 	bands := map[int]int{}
 	for _, x := range asked(middle, schemas.Adversary{Kind: boundary.Name}, 100, 5000, right) {
 		bands[int(math.Log2(max(5, math.Abs(x[0]-500))/5))]++
@@ -113,8 +113,8 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// The bisector finds the edge of a learner that answers as a threshold, in log2 X queries, and then
-// asks the two points beside it.
+// The bisector finds the edge of a learner that answers like a threshold, in log2 X queries, and
+// then asks the two points next to it.
 func TestBisector(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20})
 	for _, edge := range []float64{0, 1, 12345, 1<<20 - 1, 1 << 20} {
@@ -132,7 +132,7 @@ func TestBisector(t *testing.T) {
 			t.Errorf("edge %v: asks %v in the end, want %v", edge, got, want)
 		}
 	}
-	// With marks it begins anew inside what a hard query leaves.
+	// With marks it restarts inside the range that a hard query leaves.
 	calls := 0
 	list := asked(
 		p,
@@ -149,7 +149,8 @@ func TestBisector(t *testing.T) {
 	}
 }
 
-// The splitter halves what agrees with the answers, and asks anything once one row is left.
+// The splitter halves the hypotheses that agree with the answers, and asks random points once one
+// row is left.
 func TestSplitter(t *testing.T) {
 	p := open(t, games(t)[11])
 	list := asked(
@@ -164,7 +165,7 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
-// A fitter's queries come to lie near the plane of a learner that answers as a halfspace.
+// The queries of a fitter converge to the plane of a learner that answers like a halfspace.
 func TestFitter(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3})
 	w := []float64{0.6, 0, 0.8}
@@ -186,7 +187,8 @@ func TestFitter(t *testing.T) {
 	}
 }
 
-// A fitter that sees marks goes on in what the hard queries leave, as long as that is a plane.
+// A fitter that sees marks continues in the space that the hard queries leave, as long as that is
+// a plane.
 func TestFitterSeesMarks(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 5})
 	for _, sees := range []string{seesLabels, seesMarks} {
@@ -210,7 +212,7 @@ func TestFitterSeesMarks(t *testing.T) {
 	}
 }
 
-// The bisector's first query does not give the target away.
+// The bisector's first query does not reveal the target.
 func TestBisectorBeginsAnywhere(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "rectangles", Distribution: "uniform", Domain: 1000, Dim: 2})
 	a := schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}
@@ -240,7 +242,7 @@ func TestEmptyBox(t *testing.T) {
 	}
 }
 
-// A fitter remembers a bounded number of answers, however many it gets.
+// A fitter stores a bounded number of answers, for any number of queries.
 func TestFitterForgets(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3})
 	a := schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}

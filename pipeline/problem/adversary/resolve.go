@@ -11,12 +11,12 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// refuse blames one key below "adversary".
+// refuse returns an error about one key below "adversary".
 func refuse(key, format string, a ...any) error { return blame.Key("adversary."+key, format, a...) }
 
-// Resolve checks an adversary of rounds, or of queries, on a resolved problem, and fills in its defaults: what it
-// sees, and its rate. The error is a *blame.Error whose key starts with "adversary". CheckRounds
-// may still refuse the number of rounds.
+// Resolve checks an adversary of rounds, or of queries, on a resolved problem, and fills in the
+// defaults of sees and rate. The error is a *blame.Error whose key starts with "adversary".
+// CheckRounds may still reject the number of rounds.
 func Resolve(rounds bool, p *schemas.Problem, a *schemas.Adversary) error {
 	k, err := resolveKind(rounds, p, a.Kind)
 	if err != nil {
@@ -137,7 +137,7 @@ func (k *Adversary) checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
 	return nil
 }
 
-// classOf returns the class of a problem whatever its distribution.
+// classOf returns the class of a problem, independent of its distribution.
 func classOf(p *schemas.Problem) concept.Spec {
 	s := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim}
 	s.Dim = concept.Width(s)

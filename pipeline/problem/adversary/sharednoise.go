@@ -20,13 +20,13 @@ var sharedNoise = Adversary{
 	},
 }
 
-// sharedNoiseRounds asks one point all the time: a learner has seen of it how many truths more were
-// -1 than +1, and nothing else.
+// sharedNoiseRounds always asks one point: a learner only learns the difference between the
+// numbers of truths -1 and +1.
 type sharedNoiseRounds struct {
 	game
 	point []float64
-	lead  int             // truths -1 less truths +1
-	given map[int]float64 // the last label, by lead
+	lead  int             // truths -1 minus truths +1
+	given map[int]float64 // last label by lead
 	truth float64
 }
 
@@ -42,7 +42,7 @@ func (o *sharedNoiseRounds) Observe(label float64) {
 	o.lead -= int(o.truth)
 }
 
-// splitting returns a point that some hypothesis labels -1 and some other one +1, if there is one.
+// splitting returns a point on which two hypotheses disagree, if there is one.
 func (v *View) splitting() []float64 {
 	x := make([]float64, v.class.Dim)
 	switch concept.ShapeOf(v.class.Name) {
@@ -54,8 +54,8 @@ func (v *View) splitting() []float64 {
 		width := int(v.class.Domain)
 		x[0] = float64(max(0, evenest(rowsOf(v.class.Matrix, width), width)))
 	case concept.Bits, concept.Ball:
-		// The first number is 1, the others 0; the point 0 for monotone conjunctions, of which that of no
-		// bits is +1 everywhere.
+		// The first number is 1, the others 0; the point 0 for monotone conjunctions, whose
+		// conjunction of no bits is +1 everywhere.
 		if v.class.Name != concept.MonotoneConjunctions {
 			x[0] = 1
 		}

@@ -2,17 +2,17 @@ package adversary
 
 import "slices"
 
-// splitter keeps the rows of the class matrix that agree with the answers, and asks the column that
-// splits them most evenly, the first of equal ones; where none does, a random column. An answer
-// that no row agrees with is passed over. If it sees marks, the answer to a hard query is what
-// every hypothesis must now agree with, and it begins anew with the rows that do.
+// splitter stores the rows of the class matrix that agree with the answers, and asks the column
+// that splits them most evenly, the first in case of ties; if no column splits them, a random
+// column. It ignores an answer that no row agrees with. If it sees marks, every hypothesis must
+// from then on agree with the answer to a hard query, and it restarts with the rows that do.
 type splitter struct {
 	game
 	marks  bool
-	width  int      // columns
-	rows   []string // all that agree with the hard queries
-	alive  []string // of these, those that agree with the answers since
-	column int      // asked last; -1: none splits alive
+	width  int      // number of columns
+	rows   []string // all rows that agree with the hard queries
+	alive  []string // those of them that agree with the later answers
+	column int      // last query; -1: no column splits alive
 	stale  bool     // alive has changed since column was chosen
 }
 
@@ -43,8 +43,8 @@ func (q *splitter) Next(x []float64) float64 {
 	return q.truth(x)
 }
 
-// evenest returns the column that splits rows most evenly, the first of equal ones; -1 where none
-// does.
+// evenest returns the column that splits rows most evenly, the first in case of ties; -1 if none
+// splits them.
 func evenest(rows []string, width int) (column int) {
 	column, most := -1, 0
 	for v := range width {

@@ -23,8 +23,8 @@ var tree = Adversary{
 	},
 }
 
-// coinsOrAnswers returns what an adversary knows that goes against the answer of a round or, if it
-// sees the past alone, against none.
+// coinsOrAnswers returns the knowledge of an adversary that goes against the answer of a round
+// or, if it sees only the past, against none.
 func coinsOrAnswers(a schemas.Adversary) string {
 	if a.Sees == seesPast {
 		return theory.SeesNothing
@@ -32,12 +32,12 @@ func coinsOrAnswers(a schemas.Adversary) string {
 	return theory.SeesAnswers
 }
 
-// treeRounds asks the point that forces most mistakes, and goes against the answer as long as both
-// labels are left.
+// treeRounds asks the point that forces most mistakes, and goes against the answer while both
+// labels are possible.
 type treeRounds struct {
 	blindRounds
 	left  versionSpace
-	past  bool // goes against no answer: the truth is a fair coin
+	past  bool // the truth is a fair coin, independent of answers
 	asked []float64
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// versionSpace is the hypotheses that agree with all truths so far, at least one.
+// versionSpace is the set of hypotheses that agree with all truths so far, at least one.
 type versionSpace interface {
-	// split writes the point that forces most mistakes into x, and returns false where one hypothesis
-	// is left.
+	// split writes the point that forces most mistakes into x, and returns false if one
+	// hypothesis is left.
 	split(x []float64) bool
 	// labels reports which labels of a point occur among the hypotheses.
 	labels(x []float64) (minus, plus bool)
@@ -38,10 +38,10 @@ func (v *View) versions(a schemas.Adversary) (versionSpace, error) {
 	return &listedVersions{all: all, space: all.table.Versions()}, nil
 }
 
-// thresholdRange is the thresholds low..high.
+// thresholdRange is the set of thresholds low..high.
 type thresholdRange struct{ low, high uint64 }
 
-// split halves the range, which is as good as any point: n thresholds force floor(log2 n) mistakes.
+// split halves the range, which is optimal: n thresholds force floor(log2 n) mistakes.
 func (s *thresholdRange) split(x []float64) bool {
 	if s.low == s.high {
 		return false
@@ -64,12 +64,12 @@ func (s *thresholdRange) restrict(x []float64, y float64) {
 	}
 }
 
-// naturalRange is the thresholds low, low+1, ... on the natural numbers until a point is labelled
-// +1, then the range that this leaves. The last threshold of the range stands for all those above
-// every point that can be asked.
+// naturalRange is the set of thresholds low, low+1, ... on the natural numbers until a point is
+// labeled +1, then the remaining range. The last threshold of the range represents all thresholds
+// above every point that can be asked.
 type naturalRange struct {
 	thresholdRange
-	reach uint64 // the number of thresholds that a point labelled +1 leaves
+	reach uint64 // number of thresholds that remain after a point labeled +1
 }
 
 func (s *naturalRange) split(x []float64) bool {
@@ -80,7 +80,7 @@ func (s *naturalRange) split(x []float64) bool {
 	return true
 }
 
-// dyadicRange is the dyadic thresholds t with low < t <= high.
+// dyadicRange is the set of dyadic thresholds t with low < t <= high.
 type dyadicRange struct{ low, high float64 }
 
 // split halves the interval. The midpoint is exact for as many rounds as CheckRounds allows.
@@ -99,11 +99,11 @@ func (s *dyadicRange) restrict(x []float64, y float64) {
 	}
 }
 
-// listedVersions is what remains of a class that is listed.
+// listedVersions is the remaining set of hypotheses of a listed class.
 type listedVersions struct {
 	all   *listing
 	space concept.VersionSpace
-	path  []byte // the truths that narrowed it down
+	path  []byte // truths that led to it
 }
 
 func (s *listedVersions) split(x []float64) bool {
@@ -128,7 +128,7 @@ func (s *listedVersions) restrict(x []float64, y float64) {
 	s.space = next
 }
 
-// A path is a sequence of points and their truths, 4 bytes for each.
+// A path is a sequence of points and their truths, 4 bytes each.
 const stepBytes = 4
 
 func appendStep(path []byte, point int, y float64) []byte {
