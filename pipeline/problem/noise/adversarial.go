@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// adversarial acts on the sample as a whole: the sample of n is no prefix of a larger one.
+// adversarial acts on the sample as a whole: the sample of n is not a prefix of a larger one.
 var adversarial = Noise{
 	Name: "adversarial",
 	Doc: "floor(rate n) labels are wrong, chosen after seeing the clean sample of n, in a direction that is drawn for " +
@@ -25,9 +25,9 @@ var adversarial = Noise{
 	},
 }
 
-// adversarialFlips chooses the labels to flip. Bun, Carmosino and Sorrell (2020) allow any choice;
-// this one makes the sample look as if another target had labelled it, in one of several ways that
-// the sample does not tell apart.
+// adversarialFlips chooses the labels to flip. Bun, Carmosino and Sorrell (2020) allow any
+// choice. This one makes the sample look as if another target had labeled it, in one of several
+// ways that the sample does not distinguish.
 type adversarialFlips struct {
 	rate   float64
 	points concept.Shape
@@ -35,22 +35,22 @@ type adversarialFlips struct {
 	toward []float64
 }
 
-// ranked is an example with its worth to the adversary: the larger, the sooner it is flipped. Of
-// equal worths the larger luck decides: by their order in the sample, the later ones would be known
-// to be clean.
+// ranked is an example with its worth to the adversary: examples with larger worth are flipped
+// first. In case of ties the example with the larger luck is flipped first. With ties broken by
+// the order in the sample, a learner would know that the later examples are clean.
 type ranked struct {
 	worth float64
 	luck  uint64
 	index int
 }
 
-// flips returns the number of labels to flip among n: floor(rate n), where a product that misses a
-// whole number by rounding alone, such as 0.29*100, counts as that number.
+// flips returns the number of labels to flip among n: floor(rate n). A product that is below a
+// whole number only because of rounding, such as 0.29*100, counts as that number.
 func flips(rate float64, n int) int { return int(math.Floor(float64(rate*float64(n)) + 1e-9)) }
 
-// wholeShare returns the least number up to 100 of which the rate flips a whole number of labels, 0
-// if there is none. Between its multiples the share floor(rate n)/n rises and falls with n, and
-// success falls and rises.
+// wholeShare returns the least number up to 100 of which the rate flips a whole number of labels,
+// or 0 if there is none. Between its multiples the share floor(rate n)/n is not monotone in n,
+// and so the success rate is not either.
 func wholeShare(rate float64) int64 {
 	const most = 100
 	for q := int64(1); q <= most && rate > 0; q++ {
@@ -81,7 +81,7 @@ func (f *adversarialFlips) Flip(r *rand.Rand, x, y []float64) {
 	f.flip(k, y)
 }
 
-// draw draws the luck of n examples, and forgets their worths.
+// draw draws the luck of n examples, and clears their worths.
 func (f *adversarialFlips) draw(r *rand.Rand, n int) {
 	f.rank = slices.Grow(f.rank[:0], n)[:n]
 	for i := range f.rank {
@@ -106,17 +106,17 @@ func (f *adversarialFlips) first(k int) []ranked {
 
 // coordinate is one coordinate of all examples.
 type coordinate struct {
-	x []float64 // from that of the first example on
-	d int       // numbers of an example
+	x []float64 // starts at the coordinate of the first example
+	d int       // number of coordinates of an example
 }
 
 func (c coordinate) of(i int) float64 { return c.x[i*c.d] }
 
-// shift says which end of the positives moves along a coordinate, and to which side.
+// shift is a movement of an end of the positives along a coordinate: the end and the direction.
 type shift struct{ right, outward bool }
 
-// drawShift draws the shift of a sample. An end beyond which there is no negative, such as the right
-// one of a threshold, is not chosen, unless both are such.
+// drawShift draws the shift of a sample. It does not choose an end without negatives beyond it,
+// such as the right end of a threshold, unless both ends are such.
 func (c coordinate) drawShift(r *rand.Rand, y []float64) shift {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i, label := range y {
@@ -137,12 +137,12 @@ func (c coordinate) drawShift(r *rand.Rand, y []float64) shift {
 	return s
 }
 
-// rankValues ranks the examples for a shift of the left end, and for one of the right end in the
-// mirror. Inwards it takes low positives before high ones, and then high negatives before low ones;
-// outwards the negatives on the left of all positives, high ones first, then other negatives and
-// then positives, low ones first. Values are below 2^40, so worths are exact.
+// rankValues ranks the examples for a shift of the left end, and mirrored for one of the right
+// end. Inwards the order is low positives before high ones, and then high negatives before low
+// ones. Outwards it is the negatives on the left of all positives, high ones first, then other
+// negatives and then positives, low ones first. Values are below 2^40, so worths are exact.
 func (f *adversarialFlips) rankValues(s shift, c coordinate, y []float64) {
-	low := math.Inf(1) // the least positive
+	low := math.Inf(1) // least positive
 	for i, label := range y {
 		if label > 0 {
 			low = min(low, s.mirror(c.of(i)))
@@ -163,7 +163,7 @@ func (f *adversarialFlips) rankValues(s shift, c coordinate, y []float64) {
 	}
 }
 
-// mirror returns the place of v seen from the side of the end that moves.
+// mirror returns the position of v as seen from the end that moves.
 func (s shift) mirror(v float64) float64 {
 	if s.right {
 		return concept.MaxDomain - 1 - v
@@ -171,14 +171,14 @@ func (s shift) mirror(v float64) float64 {
 	return v
 }
 
-// rankLabels prefers examples with the label first.
+// rankLabels ranks examples with the label first before the others.
 func (f *adversarialFlips) rankLabels(first float64, y []float64) {
 	for i, label := range y {
 		f.rank[i].worth = label * first
 	}
 }
 
-// drawDirection draws the direction into which the average is pulled.
+// drawDirection draws the direction in which the average is pulled.
 func (f *adversarialFlips) drawDirection(r *rand.Rand, d int) {
 	f.toward = slices.Grow(f.toward[:0], d)[:d]
 	for j := range f.toward {
@@ -186,7 +186,7 @@ func (f *adversarialFlips) drawDirection(r *rand.Rand, d int) {
 	}
 }
 
-// rankPulls ranks by -y<x,v>, v being the drawn direction: negating the label of an example moves
+// rankPulls ranks by -y<x,v> for the drawn direction v: negating the label of an example moves
 // the sum of all yx along v by twice that.
 func (f *adversarialFlips) rankPulls(x, y []float64) {
 	d := len(f.toward)

@@ -13,9 +13,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Every kind of noise is complete, makes about as many examples wrong as its rate says, of which it
-// negates the labels and leaves the points unless it says otherwise, and is a function of the sample
-// and of its stream.
+// Every kind of noise has complete fields, changes about as many examples as its rate specifies,
+// negates labels and preserves points unless Points is set, and is a function of the sample and
+// of its stream.
 func TestKinds(t *testing.T) {
 	const n, dim = 1000, 3
 	r := rand.New(rand.NewPCG(1, 2))
@@ -75,7 +75,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// What does not apply or is out of range is refused, and the key is named.
+// Keys that do not apply or are out of range are rejected by name.
 func TestResolveRefuses(t *testing.T) {
 	for _, k := range All() {
 		for _, rate := range []float64{-0.1, 0.5, math.NaN(), math.Inf(1)} {

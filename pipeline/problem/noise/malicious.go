@@ -28,11 +28,11 @@ var malicious = Noise{
 }
 
 // maliciousExamples replaces examples in the unit ball. Servedio (2003) and Bun, Carmosino and
-// Sorrell (2020) allow an adversary any choice of up to a share of the sample. This one takes out
-// the examples that say most about where the average is wrong, and puts in copies of one point that
-// every hypothesis near the average errs on, with the largest margin there is, and on which smooth
-// distributions therefore put all the weight that they may. Nothing hides the copies: a learner that
-// looked for them could drop them.
+// Sorrell (2020) allow an adversary any choice of up to a share of the sample. This one removes
+// the examples with the most information on where the average is wrong. It inserts copies of one
+// point on which every hypothesis near the average errs with the largest possible margin, so that
+// smooth distributions give it their maximum weight. The copies are not hidden: a learner that
+// searched for them could remove them.
 type maliciousExamples struct{ adversarialFlips }
 
 func (f *maliciousExamples) Flip(r *rand.Rand, x, y []float64) {

@@ -1,8 +1,8 @@
 // Package noise holds the kinds of noise on the labels of a sample, or on whole examples. The
-// evaluation always uses clean ones.
+// evaluation always uses clean examples.
 //
-// A kind is one value of type Noise in one file, and one line in the list All, which the sweep
-// file's schema, the checker and the messages ask.
+// A kind is one value of type Noise in one file, and one line in the list All. The sweep file's
+// schema, the checker and the messages use that list.
 package noise
 
 import (
@@ -16,34 +16,33 @@ import (
 
 // Noise is a kind of noise.
 type Noise struct {
-	Name string // as the sweep file has it
-	Doc  string // one line for people: which labels become wrong
+	Name string // name in the sweep file
+	Doc  string // one-line description of the wrong labels
 
 	// Rate reports whether the kind takes a rate, a number in [0, 1/2).
 	Rate bool
 
-	// Points reports whether the kind replaces points too, of some shapes.
+	// Points reports whether the kind also replaces points, for certain shapes.
 	Points bool
 
-	// Step returns the number of which the sample sizes are multiples at which the share of wrong labels
-	// is the rate exactly; 0 where there is none that is worth looking for. It is nil where all sizes
-	// are alike.
+	// Step returns a number such that at its multiples as sample sizes the share of wrong labels
+	// equals the rate; 0 if there is none of useful size. It is nil if all sizes are equivalent.
 	Step func(rate float64) int64
 
-	// flipper makes what flips labels at a rate, on points of a shape.
+	// flipper creates a Flipper with a rate for points of a shape.
 	flipper func(rate float64, points concept.Shape) Flipper
 }
 
-// Flipper makes labels or examples wrong, sample after sample. It is not safe for concurrent use, and allocates
-// nothing in the long run.
+// Flipper corrupts labels or examples of one sample after the other. It is not safe for
+// concurrent use. After the first samples it allocates nothing.
 type Flipper interface {
-	// Flip negates some of the labels y of the clean examples x, row-major, or replaces examples by
-	// others that may occur, if its kind has Points. r is the noise's own stream; a kind that draws
-	// nothing leaves it alone.
+	// Flip negates some of the labels y of the clean examples x, row-major, or replaces examples
+	// by other valid ones, if its kind has Points. r is the noise's own stream; a kind without
+	// randomness does not use it.
 	Flip(r *rand.Rand, x, y []float64)
 }
 
-// Step returns what the noise's kind says of its rate, or 0.
+// Step returns Noise.Step of the kind and rate of n, or 0.
 func Step(n schemas.Noise) int64 {
 	if kind := Lookup(n.Kind); kind != nil && kind.Step != nil {
 		return kind.Step(n.Rate)
@@ -51,7 +50,7 @@ func Step(n schemas.Noise) int64 {
 	return 0
 }
 
-// All lists the kinds in the order in which people see them.
+// All lists the kinds in display order.
 func All() []*Noise { return []*Noise{&none, &random, &adversarial, &malicious} }
 
 // Names lists the names of all kinds.
@@ -76,8 +75,8 @@ func Lookup(name string) *Noise {
 	return nil
 }
 
-// Resolve checks the noise of a problem, and fills in the kind none where nothing is stated. The
-// error is a *blame.Error.
+// Resolve checks the noise of a problem, and fills in the default kind none. The error is a
+// *blame.Error.
 func Resolve(n *schemas.Noise) error {
 	if n.Kind == "" && n.Rate == 0 {
 		n.Kind = none.Name
@@ -94,8 +93,8 @@ func Resolve(n *schemas.Noise) error {
 	return nil
 }
 
-// Hides reports whether noise makes the samples of a target look, whatever their size, as if another
-// one had labelled them, which differs from it on a mass of the rate.
+// Hides reports whether the noise can make samples of any size from one target look as if another
+// target had labeled them, which differs from it on a mass equal to the rate.
 func Hides(n schemas.Noise, points concept.Shape) bool {
 	switch points {
 	case concept.Scalar, concept.Grid:
@@ -107,7 +106,7 @@ func Hides(n schemas.Noise, points concept.Shape) bool {
 	}
 }
 
-// New makes a flipper for a resolved noise on points of a shape.
+// New creates a flipper for a resolved noise on points of a shape.
 func New(n schemas.Noise, points concept.Shape) Flipper {
 	return Lookup(n.Kind).flipper(n.Rate, points)
 }

@@ -72,7 +72,7 @@ func TestShifts(t *testing.T) {
 	}
 }
 
-// An end that has no negative beyond it stays where it is; everything else is a fair coin.
+// An end without negatives beyond it does not move; the other choices are fair coins.
 func TestDrawShift(t *testing.T) {
 	const draws = 4000
 	r := rand.New(rand.NewPCG(5, 6))
@@ -140,7 +140,7 @@ func TestLabelsFirst(t *testing.T) {
 	}
 }
 
-// Among examples of equal worth the order in the sample says nothing.
+// The order in the sample does not affect the choice among examples of equal worth.
 func TestTiesAreBrokenAtRandom(t *testing.T) {
 	const n, draws = 8, 8000
 	r, counts := rand.New(rand.NewPCG(7, 8)), make([]float64, n)
@@ -165,7 +165,7 @@ func indexes(n int) []ranked {
 	return rank
 }
 
-// checkFlips flips k labels of ranked examples and compares which.
+// checkFlips flips k labels of ranked examples and compares their indexes.
 func checkFlips(t *testing.T, name string, f *adversarialFlips, k int, y []float64, want []int) {
 	t.Helper()
 	noisy := slices.Clone(y)
@@ -181,15 +181,16 @@ func checkFlips(t *testing.T, name string, f *adversarialFlips, k int, y []float
 	}
 }
 
-// Malicious noise takes out the examples that say least of the average, and puts in copies, with
-// either label, of the one that all near the average err on.
+// Malicious noise removes the examples with the smallest pull towards the average's direction,
+// and inserts copies, with either label, of the example on which all hypotheses near the average
+// err.
 func TestMaliciousExamples(t *testing.T) {
 	const n, d, bad = 40, 2, 10 // rate 1/4
 	r := rand.New(rand.NewPCG(7, 8))
 	x, y := make([]float64, n*d), make([]float64, n)
 	for i := range y {
 		y[i] = 2*float64(r.IntN(2)) - 1
-		angle := 0.05 * float64(i-n/2) // of yx from the axis, which is not quite the average's
+		angle := 0.05 * float64(i-n/2) // angle of yx from the axis, which differs slightly from the average's
 		x[i*d], x[i*d+1] = y[i]*math.Cos(angle), y[i]*math.Sin(angle)
 	}
 	var mean [d]float64
@@ -218,7 +219,7 @@ func TestMaliciousExamples(t *testing.T) {
 	if positive == 0 || positive == bad {
 		t.Errorf("%d of %d labels of the new examples are positive", positive, bad)
 	}
-	// Where the examples cancel out, the direction is drawn.
+	// If the sum of the examples is 0, the direction is drawn.
 	zero, ones := make([]float64, n*d), slices.Repeat([]float64{1}, n)
 	New(schemas.Noise{Kind: "malicious", Rate: 0.25}, concept.Ball).Flip(r, zero, ones)
 	for i := range n {

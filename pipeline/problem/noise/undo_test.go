@@ -11,9 +11,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// A learner that knows the rate, and undoes the one direction into which labels were once flipped,
-// came below the rate with certainty. Where the direction is drawn it does so in the share of trials
-// in which it guesses right, and errs by twice the rate in others.
+// A learner that knows the rate, and undoes a fixed direction in which labels are flipped, has an
+// error below the rate with certainty. If the direction is drawn, it succeeds only in the share
+// of trials in which it guesses right, and errs by twice the rate in others.
 func TestNoiseIsNotUndone(t *testing.T) {
 	const trials = 200
 	for _, g := range []undoing{thresholdUndoing{}, intervalUndoing{}, halfspaceUndoing{}} {
@@ -42,13 +42,13 @@ const undoRate = 0.1
 
 // undoing is a learner that undoes one direction.
 type undoing interface {
-	// trial draws a sample, makes it noisy in the direction that the learner undoes or in a drawn one,
-	// and returns the learner's error.
+	// trial draws a sample, adds noise in the direction that the learner undoes or in a drawn
+	// one, and returns the learner's error.
 	trial(r *rand.Rand, fixed bool) float64
 }
 
-// onLine returns n labelled points of [0, 1), in units of the largest domain, with the positives in
-// [a, b).
+// onLine returns n labeled points of [0, 1), in units of the largest domain, with the positives
+// in [a, b).
 func onLine(r *rand.Rand, n int, a, b float64) (x, y []float64) {
 	for range n {
 		v := math.Floor(r.Float64() * concept.MaxDomain)
@@ -57,7 +57,7 @@ func onLine(r *rand.Rand, n int, a, b float64) (x, y []float64) {
 	return x, y
 }
 
-// spoil flips labels of an ordered domain: the lowest positives where fixed is set.
+// spoil flips labels of an ordered domain: the lowest positives if fixed is set.
 func spoil(r *rand.Rand, x, y []float64, fixed bool) {
 	f := &adversarialFlips{rate: undoRate, points: concept.Scalar}
 	if !fixed {
@@ -69,7 +69,7 @@ func spoil(r *rand.Rand, x, y []float64, fixed bool) {
 	f.flip(flips(undoRate, len(y)), y)
 }
 
-// undoLeft returns the point that has k points of the sample between itself and v.
+// undoLeft returns the point with k points of the sample between itself and v.
 func undoLeft(x []float64, v float64, k int) float64 {
 	x = slices.Sorted(slices.Values(x))
 	i, _ := slices.BinarySearch(x, v)
