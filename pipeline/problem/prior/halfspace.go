@@ -12,9 +12,8 @@ import (
 // margins is the number of nodes of the quadrature over the distribution of margins.
 const margins = 48
 
-// evenSuccess returns the success without data for halfspaces of dim dimensions whose points are
-// uniform around the normal, given their margin; marginAt returns the margin that a uniform number
-// stands for.
+// evenSuccess returns the success without data for halfspaces of dim dimensions with points
+// uniform around the normal, given their margin. marginAt is the quantile function of the margin.
 func evenSuccess(dim int, marginAt func(v float64) float64, ok concept.Allowed) float64 {
 	switch {
 	case dim == 1 || ok(0.5):
@@ -25,10 +24,10 @@ func evenSuccess(dim int, marginAt func(v float64) float64, ok concept.Allowed) 
 	return concept.CapPrior(dim, evenError(dim, marginAt), ok)
 }
 
-// evenError returns the error of a normal, in three dimensions or more, as a function of its angle a
-// to the target's, u. Where m = y<u,x> is the margin, the part of yx that is orthogonal to u is
-// sqrt(1-m^2) times a uniform unit vector g. The normal, whose part orthogonal to u has the
-// direction w, errs where <g,w> < -m cot(a)/sqrt(1-m^2).
+// evenError returns the error of a normal, in three dimensions or more, as a function of its
+// angle a to the target's normal u. Let m = y<u,x> be the margin; the part of yx that is
+// orthogonal to u is sqrt(1-m^2) times a uniform unit vector g. Let w be the direction of the
+// normal's part orthogonal to u; the normal errs if <g,w> < -m cot(a)/sqrt(1-m^2).
 func evenError(dim int, marginAt func(v float64) float64) func(angle float64) float64 {
 	nodes, weights := make([]float64, margins), make([]float64, margins)
 	quad.Legendre{}.FixedLocations(nodes, weights, 0, 1)
@@ -48,9 +47,9 @@ func evenError(dim int, marginAt func(v float64) float64) func(angle float64) fl
 // slope returns m/sqrt(1-m^2).
 func slope(m float64) float64 { return m / math.Sqrt((1-m)*(1+m)) }
 
-// planarAngle returns the largest angle in the plane at which the error is allowed. g is one of two
-// unit vectors there, so that half of the points err whose slope is below tan(a), and the angle
-// belongs to a quantile of the margins; marginAt rises or falls.
+// planarAngle returns the largest angle in the plane with an allowed error. There g is one of two
+// unit vectors, so that half of the points with slope below tan(a) are mislabeled, and the angle
+// corresponds to a quantile of the margins. marginAt is monotone.
 func planarAngle(marginAt func(v float64) float64, ok concept.Allowed) float64 {
 	allowed, _ := numeric.Bisect(0, 0.5, ok)
 	v := 2 * allowed

@@ -1,10 +1,10 @@
-// Package prior computes what a learner without data reaches: the largest probability, over the
-// distribution of targets, with which the error of one hypothesis, chosen beforehand, is a success.
+// Package prior computes the success of a learner without data: the largest probability, over the
+// distribution of targets, that the error of one hypothesis, chosen beforehand, is a success.
 //
-// What it computes is a property of the problem and the goal alone: no algorithm enters it. Errors
-// are those under the distribution of points, not on an evaluation sample. It needs resolved
-// problems. The hypothesis is one of the class, or a constant, and of some large classes the
-// probability is an estimate: see concept.NewPrior.
+// The result depends on the problem and the goal only, not on an algorithm. Errors are those
+// under the distribution of points, not on an evaluation sample. Problems must be resolved. The
+// hypothesis is one of the class, or a constant, and for some large classes the probability is an
+// estimate: see concept.NewPrior.
 //
 // Start at Success.
 package prior
@@ -16,7 +16,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Goal says which errors are a success: those of at most Above + Alpha.
+// Goal defines the errors that are a success: those of at most Above + Alpha.
 type Goal struct{ Above, Alpha float64 }
 
 func (g Goal) allows(err float64) bool { return numeric.Within(err, g.Above, g.Alpha) }
@@ -27,11 +27,12 @@ func Drawn(p *schemas.Problem) bool {
 	return p.Target == concept.RandomTarget || p.Target == concept.UniformTarget
 }
 
-// Success returns the probability with which a learner without data succeeds on a resolved problem:
-// 1 where the target is the same in all trials, because it can be known. matrix is the class matrix,
-// "" for other classes. It reports false where that is not known: where a file or an adversary says
-// the labels, where the target lies outside of the class, under distributions of points that are neither uniform
-// nor even around the target, and for large classes that have neither a formula nor an estimate.
+// Success returns the probability that a learner without data succeeds on a resolved problem. It
+// is 1 if the target is the same in all trials, because the learner may contain it. matrix is the
+// class matrix, "" for other classes. known is false if the probability is unknown: if a file or
+// an adversary determines the labels, if the target lies outside of the class, for distributions
+// of points that are neither uniform nor symmetric around the target, and for large classes
+// without a formula or an estimate.
 func Success(p *schemas.Problem, matrix string, g Goal) (share float64, known bool) {
 	l := distribution.Lookup(p.Distribution)
 	switch {

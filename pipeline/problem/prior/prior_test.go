@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The error at an angle agrees with the share of the points of the distribution that such a normal
-// labels wrongly.
+// The error at an angle agrees with the share of the points of the distribution that such a
+// normal mislabels.
 func TestErrorAtAnAngle(t *testing.T) {
 	const draws = 20_000
 	for _, name := range []string{"iso", "iso-fixed", "ball-margin"} {
@@ -55,7 +55,7 @@ func TestErrorAtAnAngle(t *testing.T) {
 	}
 }
 
-// In the plane a normal at the largest angle that is allowed errs on as many points as are allowed,
+// In the plane the error of a normal at the largest allowed angle equals the allowed error,
 // unless all margins are equal: there the error jumps from 0 to 1/2.
 func TestAngleInThePlane(t *testing.T) {
 	const draws, alpha = 100_000, 0.1
@@ -84,8 +84,7 @@ func TestAngleInThePlane(t *testing.T) {
 	}
 }
 
-// Without a margin to speak of, points are uniform on the sphere, and the error is the angle over
-// pi.
+// With a negligible margin, points are uniform on the sphere, and the error is the angle over pi.
 func TestNoMargin(t *testing.T) {
 	for _, dim := range []int{1, 2, 3, 20} {
 		p := schemas.Problem{
@@ -111,7 +110,7 @@ func TestNoMargin(t *testing.T) {
 	}
 }
 
-// What is known, and what is not.
+// Known and unknown probabilities.
 func TestSuccess(t *testing.T) {
 	uniform := schemas.Problem{Class: "thresholds", Domain: 1000, Distribution: "uniform", Target: "random"}
 	with := func(change func(p *schemas.Problem)) schemas.Problem {
