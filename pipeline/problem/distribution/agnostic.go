@@ -11,35 +11,39 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// agnostic is a distribution whose target lies outside of the class. For thresholds, with X points, of which it turns
-// m, and a threshold t of the class, let point number j be the (j+1)st from t on, where 0 follows X-1. The
-// distribution turns the label of those j for which floor((j m)/X + 1/2) steps up to the next whole number.
+// agnostic is a distribution whose target lies outside of the class. For thresholds, with X
+// points, of which m are flipped, and a threshold t of the class, let point number j be the
+// (j+1)st from t on, where 0 follows X-1. The distribution flips the label of those j for which
+// floor((j m)/X + 1/2) steps up to the next whole number.
 //
-// Exactly m points are turned, so t errs with probability m/X. No threshold errs less: another one
-// disagrees with t on the L points to the right or to the left of t. The turned ones among these are
-// floor(L m/X + 1/2) to the right and ceil(L m/X - 1/2) to the left. Both are at most L/2 for m < X/2,
-// because the number L - 2m L/X is positive and the counts are whole. What one gains on the turned
-// points, it loses on the others.
+// Exactly m points are flipped, so t errs with probability m/X. No threshold errs less: another
+// one disagrees with t on the L points to the right or to the left of t. The number of flipped
+// points among these is floor(L m/X + 1/2) to the right and ceil(L m/X - 1/2) to the left. Both
+// are at most L/2 for m < X/2, because the number L - 2m L/X is positive and the counts are
+// whole. The gain of the other threshold on the flipped points is at most its loss on the others.
 //
-// For intervals, with a target of L points inside of it and X - L outside, either side is turned as the
-// thresholds' points are, with the numbers of the inside from its left end on, and those of the outside
-// from the target's right end on, where 0 follows X-1. Of the inside about m L/X points are turned, as
-// nearly as fewer than half of either side allow; up to (X-3)/2 in all can be, however long the target
-// is. No interval errs less. Where another one meets the target, the two disagree on stretches that
-// begin or end where a side does, and at most half of each such stretch is turned. An interval of k
-// points that does not meet the target has at most k m'/(X-L) of them turned, rounded up, for the m'
-// turned ones outside: at most (k+1)/2, so that it gains at most one point, and it loses at least one
-// on the target, of which fewer than half are turned. So does the empty one. It is no target: an
-// interval that is a turned point would be better than it.
+// For intervals, with a target of L points inside of it and X - L outside, either side is flipped
+// like the thresholds' points. The points inside are numbered from the left end of the target on,
+// and those outside from its right end on, where 0 follows X-1. The number of flipped points
+// inside is as close to m L/X as possible with fewer than half of either side flipped; up to
+// (X-3)/2 points in all can be flipped for every length of the target. No interval errs less. If
+// another interval meets the target, the two disagree on stretches that begin or end where a side
+// does, and at most half of each such stretch is flipped. Let an interval of k points not meet
+// the target, and let m' be the number of flipped points outside. At most k m'/(X-L), rounded up,
+// of its points are flipped, which is at most (k+1)/2. So it gains at most one point, and it
+// loses at least one on the target, of which fewer than half are flipped. The empty interval also
+// loses at least one. The empty interval is not a target, because an interval of one flipped
+// point would err less.
 //
-// For parities and stumps, j is the number that the coordinates of a point in {0..k-1}^d are the digits
-// of, where k is 2 for parities, and X = k^d. Two of their hypotheses disagree on X/k points at least,
-// so that another one errs on X/k - m at least: on no fewer than m where m is at most X/(2k),
-// whichever points are turned. Two parities disagree on X/2. Two stumps on one coordinate, of which a
-// constant may be one, are equal or differ wherever it has a certain one of its k values. A stump that
-// is +1 on a share a of the points, and one on another coordinate on a share b, disagree on
-// a(1-b) + (1-a)b of them. That is linear in a and in b, and from 1/k to 1-1/k each it is least at
-// an end: 2(1/k)(1-1/k) >= 1/k, or 1 - 2(1/k)(1-1/k) >= 1/2.
+// For parities and stumps, j is the number whose digits are the coordinates of a point in
+// {0..k-1}^d, where k is 2 for parities, and X = k^d. Two of their hypotheses disagree on at
+// least X/k points. So another hypothesis errs on at least X/k - m points, which is at least m if
+// m is at most X/(2k), for any choice of the flipped points. Two parities disagree on X/2. Two
+// stumps on one coordinate, of which a constant may be one, are equal or differ wherever it has a
+// certain one of its k values. A stump that is +1 on a share a of the points, and one on another
+// coordinate on a share b, disagree on a(1-b) + (1-a)b of them. That is linear in a and in b, and
+// for a and b from 1/k to 1-1/k it is least at an end: 2(1/k)(1-1/k) >= 1/k, or 1 - 2(1/k)(1-1/k)
+// >= 1/2.
 var agnostic = Distribution{
 	Name: agnosticName,
 	Doc: "as uniform, but points of total weight mass, spread evenly, bear the other label: " +
@@ -60,21 +64,21 @@ var agnostic = Distribution{
 	LeastDim: 2,
 	RefuseTarget: func(p *schemas.Problem) string {
 		if p.Class == concept.Intervals && (p.Target == concept.UniformTarget || p.Target == concept.Nowhere) {
-			return "it may be the empty interval, and one that is a turned point is better than that"
+			return "it may be the empty interval, and an interval of one flipped point is better than that"
 		}
 		return ""
 	},
 	Formula:    func(p *schemas.Problem) bool { return onLine(p.Class) },
-	LeastError: func(p *schemas.Problem) float64 { return float64(turned(p)) / float64(points(p)) },
+	LeastError: func(p *schemas.Problem) float64 { return float64(flipped(p)) / float64(points(p)) },
 	Size:       func(p *schemas.Problem) float64 { return float64(points(p)) },
 	open: func(p *schemas.Problem, class concept.Spec) Opened {
 		target := targets(p, class)
 		o := Opened{Sampler: func() Sampler {
-			turning := &turningTarget{own: target(), side: concept.Side(class), points: points(p), turned: turned(p)}
+			flipping := &flippingTarget{own: target(), side: concept.Side(class), points: points(p), flipped: flipped(p)}
 			if onLine(class.Name) {
-				turning.box, turning.bothSides = turning.own.(*concept.Box), class.Name == concept.Intervals
+				flipping.box, flipping.bothSides = flipping.own.(*concept.Box), class.Name == concept.Intervals
 			}
-			return &uniformSampler{class: class, side: concept.Side(class), dim: concept.Width(class), target: turning}
+			return &uniformSampler{class: class, side: concept.Side(class), dim: concept.Width(class), target: flipping}
 		}}
 		if points(p) <= MaxSupport {
 			o.Support = lattice(concept.Side(class), concept.Width(class))
@@ -83,19 +87,20 @@ var agnostic = Distribution{
 	},
 }
 
-// agnosticName is what the key mass asks for, which two distributions take.
+// agnosticName is the value of the key distribution; the key mass applies to two distributions.
 const agnosticName = "agnostic"
 
-// turned returns the number of points whose label the distribution agnostic turns.
-func turned(p *schemas.Problem) uint64 { return uint64(math.Round(p.Mass * float64(points(p)))) }
+// flipped returns the number of points whose label the distribution agnostic flips.
+func flipped(p *schemas.Problem) uint64 { return uint64(math.Round(p.Mass * float64(points(p)))) }
 
 // points returns the number of points of the distribution agnostic.
 func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(classOf(p))) }
 
-// onLine reports whether the class is one of those that the distribution agnostic turns from the target's ends on.
+// onLine reports whether the distribution agnostic flips points of the class in order from the
+// target's ends on.
 func onLine(class string) bool { return class == concept.Thresholds || class == concept.Intervals }
 
-// outsideAgnostic returns what is wrong with the mass of the distribution agnostic.
+// outsideAgnostic returns the reason why the mass is invalid for the distribution agnostic.
 func outsideAgnostic(p *schemas.Problem) string {
 	if !onLine(p.Class) {
 		return outsideDistance(p)
@@ -107,7 +112,7 @@ func outsideAgnostic(p *schemas.Problem) string {
 	if p.Class == concept.Intervals {
 		most, words = (p.Domain-3)/2, "fewer than half inside and outside of any interval"
 	}
-	if m := turned(p); m < 1 || m > most {
+	if m := flipped(p); m < 1 || m > most {
 		return fmt.Sprintf("%v of %d points is %d of them, and the distribution needs at least 1 and %s, which is at "+
 			"most %d: take "+
 			"another mass or a larger domain", p.Mass, p.Domain, m, words, most)
@@ -118,8 +123,8 @@ func outsideAgnostic(p *schemas.Problem) string {
 // fewerThanHalf returns the largest number below n/2, or 0.
 func fewerThanHalf(n uint64) uint64 { return (max(n, 1) - 1) / 2 }
 
-// outsideDistance returns what is wrong with the mass for a class whose hypotheses are so far from one
-// another that any points can be turned.
+// outsideDistance returns the reason why the mass is invalid for a class whose hypotheses are so
+// far from one another that any points can be flipped.
 func outsideDistance(p *schemas.Problem) string {
 	side := concept.Side(classOf(p))
 	switch {
@@ -128,28 +133,28 @@ func outsideDistance(p *schemas.Problem) string {
 	case !(p.Mass > 0 && p.Mass <= 1/float64(2*side)):
 		return fmt.Sprintf("%v is outside (0, 1/%d], where no other hypothesis can be better than the target's",
 			p.Mass, 2*side)
-	case turned(p) < 1 || turned(p) > points(p)/(2*side):
+	case flipped(p) < 1 || flipped(p) > points(p)/(2*side):
 		return fmt.Sprintf("%v of %d points is %d of them, and the distribution needs at least 1 and at most %d: "+
 			"take another "+
-			"mass or a larger d", p.Mass, points(p), turned(p), points(p)/(2*side))
+			"mass or a larger d", p.Mass, points(p), flipped(p), points(p)/(2*side))
 	}
 	return ""
 }
 
-// turningTarget labels points as a hypothesis does, and some of them the other way.
-type turningTarget struct {
-	own            concept.Target
-	box            *concept.Box // own of a class on the line, +1 from Low[0] to High[0]; nil for other classes
-	bothSides      bool         // inside and outside of the box have turned points of their own
-	side           uint64       // k
-	points, turned uint64       // X and m
+// flippingTarget labels points as a hypothesis does, except the flipped ones.
+type flippingTarget struct {
+	own             concept.Target
+	box             *concept.Box // copy of own for a class on the line, +1 from Low[0] to High[0]; nil for other classes
+	bothSides       bool         // inside and outside of the box are flipped separately
+	side            uint64       // k
+	points, flipped uint64       // X and m
 }
 
 // Begin implements concept.Target.
-func (t *turningTarget) Begin(r *rand.Rand) { t.own.Begin(r) }
+func (t *flippingTarget) Begin(r *rand.Rand) { t.own.Begin(r) }
 
 // Label implements concept.Target.
-func (t *turningTarget) Label(x []float64) float64 {
+func (t *flippingTarget) Label(x []float64) float64 {
 	y := t.own.Label(x)
 	if j, m, n := t.number(x); stepsTo(j+1, m, n) > stepsTo(j, m, n) {
 		return -y
@@ -157,31 +162,31 @@ func (t *turningTarget) Label(x []float64) float64 {
 	return y
 }
 
-// number returns the number j of a point, among n points of which m are turned.
-func (t *turningTarget) number(x []float64) (j, m, n uint64) {
+// number returns the number j of a point, among n points of which m are flipped.
+func (t *flippingTarget) number(x []float64) (j, m, n uint64) {
 	switch {
 	case t.box == nil:
 		for _, digit := range slices.Backward(x) {
 			j = j*t.side + uint64(digit)
 		}
-		return j, t.turned, t.points
+		return j, t.flipped, t.points
 	case t.bothSides:
 		return t.numberOfSide(uint64(x[0]))
 	}
-	return after(uint64(x[0]), uint64(t.box.Low[0]), t.points), t.turned, t.points
+	return after(uint64(x[0]), uint64(t.box.Low[0]), t.points), t.flipped, t.points
 }
 
-// numberOfSide returns the number j of a point among the n that an interval labels alike, of which m
-// are turned.
-func (t *turningTarget) numberOfSide(x uint64) (j, m, n uint64) {
+// numberOfSide returns the number j of a point among the n with the same label in the interval,
+// of which m are flipped.
+func (t *flippingTarget) numberOfSide(x uint64) (j, m, n uint64) {
 	low, end := uint64(t.box.Low[0]), uint64(t.box.High[0])+1
 	inside, outside := end-low, t.points-(end-low)
-	m = stepsTo(inside, t.turned, t.points)
-	m = min(max(m+fewerThanHalf(outside), t.turned)-fewerThanHalf(outside), fewerThanHalf(inside))
+	m = stepsTo(inside, t.flipped, t.points)
+	m = min(max(m+fewerThanHalf(outside), t.flipped)-fewerThanHalf(outside), fewerThanHalf(inside))
 	if low <= x && x < end {
 		return x - low, m, inside
 	}
-	return after(x, end, t.points), t.turned - m, outside
+	return after(x, end, t.points), t.flipped - m, outside
 }
 
 // after returns the number of points from the given one up to x, where 0 follows points-1.
@@ -193,9 +198,9 @@ func after(x, from, points uint64) uint64 {
 }
 
 // Labels implements concept.Target.
-func (t *turningTarget) Labels(x, y []float64) { concept.LabelEach(x, y, t.Label) }
+func (t *flippingTarget) Labels(x, y []float64) { concept.LabelEach(x, y, t.Label) }
 
-// stepsTo returns floor(j m/n + 1/2), the number of turned points among the first j of n.
+// stepsTo returns floor(j m/n + 1/2), the number of flipped points among the first j of n.
 func stepsTo(j, m, n uint64) uint64 {
 	high, low := bits.Mul64(2*j, m)
 	low, carry := bits.Add64(low, n, 0)

@@ -8,12 +8,12 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Whatever the mass and the target, the least error of the class is that of the target, and the one
-// that LeastError states. The empty interval is no target.
+// For all masses and targets, the least error of the class is that of the target, and equals
+// LeastError. The empty interval is not a target.
 func TestAgnosticLeastError(t *testing.T) {
 	for _, c := range []struct {
 		concept.Spec
-		most uint64 // turned points
+		most uint64 // number of flipped points
 	}{
 		{concept.Spec{Name: concept.Thresholds, Domain: 4}, 1},
 		{concept.Spec{Name: concept.Thresholds, Domain: 9}, 4},
@@ -39,7 +39,7 @@ func TestAgnosticLeastError(t *testing.T) {
 	}
 }
 
-// Of an interval's inside, as of its outside, the same share is turned as of all points.
+// The same share is flipped inside of an interval, outside of it, and of all points.
 func TestAgnosticIntervalsTurnEvenly(t *testing.T) {
 	p := resolved(t, schemas.Problem{Class: concept.Intervals, Distribution: "agnostic", Domain: concept.MaxDomain,
 		Mass: 0.375, Target: concept.MiddleTarget})
@@ -53,13 +53,13 @@ func TestAgnosticIntervalsTurnEvenly(t *testing.T) {
 			}
 		}
 		if wrong != 3000 {
-			t.Errorf("%d of 8000 labels from %v on are turned, want 3000", wrong, from)
+			t.Errorf("%d of 8000 labels from %v on are flipped, want 3000", wrong, from)
 		}
 	}
 }
 
-// checkLeastErrors goes through targets of a class, and through the numbers of turned points up to
-// the most that the distribution takes.
+// checkLeastErrors iterates over targets of a class, and over the numbers of flipped points up to
+// the maximum of the distribution.
 func checkLeastErrors(t *testing.T, spec concept.Spec, most uint64, targets []string) {
 	t.Helper()
 	made, err := concept.New(spec)
@@ -74,7 +74,7 @@ func checkLeastErrors(t *testing.T, spec concept.Spec, most uint64, targets []st
 			s, _, _ := sample(t, p, 1, 2, 0)
 			x, y, _ := support(t, p, s)
 			own, label := make([]float64, len(y)), make([]float64, len(y))
-			s.Target().(*turningTarget).own.Labels(x, own)
+			s.Target().(*flippingTarget).own.Labels(x, own)
 			least := uint64(len(y))
 			for i := range class.Size().Uint64() {
 				class.Member(i).Labels(x, label)
@@ -98,8 +98,8 @@ func differences(a, b []float64) (n uint64) {
 	return n
 }
 
-// On the largest domain, where products need 128 bits, the target turns as many points of a stretch
-// as its share says.
+// On the largest domain, where products need 128 bits, the target flips the expected number of
+// points of a stretch.
 func TestAgnosticLargestDomain(t *testing.T) {
 	p := resolved(t, schemas.Problem{Class: concept.Thresholds, Distribution: "agnostic", Domain: concept.MaxDomain,
 		Mass: 0.375, Target: concept.MiddleTarget})
@@ -113,12 +113,12 @@ func TestAgnosticLargestDomain(t *testing.T) {
 			}
 		}
 		if wrong != 3000 {
-			t.Errorf("%d of 8000 labels from %v on are turned, want 3000", wrong, from)
+			t.Errorf("%d of 8000 labels from %v on are flipped, want 3000", wrong, from)
 		}
 	}
 }
 
-// A mass that makes no agnostic problem is refused by its own key.
+// A mass that makes no agnostic problem is rejected by its own key.
 func TestAgnosticRefuses(t *testing.T) {
 	for _, c := range []struct {
 		domain uint64

@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A learner that solves y<w,x> = tau in the least-squares sense knows the target exactly from d
-// examples where every margin is tau. Where margins are random it must learn like any other.
+// A learner that solves y<w,x> = tau in the least-squares sense determines the target exactly
+// from d examples if every margin is tau. With random margins it has no such advantage.
 func TestMarginsAreNoEquations(t *testing.T) {
 	const dim, tau, alpha, trials = 10, 0.1, 0.1, 400
 	rate := func(distribution string, n int) float64 {
@@ -32,7 +32,7 @@ func TestMarginsAreNoEquations(t *testing.T) {
 		{"skew-fixed", dim, 1, 1},
 		{"iso", dim + 2, 0, 0.15},
 		{"skew", dim + 2, 0, 0.25},
-		{"iso", 48, 0, 0.85}, // where a perceptron already succeeds in nine of ten trials
+		{"iso", 48, 0, 0.85}, // a perceptron already succeeds in nine of ten trials
 		{"iso", 96, 0.9, 1},
 	} {
 		got := rate(c.distribution, c.n)

@@ -18,8 +18,8 @@ var ballMargin = Distribution{
 	Fits: fitsBall,
 	Keys: []*Key{&margin},
 	Size: uncountable,
-	// The share of the sphere with |<u,x>| >= t is I(1-t^2; (d-1)/2, 1/2), I being the regularized
-	// incomplete beta function.
+	// The share of the sphere with |<u,x>| >= t is I(1-t^2; (d-1)/2, 1/2), where I is the
+	// regularized incomplete beta function.
 	MarginAt: func(dim int, tau, v float64) float64 {
 		if dim == 1 {
 			return 1
@@ -32,7 +32,7 @@ var ballMargin = Distribution{
 	open: func(p *schemas.Problem, _ concept.Spec) Opened {
 		angles := sync.OnceValue(func() *angleErrors {
 			return newAngleErrors(marginDistribution{p.Dim, p.Margin, func(f float64) float64 {
-				return math.Pow(math.Cos(f), float64(p.Dim-2)) // the sphere's
+				return math.Pow(math.Cos(f), float64(p.Dim-2)) // density of the sphere
 			}})
 		})
 		return Opened{Sampler: func() Sampler { return newBallMarginSampler(p, angles) }}
@@ -47,7 +47,8 @@ type ballMarginSampler struct {
 
 func newBallMarginSampler(p *schemas.Problem, angles func() *angleErrors) *ballMarginSampler {
 	s := &ballMarginSampler{halfspace: newHalfspace(p), angles: angles}
-	// The better of the two ways to draw accepts more than two of five proposals, whatever d and tau.
+	// The better of the two ways to draw accepts more than two of five proposals, for all d and
+	// tau.
 	s.naive = p.Dim == 1 || float64(s.tau*s.tau)*float64(p.Dim) < 0.25
 	return s
 }
@@ -80,9 +81,9 @@ func (s *ballMarginSampler) reject(r *rand.Rand, row []float64) float64 {
 	}
 }
 
-// cap draws t = |<u,x>| of a uniform point beyond the margin, and returns it with sqrt(1-t^2). The
-// square s = t^2 has a density proportional to s^(-1/2) (1-s)^((d-3)/2) on [tau^2, 1]: values are
-// proposed by the second factor alone, and accepted with probability tau/sqrt(s).
+// cap draws t = |<u,x>| of a uniform point beyond the margin, and returns it with sqrt(1-t^2).
+// The square s = t^2 has a density proportional to s^(-1/2) (1-s)^((d-3)/2) on [tau^2, 1]: values
+// are proposed by the second factor alone, and accepted with probability tau/sqrt(s).
 func (s *ballMarginSampler) cap(r *rand.Rand) (t, c float64) {
 	low := float64(s.tau * s.tau)
 	for {

@@ -14,7 +14,7 @@ import (
 )
 
 // examples returns resolved problems of a distribution, on every class that it fits: the examples
-// of the class, and some where the smallest sizes and the limit of exact evaluation lie.
+// of the class, and problems of the smallest sizes and at the limit of exact evaluation.
 func examples(t *testing.T, l *Distribution) (all []schemas.Problem) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -53,7 +53,8 @@ func examples(t *testing.T, l *Distribution) (all []schemas.Problem) {
 // matrices holds the matrix of the classes that have one.
 var matrices = map[string]string{}
 
-// Every distribution is complete, and does what Distribution promises, on every class that it fits.
+// Every distribution is complete, and satisfies the contract of Distribution, on every class that
+// it fits.
 func TestDistributions(t *testing.T) {
 	for _, l := range All() {
 		t.Run(l.Name, func(t *testing.T) {
@@ -80,8 +81,8 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// checkDraws checks that examples lie in the domain, bear a label of the target, depend on the
-// streams alone, and that those of a smaller sample begin a larger one.
+// checkDraws checks that examples lie in the domain, have the target's labels, depend on the
+// streams alone, and that a smaller sample is a prefix of a larger one.
 func checkDraws(t *testing.T, l *Distribution, p schemas.Problem) {
 	t.Helper()
 	class := Spec(&p, matrices[p.Class])
@@ -121,7 +122,7 @@ func checkDraws(t *testing.T, l *Distribution, p schemas.Problem) {
 }
 
 // checkSupport checks that a distribution which is evaluated exactly lists its points with the
-// shares and labels that its draws have, and that any other lists none.
+// frequencies and labels of its draws, and that any other lists none.
 func checkSupport(t *testing.T, l *Distribution, p schemas.Problem) {
 	t.Helper()
 	all := Open(&p, matrices[p.Class]).Support
@@ -158,7 +159,8 @@ func checkSupport(t *testing.T, l *Distribution, p schemas.Problem) {
 	testkit.CheckCounts(t, counts, all.W)
 }
 
-// checkFormula checks that a distribution which claims a formula has one for the constants, whose errors sum to 1.
+// checkFormula checks that a distribution which declares a formula has one for the constants,
+// whose errors sum to 1.
 func checkFormula(t *testing.T, l *Distribution, p schemas.Problem) {
 	t.Helper()
 	if l.Formula == nil || !l.Formula(&p) {
@@ -187,8 +189,7 @@ func appendBytes(b []byte, row []float64) []byte {
 	return b
 }
 
-// Every key is complete, has a distribution that takes it, and refuses what it should by its own
-// name.
+// Every key is complete, applies to a distribution, and rejects invalid values by its own name.
 func TestKeys(t *testing.T) {
 	for _, k := range Keys() {
 		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || k.Field == nil || k.Outside == nil ||

@@ -68,7 +68,7 @@ func dot(a, b []float64) (sum float64) {
 
 func norm(a []float64) float64 { return math.Sqrt(dot(a, a)) }
 
-// atomsWant is the support of a distribution on an ordered domain, written out by hand.
+// atomsWant is the support of a distribution on an ordered domain, computed by hand.
 var atomsWant = []struct {
 	p       schemas.Problem
 	x, y, w []float64
@@ -145,8 +145,8 @@ func TestOrderedDistributionsAreTheirDefinition(t *testing.T) {
 	}
 }
 
-// On the needle distribution one hypothesis of the class is good: all others err with probability a
-// or more.
+// On the needle distribution one hypothesis of the class is good: all others err with probability
+// at least a.
 func TestNeedleHasOneGoodHypothesis(t *testing.T) {
 	for _, c := range []struct {
 		class  string
@@ -198,8 +198,8 @@ func hypotheses(class string, domain uint64) (all []concept.Range) {
 	return all
 }
 
-// Every distribution on the sphere keeps |x| = 1 and y<u,x> >= tau; the fixed ones keep the latter
-// with equality.
+// Every distribution on the sphere satisfies |x| = 1 and y<u,x> >= tau, the fixed ones with
+// equality in the latter.
 func TestMargins(t *testing.T) {
 	for _, distribution := range []string{"iso", "skew", "iso-fixed", "skew-fixed", "ball-margin"} {
 		for _, dim := range []int{1, 2, 3, 10, 300, 5000} {
@@ -228,8 +228,8 @@ func TestMargins(t *testing.T) {
 	}
 }
 
-// The inverse of a margin under iso and skew is uniform on [1, 1/tau], whatever the label and
-// whatever the side on which the orthogonal part lies.
+// The inverse of a margin under iso and skew is uniform on [1, 1/tau], for both labels and both
+// sides of the orthogonal part.
 func TestRandomMarginsAreTheirDefinition(t *testing.T) {
 	const bins, n, dim = 20, 40_000, 5
 	even := slices.Repeat([]float64{1. / bins / 4}, 4*bins)
@@ -237,7 +237,7 @@ func TestRandomMarginsAreTheirDefinition(t *testing.T) {
 		for _, tau := range []float64{0.001, 0.1, 0.5, 0.8} {
 			p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: distribution, Dim: dim, Margin: tau})
 			if distribution == "skew" {
-				p.Minority = 0.5 // both sides of e alike
+				p.Minority = 0.5 // both sides of e are equally likely
 			}
 			d, x, y := sample(t, p, 14, 15, n)
 			u := normal(d)
@@ -336,8 +336,8 @@ func TestSkewIsItsDefinition(t *testing.T) {
 	}
 }
 
-// The margin t of ball-margin has a density proportional to (1-t^2)^((d-3)/2) on [tau, 1], however
-// it is drawn.
+// The margin t of ball-margin has a density proportional to (1-t^2)^((d-3)/2) on [tau, 1], for
+// both ways to draw it.
 func TestBallMarginIsItsDefinition(t *testing.T) {
 	const n, bins = 10_000, 10
 	for _, c := range []struct {
@@ -367,8 +367,8 @@ func TestBallMarginIsItsDefinition(t *testing.T) {
 	}
 }
 
-// margins cuts [tau, 1] into bins of equal probability. With t = cos a the density is sin(a)^(d-2)
-// on [0, acos tau].
+// margins divides [tau, 1] into bins of equal probability. With t = cos a the density is
+// sin(a)^(d-2) on [0, acos tau].
 func margins(dim int, tau float64, bins int) (cut []float64) {
 	const fine = 1_000_000
 	most := math.Acos(tau)
@@ -388,7 +388,7 @@ func margins(dim int, tau float64, bins int) (cut []float64) {
 	return cut
 }
 
-// orthogonalTo returns some unit vector orthogonal to u.
+// orthogonalTo returns a unit vector orthogonal to u.
 func orthogonalTo(u []float64) []float64 {
 	r, v := rand.New(rand.NewPCG(1, 1)), make([]float64, len(u))
 	for i := range v {

@@ -11,23 +11,23 @@ import (
 
 // Exact is implemented by samplers that have formulas for errors.
 type Exact interface {
-	// Error returns the probability that h differs from the clean label of a random point of the current
-	// trial. It reports false if there is no formula for h.
+	// Error returns the probability that h differs from the clean label of a random point of the
+	// current trial. It returns false if there is no formula for h.
 	Error(h concept.Hypothesis) (float64, bool)
 }
 
 // Error implements Exact.
 func (s *uniformSampler) Error(h concept.Hypothesis) (float64, bool) {
-	if turning, ok := s.target.(*turningTarget); ok {
-		return turning.error(s.class, h)
+	if flipping, ok := s.target.(*flippingTarget); ok {
+		return flipping.error(s.class, h)
 	}
 	return concept.Disagreement(s.class, h, s.target)
 }
 
-// error returns the error of h under the distribution agnostic, for classes on the line: h errs on the points on which
-// it differs from the hypothesis that labels points, except on the turned ones there, and on all other turned
-// points.
-func (t *turningTarget) error(s concept.Spec, h concept.Hypothesis) (float64, bool) {
+// error returns the error of h under the distribution agnostic, for classes on the line. h errs
+// on the points on which it differs from the hypothesis of the target, except the flipped ones
+// there, and on all other flipped points.
+func (t *flippingTarget) error(s concept.Spec, h concept.Hypothesis) (float64, bool) {
 	if t.box == nil {
 		return 0, false
 	}
@@ -36,29 +36,31 @@ func (t *turningTarget) error(s concept.Spec, h concept.Hypothesis) (float64, bo
 		return 0, false
 	}
 	low, high, own, end := b.Low[0], b.High[0]+1, t.box.Low[0], t.box.High[0]+1
-	if high < low { // nowhere +1
+	if high < low { // -1 everywhere
 		low, high = own, own
 	}
-	wrong := float64(t.turned)
+	wrong := float64(t.flipped)
 	for _, piece := range [][2]float64{
-		{low, min(high, own)}, {max(low, end), high}, // of h alone
-		{own, min(end, low)}, {max(own, high), end}, // of the target alone
+		{low, min(high, own)}, {max(low, end), high}, // inside h only
+		{own, min(end, low)}, {max(own, high), end}, // inside the target only
 	} {
 		if from, to := piece[0], piece[1]; from < to {
-			wrong += to - from - 2*t.turnedFrom(from, to)
+			wrong += to - from - 2*t.flippedFrom(from, to)
 		}
 	}
 	return wrong / float64(t.points), true
 }
 
-// turnedFrom returns the number of turned points among from..to-1, all of which the target labels alike.
-func (t *turningTarget) turnedFrom(from, to float64) float64 {
+// flippedFrom returns the number of flipped points among from..to-1, which must all have the same
+// label in the target.
+func (t *flippingTarget) flippedFrom(from, to float64) float64 {
 	first, m, n := t.number([]float64{from})
 	last, _, _ := t.number([]float64{to - 1})
 	return float64(stepsTo(last+1, m, n) - stepsTo(first, m, n))
 }
 
-// Error implements Exact: the error of a halfspace through the origin depends on its angle to the target.
+// Error implements Exact: the error of a halfspace through the origin depends on its angle to the
+// target.
 func (s *isoSampler) Error(h concept.Hypothesis) (float64, bool) { return s.errorAt(h, s.angles) }
 
 // Error implements Exact, as for isoSampler.
@@ -107,15 +109,18 @@ func angle(w, u []float64) (float64, bool) {
 	return 2 * math.Atan2(math.Sqrt(minus), math.Sqrt(plus)), true
 }
 
-// angleErrors holds the error of a halfspace as a function of the angle a to the target, for a distribution whose
-// points are yx = m u + sqrt(1-m^2) g, g uniform on the unit sphere orthogonal to the target's normal u.
+// angleErrors holds the error of a halfspace as a function of the angle a to the target, for a
+// distribution whose points are yx = m u + sqrt(1-m^2) g, g uniform on the unit sphere orthogonal
+// to the target's normal u.
 //
-// A halfspace with the normal w errs iff <w, yx> = cos(a) m + sin(a) sqrt(1-m^2) z < 0, where z is the first
-// coordinate of a uniform point of the unit sphere in d-1 dimensions. Given m = sin(f), that has the probability
-// of z < -s, s = tan(f)/tan(a): for a <= pi/2 it is 0 if f >= a, and otherwise I(1-s^2; (d-2)/2, 1/2)/2, I the
-// regularized incomplete beta function; 1/2 in two dimensions. Beyond pi/2 the error is 1 minus that of pi-a.
+// A halfspace with the normal w errs iff <w, yx> = cos(a) m + sin(a) sqrt(1-m^2) z < 0, where z
+// is the first coordinate of a uniform point of the unit sphere in d-1 dimensions. Given m =
+// sin(f), this has the probability of z < -s, s = tan(f)/tan(a). For a <= pi/2 it is 0 if f >= a,
+// and otherwise I(1-s^2; (d-2)/2, 1/2)/2, where I is the regularized incomplete beta function;
+// 1/2 in two dimensions. Beyond pi/2 the error is 1 minus that of pi-a.
 //
-// The mean over m is stored as a Chebyshev series in x = sqrt(a - f0), f0 = arcsin(tau), in which it is smooth.
+// The mean over m is stored as a Chebyshev series in x = sqrt(a - f0), f0 = arcsin(tau), in which
+// it is smooth.
 type angleErrors struct {
 	from   float64   // f0: the error is 0 up to it
 	series []float64 // Chebyshev coefficients on 0 <= x <= sqrt(pi/2 - f0)
@@ -138,8 +143,9 @@ func (e *angleErrors) at(a float64) float64 {
 	return max(0, b0-float64(x*b1))
 }
 
-// marginDistribution describes the distribution of the margin m = sin(f) in [tau, 1]: density is a multiple of that of
-// the angle f, which may vary in size as 1/f^2 but is smooth otherwise; nil: m is always tau.
+// marginDistribution describes the distribution of the margin m = sin(f) in [tau, 1]. density is
+// a multiple of the density of the angle f, which may vary in size like 1/f^2 but is smooth
+// otherwise; nil: m is always tau.
 type marginDistribution struct {
 	dim     int
 	tau     float64
@@ -192,8 +198,9 @@ func (m marginDistribution) beyond(s float64) float64 {
 	return mathext.RegIncBeta(float64(m.dim-2)/2, 0.5, (1-s)*(1+s))
 }
 
-// integrate integrates f from a to b, 0 < a < b, by Gauss and Legendre's rule on pieces whose ends grow by factors
-// of 2. If root is set, f may begin like a power of sqrt(b-x) at b, which a substitution makes smooth.
+// integrate integrates f from a to b, 0 < a < b, by Gauss-Legendre quadrature on pieces whose
+// ends grow by factors of 2. If root is set, f may behave like a power of sqrt(b-x) at b, which a
+// substitution makes smooth.
 func integrate(f func(float64) float64, a, b float64, root bool) (sum float64) {
 	const nodes = 40
 	for a < b {

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Errors by formula are those of an enumeration of all points of a small domain.
+// Errors by formula equal those of an enumeration of all points of a small domain.
 func TestExactErrorsByEnumeration(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	whole := func(n int) float64 { return float64(r.IntN(n)) }
@@ -108,7 +108,7 @@ func TestExactErrorsByEnumeration(t *testing.T) {
 	}
 }
 
-// Errors of halfspaces are those on many points, and in simple cases known.
+// Errors of halfspaces agree with errors measured on many points and with known values.
 func TestExactErrorsOfHalfspaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const points = 100_000
@@ -157,7 +157,7 @@ func TestExactErrorsOfHalfspaces(t *testing.T) {
 	}
 }
 
-// The series of errors is as precise as it promises, against direct integration.
+// The series of errors has the stated precision, compared with direct integration.
 func TestAngleErrorsArePrecise(t *testing.T) {
 	for _, m := range []marginDistribution{
 		{3, 0.001, func(f float64) float64 { return 0.001 * math.Cos(f) / (math.Sin(f) * math.Sin(f)) }},

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// margin is the key that all distributions of halfspaces take.
+// margin is the key that applies to all distributions of halfspaces.
 var margin = Key{
 	Name:    "margin",
 	Doc:     "tau, below which y<u,x> never falls, in (0, 1)",
@@ -29,8 +29,8 @@ func fitsBall(class string) bool { return concept.ShapeOf(class) == concept.Ball
 // uncountable returns the number of points of a distribution on the sphere.
 func uncountable(*schemas.Problem) float64 { return math.Inf(1) }
 
-// halfspace is what the samplers of all distributions of halfspaces share: the target, whose normal
-// u is uniform on the unit sphere and drawn anew in each trial, and the margin tau.
+// halfspace is the shared part of the samplers of all distributions of halfspaces: the target,
+// whose normal u is uniform on the unit sphere and drawn in each trial, and the margin tau.
 type halfspace struct {
 	Plane
 	tau float64
@@ -48,11 +48,11 @@ type drawMargin func(r *rand.Rand, tau float64) float64
 
 // randomMargin draws a margin m in [tau, 1] such that 1/m is uniform: it is at most t with
 // probability (1 - tau/t)/(1 - tau). Half of the margins are below 2 tau/(1 + tau), but their
-// spread is of the order of sqrt(tau), so that to treat them all as equal does not determine the
-// target.
+// spread is of the order of sqrt(tau), so that treating all margins as equal does not determine
+// the target.
 func randomMargin(r *rand.Rand, tau float64) float64 { return randomMarginAt(tau, r.Float64()) }
 
-// randomMarginAt returns the margin that a uniform number v stands for.
+// randomMarginAt is the quantile function of randomMargin.
 func randomMarginAt(tau, v float64) float64 { return tau / (tau + float64((1-tau)*v)) }
 
 // fixedMargin returns tau.

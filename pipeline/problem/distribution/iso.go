@@ -12,15 +12,15 @@ import (
 
 // A hyperplane whose normal has the angle a in (0, pi/2) to u errs, in d >= 3 dimensions, with
 // probability E[I(1 - s^2; d/2-1, 1/2)]/2, where s = min(1, cot(a) m/sqrt(1-m^2)), I is the
-// regularized incomplete beta function and the mean is that over m. In two dimensions it errs with
-// probability P(s < 1)/2. Beyond pi/2 the error is one less that of pi - a.
+// regularized incomplete beta function and the mean is over m. In two dimensions it errs with
+// probability P(s < 1)/2. Beyond pi/2 the error is one minus that of pi - a.
 var iso = Distribution{
 	Name: "iso",
 	Doc: "y is a fair coin and yx = m u + sqrt(1-m^2) g, with the margin m in [tau, 1], 1/m being uniform, and g " +
 		"uniform on the unit sphere orthogonal to u, both drawn for each example",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin},
-	LeastDim: 2, // a direction orthogonal to u
+	LeastDim: 2, // requires a direction orthogonal to u
 	Size:     uncountable,
 	MarginAt: func(_ int, tau, v float64) float64 { return randomMarginAt(tau, v) },
 	Formula:  func(*schemas.Problem) bool { return true },
@@ -44,7 +44,7 @@ var isoFixed = Distribution{
 	open:     openIso(fixedMargin, nil),
 }
 
-// openIso opens a distribution of points that lie evenly around the target.
+// openIso opens a distribution of points that are symmetric around the target.
 func openIso(m drawMargin, density func(tau, f float64) float64) func(*schemas.Problem, concept.Spec) Opened {
 	return func(p *schemas.Problem, _ concept.Spec) Opened {
 		exact := marginDistribution{dim: p.Dim, tau: p.Margin}

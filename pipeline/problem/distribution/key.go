@@ -7,31 +7,31 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Key is a number of the problem that only some distributions take.
+// Key is a numeric key of the problem that applies to some distributions only.
 type Key struct {
 	Name    string  // the key below "problem"
-	Doc     string  // one line for people
-	Default float64 // what a missing key, 0, stands for; 0: the key must be stated
-	Example string  // what to state, for the message where the key is missing: "the weight ..., for example 0.1"
+	Doc     string  // one-line description
+	Default float64 // value of a missing key, 0; 0: the key is required
+	Example string  // description and example for the message about a missing key: "the weight ..., for example 0.1"
 
-	// Field returns where a problem holds the number.
+	// Field returns the field of a problem that holds the number.
 	Field func(p *schemas.Problem) *float64
 
-	// Outside returns what is wrong with the number, "" where it is in its range. The distribution
-	// of p takes the key, and the number is not 0.
+	// Outside returns the reason why the number is invalid, "" if it is in its range. The key
+	// must apply to the distribution of p, and the number must not be 0.
 	Outside func(p *schemas.Problem) string
 }
 
-// Keys lists all keys that some distribution takes.
+// Keys lists all keys that apply to some distribution.
 func Keys() []*Key { return []*Key{&mass, &minority, &margin} }
 
-// Distributions lists the distributions that take the key.
+// Distributions lists the distributions to which the key applies.
 func (k *Key) Distributions() []string {
 	return names(slices.DeleteFunc(All(), func(l *Distribution) bool { return !slices.Contains(l.Keys, k) }))
 }
 
-// Resolve fills in the default of the key and checks its range, for a problem whose distribution
-// takes it. The error is a *blame.Error.
+// Resolve fills in the default of the key and checks its range, for a problem to whose
+// distribution it applies. The error is a *blame.Error.
 func (k *Key) Resolve(p *schemas.Problem) error {
 	v := k.Field(p)
 	switch {

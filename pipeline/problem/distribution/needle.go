@@ -50,12 +50,12 @@ var mass = Key{
 
 // needleShape is the needle distribution of one class.
 type needleShape struct {
-	heavy      int    // points of weight a; one more point has the rest
-	least      uint64 // the smallest domain on which all points differ
-	noConstant bool   // the hypothesis that is -1 everywhere would be good too
+	heavy      int    // number of points of weight a; one more point has the remaining weight
+	least      uint64 // smallest domain on which all points differ
+	noConstant bool   // omits the hypothesis that is -1 everywhere, which would also be good
 	openEnded  bool   // the target is +1 from X/2 on, not at X/2 alone
 
-	// atoms returns the heavy points, then the one that has the rest; c is X/2, x is X.
+	// atoms returns the heavy points, then the point with the remaining weight; c is X/2, x is X.
 	atoms func(c, x uint64) []atom
 }
 
@@ -65,7 +65,7 @@ type atom struct {
 	label float64
 }
 
-// needles holds the distribution of each class that it fits.
+// needles holds the distribution for each class that it fits.
 var needles = map[string]needleShape{
 	concept.Thresholds: {
 		heavy: 2, least: 3, noConstant: true, openEnded: true,
@@ -99,7 +99,7 @@ func needlePoints(p *schemas.Problem) *Points {
 // needleSampler draws from a few weighted points.
 type needleSampler struct {
 	*Points
-	upTo   []float64 // cumulated weights of all points but the last
+	upTo   []float64 // cumulated weights of all points except the last
 	target concept.Target
 }
 
@@ -126,7 +126,7 @@ func newNeedleSampler(points *Points, target concept.Target) *needleSampler {
 
 func (s *needleSampler) Begin(*rand.Rand) {}
 
-// Target returns the hypothesis that labels all points, and the queries of an adversary.
+// Target returns the hypothesis that labels all points, including the queries of an adversary.
 func (s *needleSampler) Target() concept.Target { return s.target }
 
 func (s *needleSampler) Draw(r *rand.Rand, x, y []float64) {

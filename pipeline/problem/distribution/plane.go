@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// Plane is a hyperplane through 0. As a Target it labels the points on the side of its normal +1,
-// and its own points too.
+// Plane is a hyperplane through 0. As a Target it labels the points on the side of its normal,
+// and its own points, +1.
 type Plane struct {
 	Normal []float64 // of norm 1
 }
@@ -38,15 +38,15 @@ func (p *Plane) Draw(r *rand.Rand, x []float64) {
 	p.combine(x, 0, 1, p.orthogonal(r, x))
 }
 
-// residue describes a vector z from which its part along the normal u was taken away.
+// residue describes a vector z from which its component along the normal u was subtracted.
 type residue struct {
-	along float64 // <z,u>, which rounding leaves
-	norm  float64 // the length of the part orthogonal to u
+	along float64 // <z,u>, a rounding error
+	norm  float64 // length of the component orthogonal to u
 }
 
-// orthogonal fills z with normal numbers and takes its part along the normal away. Because rounding
-// leaves some of it, above all where z is nearly parallel to the normal, the residue is measured
-// for a second subtraction in combine.
+// orthogonal fills z with normal numbers and subtracts its component along the normal. Rounding
+// leaves some of it, above all if z is nearly parallel to the normal. The residue is measured for
+// a second subtraction in combine.
 func (p *Plane) orthogonal(r *rand.Rand, z []float64) residue {
 	for {
 		along, whole := normals(r, z, p.Normal)
@@ -57,14 +57,14 @@ func (p *Plane) orthogonal(r *rand.Rand, z []float64) residue {
 			squared += float64(z[i] * z[i])
 		}
 		squared -= float64(left * left)
-		if squared > 1e-20*whole { // otherwise only rounding error is left; practically never
+		if squared > 1e-20*whole { // otherwise only rounding error remains, which practically never happens
 			return residue{left, math.Sqrt(squared)}
 		}
 	}
 }
 
-// combine turns z, as orthogonal left it, into t u + c g, where u is the normal and g the unit
-// vector of the part of z that is orthogonal to u.
+// combine changes z, as prepared by orthogonal, to t u + c g, where u is the normal and g the
+// unit vector of the component of z that is orthogonal to u.
 func (p *Plane) combine(z []float64, t, c float64, g residue) {
 	c /= g.norm
 	t -= float64(c * g.along)

@@ -17,7 +17,7 @@ var skew = Distribution{
 		"minority",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin, &minority},
-	LeastDim: 2, // a direction orthogonal to u
+	LeastDim: 2, // requires a direction orthogonal to u
 	Size:     uncountable,
 	open:     openSkew(randomMargin),
 }
@@ -59,7 +59,7 @@ type skewSampler struct {
 	halfspace
 	margin   drawMargin
 	minority float64
-	e        []float64 // orthogonal to the normal, of norm 1
+	e        []float64 // unit vector orthogonal to the normal
 }
 
 // Begin draws u, and then e uniformly among the unit vectors orthogonal to u.
