@@ -46,7 +46,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		key := cacheKey(c.Cell.Cell, u.seed)
+		key := cacheKey(c.Cell, u.seed)
 		batches, damaged, err := u.cache.Read(key)
 		if err != nil {
 			in.journal.noteCache(err.Error())
@@ -74,7 +74,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 // doubtful reports whether some trial of a cell has two different outcomes.
 func (u cacheUse) doubtful(c *cell) bool {
 	l := u.intake.ledger
-	return len(l.Conflicts(c.Key))+len(l.Clashes(c.Key)) > 0 || u.recheck.Contradiction(c.Cell.Cell) != nil
+	return len(l.Conflicts(c.Key))+len(l.Clashes(c.Key)) > 0 || u.recheck.Contradiction(c.Cell) != nil
 }
 
 // serve adds the rows of a cached batch to the ledger that belong to trials of the cell and that
@@ -126,7 +126,7 @@ func (u cacheUse) store() {
 		if !c.fresh || u.doubtful(c) {
 			continue
 		}
-		_, err := u.cache.Add(ctx, cacheKey(c.Cell.Cell, u.seed), func(add func(*ledger.Batch) error) error {
+		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), func(add func(*ledger.Batch) error) error {
 			return in.ledger.Each(c.Key, add)
 		})
 		if err != nil {

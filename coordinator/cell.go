@@ -12,7 +12,7 @@ import (
 
 // A cell is the state of a cell of the plan during a run.
 type cell struct {
-	*decision.Cell
+	*decision.CellState
 	index     int             // position in the plan
 	sizes     []*sizing       // ascending in n
 	trials    int64           // outcomes and requested repetitions; determines the order of work

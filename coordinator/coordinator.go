@@ -332,7 +332,7 @@ func (r *run) decided() (cells []audit.Cell) {
 	for _, c := range r.grid.cells {
 		if c.done && c.Refused == "" {
 			cells = append(cells, audit.Cell{
-				Cell: c.Cell.Cell, Index: c.index, Points: c.Result().Points, Seconds: c.secondsPerTrial,
+				Cell: c.Cell, Index: c.index, Points: c.Result().Points, Seconds: c.secondsPerTrial,
 			})
 		}
 	}

@@ -24,7 +24,7 @@ func newGrid(p *plan.Plan) (*grid, error) {
 	}
 	g := &grid{byKey: map[trial.Key]*cell{}, open: len(cells)}
 	for i, c := range cells {
-		own := &cell{Cell: c, index: i, heapIndex: -1}
+		own := &cell{CellState: c, index: i, heapIndex: -1}
 		g.cells = append(g.cells, own)
 		g.byKey[c.Key] = own
 	}

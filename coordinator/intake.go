@@ -167,7 +167,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 		return nil, "metrics", fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
 	case slices.Contains(in.recheck.Quarantined(), b.Worker):
 		return nil, "quarantine", fmt.Sprintf("worker %q is in quarantine", b.Worker)
-	case in.code.Foreign(c.Cell.Cell, b.Digest):
+	case in.code.Foreign(c.Cell, b.Digest):
 		return nil, "code", fmt.Sprintf("worker %q made it with other code, sha256 %.12s", b.Worker, b.Digest)
 	case profile != "" && profile != b.Profile:
 		return nil, "profile", fmt.Sprintf("worker %q has the float profile %s, the sweep's is %s: "+
@@ -189,7 +189,7 @@ func (in *intake) recordEnvironment(b *ledger.Batch) {
 	program := schemas.ProgramOf(b.Digest)
 	for _, c := range in.grid.cells {
 		if schemas.ProgramOf(in.code.Today[c.Code()]) == program {
-			in.recheck.Forget(c.Cell.Cell)
+			in.recheck.Forget(c.Cell)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (d *scheduler) next() (*pool.Request, error) {
 	if b, d.spent = d.afford(c, d.cut(c, b)); d.spent {
 		return nil, nil
 	}
-	r := pool.NewRequest(c.Cell.Cell, b.N, pool.Range(b.First, b.Count)...)
+	r := pool.NewRequest(c.Cell, b.N, pool.Range(b.First, b.Count)...)
 	r.Seconds = pool.Believable(c.secondsPerTrial(b.N) * float64(b.Count))
 	d.add(c, r)
 	size := c.size(b.N)
@@ -190,7 +190,7 @@ func (d *scheduler) lost(c *cell, n, rep int64, worker string, r *pool.Request) 
 	if second {
 		return true
 	}
-	retry := pool.NewRequest(c.Cell.Cell, n, rep)
+	retry := pool.NewRequest(c.Cell, n, rep)
 	retry.Avoid = []string{worker}
 	d.doubts[x] = doubtful{retry, worker}
 	d.add(c, retry)

@@ -134,7 +134,7 @@ func TestFreeCoversOnce(t *testing.T) {
 // A message must be about trials of its cell.
 func TestCellHas(t *testing.T) {
 	list := listCell(t, 100, 10, 20)
-	find := &cell{Cell: decision.Of(&trial.Cell{Find: &trial.Find{From: 8, To: 64}, MaxTrials: 50}, nil)}
+	find := &cell{CellState: decision.Of(&trial.Cell{Find: &trial.Find{From: 8, To: 64}, MaxTrials: 50}, nil)}
 	for _, test := range []struct {
 		c    *cell
 		n    int64

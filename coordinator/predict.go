@@ -47,7 +47,7 @@ func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	var cells []*trial.Cell
 	var left [][]estimate.Block // blocks that each cell is expected to read
 	for _, c := range r.grid.cells {
-		cells, left = append(cells, c.Cell.Cell), append(left, c.Left())
+		cells, left = append(cells, c.Cell), append(left, c.Left())
 	}
 	pilots := r.grid.startPilots()
 	if err = r.loadLedger(); err == nil {
@@ -94,10 +94,10 @@ func (g *grid) startPilots() (pilots []*pilot) {
 			key := pilotKey{c.As, fmt.Sprint(c.Params), c.DataKey, c.AdversaryKey, c.Queries}
 			if p = shared[key]; p == nil {
 				p = &pilot{cell: c}
-				measure, tried := forecast.NewPilot(c.Cell.Cell, func(n int64) float64 { return c.size(n).seconds })
-				p.Pilot, c.Cell, shared[key] = measure, decision.Of(tried, measure), p
+				measure, tried := forecast.NewPilot(c.Cell, func(n int64) float64 { return c.size(n).seconds })
+				p.Pilot, c.CellState, shared[key] = measure, decision.Of(tried, measure), p
 			} else {
-				c.Cell = decision.Of(c.Cell.Cell, estimate.Trivial(""))
+				c.CellState = decision.Of(c.Cell, estimate.Trivial(""))
 			}
 		}
 		pilots = append(pilots, p)

@@ -15,7 +15,7 @@ import (
 func (g *grid) loadRefusals(l *ledger.Ledger, use func(c *trial.Cell, digest string) bool) {
 	for _, c := range g.cells {
 		for _, r := range l.Refusals(c.Key) {
-			if use(c.Cell.Cell, r.Digest) {
+			if use(c.Cell, r.Digest) {
 				c.Refuse(r.N, r.Refusal)
 				g.markChanged(c)
 			}

@@ -4,7 +4,7 @@
 // independent of the time and order of their arrival. A coordinator feeds cells with each result
 // as it arrives; other programs load them from a ledger.
 //
-// Start with New, Cell and Load.
+// Start with [New], [CellState] and [Load].
 package decision
 
 import (
@@ -21,8 +21,8 @@ import (
 // ListConfidence is the probability that no bracket of a table of lists is wrong.
 const ListConfidence = 0.95
 
-// A Cell is a cell of a plan with its decider.
-type Cell struct {
+// A CellState is a cell of a plan with its decider.
+type CellState struct {
 	*trial.Cell
 	estimate.Decider
 	Refused string // reason of the algorithm for refusing a needed sample size as invalid; "": it does not
@@ -44,12 +44,12 @@ type refusal struct {
 // independent although they have the same n: see [trial.Cell.Sampled].
 type ladder struct {
 	*estimate.Ladder
-	rungs []*Cell // by position, from 0 on
+	rungs []*CellState // by position, from 0 on
 }
 
 // New returns the cells of a table without any outcomes. They share the probability of a wrong
 // table equally; a ladder counts as one cell.
-func New(cells []*trial.Cell) ([]*Cell, error) { return begin(cells, countTests(cells)) }
+func New(cells []*trial.Cell) ([]*CellState, error) { return begin(cells, countTests(cells)) }
 
 // countTests returns the number of cells without rungs, and of ladders.
 func countTests(cells []*trial.Cell) (tests int) {
@@ -66,10 +66,10 @@ func countTests(cells []*trial.Cell) (tests int) {
 
 // begin returns cells of a table of that many tests. The cells must contain all rungs of a ladder
 // or none.
-func begin(cells []*trial.Cell, tests int) ([]*Cell, error) {
-	all, ladders := make([]*Cell, len(cells)), map[*trial.Ladder]*ladder{}
+func begin(cells []*trial.Cell, tests int) ([]*CellState, error) {
+	all, ladders := make([]*CellState, len(cells)), map[*trial.Ladder]*ladder{}
 	for i, c := range cells {
-		all[i] = &Cell{Cell: c}
+		all[i] = &CellState{Cell: c}
 		if err := all[i].begin(ladders, tests); err != nil {
 			return nil, fmt.Errorf("cell %s: %w", c.Key.Short(), err)
 		}
@@ -86,7 +86,7 @@ func begin(cells []*trial.Cell, tests int) ([]*Cell, error) {
 }
 
 // begin creates the decider of the cell. The rungs of one ladder share it.
-func (c *Cell) begin(ladders map[*trial.Ladder]*ladder, tests int) (err error) {
+func (c *CellState) begin(ladders map[*trial.Ladder]*ladder, tests int) (err error) {
 	switch {
 	case c.Rung != nil:
 		l := ladders[c.Rung.Ladder]
@@ -131,22 +131,22 @@ func newLadder(c *trial.Cell, tests int) (*ladder, error) {
 		From: 1, To: int64(len(of.Values)), Within: 1, Gap: of.Within, Confidence: of.Confidence,
 		Target: 1 - c.Beta, Cells: tests, MaxTrials: c.MaxTrials, Monotone: of.Monotone, Ends: true,
 	}, estimate.Words{Size: of.Describe, Fall: of.DescribeFall(), Remedy: remedy})
-	return &ladder{search, make([]*Cell, len(of.Values))}, err
+	return &ladder{search, make([]*CellState, len(of.Values))}, err
 }
 
 // Of returns a single cell with the given decider.
-func Of(c *trial.Cell, d estimate.Decider) *Cell { return &Cell{Cell: c, Decider: d} }
+func Of(c *trial.Cell, d estimate.Decider) *CellState { return &CellState{Cell: c, Decider: d} }
 
 // Group returns the cells that are decided together: the rungs of the cell's ladder, or the cell alone.
-func (c *Cell) Group() []*Cell {
+func (c *CellState) Group() []*CellState {
 	if c.ladder != nil {
 		return c.ladder.rungs
 	}
-	return []*Cell{c}
+	return []*CellState{c}
 }
 
 // Has reports whether the cell can have the trials up to a repetition of a sample size.
-func (c *Cell) Has(n, last int64) bool {
+func (c *CellState) Has(n, last int64) bool {
 	if c.Find != nil {
 		return c.Find.From <= n && n <= c.Find.To && last < c.MaxTrials
 	}
@@ -154,12 +154,12 @@ func (c *Cell) Has(n, last int64) bool {
 }
 
 // Feed adds the outcome in a row of a batch that the ledger counts.
-func (c *Cell) Feed(b *ledger.Batch, row int) {
+func (c *CellState) Feed(b *ledger.Batch, row int) {
 	c.feed(b.N, b.Repetition[row], b.Status[row], Judged(c.Cell, b, row))
 }
 
 // feed adds an outcome: its status and the number that determines success.
-func (c *Cell) feed(n, rep int64, status uint8, judged float64) {
+func (c *CellState) feed(n, rep int64, status uint8, judged float64) {
 	c.answer(n)
 	o := estimate.Miss
 	switch {
@@ -172,20 +172,20 @@ func (c *Cell) feed(n, rep int64, status uint8, judged float64) {
 }
 
 // Lose records that a trial is permanently lost.
-func (c *Cell) Lose(n, rep int64, reason string) {
+func (c *CellState) Lose(n, rep int64, reason string) {
 	c.answer(n)
 	c.Lost(n, int(rep), reason)
 }
 
 // answer records that the algorithm accepts a sample size.
-func (c *Cell) answer(n int64) {
+func (c *CellState) answer(n int64) {
 	if i, known := slices.BinarySearch(c.answered, n); !known {
 		c.answered = slices.Insert(c.answered, i, n)
 	}
 }
 
 // Refuse records the refusal of a sample size.
-func (c *Cell) Refuse(n int64, r ledger.Refusal) {
+func (c *CellState) Refuse(n int64, r ledger.Refusal) {
 	if c.refusals == nil {
 		c.refusals = map[int64]*refusal{}
 	}
@@ -195,7 +195,7 @@ func (c *Cell) Refuse(n int64, r ledger.Refusal) {
 }
 
 // Refuses reports whether the algorithm has refused a sample size.
-func (c *Cell) Refuses(n int64) bool { return c.refusals[n] != nil }
+func (c *CellState) Refuses(n int64) bool { return c.refusals[n] != nil }
 
 // maxReason is the maximum length of a displayed refusal.
 const maxReason = 1000
@@ -204,7 +204,7 @@ const maxReason = 1000
 // until their sizes are needed, so that the decision does not depend on the time of their
 // arrival. Infeasible sizes are reported to the decider. An invalid size refuses all cells of the
 // group, once every needed size was answered.
-func (c *Cell) ApplyRefusals() {
+func (c *CellState) ApplyRefusals() {
 	group := c.Group()
 	for !c.Decided() {
 		if reportInfeasible(group) {
@@ -220,7 +220,7 @@ func (c *Cell) ApplyRefusals() {
 
 // reportInfeasible reports the needed sizes of a group that are infeasible to its decider, each
 // once. It returns whether there was one.
-func reportInfeasible(group []*Cell) (reported bool) {
+func reportInfeasible(group []*CellState) (reported bool) {
 	for _, x := range group {
 		for _, n := range x.Needs() {
 			if r := x.refusals[n]; r != nil && r.Kind != ledger.Invalid && !r.reported {
@@ -234,7 +234,7 @@ func reportInfeasible(group []*Cell) (reported bool) {
 
 // invalidReason describes the last needed size of a group that is invalid. It returns "" if there
 // is none, or if a needed size was not answered yet.
-func invalidReason(group []*Cell) (reason string) {
+func invalidReason(group []*CellState) (reason string) {
 	for _, x := range group {
 		for _, n := range x.Needs() {
 			if r := x.refusals[n]; r == nil {
@@ -250,7 +250,7 @@ func invalidReason(group []*Cell) (reason string) {
 }
 
 // position names a sample size of the cell, or its value on its ladder.
-func (c *Cell) position(n int64) string {
+func (c *CellState) position(n int64) string {
 	if c.Rung != nil {
 		return c.Rung.Describe(c.Rung.Position)
 	}
@@ -258,11 +258,11 @@ func (c *Cell) position(n int64) string {
 }
 
 // Decided reports whether the cell needs no more trials.
-func (c *Cell) Decided() bool { return c.Refused != "" || c.Done() }
+func (c *CellState) Decided() bool { return c.Refused != "" || c.Done() }
 
 // Finished reports whether the result of the cell answers its question: a search has its bracket,
 // or a list has all of its trials, with any outcomes.
-func (c *Cell) Finished(r estimate.Result) bool {
+func (c *CellState) Finished(r estimate.Result) bool {
 	switch {
 	case r.Status == estimate.StatusFailed:
 		return false
@@ -273,7 +273,7 @@ func (c *Cell) Finished(r estimate.Result) bool {
 }
 
 // TrialsLeft predicts the remaining trials of the decision, for a rung those of the whole ladder.
-func (c *Cell) TrialsLeft() (trials float64) {
+func (c *CellState) TrialsLeft() (trials float64) {
 	for _, x := range c.Group() {
 		for _, b := range x.Left() {
 			trials += float64(b.Count)
@@ -284,7 +284,7 @@ func (c *Cell) TrialsLeft() (trials float64) {
 
 // Found returns the values on the cell's ladder that were shown insufficient and sufficient; NaN:
 // none.
-func (c *Cell) Found() (insufficient, sufficient float64) {
+func (c *CellState) Found() (insufficient, sufficient float64) {
 	insufficient, sufficient = math.NaN(), math.NaN()
 	r := c.ladder.Result()
 	if r.Low > 0 {

@@ -46,7 +46,7 @@ func climbAll(t *testing.T, rate func(rung int) float64, refusals map[int]string
 		t.Fatal(err)
 	}
 	rungs := all[1].Group()
-	for rounds := 0; !slices.ContainsFunc(rungs, (*Cell).Decided); rounds++ {
+	for rounds := 0; !slices.ContainsFunc(rungs, (*CellState).Decided); rounds++ {
 		if rounds > 10_000 {
 			t.Fatal("no end")
 		}

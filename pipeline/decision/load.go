@@ -30,7 +30,7 @@ func Judged(c *trial.Cell, b *ledger.Batch, row int) float64 {
 }
 
 // Read feeds the cell with the outcomes of a ledger, and calls each for every one.
-func (c *Cell) Read(l *ledger.Ledger, each func(n, rep int64)) error {
+func (c *CellState) Read(l *ledger.Ledger, each func(n, rep int64)) error {
 	if c.Kind().Judged != "" && c.CanSucceed() { // the ledger holds metrics on disk only
 		return l.Each(c.Key, func(b *ledger.Batch) error {
 			for row, rep := range b.Repetition {
@@ -51,15 +51,15 @@ func (c *Cell) Read(l *ledger.Ledger, each func(n, rep int64)) error {
 
 // Load returns the cells of a table, in their order, with the outcomes, losses and refusals of a
 // ledger. It does not retain the returned cells, except those of a ladder.
-func Load(cells []*trial.Cell, l *ledger.Ledger) iter.Seq2[*Cell, error] {
+func Load(cells []*trial.Cell, l *ledger.Ledger) iter.Seq2[*CellState, error] {
 	tests, rungs := countTests(cells), map[*trial.Ladder][]*trial.Cell{}
 	for _, c := range cells {
 		if c.Rung != nil {
 			rungs[c.Rung.Ladder] = append(rungs[c.Rung.Ladder], c)
 		}
 	}
-	return func(yield func(*Cell, error) bool) {
-		loaded := map[*trial.Cell]*Cell{} // rungs
+	return func(yield func(*CellState, error) bool) {
+		loaded := map[*trial.Cell]*CellState{} // rungs
 		for _, c := range cells {
 			own := loaded[c]
 			if own == nil {
@@ -90,7 +90,7 @@ func Load(cells []*trial.Cell, l *ledger.Ledger) iter.Seq2[*Cell, error] {
 }
 
 // load feeds cells with the outcomes, losses and refusals of the ledger.
-func load(cells []*Cell, l *ledger.Ledger) error {
+func load(cells []*CellState, l *ledger.Ledger) error {
 	for _, c := range cells {
 		if err := c.Read(l, func(int64, int64) {}); err != nil {
 			return err

@@ -33,7 +33,7 @@ func (r *Result) WrongDirections() (lines []string) {
 
 // found returns the result of the search over a rung's ladder, for its row. If an alarm has changed
 // the row's status to failed, the result is empty.
-func found(c *decision.Cell, status string) Found {
+func found(c *decision.CellState, status string) Found {
 	f := Found{Ladder: c.Group()[0].Key.Short(), Insufficient: math.NaN(), Sufficient: math.NaN()}
 	if status != estimate.StatusFailed && status != estimate.StatusTrivial {
 		f.Insufficient, f.Sufficient = c.Found()

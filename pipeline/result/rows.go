@@ -61,7 +61,7 @@ func Rows(p *plan.Plan, l *ledger.Ledger, o Options) (*Result, error) {
 	return r, r.addFits(p.Fits)
 }
 
-func (r *Result) count(c *decision.Cell, v estimate.Result) {
+func (r *Result) count(c *decision.CellState, v estimate.Result) {
 	s := &r.State
 	for _, outcomes := range r.Ledger.Counts(c.Key) {
 		s.Outcomes += outcomes
@@ -107,7 +107,7 @@ func confidence(cells []*trial.Cell) float64 {
 }
 
 // verdict returns the cell's result. Alarms, refusals and missing trials override its status.
-func (r *Result) verdict(c *decision.Cell, o Options) estimate.Result {
+func (r *Result) verdict(c *decision.CellState, o Options) estimate.Result {
 	v := c.Result()
 	if o.Partial != "" && !c.Decided() {
 		v.Status = estimate.StatusUndecided
@@ -130,7 +130,7 @@ func (r *Result) verdict(c *decision.Cell, o Options) estimate.Result {
 }
 
 // alarm marks a result as failed if the integrity of the cell's outcomes is in doubt.
-func (r *Result) alarm(c *decision.Cell, o Options, v *estimate.Result) {
+func (r *Result) alarm(c *decision.CellState, o Options, v *estimate.Result) {
 	if n := conflicting(r.Ledger, c.Key); n > 0 {
 		v.Status = estimate.StatusFailed
 		v.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
@@ -261,7 +261,7 @@ func (r *Result) compareQueries() {
 }
 
 // tableRow makes the cell's row of the table, without the values from the curve.
-func tableRow(c *decision.Cell, v estimate.Result) TableRow {
+func tableRow(c *decision.CellState, v estimate.Result) TableRow {
 	row := TableRow{
 		Cell: c.Cell, NLow: v.Low, NHigh: v.High, Status: v.Status, Reason: v.Reason,
 		Falls: v.Falls && v.Status != estimate.StatusFailed, Trials: v.Trials, Fixed: !c.Searched(),
