@@ -39,7 +39,15 @@ var denied = []uintptr{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
-	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR, unix.SYS_INOTIFY_ADD_WATCH,
+	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR,
+
+	// State of a file that processes share even if both may only read it: locks, the page cache, watches. By it a
+	// process could pass what it has seen to another one.
+	unix.SYS_FLOCK, unix.SYS_FADVISE64, unix.SYS_READAHEAD, unix.SYS_MINCORE, unix.SYS_CACHESTAT,
+	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH,
+
+	// Requests and watches of which the kernel has few for all processes of a user.
+	unix.SYS_IO_SETUP,
 
 	// Memory that belongs to no process and therefore escapes accounting, and shared objects of
 	// other programs.
@@ -56,6 +64,12 @@ var denied = []uintptr{
 
 // setFileAttributes is FS_IOC_FSSETXATTR.
 const setFileAttributes = 0x401c5820
+
+// lockCommands are the commands of fcntl that set or read what all processes see that have a file open.
+var lockCommands = []uint32{
+	unix.F_GETLK, unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW,
+	unix.F_SETLEASE, unix.F_GETLEASE, unix.F_NOTIFY, unix.F_SET_RW_HINT, unix.F_SET_FILE_RW_HINT,
+}
 
 // newNamespaces are the flags of clone that make namespaces.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
@@ -138,6 +152,24 @@ func (e *entry) denySyscalls() (how string, err error) {
 		f.load(offArgument(0))
 		f.ifEqual(0, 1, 0)
 		f.refuse(unix.EPERM)
+		f.load(offNumber)
+	}
+
+	f.ifEqual(unix.SYS_FCNTL, 0, uint8(len(lockCommands)+3))
+	f.load(offArgument(1))
+	last := len(lockCommands) - 1
+	for i, command := range lockCommands[:last] {
+		f.ifEqual(command, uint8(last-i), 0)
+	}
+	f.ifEqual(lockCommands[last], 0, 1)
+	f.refuse(unix.ENOLCK)
+	f.load(offNumber)
+
+	for _, number := range []uint32{unix.SYS_PREADV2, unix.SYS_PWRITEV2} { // RWF_NOWAIT shows the page cache
+		f.ifEqual(number, 0, 4)
+		f.load(offArgument(5))
+		f.ifEqual(0, 1, 0)
+		f.refuse(unix.EOPNOTSUPP)
 		f.load(offNumber)
 	}
 

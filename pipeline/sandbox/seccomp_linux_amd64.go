@@ -10,7 +10,7 @@ const (
 // deniedHere lists the system calls to deny that exist only on this architecture.
 var deniedHere = []uintptr{
 	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT,
-	unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
+	unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT, unix.SYS_INOTIFY_INIT,
 }
 
 // opens lists the system calls that open files by name, each with the number of the argument that has its flags.

@@ -54,23 +54,35 @@ var acts = []struct {
 	{"change the times of a file", sandbox.Syscalls, func(v victim) error {
 		return os.Chtimes(v.Secret, time.Now(), time.Now())
 	}},
-	{"change the flags of a file", sandbox.Syscalls, func(victim) error {
-		f, err := os.Open(os.Args[0])
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0)
-	}},
-	{"watch a folder of the user", sandbox.Syscalls, func(v victim) error {
+	{"change the flags of a file", sandbox.Syscalls, onOwnFile(func(fd int) error {
+		return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, 0)
+	})},
+	{"watch a folder of the user", sandbox.Syscalls, func(victim) error {
 		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
-		if err != nil {
-			return err
+		if err == nil {
+			unix.Close(fd)
 		}
-		defer unix.Close(fd)
-		_, err = unix.InotifyAddWatch(fd, filepath.Dir(v.Secret), unix.IN_ALL_EVENTS)
 		return err
 	}},
+	{"set up asynchronous reads", sandbox.Syscalls, raw(unix.SYS_IO_SETUP)},
+	{"lock a range of a file", sandbox.Syscalls, onOwnFile(func(fd int) error {
+		return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Start: 7, Len: 1})
+	})},
+	{"look for locks of a file", sandbox.Syscalls, onOwnFile(func(fd int) error {
+		return unix.FcntlFlock(uintptr(fd), unix.F_GETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: 7, Len: 1})
+	})},
+	{"lock a file", sandbox.Syscalls, onOwnFile(func(fd int) error { return unix.Flock(fd, unix.LOCK_SH) })},
+	{"lease a file", sandbox.Syscalls, onOwnFile(func(fd int) error {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+		return err
+	})},
+	{"drop a file from the page cache", sandbox.Syscalls, onOwnFile(func(fd int) error {
+		return unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED)
+	})},
+	{"look into the page cache", sandbox.Syscalls, onOwnFile(func(fd int) error {
+		_, err := unix.Preadv2(fd, [][]byte{make([]byte, 1)}, 0, unix.RWF_NOWAIT)
+		return err
+	})},
 	{"dial TCP", sandbox.Network, func(v victim) error { return dial("tcp", v.TCP) }},
 	{"dial UDP", sandbox.Network, func(v victim) error { return dial("udp", v.TCP) }},
 	{"dial a Unix socket", sandbox.Network, func(v victim) error { return dial("unix", v.Unix) }},
@@ -143,6 +155,18 @@ func dial(network, address string) error {
 		c.Close()
 	}
 	return err
+}
+
+// onOwnFile returns an act on the program's own file, which every process of a plugin may read.
+func onOwnFile(do func(fd int) error) func(victim) error {
+	return func(victim) error {
+		f, err := os.Open(os.Args[0])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return do(int(f.Fd()))
+	}
 }
 
 // raw makes a system call whose arguments are wrong, which is possible if it says so.
