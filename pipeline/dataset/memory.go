@@ -60,6 +60,16 @@ func (m *Memory) Bytes() []byte { return m.b }
 // File returns the file to pass to a child process. m remains its owner and closes it.
 func (m *Memory) File() *os.File { return m.file }
 
+// Reader opens the file for one of several child processes, which must not share an offset by which they could exchange
+// numbers. The caller closes it.
+func (m *Memory) Reader() (*os.File, error) {
+	f, err := reopen(m.file)
+	if err != nil {
+		return nil, fmt.Errorf("open memory file again: %w", err)
+	}
+	return f, nil
+}
+
 // Close unmaps and closes the file. Slices of Bytes must not be used afterwards. A second Close
 // does nothing.
 func (m *Memory) Close() error {

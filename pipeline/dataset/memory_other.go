@@ -2,7 +2,11 @@
 
 package dataset
 
-import "os"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // nameless creates an empty file without a name.
 func nameless(name string) (*os.File, error) {
@@ -19,3 +23,13 @@ func nameless(name string) (*os.File, error) {
 
 // seal does nothing: without seals, readers are trusted not to write.
 func seal(*os.File) error { return nil }
+
+// reopen duplicates the descriptor: a file without a name cannot be opened again.
+func reopen(f *os.File) (*os.File, error) {
+	fd, err := unix.Dup(int(f.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	unix.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}

@@ -42,6 +42,15 @@ func (m *image) executable(path string, fd int) string {
 	return fmt.Sprintf("/proc/self/fd/%d", fd)
 }
 
+// open opens the copy for one program: an interpreter keeps it open, and programs that share an opened file share its
+// offset, by which they could exchange numbers. It returns nil if there is no copy.
+func (m *image) open() (*os.File, error) {
+	if m.file == nil {
+		return nil, nil
+	}
+	return os.Open(fmt.Sprintf("/proc/self/fd/%d", m.file.Fd()))
+}
+
 // environment returns the variables of a program. Python would otherwise search for modules in
 // the folder of the copy of a script.
 func (m *image) environment(env []string) []string {

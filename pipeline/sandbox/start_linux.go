@@ -212,7 +212,13 @@ func (m *machine) launch(l *Process, p Program, img *image) (r report, err error
 		return r, err
 	}
 	defer out.Close()
-	files, at := slices.Concat(p.Files, []*os.File{in, img.file}), 3+len(p.Files)
+	content, err := img.open()
+	if err != nil {
+		in.Close()
+		return r, err
+	}
+	defer func() { _ = content.Close() }() // an error for nil
+	files, at := slices.Concat(p.Files, []*os.File{in, content}), 3+len(p.Files)
 	e := entry{
 		Executable: img.executable(p.Path, at+1), Argv: append([]string{p.Path}, p.Args...), Script: img.script != nil,
 		Read: p.readable(img), Folder: p.Folder, Report: at, Host: os.Getpid(),

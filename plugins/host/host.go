@@ -96,6 +96,7 @@ type Process struct {
 	rpc         pluginv1.PluginClient
 	description *pluginv1.DescribeResponse
 	memory      *dataset.Memory
+	dataset     *os.File        // the shared dataset, opened for this process; nil: none
 	last        *filled         // table in memory; nil: none
 	points      *pluginv1.Table // the shared dataset; nil: none
 
@@ -226,6 +227,7 @@ func (p *Process) Stop() {
 			p.memUse.Lock()
 			defer p.memUse.Unlock()
 			_ = p.memory.Close()
+			_ = p.dataset.Close() // an error for nil
 		})
 	})
 }

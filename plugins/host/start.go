@@ -83,6 +83,9 @@ func checkFile(path string) error {
 func (p *Process) prepare(c Command) (err error) {
 	if c.Dataset != nil {
 		p.points = tableAt(pluginv1.Table_PLACE_DATASET, 0, c.Dataset.Layout)
+		if p.dataset, err = c.Dataset.Reader(); err != nil {
+			return err
+		}
 	}
 	if p.memory, err = dataset.NewMemory("shatter-session", c.SessionMemory); err != nil {
 		return err
@@ -95,7 +98,7 @@ func (p *Process) prepare(c Command) (err error) {
 	files := []*os.File{p.memory.File(), nil} // nil: closed
 	switch {
 	case c.Dataset != nil:
-		files[1] = c.Dataset.File()
+		files[1] = p.dataset
 	case c.Attached:
 		files[1] = files[0] // a bridge hands over both and reports no dataset
 	}
