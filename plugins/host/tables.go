@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
@@ -64,9 +65,11 @@ type shape struct {
 	labelled  bool
 }
 
-// fill lays a table out in the session's memory, from an offset on, and lets the caller fill it.
+// fill lays a table out in the session's memory, from an offset on, with the numbers that the caller draws. The caller
+// draws in private memory: while points are drawn, they may show what the finished ones do not, such as a label before
+// noise, or how far an adversary moves a point to the target's edge.
 func (p *Process) fill(
-	offset uint64, rows, dim int, labelled bool, fill func(x, y []float64),
+	offset uint64, rows, dim int, labelled bool, draw func(x, y []float64),
 ) (*pluginv1.Table, error) {
 	p.memUse.RLock()
 	defer p.memUse.RUnlock()
@@ -86,9 +89,21 @@ func (p *Process) fill(
 		p.last = &filled{want, l, tableAt(pluginv1.Table_PLACE_SESSION, offset, l)}
 	}
 	l := p.last.layout
-	fill(l.X(b[offset:]), l.Y(b[offset:]))
+	x, y := l.X(b[offset:]), l.Y(b[offset:])
+	drawn, _ := drafts.Get().(*[]float64)
+	if drawn == nil {
+		drawn = new([]float64)
+	}
+	defer drafts.Put(drawn)
+	*drawn = slices.Grow((*drawn)[:0], len(x)+len(y))[:len(x)+len(y)]
+	draw((*drawn)[:len(x)], (*drawn)[len(x):])
+	copy(x, *drawn)
+	copy(y, (*drawn)[len(x):])
 	return p.last.table, nil
 }
+
+// drafts holds *[]float64 for tables that are being drawn. Processes share them, because few draw at the same time.
+var drafts sync.Pool
 
 // packed encodes v as little-endian bytes.
 func packed(v []float64) []byte {
