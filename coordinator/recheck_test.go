@@ -225,28 +225,44 @@ func TestStrongestEvidence(t *testing.T) {
 	}
 }
 
-// A recheck that is lost twice is no evidence about its trial. The report lists it, and the next
-// run makes it.
+// A recheck that is lost runs again with double limits. If it is lost again, the cell's n* is withheld: an algorithm
+// must not escape its rechecks by exceeding a limit.
 func TestRechecksLost(t *testing.T) {
 	t.Parallel()
-	want, dir := reference(t), t.TempDir()
-	s, _, err := setup{dir: dir, change: withRechecks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
-		if job.Recheck != "" && job.Cell.As == "plain-0" {
-			for _, rep := range b.Repetition {
-				lose(b, rep)
+	limits := testPlan(t).Cells[0].Limits
+	for _, c := range []struct {
+		name  string
+		needs time.Duration // smallest limit that a recheck of plain-0 does not exceed
+		lost  bool
+	}{
+		{"once", 2 * limits.Trial, false},
+		{"twice", 3 * limits.Trial, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			script := func(f *fake, job *trial.Job, b *ledger.Batch) {
+				if job.Recheck == trial.RecheckShuffled && job.Cell.As == "plain-0" && job.Cell.Limits.Trial < c.needs {
+					for _, rep := range b.Repetition {
+						lose(b, rep)
+					}
+					b.Reason = slices.Repeat([]string{"too slow"}, len(b.Status))
+				}
+				f.publish(b)
 			}
-			b.Reason = slices.Repeat([]string{"too slow"}, len(b.Status))
-		}
-		f.publish(b)
-	}}.run(t, t.Context())
-	if err != nil || s.RechecksLeft != 8 || len(s.Alarms) > 0 || s.Digest != want || len(s.RecheckNotes) != 1 ||
-		!strings.Contains(s.RecheckNotes[0], "8 of 8 due at trials of plain-0") ||
-		!strings.HasSuffix(s.RecheckNotes[0], "were not made: lost: too slow") {
-		t.Errorf("%+v, %v", s, err)
-	}
-	s, f, err := setup{dir: dir, change: withRechecks(0.01), script: honest}.run(t, t.Context())
-	if err != nil || s.RechecksLeft != 0 || s.Rechecked != 8 || f.trials != 8 || s.Digest != want {
-		t.Errorf("%+v, %v, %d trials", s, err, f.trials)
+			s, _, err := setup{dir: dir, change: withRechecks(0.01), script: script}.run(t, t.Context())
+			if err != nil || s.RechecksLeft != 0 || len(s.RecheckNotes) != 0 || (s.Digest == reference(t)) == c.lost {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			found := rechecksOf(t, dir).Contradictions
+			if !c.lost && len(found) == 0 {
+				return
+			}
+			if len(found) != 1 || found[0].Cause != schemas.CauseLimit || found[0].Different != 8 || len(s.Alarms) != 1 ||
+				!strings.Contains(s.Alarms[0], "too slow") {
+				t.Errorf("%+v, alarms %q", found, s.Alarms)
+			}
+		})
 	}
 }
 

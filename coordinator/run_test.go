@@ -83,6 +83,7 @@ func testPlan(t testing.TB) *plan.Plan {
 			Task: "learn", Algorithm: algorithm, As: fmt.Sprintf("%s-%d", algorithm, i),
 			Problem: &schemas.Problem{Class: "thresholds", Domain: 256},
 			Alpha:   0.1, Beta: 0.2, Metrics: []string{"twice"}, Evaluation: &problem.Evaluation{Words: "exact"},
+			Limits: trial.Limits{Trial: time.Minute, Memory: 1 << 30},
 		}
 		if i < 3 {
 			c.N, c.Trials = []int64{10, 20, 40}, 150

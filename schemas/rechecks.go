@@ -33,7 +33,7 @@ type Contradiction struct {
 	Second     string `json:"second,omitempty"` // worker that ran the trial again
 	Rechecked  int64  `json:"rechecked"`        // trials of the cell that were rechecked
 	Different  int64  `json:"different"`        // those that came out differently
-	Note       string `json:"note,omitempty"`   // why the cause is unknown
+	Note       string `json:"note,omitempty"`   // limit that was exceeded, or why the cause is unknown
 }
 
 // Cause says what the outcome of a trial depends on beside the trial.
@@ -45,6 +45,7 @@ const (
 	CausePoints  Cause = "points"  // other points that answers were asked for
 	CauseEarlier Cause = "earlier" // earlier trials in the process; or the record is wrong
 	CauseChance  Cause = "chance"  // chance that the trial's seed does not give
+	CauseLimit   Cause = "limit"   // a limit that the first run kept, and the recheck exceeded even when doubled
 	CauseUnknown Cause = "unknown"
 
 	// CauseDeclared is also the kind of the failure of a trial whose model answers otherwise than its declared
@@ -63,6 +64,8 @@ func (c Cause) String() string {
 		return "answers depend on chance of its own"
 	case CauseDeclared:
 		return "answers differ from the declared hypothesis"
+	case CauseLimit:
+		return "twice the limits of the first run are not enough for it"
 	}
 	return "what it depends on is not known"
 }
@@ -78,6 +81,8 @@ func (c Contradiction) Sentence(named bool) string {
 	switch {
 	case c.Cause == CauseEarlier && !apart && named && c.Worker != "":
 		cause += fmt.Sprintf(" (worker %q made it)", c.Worker)
+	case c.Cause == CauseLimit && named && c.Note != "":
+		cause += fmt.Sprintf(" (%s)", c.Note)
 	case c.Cause == CauseUnknown && named && c.Note != "":
 		cause += fmt.Sprintf(" (run alone it was lost: %s)", c.Note)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -127,6 +128,8 @@ func (d *differing) suspect() string {
 // cause returns what the outcome of an examined trial depends on.
 func (d *differing) cause() schemas.Cause {
 	switch {
+	case d.second.Status[0] == ledger.Lost:
+		return schemas.CauseLimit
 	case len(d.alone) < 2:
 		return schemas.CauseUnknown
 	case difference(d.alone[0], d.alone[1], 0) != "":
@@ -142,7 +145,7 @@ func (d *differing) cause() schemas.Cause {
 // causes lists the causes, the strongest evidence first: a trial that differs for one of them may look as if it did for
 // a later one.
 var causes = []schemas.Cause{
-	schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints, schemas.CauseUnknown,
+	schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints, schemas.CauseLimit, schemas.CauseUnknown,
 }
 
 // contradiction describes the examined trial with the strongest evidence.
@@ -159,7 +162,10 @@ func (x *differences) contradiction() (worst *differing, found schemas.Contradic
 			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.at.n, d.at.repetition), What: d.cell.Description(), Cause: cause,
 			Difference: difference(d.old, d.second, 0), Worker: d.old.Worker, Second: d.second.Worker, Different: x.count,
 		}
-		if cause == schemas.CauseUnknown {
+		switch cause {
+		case schemas.CauseLimit:
+			found.Note, _, _ = strings.Cut(d.second.ReasonOf(0), "\n")
+		case schemas.CauseUnknown:
 			found.Note = d.lost
 		}
 	}

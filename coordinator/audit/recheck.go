@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
@@ -18,11 +17,13 @@ import (
 )
 
 // minRechecks is the smallest number of trials of a cell that are rechecked, or all of a cell with fewer. It is less
-// in a sweep of many small cells, where it would make rechecks more than maxShare of all trials, but at least 1.
+// in a sweep of many small cells, where it would make rechecks more than maxShare of all trials, but at least
+// leastRechecks, whatever they cost.
 const (
-	minRechecks = 8
-	maxShare    = 0.1
-	fewTrials   = 10_000 // trials of a sweep that has minRechecks per cell in any case
+	minRechecks   = 8
+	leastRechecks = 2
+	maxShare      = 0.1
+	fewTrials     = 10_000 // trials of a sweep that has minRechecks per cell in any case
 )
 
 // How many sample sizes of a cell are rechecked. Fewer sizes need fewer jobs.
@@ -171,7 +172,7 @@ func (k *Recheck) dueOf(trials, minPerCell int64) int64 {
 
 // minPerCell returns the smallest number of rechecks of a cell: see minRechecks.
 func (k *Recheck) minPerCell(cells []Cell) int64 {
-	for count := int64(minRechecks); count > 1; count-- {
+	for count := int64(minRechecks); count > leastRechecks; count-- {
 		all, rechecks := int64(0), int64(0)
 		for _, c := range cells {
 			trials := countTrials(c)
@@ -181,7 +182,7 @@ func (k *Recheck) minPerCell(cells []Cell) int64 {
 			return count
 		}
 	}
-	return 1
+	return leastRechecks
 }
 
 // Due returns the report on the rechecks of a folder that is only read, with the number of those that remain.
@@ -344,7 +345,7 @@ func (k *Recheck) Run(
 		k.seconds += pool.Believable(b.Seconds) / float64(len(b.Repetition))
 		if b.Status[row] == ledger.Lost && !lost[at] { // the limit of a machine may be a matter of chance
 			lost[at] = true
-			once := newRequest(r.Cell, at.n, trial.RecheckShuffled, at.repetition)
+			once := newRequest(doubleLimits(r.Cell), at.n, trial.RecheckShuffled, at.repetition)
 			once.Avoid, once.Origin = []string{b.Worker}, r.Origin
 			again.waiting = append(again.waiting, once)
 			return nil
@@ -363,14 +364,18 @@ func (k *Recheck) Run(
 	return quarantined, nil
 }
 
-// recordRecheck compares a recheck, a row of b, with the recorded outcome of a worker named first. It writes the record
-// from time to time.
+// doubleLimits returns a copy of a cell whose trials may take twice the time and memory.
+func doubleLimits(c *trial.Cell) *trial.Cell {
+	d := *c
+	d.Limits.Trial, d.Limits.Memory = 2*c.Limits.Trial, 2*c.Limits.Memory
+	return &d
+}
+
+// recordRecheck compares a recheck, a row of b, with the recorded outcome of a worker named first. A recheck that is
+// lost even with double limits differs: otherwise an algorithm could escape rechecks by exceeding a limit. It writes
+// the record from time to time.
 func (k *Recheck) recordRecheck(x *checked, b *ledger.Batch, row int, first string) error {
-	if b.Status[row] == ledger.Lost {
-		x.left++
-		line, _, _ := strings.Cut(b.ReasonOf(row), "\n")
-		x.reason = "lost: " + line
-	} else if agrees, fingerprint, known := k.folder.Ledger.Agrees(b, row); agrees {
+	if agrees, fingerprint, known := k.folder.Ledger.Agrees(b, row); agrees {
 		k.record.Add(x.Key, b.N, b.Repetition[row], fingerprint)
 		k.agreed[agreement{x.As, first, b.Worker}]++
 	} else if known {
