@@ -253,6 +253,10 @@ func (h *child) readStdout(stdout io.Reader) {
 	r := bufio.NewReaderSize(stdout, longestHandshake)
 	if line, _ := r.ReadSlice('\n'); len(line) > 0 {
 		address, reason := checkHandshake(strings.TrimSpace(string(line)))
+		if reason == "" && !h.command.Attached && !h.dir.holds(address) { // a bridge names a socket of another process
+			reason = fmt.Sprintf("it listens on unix %s: a plugin listens on a unix socket in the directory %s",
+				shorten(address), plugin.EnvUnixSocketDir)
+		}
 		if reason == "" {
 			h.hello <- address
 		} else {

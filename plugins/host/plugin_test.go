@@ -46,6 +46,8 @@ var roles = map[string]func(){
 	"older":   func() { fmt.Println("1|0|unix|/nowhere|grpc"); select {} },
 	"core":    func() { fmt.Println("2|1|unix|/nowhere|grpc"); select {} },
 	"tcp":     func() { fmt.Println("1|1|tcp|127.0.0.1:1|grpc"); select {} },
+	"afar":    func() { fmt.Println("1|1|unix|/run/dbus/system_bus_socket|grpc"); select {} },
+	"nowhere": func() { fmt.Println("1|1|unix|@abstract|grpc"); select {} },
 	"netrpc":  func() { fmt.Println("1|1|unix|/nowhere|netrpc"); select {} },
 	"tls":     func() { fmt.Println("1|1|unix|/nowhere|grpc|" + strings.Repeat("A", 100)); select {} },
 	"silent":  func() { select {} },

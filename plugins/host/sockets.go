@@ -107,6 +107,12 @@ func sweep(parent string) {
 	}
 }
 
+// holds reports whether the directory holds a socket with a path. An abstract socket has none.
+func (d *socketDir) holds(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && filepath.Dir(path) == d.path && info.Mode().Type() == fs.ModeSocket
+}
+
 func (d *socketDir) remove() {
 	_ = os.RemoveAll(d.path)
 	d.lock.Close()

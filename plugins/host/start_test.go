@@ -53,6 +53,8 @@ func TestStartMessages(t *testing.T) {
 		{"older", self("older")},
 		{"core version", self("core")},
 		{"tcp", self("tcp")},
+		{"a socket of others", self("afar")},
+		{"an abstract socket", self("nowhere")},
 		{"net/rpc", self("netrpc")},
 		{"tls", self("tls")},
 		{"protocol range", self("raw", "RAW=range")},
