@@ -30,6 +30,10 @@ func (p Program) readable(m *image) []string {
 	read := slices.Concat(system, p.Policy.Read, []string{p.Path}, prefix(p.Path))
 	for _, program := range interpreters(m.script) {
 		read = append(append(read, program), prefix(program)...)
+		dir := filepath.Dir(program)
+		if found, err := exec.LookPath(filepath.Base(program)); err == nil && found == program && filepath.Base(dir) == "shims" {
+			read = append(read, filepath.Dir(dir)) // of pyenv: scripts that look for the program
+		}
 	}
 	for _, v := range p.Env {
 		name, value, _ := strings.Cut(v, "=")
@@ -79,8 +83,8 @@ func isPython(words []string) bool {
 	return strings.HasPrefix(filepath.Base(interpreter(words)), "python")
 }
 
-// prefix returns the paths that belong to a program in a folder bin or shims: the libraries next
-// to that folder, and, if the program is a symbolic link, those next to the folder of its target.
+// prefix returns what belongs to a program in a folder bin: the libraries next to that folder, and those next to the
+// folder of the file to which a symbolic link leads.
 func prefix(program string) (paths []string) {
 	files := []string{program}
 	for at := program; ; {
@@ -97,12 +101,9 @@ func prefix(program string) (paths []string) {
 		files = append(files, final)
 	}
 	for _, file := range files {
-		dir, up := filepath.Dir(file), filepath.Dir(filepath.Dir(file))
-		switch filepath.Base(dir) {
-		case "bin":
+		if dir := filepath.Dir(file); filepath.Base(dir) == "bin" {
+			up := filepath.Dir(dir)
 			paths = append(paths, file, filepath.Join(up, "lib"), filepath.Join(up, "lib64"), filepath.Join(up, "pyvenv.cfg"))
-		case "shims": // of pyenv: scripts that search for the program
-			paths = append(paths, up)
 		}
 	}
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(filepath.Base(program), "python") {
