@@ -246,6 +246,20 @@ func (ps *populations) stopStaleProcesses() {
 	}
 }
 
+// stopFirstRuns stops the processes of idle slots in which a plugin made first runs. It is called before a recheck, so
+// that no process is left that could tell it what the first run has seen.
+func (ps *populations) stopFirstRuns(plugin string) {
+	ps.mu.Lock()
+	slots := slices.Clone(ps.slots)
+	ps.mu.Unlock()
+	for _, s := range slots {
+		if s.busy.TryLock() {
+			s.stopMatching(func(k processKind) bool { return k.plugin == plugin && k.recheck == "" })
+			s.busy.Unlock()
+		}
+	}
+}
+
 // close closes all problems. No job may be running.
 func (ps *populations) close() {
 	ps.mu.Lock()

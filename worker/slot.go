@@ -127,6 +127,10 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	defer s.w.populations.release(pop)
 	leased.Cell.Public = pop.public // the problem inside the job has no class matrix
 	job := &jobRun{Job: leased, plugin: command, pop: pop, out: newOutcomes(leased)}
+	if kind := job.kind(); kind.recheck != "" {
+		s.stopMatching(func(k processKind) bool { return k.plugin == kind.plugin && k.recheck == "" })
+		s.w.populations.stopFirstRuns(kind.plugin)
+	}
 	if job.out.refusal, err = s.checkSampleSize(ctx, job); err != nil || job.out.refusal != nil {
 		return job.out, err
 	}
