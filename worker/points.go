@@ -210,13 +210,17 @@ const askedAlone = 32
 // bit for bit. order begins with the numbers of these points.
 func (l *listedPoints) compareAlone(trial int, alone []float64, order []int32) {
 	for place, a := range alone {
-		number := order[place]
-		if among := l.sorted[number]; math.Float64bits(a) != math.Float64bits(among) {
-			l.scores.fail(trial, "recheck", fmt.Sprintf(
-				"answers depend on other points: point %d of %d is answered %v when it is asked alone, and %v among others",
-				number+1, l.len, a, among))
-			return
-		}
+		l.scores.compareAlone(trial, int(order[place]), l.len, a, l.sorted[order[place]])
+	}
+}
+
+// compareAlone fails a trial unless its answer to a point that is asked alone equals the one among other points, bit for
+// bit. number is the point's index among total points.
+func (s *scores) compareAlone(trial, number, total int, alone, among float64) {
+	if math.Float64bits(alone) != math.Float64bits(among) && !s.failed(trial) {
+		s.fail(trial, "recheck", fmt.Sprintf(
+			"answers depend on other points: point %d of %d is answered %v when it is asked alone, and %v among others",
+			number+1, total, alone, among))
 	}
 }
 

@@ -43,6 +43,7 @@ type prober struct {
 
 	drawer         *problem.Drawer
 	target, points rand.PCG
+	initial        bool      // the present states have answered no query
 	x, y, w        []float64 // points, labels and weights of a group of trials
 	counts         []uint32
 	due            []int
@@ -144,6 +145,7 @@ func (p *prober) probe(ctx context.Context, asked int) error {
 	if p.drawer == nil {
 		return nil
 	}
+	p.initial = asked == 0
 	due := p.due[:0]
 	for j := range p.list {
 		q := &p.list[j]
@@ -193,26 +195,69 @@ func (p *prober) askBlock(ctx context.Context, due []int, block, from, to int) (
 		p.resize(len(group)*rows, dim)
 		for i, j := range group {
 			at := i * rows
-			p.counts[j] = uint32(rows)
 			p.drawPoints(j, block, p.x[at*dim:(at+rows)*dim], p.y[at:at+rows], p.w[at:at+rows])
 		}
-		x := p.x
-		p.slot.pluginTimer.start()
-		answers, faults, err := p.host.Step(ctx, p.counts, func(to []float64) { x = x[copy(to, x):] })
-		p.slot.pluginTimer.stop()
+		alone, err := p.askAlone(ctx, group, block, rows)
 		if err != nil {
 			return nil, err
 		}
-		p.scores.addFaults(faults)
+		for _, j := range group {
+			p.counts[j] = uint32(rows)
+		}
+		x := p.x
+		answers, err := p.ask(ctx, func(to []float64) { x = x[copy(to, x):] })
+		if err != nil {
+			return nil, err
+		}
 		for i, j := range group {
 			p.counts[j] = 0
 			lo, hi := i*rows, (i+1)*rows
+			for k, a := range part(alone, i, len(alone)/len(group)) {
+				p.scores.compareAlone(j, k, rows, a, answers[lo+k])
+			}
 			if !p.scores.failed(j) && !p.scoreAnswers(j, block, to, answers[lo:hi], p.y[lo:hi], p.w[lo:hi]) {
 				unclear = append(unclear, j)
 			}
 		}
 	}
 	return unclear, nil
+}
+
+// ask asks the states about p.counts points.
+func (p *prober) ask(ctx context.Context, fill func(x []float64)) ([]float64, error) {
+	p.slot.pluginTimer.start()
+	defer p.slot.pluginTimer.stop()
+	answers, faults, err := p.host.Step(ctx, p.counts, fill)
+	p.scores.addFaults(faults)
+	return answers, err
+}
+
+// askAlone asks the initial states of a group about the first points of their blocks of rows points one by one, if the
+// job is a shuffled recheck: before they have seen the others. It returns the answers by trial of the group and point.
+func (p *prober) askAlone(ctx context.Context, group []int, block, rows int) (alone []float64, err error) {
+	if !p.initial || block > 0 || p.job.Recheck != trial.RecheckShuffled {
+		return nil, nil
+	}
+	count, dim := min(askedAlone, rows), p.job.pop.Dim()
+	alone = make([]float64, len(group)*count)
+	for k := range count {
+		for _, j := range group {
+			p.counts[j] = 1
+		}
+		i := 0
+		answers, err := p.ask(ctx, func(to []float64) {
+			for ; len(to) > 0; i++ {
+				to = to[copy(to, part(p.x, i*rows+k, dim)):]
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range group {
+			alone[i*count+k] = answers[i]
+		}
+	}
+	return alone, nil
 }
 
 func (p *prober) resize(rows, dim int) {
