@@ -50,6 +50,17 @@ problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 2000}
 	{"cheat/mixed", search + private + tenth + `
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 2000}
 `, exitIntegrity, "failed", "answers depend on other points"},
+	{"cheat/locks", search + private + tenth + `
+problem: {class: halfspace, d: 10, margin: 0.5, distribution: skew, test: 2000}
+`, exitIntegrity, "failed", "answers depend on other points"},
+	{"cheat/lost", search + private + tenth + `
+problem: {class: halfspace, d: 10, margin: 0.5, distribution: iso, test: 2000}
+limits: {memory: 128 MiB}
+`, exitIntegrity, "failed", "twice the limits of the first run are not enough for it"},
+	{"cheat/probes", queries + `
+problem: {class: halfspace, d: 10, margin: 0.5, distribution: skew}
+adversary: {kind: stochastic}
+`, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/two-faced", search + private + tenth + `
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso}
 `, exitIntegrity, "failed", "answers differ from the declared hypothesis"},

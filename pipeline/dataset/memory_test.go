@@ -3,6 +3,8 @@
 package dataset
 
 import (
+	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -38,6 +40,36 @@ func TestMemory(t *testing.T) {
 	for range 2 {
 		if err := m.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Readers of a file, such as processes that hold one each, share no offset.
+func TestReader(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("a file without a name cannot be opened again")
+	}
+	m, err := NewMemory("test", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var readers [2]*os.File
+	for i := range readers {
+		if readers[i], err = m.Reader(); err != nil {
+			t.Fatal(err)
+		}
+		defer readers[i].Close()
+	}
+	if _, err := readers[0].Seek(77, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := readers[1].Seek(0, io.SeekCurrent); err != nil || at != 0 {
+		t.Errorf("offset %d, %v", at, err)
+	}
+	for what, err := range attack(readers[0]) {
+		if err == nil {
+			t.Errorf("%s was allowed", what)
 		}
 	}
 }

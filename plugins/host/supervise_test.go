@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -397,6 +398,33 @@ func TestStopDuring(t *testing.T) {
 	var exit *ExitError
 	if !errors.As(err, &exit) || exit.Cause != Cancelled {
 		t.Error(err)
+	}
+}
+
+// A plugin sees a sample or points only when they are complete.
+func TestDrawnInPrivate(t *testing.T) {
+	t.Parallel()
+	p := start(t, self("plugin"))
+	next := 7.0
+	draw := func(x, y []float64) {
+		for i := range x {
+			x[i] = next
+		}
+		for i := range y {
+			y[i] = 1
+		}
+		shown := p.memory.Bytes()[p.last.table.Offset:]
+		if slices.Contains(p.last.layout.X(shown), next) || slices.Contains(p.last.layout.Y(shown), 1) {
+			t.Error("the plugin can read numbers that are being drawn")
+		}
+		next++
+	}
+	s, _, err := p.Open(t.Context(), request("test/behaving", 2, 3, 1, nil), draw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Step(t.Context(), []uint32{4, 4}, func(x []float64) { draw(x, nil) }); err != nil {
+		t.Fatal(err)
 	}
 }
 

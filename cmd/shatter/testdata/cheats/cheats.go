@@ -12,7 +12,7 @@ import (
 func Plugins() []algo.Plugin {
 	return []algo.Plugin{
 		blind, order, pca, sleeper, edge, memory, mean, solve, blocks, undo, rowOrder, pretrained, oracle, exit, mixed,
-		twoFaced,
+		twoFaced, locks, lost, probes,
 	}
 }
 
