@@ -76,7 +76,7 @@ func TestMinPerCell(t *testing.T) {
 	for _, c := range []struct {
 		cells, trials int
 		want          int64
-	}{{100, 20, 8}, {1000, 1000, 8}, {1000, 60, 6}, {20_000, 8, 1}, {2000, 10, 1}} {
+	}{{100, 20, 8}, {1000, 1000, 8}, {1000, 60, 6}, {20_000, 8, 2}, {2000, 10, 2}} {
 		cells := make([]Cell, c.cells)
 		for i := range cells {
 			cells[i].Points = []estimate.Point{{N: 1, Consumed: c.trials}}
