@@ -214,8 +214,8 @@ func (l *listedPoints) compareAlone(trial int, alone []float64, order []int32) {
 	}
 }
 
-// compareAlone fails a trial unless its answer to a point that is asked alone equals the one among other points, bit for
-// bit. number is the point's index among total points.
+// compareAlone fails a trial unless its answer to a point that is asked alone equals the one among other points, bit
+// for bit. number is the point's index among total points.
 func (s *scores) compareAlone(trial, number, total int, alone, among float64) {
 	if math.Float64bits(alone) != math.Float64bits(among) && !s.failed(trial) {
 		s.fail(trial, "recheck", fmt.Sprintf(

@@ -145,7 +145,8 @@ func (d *differing) cause() schemas.Cause {
 // causes lists the causes, the strongest evidence first: a trial that differs for one of them may look as if it did for
 // a later one.
 var causes = []schemas.Cause{
-	schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints, schemas.CauseLimit, schemas.CauseUnknown,
+	schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints, schemas.CauseLimit,
+	schemas.CauseUnknown,
 }
 
 // contradiction describes the examined trial with the strongest evidence.

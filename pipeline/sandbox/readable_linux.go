@@ -30,9 +30,10 @@ func (p Program) readable(m *image) []string {
 	read := slices.Concat(system, p.Policy.Read, []string{p.Path}, prefix(p.Path))
 	for _, program := range interpreters(m.script) {
 		read = append(append(read, program), prefix(program)...)
-		dir := filepath.Dir(program)
-		if found, err := exec.LookPath(filepath.Base(program)); err == nil && found == program && filepath.Base(dir) == "shims" {
-			read = append(read, filepath.Dir(dir)) // of pyenv: scripts that look for the program
+		if dir := filepath.Dir(program); filepath.Base(dir) == "shims" { // of pyenv: scripts that look for the program
+			if found, err := exec.LookPath(filepath.Base(program)); err == nil && found == program {
+				read = append(read, filepath.Dir(dir))
+			}
 		}
 	}
 	for _, v := range p.Env {

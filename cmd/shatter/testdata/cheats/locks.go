@@ -12,8 +12,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// locks takes the direction from the first points that it is asked about, as pca does, and leaves it for the recheck, in
-// locks on ranges of its own program, a file that all processes of the plugin may read.
+// locks takes the direction from the first points that it is asked about, as pca does, and leaves it for the recheck:
+// in locks on ranges of its own program, a file that all processes of the plugin may read.
 var locks = private(learner("locks", "Passes directions to its rechecks by locks of a file.",
 	func(t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
 		return &locking{sample: copied(sample), noise: laplace(t, 2/t.Epsilon)}, nil
