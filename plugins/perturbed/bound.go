@@ -7,19 +7,19 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// goalOf returns what the sample size has to reach under the problem's label noise, and what a
-// bound's source says of that noise.
+// goalOf returns the goal of the sample size under the problem's label noise, and a description of
+// that noise for the source of a bound.
 func goalOf[P any](s *algo.Setting[P], st *site) (g goal, source string) {
 	gap := finite.GapOf(s, st.class.LogSize())
 	return goal{gap.Edge(), gap.Need()}, gap.Noise()
 }
 
-// gaussianBounds returns the theory of perturbed/gaussian. The explicit bound is one of accuracy:
-// of a preset of the paper it proves nothing else, and says so.
+// gaussianBounds returns the bounds of perturbed/gaussian. The explicit bound covers only accuracy
+// for a preset of the paper, and its source states that.
 func gaussianBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 	explicit := gaussianBound(s, st, s.Params.Eta, gaussianRadius(s.Params.Margin, st))
 	if p := s.Params.Preset; printedConstant(p) > 0 && p != corollary2Preset {
-		explicit.Source += "; of accuracy alone: that the noise of this preset is private is not proved"
+		explicit.Source += "; covers only accuracy: the privacy of this preset's noise is not proved"
 	}
 	bounds := append([]algo.Bound{explicit}, printedBounds(s, st)...)
 	if s.Params.Preset == corollary2Preset {
@@ -32,7 +32,7 @@ func gaussianBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 	return bounds
 }
 
-// rate returns a bound of which a paper prints the order alone, in the VC dimension of the class.
+// rate returns a bound of which a paper prints only the order, in the VC dimension of the class.
 func rate(st *site, name, source string, value float64) algo.Bound {
 	return algo.Bound{
 		Name: name, Source: source + ", constants 1", Value: math.Ceil(value), Order: true,
@@ -41,19 +41,19 @@ func rate(st *site, name, source string, value float64) algo.Bound {
 	}
 }
 
-// printedRSPM returns what Block and Shetty 2025 say of the algorithm of Neel, Roth and Wu: d/alpha^2
-// + m^(3/2)/(alpha epsilon), and m^2 in the place of m^(3/2) for pure privacy.
+// printedRSPM returns the bound of Block and Shetty 2025 for the algorithm of Neel, Roth and Wu:
+// d/alpha^2 + m^(3/2)/(alpha epsilon), and m^2 instead of m^(3/2) for pure privacy.
 func printedRSPM(s *algo.Setting[rspmParams], st *site) algo.Bound {
 	g, d, m := finite.GapOf(s, st.class.LogSize()), float64(st.class.VC()), float64(st.points)
 	power := m * m
 	if s.Params.Noise == gaussianNoise {
 		power = m * math.Sqrt(m)
 	}
-	return rate(st, "neel-2020", "Neel et al. 2020, as Block and Shetty 2025 state it",
+	return rate(st, "neel-2020", "Neel et al. 2020, as stated by Block and Shetty 2025",
 		d/(g.Mean()*g.Mean())+power/(g.Mean()*s.Epsilon))
 }
 
-// gaussianBound returns what gaussianSize proves, for an eta that is certified.
+// gaussianBound returns the bound of gaussianSize for a certified eta.
 func gaussianBound[P any](s *algo.Setting[P], st *site, eta, radius float64) algo.Bound {
 	g, source := goalOf(s, st)
 	return algo.Bound{
@@ -70,9 +70,9 @@ func gaussianBound[P any](s *algo.Setting[P], st *site, eta, radius float64) alg
 }
 
 // printedBounds returns the bounds of the paper, which hides their constants: with constants 1 they
-// are orders of magnitude. They are those in 0/1 labels: Lemma 3 at the eta used here, and Theorem 2
-// at its own eta, with the product that its proof gives where it prints
-// G^2 + sqrt(ln(1/delta) ln(1/beta)). The paper knows no adversary.
+// are orders of magnitude. They are for 0/1 labels: Lemma 3 at the eta used here, and Theorem 2 at
+// its own eta, with the product from its proof instead of the printed G^2 + sqrt(ln(1/delta)
+// ln(1/beta)). The paper does not cover adversarial noise.
 func printedBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 	g := finite.GapOf(s, st.class.LogSize())
 	alpha, eta01 := g.Mean(), 2*s.Params.Eta
@@ -95,14 +95,14 @@ func printedBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 		{
 			Name: "theorem-2",
 			Source: "Block and Shetty 2025, Theorem 2" + corrected +
-				", a product for the printed sum; its privacy is not proved",
+				", with a product instead of the printed sum; its privacy is not proved",
 			Value: math.Ceil(max(learn, private)), With: with(),
 			Order: true, Premises: premises,
 		},
 	}
 }
 
-// rspmBounds returns the theory of perturbed/rspm.
+// rspmBounds returns the bounds of perturbed/rspm.
 func rspmBounds(s *algo.Setting[rspmParams], st *site) []algo.Bound {
 	scale := s.Params.Scale
 	if s.Params.Noise == gaussianNoise {
@@ -121,7 +121,7 @@ func rspmBounds(s *algo.Setting[rspmParams], st *site) []algo.Bound {
 	}, printedRSPM(s, st)}
 }
 
-// values adds to with the values that every bound rests on, and returns it.
+// values adds the values that every bound uses to with, and returns it.
 func (st *site) values(with map[string]float64) map[string]float64 {
 	with["ln_f"] = st.class.LogSize()
 	with["m"] = float64(st.points)

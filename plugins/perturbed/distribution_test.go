@@ -16,9 +16,9 @@ import (
 // coefficient describes the distribution of one symmetric random coefficient of scale 1.
 type coefficient struct {
 	density, cdf func(float64) float64
-	reach        float64 // what is beyond it does not count
+	reach        float64 // limit beyond which the density is ignored
 	step         float64 // panels of this width are exact to about 11 digits
-	smooth       bool    // no kink at 0
+	smooth       bool    // whether there is no kink at 0
 }
 
 var normal = coefficient{
@@ -44,9 +44,9 @@ var nodes, weights = func() (x, w []float64) {
 	return x, w
 }()
 
-// integral returns the integral of density times f over lo..hi, cut to the reach. jumps are where f
-// is not smooth, whatever the distribution, and kinks where it is not because that distribution's
-// cdf is not.
+// integral returns the integral of density times f over lo..hi, limited to the reach. jumps are the
+// points where f is not smooth for every distribution, and kinks those where it is not smooth
+// because this distribution's cdf is not.
 func (c coefficient) integral(f func(float64) float64, lo, hi float64, jumps, kinks []float64) float64 {
 	lo, hi = max(lo, -c.reach), min(hi, c.reach)
 	ends, breaks := []float64{lo, hi}, jumps
@@ -75,7 +75,8 @@ func (c coefficient) integral(f func(float64) float64, lo, hi float64, jumps, ki
 }
 
 // independentDistribution returns the distribution of the f with the least errs[f] + scale X_f, for
-// independent X_f. It depends on how many f have how many errors: known keeps it by that.
+// independent X_f. It depends only on the number of f for each number of errors; known caches it by
+// that.
 func (c coefficient) independentDistribution(errs []int, scale float64, known map[string][]float64) []float64 {
 	levels := slices.Sorted(slices.Values(errs))
 	key := fmt.Sprint(levels)
@@ -89,7 +90,7 @@ func (c coefficient) independentDistribution(errs []int, scale float64, known ma
 	return distribution
 }
 
-// levelsDistribution returns what independentDistribution does, for sorted errs.
+// levelsDistribution implements independentDistribution for sorted errs.
 func (c coefficient) levelsDistribution(errs []int, scale float64) []float64 {
 	count := map[int]float64{}
 	for _, e := range errs {
@@ -107,9 +108,9 @@ func (c coefficient) levelsDistribution(errs []int, scale float64) []float64 {
 			kinks[k] = float64(g-e) / scale
 		}
 		distribution[f] = c.integral(func(x float64) float64 {
-			others := 1 / c.cdf(-x) // f itself is among its level
+			others := 1 / c.cdf(-x) // f itself belongs to its level
 			for k, g := range levels {
-				others *= math.Pow(c.cdf(kinks[k]-x), count[g]) // P(g + scale X > e + scale x), for each that errs g times
+				others *= math.Pow(c.cdf(kinks[k]-x), count[g]) // P(g + scale X > e + scale x), for each hypothesis with g errors
 			}
 			return others
 		}, math.Inf(-1), math.Inf(1), nil, kinks)
@@ -126,7 +127,7 @@ func (c coefficient) planarDistribution(errs []int, rows [][2]float64, scale flo
 		ends := func(x float64) (lo, hi float64) {
 			lo, hi = math.Inf(-1), math.Inf(1)
 			for g := range errs {
-				// f is better than g where excess + X_2 slope < 0
+				// f is better than g if excess + X_2 slope < 0
 				excess := float64(errs[f]-errs[g])/scale + x*(rows[f][0]-rows[g][0])
 				switch slope := rows[f][1] - rows[g][1]; {
 				case slope > 0:
@@ -169,8 +170,8 @@ func crossings(f int, errs []int, rows [][2]float64, scale float64) (all []float
 }
 
 // thresholdDistribution returns the distribution of the t with the least errs[t] + scale (sum of
-// X_j over j < t), for t = 0..X: what lies right of t and what lies left of it are independent
-// random walks.
+// X_j over j < t), for t = 0..X: the parts to the right and to the left of t are independent random
+// walks.
 func (c coefficient) thresholdDistribution(errs []int, scale float64) []float64 {
 	distribution := make([]float64, len(errs))
 	for t := range errs {
@@ -217,13 +218,14 @@ func TestIndependentDistributionVectors(t *testing.T) {
 	}
 }
 
-// Distributions that can be computed in two ways agree, and all add up to 1.
+// Distributions that can be computed in two ways agree, and all of them sum to 1.
 func TestDistributions(t *testing.T) {
 	for _, c := range []coefficient{normal, laplaceDistribution} {
 		for _, errs := range [][]int{{0, 0, 0}, {1, 0, 2}, {3, 1, 0}, {0, 2, 1}} {
 			for _, scale := range []float64{0.3, 2, 20} {
 				thresholds := c.thresholdDistribution(errs, scale)
-				// -1 at a point is one step from +1: two coefficients of half the scale, with their sign turned
+				// -1 at a point differs from +1 by one step: two coefficients of half the scale,
+				// with their sign reversed
 				planar := c.planarDistribution(errs, [][2]float64{{-1, -1}, {1, -1}, {1, 1}}, scale/2)
 				sum := 0.0
 				for i, p := range thresholds {

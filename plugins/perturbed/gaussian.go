@@ -9,30 +9,30 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Values of the parameter preset of perturbed/gaussian: where eta comes from.
+// Values of the parameter preset of perturbed/gaussian, which determines eta.
 const (
 	tightPreset   = "tight"    // the exact sum of the lemma's deltas: the least eta that theory.go proves private
 	simplePreset  = "simple"   // its closed form; more noise than tight
 	paper8Preset  = "paper-8"  // the constant printed in Lemma 2 of the paper
 	paper32Preset = "paper-32" // the constant printed in its Theorem 3
 
-	// The learner of Corollary 2: the noise of Lemma 2 where all that is known of the separator is that
-	// it separates, so that rho^2 is taken to be 1/m on 0/1 labels.
+	// The learner of Corollary 2: the noise of Lemma 2 for any separator, so that rho^2 is taken to
+	// be 1/m on 0/1 labels.
 	corollary2Preset = "corollary-2"
 )
 
 // Values of the parameter margin: the radius of the stability lemma in theory.go.
 const (
 	hammingMargin = "hamming" // 2h/m
-	hullMargin    = "hull"    // the distance of a hypothesis' vector from the hull of the others
+	hullMargin    = "hull"    // the distance of a hypothesis's vector from the hull of the others
 )
 
-// gaussianParams are the parameters of perturbed/gaussian. An eta of 0 stands for that of the
-// preset, which resolveGaussian writes.
+// gaussianParams holds the parameters of perturbed/gaussian. An eta of 0 means that of the preset;
+// resolveGaussian sets it.
 type gaussianParams struct {
-	Preset string `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified; corollary-2 is paper-8 for any separator of m points (rho^2 = 1/m), certified where it is no less than tight" choices:"tight,simple,paper-8,paper-32,corollary-2"`
+	Preset string `doc:"choice of eta: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified; corollary-2 is paper-8 for any separator of m points (rho^2 = 1/m), certified if it is no less than tight" choices:"tight,simple,paper-8,paper-32,corollary-2"`
 	finite.SeparatorParams
-	Margin string  `doc:"what certifies stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses where it has no formula)" choices:"hamming,hull"`
+	Margin string  `doc:"radius that certifies stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses if it has no formula)" choices:"hamming,hull"`
 	Eta    float64 `doc:"noise: argmin of errors + eta <xi, s_f> for unit vectors s_f of -1/+1 labels; 0: by the preset; certified presets accept any larger one" min:"0"`
 }
 
@@ -43,7 +43,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 	return complete(algo.Algorithm[gaussianParams]{
 		Name:    "perturbed/gaussian",
 		Version: "1.0.0",
-		Doc: "Minimises the errors plus a Gaussian process that is linear in the labels at separating points " +
+		Doc: "Minimizes the errors plus a Gaussian process that is linear in the labels at separating points " +
 			"(Block and Shetty 2025, Algorithm 2), with certified noise.",
 		Defaults: gaussianParams{
 			Preset: tightPreset, SeparatorParams: finite.SeparatorParams{Separator: "standard"}, Margin: hammingMargin,
@@ -63,8 +63,8 @@ func gaussian() algo.Algorithm[gaussianParams] {
 	}, resolve, gaussianGuarantee, gaussianBounds)
 }
 
-// resolveGaussian returns the site of a setting and writes eta, or reports why the setting cannot
-// run or be certified. Resolving resolved parameters changes nothing.
+// resolveGaussian returns the site of a setting and sets eta. Its error is the reason why the
+// setting cannot run or be certified. Resolving resolved parameters changes nothing.
 func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
@@ -87,8 +87,8 @@ func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, erro
 // certifiedNoise returns the least eta of a certified preset for vectors of this radius.
 func certifiedNoise(preset string, radius, lnF, eps, delta float64) (float64, error) {
 	if !(radius > 0) {
-		return 0, algo.Invalid("perturbed: a hypothesis lies in the convex hull of the others (margin %g), "+
-			"where no eta is certified: take a class of binary functions and a separator of it", radius)
+		return 0, algo.Invalid("perturbed: a hypothesis is in the convex hull of the others (margin %g), "+
+			"so no eta is certified: use a class of binary functions and a separator of it", radius)
 	}
 	switch preset {
 	case tightPreset:
@@ -96,7 +96,7 @@ func certifiedNoise(preset string, radius, lnF, eps, delta float64) (float64, er
 	case simplePreset:
 		return noise(radius, simpleShift(unionTail(lnF, delta), eps)), nil
 	}
-	return 0, algo.Invalid("perturbed: unknown preset %q: take tight, simple, paper-8, paper-32 or corollary-2", preset)
+	return 0, algo.Invalid("perturbed: unknown preset %q: use tight, simple, paper-8, paper-32 or corollary-2", preset)
 }
 
 // gaussianRadius returns the radius of the stability lemma for a value of the parameter margin.
@@ -107,7 +107,7 @@ func gaussianRadius(margin string, st *site) float64 {
 	return st.hamming()
 }
 
-// printedConstant returns the constant of a preset from the paper, and 0 for other presets.
+// printedConstant returns the constant of a preset from the paper, or 0 for other presets.
 func printedConstant(preset string) float64 {
 	switch preset {
 	case paper8Preset, corollary2Preset:
@@ -118,13 +118,13 @@ func printedConstant(preset string) float64 {
 	return 0
 }
 
-// resolvePrinted writes the eta that the paper prints with this constant, and reports an error if
-// another one is given.
+// resolvePrinted sets the eta that the paper prints with this constant. It returns an error if
+// another value is given.
 func resolvePrinted(s *algo.Setting[gaussianParams], st *site, constant float64) error {
 	p := &s.Params
 	if p.Margin != hammingMargin {
-		return algo.Invalid("perturbed: preset %s knows no margin %s: leave it out, or take preset %s",
-			p.Preset, p.Margin, tightPreset)
+		return algo.Invalid("perturbed: margin %s is not used by preset %s: omit it, or use preset %s",
+			p.Margin, p.Preset, tightPreset)
 	}
 	rho2 := st.ratio()
 	if p.Preset == corollary2Preset {
@@ -132,7 +132,7 @@ func resolvePrinted(s *algo.Setting[gaussianParams], st *site, constant float64)
 	}
 	want := printedNoise(constant, printedComplexity(st.class.LogSize()), rho2, s.Epsilon, s.Delta) / 2
 	if p.Eta != 0 && !(p.Eta >= want*(1-1e-9) && p.Eta <= want*(1+1e-9)) {
-		return algo.Invalid("perturbed: preset %s fixes eta at %g, not %g: leave eta out, or take preset %s",
+		return algo.Invalid("perturbed: preset %s fixes eta at %g, not %g: omit eta, or use preset %s",
 			p.Preset, want, p.Eta, tightPreset)
 	}
 	return resolveNoise("eta", &p.Eta, want)
@@ -144,7 +144,7 @@ func gaussianGuarantee(s *algo.Setting[gaussianParams], st *site) algo.Guarantee
 	if p := s.Params; printedConstant(p.Preset) > 0 && !(p.Preset == corollary2Preset && p.Eta >= least) {
 		g.Uncertified = true
 		g.Source = fmt.Sprintf("Block and Shetty 2025, Lemma 2 as printed, whose proof does not hold: "+
-			"not certified; preset %s certifies eta from %.4g on", tightPreset, least)
+			"not certified; preset %s certifies eta of at least %.4g", tightPreset, least)
 		return g
 	}
 	g.Source = "translation of the noise by a vector that outweighs one example (plugins/perturbed, theory): " +

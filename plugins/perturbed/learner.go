@@ -16,15 +16,15 @@ type learner struct {
 	minimizer concept.Minimizer // nil before the first search
 }
 
-// normalProfile is a profile that can draw normal noise for all hypotheses at once.
+// A normalProfile is a profile that can draw normal noise for all hypotheses at once.
 type normalProfile interface {
 	concept.Profile
 	concept.Normal
 }
 
 // independent returns a profile that draws the noise by the number of errors, without the points,
-// where the noise is independent for all hypotheses, and otherwise nil. The separator need not list
-// its points then.
+// if the noise is independent for all hypotheses, and otherwise nil. With such a profile the
+// separator need not list its points.
 func (l *learner) independent() normalProfile {
 	if !l.separator.Orthonormal {
 		return nil
@@ -35,8 +35,8 @@ func (l *learner) independent() normalProfile {
 }
 
 // gaussian returns the hypothesis with the least err(f) + eta <xi, s_f>, where s_f are its labels
-// at the m points over sqrt(m) and xi is standard normal. Orthonormal s_f give every hypothesis a
-// normal of its own.
+// at the m points divided by sqrt(m), and xi is standard normal. If the s_f are orthonormal, every
+// hypothesis has an independent normal.
 func (l *learner) gaussian(sample *algo.Data, eta float64, r *rand.Rand) (concept.Hypothesis, error) {
 	if p := l.independent(); p != nil {
 		if err := p.Reset(sample.Xs(), sample.Ys()); err != nil {
@@ -49,19 +49,19 @@ func (l *learner) gaussian(sample *algo.Data, eta float64, r *rand.Rand) (concep
 }
 
 // laplace returns the hypothesis with the least err(f) + sum_j a_j (1 + f(z_j))/2, for independent
-// Laplace a_j of scale b: noise on 0/1 labels. It leaves out sum_j a_j/2, the same for all f.
+// Laplace a_j of scale b: noise on 0/1 labels. It omits sum_j a_j/2, which is the same for all f.
 func (l *learner) laplace(sample *algo.Data, b float64, r *rand.Rand) (concept.Hypothesis, error) {
 	return l.search(sample, func() float64 { return privacy.Laplace(privacy.Uniform(r), b/2) })
 }
 
-// search returns the hypothesis that minimises the errors plus a linear term, whose coefficients
+// search returns the hypothesis that minimizes the errors plus a linear term, whose coefficients
 // are drawn in the order of the points.
 func (l *learner) search(sample *algo.Data, coefficient func() float64) (concept.Hypothesis, error) {
 	h, _, err := l.least(sample, coefficient)
 	return h, err
 }
 
-// least returns what search does, and the minimum.
+// least implements search and also returns the minimum.
 func (l *learner) least(sample *algo.Data, coefficient func() float64) (concept.Hypothesis, float64, error) {
 	if l.minimizer == nil {
 		var err error

@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// places returns small classes of all names, with all separators that they have.
+// places returns small classes of all names, with all of their separators.
 func places() (list []finite.Place) {
 	for _, spec := range []concept.Spec{
 		{Name: "thresholds", Domain: 6}, {Name: "thresholds", Domain: 6, NoConstant: true},
@@ -85,9 +85,9 @@ func TestSearchIsArgmin(t *testing.T) {
 	}
 }
 
-// The answers have the exact distributions: the scales of the noise are what the proofs assume, and
-// the parities' one draw for each number of errors is the same as a draw at every point of the
-// cube.
+// The answers have the exact distributions: the scales of the noise are those that the proofs
+// assume, and the parities' one draw for each number of errors is equivalent to a draw at every
+// point of the cube.
 func TestAnswersFollowTheirDistributions(t *testing.T) {
 	const trials = 20000
 	r := rand.New(rand.NewPCG(5, 6))
@@ -95,7 +95,7 @@ func TestAnswersFollowTheirDistributions(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		place        finite.Place
-		explicit     bool // at every point, though the noise is independent
+		explicit     bool // draws at every point although the noise is independent
 		draw         func(*learner, *algo.Data) (concept.Hypothesis, error)
 		distribution func(errs []int, s *site) []float64
 	}{

@@ -1,20 +1,20 @@
-// Package perturbed learns privately by one perturbed minimisation: it answers the hypothesis with
-// the fewest errors on the sample plus a random linear term at a few points that tell all
-// hypotheses apart, a separator.
+// Package perturbed learns privately by one perturbed minimization: it returns the hypothesis with
+// the fewest errors on the sample plus a random linear term at the points of a separator, which
+// distinguishes all hypotheses.
 //
 //   - perturbed/gaussian is Algorithm 2 of Block and Shetty 2025, "Small Loss Bounds for Online
 //     Learning Separated Function Classes: A Gaussian Process Perspective".
 //   - perturbed/rspm is the algorithm of Neel, Roth and Wu 2019, with Laplace or Gaussian noise.
 //   - perturbed/real is Algorithm 2 for functions with real values and squared or absolute loss, with
-//     noise that makes it private there.
+//     noise that makes it private for them.
 //   - perturbed/public-data draws the points from public data, after Block, Bun, Desai, Shetty and
 //     Wu 2024.
 //
-// They promise differential privacy for neighbours that differ in one replaced example, n public,
-// as distributions, wherever their Guarantee is not marked uncertified: the proof is in theory.go,
-// because those printed for Gaussian noise do not hold. Their floating-point noise is for
-// experiments and not for a release. They need a finite class that pipeline/concept can separate
-// and minimise over.
+// They guarantee differential privacy for neighbors that differ in one replaced example, with n
+// public, for noise of real numbers, unless their Guarantee is marked uncertified. The proof is in
+// theory.go, because the printed proofs for Gaussian noise do not hold. Their floating-point noise
+// is suitable for experiments but not for a release. They require a finite class that
+// pipeline/concept can separate and minimize over.
 //
 // Start with [Plugins], then theory.go.
 package perturbed
@@ -28,12 +28,13 @@ import (
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), realValued(), publicData()} }
 
-// resolver writes the parameters of a setting that depend on others and returns its site, or
-// reports why the setting cannot run or be certified. Resolving a resolved setting changes nothing.
+// A resolver sets the parameters of a setting that depend on others and returns its site. Its error
+// is the reason why the setting cannot run or be certified. Resolving a resolved setting changes
+// nothing.
 type resolver[P any] func(*algo.Setting[P]) (*site, error)
 
-// complete sets the Check, Guarantee and Bound of an algorithm, which need a resolved setting. bounds
-// may be nil.
+// complete sets the Check, Guarantee and Bound of an algorithm, which require a resolved setting.
+// bounds may be nil.
 func complete[P any](
 	a algo.Algorithm[P], resolve resolver[P], guarantee func(*algo.Setting[P], *site) algo.Guarantee,
 	bounds func(*algo.Setting[P], *site) []algo.Bound,
@@ -61,34 +62,34 @@ func complete[P any](
 	return a
 }
 
-// checkBudget reports an error if no noise keeps the budget, or if none is needed.
+// checkBudget returns an error if no noise satisfies the budget, or if the budget requires none.
 func checkBudget(eps, delta float64, gaussian bool) error {
 	switch {
 	case !(eps > 0) || math.IsInf(eps, 1):
 		return algo.Invalid("perturbed: epsilon %g: use a number above 0; baseline/erm is the limit of large epsilon", eps)
 	case gaussian && !(delta > 0 && delta < 1):
 		return algo.Invalid("perturbed: delta %g: Gaussian noise is never pure, "+
-			"give privacy.delta in (0,1), or take perturbed/rspm with noise %s", delta, laplaceNoise)
+			"set privacy.delta in (0,1), or use perturbed/rspm with noise %s", delta, laplaceNoise)
 	}
 	return nil
 }
 
-// maxNoise is the largest noise that is accepted. It keeps the objective finite.
+// maxNoise is the largest accepted noise. It keeps the objective finite.
 const maxNoise = 1e100
 
-// resolveNoise sets the parameter of this name, if it is 0, to the least noise that keeps the
-// budget. It reports an error if a given value is less, up to what another machine may round
-// differently, or if either is above maxNoise.
+// resolveNoise sets the parameter of this name, if it is 0, to the least noise that satisfies the
+// budget. It returns an error if a given value is less, except for rounding differences between
+// machines, or if either is above maxNoise.
 func resolveNoise(name string, given *float64, least float64) error {
 	switch {
 	case !(least <= maxNoise):
-		return algo.Infeasible("perturbed: this budget asks for %s %g, which leaves nothing to learn from: "+
+		return algo.Infeasible("perturbed: this budget requires %s %g, which hides all information: "+
 			"raise epsilon or delta", name, least)
 	case *given == 0:
 		*given = least
 	case *given < least*(1-1e-9):
-		return algo.Infeasible("perturbed: %s %g is below the %g that keeps epsilon and delta here: "+
-			"raise it, or leave it out", name, *given, least)
+		return algo.Infeasible("perturbed: %s %g is below %g, the least that satisfies epsilon and delta: "+
+			"raise it, or omit it", name, *given, least)
 	case !(*given <= maxNoise):
 		return algo.Invalid("perturbed: %s %g is above the largest allowed, %g", name, *given, maxNoise)
 	}

@@ -35,8 +35,8 @@ var (
 // at returns the parameters of a separator without a seed.
 func at(kind string) finite.SeparatorParams { return finite.SeparatorParams{Separator: kind} }
 
-// resolved checks that Check resolves the parameters give to want, and those again to themselves.
-// It returns the guarantee of the resolved setting.
+// resolved checks that Check resolves the parameters give to want, and want to itself. It returns
+// the guarantee of the resolved setting.
 func resolved[P any](t *testing.T, a algo.Algorithm[P], p algo.Problem, give, want P) (algo.Guarantee, error) {
 	t.Helper()
 	s := setting(a, p)
@@ -84,8 +84,8 @@ func TestGaussianResolve(t *testing.T) {
 	}
 }
 
-// The noise of Corollary 2 is private where it is no less than what is proved, which a large epsilon
-// makes it; its printed sample size is md/(alpha^2 epsilon) where that is above d/alpha^2.
+// The noise of Corollary 2 is private if it is no less than the proved noise, which is the case for
+// a large epsilon; its printed sample size is md/(alpha^2 epsilon) if that exceeds d/alpha^2.
 func TestCorollary2(t *testing.T) {
 	a := gaussian()
 	s := setting(a, parities10)
@@ -174,8 +174,8 @@ func TestPublicResolve(t *testing.T) {
 	near(t, "eta of trace, 3 points", s.Params.Eta, 3/tightShift(3*math.Ln2, 1, 1e-6), 1e-12)
 }
 
-// refusals checks that Check refuses each setting, with that reason, and that no bound and no
-// guarantee is stated for it.
+// refusals checks that Check rejects each setting with the given reason, and that it has no bound
+// and no guarantee.
 func refusals[P any](t *testing.T, a algo.Algorithm[P], cases []refusal[P]) {
 	for _, c := range cases {
 		s := setting(a, algo.Problem{Class: "parities", Dim: 4})
@@ -202,7 +202,7 @@ type refusal[P any] struct {
 	want       string
 }
 
-// common returns the refusals that all three algorithms share.
+// common returns the refusals of all three algorithms.
 func common[P any]() (list []refusal[P]) {
 	problem := func(p algo.Problem, want string) {
 		list = append(list, refusal[P]{func(s *algo.Setting[P]) { s.Problem = p }, false, want})
@@ -222,12 +222,12 @@ func TestRefusals(t *testing.T) {
 	type g = algo.Setting[gaussianParams]
 	refusals(t, gaussian(), append(common[gaussianParams](), []refusal[gaussianParams]{
 		{func(s *g) { s.Delta = 0 }, false, "never pure"},
-		{func(s *g) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "leaves nothing"},
-		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or leave it out"},
+		{func(s *g) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "hides all information"},
+		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or omit it"},
 		{func(s *g) { s.Params.Eta = 1e300 }, false, "above the largest"},
 		{func(s *g) { s.Params.CodeSeed = 1 }, false, `code_seed 1 has no meaning with separator "standard"`},
 		{func(s *g) { s.Params.Preset, s.Params.Eta = paper8Preset, 1e4 }, false, "fixes eta"},
-		{func(s *g) { s.Params.Preset, s.Params.Margin = paper8Preset, hullMargin }, false, "knows no margin"},
+		{func(s *g) { s.Params.Preset, s.Params.Margin = paper8Preset, hullMargin }, false, "margin hull is not used by preset paper-8"},
 		{func(s *g) { s.Params.Preset = "loose" }, false, "unknown preset"},
 		{func(s *g) { s.Problem = algo.Problem{Class: "thresholds", Domain: 1 << 40, Dim: 1} }, false, "use at most"},
 		{func(s *g) { s.Problem, s.Params.Separator = thresholds31, "code" }, false, "only parities"},
@@ -237,16 +237,16 @@ func TestRefusals(t *testing.T) {
 	type r = algo.Setting[rspmParams]
 	refusals(t, rspm(), append(common[rspmParams](), []refusal[rspmParams]{
 		{func(s *r) { s.Delta, s.Params.Noise = 0, gaussianNoise }, false, "never pure"},
-		{func(s *r) { s.Params.Scale = 1 }, true, "raise it, or leave it out"},
-		{func(s *r) { s.Epsilon = 1e-200 }, true, "leaves nothing"},
+		{func(s *r) { s.Params.Scale = 1 }, true, "raise it, or omit it"},
+		{func(s *r) { s.Epsilon = 1e-200 }, true, "hides all information"},
 		{func(s *r) { s.Problem.Dim, s.Params.Separator = 21, "cube" }, false,
 			"noise laplace draws at each of 2097152 points"},
 	}...))
 	type p = algo.Setting[publicParams]
 	refusals(t, publicData(), append(common[publicParams](), []refusal[publicParams]{
 		{func(s *p) { s.Delta = 0 }, false, "never pure"},
-		{func(s *p) { s.Params.Preset, s.Params.Eta = tracePreset, 1 }, true, "raise it, or leave it out"},
-		{func(s *p) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "leave nothing"},
+		{func(s *p) { s.Params.Preset, s.Params.Eta = tracePreset, 1 }, true, "raise it, or omit it"},
+		{func(s *p) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "hide all information"},
 		{func(s *p) { s.Problem, s.N = algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, 2000 }, false,
 			"n = 2000 and 100 public points"},
 	}...))
@@ -281,7 +281,7 @@ func TestBounds(t *testing.T) {
 	s.Params = gaussianParams{Preset: paper8Preset, SeparatorParams: at("cube"), Margin: hammingMargin}
 	list, err = a.Bound(&s)
 	b = finitetest.BoundNamed(t, list, err, "explicit")
-	if b.Value < 2204 || !strings.Contains(b.Source, "accuracy alone") {
+	if b.Value < 2204 || !strings.Contains(b.Source, "covers only accuracy") {
 		t.Errorf("paper: %+v", b)
 	}
 	s.Params = gaussianParams{Preset: tightPreset, SeparatorParams: at("cube"), Margin: hammingMargin}
@@ -311,7 +311,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// The bounds that hold, by what a cell is.
+// The bounds that apply, by the properties of a cell.
 func TestPremises(t *testing.T) {
 	for _, c := range []struct {
 		noise        string
@@ -351,8 +351,8 @@ func TestPremises(t *testing.T) {
 	}
 }
 
-// sample returns n uniform points, labelled by member number target of the class and then flipped
-// at the rate.
+// sample returns n uniform points, labeled by member number target of the class and then flipped at
+// the rate.
 func sample(c concept.Finite, spec concept.Spec, target uint64, n int, rate float64, r *rand.Rand) *algo.Data {
 	x, y := drawPublic(c, spec, n, r), make([]float64, n)
 	c.Member(target).Labels(x, y)
@@ -364,8 +364,8 @@ func sample(c concept.Finite, spec concept.Spec, target uint64, n int, rate floa
 	return algo.NewData(x, c.Dim(), y)
 }
 
-// The cube of the parities carries Gaussian noise also where its points are too many to be listed,
-// for either algorithm.
+// The cube of the parities carries Gaussian noise also if it has too many points to be listed, for
+// both algorithms.
 func TestCubeWithoutPoints(t *testing.T) {
 	p := algo.Problem{Class: "parities", Dim: 21}
 	a, r := gaussian(), rspm()
@@ -395,7 +395,7 @@ func TestCubeWithoutPoints(t *testing.T) {
 			t.Errorf("answer %v, %v", m, err)
 		}
 	}
-	p.Dim = 24 // the largest: settled without a table, which would take 64 MiB
+	p.Dim = 24 // the largest dimension: resolved without a table, which would take 64 MiB
 	s = setting(a, p)
 	s.Params.Separator, s.Params.Margin = "cube", hullMargin
 	if err := a.Check(&s); err != nil || !(s.Params.Eta > 0) {

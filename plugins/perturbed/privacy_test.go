@@ -43,7 +43,7 @@ func columnsOf(st *site) [][]int {
 	return finitetest.Examples(finitetest.Labels(st.class, finitetest.Domain(st.Spec)))
 }
 
-// divergence returns the least delta at which two distributions keep epsilon.
+// divergence returns the least delta at which two distributions satisfy epsilon.
 func divergence(p, q []float64, eps float64) (delta float64) {
 	for i := range p {
 		delta += max(0, p[i]-math.Exp(eps)*q[i])
@@ -51,7 +51,7 @@ func divergence(p, q []float64, eps float64) (delta float64) {
 	return delta
 }
 
-// worst returns the largest divergence over all pairs of samples that [finitetest.Neighbours]
+// worst returns the largest divergence over all pairs of samples that [finitetest.Neighbors]
 // visits.
 func worst(columns [][]int, size int, reach, eps float64, distribution func(errs []int) []float64) (delta float64) {
 	finitetest.Neighbours(columns, size, reach, distribution, func(p, q []float64) {
@@ -60,11 +60,11 @@ func worst(columns [][]int, size int, reach, eps float64, distribution func(errs
 	return delta
 }
 
-// exactCase is a place for which the distribution of the answer at an eta can be computed.
+// An exactCase is a place for which the distribution of the answer at an eta can be computed.
 type exactCase struct {
 	name         string
 	place        finite.Place
-	size         int // of the samples, at most
+	size         int // maximum size of the samples
 	distribution func(s *site, eta float64) func(errs []int) []float64
 }
 
@@ -73,7 +73,8 @@ func exactCases() []exactCase {
 		known := map[string][]float64{}
 		return func(errs []int) []float64 { return normal.independentDistribution(errs, eta, known) }
 	}
-	// of the labels of a point function, all but one are the same for all; a constant does not matter
+	// of the labels of a point function, all except one are the same for all; a constant does not
+	// matter
 	points := func(s *site, eta float64) func([]int) []float64 {
 		return orthonormal(s, 2*eta/math.Sqrt(float64(s.points)))
 	}
@@ -109,8 +110,8 @@ func pairs(s *site) (list [][2]float64) {
 	return list
 }
 
-// The exact distribution of the answer keeps epsilon and delta on every pair of neighbouring
-// samples tried; with a third of the noise it does not.
+// The exact distribution of the answer satisfies epsilon and delta on every tested pair of
+// neighboring samples; with a third of the noise it does not.
 func TestGaussianPrivacy(t *testing.T) {
 	for _, c := range exactCases() {
 		s := makeSite(t, c.place)
@@ -118,7 +119,7 @@ func TestGaussianPrivacy(t *testing.T) {
 		for _, budget := range []struct{ eps, delta float64 }{{0.5, 1e-2}, {2, 1e-4}} {
 			for _, k := range []struct {
 				preset, margin string
-				share          float64 // of the noise
+				share          float64 // share of the noise
 			}{
 				{tightPreset, hammingMargin, 1}, {tightPreset, hullMargin, 1}, {simplePreset, hullMargin, 1},
 				{tightPreset, hullMargin, 1. / 3},
@@ -137,8 +138,8 @@ func TestGaussianPrivacy(t *testing.T) {
 	}
 }
 
-// With Laplace noise every probability keeps its ratio: the noise on 0/1 labels at a scale b is one
-// of b/2 on -1/+1 labels.
+// With Laplace noise the ratio of every probability is bounded: noise of scale b on 0/1 labels is
+// noise of scale b/2 on -1/+1 labels.
 func TestLaplacePrivacy(t *testing.T) {
 	thresholds := func(_ *site, b float64) func([]int) []float64 {
 		return func(errs []int) []float64 { return laplaceDistribution.thresholdDistribution(errs, b) }
@@ -173,8 +174,8 @@ func TestLaplacePrivacy(t *testing.T) {
 	}
 }
 
-// The labels of public points are private at traceNoise, and not at a third of it, though the
-// points do not tell all hypotheses apart.
+// The labels of public points are private at traceNoise, and not at a third of it, although the
+// points do not distinguish all hypotheses.
 func TestTracePrivacy(t *testing.T) {
 	for _, c := range []struct {
 		spec concept.Spec
@@ -220,9 +221,9 @@ func TestTracePrivacy(t *testing.T) {
 	}
 }
 
-// Constants -1, 0 and 1 with the loss |f| on one sample and 1-|f| on its neighbour: 0 is answered
-// with probability P(|xi| < 1/eta) on the first and never on the second, whatever constant the
-// paper's eta has. It lies in the hull of the others, and nothing is certified.
+// Constants -1, 0 and 1 with the loss |f| on one sample and 1-|f| on its neighbor: the answer is 0
+// with probability P(|xi| < 1/eta) on the first and never on the second, for every constant in the
+// paper's eta. 0 is in the hull of the others, and nothing is certified.
 func TestCounterexample(t *testing.T) {
 	for _, c := range readVectors(t).Counterexample {
 		eta := printedNoise(c.Const, math.Sqrt(2/math.Pi), 1, c.Eps, c.Delta)
@@ -235,7 +236,7 @@ func TestCounterexample(t *testing.T) {
 		const steps = 1000
 		for k := -4 * steps; k <= 4*steps; k++ {
 			xi := (float64(k) + 0.5) / steps / eta
-			first := leastOf(1-eta*xi, 0, 1+eta*xi) // of -1, 0, 1
+			first := leastOf(1-eta*xi, 0, 1+eta*xi) // least of -1, 0, 1
 			if second := leastOf(-eta*xi, 1, eta*xi); (first == 1) != (math.Abs(xi) < 1/eta) || second == 1 {
 				t.Fatalf("xi %v, 1/eta %v: answers %d and %d", xi, 1/eta, first-1, second-1)
 			}

@@ -18,25 +18,25 @@ const (
 	tracePreset    = "trace"     // all of the budget for the first stage, see traceNoise: certified
 )
 
-// publicParams are the parameters of perturbed/public-data. An eta or a sigma of 0 stands for that
-// of the preset, which resolvePublic writes.
+// publicParams holds the parameters of perturbed/public-data. An eta or a sigma of 0 means that of
+// the preset; resolvePublic sets it.
 type publicParams struct {
-	Preset string  `doc:"two-stage: noise in both stages, half of the budget each, by a rule that is not certified; trace: noise in the first stage alone, enough to make the labels of the public points private, certified" choices:"two-stage,trace"`
-	Public int     `doc:"public unlabelled points, drawn uniformly from the domain for each trial" min:"1" max:"100000"`
-	Eta    float64 `doc:"noise of the first stage: argmin of errors + eta <xi, s_f> for the unit vectors s_f of the -1/+1 labels of the public points; 0: by the preset; trace accepts any larger one" min:"0"`
+	Preset string  `doc:"two-stage: noise in both stages, half of the budget each, by an uncertified rule; trace: noise only in the first stage, enough to make the labels of the public points private, certified" choices:"two-stage,trace"`
+	Public int     `doc:"number of public unlabeled points, drawn uniformly from the domain for each trial" min:"1" max:"100000"`
+	Eta    float64 `doc:"noise of the first stage: argmin of errors + eta <xi, s_f> for the unit vectors s_f of the -1/+1 labels of the public points; 0: by the preset; trace accepts any larger value" min:"0"`
 	Sigma  float64 `doc:"standard deviation of the noise of the second stage, on -1/+1 labels; 0: by the preset (trace: none)" min:"0"`
 }
 
 // publicData returns perturbed/public-data, the algorithm of Block, Bun, Desai, Shetty and Wu 2024
-// in concrete form: f^ minimises the errors plus Gaussian noise on public points Z, these are
-// labelled by f^ plus Gaussian noise, and the answer is the hypothesis nearest to these labels.
+// in concrete form: f^ minimizes the errors plus Gaussian noise on public points Z, f^ plus
+// Gaussian noise labels these points, and the answer is the hypothesis nearest to these labels.
 func publicData() algo.Algorithm[publicParams] {
 	known := new(sites)
 	resolve := func(s *algo.Setting[publicParams]) (*site, error) { return resolvePublic(known, s) }
 	return complete(algo.Algorithm[publicParams]{
 		Name:    "perturbed/public-data",
 		Version: "1.0.0",
-		Doc: "Perturbed minimisation on public unlabelled points, then the hypothesis nearest to its noisy labels there " +
+		Doc: "Perturbed minimization on public unlabeled points, then the hypothesis nearest to its noisy labels there " +
 			"(Block, Bun, Desai, Shetty and Wu 2024).",
 		Defaults: publicParams{Preset: twoStagePreset, Public: 100},
 		Declares: algo.Always[publicParams],
@@ -57,8 +57,8 @@ func publicData() algo.Algorithm[publicParams] {
 	}, resolve, publicGuarantee, nil)
 }
 
-// resolvePublic returns the site of a setting and writes eta and sigma, or reports why the setting
-// cannot run or be certified. Resolving resolved parameters changes nothing.
+// resolvePublic returns the site of a setting and sets eta and sigma. Its error is the reason why
+// the setting cannot run or be certified. Resolving resolved parameters changes nothing.
 func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
@@ -83,35 +83,35 @@ func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 		p.Sigma = sigma
 	}
 	if !(p.Eta <= maxNoise && p.Sigma <= maxNoise) {
-		return nil, algo.Infeasible("perturbed: noise eta %g and sigma %g leave nothing to learn from: "+
+		return nil, algo.Infeasible("perturbed: noise eta %g and sigma %g hide all information: "+
 			"raise epsilon or delta", p.Eta, p.Sigma)
 	}
 	return st, nil
 }
 
 // traceNoise returns the eta at which the first stage is private already, for m public points Z.
-// Two patterns of labels on Z, the traces, differ on at least one of the points, and the trace of
-// f^ minimises, over all traces, the fewest errors of a hypothesis that has it plus the noise. One
-// replaced example moves each of these fewest errors by at most 1. So the lemma of theory.go holds
-// for the traces, with h = 1, whether or not Z separates the hypotheses; and the second stage sees
-// nothing of the sample but the trace. There are at most min(|F|, 2^m) traces.
+// Two patterns of labels on Z, the traces, differ on at least one of the points. The trace of f^
+// minimizes, over all traces, the fewest errors of a hypothesis with this trace plus the noise. One
+// replaced example changes each of these fewest errors by at most 1. So the lemma of theory.go
+// holds for the traces, with h = 1, whether or not Z separates the hypotheses; and the second stage
+// depends on the sample only through the trace. There are at most min(|F|, 2^m) traces.
 func traceNoise(m int, lnF, eps, delta float64) float64 {
 	return noise(2/float64(m), tightShift(min(lnF, float64(m)*math.Ln2), eps, delta))
 }
 
 // twoStage returns the noise of a run that spends eps/2 and delta/2 on each of its two stages, for
-// m public points Z. Its idea is that of the original: the first stage is stable up to a share a of
-// Z, and the second hides a change of that size. It takes
+// m public points Z. As in the original, the first stage is stable up to a share a of Z, and the
+// second hides a change of that size. It uses
 //
-//   - a = alpha mu^2/(8 ln(|F|/beta)), with mu the Gaussian mechanism's at (eps/2, delta/2): the
-//     largest share that can be hidden while the answer still agrees with f^ on all but a share
+//   - a = alpha mu^2/(8 ln(|F|/beta)), with the Gaussian mechanism's mu at (eps/2, delta/2): the
+//     largest share that can be hidden while the answer still agrees with f^ on all except a share
 //     alpha of Z, with probability 1 - beta;
 //   - sigma = 2 sqrt(a m)/mu, the Gaussian mechanism for labels of which a m change by 2;
 //   - eta = D/(2 a lambda), the noise of perturbed/gaussian for hypotheses that all differ on a
 //     share of at least a.
 //
-// It is not proved that eta keeps changes within the share a for hypotheses that are closer; the
-// constants of the original are not these. For a m <= 1 this eta is above traceNoise.
+// There is no proof that eta limits changes to the share a for hypotheses that are closer, and the
+// constants differ from the original. For a m <= 1 this eta is above traceNoise.
 func twoStage(m int, lnF, alpha, beta, eps, delta float64) (eta, sigma float64) {
 	mu := privacy.GaussianMu(eps/2, delta/2)
 	share := min(1, alpha*mu*mu/(8*(lnF-math.Log(beta))))
@@ -127,13 +127,13 @@ func publicGuarantee(s *algo.Setting[publicParams], st *site) algo.Guarantee {
 	}
 	g.Uncertified = true
 	g.Source = fmt.Sprintf("after Block, Bun, Desai, Shetty and Wu 2024, with noise by a rule of thumb: "+
-		"not certified; preset %s certifies eta from %.4g on",
+		"not certified; preset %s certifies eta of at least %.4g",
 		tracePreset, traceNoise(s.Params.Public, st.class.LogSize(), s.Epsilon, s.Delta))
 	return g
 }
 
-// learnPublic runs one trial. The points are independent of the sample, so that they may be drawn
-// by the same generator as the noise.
+// learnPublic runs one trial. The points are independent of the sample, so the generator of the
+// noise can draw them too.
 func learnPublic(st *site, p *publicParams, sample *algo.Data, r *rand.Rand) (concept.Hypothesis, error) {
 	z := drawPublic(st.class, st.Spec, p.Public, r)
 	minimizer, err := st.class.NewMinimizer(z)
@@ -148,7 +148,8 @@ func learnPublic(st *site, p *publicParams, sample *algo.Data, r *rand.Rand) (co
 	if err != nil {
 		return nil, err
 	}
-	// sum_j (f(z_j) - label_j)^2 is -2 sum_j label_j f(z_j) but for what is the same for all f.
+	// sum_j (f(z_j) - label_j)^2 is -2 sum_j label_j f(z_j) plus a constant that does not depend on
+	// f.
 	first.Labels(z, c)
 	for j, label := range c {
 		c[j] = -label - float64(p.Sigma*r.NormFloat64())
@@ -158,7 +159,7 @@ func learnPublic(st *site, p *publicParams, sample *algo.Data, r *rand.Rand) (co
 }
 
 // drawPublic returns m points, row-major, drawn uniformly from the domain of a class: each
-// coordinate from 0..X-1, or from 0 and 1 where the class has no X.
+// coordinate from 0..X-1, or from 0 and 1 if the class has no X.
 func drawPublic(class concept.Class, spec concept.Spec, m int, r *rand.Rand) []float64 {
 	values := spec.Domain
 	if values == 0 {

@@ -10,35 +10,36 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// realParams are the parameters of perturbed/real. An eta of 0 stands for the least that keeps the
-// budget, which resolveReal writes.
+// realParams holds the parameters of perturbed/real. An eta of 0 means the least that satisfies the
+// budget; resolveReal sets it.
 type realParams struct {
-	Loss   string  `doc:"of a value a where the label is y: squared is (a-y)^2/4, absolute is |a-y|/2, which is the error of a mean" choices:"squared,absolute"`
+	Loss   string  `doc:"loss of a value a for the label y: squared is (a-y)^2/4, absolute is |a-y|/2, the error of a mean" choices:"squared,absolute"`
 	Levels int     `doc:"the functions are c f for the hypotheses f and c = 1/levels, 2/levels, ..., 1" min:"1" max:"100"`
-	Eta    float64 `doc:"noise: argmin of losses + eta <xi, v> for the unit vectors v of the functions; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
+	Eta    float64 `doc:"noise: argmin of losses + eta <xi, v> for the unit vectors v of the functions; 0: the least that satisfies the budget; a larger value is accepted" min:"0"`
 	finite.SeparatorParams
 }
 
 func (p realParams) real() finite.Real { return finite.Real{Loss: p.Loss, Levels: p.Levels} }
 
 // realValued returns perturbed/real, Algorithm 2 of Block and Shetty 2025 for the real-valued
-// functions of [finite.Real]. Of noise on the values alone nothing is proved: some of them can lie in
-// the convex hull of others. The lemma of theory.go holds for the unit vectors (c s_f, sqrt(1-c^2)),
-// with half of their least squared distance for the radius, as losses in [0, 1] move as mistakes do.
+// functions of [finite.Real]. Nothing is proved for noise on the values alone, because some of them
+// can be in the convex hull of others. The lemma of theory.go holds for the unit vectors (c s_f,
+// sqrt(1-c^2)), with half of their least squared distance as the radius, because losses in [0, 1]
+// change like mistakes.
 func realValued() algo.Algorithm[realParams] {
 	known := new(sites)
 	resolve := func(s *algo.Setting[realParams]) (*site, error) { return resolveReal(known, s) }
 	return complete(algo.Algorithm[realParams]{
 		Name:    "perturbed/real",
 		Version: "1.0.0",
-		Doc: "Minimises the squared or absolute loss of real-valued functions, hypotheses times confidences, plus a " +
+		Doc: "Minimizes the squared or absolute loss of real-valued functions, hypotheses times confidences, plus a " +
 			"Gaussian process on lifted values (Block and Shetty 2025, Algorithm 2, with certified noise).",
 		Defaults: realParams{
 			Loss: finite.SquaredLoss, Levels: 2, SeparatorParams: finite.SeparatorParams{Separator: "standard"},
 		},
 		Metrics: map[string]string{
-			"confidence":    "c of the function c f that is answered [ratio]",
-			"sample_excess": "mean loss on the sample less that of the best function there [loss per example]",
+			"confidence":    "c of the answered function c f [ratio]",
+			"sample_excess": "mean loss on the sample minus that of the best function there [loss per example]",
 		},
 		Declares: func(s *algo.Setting[realParams]) bool { return !s.Means },
 		Learn: func(_ context.Context, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
@@ -52,7 +53,8 @@ func realValued() algo.Algorithm[realParams] {
 	}, resolve, realGuarantee, realBounds)
 }
 
-// resolveReal returns the site of a setting and writes eta, or reports why the setting cannot run.
+// resolveReal returns the site of a setting and sets eta. Its error is the reason why the setting
+// cannot run.
 func resolveReal(known *sites, s *algo.Setting[realParams]) (*site, error) {
 	p := &s.Params
 	if err := p.real().Check("perturbed/real"); err != nil {
@@ -67,12 +69,12 @@ func resolveReal(known *sites, s *algo.Setting[realParams]) (*site, error) {
 	}
 	if st.separator.Points == nil {
 		return nil, algo.Invalid("perturbed/real: separator %s has %d points, too many to list: "+
-			"take separator standard or code, or a smaller dimension", p.Separator, st.points)
+			"use separator standard or code, or a smaller dimension", p.Separator, st.points)
 	}
 	return st, resolveNoise("eta", &p.Eta, realNoise(st, p.real(), s.Epsilon, s.Delta))
 }
 
-// realNoise returns the least eta that keeps the budget.
+// realNoise returns the least eta that satisfies the budget.
 func realNoise(st *site, real finite.Real, eps, delta float64) float64 {
 	lifted, _ := real.Separation(st.separator.Hamming, st.points)
 	return noise(lifted/2, tightShift(real.LogSize(st.class.LogSize()), eps, delta))
@@ -89,14 +91,14 @@ func learnReal(known *sites, t *algo.Trial[realParams], sample *algo.Data) (algo
 		return model.h, err
 	})
 	t.Report("confidence", model.c)
-	if !t.Means { // the likelier label
+	if !t.Means { // the more probable label
 		return finite.Declare(model.h, t.Problem.Matrix), err
 	}
 	return model, err
 }
 
-// real returns the function c h with the least loss on the sample plus eta <xi, (c s_h, sqrt(1-c^2))>,
-// and by how much its mean loss exceeds the least one.
+// real returns the function c h with the least loss on the sample plus eta <xi, (c s_h,
+// sqrt(1-c^2))>, and the difference between its mean loss and the least one.
 func (l *learner) real(
 	sample *algo.Data, real finite.Real, eta float64, r *rand.Rand,
 ) (h concept.Hypothesis, c, excess float64, err error) {
@@ -158,7 +160,7 @@ func realBounds(s *algo.Setting[realParams], st *site) []algo.Bound {
 	}
 	switch {
 	case s.Params.Loss != finite.AbsoluteLoss:
-		b.Fails = "the error of a mean is its absolute loss, and loss " + s.Params.Loss + " is minimised"
+		b.Fails = "the error of a mean is its absolute loss, and loss " + s.Params.Loss + " is minimized"
 	case !s.Means:
 		b.Fails = "it bounds the error of means: set goal.answers: mean"
 	}

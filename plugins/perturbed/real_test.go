@@ -10,8 +10,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// The exact distribution of the answer keeps the budget at the least eta, for two hypotheses on one
-// point with several confidences, whose lifted vectors lie in a plane. With too little noise it
+// The exact distribution of the answer satisfies the budget at the least eta, for two hypotheses on
+// one point with several confidences, whose lifted vectors are in a plane. With too little noise it
 // does not.
 func TestRealPrivacy(t *testing.T) {
 	s := makeSite(t, matrixPlace("greedy", "0", "1"))
@@ -23,7 +23,7 @@ func TestRealPrivacy(t *testing.T) {
 				lifted = append(lifted, [2]float64{c * label, math.Sqrt(1 - c*c)})
 			}
 		}
-		unit := float64(4 * real.Levels * real.Levels) // losses are whole multiples of 1/unit
+		unit := float64(4 * real.Levels * real.Levels) // losses are integer multiples of 1/unit
 		distribution := func(plus, minus int, eta float64) []float64 {
 			sums := make([]int, len(lifted))
 			for i, row := range lifted {
@@ -57,12 +57,12 @@ func TestRealRefusals(t *testing.T) {
 	refusals(t, realValued(), append(common[realParams](), []refusal[realParams]{
 		{func(s *g) { s.Params.Levels = 1 }, false, "take levels 2 or more"},
 		{func(s *g) { s.Delta = 0 }, false, "never pure"},
-		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or leave it out"},
+		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or omit it"},
 		{func(s *g) { s.Problem.Dim, s.Params.Separator = 21, "cube" }, false, "too many to list"},
 	}...))
 }
 
-// The sample size is stated for the error of means under absolute loss alone.
+// The sample size applies only to the error of means under absolute loss.
 func TestRealBounds(t *testing.T) {
 	a := realValued()
 	s := setting(a, parities10)
@@ -72,7 +72,7 @@ func TestRealBounds(t *testing.T) {
 		fails string
 	}{
 		{finite.AbsoluteLoss, true, ""}, {finite.AbsoluteLoss, false, "goal.answers: mean"},
-		{finite.SquaredLoss, true, "loss squared is minimised"},
+		{finite.SquaredLoss, true, "loss squared is minimized"},
 	} {
 		s.Params.Loss, s.Means = c.loss, c.means
 		list, err := a.Bound(&s)

@@ -10,16 +10,16 @@ import (
 
 // Values of the parameter noise of perturbed/rspm.
 const (
-	laplaceNoise  = "laplace"  // pure
-	gaussianNoise = "gaussian" // as perturbed/gaussian, with the better of two tails
+	laplaceNoise  = "laplace"  // pure privacy
+	gaussianNoise = "gaussian" // like perturbed/gaussian, with the better of two tails
 )
 
-// rspmParams are the parameters of perturbed/rspm. A scale of 0 stands for the least that keeps the
-// budget, which resolveRSPM writes.
+// rspmParams holds the parameters of perturbed/rspm. A scale of 0 means the least that satisfies
+// the budget; resolveRSPM sets it.
 type rspmParams struct {
-	Noise string `doc:"laplace: pure epsilon-differential privacy; gaussian: as perturbed/gaussian, with the tail over all sign patterns where that asks for less" choices:"laplace,gaussian"`
+	Noise string `doc:"laplace: pure epsilon-differential privacy; gaussian: like perturbed/gaussian, with the tail over all sign patterns if that requires less noise" choices:"laplace,gaussian"`
 	finite.SeparatorParams
-	Scale float64 `doc:"laplace: the scale b of the noise on 0/1 labels at each point; gaussian: eta, as in perturbed/gaussian; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
+	Scale float64 `doc:"laplace: the scale b of the noise on 0/1 labels at each point; gaussian: eta, as in perturbed/gaussian; 0: the least that satisfies the budget; a larger value is accepted" min:"0"`
 }
 
 // rspm returns perturbed/rspm, report separator-perturbed minimum (Neel, Roth and Wu 2019).
@@ -30,7 +30,7 @@ func rspm() algo.Algorithm[rspmParams] {
 		Name:    "perturbed/rspm",
 		Version: "1.0.0",
 		Doc: "Report separator-perturbed minimum (Neel, Roth and Wu 2019): " +
-			"minimises the errors plus independent noise on the labels at separating points.",
+			"minimizes the errors plus independent noise on the labels at separating points.",
 		Defaults: rspmParams{Noise: laplaceNoise, SeparatorParams: finite.SeparatorParams{Separator: "standard"}},
 		Declares: algo.Always[rspmParams],
 		Learn: func(_ context.Context, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
@@ -50,8 +50,8 @@ func rspm() algo.Algorithm[rspmParams] {
 	}, resolve, rspmGuarantee, rspmBounds)
 }
 
-// resolveRSPM returns the site of a setting and writes the scale, or reports why the setting cannot
-// run. Resolving resolved parameters changes nothing.
+// resolveRSPM returns the site of a setting and sets the scale. Its error is the reason why the
+// setting cannot run. Resolving resolved parameters changes nothing.
 func resolveRSPM(known *sites, s *algo.Setting[rspmParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, p.Noise == gaussianNoise); err != nil {
@@ -63,7 +63,7 @@ func resolveRSPM(known *sites, s *algo.Setting[rspmParams]) (*site, error) {
 	}
 	if p.Noise == laplaceNoise && st.separator.Points == nil {
 		return nil, algo.Invalid("perturbed: noise %s draws at each of %d points of separator %s, too many: "+
-			"take separator standard or code, noise %s, or a smaller dimension",
+			"use separator standard or code, noise %s, or a smaller dimension",
 			p.Noise, st.points, p.Separator, gaussianNoise)
 	}
 	least := laplaceScale(st.points, st.separator.Hamming, s.Epsilon)

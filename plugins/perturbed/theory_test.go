@@ -46,7 +46,7 @@ func readVectors(t *testing.T) vectors {
 	return v
 }
 
-// near reports an error unless got is within the relative tolerance of want.
+// near reports a test error unless got is within the relative tolerance of want.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
@@ -61,7 +61,7 @@ func TestCalibrationVectors(t *testing.T) {
 		tight, w := tightShift(lnF, c.Eps, c.Delta), unionTail(lnF, c.Delta)
 		near(t, "w", w, c.W, v.TolRel)
 		near(t, "eta simple", noise(radius, simpleShift(w, c.Eps)), c.EtaSimple, v.TolRel)
-		near(t, "eta tight", noise(radius, tight), c.EtaTight, 1e-5) // that of the vectors is searched to 1e-5
+		near(t, "eta tight", noise(radius, tight), c.EtaTight, 1e-5) // the search for the vectors' lambda is accurate to 1e-5
 		near(t, "delta at the tight eta", privacy.GaussianDelta(tight, c.Eps)*c.F, c.Delta, v.TolRel)
 		near(t, "delta of the vectors", c.DeltaGauss*c.F, c.Delta, v.TolRel)
 
@@ -76,8 +76,8 @@ func TestCalibrationVectors(t *testing.T) {
 	}
 }
 
-// The tight eta is never above the simple one, both keep the budget, and neither is far from what
-// its equation says.
+// The tight eta is never above the simple one, both satisfy the budget, and each nearly satisfies
+// its equation.
 func TestShifts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lnF := rapid.Float64Range(0, 60).Draw(t, "lnF")
@@ -124,7 +124,8 @@ func TestSignTail(t *testing.T) {
 	})
 }
 
-// Over all 2^m patterns, the sum over them is better at few points, and the tail over all at many.
+// Over all 2^m patterns, the sum over them is better for few points, and the tail over all of them
+// for many.
 func TestSignShift(t *testing.T) {
 	for _, c := range []struct {
 		m     int
