@@ -19,7 +19,8 @@ import (
 
 var algorithmName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// Describe returns what Serve tells a host about an algorithm, or an error if it is not valid.
+// Describe returns the description of an algorithm that Serve sends to a host, or an error if the
+// algorithm is not valid.
 func Describe(p Plugin) (*pluginv1.Algorithm, error) { return p.describe() }
 
 func (a Algorithm[P]) describe() (*pluginv1.Algorithm, error) {
@@ -40,11 +41,11 @@ func (a Algorithm[P]) describe() (*pluginv1.Algorithm, error) {
 	return d, nil
 }
 
-// maxName bounds the names of algorithms and of versions, in bytes.
+// maxName limits the names of algorithms and of versions, in bytes.
 const maxName = 100
 
-// CheckDescription reports an error if the description of an algorithm breaks a rule. Names become columns of
-// results, and people read them.
+// CheckDescription returns an error if the description of an algorithm breaks a rule. Names are
+// shown to people, as columns of results for example.
 func CheckDescription(d *pluginv1.Algorithm) error {
 	unprintable := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 	switch {
@@ -84,8 +85,8 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 // nameRule describes the names of parameters and metrics.
 const nameRule = "use at most 100 lower case letters, digits and underscores"
 
-// checkParameter reports an error if the name of a parameter cannot stand in a sweep file, or if its
-// default lies outside its own limits.
+// checkParameter returns an error if the name of a parameter is not allowed in a sweep file, or if
+// its default is outside its own limits.
 func checkParameter(d *pluginv1.Parameter) error {
 	switch {
 	case !parameterName.MatchString(d.Name):
@@ -130,8 +131,8 @@ func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
 	return tasks
 }
 
-// setting decodes a setting of the protocol and runs the author's Check on it, so that its
-// parameters are resolved.
+// setting decodes a setting of the protocol and calls the author's Check on it, which resolves its
+// parameters.
 func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 	p := w.GetProblem()
 	s := &Setting[P]{
@@ -232,9 +233,9 @@ func (a Algorithm[P]) bound(w *pluginv1.Setting) (*pluginv1.BoundResponse, error
 // queries, observe truths and predict until an error ends it.
 type trials interface {
 	learn(ctx context.Context, j int, sample, revealed *Data) error
-	// answer puts the points of x to trial j as queries, one by one.
+	// answer sends the points of x to trial j as queries, one by one.
 	answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error
-	// observe tells trial j the truths y of the points that it played last.
+	// observe sends trial j the truths y of the points that it played last.
 	observe(ctx context.Context, j int, x *Data, y []float64) error
 	predict(ctx context.Context, j int, x *Data, out []float64) error
 	// declared returns the hypothesis that the model of trial j declares, or nil.
@@ -252,8 +253,8 @@ func (a Algorithm[P]) open(w *pluginv1.Setting, seeds []uint64, m *metrics) (tri
 	}, nil
 }
 
-// trialsOf implements trials for an algorithm with parameters of type P. The states of all trials
-// are allocated at once, so that a trial costs no allocation.
+// trialsOf implements trials for an algorithm with parameters of type P. It allocates the states of
+// all trials at once, so that a trial costs no allocation.
 type trialsOf[P any] struct {
 	algorithm Algorithm[P]
 	setting   Setting[P]
@@ -262,7 +263,7 @@ type trialsOf[P any] struct {
 	metrics   *metrics
 }
 
-// trialState is a trial with its random numbers, and what it learned.
+// A trialState is a trial with its random numbers and the result of learning.
 type trialState[P any] struct {
 	trial    Trial[P]
 	random   random
@@ -277,8 +278,8 @@ type random struct {
 	pcg  rand.PCG
 }
 
-// seed begins the numbers of a seed. In code of a type parameter it would cost an allocation, because
-// the compiler does not inline rand.New there.
+// seed starts the random numbers of a seed. In code with a type parameter it would cost an
+// allocation, because the compiler does not inline rand.New there.
 func (r *random) seed(hi, lo uint64) *rand.Rand {
 	r.pcg.Seed(hi, lo)
 	r.rand = *rand.New(&r.pcg)

@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// wordy has long bounds, and refuses a scale below 1.
+// wordy has long bounds, and rejects a scale below 1.
 var wordy = Algorithm[noise]{
 	Name: "test/wordy", Version: "1", Defaults: noise{Scale: 1}, Learn: noisy.Learn,
 	Check: func(s *Setting[noise]) error {
@@ -33,7 +33,7 @@ var wordy = Algorithm[noise]{
 	},
 }
 
-// unary returns what Check and Bound say of a setting.
+// unary returns the results of Check and Bound for a setting.
 func unary(t *testing.T, svc *service, w *pluginv1.Setting) *pluginv1.Answer {
 	t.Helper()
 	a := &pluginv1.Answer{}
@@ -49,7 +49,7 @@ func unary(t *testing.T, svc *service, w *pluginv1.Setting) *pluginv1.Answer {
 	return a
 }
 
-// Answers stay below the limit of a message; what they leave out is asked again.
+// Answers stay below the limit of a message; omitted ones are requested again.
 func TestAsk(t *testing.T) {
 	svc := serviceOf(t, wordy, &memory{})
 	var settings []*pluginv1.Setting
@@ -85,7 +85,7 @@ func TestAsk(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	svc.turn <- struct{}{} // somebody else uses the algorithms
+	svc.turn <- struct{}{} // another call uses the algorithms
 	if r, err := svc.Ask(ctx, &pluginv1.AskRequest{Settings: settings}); err == nil {
 		t.Errorf("%v after the end of the call", r)
 	}

@@ -16,12 +16,13 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// serveAttached serves hosts that attach to this process, until a signal ends it: a person started it,
-// under a debugger for example. It prints the line that tells hosts where it listens.
+// serveAttached serves hosts that attach to this process, until a signal ends it. It is for
+// processes that a user has started, under a debugger for example. It prints the line that contains
+// its address for hosts.
 //
 // A host connects to the socket and sends one message, with the descriptors from SessionFD on. It
-// gets the line of go-plugin's handshake, with the address of a gRPC
-// server that is its own, and lasts as long as the connection.
+// receives the line of go-plugin's handshake, with the address of a gRPC server for this host
+// alone, which runs until the connection ends.
 func serveAttached(plugins []Plugin, s *service) error {
 	dir, err := os.MkdirTemp("", "shatter-attach-")
 	if err != nil {
@@ -59,7 +60,7 @@ func serveAttached(plugins []Plugin, s *service) error {
 	}
 }
 
-// serveHost serves one host at a socket of its own, until it closes the connection. All hosts take
+// serveHost serves one host at a separate socket, until it closes the connection. All hosts take
 // turns in using the algorithms.
 func serveHost(conn *net.UnixConn, plugins []Plugin, turn chan struct{}, path string) error {
 	files, err := receiveFiles(conn)
@@ -85,12 +86,12 @@ func serveHost(conn *net.UnixConn, plugins []Plugin, turn chan struct{}, path st
 	if _, err := fmt.Fprintf(conn, "1|%d|unix|%s|grpc\n", pluginv1.Version, path); err != nil {
 		return err
 	}
-	_, _ = conn.Read(make([]byte, 1)) // returns when the host is gone
+	_, _ = conn.Read(make([]byte, 1)) // returns after the host has ended
 	return nil
 }
 
-// receiveFiles returns the files that a host sends, by the descriptors at which a plugin that it starts
-// inherits them. It returns nil if the host only looked whether anybody listens.
+// receiveFiles returns the files that a host sends, by the descriptors at which a plugin that the
+// host starts inherits them. It returns nil if the host only probed the socket.
 func receiveFiles(conn *net.UnixConn) (map[uintptr]*os.File, error) {
 	places := []uintptr{pluginv1.SessionFD, pluginv1.DatasetFD, pluginv1.RequestFD, pluginv1.ResponseFD}
 	message, room := make([]byte, 1), make([]byte, syscall.CmsgSpace(4*len(places)))

@@ -7,27 +7,28 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Declared is a complete [Model]: a known hypothesis. Shatter computes its error, exactly where the
-// problem has a formula, instead of asking the model about points. Make one with [Threshold],
-// [Halfspace] and the other constructors. The hypothesis may belong to another class than the
-// problem's if it is a function on the same points. A trial whose hypothesis does not fit its points,
-// or has a NaN, fails.
+// Declared is a complete [Model]: a hypothesis whose formula Shatter has. Shatter computes its
+// error, exactly if the problem has a formula, instead of evaluating the model on points. Make one
+// with [Threshold], [Halfspace] and the other constructors. The hypothesis may belong to another
+// class than the problem's if it is a function on the same points. A trial fails if its hypothesis
+// does not fit its points or contains a NaN.
 //
-// A model that embeds a *Declared declares it too, and may have a Predict of its own, which must give
-// the same answers.
+// A model that embeds a *Declared declares it too. Its own Predict, if any, must give the same
+// answers.
 type Declared struct {
 	kind    string
 	numbers []float64
-	row     string // labels of a Row, '0' or '1' for each point; "" until On
+	row     string // labels of a Row, '0' or '1' for each point; "" before On
 }
 
-// Always is the [Algorithm.Declares] of an algorithm whose models are declared hypotheses in all settings.
+// Always is the [Algorithm.Declares] of an algorithm whose models are declared hypotheses in all
+// settings.
 func Always[P any](*Setting[P]) bool { return true }
 
 // Threshold is +1 at the points x >= t.
 func Threshold(t float64) *Declared { return declare("threshold", t) }
 
-// Point is +1 at the point a alone.
+// Point is +1 only at the point a.
 func Point(a float64) *Declared { return declare("point", a) }
 
 // Interval is +1 at the points from low to high, both included; nowhere if low > high.
@@ -41,12 +42,12 @@ func Rectangle(low, high []float64) *Declared {
 // Stump is sign, -1 or +1, at the points with x[axis] >= cut, and -sign at the others.
 func Stump(axis int, cut, sign float64) *Declared { return declare("stump", float64(axis), cut, sign) }
 
-// Parity is +1 where an odd number of the chosen bits are 1. mask has a number for each bit: 1 if it is
-// chosen, otherwise 0.
+// Parity is +1 if an odd number of the chosen bits are 1. mask has a number for each bit: 1 if it
+// is chosen, otherwise 0.
 func Parity(mask []float64) *Declared { return declare("parity", mask...) }
 
-// Conjunction is +1 where all its literals hold. literals has a number for each bit: 1 if the bit must be
-// 1, -1 if it must be 0, and 0 if the bit is not in the conjunction. A monotone one has no -1.
+// Conjunction is +1 if all its literals hold. literals has a number for each bit: 1 if the bit must
+// be 1, -1 if it must be 0, and 0 if the bit is not in the conjunction. A monotone one has no -1.
 func Conjunction(literals []float64) *Declared { return declare("conjunction", literals...) }
 
 // Row is row i of the class matrix, counted from 0.
@@ -64,10 +65,11 @@ func declare(kind string, numbers ...float64) *Declared {
 	return &Declared{kind: kind, numbers: numbers}
 }
 
-// Numbers returns the numbers of the hypothesis, as the constructor takes them one after another.
+// Numbers returns the numbers of the hypothesis in the order of the constructor's arguments.
 func (d *Declared) Numbers() []float64 { return d.numbers }
 
-// On gives a Row the problem in whose matrix it lies. A session does so for each model that Learn returns.
+// On sets the problem whose matrix contains a Row. A session calls it for each model that Learn
+// returns.
 func (d *Declared) On(p Problem) {
 	if points := int(p.Domain); d.kind == "row" && d.numbers[0] >= 0 && int(d.numbers[0]) < len(p.Matrix)/max(1, points) {
 		d.row = p.Matrix[int(d.numbers[0])*points:][:points]
@@ -77,7 +79,7 @@ func (d *Declared) On(p Problem) {
 // Declaration returns d.
 func (d *Declared) Declaration() *Declared { return d }
 
-// declaredBy returns the hypothesis that a model declares; nil if it only answers points.
+// declaredBy returns the hypothesis that a model declares, or nil if there is none.
 func declaredBy(m Model) *Declared {
 	if d, ok := m.(interface{ Declaration() *Declared }); ok {
 		return d.Declaration()
@@ -133,7 +135,7 @@ func (d *Declared) holds(x []float64) bool {
 	return v[0] > 0
 }
 
-// appendTo adds the declaration of trial j to those of earlier trials.
+// appendTo appends the declaration of trial j to those of earlier trials.
 func (d *Declared) appendTo(list []*pluginv1.Declared, j int) []*pluginv1.Declared {
 	if len(list) == 0 || list[len(list)-1].Kind != d.kind {
 		list = append(list, &pluginv1.Declared{Kind: d.kind})

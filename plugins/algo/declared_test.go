@@ -8,7 +8,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// Declared models label points as the hypotheses that the worker makes of their kinds and numbers.
+// Declared models label points like the hypotheses that the worker makes from their kinds and
+// numbers.
 func TestDeclaredLabels(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const matrix = "00000" + "10110" + "01101" + "11011"
@@ -23,7 +24,7 @@ func TestDeclaredLabels(t *testing.T) {
 	sign := func() float64 { return float64(2*r.IntN(2) - 1) }
 	for _, c := range []struct {
 		problem Problem
-		point   func() float64 // a number of a point
+		point   func() float64 // a coordinate of a point
 		models  func() []*Declared
 	}{
 		{Problem{Class: concept.Thresholds, Domain: 9, Dim: 1}, whole(9), func() []*Declared {

@@ -8,12 +8,12 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// shareParams are the parameters of an algorithm that trains on a random share of its sample.
+// shareParams holds the parameters of an algorithm that trains on a random share of its sample.
 type shareParams struct {
 	Share float64 `doc:"share of the sample to train on" min:"0" max:"1"`
 }
 
-// majority answers every point with the mean label of the examples that it looked at.
+// majority answers every point with the mean label of the selected examples.
 var majority = algo.Algorithm[shareParams]{
 	Name: "acme/majority", Version: "1.0.0", Doc: "Predicts the mean label of a share of the sample.",
 	Defaults: shareParams{Share: 1},
@@ -44,7 +44,8 @@ func (c constantModel) Predict(_ context.Context, x *algo.Data, out []float64) e
 	return nil
 }
 
-// An Algorithm can be tried without a process: its functions take a trial and data made by hand.
+// The functions of an Algorithm can be called without a process: they take a trial and data made by
+// hand.
 func ExampleAlgorithm() {
 	trial := &algo.Trial[shareParams]{
 		Setting: algo.Setting[shareParams]{Params: majority.Defaults, Task: algo.Learn},
@@ -65,7 +66,7 @@ func ExampleAlgorithm() {
 	// Output: [0.5 0.5]
 }
 
-// The main function of a plugin has nothing else to do.
+// The main function of a plugin only calls Serve.
 func ExampleServe() {
 	algo.Serve(majority)
 }

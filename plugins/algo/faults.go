@@ -13,7 +13,7 @@ import (
 // thrown is a recovered panic of the author's code.
 type thrown struct {
 	value any
-	stack string // see authorStack
+	stack string // result of authorStack
 }
 
 func (t *thrown) Error() string {
@@ -34,13 +34,12 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// maxFrames limits the frames that authorStack looks at; the text of more would exceed maxText.
+// maxFrames limits the frames that authorStack examines; the text of more would exceed maxText.
 const maxFrames = 100
 
 // authorStack describes the frames of the author's code in the stack of a panic, the innermost
-// first. It must be called while guarded recovers that panic. It leaves out the frames of the Go
-// runtime, those of the recovery, which lie before the panic, and those by which guarded called the
-// author's code.
+// first. It must be called while guarded recovers that panic. It omits the frames of the Go
+// runtime, the frames of the recovery, and those between guarded and the author's code.
 func authorStack() string {
 	guard, sdk := runtime.FuncForPC(reflect.ValueOf(guarded).Pointer()).Name(), reflect.TypeFor[thrown]().PkgPath()
 	pcs := make([]uintptr, maxFrames)
@@ -56,7 +55,7 @@ func authorStack() string {
 			break
 		}
 		if packageOf(f.Function) == "runtime" {
-			panicked = true // what guarded recovers, the runtime has raised
+			panicked = true // the runtime has raised the panic that guarded recovers
 		} else if panicked {
 			found = append(found, f)
 		}
@@ -83,7 +82,7 @@ func packageOf(function string) string {
 	return path
 }
 
-// refusalOf returns an error as the refusal of a setting.
+// refusalOf encodes an error as the refusal of a setting.
 func refusalOf(err error) *pluginv1.Refusal {
 	r := &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: text(err.Error())}
 	switch {
@@ -95,7 +94,7 @@ func refusalOf(err error) *pluginv1.Refusal {
 	return r
 }
 
-// fault is the error that ended a trial.
+// A fault is the error that ended a trial.
 type fault struct {
 	trial int
 	err   error
@@ -104,8 +103,8 @@ type fault struct {
 // maxFaultText limits the texts of all faults of one message, in bytes.
 const maxFaultText = 256 << 10
 
-// packFaults encodes faults. It sends equal texts in a row once, and cuts all texts to one length
-// if together they would be too long.
+// packFaults encodes faults. It sends equal consecutive texts once, and cuts all texts to one
+// length if together they would be too long.
 func packFaults(faults []fault) []*pluginv1.Fault {
 	if len(faults) == 0 {
 		return nil
@@ -146,14 +145,14 @@ func faultKind(err error) pluginv1.Fault_Kind {
 	return pluginv1.Fault_KIND_ERROR
 }
 
-// maxText limits a text that goes to the host, in bytes.
+// maxText limits the length of a text that is sent to the host, in bytes.
 const maxText = 4096
 
 // text returns s as valid UTF-8 of at most maxText bytes.
 func text(s string) string { return cut(s, maxText) }
 
-// cut returns s as valid UTF-8, which the protocol needs, of at most limit bytes; limit is at least
-// 3.
+// cut returns s as valid UTF-8, which the protocol requires, of at most limit bytes; limit is at
+// least 3.
 func cut(s string, limit int) string {
 	if len(s) > limit {
 		s = s[:limit-3] + "..."

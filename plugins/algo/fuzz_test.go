@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// FuzzRequest checks that no request, in any order, ends the process, and that each gets either a
-// response or an error.
+// FuzzRequest checks that no sequence of requests ends the process, and that each request gets
+// either a response or an error.
 func FuzzRequest(f *testing.F) {
 	m := &memory{}
 	table := m.table(1, []float64{0, 1}, []float64{1, -1})
@@ -40,7 +40,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzAsk checks that any settings are answered, each as it is alone.
+// FuzzAsk checks that any settings get answers, the same as each gets alone.
 func FuzzAsk(f *testing.F) {
 	for _, q := range []*pluginv1.AskRequest{
 		{}, {Settings: []*pluginv1.Setting{nil, learnSetting("test/wordy", 0), learnSetting("test/wordy", 5)}},

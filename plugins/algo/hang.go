@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// showOnQuit prints where the author's code is whenever the process gets SIGQUIT. A host sends that to a
-// plugin that exceeds its time, before it ends it.
+// showOnQuit prints the stacks of the author's code whenever the process receives SIGQUIT. A host
+// sends that signal to a plugin that exceeds its time, before it ends the plugin.
 func showOnQuit() {
 	quits := make(chan os.Signal, 1)
 	signal.Notify(quits, syscall.SIGQUIT)
@@ -24,8 +24,8 @@ func showOnQuit() {
 	}()
 }
 
-// authorGoroutines returns those goroutines of a dump that run the author's code, without the frames by
-// which the SDK called it, or all of them if none does.
+// authorGoroutines returns the goroutines of a dump that run the author's code, without the frames
+// by which the SDK called it, or all goroutines if none does.
 func authorGoroutines(dump string) string {
 	var found []string
 	for goroutine := range strings.SplitSeq(dump, "\n\n") {

@@ -11,10 +11,10 @@ type metrics struct {
 	names  []string  // sorted
 	trials int       // number of trials in the session
 	values []float64 // a number per trial and name, NaN if not reported; nil before any report
-	bad    string    // why the present trial fails because of a report; empty if it does not
+	bad    string    // reason why a report fails the current trial; empty if none does
 }
 
-// report does the work of Trial.Report.
+// report implements Trial.Report.
 func (m *metrics) report(trial int, name string, value float64) {
 	for i, n := range m.names {
 		if n != name {
@@ -34,7 +34,7 @@ func (m *metrics) report(trial int, name string, value float64) {
 	panic(fmt.Sprintf("algo: Report(%q): not in the algorithm's Metrics", name))
 }
 
-// takeError returns an error if a report failed the present trial, and forgets it.
+// takeError returns an error if a report failed the current trial, and clears it.
 func (m *metrics) takeError() error {
 	if m.bad == "" {
 		return nil
@@ -44,7 +44,7 @@ func (m *metrics) takeError() error {
 	return err
 }
 
-// packed returns the metrics as the protocol has them: for each name one number per trial.
+// packed encodes the metrics for the protocol: for each name one number per trial.
 func (m *metrics) packed() map[string][]byte {
 	if m.values == nil {
 		return nil

@@ -17,9 +17,8 @@ import (
 // parameters maps the fields of a struct type to named parameters.
 type parameters []parameter
 
-// parameter describes one parameter.
 type parameter struct {
-	index    []int // position of its field in the struct
+	index    []int // index of its field in the struct
 	name     string
 	kind     reflect.Kind // Int, Float64, Bool or String
 	min, max *float64     // inclusive; nil without a limit
@@ -29,7 +28,7 @@ type parameter struct {
 
 var (
 	parameterName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,99}$`)
-	// reservedNames are keys that stand beside parameters in a sweep file.
+	// reservedNames are keys that appear next to parameters in a sweep file.
 	reservedNames = []string{"use", "as", "replica"}
 )
 
@@ -40,7 +39,7 @@ func parametersOf(t reflect.Type) (parameters, error) {
 	return d.parameters, d.err
 }
 
-// described describes struct types: each request asks for them.
+// described caches the descriptions of struct types, because each request needs them.
 var described = numeric.Remember(func(t reflect.Type) (d struct {
 	parameters
 	err error
@@ -71,8 +70,8 @@ func describeParameters(t reflect.Type) (parameters, error) {
 	return ps, nil
 }
 
-// parametersIn returns the parameter that a field describes, or those of an embedded struct, with their
-// indexes in the field.
+// parametersIn returns the parameter that a field describes, or those of an embedded struct, with
+// their indexes in the field.
 func parametersIn(f reflect.StructField) (parameters, error) {
 	if f.Anonymous {
 		if f.Type.Kind() != reflect.Struct {
@@ -87,7 +86,7 @@ func parametersIn(f reflect.StructField) (parameters, error) {
 	return parameters{p}, nil
 }
 
-// parameterOf returns the parameter that a field describes, all but its index.
+// parameterOf returns the parameter that a field describes, without its index.
 func parameterOf(f reflect.StructField) (parameter, error) {
 	p := parameter{name: f.Tag.Get("param"), kind: f.Type.Kind(), doc: f.Tag.Get("doc")}
 	if p.name == "" {
@@ -141,7 +140,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// describe returns the parameters as the protocol describes them.
+// describe encodes the parameters for the protocol.
 func (ps parameters) describe(defaults reflect.Value) []*pluginv1.Parameter {
 	out := make([]*pluginv1.Parameter, 0, len(ps))
 	for _, p := range ps {
@@ -152,7 +151,7 @@ func (ps parameters) describe(defaults reflect.Value) []*pluginv1.Parameter {
 	return out
 }
 
-// values returns all parameters of a struct as values of the protocol.
+// values encodes all parameters of a struct as values of the protocol.
 func (ps parameters) values(params reflect.Value) map[string]*pluginv1.Value {
 	values := make(map[string]*pluginv1.Value, len(ps))
 	for _, p := range ps {
@@ -213,10 +212,10 @@ func (p *parameter) assign(f reflect.Value, v *pluginv1.Value) {
 	}
 }
 
-// convert returns v in the kind of the parameter. A whole number may stand for a float, and a float
-// without a fraction for a whole number.
+// convert returns v in the kind of the parameter. It accepts an integer for a float, and a float
+// without a fraction for an integer.
 func (p *parameter) convert(v *pluginv1.Value) (*pluginv1.Value, error) {
-	const exact = 1 << 53 // float64 represents every whole number up to here
+	const exact = 1 << 53 // float64 represents every integer up to this one
 	switch k := v.GetKind().(type) {
 	case *pluginv1.Value_Int:
 		if p.kind == reflect.Int {
@@ -244,7 +243,7 @@ func (p *parameter) convert(v *pluginv1.Value) (*pluginv1.Value, error) {
 	return nil, fmt.Errorf("%s where %s is needed", show(v), article(p.kind))
 }
 
-// allow reports an error if v, a value of the parameter's kind, is not finite, or is ruled out by
+// allow returns an error if v, a value of the parameter's kind, is not finite, or is excluded by
 // min, max or choices.
 func (p *parameter) allow(v *pluginv1.Value) error {
 	x := v.GetFloat()

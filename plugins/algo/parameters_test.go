@@ -123,7 +123,7 @@ func TestInvalidAlgorithms(t *testing.T) {
 	}
 }
 
-// Names in descriptions are short and printable, whatever a plugin in another language says.
+// Names in descriptions are short and printable, also for plugins in other languages.
 func TestCheckDescription(t *testing.T) {
 	described := func() *pluginv1.Algorithm {
 		return &pluginv1.Algorithm{
@@ -185,7 +185,7 @@ func TestSet(t *testing.T) {
 	tests := []struct {
 		name string
 		v    *pluginv1.Value
-		want string // of the error; empty: none
+		want string // text of the error; empty: none
 	}{
 		{"rounds", intValue(3), ""},
 		{"rounds", floatValue(3), ""},
@@ -241,8 +241,8 @@ func TestSnake(t *testing.T) {
 	}
 }
 
-// TestCheck checks that the parameters that an author's Check resolves are in the response, and are
-// the ones that Learn gets.
+// TestCheck checks that the response contains the parameters that an author's Check resolves, and
+// that Learn receives the same ones.
 func TestCheck(t *testing.T) {
 	var seen float64
 	a := Algorithm[noise]{

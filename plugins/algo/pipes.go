@@ -10,18 +10,18 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// serveSessions answers the sessions whose requests come by one pipe, one after another, until the pipe
-// ends. The responses go to the other.
+// serveSessions answers the sessions whose requests arrive on one pipe, one after another, until
+// the pipe ends. It writes the responses to the other pipe.
 func (s *service) serveSessions(ctx context.Context, requests io.Reader, responses io.Writer) {
-	// Shared memory is read-only. A write to it must fail one trial and not end the process.
+	// Shared memory is read-only. A write to it must fail one trial without ending the process.
 	debug.SetPanicOnFault(true)
 	pipes := pluginv1.NewPipes(requests, responses)
 	for s.serveSession(ctx, pipes) == nil {
 	}
 }
 
-// serveSession answers one session: one Open, then Steps, then one Close. Its error says that the pipes
-// can no longer be used.
+// serveSession answers one session: one Open, then Steps, then one Close. An error means that the
+// pipes can no longer be used.
 func (s *service) serveSession(ctx context.Context, pipes *pluginv1.Pipes) error {
 	q := new(pluginv1.SessionRequest)
 	if err := pipes.Receive(q); err != nil {
@@ -38,7 +38,7 @@ func (s *service) serveSession(ctx context.Context, pipes *pluginv1.Pipes) error
 	for {
 		p.start()
 		r, failed := t.answer(q)
-		if failed != nil { // the host's fault
+		if failed != nil { // the host caused the error
 			r = &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Failure{Failure: text(failed.Error())}}
 		}
 		p.stop()
@@ -66,7 +66,7 @@ type progress struct {
 
 const progressInterval = time.Second
 
-// start notes that the session works on a request.
+// start records that the session works on a request.
 func (p *progress) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *progress) report() {
 	if !p.working {
 		return
 	}
-	// If it cannot be sent, nor can the response.
+	// If the report cannot be sent, neither can the response.
 	_ = p.pipes.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Progress{
 		Progress: &pluginv1.Progress{Begun: p.session.begun.Load(), Done: p.session.done.Load()},
 	}})

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// roleVariable is the environment variable that makes this test binary another kind of process.
+// roleVariable is the environment variable that gives this test binary another role.
 const roleVariable = "ALGO_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestByHand checks that who starts a plugin by hand reads on standard error what it is.
+// TestByHand checks that a user who starts a plugin by hand finds an explanation on standard error.
 func TestByHand(t *testing.T) {
 	tests := []struct {
 		role string

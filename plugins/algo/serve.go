@@ -19,16 +19,16 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Serve makes the program a plugin that serves the given algorithms. It is all that main has to do,
-// and it returns when the host no longer needs the process. If a person started the program, or if
-// an algorithm is not valid, Serve says so on standard error and exits with status 2.
+// Serve makes the program a plugin that serves the given algorithms. main only has to call it. It
+// returns when the host no longer needs the process. If a user started the program by hand, or if
+// an algorithm is not valid, Serve prints a message to standard error and exits with status 2.
 //
-// If a person started it with SHATTER_ATTACH=1, under a debugger, in an IDE or in a test, it prints a
-// line with the flag by which shatter run, shatter trial and shatter plugin test attach to the process,
-// and serves them until an interrupt.
+// If a user started it with SHATTER_ATTACH=1, under a debugger, in an IDE or in a test, it prints a
+// line with the flag by which shatter run, shatter trial and shatter plugin test attach to the
+// process, and serves them until an interrupt.
 //
-// The program must print nothing to standard output before it calls Serve, because that is where
-// the host reads the plugin's address.
+// The program must not print to standard output before it calls Serve, because the host reads the
+// plugin's address from there.
 func Serve(plugins ...Plugin) {
 	s, err := newService(plugins, inherited())
 	if err != nil {
@@ -65,7 +65,7 @@ func quit(err error) {
 	os.Exit(2)
 }
 
-// byHand returns what a person who starts the program by hand needs to know.
+// byHand returns the message for a user who starts the program by hand.
 func (s *service) byHand() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -80,7 +80,6 @@ Debug it:                  start it with %s=1 in a debugger, and attach shatter 
 		filepath.Base(path), strings.Join(s.names(), ", "), path, path, path, pluginv1.AttachKey)
 }
 
-// names returns the names of the algorithms.
 func (s *service) names() (names []string) {
 	for _, a := range s.description.Algorithms {
 		names = append(names, a.Name)
@@ -89,7 +88,7 @@ func (s *service) names() (names []string) {
 }
 
 // holdLifeline starts a goroutine that removes the plugin's socket and ends the process as soon as
-// the host is gone, which it learns from the end of the pipe that the host left open for it.
+// the host has ended. It detects that by the end of the pipe that the host holds open.
 func holdLifeline() error {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(pluginv1.LifelineFD, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFIFO {
@@ -113,7 +112,7 @@ func holdLifeline() error {
 }
 
 // removeSockets removes the sockets in the directory that the host made for them, and the directory
-// if nothing else is in it.
+// if it is then empty.
 func removeSockets(dir string) {
 	entries, err := os.ReadDir(dir)
 	if dir == "" || err != nil {
@@ -157,7 +156,8 @@ func newServer(opts []grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append(opts, grpc.UnaryInterceptor(unary), grpc.StreamInterceptor(streamed))...)
 }
 
-// serverLimits returns the limits on messages, and windows that hold a whole one.
+// serverLimits returns the limits on messages, and flow-control windows of the size of a whole
+// message.
 func serverLimits() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(pluginv1.MaxMessage), grpc.MaxSendMsgSize(pluginv1.MaxMessage),
@@ -165,21 +165,21 @@ func serverLimits() []grpc.ServerOption {
 	}
 }
 
-// restoreOutput returns a function that sends os.Stdout and os.Stderr to the present standard
-// error. After the handshake go-plugin makes both of them pipes that it sends over gRPC, so that
-// the last words of a process that exits would be lost; the first call of the function undoes that.
+// restoreOutput returns a function that redirects os.Stdout and os.Stderr to the current standard
+// error. After the handshake go-plugin replaces both by pipes that it sends over gRPC, so the last
+// output of a process that exits would be lost; the first call of the function undoes that.
 func restoreOutput() func() {
 	stderr := os.Stderr
 	return sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr })
 }
 
-// sdkVersion returns the version of this package that Describe states.
+// sdkVersion returns the version of this package for Describe.
 func sdkVersion() string {
 	const path = modulePath
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == path && m.Version != "" && m.Replace == nil { // a checkout in its place has no version
+			if m.Path == path && m.Version != "" && m.Replace == nil { // a checkout that replaces the module has no version
 				version = m.Version
 			}
 		}

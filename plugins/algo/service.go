@@ -66,7 +66,8 @@ func (s *service) Bound(ctx context.Context, w *pluginv1.Setting) (*pluginv1.Bou
 	})
 }
 
-// Limits of a response of Ask: when one is reached, the rest is left to the next request.
+// Limits of a response of Ask: when one is reached, the remaining settings are left to the next
+// request.
 const (
 	askTime  = time.Second / 4
 	askBytes = 512 << 10
@@ -88,7 +89,7 @@ func (s *service) Ask(ctx context.Context, q *pluginv1.AskRequest) (*pluginv1.As
 	return r, nil
 }
 
-// textSize returns about the length of the texts in an answer, which are nearly all of it.
+// textSize returns the approximate length of the texts in an answer, which are nearly all of it.
 func textSize(a *pluginv1.Answer) int {
 	size := len(a.GetCheck().GetRefusal().GetMessage()) + len(a.GetBound().GetRefusal().GetMessage())
 	for _, v := range a.GetCheck().GetParameters() {
@@ -100,7 +101,7 @@ func textSize(a *pluginv1.Answer) int {
 	return size
 }
 
-// answer returns what Check and Bound say of a setting.
+// answer returns the results of Check and Bound for a setting.
 func (s *service) answer(ctx context.Context, w *pluginv1.Setting) (a *pluginv1.Answer, err error) {
 	a = &pluginv1.Answer{}
 	if a.Check, err = s.Check(ctx, w); err != nil {
@@ -113,7 +114,7 @@ func (s *service) answer(ctx context.Context, w *pluginv1.Setting) (a *pluginv1.
 }
 
 // consult calls the algorithm that a setting names, once no other call uses the algorithms, and
-// returns its response. It makes an error or a panic a refusal; its own error says that ctx ended.
+// returns its response. It converts an error or a panic to a refusal. Its own error is that of ctx.
 func consult[R any](ctx context.Context, s *service, w *pluginv1.Setting,
 	call func(Plugin, *pluginv1.Setting) (R, error), refuse func(*pluginv1.Refusal) R) (response R, err error) {
 	release, err := s.acquire(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// session is the state of one session. A trial that ends early leaves the others alone.
+// A session is the state of one session. A trial that ends early does not affect the others.
 type session struct {
 	ctx     context.Context
 	service *service
@@ -18,23 +18,23 @@ type session struct {
 	trials  trials
 	ended   []bool // whether each trial has ended; nil before the session is open
 	metrics metrics
-	faults  []fault // faults of the present request
+	faults  []fault // faults of the current request
 
-	answers []float64 // answers to the present request, reused
+	answers []float64 // answers to the current request, reused
 	marks   []byte    // marks of the answers to queries, reused
-	sample  Data      // sample of the present trial, reused; emptied after the last, to expose models that keep it
-	queries Data      // queries revealed to the present trial, reused in the same way
-	points  Data      // points of the present trial, reused
+	sample  Data      // sample of the current trial, reused; emptied after the last, to expose models that retain it
+	queries Data      // queries revealed to the current trial, reused in the same way
+	points  Data      // points of the current trial, reused
 	round   round     // last round of all trials, in the task online
 
-	begun, done atomic.Uint32 // trials of the present request
+	begun, done atomic.Uint32 // trials of the current request
 }
 
 func newSession(ctx context.Context, s *service) *session {
 	return &session{ctx: ctx, service: s}
 }
 
-// answer answers one request. Its errors are the host's fault and end the session; the errors of
+// answer answers one request. Its errors are caused by the host and end the session; the errors of
 // trials are in the response.
 func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
 	t.begun.Store(0)
@@ -69,7 +69,7 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 	return nil, errors.New("an empty request")
 }
 
-// open lets all trials learn.
+// open runs the learning of all trials.
 func (t *session) open(o *pluginv1.Open) error {
 	count, n := len(o.Seeds)/2, o.GetSetting().GetN()
 	sample, err := t.sampleOf(o)
@@ -99,7 +99,7 @@ func (t *session) open(o *pluginv1.Open) error {
 			continue
 		}
 		if t.ctx.Err() != nil {
-			break // nobody waits for the other trials
+			break // the host has ended the session
 		}
 		sample.slice(&t.sample, j*int(n), int(n))
 		var queries *Data
@@ -113,7 +113,7 @@ func (t *session) open(o *pluginv1.Open) error {
 	return nil
 }
 
-// declared returns the hypotheses that the models of living trials declare.
+// declared returns the hypotheses that the models of active trials declare.
 func (t *session) declared() (list []*pluginv1.Declared) {
 	for j, ended := range t.ended {
 		if ended || t.trials == nil {
@@ -154,7 +154,8 @@ func (t *session) sampleOf(o *pluginv1.Open) (*table, error) {
 	return t.service.places.open(o.GetSample(), true)
 }
 
-// revealed returns the queries of all trials with an offline adversary, or nil if it is another.
+// revealed returns the queries of all trials with an offline adversary, or nil for other
+// adversaries.
 func (t *session) revealed(o *pluginv1.Open, count int) (*table, error) {
 	if !o.GetSetting().GetOffline() {
 		return nil, nil
@@ -170,7 +171,7 @@ func (t *session) revealed(o *pluginv1.Open, count int) (*table, error) {
 	return queries, nil
 }
 
-// step lets each trial answer its points: as queries in the task predict, and otherwise as a model.
+// step runs each trial on its points: as queries in the task predict, and otherwise as a model.
 func (t *session) step(s *pluginv1.Step) error {
 	if len(s.Counts) != len(t.ended) {
 		return fmt.Errorf("%d counts for %d trials", len(s.Counts), len(t.ended))
@@ -208,7 +209,7 @@ func (t *session) step(s *pluginv1.Step) error {
 	return nil
 }
 
-// makeRoom makes room for that many answers, none of which is filled, and for their marks.
+// makeRoom allocates the given number of answers, all unset, and their marks.
 func (t *session) makeRoom(total int, marks bool) {
 	t.answers, t.marks = slices.Grow(t.answers[:0], total)[:total], slices.Grow(t.marks[:0], total)[:total]
 	fillNaN(t.answers)
@@ -217,8 +218,8 @@ func (t *session) makeRoom(total int, marks bool) {
 	}
 }
 
-// forEach calls f for each trial j that is alive and has a count, until the session's context ends.
-// The rows lo..hi-1 are the trial's if those of all trials lie one after another.
+// forEach calls f for each active trial j with a count, until the session's context ends. The rows
+// lo..hi-1 are those of the trial in the concatenated rows of all trials.
 func (t *session) forEach(counts []uint32, f func(j, lo, hi int)) {
 	hi := 0
 	for j, count := range counts {
@@ -234,7 +235,7 @@ func (t *session) forEach(counts []uint32, f func(j, lo, hi int)) {
 	}
 }
 
-// round holds the points of the round played last, copied because their memory is used again.
+// A round holds the points of the round played last, copied because their memory is reused.
 type round struct {
 	counts []uint32 // number of points by trial
 	x, y   []float64
@@ -246,7 +247,7 @@ func (r *round) keep(s *pluginv1.Step, points *table) {
 	r.counts, r.x, r.dim = append(r.counts[:0], s.Counts...), append(r.x[:0], points.x...), points.dim
 }
 
-// observe tells the trials that are alive the truths of the round played last.
+// observe sends the active trials the truths of the round played last.
 func (t *session) observe(packed []byte) error {
 	if len(packed) == 0 {
 		return nil
@@ -267,7 +268,7 @@ func (t *session) observe(packed []byte) error {
 }
 
 // rowsAsked returns the sum of the counts, or an error if the table of points does not have those
-// rows or there is no room for so many answers.
+// rows or the answers do not fit.
 func (t *session) rowsAsked(s *pluginv1.Step, points *table) (int, error) {
 	var total, most uint64
 	for _, c := range s.Counts {

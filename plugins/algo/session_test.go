@@ -58,7 +58,7 @@ func (c constant) Predict(_ context.Context, x *Data, out []float64) error {
 	return nil
 }
 
-// memory stands in for the shared memory in which tables lie.
+// memory replaces the shared memory of tables.
 type memory struct{ b []byte }
 
 func (m *memory) places() *places {
@@ -82,7 +82,7 @@ func (m *memory) table(dim int, x, y []float64) *pluginv1.Table {
 	}
 }
 
-// serviceOf returns a service of one algorithm whose tables lie in m.
+// serviceOf returns a service of one algorithm whose tables are in m.
 func serviceOf(t testing.TB, p Plugin, m *memory) *service {
 	t.Helper()
 	svc, err := newService([]Plugin{p}, m.places())
@@ -155,7 +155,7 @@ func play(t rapid.TB, svc *service, m *memory, setting *pluginv1.Setting, seeds 
 	return unpack(a.Values), unpack(respond(t, s, closeRequest).GetClosed().Metrics["z"]), kinds
 }
 
-// TestTrialsAreAlone checks that a trial gives the same bits alone and among any others.
+// TestTrialsAreAlone checks that a trial returns the same bits alone and among any others.
 func TestTrialsAreAlone(t *testing.T) {
 	m := &memory{}
 	svc := serviceOf(t, noisy, m)
@@ -209,16 +209,18 @@ func TestBadRequests(t *testing.T) {
 		{"empty", &pluginv1.SessionRequest{}, "empty"},
 		{"no table", openRequest(setting, seeds, nil), "unknown place"},
 		{"too far", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Offset = 1 << 40 })),
-			"is said to lie at"},
+			"wrong position: a table at"},
 		{"too long", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length = math.MaxUint64 })),
-			"is said to lie at"},
+			"wrong position: a table at"},
 		{"cut", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length = two.YAt + 8 })),
-			"open: sample: 2 numbers are said to lie at"},
+			"open: sample: wrong position: 2 numbers at"},
 		{"rows", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Rows = 1 << 62 })), "do not fit"},
 		{"no dimension", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Dim = 0 })), "do not fit"},
-		{"x", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.XAt = math.MaxUint64 - 7 })), "said to lie at"},
-		{"no y", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.YAt = 0 })), "said to lie at 0"},
-		{"odd y", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.YAt++ })), "said to lie at"},
+		{"x", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.XAt = math.MaxUint64 - 7 })), "wrong " +
+			"position: 2 numbers at"},
+		{"no y", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.YAt = 0 })), "wrong position: 2 " +
+			"numbers at 0"},
+		{"odd y", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.YAt++ })), "wrong position: 2 numbers at"},
 		{"seeds", openRequest(setting, seeds[:3], two), "3 seeds"},
 		{"no seeds", openRequest(setting, nil, two), "0 seeds"},
 		{"n", openRequest(learnSetting("test/noisy", 2), seeds, two), "n = 2 do not fit"},
@@ -247,15 +249,15 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// longError is an error with a long text that is not valid UTF-8 and that no other number has.
+// longError is an error with a long text that is not valid UTF-8 and differs for every number.
 type longError int
 
 func (e longError) Error() string {
 	return fmt.Sprintf("trial %d\xff%s", int(e), strings.Repeat("x", 10_000))
 }
 
-// TestFaultTexts checks that a message stays small whatever the errors say, and that equal texts
-// are sent once.
+// TestFaultTexts checks that a message stays small for all error texts, and that equal texts are
+// sent once.
 func TestFaultTexts(t *testing.T) {
 	same := make([]fault, 25_000)
 	different := make([]fault, 25_000)
@@ -282,7 +284,7 @@ func TestFaultTexts(t *testing.T) {
 	}
 }
 
-// TestReportByHand checks that authors may test a function that reports metrics, with a trial made
+// TestReportByHand checks that authors can test a function that reports metrics, with a trial made
 // by hand.
 func TestReportByHand(t *testing.T) {
 	trial := Trial[noise]{Setting: Setting[noise]{Params: noise{Scale: 3}}, Rand: rand.New(rand.NewPCG(1, 2))}
@@ -292,14 +294,14 @@ func TestReportByHand(t *testing.T) {
 	}
 }
 
-// TestPanicsShowTheAuthorsStack checks that the text of a panic holds the frames from the panic to
-// the author's function, and none of the runtime's or of the SDK's.
+// TestPanicsShowTheAuthorsStack checks that the text of a panic contains the frames from the panic
+// to the author's function, and none of the runtime's or of the SDK's.
 func TestPanicsShowTheAuthorsStack(t *testing.T) {
 	m := &memory{}
 	panics := Algorithm[noise]{
 		Name: "test/panics", Version: "1",
 		Learn: func(_ context.Context, _ *Trial[noise], sample *Data) (Model, error) {
-			labels := strings.Map(func(r rune) rune { return rune(sample.Y(int(r))) }, "x") // outside of the sample
+			labels := strings.Map(func(r rune) rune { return rune(sample.Y(int(r))) }, "x") // outside the sample
 			return nil, errors.New(labels)
 		},
 	}

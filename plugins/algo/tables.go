@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// places holds the memory files of a host. Each is mapped when it is first needed and stays mapped.
+// places holds the memory files of a host. Each is mapped on first use and stays mapped.
 type places struct {
 	session, dataset func() ([]byte, error)
 }
@@ -22,7 +22,7 @@ func inherited() *places {
 }
 
 // placesAt returns the places in the files that open returns, by the descriptors of a plugin that
-// inherits them. A nil file is not there.
+// inherits them. A nil file is absent.
 func placesAt(open func(fd uintptr) *os.File) *places {
 	return &places{
 		session: sync.OnceValues(func() ([]byte, error) { return mapped(open(pluginv1.SessionFD), "session") }),
@@ -39,8 +39,8 @@ func mapped(f *os.File, name string) ([]byte, error) {
 	return m.Bytes(), nil
 }
 
-// table is a table of points, with labels if it is a sample. Its slices are views into memory that
-// the worker writes.
+// A table is a table of points, with labels if it is a sample. Its slices are views into memory
+// that the worker writes.
 type table struct {
 	x, y []float64 // x is row-major; y is nil without labels
 	rows int
@@ -56,7 +56,7 @@ func (p *places) open(w *pluginv1.Table, labelled bool) (*table, error) {
 	case pluginv1.Table_PLACE_SESSION:
 		bytes = p.session
 	default:
-		return nil, fmt.Errorf("the table lies in an unknown place, %v", w.GetPlace())
+		return nil, fmt.Errorf("the table is in an unknown place, %v", w.GetPlace())
 	}
 	b, err := bytes()
 	if err != nil {
@@ -64,12 +64,12 @@ func (p *places) open(w *pluginv1.Table, labelled bool) (*table, error) {
 	}
 	size := uint64(len(b))
 	if w.GetOffset() > size || w.GetLength() > size-w.GetOffset() {
-		return nil, fmt.Errorf("the table is said to lie at %d+%d of %d bytes", w.GetOffset(), w.GetLength(), size)
+		return nil, fmt.Errorf("wrong position: a table at %d+%d of %d bytes", w.GetOffset(), w.GetLength(), size)
 	}
 	return tableIn(b[w.GetOffset():w.GetOffset()+w.GetLength()], w, labelled)
 }
 
-// tableIn returns the table in b. Its message w states where the numbers lie.
+// tableIn returns the table in b. Its message w states the offsets of the numbers.
 func tableIn(b []byte, w *pluginv1.Table, labelled bool) (t *table, err error) {
 	rows, dim := w.GetRows(), uint64(w.GetDim())
 	if dim == 0 || rows > uint64(len(b))/8/dim {
@@ -82,12 +82,12 @@ func tableIn(b []byte, w *pluginv1.Table, labelled bool) (t *table, err error) {
 	return t, err
 }
 
-// floats returns the n numbers that lie at an offset in b. As in pipeline/dataset, big-endian
-// machines are not supported.
+// floats returns the n numbers at an offset in b. As in pipeline/dataset, big-endian machines are
+// not supported.
 func floats(b []byte, at, n uint64) ([]float64, error) {
 	size := uint64(len(b))
 	if at == 0 || at%8 != 0 || at > size || n > (size-at)/8 || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
-		return nil, fmt.Errorf("%d numbers are said to lie at %d of %d bytes", n, at, size)
+		return nil, fmt.Errorf("wrong position: %d numbers at %d of %d bytes", n, at, size)
 	}
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b[at:]))), n), nil
 }

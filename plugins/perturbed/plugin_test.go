@@ -227,7 +227,8 @@ func TestRefusals(t *testing.T) {
 		{func(s *g) { s.Params.Eta = 1e300 }, false, "above the largest"},
 		{func(s *g) { s.Params.CodeSeed = 1 }, false, `code_seed 1 has no meaning with separator "standard"`},
 		{func(s *g) { s.Params.Preset, s.Params.Eta = paper8Preset, 1e4 }, false, "fixes eta"},
-		{func(s *g) { s.Params.Preset, s.Params.Margin = paper8Preset, hullMargin }, false, "margin hull is not used by preset paper-8"},
+		{func(s *g) { s.Params.Preset, s.Params.Margin = paper8Preset, hullMargin }, false, "margin hull is not used " +
+			"by preset paper-8"},
 		{func(s *g) { s.Params.Preset = "loose" }, false, "unknown preset"},
 		{func(s *g) { s.Problem = algo.Problem{Class: "thresholds", Domain: 1 << 40, Dim: 1} }, false, "use at most"},
 		{func(s *g) { s.Problem, s.Params.Separator = thresholds31, "code" }, false, "only parities"},
