@@ -8,7 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// checkAsk checks that the answers to several settings at once are those of Check and Bound.
+// checkAsk checks that the answers to a request about several settings equal those of Check and
+// Bound.
 func (s checks) checkAsk() error {
 	p, err := s.running()
 	if err != nil {
@@ -35,7 +36,7 @@ func (s checks) checkAsk() error {
 			}
 		}
 		if !proto.Equal(want, answers[i]) {
-			return fmt.Errorf("asked about several settings at once it answers %v, and alone %v", answers[i], want)
+			return fmt.Errorf("the answer is %v in a request with several settings, and %v alone", answers[i], want)
 		}
 	}
 	return nil

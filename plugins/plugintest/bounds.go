@@ -13,16 +13,16 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// checkBounds checks that theory's bounds can be had, that each says where it comes from, and that
-// they state as premises what they take for granted: they are asked for again in settings that
-// differ from the present one in one fact.
+// checkBounds checks that the bounds can be computed, that each has a source, and that their
+// premises include everything that they assume. To find missing premises it requests the bounds
+// again in settings that differ from the current one in one fact.
 func (s checks) checkBounds() error {
 	list, err := s.bounds(s.setting)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		return skipped("it states none here")
+		return skipped("it has none in this setting")
 	}
 	for _, b := range list {
 		if err := s.checkBound(b); err != nil {
@@ -48,8 +48,8 @@ func (s checks) checkBounds() error {
 	return nil
 }
 
-// bounds returns the bounds of a setting, with its parameters as Check resolves them. There are none
-// where the setting is refused.
+// bounds returns the bounds of a setting, with its parameters as Check resolves them. It returns
+// none if the setting is rejected.
 func (s checks) bounds(setting *pluginv1.Setting) ([]*pluginv1.Bound, error) {
 	p, err := s.running()
 	if err != nil {
@@ -69,14 +69,14 @@ func (s checks) bounds(setting *pluginv1.Setting) ([]*pluginv1.Bound, error) {
 	return r.GetBounds(), err
 }
 
-// with returns the present setting with one change.
+// with returns the current setting with one change.
 func (s checks) with(change func(w *pluginv1.Setting)) *pluginv1.Setting {
 	w := proto.CloneOf(s.setting)
 	change(w)
 	return w
 }
 
-// checkBound checks what can be seen of one bound alone.
+// checkBound checks the properties of a single bound.
 func (s checks) checkBound(b *pluginv1.Bound) error {
 	if err := theory.Check(b, s.setting.Task); err != nil {
 		return err
@@ -84,10 +84,10 @@ func (s checks) checkBound(b *pluginv1.Bound) error {
 	games := s.setting.Rounds > 0
 	switch {
 	case b.Source == "" || b.Value == 0 && !games:
-		return fmt.Errorf("bound %q of source %q is %v: a source and a positive number (or +Inf) are needed",
+		return fmt.Errorf("bound %q of source %q is %v: give a source and a positive number (or +Inf)",
 			b.Name, b.Source, b.Value)
 	case b.Proved && !games && b.Fails == "" && !states(b, theory.TargetInClass, theory.BestReference):
-		return fmt.Errorf("bound %q does not say what it takes the labels to be: state the premise %s, or %s where it is on "+
+		return fmt.Errorf("bound %q has no premise about the labels: state the premise %s, or %s if it bounds "+
 			"the excess over the best hypothesis", b.Name, theory.TargetInClass, theory.BestReference)
 	}
 	return nil
@@ -109,11 +109,11 @@ func sameBound(b *pluginv1.Bound, list []*pluginv1.Bound) *pluginv1.Bound {
 	return nil
 }
 
-// A usedFact is a fact that bounds may depend on: a bound that has another value without it must have one of the
-// premises that state the fact.
+// A usedFact is a fact that bounds may depend on: a bound that has another value without it must
+// have one of the premises for the fact.
 type usedFact struct {
 	applies   bool
-	with      func(w *pluginv1.Setting) // makes a setting one with the fact
+	with      func(w *pluginv1.Setting) // changes a setting to one with the fact
 	without   func(w *pluginv1.Setting)
 	here      string // description of the setting with the fact
 	elsewhere string
@@ -127,13 +127,13 @@ func (s checks) uses() []usedFact {
 	sees := func(what string) func(*pluginv1.Setting) { return func(w *pluginv1.Setting) { w.Sees = what } }
 	sight := func(applies bool, less, more string) usedFact {
 		return usedFact{
-			applies, sees(less), sees(more), fmt.Sprintf("where Setting.sees is %q", less), fmt.Sprintf("where it is %q", more),
+			applies, sees(less), sees(more), fmt.Sprintf("if Setting.sees is %q", less), fmt.Sprintf("if it is %q", more),
 			[]string{theory.FixedBeforehand, theory.UnseenAnswer},
 		}
 	}
 	return []usedFact{
 		{
-			true, target(true), target(false), "where problem.realizable is set", "where it is not",
+			true, target(true), target(false), "if problem.realizable is set", "if it is not",
 			[]string{theory.TargetInClass},
 		},
 		sight(s.setting.Queries+s.setting.Rounds > 0, theory.SeesNothing, theory.SeesPast),
@@ -141,7 +141,7 @@ func (s checks) uses() []usedFact {
 	}
 }
 
-// checkUse checks that the bounds that depend on a fact state it.
+// checkUse checks that the bounds that depend on a fact have a premise for it.
 func (s checks) checkUse(u usedFact) error {
 	using, err := s.bounds(s.with(u.with))
 	if err != nil {
@@ -161,8 +161,8 @@ func (s checks) checkUse(u usedFact) error {
 	return nil
 }
 
-// A difficulty is a change that makes a goal harder to reach: proved sample sizes must grow with it, or have one of the
-// premises that rule it out.
+// A difficulty is a change that makes a goal harder to reach: proved sample sizes must increase
+// with it, or have one of the premises that exclude it.
 type difficulty struct {
 	applies  bool
 	change   func(w *pluginv1.Setting)
@@ -181,7 +181,7 @@ func (s checks) difficulties() []difficulty {
 		}
 	}
 	sampled := func(w *pluginv1.Setting) { w.Test = points }
-	_, _, safe := theory.GoalOf(s.finer(sampled)).Safe() // otherwise no bound can allow for so few points
+	_, _, safe := theory.GoalOf(s.finer(sampled)).Safe() // otherwise no bound can account for so few points
 	return []difficulty{
 		noisy("random", randomRate, theory.CleanLabels),
 		noisy("adversarial", adversarialRate, theory.CleanLabels, theory.IndependentNoise),
@@ -194,7 +194,7 @@ func (s checks) difficulties() []difficulty {
 	}
 }
 
-// finer returns the present setting with a change, and with a fourth of alpha.
+// finer returns the current setting with a change and a quarter of alpha.
 func (s checks) finer(change func(w *pluginv1.Setting)) *pluginv1.Setting {
 	return s.with(func(w *pluginv1.Setting) {
 		w.Alpha /= 4
@@ -202,11 +202,13 @@ func (s checks) finer(change func(w *pluginv1.Setting)) *pluginv1.Setting {
 	})
 }
 
-// checkIgnored checks that the proved sample sizes that a difficulty leaves as they are have one of its premises.
+// checkIgnored checks that the proved sample sizes that a difficulty leaves unchanged have one of
+// its premises.
 //
-// Where a bound is the largest of several numbers, a change may leave it as it is for good reason.
-// So the change is made at a fourth of alpha, and only bounds that alpha has changed count: what
-// rules them there depends on the error to be reached, which noise and measuring make harder.
+// If a bound is the maximum of several numbers, a change may rightly leave it unchanged. So
+// checkIgnored makes the change at a quarter of alpha, and considers only bounds that the change of
+// alpha has changed: their dominant term depends on the error to be reached, which noise and
+// measurement make harder.
 func (s checks) checkIgnored(d difficulty) error {
 	coarse, err := s.bounds(s.setting)
 	if err != nil {

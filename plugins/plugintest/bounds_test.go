@@ -12,9 +12,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// boundCase is a bound that an algorithm may state.
+// A boundCase is a bound that an algorithm may state.
 type boundCase struct {
-	name  string // of the case
+	name  string // name of the case
 	task  algo.Task
 	want  string // a part of the error; "": none
 	bound func(s *algo.Setting[params]) algo.Bound
@@ -45,7 +45,7 @@ func (c boundCase) plugin() algo.Algorithm[params] {
 	return a
 }
 
-// cleanOnly names the case of an algorithm that refuses noise.
+// cleanOnly names the case of an algorithm that rejects noise.
 const cleanOnly = "refuses noise"
 
 // idle answers every point with 0.
@@ -72,7 +72,7 @@ func inUnit(u algo.Unit) func(*algo.Setting[params]) algo.Bound {
 	}
 }
 
-// sound returns a sample size that allows for all that makes a goal harder.
+// sound returns a sample size that accounts for everything that makes a goal harder.
 func sound(s *algo.Setting[params]) float64 {
 	alpha, beta := s.Proof()
 	return math.Ceil(math.Log(1/beta) / (alpha * (1 - 2*s.Problem.NoiseRate)))
@@ -84,7 +84,7 @@ func noiseless(s *algo.Setting[params]) float64 {
 	return math.Ceil(math.Log(1/beta) / alpha)
 }
 
-// seen returns a number that grows with what the adversary sees.
+// seen returns a number that increases with the answers that the adversary sees.
 func seen(s *algo.Setting[params]) float64 {
 	return map[algo.Sight]float64{algo.SeesNothing: 150, algo.SeesPast: 180, algo.SeesAnswers: 200}[s.Sees]
 }
@@ -92,13 +92,15 @@ func seen(s *algo.Setting[params]) float64 {
 var boundCases = []boundCase{
 	{"sound", algo.Learn, "",
 		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s), algo.TargetInClass) }},
-	{"states a premise that does not exist", algo.Learn, `bound "b" has the premise "no-noise", which does not exist: use target-in-class`,
+	{"states a premise that does not " +
+		"exist", algo.Learn, `bound "b" has the premise "no-noise", which does not exist: use target-in-class`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s), algo.TargetInClass, "no-noise") }},
 	{"states a premise twice", algo.Learn, `bound "b" states the premise "target-in-class" twice`,
 		func(s *algo.Setting[params]) algo.Bound {
 			return stated(sound(s), algo.TargetInClass, algo.TargetInClass)
 		}},
-	{"states a bound without a source", algo.Learn, `bound "b" of source "" is 1: a source and a positive number (or +Inf) are needed`,
+	{"states a bound without a " +
+		"source", algo.Learn, `bound "b" of source "" is 1: give a source and a positive number (or +Inf)`,
 		func(s *algo.Setting[params]) algo.Bound { return algo.Bound{Name: "b", Value: 1} }},
 	{"no regret", algo.Online, "",
 		func(*algo.Setting[params]) algo.Bound { return stated(0) }},
@@ -106,13 +108,15 @@ var boundCases = []boundCase{
 	{"mistakes", algo.Online, "", inUnit(algo.Mistakes)},
 	{"states a regret in the task learn", algo.Learn, `bound "b" has the unit "regret": in the task learn use examples`,
 		inUnit(algo.Regret)},
-	{"states examples in the task online", algo.Online, `bound "b" has the unit "examples": in the task online use regret or mistakes`,
+	{"states examples in the task " +
+		"online", algo.Online, `bound "b" has the unit "examples": in the task online use regret or mistakes`,
 		inUnit(algo.Examples)},
-	{"has a unit that does not exist", algo.Online, `bound "b" has the unit "rounds": in the task online use regret or mistakes`,
+	{"has a unit that does not " +
+		"exist", algo.Online, `bound "b" has the unit "rounds": in the task online use regret or mistakes`,
 		inUnit("rounds")},
 
-	{"does not say what labels are taken to be", algo.Learn, `bound "b" does not say what it takes the labels to be: state the premise ` +
-		`target-in-class, or best-reference where it is on the excess over the best hypothesis`,
+	{"has no premise about labels", algo.Learn, `bound "b" has no premise about the labels: state the premise ` +
+		`target-in-class, or best-reference if it bounds the excess over the best hypothesis`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s)) }},
 	{"printed", algo.Learn, "",
 		func(s *algo.Setting[params]) algo.Bound {
@@ -125,7 +129,8 @@ var boundCases = []boundCase{
 			return b
 		}},
 
-	{"depends on the target, and does not say so", algo.Learn, `bound "b" is 24 where problem.realizable is set and 240 where it is not: ` +
+	{"depends on the target without a " +
+		"premise", algo.Learn, `bound "b" is 24 if problem.realizable is set and 240 if it is not: ` +
 		`state the premise target-in-class`,
 		func(s *algo.Setting[params]) algo.Bound {
 			if s.Problem.Realizable {
@@ -181,7 +186,8 @@ var boundCases = []boundCase{
 			return stated(sound(s), algo.TargetInClass)
 		}},
 
-	{"ignores measuring", algo.Learn, `whether errors are computed exactly or measured on 200 points: compute it at ` +
+	{"ignores the measurement of " +
+		"errors", algo.Learn, `whether errors are computed exactly or measured on 200 points: compute it at ` +
 		`Setting.Proof, or state the premise exact-error`,
 		func(s *algo.Setting[params]) algo.Bound {
 			return stated(3/s.Alpha, algo.TargetInClass, algo.CleanLabels)
@@ -191,10 +197,12 @@ var boundCases = []boundCase{
 			return stated(3/s.Alpha, algo.TargetInClass, algo.CleanLabels, algo.ExactError)
 		}},
 
-	{"depends on what an adversary of queries sees, and does not say so", algo.Predict, `bound "b" is 150 where Setting.sees is "nothing" and 180 where it is "past": ` +
+	{"depends on the sight of an adversary of queries without a " +
+		"premise", algo.Predict, `bound "b" is 150 if Setting.sees is "nothing" and 180 if it is "past": ` +
 		`state the premise fixed-beforehand or unseen-answer`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(seen(s), algo.TargetInClass) }},
-	{"depends on what an adversary of rounds sees, and does not say so", algo.Online, `bound "b" is 180 where Setting.sees is "past" and 200 where it is "answers": ` +
+	{"depends on the sight of an adversary of rounds without a " +
+		"premise", algo.Online, `bound "b" is 180 if Setting.sees is "past" and 200 if it is "answers": ` +
 		`state the premise fixed-beforehand or unseen-answer`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(max(180, seen(s))) }},
 	{"truths that react, and it says so", algo.Online, "",
@@ -206,7 +214,8 @@ var boundCases = []boundCase{
 		}},
 }
 
-// bounded returns the algorithms that state the bounds of the cases, the i-th under the name bound/i.
+// bounded returns the algorithms that state the bounds of the cases, the i-th under the name
+// bound/i.
 func bounded() (plugins []algo.Plugin) {
 	for i, c := range boundCases {
 		a := c.plugin()
@@ -216,7 +225,7 @@ func bounded() (plugins []algo.Plugin) {
 	return plugins
 }
 
-// Bounds that do not state what they take for granted are found, and no others.
+// The suite finds exactly the bounds with missing premises.
 func TestBounds(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// checks is a suite that checks what it plays.
+// checks is a suite whose methods check transcripts.
 type checks struct{ *suite }
 
-// allChecks lists the checks in the order in which each setting gets them. Their names are for
-// scripts too, and stay.
+// allChecks lists the checks in the order in which each setting gets them. Their names must not
+// change, because scripts use them.
 var allChecks = []struct {
 	name  string
-	plays bool // it needs an algorithm that answers
+	plays bool // whether it needs an algorithm that answers
 	run   func(checks) (found string, err error)
 }{
 	{"answers", true, same()},
@@ -51,10 +51,11 @@ var allChecks = []struct {
 	{"declared-hypotheses", true, quiet(checks.checkDeclared)},
 	{"queries", true, quiet(checks.checkQueries)},
 	{"states", true, quiet(checks.checkStates)},
-	// That the algorithm does not write to its sample shows in every check: the trial would fail.
+	// Every check also checks that the algorithm does not write to its sample: the trial would
+	// fail.
 	{"borrowed-memory", true, same(variation{
 		script{trials: usual.trials, distort: true}, false,
-		"after its sample's memory was used again (the sample is borrowed: a model must copy what it keeps)",
+		"after its sample's memory was reused (the sample is borrowed: a model must copy what it retains)",
 	})},
 	{"small-and-large", false, quiet(checks.checkSizes)},
 	{"parameters", false, quiet(checks.checkParameters)},
@@ -67,21 +68,22 @@ var allChecks = []struct {
 	{"data-races", true, quiet(checks.checkRaces)},
 }
 
-// Hints at the cause of answers that differ.
+// Hints at the cause of different answers.
 const (
 	randomness = " (is there randomness other than Trial.Rand, or the order of a map?)"
-	company    = " (is something kept from trial to trial?)"
+	company    = " (is state kept from trial to trial?)"
 )
 
-// A variation is a script whose trials have to give the same bits as those of the usual one with the same keys.
+// A variation is a script whose trials must give the same bits as those of the usual script with
+// the same keys.
 type variation struct {
 	script script
-	other  bool   // play the script in another process
+	other  bool   // whether to play the script in another process
 	when   string // description, which may hint at the cause of a difference
 }
 
-// same makes the check that all trials of the usual script answer every point, and give the same bits in
-// variations of it.
+// same returns the check that all trials of the usual script answer every point, and give the same
+// bits in variations of it.
 func same(variations ...variation) func(checks) (string, error) {
 	return quiet(func(s checks) error {
 		want, err := s.clean(usual)
@@ -106,13 +108,13 @@ func same(variations ...variation) func(checks) (string, error) {
 	})
 }
 
-// quiet adapts a check that returns only an error.
+// quiet converts a check that returns only an error.
 func quiet(check func(checks) error) func(checks) (string, error) {
 	return func(s checks) (string, error) { return "", check(s) }
 }
 
-// repeat plays a script in a process and reports an error if its trials do not give the same bits as those
-// of want with the same keys.
+// repeat plays a script in a process and returns an error if its trials do not give the same bits
+// as those of want with the same keys.
 func (s checks) repeat(p *host.Process, want *transcript, sc script, when string) error {
 	got, err := s.playIn(p, sc)
 	if err == nil {
@@ -121,8 +123,8 @@ func (s checks) repeat(p *host.Process, want *transcript, sc script, when string
 	return why(err, "%s", when)
 }
 
-// checkDeclared checks that models answer points as the hypotheses label them that they declare, and that they declare
-// one if the algorithm promises to.
+// checkDeclared checks that models label points like their declared hypotheses, and that they
+// declare one if the algorithm's Declares reports that.
 func (s checks) checkDeclared() error {
 	if s.setting.Queries+s.setting.Rounds > 0 {
 		return skipped("only the task learn has declared hypotheses")
@@ -135,7 +137,7 @@ func (s checks) checkDeclared() error {
 }
 
 // checkQueries checks that queries get the same answers one by one and many at a time, and that no
-// answer depends on queries or rounds that come later.
+// answer depends on later queries or rounds.
 func (s checks) checkQueries() error {
 	if s.setting.Queries+s.setting.Rounds == 0 {
 		return skipped("the task learn has neither queries nor rounds")
@@ -159,8 +161,8 @@ func (s checks) checkQueries() error {
 	return why(err, "with other queries or rounds later")
 }
 
-// checkStates checks that an algorithm that answers queries can be asked between them, that this
-// changes nothing, and that it then says how it will answer.
+// checkStates checks that Predict can be called between the queries of an algorithm, that it
+// changes nothing, and that it returns the answers that the queries then get.
 func (s checks) checkStates() error {
 	if s.setting.Queries == 0 {
 		return skipped("only the task predict has queries")
@@ -174,7 +176,7 @@ func (s checks) checkStates() error {
 		err = matching(first, asked, func(j, k int) error { return sameTrial(first, j, asked, k) })
 	}
 	if err != nil {
-		return why(err, "asked about other points between its queries (Predict must change nothing, and may come before "+
+		return why(err, "after calls of Predict between its queries (Predict must change nothing, and may be called before "+
 			"the first query)")
 	}
 	apart, queries := 0.0, 0
@@ -185,14 +187,15 @@ func (s checks) checkStates() error {
 		}
 	}
 	if apart > s.setting.Alpha*float64(queries) {
-		return fmt.Errorf("%.0f of %d queries are not answered as Predict said just before (a state is what the next query "+
-			"is answered by: draw its noise beforehand): more than the share alpha = %v, and no trial would succeed",
+		return fmt.Errorf("%.0f of %d answers differ from those of Predict just before (Predict must return the "+
+			"answer to the next query, "+
+			"so draw its noise beforehand): more than the share alpha = %v, so no trial would succeed",
 			apart, queries, s.setting.Alpha)
 	}
 	return nil
 }
 
-// checkSizes checks the smallest and a large sample, one point and many, and none. A game has no
+// checkSizes checks the smallest and a large sample, and zero, one and many points. A game has no
 // sample.
 func (s checks) checkSizes() error {
 	for _, sc := range []script{
@@ -212,7 +215,7 @@ func (s checks) checkSizes() error {
 		}
 		for _, f := range t.faults {
 			if f.Kind != host.Infeasible {
-				return fmt.Errorf("%s: %w\n(an algorithm that cannot do with so few examples says so with algo.Infeasible)",
+				return fmt.Errorf("%s: %w\n(an algorithm that needs more examples must return algo.Infeasible)",
 					sc.sizes(), faultError(f))
 			}
 		}
@@ -229,11 +232,11 @@ func (s checks) checkSizes() error {
 	if err == nil {
 		_, _, err = session.Close(s.ctx)
 	}
-	return why(err, "a session without a question")
+	return why(err, "a session without a request")
 }
 
-// checkParameters checks that Check resolves all parameters, leaves resolved ones as they are, and
-// refuses wrong ones as invalid.
+// checkParameters checks that Check resolves all parameters, leaves resolved ones unchanged, and
+// rejects wrong ones as invalid.
 func (s checks) checkParameters() error {
 	p, err := s.running()
 	if err != nil {
@@ -266,7 +269,7 @@ func (s checks) checkParameters() error {
 			return err
 		}
 		if r.GetRefusal().GetKind() != pluginv1.Refusal_KIND_INVALID {
-			return fmt.Errorf("parameter %q = %v (%s) is not refused as invalid", wrong.name, wrong.value, wrong.why)
+			return fmt.Errorf("parameter %q = %v (%s) is not rejected as invalid", wrong.name, wrong.value, wrong.why)
 		}
 	}
 	return nil
@@ -279,7 +282,7 @@ type wrongParameter struct {
 	why   string
 }
 
-// wrongParameters returns values that the algorithm's own description rules out.
+// wrongParameters returns values that the algorithm's own description excludes.
 func (s checks) wrongParameters() []wrongParameter {
 	text := &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: "no such choice"}}
 	number := func(p *pluginv1.Parameter, v float64) *pluginv1.Value {
@@ -305,7 +308,7 @@ func (s checks) wrongParameters() []wrongParameter {
 	return wrong
 }
 
-// checkCancellation checks that a cancelled session ends at once, and does no harm to later ones.
+// checkCancellation checks that a canceled session ends at once, and does not affect later ones.
 func (s checks) checkCancellation() error {
 	before, err := s.clean(usual)
 	if err != nil {
@@ -323,29 +326,30 @@ func (s checks) checkCancellation() error {
 	timer := time.AfterFunc(time.Millisecond, cancel)
 	defer timer.Stop()
 	start := time.Now()
-	for err == nil { // one of these is under way when the context ends
+	for err == nil { // one of these is in progress when the context ends
 		_, err = cancelled.play(p, script{trials: many, n: min(s.setting.N, 1000)})
 	}
 	var exit *host.ExitError
 	if !errors.As(err, &exit) || exit.Cause != host.Cancelled {
-		return why(err, "a session was cancelled")
+		return why(err, "a session was canceled")
 	}
 	s.stop() // the host has ended it
 	if took := time.Since(start); took > 20*time.Second {
-		return fmt.Errorf("a cancelled session took %v to end (does it look at its context?)", took)
+		return fmt.Errorf("a canceled session took %v to end (does it check its context?)", took)
 	}
 	if p, err = s.running(); err != nil {
 		return err
 	}
-	return s.repeat(p, before, usual, "after a cancelled session")
+	return s.repeat(p, before, usual, "after a canceled session")
 }
 
-// checkGoroutines checks that as many goroutines run after a session as before it, which the SDK in Go tells.
+// checkGoroutines checks that the number of goroutines is the same before and after a session. The
+// SDK in Go reports it.
 func (s checks) checkGoroutines() error {
 	if s.command.Attached {
-		return skipped("the process is that of a debugger")
+		return skipped("the process runs in a debugger")
 	}
-	if _, err := s.clean(usual); err != nil { // goroutines started once, at the first use, may stay
+	if _, err := s.clean(usual); err != nil { // goroutines started once, at the first use, may remain
 		return err
 	}
 	p, err := s.running()
@@ -353,7 +357,7 @@ func (s checks) checkGoroutines() error {
 		return err
 	}
 	if p.Describe().Goroutines == 0 {
-		return skipped("only a plugin with the SDK in Go of this release tells how many it has")
+		return skipped("only a plugin with the Go SDK of this release reports their number")
 	}
 	before, err := s.goroutines(p, 0)
 	if err != nil {
@@ -364,7 +368,7 @@ func (s checks) checkGoroutines() error {
 		return err
 	}
 	after := before + 1
-	deadline := time.Now().Add(2 * time.Second) // those of the session itself are just ending
+	deadline := time.Now().Add(2 * time.Second) // those of the session itself may still be ending
 	for after > before && time.Now().Before(deadline) {
 		if after, err = s.goroutines(p, before); err != nil {
 			return err
@@ -377,8 +381,8 @@ func (s checks) checkGoroutines() error {
 	return nil
 }
 
-// goroutines asks how many goroutines run in a process. It returns the first of several counts that is at
-// most enough, or the least, because some of gRPC's come and go.
+// goroutines returns the number of goroutines in a process: the first of several counts that is at
+// most enough, or the least, because some of gRPC's goroutines are short-lived.
 func (s checks) goroutines(p *host.Process, enough uint32) (least uint32, err error) {
 	least = math.MaxUint32
 	for range 20 {
@@ -393,14 +397,15 @@ func (s checks) goroutines(p *host.Process, enough uint32) (least uint32, err er
 	return least, nil
 }
 
-// checkRaces plays in a process that the race detector ends at its first report, if the plugin was built with it.
+// checkRaces plays in a process that the race detector ends at its first report, if the plugin was
+// built with it.
 func (s checks) checkRaces() error {
 	info, err := buildinfo.ReadFile(s.command.Path)
 	switch {
 	case s.command.Attached:
-		return skipped("the process is that of a debugger")
+		return skipped("the process runs in a debugger")
 	case err != nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}):
-		return skipped("only a program in Go that was built with -race tells")
+		return skipped("only a Go program that was built with -race reports races")
 	}
 	c := s.command
 	c.Env = append(slices.Clip(c.Env), "GORACE=halt_on_error=1")

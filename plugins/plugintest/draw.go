@@ -11,8 +11,8 @@ import (
 // infiniteSide is the number of points of an infinite order that samples are drawn from.
 const infiniteSide = 1024
 
-// problems are tried where the author names no settings; endless, the classes on infinite orders,
-// which have no distribution of points, are tried beside them in the task online.
+// problems are the problems for authors who name no settings. The task online also uses endless,
+// the classes on infinite orders, which have no distribution of points.
 var problems, endless = examples()
 
 // examples makes the problems of the examples of all classes.
@@ -41,8 +41,8 @@ func examples() (drawn, undrawn []algo.Problem) {
 	return drawn, undrawn
 }
 
-// classOf returns the class whose points and hypotheses stand for a problem: its own, or for a
-// class that only the plugin knows the thresholds or the halfspaces.
+// classOf returns the class whose points and hypotheses are used for a problem: its own, or, for a
+// class that only the plugin supports, the thresholds or the halfspaces.
 func classOf(p algo.Problem) *concept.Definition {
 	class, known := concept.Lookup(p.Class)
 	switch {
@@ -54,8 +54,8 @@ func classOf(p algo.Problem) *concept.Definition {
 	return class
 }
 
-// draw fills x, and y where it is not nil, with examples of a problem. The key gives the target as
-// well as the points.
+// draw fills x, and y if it is not nil, with examples of a problem. The key determines the target
+// and the points.
 func draw(p algo.Problem, key uint64, x, y []float64) {
 	r := rand.New(rand.NewPCG(key, 0x706c7567696e74))
 	class := classOf(p)
@@ -83,8 +83,8 @@ func draw(p algo.Problem, key uint64, x, y []float64) {
 	target.Labels(x, y)
 }
 
-// drawLine draws points of a line, of which place names the first side ones in ascending order; a
-// quarter of them at low, so that single points can be learned too.
+// drawLine draws points of a line. place returns the first side points in ascending order. A
+// quarter of the points are low, so that single points can be learned too.
 func drawLine(side uint64, place func(v uint64) float64, low float64, r *rand.Rand, x []float64) {
 	for i := range x {
 		x[i] = place(r.Uint64N(side))
@@ -94,8 +94,8 @@ func drawLine(side uint64, place func(v uint64) float64, low float64, r *rand.Ra
 	}
 }
 
-// drawBall draws points of the unit ball at least the margin away from the hyperplane through 0
-// with the unit normal vector w, with equal probability on either side.
+// drawBall draws points of the unit ball whose distance from the hyperplane through 0 with the unit
+// normal vector w is at least the margin, with equal probability on either side.
 func drawBall(p algo.Problem, w []float64, r *rand.Rand, x []float64) {
 	for i := range len(x) / p.Dim {
 		v := x[i*p.Dim : (i+1)*p.Dim]
@@ -108,7 +108,8 @@ func drawBall(p algo.Problem, w []float64, r *rand.Rand, x []float64) {
 		if r.IntN(2) == 0 {
 			label = -1
 		}
-		// Keep the part across w, which is at most 1 long, and choose the part along w.
+		// Keep the component orthogonal to w, whose length is at most 1, and choose the component
+		// along w.
 		distance := p.Margin + (1-p.Margin)*r.Float64()
 		across := math.Sqrt(1 - distance*distance)
 		for k := range v {

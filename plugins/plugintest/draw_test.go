@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// A class that only a plugin knows is drawn like the thresholds or the halfspaces.
+// A class that only a plugin supports is drawn like the thresholds or the halfspaces.
 func TestDrawUnknownClass(t *testing.T) {
 	for _, c := range []struct {
 		unknown, like algo.Problem

@@ -23,8 +23,8 @@ var undecided = algo.Algorithm[struct{}]{
 	Learn: func(context.Context, *algo.Trial[struct{}], *algo.Data) (algo.Model, error) { return constant{}, nil },
 }
 
-// A test of an algorithm calls Run and nothing else. It may name settings that the algorithm
-// accepts; without them the suite tries its own problems.
+// A test of an algorithm only calls Run. It may name settings that the algorithm accepts; without
+// them the suite tries its own problems.
 func ExampleRun() {
 	_ = func(t *testing.T) { // TestUndecided in a real test file
 		plugintest.Run(t, undecided, plugintest.Setting{

@@ -11,17 +11,17 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Budgets that checkGuarantee asks for, descending.
+// Budgets of checkGuarantee, descending.
 var (
 	testEpsilons = []float64{5, 2, 1, 0.5, 0.1}
 	testDeltas   = []float64{1e-3, 1e-6, 1e-9, 0}
 )
 
-// checkGuarantee checks that an algorithm either refuses a budget or states a guarantee that can
-// stand beside results under it, and that a smaller budget gives no weaker guarantee.
+// checkGuarantee checks that an algorithm either rejects a budget or states a valid guarantee for
+// it, and that a smaller budget gives no weaker guarantee.
 func (s checks) checkGuarantee() error {
 	if !s.algorithm.Private {
-		return skipped("it states none")
+		return skipped("it has none")
 	}
 	last := make([]*pluginv1.Guarantee, len(testDeltas)) // at the next larger epsilon
 	for _, epsilon := range testEpsilons {
@@ -40,8 +40,8 @@ func (s checks) checkGuarantee() error {
 	return nil
 }
 
-// guaranteeAt returns the guarantee of the present setting under another budget, or nil if the
-// algorithm refuses that.
+// guaranteeAt returns the guarantee of the current setting under another budget, or nil if the
+// algorithm rejects that budget.
 func (s checks) guaranteeAt(epsilon, delta float64) (*pluginv1.Guarantee, error) {
 	p, err := s.running()
 	if err != nil {
@@ -58,13 +58,13 @@ func (s checks) guaranteeAt(epsilon, delta float64) (*pluginv1.Guarantee, error)
 	case r.Refusal != nil:
 		return nil, nil
 	case r.Guarantee == nil:
-		return nil, errors.New("no guarantee comes from an algorithm that is described as private")
+		return nil, errors.New("the algorithm is described as private and returns no guarantee")
 	}
 	return r.Guarantee, trial.CheckGuarantee(r.Guarantee, setting)
 }
 
-// notWeaker reports an error if g gives no more than a guarantee at a larger budget, which may be
-// nil, and less in one of epsilon and delta.
+// notWeaker returns an error if g is weaker in epsilon or delta than a guarantee at a larger
+// budget, which may be nil, and stronger in neither.
 func notWeaker(g, larger *pluginv1.Guarantee) error {
 	const slack = 1 + theory.BudgetSlack
 	if larger == nil || g.Epsilon < larger.Epsilon || g.Delta < larger.Delta ||

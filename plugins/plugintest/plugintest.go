@@ -5,18 +5,19 @@
 //
 // An author in another language runs "shatter plugin test FILE", which calls [Test].
 //
-// Shatter treats an algorithm that passes as its author meant it: the same seed gives the same
-// answers, whatever other trials there are and in any process; every point is answered within
-// [-1, +1]; asked twice, or in pieces, a model answers the same; a predictor can be asked between its
-// queries, and answers them as it then says it will; small and large inputs do no harm; wrong
-// parameters are refused; the guarantee of a private algorithm keeps every budget that it accepts;
-// bounds state what they take for granted; borrowed memory is neither kept nor written to; nothing
-// keeps running when a session is over; and, where it was built with -race, no data race is reported.
+// An algorithm that passes works in Shatter as its author intended. The same seed gives the same
+// answers, with any other trials and in any process. Every answer is in [-1, +1]. A model returns
+// the same answers in repeated calls, and for points in several calls. Predict can be called
+// between the queries of a predictor, and returns the answers that they then get. Small and large
+// inputs work; wrong parameters are rejected. The guarantee of a private algorithm satisfies every
+// budget that it accepts. Bounds state their premises. Borrowed memory is neither retained nor
+// written to. No goroutine outlives a session. If the plugin was built with -race, it has no
+// reported data race.
 //
-// The tests go through a real process that is started and supervised as in a sweep: Run starts the
-// test binary again to be the plugin. They need problems that the algorithm accepts. Without
-// settings the suite tries problems of its own; if the algorithm accepts none of them, name a
-// [Setting] that it does accept.
+// The tests use a real process that is started and supervised as in a sweep: Run starts the test
+// binary again as the plugin. They need problems that the algorithm accepts. Without settings the
+// suite tries problems of its own; if the algorithm accepts none of them, name a [Setting] that it
+// does accept.
 package plugintest
 
 import (
@@ -37,13 +38,13 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Setting is one setting to test an algorithm in. The zero value of a field stands for a default.
+// Setting is one setting to test an algorithm in. The zero value of a field selects a default.
 type Setting struct {
 	Problem algo.Problem
-	Task    algo.Task // default: the first that the algorithm has
+	Task    algo.Task // default: the first task of the algorithm
 
-	// Parameters holds values of type int, float64, bool or string by name. Parameters that it
-	// leaves out have the algorithm's defaults.
+	// Parameters holds values of type int, float64, bool or string by name. Omitted parameters have
+	// the algorithm's defaults.
 	Parameters map[string]any
 
 	N           int     // default: the smallest of 50, 1000 and 20000 that it accepts; online: none
@@ -54,42 +55,42 @@ type Setting struct {
 	Epsilon, Delta float64
 
 	Queries int  // predict: default 30
-	Offline bool // predict: the queries are revealed beforehand
+	Offline bool // predict: whether the queries are revealed beforehand
 	Rounds  int  // online: default 30
 }
 
 // Result is the result of one check in one setting.
 type Result struct {
 	Algorithm string
-	Setting   string        // short description; "": the check concerns the algorithm itself
+	Setting   string        // short description; "": the check is about the algorithm itself
 	Check     string        // the name of the check, or "start" or "setting" if none could be run
-	Err       error         // nil if the algorithm passed, or if the check was not made
-	Skipped   string        // why the check was not made; "": it was
-	Expected  string        // why it was expected to fail, as it did; "": it was not
-	Found     string        // measured values, for people
-	Took      time.Duration // the check
+	Err       error         // nil if the algorithm passed or the check was skipped
+	Skipped   string        // reason why the check was skipped; "": it was not
+	Expected  string        // reason for an expected failure that occurred; "": none
+	Found     string        // measured values, as text
+	Took      time.Duration // duration of the check
 }
 
 // Failed reports whether the algorithm failed the check, and was not expected to.
 func (r Result) Failed() bool { return r.Err != nil && r.Expected == "" }
 
-// Options say what the suite does. The zero value does what Test does without settings.
+// Options configures the suite. The zero value is equivalent to Test without settings.
 type Options struct {
 	Settings []Setting // as for Test
 
-	// Only leaves out all checks but those whose name "family/name/check" it matches; nil: none.
+	// Only selects the checks whose name "family/name/check" it matches; nil selects all.
 	Only *regexp.Regexp
-	// Expect gives for names of checks the reason why each algorithm is expected to fail them. One that
-	// fails in no setting is a failure of its own.
+	// Expect maps names of checks to the reason why each algorithm is expected to fail them. An
+	// algorithm that fails an expected check in no setting is reported as a failure.
 	Expect map[string]string
-	// Report is told each result as soon as it is known, one at a time, if it is not nil.
+	// Report, if not nil, is called with each result as soon as it is available, one at a time.
 	Report func(Result)
 }
 
-// Version is that of the suite. It grows when a check is added, or becomes stricter.
+// Version is the version of the suite. It increases when a check is added or becomes stricter.
 const Version = 4
 
-// Checks lists the names of the checks, which stay the same.
+// Checks lists the names of the checks. They do not change between versions.
 func Checks() []string {
 	names := []string{"start", "description", "setting"}
 	for _, c := range allChecks {
@@ -98,14 +99,15 @@ func Checks() []string {
 	return names
 }
 
-// Run tests an algorithm in the given settings or, if there are none, in those of the suite's own
-// problems that it accepts. Each check is a subtest. Run starts the test binary again to be the
-// plugin, so the test function should do little before it calls Run: it does that twice.
+// Run tests an algorithm in the given settings or, if there are none, in the settings of the
+// suite's own problems that it accepts. Each check is a subtest. Run starts the test binary again
+// as the plugin, so the test function runs twice up to its call of Run and should do little before
+// it.
 func Run(t *testing.T, plugin algo.Plugin, settings ...Setting) {
 	t.Helper()
 	if os.Getenv(pluginv1.CookieKey) == pluginv1.CookieValue {
 		algo.Serve(plugin)
-		t.SkipNow() // this was the plugin, and its host is done
+		t.SkipNow() // this process was the plugin, and its host has finished
 	}
 	path, err := os.Executable()
 	if err != nil {
@@ -129,20 +131,20 @@ func exactly(name string) string {
 	return "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
 }
 
-// Test tests all algorithms of a plugin file: each in those of the given settings whose parameters
-// it has or, if none are given, in those of the suite's own problems that it accepts. It tests
-// several algorithms at the same time, each in processes of its own. A trial may take a minute if
-// the command sets no limit. There is at least one result.
+// Test tests all algorithms of a plugin file: each in the given settings whose parameters it has
+// or, if none are given, in the settings of the suite's own problems that it accepts. It tests
+// several algorithms at the same time, each in separate processes. A trial may take a minute if the
+// command sets no limit. There is at least one result.
 func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
 	return Options{Settings: settings}.Test(ctx, c)
 }
 
-// wants reports whether a check of an algorithm is to be made.
+// wants reports whether the options select a check of an algorithm.
 func (o Options) wants(algorithm, check string) bool {
 	return o.Only == nil || o.Only.MatchString(algorithm+"/"+check)
 }
 
-// Test does what the function Test does, as the options say.
+// Test is like the function Test, with options.
 func (o Options) Test(ctx context.Context, c host.Command) []Result {
 	if c.Trial == 0 {
 		c.Trial = time.Minute

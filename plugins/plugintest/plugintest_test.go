@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// planted returns the algorithms with faults that a process can serve, the i-th under the name test/i.
+// planted returns the algorithms with faults that a process can serve, the i-th under the name
+// test/i.
 func planted() (plugins []algo.Plugin) {
 	for i, f := range faults {
 		if f.plugin != nil {
@@ -63,7 +64,8 @@ type params struct {
 // majority answers with the mean label of its sample, with a little noise.
 func majority() algo.Algorithm[params] {
 	return algo.Algorithm[params]{
-		Name: "test/majority", Version: "1", Doc: "Answers the mean label.", Defaults: params{Mode: "mean"}, Metrics: map[string]string{"mean": "the mean"},
+		Name: "test/majority", Version: "1", Doc: "Answers the mean " +
+			"label.", Defaults: params{Mode: "mean"}, Metrics: map[string]string{"mean": "the mean"},
 		Learn: func(_ context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
 			mean := t.Rand.Float64() * 1e-3
 			for i := range sample.Len() {
@@ -78,7 +80,7 @@ func majority() algo.Algorithm[params] {
 	}
 }
 
-// twoFaced declares a hypothesis, and answers otherwise.
+// twoFaced declares a hypothesis, and answers differently.
 type twoFaced struct{ *algo.Declared }
 
 func (twoFaced) Predict(_ context.Context, _ *algo.Data, out []float64) error {
@@ -88,7 +90,7 @@ func (twoFaced) Predict(_ context.Context, _ *algo.Data, out []float64) error {
 	return nil
 }
 
-// nothing is a model that leaves all answers as they are.
+// nothing is a model that does not write its answers.
 type nothing struct{}
 
 func (nothing) Predict(context.Context, *algo.Data, []float64) error { return nil }
@@ -102,7 +104,7 @@ func (a answer) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	return nil
 }
 
-// TestRun runs the suite on good algorithms, as an author does.
+// TestRun runs the suite on correct algorithms, like an author.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	t.Run("queries", func(t *testing.T) {
@@ -133,10 +135,10 @@ func learning(f func(t *algo.Trial[params], sample *algo.Data) (algo.Model, erro
 	return a
 }
 
-// answerer answers a query with the sign of what f says of it less the mean point of the sample.
+// answerer answers a query with the sign of f of the query minus the mean point of the sample.
 type answerer struct {
 	f    func(first *[]float64, x []float64) float64
-	kept []float64 // for f to use
+	kept []float64 // state for f
 	mean float64
 }
 
@@ -152,7 +154,7 @@ func (g *answerer) Predict(_ context.Context, x *algo.Data, out []float64) error
 	return nil
 }
 
-// playing returns an algorithm for the task predict alone.
+// playing returns an algorithm for the task predict only.
 func playing(f func(first *[]float64, x []float64) float64) algo.Plugin {
 	return algo.Algorithm[params]{
 		Name: "test/playing", Version: "1", Doc: "Answers queries.", Defaults: params{Mode: "mean"},
@@ -177,7 +179,7 @@ func stating(g func(*algo.Setting[params]) algo.Guarantee) algo.Plugin {
 	return a
 }
 
-// What faulty algorithms keep from trial to trial.
+// State that faulty algorithms keep from trial to trial.
 var (
 	state int
 	hoard [][]float64
@@ -198,10 +200,10 @@ func (ofFirst) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	return nil
 }
 
-// fault is a bug that an author may make.
+// A fault is a bug that an author may make.
 type fault struct {
-	check  string      // that has to find it
-	bug    string      // what the algorithm does, for people; no two are alike
+	check  string      // the check that must find it
+	bug    string      // description of the algorithm's behavior; unique
 	plugin algo.Plugin // nil: it cannot be served
 }
 
@@ -212,7 +214,7 @@ const printsFirst = "prints before Serve"
 var faults = []fault{
 	{"start", "has a name without a family", nil},
 	{"start", printsFirst, nil},
-	{"description", "has a metric that is taken for a regret", func() algo.Plugin {
+	{"description", "reports a regret without the task online", func() algo.Plugin {
 		a := majority()
 		a.Metrics = map[string]string{"mean": "", "proved_regret": ""}
 		return a
@@ -234,7 +236,7 @@ var faults = []fault{
 		}
 		return a
 	}()},
-	{"answers", "keeps the sample as it was passed", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	{"answers", "keeps the borrowed sample", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return answer(func([]float64) float64 { return s.Y(0) }), nil
 	})},
 	{"answers", "answers with more than 1", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
@@ -257,24 +259,28 @@ var faults = []fault{
 	{"answers", "answers with NaN", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return constantly(math.NaN()), nil
 	})},
-	{"answers", "leaves points out", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	{"answers", "omits points", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return nothing{}, nil
 	})},
-	{"answers", "reports a metric that it does not declare", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
+	{"answers", "reports a metric that it does not " +
+		"declare", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
 		t.Report("loss", 1)
 		return constantly(0), nil
 	})},
 	{"answers", "returns no model", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return nil, nil
 	})},
-	{"same-seed-same-answers", "draws from another generator", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	{"same-seed-same-answers", "draws from another " +
+		"generator", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		v := rand.Float64()
 		return answer(func([]float64) float64 { return v }), nil
 	})},
-	{"same-seed-same-answers", "takes its seed from the clock", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	{"same-seed-same-answers", "takes its seed from the " +
+		"clock", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return constantly(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)).Float64()), nil
 	})},
-	{"same-seed-same-answers", "takes the first key of a map", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	{"same-seed-same-answers", "takes the first key of a " +
+		"map", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		places := map[int]float64{}
 		for i := range s.Len() {
 			places[i] = float64(i) / float64(s.Len())
@@ -284,33 +290,38 @@ var faults = []fault{
 		}
 		return nil, nil
 	})},
-	{"trials-are-alone", "computes with what earlier trials left in a package variable", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	{"trials-are-alone", "uses a package variable that earlier trials " +
+		"wrote", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		state = (3*state + int(s.X(0)[0])) % 1000
 		v := float64(state) / 1000
 		return answer(func([]float64) float64 { return v }), nil
 	})},
-	{"trials-are-alone", "shares the generator of its first trial", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
+	{"trials-are-alone", "shares the generator of its first " +
+		"trial", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
 		if shared == nil {
 			shared = t.Rand
 		}
 		return constantly(shared.Float64()), nil
 	})},
-	{"twice-and-in-pieces", "counts how often it was asked", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	{"twice-and-in-pieces", "counts its calls", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		asked := 0.0
 		return answer(func([]float64) float64 { asked++; return 1 / asked }), nil
 	})},
-	{"twice-and-in-pieces", "draws at each answer", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
+	{"twice-and-in-pieces", "draws at each " +
+		"answer", learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) {
 		return answer(func([]float64) float64 { return t.Rand.Float64() }), nil
 	})},
-	{"order-of-points", "answers all points as the first one of the call", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	{"order-of-points", "answers all points like the first one of the " +
+		"call", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return ofFirst{}, nil
 	})},
-	{"declared-hypotheses", "promises a hypothesis, and answers points", func() algo.Plugin {
+	{"declared-hypotheses", "should declare a hypothesis, but answers points", func() algo.Plugin {
 		a := majority()
 		a.Declares = algo.Always[params]
 		return a
 	}()},
-	{"declared-hypotheses", "answers otherwise than it declares", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	{"declared-hypotheses", "answers differently from its declared " +
+		"hypothesis", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return twoFaced{algo.Constant(1)}, nil
 	})},
 	{"queries", "keeps a view of its first query", playing(func(first *[]float64, x []float64) float64 {
@@ -319,12 +330,15 @@ var faults = []fault{
 		}
 		return (*first)[0]
 	})},
-	{"states", "sleeps while it is asked, and answers queries otherwise", playing(func(*[]float64, []float64) float64 { return math.Inf(-1) })},
-	{"borrowed-memory", "keeps a view of its sample", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	{"states", "answers queries differently from " +
+		"Predict", playing(func(*[]float64, []float64) float64 { return math.Inf(-1) })},
+	{"borrowed-memory", "keeps a view of its " +
+		"sample", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		kept := s.Xs()
 		return answer(func([]float64) float64 { return kept[0] / 1024 }), nil
 	})},
-	{"small-and-large", "reads a second example where there is one", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	{"small-and-large", "reads a second example if there is only " +
+		"one", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		v := s.Y(1)
 		return answer(func([]float64) float64 { return v }), nil
 	})},
@@ -333,10 +347,11 @@ var faults = []fault{
 		a.Check = func(s *algo.Setting[params]) error { s.Params.Flip = (s.Params.Flip + 1) / 2; return nil }
 		return a
 	}()},
-	{"guarantee", "states an epsilon that is no number above 2", stating(func(s *algo.Setting[params]) algo.Guarantee {
+	{"guarantee", "states an epsilon that is NaN above 2", stating(func(s *algo.Setting[params]) algo.Guarantee {
 		return algo.Guarantee{Epsilon: math.Sqrt(2 - s.Epsilon), Source: "Theorem 1"}
 	})},
-	{"guarantee", "states a guarantee that grows as the budget shrinks", stating(func(s *algo.Setting[params]) algo.Guarantee {
+	{"guarantee", "states a guarantee that grows as the budget " +
+		"shrinks", stating(func(s *algo.Setting[params]) algo.Guarantee {
 		return algo.Guarantee{Pure: true, Epsilon: min(0.1/s.Epsilon, s.Epsilon), Source: "Theorem 1"}
 	})},
 	{"guarantee", "states a mu that gives another delta", stating(func(s *algo.Setting[params]) algo.Guarantee {
@@ -349,10 +364,10 @@ var faults = []fault{
 		}
 		return g
 	})},
-	{"guarantee", "states a delta where the budget has none", stating(func(s *algo.Setting[params]) algo.Guarantee {
+	{"guarantee", "states a delta if the budget has none", stating(func(s *algo.Setting[params]) algo.Guarantee {
 		return algo.Guarantee{Epsilon: s.Epsilon, Delta: max(s.Delta, 1e-12), Source: "Theorem 1"}
 	})},
-	{"asked-together", "states a bound that depends on how often it was asked", func() algo.Plugin {
+	{"asked-together", "states a bound that depends on the number of calls", func() algo.Plugin {
 		a := majority()
 		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {
 			state++
@@ -361,7 +376,7 @@ var faults = []fault{
 		return a
 	}()},
 	{"resources", "keeps all samples", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
-		time.Sleep(leakTime / 2) // so that a round has one trial or two, on any machine
+		time.Sleep(leakTime / 2) // on any machine, a round then has one or two trials
 		hoard = append(hoard, slices.Repeat(s.Xs(), 1000))
 		return answer(func([]float64) float64 { return 0 }), nil
 	})},
@@ -374,7 +389,8 @@ var faults = []fault{
 		go func() { select {} }()
 		return answer(func([]float64) float64 { return 0 }), nil
 	})},
-	{"data-races", "writes to a variable in two goroutines", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	{"data-races", "writes to a variable in two " +
+		"goroutines", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		done := make(chan struct{})
 		go func() { state = 1; close(done) }()
 		state = 2
@@ -383,7 +399,8 @@ var faults = []fault{
 	})},
 }
 
-// TestFindsFaults checks that each faulty algorithm fails its check, and no program that cannot be started is tested.
+// TestFindsFaults checks that each faulty algorithm fails its check, and that a program that cannot
+// be started is not tested.
 func TestFindsFaults(t *testing.T) {
 	t.Parallel()
 	testkit.Serial(t)
@@ -420,7 +437,7 @@ func TestFindsFaults(t *testing.T) {
 	}
 }
 
-// TestPlantedBugs compares the list of planted bugs with the one that the page of authors shows.
+// TestPlantedBugs compares the list of planted bugs with the list in the documentation for authors.
 func TestPlantedBugs(t *testing.T) {
 	found := map[string][]string{}
 	for _, f := range faults {
@@ -452,7 +469,7 @@ func TestNoPlugin(t *testing.T) {
 	}
 }
 
-// TestDraw checks that examples are those of the class, and that a shorter table is the start of a
+// TestDraw checks that examples belong to the class, and that a shorter table is a prefix of a
 // longer one.
 func TestDraw(t *testing.T) {
 	for _, p := range slices.Concat(problems, endless) {

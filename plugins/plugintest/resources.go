@@ -11,28 +11,28 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// How checkResources looks for a leak: it lets trials learn in rounds, in each of them samples of some
-// megabytes or as many trials as the time of a round allows, and compares how much memory the process
-// holds at most in the rounds after the first ones and in the last ones.
+// Parameters of the search for leaks in checkResources: it lets trials learn in rounds, each with
+// samples of some megabytes or with as many trials as the time of a round allows, and compares the
+// maximum memory of the process in the rounds after the first ones and in the last ones.
 const (
 	leakRounds  = 16
-	leakCompare = 4       // rounds, after as many that are not looked at
+	leakCompare = 4       // number of rounds, after as many that are ignored
 	leakSample  = 4 << 20 // bytes of samples in a round
-	leakTrials  = 2000    // most trials in a round
+	leakTrials  = 2000    // maximum number of trials in a round
 	leakTime    = 40 * time.Millisecond
 	leakSize    = 1000     // examples of a sample, if the setting has fewer
-	leakAllowed = 20 << 20 // bytes, beside a fourth: Go collects no garbage below 16 MiB, see GOGC in plugins/host
+	leakAllowed = 20 << 20 // bytes, plus a quarter: Go collects no garbage below 16 MiB, see GOGC in plugins/host
 	leakThreads = 8
 )
 
-// checkResources measures the time of a trial, and checks that memory, threads and open files do not grow
-// from trial to trial. It does so in the first setting of each task.
+// checkResources measures the time of a trial, and checks that memory, threads and open files do
+// not increase from trial to trial. It does so in the first setting of each task.
 func (s checks) checkResources() (string, error) {
 	if s.command.Attached {
-		return "", skipped("the process is that of a debugger")
+		return "", skipped("the process runs in a debugger")
 	}
 	if s.measured[s.setting.Task] {
-		return "", skipped("it was done in another setting")
+		return "", skipped("it was measured in another setting")
 	}
 	if s.measured[s.setting.Task] = true; s.restarts > 0 {
 		return "", fmt.Errorf("its process ended by itself %s", wording.CountOf(s.restarts, "time", "times"))
@@ -63,14 +63,14 @@ func (s checks) checkResources() (string, error) {
 	}
 	each = time.Since(start) / time.Duration(leakRounds*trials)
 	between := (leakRounds - 2*leakCompare) * trials
-	if late.grew(early) { // a collection of garbage that came late looks like a leak once, a leak goes on
+	if late.grew(early) { // a late garbage collection looks like a leak once, a leak repeatedly
 		early, between = late, leakRounds*trials
 		if _, late, err = s.hold(p, round); err != nil {
 			return "", err
 		}
 	}
 	took := wording.Duration(each.Round(time.Microsecond))
-	found := fmt.Sprintf("%s a trial, %s of memory", took, wording.Bytes(late.memory))
+	found := fmt.Sprintf("%s per trial, %s of memory", took, wording.Bytes(late.memory))
 	switch {
 	case late.grew(early):
 		return found, fmt.Errorf("its memory grew from %s to %s in %s (does it keep samples or models of earlier trials?)",
@@ -85,19 +85,17 @@ func (s checks) checkResources() (string, error) {
 	return found, nil
 }
 
-// A use is what a process holds: at most how many bytes of memory, and how many threads and open files,
-// zero where the system does not tell.
+// A use is the resource use of a process: the maximum number of bytes of memory, and the numbers of
+// threads and open files, zero if the system does not report them.
 type use struct {
 	memory         int64
 	threads, files int
 }
 
-// grew reports whether the process holds so much more memory than it did that garbage does not account
-// for it.
+// grew reports whether the memory of the process grew by more than garbage explains.
 func (u use) grew(early use) bool { return u.memory > early.memory+early.memory/4+leakAllowed }
 
-// hold plays leakRounds rounds and returns what the process held after the first ones and in the last
-// ones.
+// hold plays leakRounds rounds and returns the use after the first ones and in the last ones.
 func (s checks) hold(p *host.Process, round script) (early, late use, err error) {
 	var held [leakRounds]int64
 	for i := range held {

@@ -14,46 +14,46 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// testPoints is the usual number of points that each trial is asked about.
+// testPoints is the usual number of points that each trial predicts.
 const testPoints = 30
 
-// script says what happens in one session: which trials it has and what they are asked.
+// A script describes a session: its trials and the requests to them.
 type script struct {
-	trials   []uint64 // the key of each, which gives its seed, sample, queries and points
+	trials   []uint64 // key of each trial, which determines its seed, sample, queries and points
 	n        int64    // sample size; 0: that of the setting
 	points   int      // points to predict, per trial; 0: testPoints
-	pieces   []int    // points per step, for each trial, the last step takes the others; nil: one step
-	twice    bool     // ask everything a second time, which must change no answer
-	reversed bool     // ask about the points from the last to the first; the transcript has their usual order
-	distort  bool     // first ask about so many other points that they overwrite the sample's memory
+	pieces   []int    // points per step, for each trial; the last step has the remaining points; nil: one step
+	twice    bool     // whether to repeat every request, which must not change any answer
+	reversed bool     // whether to request the points from the last to the first; the transcript has their usual order
+	distort  bool     // whether to predict first at so many other points that they overwrite the sample's memory
 
 	chunk  int  // queries per step; 0: one
-	states bool // before each step of queries, ask the state about its first among other points
-	common int  // queries or rounds that are the usual ones, those after them are others; 0: all
+	states bool // whether to call Predict before each step of queries, with the first query among other points
+	common int  // number of queries or rounds that are the usual ones, followed by others; 0: all
 }
 
 // usual is the script whose transcript others are compared with.
 var usual = script{trials: []uint64{0, 1, 2, 3}}
 
-// sizes names what is unusual in the sizes of a script.
+// sizes describes the unusual sizes of a script.
 func (sc script) sizes() string {
 	if sc.n > 0 {
 		return fmt.Sprintf("with a sample of %d", sc.n)
 	}
-	return fmt.Sprintf("asked about %d points", sc.points)
+	return fmt.Sprintf("with %d points", sc.points)
 }
 
-// transcript holds what the trials of a session answered.
+// A transcript holds the answers of a session's trials.
 type transcript struct {
-	trials  []uint64    // as in the script
+	trials  []uint64    // like in the script
 	labels  [][]float64 // by trial: labels of its queries, or answers of its rounds
 	marks   [][]float64 // by trial: marks of its queries
-	states  [][]float64 // by trial: answer of the state before each query, if asked
+	states  [][]float64 // by trial: answer of the state before each query, if requested
 	answers [][]float64 // by trial: answers to its points
 	metrics map[string][]float64
 	faults  []host.Fault
 	differs error // an answer that differs from the declared hypothesis of its trial; nil: none
-	changed error // an answer that was another one when it was asked for again; nil: none
+	changed error // an answer that changed in a repeated request; nil: none
 }
 
 // newTranscript returns a transcript without answers.
@@ -65,7 +65,7 @@ func newTranscript(trials []uint64) *transcript {
 	}
 }
 
-// play plays a script in a process, in the present setting. Trials may fail: see transcript.faults.
+// play plays a script in a process, in the current setting. Trials may fail: see transcript.faults.
 func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	setting := s.setting
 	if sc.n > 0 && setting.Rounds == 0 {
@@ -162,8 +162,8 @@ func (s *suite) rowsOf(lists [][]float64, first, rows int) (counts []uint32, fil
 	return counts, func(x []float64) { points = points[copy(x, points):] }
 }
 
-// playRounds plays the rounds of an online setting. It returns the truths of the last one, which
-// the trials have yet to observe.
+// playRounds plays the rounds of an online setting. It returns the truths of the last round, which
+// the trials have not observed yet.
 func (s *suite) playRounds(session *host.Session, sc script, t *transcript) (truths []float64, err error) {
 	total := int(s.setting.Rounds)
 	x, y := make([][]float64, len(sc.trials)), make([][]float64, len(sc.trials))
@@ -186,7 +186,7 @@ func (s *suite) playRounds(session *host.Session, sc script, t *transcript) (tru
 	return truths, nil
 }
 
-// askQueries puts the queries of a prediction setting to all trials.
+// askQueries sends the queries of a prediction setting to all trials.
 func (s *suite) askQueries(session *host.Session, sc script, t *transcript) error {
 	total := int(s.setting.Queries)
 	lists := make([][]float64, len(sc.trials))
@@ -216,7 +216,8 @@ func (s *suite) askQueries(session *host.Session, sc script, t *transcript) erro
 	return nil
 }
 
-// askState asks all trials how they would answer their query first, at a place among other points.
+// askState requests the answers of all trials to their query first, which is at some place among
+// other points.
 func (s *suite) askState(session *host.Session, sc script, queries [][]float64, first int, t *transcript) error {
 	const others = 3
 	dim, place := s.problem.Dim, first%(others+1)
@@ -236,7 +237,7 @@ func (s *suite) askState(session *host.Session, sc script, queries [][]float64, 
 	return nil
 }
 
-// askPoints asks all trials to predict at their points, in the pieces of the script.
+// askPoints requests the predictions of all trials at their points, in the pieces of the script.
 func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error {
 	lists := s.pointsOf(sc, 1<<31, sc.points)
 	if sc.reversed {
@@ -262,13 +263,14 @@ func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error
 	}
 	for j := range t.answers {
 		err := sameAnswers(t.answers[j], again.answers[j])
-		t.changed = cmp.Or(t.changed, why(err, "trial %d: asked a second time (Predict must change nothing)", sc.trials[j]))
+		t.changed = cmp.Or(t.changed, why(err, "trial %d: in a repeated request (Predict must change nothing)", sc.trials[j]))
 	}
 	return nil
 }
 
-// compareDeclared reports an answer to the points of lists that differs from the declared hypothesis of its trial. It
-// also reports a trial without one if the algorithm promises to declare.
+// compareDeclared records an answer to the points of lists that differs from the declared
+// hypothesis of its trial. It also records a trial without a hypothesis if the algorithm's Declares
+// requires one.
 func (s *suite) compareDeclared(session *host.Session, sc script, lists [][]float64, t *transcript) error {
 	for j, x := range lists {
 		h := session.Declared(j)
@@ -276,7 +278,7 @@ func (s *suite) compareDeclared(session *host.Session, sc script, lists [][]floa
 		case slices.ContainsFunc(t.faults, func(f host.Fault) bool { return f.Trial == j }):
 			continue
 		case h == nil && s.declares:
-			return fmt.Errorf("trial %d: the algorithm promises declared hypotheses (Declares), and this model is none",
+			return fmt.Errorf("trial %d: the algorithm's Declares reports declared hypotheses, and this model declares none",
 				sc.trials[j])
 		case h == nil:
 			continue
@@ -293,7 +295,8 @@ func (s *suite) compareDeclared(session *host.Session, sc script, lists [][]floa
 	return nil
 }
 
-// askPieces asks all trials to predict at the points of lists, in the pieces of the script.
+// askPieces requests the predictions of all trials at the points of lists, in the pieces of the
+// script.
 func (s *suite) askPieces(session *host.Session, sc script, lists [][]float64, t *transcript) error {
 	first := 0
 	for _, rows := range slices.Concat(sc.pieces, []int{sc.points}) {
@@ -314,7 +317,7 @@ func reverseRows(x []float64, dim int) {
 	}
 }
 
-// askStep asks every trial to predict at points first..first+rows-1 of its list.
+// askStep requests the predictions of every trial at points first..first+rows-1 of its list.
 func (s *suite) askStep(session *host.Session, lists [][]float64, first, rows int, t *transcript) error {
 	counts, fill := s.rowsOf(lists, first, rows)
 	answers, faults, err := session.Step(s.ctx, counts, fill)
@@ -337,7 +340,7 @@ func (s *suite) playIn(p *host.Process, sc script) (*transcript, error) {
 	return t, cmp.Or(faultsError(t.faults), t.changed)
 }
 
-// clean plays a script, in which no trial may fail, in the process that checks share.
+// clean plays a script, in which no trial may fail, in the process that the checks share.
 func (s *suite) clean(sc script) (*transcript, error) {
 	p, err := s.running()
 	if err != nil {
@@ -376,26 +379,26 @@ func faultsError(faults []host.Fault) error {
 // faultError describes a fault to the author.
 func faultError(f host.Fault) error {
 	switch f.Kind {
-	case host.Error, host.Panic, host.Answer: // their texts say what they are
+	case host.Error, host.Panic, host.Answer: // their texts describe them
 		return errors.New(f.Message)
 	}
 	return fmt.Errorf("%s: %s", f.Kind, f.Message)
 }
 
-// sameAnswers reports an error if two lists of answers differ in a bit.
+// sameAnswers returns an error if two lists of answers differ in a bit.
 func sameAnswers(want, got []float64) error {
 	if len(want) != len(got) {
 		return fmt.Errorf("%d answers instead of %d", len(got), len(want))
 	}
 	for i := range want {
 		if math.Float64bits(want[i]) != math.Float64bits(got[i]) {
-			return fmt.Errorf("point %d is answered with %v, and the first time with %v", i, got[i], want[i])
+			return fmt.Errorf("the answer to point %d is %v, and the first time %v", i, got[i], want[i])
 		}
 	}
 	return nil
 }
 
-// sameLabels reports an error if trial j of want and trial k of got differ in the labels or marks
+// sameLabels returns an error if trial j of want and trial k of got differ in the labels or marks
 // of their first queries, or in the answers of their first rounds.
 func sameLabels(want *transcript, j int, got *transcript, k, length int) error {
 	first := func(v []float64) []float64 { return v[:min(length, len(v))] }
@@ -405,7 +408,7 @@ func sameLabels(want *transcript, j int, got *transcript, k, length int) error {
 	return why(sameAnswers(first(want.marks[j]), first(got.marks[k])), "marks of queries")
 }
 
-// sameTrial reports an error if trial j of want and trial k of got differ in a bit.
+// sameTrial returns an error if trial j of want and trial k of got differ in a bit.
 func sameTrial(want *transcript, j int, got *transcript, k int) error {
 	if err := sameLabels(want, j, got, k, max(len(want.labels[j]), len(got.labels[k]))); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// suite runs the checks on one algorithm.
+// A suite runs the checks on one algorithm.
 type suite struct {
 	ctx       context.Context
 	command   host.Command
@@ -25,17 +25,17 @@ type suite struct {
 	report    func(Result)
 	results   []Result
 	process   *host.Process          // process that the checks share; nil if none runs, see running
-	restarts  int                    // restarts of process after it had ended by itself
+	restarts  int                    // restarts of process after it ended unexpectedly
 	measured  map[pluginv1.Task]bool // tasks whose use of memory and time was measured
 
-	problem algo.Problem      // problem of the present setting
-	setting *pluginv1.Setting // the present one
+	problem algo.Problem      // problem of the current setting
+	setting *pluginv1.Setting // the current setting
 
-	declares bool // the algorithm promises declared hypotheses in this setting
+	declares bool // whether the algorithm's Declares is true in this setting
 }
 
-// run runs all checks in those of the given settings whose parameters the algorithm has or, if none
-// are given, in the suite's own settings that the algorithm accepts. There is at least one result.
+// run runs all checks in the given settings whose parameters the algorithm has or, if none are
+// given, in the suite's own settings that the algorithm accepts. There is at least one result.
 func (s *suite) run() []Result {
 	s.measured = make(map[pluginv1.Task]bool)
 	if s.wanted("description") {
@@ -73,24 +73,25 @@ func (s *suite) run() []Result {
 	return s.results
 }
 
-// checkDescription checks what the host, which checks names and defaults, does not need.
+// checkDescription checks the parts of a description that the host does not check; the host checks
+// names and defaults.
 func (s *suite) checkDescription() error {
 	if s.algorithm.Doc == "" {
-		return errors.New("the doc is empty: users need it")
+		return errors.New("the doc is empty: describe the algorithm for users")
 	}
 	for _, m := range s.algorithm.Metrics {
 		if (m.Name == algo.ProvedRegret || m.Name == algo.PrintedRegret) &&
 			!slices.ContainsFunc(s.algorithm.Tasks, pluginv1.Task.Rounds) {
-			return fmt.Errorf("metric %q is compared with regrets of the task online, which it does not have: "+
+			return fmt.Errorf("metric %q is reserved for regrets of the task online, which the algorithm does not have: "+
 				"choose another name", m.Name)
 		}
 	}
 	return nil
 }
 
-// runChecks runs the checks in the present setting.
+// runChecks runs the checks in the current setting.
 func (s *suite) runChecks(setting string) {
-	broken := false // it does not even answer
+	broken := false // the algorithm does not even answer
 	for _, c := range allChecks {
 		switch {
 		case !s.wanted(c.name):
@@ -104,12 +105,12 @@ func (s *suite) runChecks(setting string) {
 	}
 }
 
-// skipped is the error of a check that cannot be made, with the reason.
+// skipped is the error of a check that cannot be made. Its text is the reason.
 type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-// timed makes a check, which says what it found.
+// timed runs a check, which returns the measured values as text.
 func timed(check func() (string, error)) (r Result) {
 	start := time.Now()
 	found, err := check()
@@ -121,12 +122,11 @@ func timed(check func() (string, error)) (r Result) {
 	return r
 }
 
-// wanted reports whether the options leave a check in.
+// wanted reports whether the options select a check.
 func (s *suite) wanted(check string) bool {
 	return s.options.wants(s.algorithm.Name, check)
 }
 
-// add reports the result of a check.
 func (s *suite) add(setting, check string, r Result) {
 	r.Algorithm, r.Setting, r.Check = s.algorithm.Name, setting, check
 	if r.Err != nil {
@@ -136,30 +136,30 @@ func (s *suite) add(setting, check string, r Result) {
 	s.report(r)
 }
 
-// addUnmet reports the checks that the algorithm was expected to fail and does not.
+// addUnmet reports the checks that the algorithm was expected to fail but passes.
 func (s *suite) addUnmet() {
 	for _, check := range slices.Sorted(maps.Keys(s.options.Expect)) {
 		met := slices.ContainsFunc(s.results, func(r Result) bool { return r.Check == check && r.Expected != "" })
 		if !met && s.wanted(check) {
 			s.add("", "expected: "+check, Result{Err: fmt.Errorf("it was expected to fail the check %q (%s), and passes: "+
-				"expect it no longer", check, s.options.Expect[check])})
+				"remove the expectation", check, s.options.Expect[check])})
 		}
 	}
 }
 
-// Examples returns the settings, with no sample size yet, in which the suite tries an algorithm for which none
-// are named: those of the examples of all classes, in all tasks that the algorithm has.
+// Examples returns the settings, without a sample size yet, in which the suite tries an algorithm
+// if the author names none: those of the examples of all classes, in all tasks of the algorithm.
 func Examples(a *pluginv1.Algorithm) []*pluginv1.Setting {
 	var settings []*pluginv1.Setting
 	for _, own := range ownSettings(a) {
-		if w, err := wire(a, own); err == nil { // it has no parameters, whose types could be wrong
+		if w, err := wire(a, own); err == nil { // the setting has no parameters, so no wrong types
 			settings = append(settings, w)
 		}
 	}
 	return settings
 }
 
-// ownSettings returns settings with the suite's own problems, in all tasks that the algorithm has.
+// ownSettings returns settings with the suite's own problems, in all tasks of the algorithm.
 func ownSettings(a *pluginv1.Algorithm) (settings []Setting) {
 	for _, task := range a.Tasks {
 		list := problems
@@ -172,7 +172,7 @@ func ownSettings(a *pluginv1.Algorithm) (settings []Setting) {
 				settings = append(settings, own)
 				continue
 			}
-			// At this budget a small sample is enough for private votes, which need many blocks.
+			// At this budget a small sample suffices for private votes, which need many blocks.
 			own.Epsilon, own.Delta = 8, 0.01
 			settings = append(settings, own)
 			own.Offline = true
@@ -193,13 +193,13 @@ func (s *suite) has(parameters map[string]any) bool {
 	return true
 }
 
-// refusalError is the error of a setting that the algorithm refuses.
+// refusalError is the error of a setting that the algorithm rejects.
 type refusalError struct{ *pluginv1.Refusal }
 
 func (r *refusalError) Error() string { return "it refuses: " + r.Message }
 
-// adopt makes a setting the present one, with the smallest sample that the algorithm accepts unless
-// the setting fixes N. Its error wraps a *refusalError if the algorithm refuses the setting.
+// adopt makes a setting the current one, with the smallest sample that the algorithm accepts unless
+// the setting fixes N. Its error wraps a *refusalError if the algorithm rejects the setting.
 func (s *suite) adopt(setting Setting) error {
 	w, err := wire(s.algorithm, setting)
 	if err != nil {
@@ -226,8 +226,8 @@ func (s *suite) adopt(setting Setting) error {
 	return err
 }
 
-// tryOut asks Check about the present setting, and plays one trial of it. Its error wraps a
-// *refusalError if either is refused.
+// tryOut calls Check with the current setting, and plays one trial of it. Its error wraps a
+// *refusalError if either is rejected.
 func (s *suite) tryOut() error {
 	p, err := s.running()
 	if err != nil {
@@ -256,7 +256,8 @@ func (s *suite) tryOut() error {
 	return nil
 }
 
-// wire returns a setting of an algorithm as the protocol has it, with the defaults that Setting states but for N.
+// wire encodes a setting of an algorithm for the protocol, with the documented defaults of Setting
+// except for N.
 func wire(a *pluginv1.Algorithm, setting Setting) (*pluginv1.Setting, error) {
 	p := setting.Problem
 	w := &pluginv1.Setting{
@@ -279,9 +280,9 @@ func wire(a *pluginv1.Algorithm, setting Setting) (*pluginv1.Setting, error) {
 		w.Queries, w.Offline = int64(cmp.Or(setting.Queries, testPoints)), setting.Offline
 	}
 	if w.Queries+w.Rounds > 0 {
-		w.Sees = theory.SeesNothing // scripts do not look at answers
+		w.Sees = theory.SeesNothing // scripts do not depend on answers
 	}
-	w.Means = !a.Private && w.Rounds == 0 // a private one is held to labels
+	w.Means = !a.Private && w.Rounds == 0 // a private algorithm must answer labels
 	if a.Private {
 		w.Epsilon, w.Delta = cmp.Or(setting.Epsilon, 1), cmp.Or(setting.Delta, 1e-6)
 	}
@@ -295,7 +296,7 @@ func wire(a *pluginv1.Algorithm, setting Setting) (*pluginv1.Setting, error) {
 	return w, nil
 }
 
-// valueOf returns a parameter as a value of the protocol.
+// valueOf encodes a parameter for the protocol.
 func valueOf(v any) (*pluginv1.Value, error) {
 	switch v := v.(type) {
 	case int:
@@ -307,10 +308,10 @@ func valueOf(v any) (*pluginv1.Value, error) {
 	case string:
 		return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}, nil
 	}
-	return nil, fmt.Errorf("%v is of type %T: int, float64, bool or string is needed", v, v)
+	return nil, fmt.Errorf("%v is of type %T: use int, float64, bool or string", v, v)
 }
 
-// running returns the process that the checks share, and starts it if it does not run.
+// running returns the process that the checks share, and starts it if necessary.
 func (s *suite) running() (*host.Process, error) {
 	if s.process != nil {
 		select {
@@ -334,7 +335,7 @@ func (s *suite) stop() {
 	}
 }
 
-// why prefixes an error with what it means for the author. It returns nil for nil.
+// why prefixes an error with its meaning for the author. It returns nil for nil.
 func why(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
