@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// named returns the names of the bounds that do not fail, in order, proved ones in brackets, and all
-// bounds by name. It checks the premises.
+// named returns the names of the bounds that do not fail, in order, with proved ones in brackets,
+// and all bounds by name. It checks the premises.
 func named(t *testing.T, list []algo.Bound, err error) (string, map[string]algo.Bound) {
 	t.Helper()
 	if err != nil {
@@ -52,9 +52,9 @@ func TestExponentialBounds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(s *setting)
-		want   string // the bounds that hold if their premises do
+		want   string // bounds that hold if their premises do
 		n      map[string]float64
-		fails  string // why the grid's does not
+		fails  string // reason why the grid's bound fails
 	}{
 		{"grid", func(*setting) {}, "nuz-pure [grid]", map[string]float64{"nuz-pure": 1089, "grid": 201}, ""},
 		{"random noise", noise("random", 0.1, 1), "nuz-pure [grid]", map[string]float64{"grid": 275}, ""},
@@ -64,21 +64,21 @@ func TestExponentialBounds(t *testing.T) {
 		{"adversarial noise, large epsilon", noise("adversarial", 0.01, 4), "nuz-pure [grid]",
 			map[string]float64{"grid": 158}, ""},
 		{"too much adversarial noise", noise("adversarial", 0.05, 1), "nuz-pure", nil,
-			"no sample size is proved to be enough at epsilon 1, adversarial label noise at rate 0.05 and the error 0.1"},
+			"no sample size is proved to be sufficient at epsilon 1, adversarial label noise at rate 0.05 and the error 0.1"},
 		{"random net", func(s *setting) { s.Params.Net = Random }, "", nil,
-			"4096 random points need not cover the sphere to the radius 0.01"},
+			"4096 random points may not cover the sphere to the radius 0.01"},
 		{"projection", func(s *setting) { s.Problem.Dim, s.Params.Project = 10, 2 }, "", nil,
-			"a projection to 2 dimensions need not keep the margin"},
+			"a projection to 2 dimensions may not preserve the margin"},
 		{"one dimension", func(s *setting) { s.Problem.Dim = 1 }, "nuz-pure [grid]",
 			map[string]float64{"grid": oneDimension}, ""},
 		{"a larger margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.5, 0.1 }, "nuz-pure [grid]",
 			map[string]float64{"grid": 201}, ""},
 		{"a smaller margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.09, 0.1 }, "", nil,
-			"the proof is for a margin of tau = 0.1, and the problem promises 0.09"},
-		// 1000 points tell errors above 0.1 from those up to 0.071: 201 0.1/0.071 = 283.
+			"the proof is for a margin of tau = 0.1, and the problem guarantees 0.09"},
+		// 1000 points distinguish errors above 0.1 from those up to 0.071: 201 0.1/0.071 = 283.
 		{"measured errors", func(s *setting) { s.Test = 1000 }, "nuz-pure [grid]", map[string]float64{"grid": 283}, ""},
 		{"no budget", func(s *setting) { s.Epsilon = 0 }, "nuz-pure", nil,
-			"no sample size is proved to be enough at epsilon 0, none label noise at rate 0 and the error 0.1"},
+			"no sample size is proved to be sufficient at epsilon 0, none label noise at rate 0 and the error 0.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := exponentialSetting(2, ExponentialParams{Net: Auto})
@@ -97,8 +97,7 @@ func TestExponentialBounds(t *testing.T) {
 	}
 }
 
-// No distribution that is allowed has a smaller rate than rate says, and best is where it is
-// largest.
+// No allowed distribution has a smaller rate than rate, and best is the maximum.
 func TestCharges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := charges{alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha")}
@@ -115,8 +114,8 @@ func TestCharges(t *testing.T) {
 		} else if best <= 0 && rate > 1e-12 {
 			t.Fatalf("rate(%v) = %v where none should be", s, rate)
 		}
-		// One distribution: the margin of w is below g with probability d, and below -g with
-		// probability q of that.
+		// One distribution: the margin of w is below g with probability d, and in a share q of
+		// these cases below -g.
 		d, q := rapid.Float64Range(c.alpha, 1).Draw(t, "d"), rapid.Float64Range(0, 1).Draw(t, "q")
 		moment := 1 + d*((1-c.random)*math.Expm1(-s)+c.random*q*math.Expm1(s))
 		if distributionRate := -math.Log(moment) - 2*s*c.adversary; rate > 0 && distributionRate < rate-1e-9 {
@@ -131,13 +130,13 @@ func TestGradientBounds(t *testing.T) {
 		return func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = gamma, steps, rate }
 	}
 	const (
-		best = "it is about gamma = 0.1, steps = 640000, rate = 0.0001195; this row has gamma = "
-		own  = "with gamma = %v, steps = %d, rate = %v the proof gives an error of %v at best, and %v is to be proved"
+		best = "it covers gamma = 0.1, steps = 640000, rate = 0.0001195; this row has gamma = "
+		own  = "with gamma = %v, steps = %d, rate = %v the proof yields an error of %v at best, and the goal is %v"
 	)
 	for _, c := range []struct {
 		name       string
 		change     func(s *setting)
-		hinge, own string // why the bounds fail; of hinge the beginning
+		hinge, own string // reasons why the bounds fail; of hinge the beginning
 	}{
 		{"defaults", func(*setting) {}, best + "0.1, steps = 400, rate = 0.01",
 			// 1/(2 eta T) + eta/(2 gamma^2) is above alpha
@@ -147,19 +146,19 @@ func TestGradientBounds(t *testing.T) {
 		{"larger gamma", plan(0.2, 100_000, 2e-4), best + "0.2, steps = 100000, rate = 0.0002",
 			fmt.Sprintf(own, 0.2, 100000, 0.0002, 0.5275, 0.1)},
 		{"little random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.001 },
-			"it is about gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
+			"it covers gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
 		{"little adversarial noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.001 },
-			"it is about gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
+			"it covers gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
 		{"too much noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.01 },
-			"no sample size is proved to be enough for the error 0.1 with up to 10000000 steps",
+			"no sample size is proved to be sufficient for the error 0.1 with up to 10000000 steps",
 			fmt.Sprintf(own, 0.1, 400, 0.01, 0.7447, 0.1)},
 		{"projection", func(s *setting) { s.Params.Project = 4 },
 			"the proof is for no projection, and this row has project = 4",
 			"the proof is for no projection, and this row has project = 4"},
 		{"margin only guessed", func(s *setting) { s.Problem.Margin, s.Params.Gamma = 0, 0.1 }, "",
-			"the problem promises no margin"},
+			"the problem guarantees no margin"},
 		{"too many steps", func(s *setting) { s.Problem.Margin, s.Alpha = 0.001, 0.01 },
-			"no sample size is proved to be enough for the error 0.01 with up to 10000000 steps",
+			"no sample size is proved to be sufficient for the error 0.01 with up to 10000000 steps",
 			fmt.Sprintf(own, 0.001, 400, 0.01, 5000, 0.01)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -181,8 +180,8 @@ func TestGradientBounds(t *testing.T) {
 	}
 }
 
-// The bound is the least n that is proved, its privacy is the budget, and the run that it names
-// claims the same.
+// The bound is the least proved n, its privacy is the budget, and the run that it describes has the
+// same bound.
 func TestGradientBoundIsLeast(t *testing.T) {
 	s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
 	list, err := gradientBounds(&s)
@@ -204,7 +203,8 @@ func TestGradientBoundIsLeast(t *testing.T) {
 	}
 }
 
-// The parts of the bound, written out: they are alpha at the least n, and more at fewer examples.
+// The parts of the bound, written out: they sum to alpha at the least n, and to more with fewer
+// examples.
 func TestGradientBoundInParts(t *testing.T) {
 	for _, c := range []struct {
 		noise        string

@@ -53,7 +53,7 @@ func gradientLearner(s algo.Setting[GradientParams]) learner {
 	}
 }
 
-// plainCounts writes what countBelow must give, one inner product after the other.
+// plainCounts writes the expected result of countBelow, one inner product after the other.
 func plainCounts(counts []int32, net []float64, sample *algo.Data, limit float64) {
 	d := sample.Dim()
 	for m := range counts {

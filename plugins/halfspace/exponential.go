@@ -10,23 +10,22 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// maxWork is how many multiplications, points * n * dimension, a trial may take: about half a
-// minute.
+// maxWork limits the multiplications, points * n * dimension, of a trial: about half a minute.
 const maxWork = 1 << 36
 
-// ExponentialParams are the parameters of halfspace/exponential. Zero stands for a value that
-// depends on others, which resolveExponential writes.
+// ExponentialParams holds the parameters of halfspace/exponential. Zero means that the value
+// depends on others; resolveExponential sets it.
 type ExponentialParams struct {
-	Project int     `doc:"dimension that a public Johnson-Lindenstrauss projection takes the examples to, after which they are clipped to the unit ball again; 0: no projection" min:"0"`
-	Net     string  `doc:"where the candidates come from: grid (up to 3 dimensions, covers the sphere to the radius), random (uniform points, a heuristic that covers nothing for sure), auto (grid where there is one)" choices:"auto,grid,random"`
-	Points  int     `doc:"points of the net; 0: 4096 random ones; the grid has what its radius needs" min:"0"`
-	Radius  float64 `doc:"covering radius of the grid, which the margin loses for either net; 0: tau/10" min:"0" max:"1"`
-	Tau     float64 `doc:"margin to look for; 0: the margin that the problem promises" min:"0" max:"1"`
+	Project int     `doc:"dimension of a public Johnson-Lindenstrauss projection of the examples, which are clipped to the unit ball afterwards; 0: no projection" min:"0"`
+	Net     string  `doc:"source of the candidates: grid (up to 3 dimensions, covers the sphere to the radius), random (uniform points, a heuristic without a guaranteed radius), auto (grid if there is one)" choices:"auto,grid,random"`
+	Points  int     `doc:"number of points of the net; 0: 4096 for net random; for the grid the radius determines it" min:"0"`
+	Radius  float64 `doc:"covering radius of the grid, which is subtracted from the margin for either net; 0: tau/10" min:"0" max:"1"`
+	Tau     float64 `doc:"target margin; 0: the margin that the problem guarantees" min:"0" max:"1"`
 }
 
-// level returns gamma': a point of the net is charged for each example on which its margin is
-// below. A point within the radius of a vector with margin tau has margin tau - radius, and a
-// projection is taken to distort inner products by up to tau/3.
+// level returns gamma': each example with a smaller margin counts against a point of the net. A
+// point within the radius of a vector with margin tau has at least margin tau - radius, and a
+// projection is assumed to distort inner products by up to tau/3.
 func (p *ExponentialParams) level() float64 {
 	gamma := p.Tau - p.Radius
 	if p.Project > 0 {
@@ -46,7 +45,7 @@ func exponential() algo.Algorithm[ExponentialParams] {
 			"(Nguyen, Ullman and Zakynthinou 2019).",
 		Defaults: ExponentialParams{Net: Auto},
 		Metrics: map[string]string{
-			"gamma": "margin that the score asks for: tau less the radius, and less tau/3 with a projection " +
+			"gamma": "margin that the score requires: tau minus the radius, and minus tau/3 with a projection " +
 				"[radius of the ball]",
 			"below":          "examples with a margin below gamma for the vector drawn (not private) [share of the sample]",
 			"least_below":    "the same for the best point of the net (not private) [share of the sample]",
@@ -65,15 +64,15 @@ func exponential() algo.Algorithm[ExponentialParams] {
 	}
 }
 
-// resolveExponential writes the values that depend on others, or reports why the setting cannot
-// run. Resolving resolved parameters changes nothing.
+// resolveExponential sets the values that depend on others. Its error is the reason why the setting
+// cannot run. Resolving resolved parameters changes nothing.
 func resolveExponential(s *algo.Setting[ExponentialParams]) error {
 	p := &s.Params
 	if err := checkProblem("halfspace/exponential", s.Problem, p.Project); err != nil {
 		return err
 	}
 	if !(s.Epsilon >= 0 && s.Epsilon <= 1e100) {
-		return algo.Invalid("halfspace/exponential needs privacy.epsilon between 0 and 1e100, not %g", s.Epsilon)
+		return algo.Invalid("halfspace/exponential requires privacy.epsilon between 0 and 1e100, not %g", s.Epsilon)
 	}
 	if p.Tau == 0 {
 		p.Tau = s.Problem.Margin
@@ -85,13 +84,13 @@ func resolveExponential(s *algo.Setting[ExponentialParams]) error {
 		p.Radius = p.Tau / 10
 	}
 	if gamma := p.level(); !(p.Radius > 0 && gamma > 0) {
-		return algo.Invalid("the radius %g leaves gamma' = %.4g of the margin %g, and it must be above 0: lower the radius",
+		return algo.Invalid("the radius %g makes gamma' = %.4g for the margin %g, and it must be above 0: lower the radius",
 			p.Radius, gamma, p.Tau)
 	}
 	return resolveNet(p, dimension(s.Problem, p.Project), s.N)
 }
 
-// resolveNet writes the net and its number of points, for a sample of n in dim dimensions.
+// resolveNet sets the net and its number of points, for a sample of n in dim dimensions.
 func resolveNet(p *ExponentialParams, dim, n int) error {
 	if p.Net == Auto {
 		p.Net = Random
@@ -109,12 +108,12 @@ func resolveNet(p *ExponentialParams, dim, n int) error {
 			p.Points = 4096
 		}
 	default:
-		return algo.Invalid("unknown net %q: take auto, grid or random", p.Net)
+		return algo.Invalid("unknown net %q: use auto, grid or random", p.Net)
 	}
 	return checkWork(p, dim, n)
 }
 
-// resolveGrid writes the number of points of the grid, or reports why there is none.
+// resolveGrid sets the number of points of the grid. Its error is the reason why there is none.
 func resolveGrid(p *ExponentialParams, dim int) error {
 	if dim > maxGridDim {
 		return algo.Invalid("net grid covers up to %d dimensions, not %d: set net to random, or project to %d",
@@ -126,15 +125,15 @@ func resolveGrid(p *ExponentialParams, dim int) error {
 	}
 	m := gridSize(dim, p.Radius)
 	if p.Points != 0 && p.Points != m {
-		return algo.Invalid("net grid has %d points at radius %g, not %d: leave points out, or set net to random",
+		return algo.Invalid("net grid has %d points at radius %g, not %d: omit points, or set net to random",
 			m, p.Radius, p.Points)
 	}
 	p.Points = m
 	return nil
 }
 
-// checkWork reports an error if a trial would take too much memory or time. It blames the setting
-// and not the sample size: fewer examples can do.
+// checkWork returns an error if a trial would take too much memory or time. The error is about the
+// setting and not the sample size, because fewer examples may be possible.
 func checkWork(p *ExponentialParams, dim, n int) error {
 	numbers := float64(p.Points) * float64(dim)
 	switch {
@@ -144,7 +143,7 @@ func checkWork(p *ExponentialParams, dim, n int) error {
 		return algo.Invalid("a net of %d points in %d dimensions has %.4g numbers, and %d are allowed: "+
 			"lower points, raise radius, or project", p.Points, dim, numbers, maxNumbers)
 	case numbers*float64(n) > maxWork:
-		return algo.Invalid("a net of %d points in %d dimensions takes %.4g multiplications at n = %d, "+
+		return algo.Invalid("a net of %d points in %d dimensions requires %.4g multiplications at n = %d, "+
 			"and %.4g are allowed: lower points or n, raise radius, or project",
 			p.Points, dim, numbers*float64(n), n, float64(maxWork))
 	}
@@ -168,7 +167,7 @@ func learnExponential(ctx context.Context, t *algo.Trial[ExponentialParams], sam
 		return nil, err
 	}
 	choice := choose(counts, t.Epsilon, t.Rand)
-	w := slices.Clone(net[choice*examples.dim:][:examples.dim]) // a slice would keep the whole net
+	w := slices.Clone(net[choice*examples.dim:][:examples.dim]) // a slice would retain the whole net
 
 	t.Report("gamma", p.level())
 	t.Report("below", float64(counts[choice])/float64(examples.n))

@@ -7,19 +7,19 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// maxSteps is the largest number of steps that may be asked for.
+// maxSteps is the largest accepted number of steps.
 const maxSteps = 10_000_000
 
-// GradientParams are the parameters of halfspace/noisy-gradient.
+// GradientParams holds the parameters of halfspace/noisy-gradient.
 type GradientParams struct {
-	Gamma   float64 `doc:"margin at which the hinge loss max(0, 1 - y <w,x>/gamma) begins; 0: the margin that the problem promises" min:"0" max:"1"`
-	Steps   int     `doc:"gradient steps, each over the whole sample" min:"1" max:"10000000"`
-	Rate    float64 `doc:"learning rate: what a step multiplies the noisy gradient by" min:"0" max:"1e6"`
-	Project int     `doc:"dimension that a public Johnson-Lindenstrauss projection takes the examples to, after which they are clipped to the unit ball again; 0: no projection" min:"0"`
+	Gamma   float64 `doc:"margin below which the hinge loss max(0, 1 - y <w,x>/gamma) is positive; 0: the margin that the problem guarantees" min:"0" max:"1"`
+	Steps   int     `doc:"number of gradient steps, each over the whole sample" min:"1" max:"10000000"`
+	Rate    float64 `doc:"learning rate: the factor of the noisy gradient in a step" min:"0" max:"1e6"`
+	Project int     `doc:"dimension of a public Johnson-Lindenstrauss projection of the examples, which are clipped to the unit ball afterwards; 0: no projection" min:"0"`
 }
 
 // noisyGradient returns halfspace/noisy-gradient, the efficient algorithm of Nguyen, Ullman and
-// Zakynthinou: it minimises the hinge loss of the sample over the unit ball by projected gradient
+// Zakynthinou: it minimizes the hinge loss of the sample over the unit ball by projected gradient
 // descent, with noise in each gradient.
 func noisyGradient() algo.Algorithm[GradientParams] {
 	return algo.Algorithm[GradientParams]{
@@ -46,8 +46,8 @@ func noisyGradient() algo.Algorithm[GradientParams] {
 	}
 }
 
-// resolveGradient writes gamma, or reports why the setting cannot run. Resolving resolved
-// parameters changes nothing.
+// resolveGradient sets gamma. Its error is the reason why the setting cannot run. Resolving
+// resolved parameters changes nothing.
 func resolveGradient(s *algo.Setting[GradientParams]) error {
 	p := &s.Params
 	if err := checkProblem("halfspace/noisy-gradient", s.Problem, p.Project); err != nil {
@@ -61,10 +61,10 @@ func resolveGradient(s *algo.Setting[GradientParams]) error {
 	}
 	switch {
 	case !(s.Epsilon > 0 && s.Epsilon <= 1e100):
-		return algo.Invalid("halfspace/noisy-gradient needs privacy.epsilon above 0 and at most 1e100, not %g", s.Epsilon)
+		return algo.Invalid("halfspace/noisy-gradient requires privacy.epsilon above 0 and at most 1e100, not %g", s.Epsilon)
 	case !(s.Delta > 0 && s.Delta < 1):
 		return algo.Invalid("halfspace/noisy-gradient adds Gaussian noise, which is never pure: "+
-			"give privacy.delta in (0,1), not %g", s.Delta)
+			"set privacy.delta in (0,1), not %g", s.Delta)
 	case p.Steps < 1 || p.Steps > maxSteps:
 		return algo.Invalid("steps must be between 1 and %d, not %d", maxSteps, p.Steps)
 	case !(p.Rate > 0 && p.Rate <= 1e6):
@@ -73,15 +73,15 @@ func resolveGradient(s *algo.Setting[GradientParams]) error {
 	if s.N == 0 {
 		return nil
 	}
-	if sigma := p.sigma(float64(s.N), s.Epsilon, s.Delta); !(sigma <= 1e100) { // or it would overflow
-		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: "+
+	if sigma := p.sigma(float64(s.N), s.Epsilon, s.Delta); !(sigma <= 1e100) { // prevents overflow
+		return algo.Infeasible("this budget requires noise of standard deviation %g, which hides all information: "+
 			"raise epsilon, delta or n", sigma)
 	}
 	return nil
 }
 
 // sigma returns the least standard deviation of the noise that the budget allows at n. Replacing
-// one example moves a gradient by at most 2/(gamma n).
+// one example changes a gradient by at most 2/(gamma n).
 func (p *GradientParams) sigma(n, epsilon, delta float64) float64 {
 	return privacy.GaussianSigma(2/(p.Gamma*n), p.Steps, epsilon, delta)
 }
@@ -112,13 +112,13 @@ func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *a
 	return algo.Halfspace(phi.lift(w), 0), nil
 }
 
-// descent is the state of one run.
+// A descent is the state of one run.
 type descent struct {
 	examples           *table
 	gamma, rate, sigma float64
-	w                  []float64 // the present vector, in the unit ball; 0 at first
-	gradient           []float64 // at w, without noise
-	sum                []float64 // of all vectors after the first
+	w                  []float64 // current vector, in the unit ball; initially 0
+	gradient           []float64 // gradient at w, without noise
+	sum                []float64 // sum of all vectors after the first
 }
 
 // newDescent returns the start of a run of this rate on the hinge loss at gamma, with noise of
@@ -144,8 +144,8 @@ func (d *descent) step(gauss func() float64) {
 	}
 }
 
-// mean returns the average of the start and of the vectors after each of so many steps, which is
-// what gradientBounds is about. It ends the run.
+// mean returns the average of the start and the vectors after each of the given number of steps,
+// which gradientBounds assumes. It ends the run.
 func (d *descent) mean(steps int) []float64 {
 	scale(d.sum, 1/float64(steps+1))
 	return d.sum
@@ -153,8 +153,8 @@ func (d *descent) mean(steps int) []float64 {
 
 // hingeGradient writes a subgradient at w of the mean of max(0, 1 - <w, v_i>/gamma): -1/(gamma n)
 // times the sum of the v_i with inner products below gamma. Replacing one v_i in the unit ball
-// adds, drops or replaces one of them, whatever w is. It moves the gradient by at most 2/(gamma n)
-// in Euclidean norm, attained by v_i and -v_i both below gamma.
+// adds, drops or replaces one of them, for every w. It changes the gradient by at most 2/(gamma n)
+// in Euclidean norm, which is attained by v_i and -v_i both below gamma.
 func (t *table) hingeGradient(gradient, w []float64, gamma float64) {
 	t.sumBelow(gradient, w, gamma)
 	scale(gradient, -1/(gamma*float64(t.n)))

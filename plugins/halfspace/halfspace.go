@@ -1,15 +1,15 @@
-// Package halfspace learns large-margin halfspaces privately without boosting, in the two ways of
-// Nguyen, Ullman and Zakynthinou ("Efficient Private Algorithms for Learning Large-Margin
-// Halfspaces", 2019): halfspace/exponential draws one vector of a public net of unit vectors by the
-// exponential mechanism, which is pure, and halfspace/noisy-gradient descends on the hinge loss
-// with Gaussian noise. Both can first project the examples to fewer dimensions, by a public random
-// matrix.
+// Package halfspace learns large-margin halfspaces privately without boosting, by the two
+// algorithms of Nguyen, Ullman and Zakynthinou ("Efficient Private Algorithms for Learning
+// Large-Margin Halfspaces", 2019): halfspace/exponential draws one vector of a public net of unit
+// vectors by the exponential mechanism, which is pure, and halfspace/noisy-gradient minimizes the
+// hinge loss by gradient descent with Gaussian noise. Both can first project the examples to fewer
+// dimensions, by a public random matrix.
 //
-// It promises privacy for neighbours that differ in one replaced example, n public, whatever the
-// net and the projection are; one order for every sum, whatever is computed together; and bounds
-// that are marked proved only where bounds.go proves all of it, constants included. Its noise is
-// floating-point and seeded: it is for experiments and not for a release of real data. It needs
-// examples in the unit ball, labels -1 and +1, and a margin to look for.
+// It guarantees privacy for neighbors that differ in one replaced example, with n public, for every
+// net and projection. Every sum has a fixed order. Bounds are marked proved only if bounds.go
+// proves them with all constants. The noise is seeded floating-point noise, suitable for
+// experiments but not for a release of real data. The examples must be in the unit ball, with
+// labels -1 and +1, and the target margin must be known.
 //
 // Start with [Plugins], then learnExponential and learnGradient for the algorithms, newNet for the
 // nets, and bounds.go for the theory.
@@ -24,18 +24,18 @@ import (
 // halfspace/noisy-gradient.
 func Plugins() []algo.Plugin { return []algo.Plugin{exponential(), noisyGradient()} }
 
-// maxNumbers is how many numbers a net or a projection may have: 256 MiB.
+// maxNumbers limits the numbers of a net or a projection: 256 MiB.
 const maxNumbers = 1 << 25
 
-// checkProblem reports an error if neither algorithm can learn the problem, or if it cannot project
-// the examples to that many dimensions; 0 stands for no projection.
+// checkProblem returns an error if neither algorithm can learn the problem, or if it cannot project
+// the examples to the given number of dimensions; 0 means no projection.
 func checkProblem(name string, p algo.Problem, project int) error {
 	switch {
 	case p.Class != concept.Halfspace:
 		return algo.Invalid("%s learns halfspaces, not class %q: "+
-			"leave it out here, or set problem.class to halfspace", name, p.Class)
+			"omit it here, or set problem.class to halfspace", name, p.Class)
 	case p.Dim < 1:
-		return algo.Invalid("%s needs dimension 1 or more, not %d", name, p.Dim)
+		return algo.Invalid("%s requires dimension 1 or more, not %d", name, p.Dim)
 	case project < 0 || project > p.Dim:
 		return algo.Invalid("%s projects to fewer dimensions, so not from %d to %d: "+
 			"lower project, or set it to 0 for no projection", name, p.Dim, project)
@@ -47,12 +47,12 @@ func checkProblem(name string, p algo.Problem, project int) error {
 	return nil
 }
 
-// checkMargin reports an error if the margin to look for, given as the parameter name or promised
-// by the problem, is missing or out of range.
+// checkMargin returns an error if the target margin, given as the parameter name or guaranteed by
+// the problem, is missing or out of range.
 func checkMargin(name string, margin float64) error {
 	switch {
 	case margin == 0:
-		return algo.Invalid("a margin is needed and the problem promises none: give %s", name)
+		return algo.Invalid("a margin is required and the problem guarantees none: set %s", name)
 	case !(margin >= 1e-6 && margin <= 1):
 		return algo.Invalid("%s must be between 1e-6 and 1, not %g", name, margin)
 	}
@@ -68,10 +68,10 @@ func dimension(p algo.Problem, project int) int {
 }
 
 // trainingErrorDoc describes the metric training_error of both algorithms.
-const trainingErrorDoc = "what the hypothesis gets wrong, as labelled; a tie is wrong (not private) " +
-	"[share of the sample]"
+const trainingErrorDoc = "examples that the hypothesis labels wrongly, compared with the given labels; a tie is " +
+	"wrong (not private) [share of the sample]"
 
-// trainingError returns the share of margins that are not positive: a tie is wrong here.
+// trainingError returns the share of margins that are not positive: it counts a tie as wrong.
 func trainingError(margins []float64) float64 {
 	wrong := 0
 	for _, m := range margins {

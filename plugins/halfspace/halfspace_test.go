@@ -27,7 +27,7 @@ func randomSample(r *rand.Rand, n, d int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// The kernels give what plain loops do.
+// The kernels return the results of plain loops.
 func TestKernels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
@@ -109,7 +109,7 @@ func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
 		x := make([]float64, 301*3)
 		x[3*298+1] = value
 		sample := algo.NewData(x, 3, slices.Repeat([]float64{1}, 301))
-		want := fmt.Sprintf("check the sample: row 298 has norm %g: privacy needs at most 1", math.Abs(value))
+		want := fmt.Sprintf("check the sample: row 298 has norm %g: privacy requires at most 1", math.Abs(value))
 		for _, project := range []int{0, 2} {
 			e := exponentialSetting(3, ExponentialParams{Net: Random, Points: 5, Project: project})
 			g := gradientSetting(3, GradientParams{Steps: 1, Rate: 1, Project: project})
@@ -136,7 +136,7 @@ func sampleError(t *testing.T, m algo.Model, sample *algo.Data) float64 {
 	return wrong / float64(len(out))
 }
 
-// Samples of the least size and of one kind, with budgets that leave no noise to speak of.
+// Samples of the smallest size and of a single kind, with budgets that make the noise negligible.
 func TestDegenerateSamples(t *testing.T) {
 	repeated := func(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 	for _, c := range []struct {
@@ -194,7 +194,7 @@ func TestResolveExponential(t *testing.T) {
 				t.Errorf("d %d, %+v: (-want +got)\n%s", c.d, c.give, diff)
 			}
 		}
-		s.N = 1000 // and at any n
+		s.N = 1000 // and for every n
 		if err := resolveExponential(&s); err != nil || s.Params != c.want {
 			t.Errorf("at n = 1000: %+v, %v", s.Params, err)
 		}
@@ -204,8 +204,8 @@ func TestResolveExponential(t *testing.T) {
 	}
 }
 
-// refusal is a change to a setting that resolving refuses as invalid, with a message that contains
-// want.
+// A refusal is a change to a setting that resolving rejects as invalid, with a message that
+// contains want.
 type refusal[P any] struct {
 	name   string
 	change func(s *algo.Setting[P])
@@ -232,16 +232,17 @@ func TestExponentialRefusals(t *testing.T) {
 	checkRefusals(t, base, resolveExponential, []refusal[ExponentialParams]{
 		{"class", func(s *setting) { s.Problem.Class = "points" },
 			`halfspace/exponential learns halfspaces, not class "points"`},
-		{"dimension", func(s *setting) { s.Problem.Dim = 0 }, "needs dimension 1 or more, not 0"},
-		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give tau"},
+		{"dimension", func(s *setting) { s.Problem.Dim = 0 }, "requires dimension 1 or more, not 0"},
+		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is required and the problem guarantees none: " +
+			"set tau"},
 		{"tau", func(s *setting) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
-		{"epsilon", func(s *setting) { s.Epsilon = math.Inf(1) }, "needs privacy.epsilon between 0 and 1e100, not +Inf"},
+		{"epsilon", func(s *setting) { s.Epsilon = math.Inf(1) }, "requires privacy.epsilon between 0 and 1e100, not +Inf"},
 		{"grid", func(s *setting) { s.Params.Net = Grid },
 			"net grid covers up to 3 dimensions, not 5: set net to random, or project to 3"},
-		{"net", func(s *setting) { s.Params.Net = "lattice" }, `unknown net "lattice": take auto, grid or random`},
+		{"net", func(s *setting) { s.Params.Net = "lattice" }, `unknown net "lattice": use auto, grid or random`},
 		{"radius", func(s *setting) { s.Params.Radius = 0.1 },
-			"the radius 0.1 leaves gamma' = 0 of the margin 0.1, and it must be above 0"},
-		{"radius and projection", func(s *setting) { s.Params.Radius, s.Params.Project = 0.07, 4 }, "leaves gamma' = -0.003"},
+			"the radius 0.1 makes gamma' = 0 for the margin 0.1, and it must be above 0"},
+		{"radius and projection", func(s *setting) { s.Params.Radius, s.Params.Project = 0.07, 4 }, "makes gamma' = -0.003"},
 		{"negative radius", func(s *setting) { s.Params.Radius = -0.1 }, "the radius -0.1"},
 		{"project", func(s *setting) { s.Params.Project = 6 }, "projects to fewer dimensions, so not from 5 to 6"},
 		{"points of a grid", func(s *setting) { s.Problem.Dim, s.Params.Points = 2, 4096 },
@@ -253,7 +254,7 @@ func TestExponentialRefusals(t *testing.T) {
 			"numbers, and 33554432 are allowed: lower points, raise radius"},
 		{"memory", func(s *setting) { s.Params.Points = 1 << 25 },
 			"a net of 33554432 points in 5 dimensions has 1.678e+08 numbers"},
-		{"work", func(s *setting) { s.N = 3355444 }, "takes 6.872e+10 multiplications at n = 3355444"},
+		{"work", func(s *setting) { s.N = 3355444 }, "requires 6.872e+10 multiplications at n = 3355444"},
 	})
 	s := base()
 	s.N = 3355443
@@ -268,11 +269,12 @@ func TestGradientRefusals(t *testing.T) {
 	checkRefusals(t, base, resolveGradient, []refusal[GradientParams]{
 		{"class", func(s *setting) { s.Problem.Class = "points" },
 			`halfspace/noisy-gradient learns halfspaces, not class "points"`},
-		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give gamma"},
+		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is required and the problem guarantees none: " +
+			"set gamma"},
 		{"gamma", func(s *setting) { s.Params.Gamma = math.NaN() }, "gamma must be between 1e-6 and 1, not NaN"},
-		{"epsilon", func(s *setting) { s.Epsilon = 0 }, "needs privacy.epsilon above 0 and at most 1e100, not 0"},
+		{"epsilon", func(s *setting) { s.Epsilon = 0 }, "requires privacy.epsilon above 0 and at most 1e100, not 0"},
 		{"delta", func(s *setting) { s.Delta = 0 },
-			"Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
+			"Gaussian noise, which is never pure: set privacy.delta in (0,1), not 0"},
 		{"steps", func(s *setting) { s.Params.Steps = 0 }, "steps must be between 1 and 10000000, not 0"},
 		{"rate", func(s *setting) { s.Params.Rate = 0 }, "rate must be above 0 and at most 1e6, not 0"},
 		{"project", func(s *setting) { s.Params.Project = -1 }, "projects to fewer dimensions, so not from 5 to -1"},
@@ -298,8 +300,8 @@ func TestGuarantees(t *testing.T) {
 	if err != nil || g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 || g.Source == "" {
 		t.Errorf("noisy-gradient: %+v, %v", g, err)
 	}
-	// The noise of all steps together is just what the budget allows.
-	mu := 2 / (0.05 * 700) / s.Params.sigma(700, 1, 1e-6) // of one step: sensitivity over standard deviation
+	// The noise of all steps together spends exactly the budget.
+	mu := 2 / (0.05 * 700) / s.Params.sigma(700, 1, 1e-6) // mu of one step: sensitivity over standard deviation
 	mu *= math.Sqrt(50)
 	if math.Abs(mu/g.Mu-1) > 1e-12 || math.Abs(privacy.GaussianDelta(mu, 1)/1e-6-1) > 1e-9 {
 		t.Errorf("mu %v of the noise, guaranteed %v", mu, g.Mu)

@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	blockRows   = 256  // vectors of a table whose inner products are held at a time
-	blockPoints = 1024 // points of a net between two looks at the context
+	blockRows   = 256  // number of vectors of a table whose inner products are held at once
+	blockPoints = 1024 // points of a net between two checks of the context
 )
 
-// blocks calls visit with the vectors of the table, block by block, and room for a number of each.
+// blocks calls visit with the vectors of the table, block by block, and scratch space for one
+// number per vector.
 func (t *table) blocks(visit func(x, room []float64)) {
 	var room [blockRows]float64
 	rows := len(t.x) / t.dim
@@ -21,14 +22,14 @@ func (t *table) blocks(visit func(x, room []float64)) {
 	}
 }
 
-// margins returns the inner products of all vectors with w.
 func (t *table) margins(w []float64) []float64 {
 	out := make([]float64, t.n)
 	matrix.MultiplyRows(out, t.x, w)
 	return out
 }
 
-// sumBelow writes the sum of the vectors whose inner product with w is below limit, which is above 0.
+// sumBelow writes the sum of the vectors whose inner product with w is below limit, which must be
+// positive.
 func (t *table) sumBelow(sum, w []float64, limit float64) {
 	clear(sum)
 	t.blocks(func(x, chosen []float64) {
@@ -43,7 +44,7 @@ func (t *table) sumBelow(sum, w []float64, limit float64) {
 }
 
 // countBelow writes, for each point of a net, how many vectors have an inner product with it below
-// limit, which is above 0. The error is the context's.
+// limit, which must be positive. The error is the context's.
 func (t *table) countBelow(ctx context.Context, counts []int32, net []float64, limit float64) (err error) {
 	filled := int32(len(t.x)/t.dim - t.n) // zero vectors, counted for every point
 	for i := range counts {

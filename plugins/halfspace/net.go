@@ -9,13 +9,13 @@ import (
 const (
 	Auto   = "auto"   // Grid in up to three dimensions, Random in more
 	Grid   = "grid"   // every unit vector is within the radius of a point
-	Random = "random" // independent uniform points: a heuristic, which promises no radius
+	Random = "random" // independent uniform points: a heuristic without a guaranteed radius
 )
 
-// maxGridDim is the largest dimension that has a grid.
+// maxGridDim is the largest dimension with a grid.
 const maxGridDim = 3
 
-// newNet returns the net of resolved parameters, row-major. Only the random one uses r.
+// newNet returns the net of resolved parameters, row-major. Only the random net uses r.
 func newNet(p *ExponentialParams, dim int, r *rand.Rand) []float64 {
 	if p.Net == Random {
 		return randomNet(r, p.Points, dim)
@@ -24,8 +24,8 @@ func newNet(p *ExponentialParams, dim int, r *rand.Rand) []float64 {
 }
 
 // gridNet returns a net, row-major, that covers the unit sphere: every unit vector is within the
-// radius, as a straight distance, of one of its points. Dimension 1 has both unit vectors,
-// dimension 2 equal angles, dimension 3 the rings of newRings. radius is in (0, 1].
+// radius, in Euclidean distance, of one of its points. Dimension 1 has both unit vectors, dimension
+// 2 equal angles, dimension 3 the rings of newRings. radius is in (0, 1].
 func gridNet(dim int, radius float64) []float64 {
 	net := make([]float64, 0, dim*gridSize(dim, radius))
 	switch dim {
@@ -63,21 +63,21 @@ func gridSize(dim int, radius float64) int {
 	return total
 }
 
-// roughSize returns about gridSize, for a radius of any size.
+// roughSize returns the approximate gridSize, for any radius.
 func roughSize(dim int, radius float64) float64 {
 	return [maxGridDim]float64{2, math.Pi / radius, 2 * math.Pi / radius / radius}[dim-1]
 }
 
-// finer is a factor of the radius that leaves room for rounding in the points.
+// finer is a factor of the radius that compensates for rounding in the points.
 const finer = 1 - 1e-9
 
 // angles returns the least number of equal angles on the circle with every direction within
-// pi/angles of one, a straight distance of 2 sin(pi/(2 angles)) <= radius.
+// pi/angles of one, a Euclidean distance of 2 sin(pi/(2 angles)) <= radius.
 func angles(radius float64) int {
 	return int(math.Ceil(math.Pi / (2 * math.Asin(finer*radius/2))))
 }
 
-// ring is one circle of latitude with points at equal angles.
+// A ring is one circle of latitude with points at equal angles.
 type ring struct {
 	height, width float64 // cos and sin of the angle to the pole
 	points        int
@@ -85,7 +85,7 @@ type ring struct {
 
 // newRings returns rings that cover the sphere by L bands of equal angular height h = pi/L, with a
 // ring in the middle of each. With angles s and t to the pole and b between the longitudes, the
-// squared straight distance of two points is
+// squared Euclidean distance of two points is
 //
 //	4 sin^2((s-t)/2) + 4 sin(s) sin(t) sin^2(b/2).
 //
@@ -94,8 +94,8 @@ type ring struct {
 //
 //	4 sin^2(h/4) + 4 w sin(t) sin^2(pi/(2m)).
 //
-// L is the least that leaves half of radius^2 to the second term, and m the least that keeps the
-// sum below radius^2. There are about 2 pi/radius^2 points in all.
+// L is the least number that leaves half of radius^2 to the second term, and m the least number
+// that keeps the sum below radius^2. There are about 2 pi/radius^2 points in all.
 func newRings(radius float64) []ring {
 	square := float64(finer * radius * finer * radius)
 	count := int(math.Ceil(math.Pi / (4 * math.Asin(math.Sqrt(square/8)))))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// farthest returns the largest straight distance of a direction from the net: the least of the
-// largest inner products.
+// farthest returns the largest Euclidean distance of a direction from the net, from the least of
+// the largest inner products.
 func farthest(net []float64, dim int, directions [][]float64) float64 {
 	least := 1.0
 	for _, u := range directions {
@@ -22,7 +22,7 @@ func farthest(net []float64, dim int, directions [][]float64) float64 {
 	return math.Sqrt(max(0, 2-2*least))
 }
 
-// fineDirections returns a fine grid of unit vectors, with the poles, and many more on the equator.
+// fineDirections returns a fine grid of unit vectors, with the poles and many more on the equator.
 func fineDirections(dim int) [][]float64 {
 	var all [][]float64
 	for i := range 5000 {
@@ -42,8 +42,8 @@ func fineDirections(dim int) [][]float64 {
 func TestGridCovers(t *testing.T) {
 	for _, c := range []struct {
 		dim           int
-		radius, least float64 // what the farthest direction is away at least, or the grid would be too fine
-		most          float64 // points
+		radius, least float64 // least distance of the farthest direction; if it were smaller, the grid would be too fine
+		most          float64 // maximum number of points
 	}{
 		{1, 0.01, 0, 2},
 		{2, 1, 0.76, 4}, {2, 0.3, 0.28, 11}, {2, 0.01, 0.0099, 315},

@@ -38,8 +38,8 @@ func largestLogRatio(a, b []float64) float64 {
 	return largest
 }
 
-// The distribution over the net of all samples of three examples out of six, and of all their
-// neighbours.
+// The distribution over the net for all samples of three examples out of six, and for all their
+// neighbors.
 func TestExponentialIsPrivate(t *testing.T) {
 	points := [][]float64{{1, 0}, {0.1, 0.9}, {0.6, -0.8}, {-0.2, 0.05}, {0, 0}, {-0.6, 0.79}}
 	for _, net := range []string{Grid, Random} {
@@ -49,7 +49,7 @@ func TestExponentialIsPrivate(t *testing.T) {
 				t.Fatal(err)
 			}
 			vectors := newNet(&s.Params, 2, rand.New(rand.NewPCG(1, 1)))
-			var distributions [][]float64 // of the samples i + 12 j + 144 k
+			var distributions [][]float64 // distributions of the samples i + 12 j + 144 k
 			rows := 2 * len(points)
 			for k := range rows * rows * rows {
 				x, y := make([]float64, 0, 6), make([]float64, 0, 3)
@@ -74,7 +74,7 @@ func TestExponentialIsPrivate(t *testing.T) {
 	}
 }
 
-// Where others hold the answer nearly fixed, replacing one example uses the whole epsilon.
+// If other examples nearly determine the answer, replacing one example uses the whole epsilon.
 func TestExponentialUsesItsEpsilon(t *testing.T) {
 	const n, epsilon = 30, 2
 	s := exponentialSetting(2, ExponentialParams{Net: Grid, Tau: 0.9})
@@ -122,8 +122,8 @@ func ballPoint(r *rand.Rand, v []float64) {
 	}
 }
 
-// A gradient moves by at most 2/(gamma n) when one example is replaced, wherever it is taken and
-// whatever the projection, and by all of that for some.
+// A gradient changes by at most 2/(gamma n) when one example is replaced, at every point and for
+// every projection, and by the full amount in some cases.
 func TestGradientSensitivity(t *testing.T) {
 	worst := 0.0
 	for seed := range uint64(4000) {
@@ -154,7 +154,7 @@ func TestGradientSensitivity(t *testing.T) {
 		examples().hingeGradient(gradient, w, gamma)
 
 		i := r.IntN(n)
-		if r.IntN(2) == 0 { // the aligned neighbour: the same point, the other label
+		if r.IntN(2) == 0 { // the aligned neighbor: the same point, the other label
 			y[i] = -y[i]
 		} else {
 			ballPoint(r, x[i*d:(i+1)*d])
@@ -179,7 +179,7 @@ func hingeAt(t *table, w []float64, gamma float64) float64 {
 	return hingeLoss(t.margins(w), gamma)
 }
 
-// The gradient is that of finite differences away from the corners of the loss, and a subgradient
+// The gradient equals finite differences away from the corners of the loss, and is a subgradient
 // everywhere.
 func TestGradientOfTheHingeLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

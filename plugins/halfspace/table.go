@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// table holds n vectors of one dimension, row by row. Zero vectors fill up the last four, for
-// BLAS, which takes four rows at a time.
+// A table holds n vectors of one dimension, row by row. Zero vectors complete the last group of
+// four, because BLAS processes four rows at a time.
 type table struct {
 	n, dim int
 	x      []float64
@@ -25,10 +25,10 @@ func newTable(n, dim int) *table {
 // row returns vector i.
 func (t *table) row(i int) []float64 { return t.x[i*t.dim:][:t.dim] }
 
-// newExamples returns the table of y_i x_i, projected where phi is not nil. It reports an error if
-// an example lies outside the unit ball, because the sensitivity of a gradient, and with it the
-// noise, would have another scale. It allows 1e-9 for rounding in the data: by that much the
-// sensitivity, and mu with it, may exceed what is promised.
+// newExamples returns the table of y_i x_i, projected if phi is not nil. It returns an error if an
+// example is outside the unit ball, because the sensitivity of a gradient, and with it the noise,
+// would have another scale. It allows 1e-9 for rounding in the data; the sensitivity, and mu with
+// it, may exceed its stated value by as much.
 func newExamples(ctx context.Context, sample *algo.Data, phi *projection) (*table, error) {
 	const largest = (1 + 1e-9) * (1 + 1e-9)
 	dim := sample.Dim()
@@ -42,9 +42,9 @@ func newExamples(ctx context.Context, sample *algo.Data, phi *projection) (*tabl
 		x := sample.X(i)
 		if square := squaredNorm(x); !(square <= largest) {
 			return nil, fmt.Errorf("check the sample: row %d has norm %g: "+
-				"privacy needs at most 1 (scale the data by a public bound)", i, math.Sqrt(square))
+				"privacy requires at most 1 (scale the data by a public bound)", i, math.Sqrt(square))
 		}
-		if phi != nil { // which takes long in many dimensions
+		if phi != nil { // this takes long in many dimensions
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -58,9 +58,9 @@ func newExamples(ctx context.Context, sample *algo.Data, phi *projection) (*tabl
 	return t, nil
 }
 
-// projection is a public linear map to fewer dimensions: k rows of independent normals of variance
-// 1/k, so that lengths and inner products are kept on average (Johnson and Lindenstrauss 1984). A
-// nil projection leaves vectors as they are.
+// A projection is a public linear map to fewer dimensions: k rows of independent normals of
+// variance 1/k, which preserves lengths and inner products on average (Johnson and Lindenstrauss
+// 1984). A nil projection leaves vectors unchanged.
 type projection struct{ rows *table }
 
 // newProjection draws a projection from d to k dimensions. It returns nil for k = 0.
@@ -75,8 +75,8 @@ func newProjection(r *rand.Rand, d, k int) *projection {
 	return &projection{t}
 }
 
-// projected draws a projection of the sample to k dimensions, and returns it with the table that
-// newExamples makes of the sample.
+// projected draws a projection of the sample to k dimensions, and returns it with the result of
+// newExamples for the sample.
 func projected(ctx context.Context, r *rand.Rand, sample *algo.Data, k int) (*projection, *table, error) {
 	phi := newProjection(r, sample.Dim(), k)
 	examples, err := newExamples(ctx, sample, phi)
@@ -89,8 +89,8 @@ func (p *projection) apply(image, x []float64) {
 	clip(image)
 }
 
-// lift returns the vector whose inner product with every x is that of w with the image of x before
-// clipping. Without a projection it is w.
+// lift returns the vector whose inner product with every x equals that of w with the image of x
+// before clipping. Without a projection it is w.
 func (p *projection) lift(w []float64) []float64 {
 	if p == nil {
 		return w
@@ -104,19 +104,17 @@ func (p *projection) lift(w []float64) []float64 {
 	return v
 }
 
-// clip scales v back onto the unit ball where it lies outside.
+// clip scales v back onto the unit ball if it is outside.
 func clip(v []float64) {
 	if square := squaredNorm(v); square > 1 {
 		scale(v, 1/math.Sqrt(square))
 	}
 }
 
-// scale multiplies v by factor.
 func scale(v []float64, factor float64) {
 	for i := range v {
 		v[i] *= factor
 	}
 }
 
-// squaredNorm returns the squared Euclidean norm of v.
 func squaredNorm(v []float64) float64 { return numeric.Dot(v, v) }
