@@ -9,15 +9,15 @@ import (
 )
 
 // The proved sample sizes are those of [finite.Gap]. In its terms let Y = (eps/2) sum X_i: the
-// mechanism's weight of a bad h is e^-Y times that of h*. Both mechanisms satisfy, whatever the
-// other hypotheses do and for every theta in (0, 1],
+// mechanism's weight of a bad h is e^-Y times that of h*. Both mechanisms satisfy, for all values
+// of the other hypotheses and for every theta in (0, 1],
 //
 //	P(h is answered | sample) <= C(theta) e^(-theta Y)   and also   <= e^(-theta Y),
 //
-// see selection. This is its condition (1) for s = theta eps/2, up to s = eps/2. The bounds
+// see selection. This is condition (1) there for s = theta eps/2, up to s = eps/2. The bounds
 // "sharp-*" use C = 1, "sharp-*-theta" use C.
 
-// selection is the function ln C(theta), for theta in [0, 1].
+// A selection is the function ln C(theta), for theta in [0, 1].
 type selection func(theta float64) float64
 
 // exponential returns the selection at theta of the exponential mechanism, for which
@@ -57,7 +57,7 @@ func lectureTheorem(lnH, eps, alpha, beta float64) float64 {
 		a, b := lnH-eps*n*alpha/6, lnH+math.Ln2-2*n*alpha*alpha/9
 		return max(a, b)+math.Log1p(math.Exp(-math.Abs(a-b))) <= math.Log(beta)
 	}
-	// Each of the two terms is at most beta/2 here.
+	// Each of the two terms is at most beta/2 at this n.
 	private := 6 / (eps * alpha) * (lnH + math.Ln2 - math.Log(beta))
 	learn := 9 / (2 * alpha * alpha) * (lnH + 2*math.Ln2 - math.Log(beta))
 	high := math.Ceil(max(private, learn))
@@ -67,7 +67,7 @@ func lectureTheorem(lnH, eps, alpha, beta float64) float64 {
 	return numeric.BisectInt(0, high+1, enough)
 }
 
-// boundsOf returns the theory of the mechanism whose choice rule bounds.
+// boundsOf returns the bounds of the mechanism with the given selection.
 func boundsOf(rule selection) func(*algo.Setting[struct{}]) ([]algo.Bound, error) {
 	theta := finite.Theta(rule, ", with the pairwise bound on the mechanism's choice")
 	return func(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
@@ -81,9 +81,9 @@ func boundsOf(rule selection) func(*algo.Setting[struct{}]) ([]algo.Bound, error
 	}
 }
 
-// printedBound returns the lecture's theorem, at the alpha that random label noise leaves; it knows
-// no adversary. Its proof bounds the probability of h by exp(-(eps/2)(err(h) - least err)), which
-// holds for permute-and-flip as well.
+// printedBound returns the lecture's theorem, at the alpha that random label noise leaves; it does
+// not cover adversarial noise. Its proof bounds the probability of h by exp(-(eps/2)(err(h) - least
+// err)), which holds for permute-and-flip as well.
 func printedBound(g finite.Gap, epsilon float64) algo.Bound {
 	return algo.Bound{
 		Name: "theorem-1",

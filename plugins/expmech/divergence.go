@@ -10,19 +10,19 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// maxNeighbours is the largest number of hypotheses times labelled points of a class whose
-// neighbouring samples are gone through.
+// maxNeighbours limits the number of hypotheses times labeled points of a class whose neighboring
+// samples are enumerated.
 const maxNeighbours = 1 << 16
 
-// Divergence returns expmech/em-divergence, which answers as expmech/em does, bit for bit, and
-// measures how far the distribution of that answer moves when one example is replaced.
+// Divergence returns expmech/em-divergence, which returns the same answers as expmech/em, bit for
+// bit, and measures how much the distribution of the answer changes when one example is replaced.
 func Divergence() algo.Algorithm[struct{}] {
 	a, shared := EM(), new(finite.Cache[concept.Spec, *examples])
 	a.Name = "expmech/em-divergence"
-	a.Doc = "As expmech/em, with the exact max-divergence between its sample and the neighbouring ones; small classes."
+	a.Doc = "Like expmech/em, with the exact max-divergence between its sample and the neighboring ones; small classes."
 	a.Metrics = map[string]string{
 		"max_divergence": "largest log-ratio of the probabilities of any answer on this sample and on one with another " +
-			"example in place of one of its own, in either direction; at most epsilon [nats]",
+			"example instead of one of its own, in either direction; at most epsilon [nats]",
 	}
 	a.Check = func(s *algo.Setting[struct{}]) error {
 		if err := check(s); err != nil {
@@ -49,7 +49,7 @@ func Divergence() algo.Algorithm[struct{}] {
 	return a
 }
 
-// listed returns the class of a problem if its hypotheses and labelled points are few enough.
+// listed returns the class of a problem if it has few enough hypotheses and labeled points.
 func listed(p algo.Problem) (concept.Finite, error) {
 	c, err := classOf(p)
 	if err != nil {
@@ -60,18 +60,18 @@ func listed(p algo.Problem) (concept.Finite, error) {
 		return class, nil
 	}
 	return nil, algo.Invalid("expmech/em-divergence: %.4g hypotheses on %.4g points, and twice their product may be %d "+
-		"at most: take a smaller class, or expmech/em, which has the same answers", math.Exp(c.LogSize()), points,
+		"at most: use a smaller class, or expmech/em, which has the same answers", math.Exp(c.LogSize()), points,
 		maxNeighbours)
 }
 
-// examples holds which hypotheses err on an example, for all examples of a class. Examples on which
-// the same hypotheses err are one.
+// examples lists the sets of hypotheses that err on an example, for all examples of a class.
+// Examples with the same set are merged.
 type examples struct {
 	members  []concept.Hypothesis
 	patterns [][]int8 // for each example, 1 for each hypothesis that errs on it, and 0 for the others
 }
 
-// newExamples lists the examples of the class that New makes of s.
+// newExamples lists the examples of the class that New makes from s.
 func newExamples(class concept.Finite, s concept.Spec) (*examples, error) {
 	table, err := concept.NewLabelTable(class, s)
 	if err != nil {
@@ -90,7 +90,7 @@ func newExamples(class concept.Finite, s concept.Spec) (*examples, error) {
 	return e, nil
 }
 
-// pattern returns which hypotheses err on one example.
+// pattern returns the hypotheses that err on one example.
 func (e *examples) pattern(x []float64, y float64) []int8 {
 	wrong, label := make([]int8, len(e.members)), make([]float64, 1)
 	for i, h := range e.members {
@@ -101,14 +101,14 @@ func (e *examples) pattern(x []float64, y float64) []int8 {
 	return wrong
 }
 
-// distinct sorts patterns and drops those that are equal to another one.
+// distinct sorts patterns and drops duplicates.
 func distinct(patterns [][]int8) [][]int8 {
 	slices.SortFunc(patterns, slices.Compare)
 	return slices.CompactFunc(patterns, slices.Equal)
 }
 
 // divergence returns the largest log-ratio of a hypothesis's probabilities under the exponential
-// mechanism on the sample and on a neighbour of it; 0 for an empty sample, which has none.
+// mechanism on the sample and on a neighbor of it; 0 for an empty sample, which has no neighbors.
 func (e *examples) divergence(x, y []float64, epsilon float64) (worst float64) {
 	errs, own := make([]int, len(e.members)), make([][]int8, len(y))
 	for i, dim := 0, len(x)/max(1, len(y)); i < len(y); i++ {
@@ -117,7 +117,7 @@ func (e *examples) divergence(x, y []float64, epsilon float64) (worst float64) {
 			errs[h] += int(wrong)
 		}
 	}
-	weight := make([]float64, len(y)+2) // of a hypothesis with that many errors more than the fewest
+	weight := make([]float64, len(y)+2) // weight of a hypothesis, by its number of errors minus the fewest
 	for k := range weight {
 		weight[k] = math.Exp(-float64(epsilon / 2 * float64(k)))
 	}
@@ -132,7 +132,8 @@ func (e *examples) divergence(x, y []float64, epsilon float64) (worst float64) {
 				low, high = min(low, change), max(high, change)
 			}
 			fewest, mass := total(changed, weight)
-			// A probability is exp(-epsilon errors/2) over the sum of these, here in logarithms.
+			// A probability is exp(-epsilon errors/2) divided by the sum of these, here in
+			// logarithms.
 			sums := math.Log(mass/sum) - float64(epsilon/2*float64(fewest-least))
 			worst = max(worst, float64(epsilon/2*float64(high))+sums, -float64(epsilon/2*float64(low))-sums)
 		}
@@ -140,7 +141,7 @@ func (e *examples) divergence(x, y []float64, epsilon float64) (worst float64) {
 	return worst
 }
 
-// total returns the fewest errors, and the sum of the weights of the errors beyond these.
+// total returns the fewest errors, and the sum of the weights of the errors minus the fewest.
 func total(errs []int, weight []float64) (least int, sum float64) {
 	least = slices.Min(errs)
 	for _, e := range errs {

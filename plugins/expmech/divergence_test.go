@@ -15,8 +15,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// The divergence is what the distributions of the answer give on the sample and on all of its
-// neighbours.
+// The divergence equals the value computed from the distributions of the answer on the sample and
+// on all of its neighbors.
 func TestDivergenceIsThatOfTheDistributions(t *testing.T) {
 	k := newDistribution(concepttest.ExponentialDistribution)
 	for _, p := range smallProblems() {
@@ -41,8 +41,8 @@ func TestDivergenceIsThatOfTheDistributions(t *testing.T) {
 	}
 }
 
-// worstAround returns the largest log-ratio between the distribution on the points picked, with
-// labels y, and that on a sample with another example in place of one of them.
+// worstAround returns the largest log-ratio between the distribution on the chosen points, with
+// labels y, and that on a sample with another example instead of one of them.
 func worstAround(k distribution, labels [][]float64, picked []int, y []float64, eps float64) (worst float64) {
 	distributionOf := func(picked []int, y []float64) []float64 {
 		errs := make([]int, len(labels))
@@ -83,8 +83,8 @@ func listExamples(t *testing.T, p algo.Problem) *examples {
 	return e
 }
 
-// A budget whose weights no float64 holds gives a divergence between half of it and all of it:
-// where one example decides, the distribution goes from one hypothesis to another.
+// A budget whose weights exceed the range of float64 gives a divergence between half of it and all
+// of it: if one example decides, the distribution moves from one hypothesis to another.
 func TestDivergenceAtLargeEpsilon(t *testing.T) {
 	e := listExamples(t, algo.Problem{Class: "thresholds", Domain: 4, Dim: 1})
 	const eps = 5000
@@ -93,7 +93,7 @@ func TestDivergenceAtLargeEpsilon(t *testing.T) {
 	}
 }
 
-// The answers are those of expmech/em, and the metric stays within the budget.
+// The answers are those of expmech/em, and the metric is within the budget.
 func TestDivergenceAnswersAsEM(t *testing.T) {
 	p := algo.Problem{Class: "parities", Dim: 3}
 	domain := finitetest.Domain(finite.SpecOf(p))
@@ -117,7 +117,7 @@ func TestDivergenceAnswersAsEM(t *testing.T) {
 	}
 }
 
-// A class whose neighbours are too many is refused with what to take instead.
+// A class with too many neighbors is an error that names an alternative.
 func TestDivergenceRefusesLargeClasses(t *testing.T) {
 	s := setting(algo.Problem{Class: "thresholds", Domain: 1024}, 1)
 	if err := Divergence().Check(&s); err == nil || !strings.Contains(err.Error(), "1025 hypotheses on 1024 points") {

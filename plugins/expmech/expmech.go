@@ -1,17 +1,17 @@
-// Package expmech holds the generic private learners of a finite class: expmech/em draws a
-// hypothesis by the exponential mechanism, expmech/pf by permute-and-flip; expmech/em-divergence is
-// the former with the change of its distribution between neighbours as a metric. The score of a
-// hypothesis is minus its number of errors on the sample.
+// Package expmech contains the generic private learners of a finite class: expmech/em draws a
+// hypothesis by the exponential mechanism, and expmech/pf by permute-and-flip.
+// expmech/em-divergence is expmech/em with a metric for the change of its distribution between
+// neighbors. The score of a hypothesis is minus its number of errors on the sample.
 //
-// Both promise pure epsilon-differential privacy for neighbours that differ in one replaced
-// example, n public, as distributions; their floating-point noise is for experiments and not for a
-// release. They draw exactly from the distribution of their mechanism, for ordered domains of up to
-// 2^40 points and parities of up to 24 bits. They need a class of which pipeline/concept can count
-// the errors of all hypotheses exactly.
+// Both mechanisms guarantee pure epsilon-differential privacy for neighbors that differ in one
+// replaced example, with n public, for noise of real numbers. Their floating-point noise is
+// suitable for experiments but not for a release. They draw exactly from the distribution of their
+// mechanism, for ordered domains of up to 2^40 points and parities of up to 24 bits. They require a
+// class for which pipeline/concept can count the errors of all hypotheses exactly.
 //
 // Start with [Plugins]; the sample sizes of Bound are proved in bound.go and at [finite.Gap].
-// Package calibration has the exact success of expmech/em on one distribution, to calibrate a whole
-// run against.
+// Package calibration has the exact success probability of expmech/em on one distribution, to
+// calibrate a whole run.
 package expmech
 
 import (
@@ -26,8 +26,8 @@ import (
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{EM(), PF(), Divergence()} }
 
-// EM returns expmech/em, the exponential mechanism: it answers h with probability proportional to
-// exp(-epsilon err(h)/2), err(h) being the number of errors of h on the sample.
+// EM returns expmech/em, the exponential mechanism: it returns h with probability proportional to
+// exp(-epsilon err(h)/2), where err(h) is the number of errors of h on the sample.
 func EM() algo.Algorithm[struct{}] {
 	a := mechanism(exponential, concept.Profile.Exponential)
 	a.Name = "expmech/em"
@@ -42,8 +42,8 @@ func EM() algo.Algorithm[struct{}] {
 	return a
 }
 
-// PF returns expmech/pf, permute-and-flip: it has the same privacy as expmech/em and never, in
-// distribution, more errors on the sample.
+// PF returns expmech/pf, permute-and-flip: it has the same privacy as expmech/em and its number of
+// errors on the sample is stochastically no larger.
 func PF() algo.Algorithm[struct{}] {
 	a := mechanism(permuteAndFlip, concept.Profile.PermuteAndFlip)
 	a.Name = "expmech/pf"
@@ -57,8 +57,8 @@ func PF() algo.Algorithm[struct{}] {
 	return a
 }
 
-// mechanism returns what the two algorithms share. pick draws a hypothesis given the errors of all,
-// and rule bounds what it picks.
+// mechanism returns the common part of the two algorithms. pick draws a hypothesis given the errors
+// of all hypotheses, and rule bounds its choice.
 func mechanism(
 	rule selection, pick func(errors concept.Profile, epsilon float64, r *rand.Rand) concept.Hypothesis,
 ) algo.Algorithm[struct{}] {
@@ -81,7 +81,7 @@ func classOf(p algo.Problem) (concept.Class, error) {
 	return finite.Counted("expmech", p)
 }
 
-// check reports an error if the class has no exact sampler for samples of that size, or if the
+// check returns an error if the class has no exact sampler for samples of that size, or if the
 // budget is out of range.
 func check(s *algo.Setting[struct{}]) error {
 	class, err := classOf(s.Problem)

@@ -72,7 +72,7 @@ func TestSampleSizeVectors(t *testing.T) {
 	}
 }
 
-// The sharper form never asks for more examples, and has the known value at one setting.
+// The sharper bound never requires more examples, and has the known value at one setting.
 func TestThetaBounds(t *testing.T) {
 	if got := bound(t, EM(), setting(thresholdsOf(17), 1), "sharp-agnostic-theta").Value; got != 1048 {
 		t.Errorf("sharp-agnostic-theta: %v, want 1048", got)
@@ -167,7 +167,7 @@ func TestBoundsUnderNoise(t *testing.T) {
 	}
 }
 
-// The bounds that hold, by what a cell is.
+// The bounds that apply, by the properties of a cell.
 func TestPremises(t *testing.T) {
 	const (
 		agnostic = "sharp-agnostic sharp-agnostic-theta"
@@ -225,8 +225,8 @@ func TestDegenerateBounds(t *testing.T) {
 	}
 }
 
-// The proved sample sizes are enough on the needle distribution, and the realizable ones not far
-// from what it needs.
+// The proved sample sizes suffice on the needle distribution, and the realizable ones are not far
+// from its needs.
 func TestBoundsOnNeedle(t *testing.T) {
 	for _, domain := range []uint64{1 << 8, 1 << 32} {
 		for _, eps := range []float64{0.1, 1, 2, 6} {
@@ -265,7 +265,7 @@ func TestCheck(t *testing.T) {
 			{algo.Problem{Class: "stump", Domain: 4}, 1, `unknown class "stump"`},
 			{algo.Problem{Class: "thresholds", Domain: 1}, 1, "domain 1"},
 			{algo.Problem{Class: "rectangles", Domain: 4, Dim: 3}, 1,
-				"no exact method: only 2 dimensions have one: take a smaller dimension"},
+				"no exact method: only 2 dimensions have one: use a smaller dimension"},
 			{algo.Problem{Class: "parities", Dim: 25}, 1, "no exact method: only up to 24 dimensions"},
 			{algo.Problem{Class: "conjunctions", Dim: 15}, 1, "no exact method: only up to 14 dimensions"},
 			{algo.Problem{Class: "intervals", Domain: 8}, math.Inf(1), "epsilon +Inf"},

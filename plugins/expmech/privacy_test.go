@@ -16,7 +16,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// smallProblems returns problems on one or two small classes of every name but halfspace.
+// smallProblems returns problems on one or two small classes of every name except halfspace.
 func smallProblems() []algo.Problem {
 	return []algo.Problem{
 		{Class: "thresholds", Domain: 3, Dim: 1}, {Class: "thresholds", Domain: 4, Dim: 1, NoConstant: true},
@@ -40,7 +40,7 @@ func tableOf(t *testing.T, p algo.Problem) (domain []float64, labels [][]float64
 	return domain, finitetest.Labels(class.(concept.Finite), domain)
 }
 
-// distribution gives the probability of each hypothesis, given how often each errs.
+// distribution returns the probability of each hypothesis, given the number of errors of each.
 type distribution struct {
 	levels func([]concepttest.Level, float64) []float64
 	known  map[string][]float64 // by the numbers of hypotheses with 0, 1, ... errors more than the fewest
@@ -73,8 +73,8 @@ func (k distribution) of(errs []int, eps float64) []float64 {
 	return p
 }
 
-// worst returns the largest log-ratio of a probability under two neighbouring samples, of up to
-// size examples or with one of them repeated up to reach times.
+// worst returns the largest log-ratio of a probability under two neighboring samples, of up to size
+// examples or with one of them repeated up to reach times.
 func (k distribution) worst(columns [][]int, size int, reach, eps float64) (worst float64) {
 	distributionOf := func(errs []int) []float64 { return k.of(errs, eps) }
 	finitetest.Neighbours(columns, size, reach, distributionOf, func(p, q []float64) {
@@ -85,8 +85,8 @@ func (k distribution) worst(columns [][]int, size int, reach, eps float64) (wors
 	return worst
 }
 
-// On every class both mechanisms keep eps exactly, over all samples of up to three examples and all
-// ways to replace one, and use all of it where all examples but one are equal.
+// On every class both mechanisms satisfy eps exactly, over all samples of up to three examples and
+// all ways to replace one, and use all of it if all examples except one are equal.
 func TestPrivacyOverAllNeighbours(t *testing.T) {
 	for name, k := range map[string]distribution{
 		"em": newDistribution(concepttest.ExponentialDistribution),
@@ -106,7 +106,7 @@ func TestPrivacyOverAllNeighbours(t *testing.T) {
 	}
 }
 
-// The hypotheses that Learn answers have the frequencies of these distributions.
+// The hypotheses that Learn returns have the frequencies of these distributions.
 func TestLearnFollowsTheDistribution(t *testing.T) {
 	const trials, eps = 4000, 1.5
 	for _, c := range []struct {
