@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// Place names a class and a separator of it: points at which any two of its hypotheses differ.
+// A Place is a class and a separator of it: points at which any two of its hypotheses differ.
 type Place struct {
 	Spec concept.Spec
 	Kind string // kind of the separator, one of concept.SeparatorKinds; "" for none
@@ -21,15 +21,16 @@ func PlaceOf(p algo.Problem, kind string, seed int) Place { return Place{SpecOf(
 // separator does not use.
 func (p Place) Check(prefix string) error {
 	if p.Seed != 0 && !concept.SeededSeparator(p.Kind) {
-		return algo.Invalid("%s: code_seed %d has no meaning with separator %q: "+
-			"leave it out, or take separator code, drawn or drawn-printed", prefix, p.Seed, p.Kind)
+		return algo.Invalid("%s: code_seed %d is not used by separator %q: "+
+			"omit it, or use separator code, drawn or drawn-printed", prefix, p.Seed, p.Kind)
 	}
 	return nil
 }
 
-// SeparatorParams are the parameters that choose a separator, to be embedded in those of an algorithm.
+// SeparatorParams holds the parameters that choose a separator, to be embedded in those of an
+// algorithm.
 type SeparatorParams struct {
-	Separator string `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform distribution on the domain, as many as are proved to keep half of its rho^2 with probability 0.99), drawn-printed (as many as Lemma 7 of Block and Shetty 2025 says)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
+	Separator string `doc:"points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes), drawn (from the uniform distribution on the domain, as many as are proved to preserve half of its rho^2 with probability 0.99), drawn-printed (as many as in Lemma 7 of Block and Shetty 2025)" choices:"standard,cube,code,greedy,drawn,drawn-printed"`
 	CodeSeed  int    `doc:"seed of the random code of separator code, and of the points of drawn and drawn-printed" min:"0"`
 }
 
@@ -39,23 +40,24 @@ func (s SeparatorParams) PlaceOf(p algo.Problem) Place { return PlaceOf(p, s.Sep
 // CacheSize is the number of values that a [Cache] keeps.
 const CacheSize = 4
 
-// Cache keeps up to [CacheSize] values, each under its key; when it is full it forgets them all. It
-// is for what trials of one class share, such as its label table or its separator, which can take
-// hundreds of megabytes. The zero value is empty and ready for use, by several goroutines at once.
+// Cache holds up to [CacheSize] values, each under its key; when it is full it discards all of
+// them. It is for data that trials of one class share, such as its label table or its separator,
+// which can take hundreds of megabytes. The zero value is empty and ready for use. A Cache is safe
+// for concurrent use.
 type Cache[K comparable, V any] struct {
 	mu     sync.Mutex
 	values map[K]V
-	weight int // of all values
+	weight int // total weight of the values
 }
 
-// Get returns the value of key. It calls build, which must not use the cache, if the cache does not
-// hold one. The error is that of build, and is not kept.
+// Get returns the value of key. If the cache does not hold one, it calls build, which must not use
+// the cache. The error is that of build, and is not cached.
 func (c *Cache[K, V]) Get(key K, build func(K) (V, error)) (V, error) {
 	return c.GetWithin(0, key, build, func(V) int { return 0 })
 }
 
-// GetWithin returns the value of key, as Get does, for values that are also limited by their total
-// weight: the cached values together weigh at most limit, or there is only one.
+// GetWithin is Get for values with a limited total weight: the cached values together weigh at most
+// limit, or there is only one.
 func (c *Cache[K, V]) GetWithin(limit int, key K, build func(K) (V, error), weigh func(V) int) (V, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// Declare returns the model of a hypothesis: a declared one of each kind that concept classes have, and otherwise
-// one that answers points. matrix is the class matrix, "" for other classes.
+// Declare returns the model of a hypothesis: a declared one if concept classes have its kind, and
+// otherwise one that answers points. matrix is the class matrix, "" for other classes.
 func Declare(h concept.Hypothesis, matrix string) algo.Model {
 	switch h := h.(type) {
 	case concept.Range:

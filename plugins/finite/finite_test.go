@@ -29,7 +29,7 @@ func TestCounted(t *testing.T) {
 	for _, c := range []struct {
 		problem algo.Problem
 		n       int
-		want    string // "" where there is no error
+		want    string // "" if there is no error
 	}{
 		{algo.Problem{Class: "intervals", Domain: 8}, 100, ""},
 		{algo.Problem{Class: "stump", Dim: 2}, 0, `a/b: unknown class "stump"`},
@@ -81,8 +81,8 @@ func TestLogOthers(t *testing.T) {
 	}
 }
 
-// A cache builds each value once while it is not full, keeps no failure, and forgets values that
-// weigh too much together.
+// A cache builds each value once while it is not full, does not cache errors, and discards values
+// whose total weight is too large.
 func TestCache(t *testing.T) {
 	var c Cache[int, int]
 	built, broken := 0, errors.New("broken")

@@ -6,10 +6,10 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// The proved sample sizes. Write OPT for the least population error in H, h* for a hypothesis that
-// has it, and call h bad where its error exceeds OPT + alpha. For a bad h let
-// X_i = 1[h errs on example i] - 1[h* errs on it]. Suppose that an algorithm satisfies, whatever the
-// other hypotheses do and for every s in (0, most],
+// The proved sample sizes. Write OPT for the least population error in H, h* for a hypothesis with
+// this error, and call h bad if its error exceeds OPT + alpha. For a bad h let X_i = 1[h errs on
+// example i] - 1[h* errs on it]. Suppose that an algorithm satisfies, for all values of the other
+// hypotheses and for every s in (0, most],
 //
 //	P(h is answered | sample) <= C(s) e^(-s sum X_i).                                            (1)
 //
@@ -18,22 +18,23 @@ import (
 //	P(the answer is bad) <= (|H|-1) C(s) (max over bad h of E e^(-s X))^n,
 //
 // hence n(s) = (ln(|H|-1) - ln beta + ln C(s)) / rate(s) examples suffice, and any larger number,
-// for any s. An algorithm that minimises the errors answers h only where sum X_i <= 0, however it
-// breaks ties: it satisfies (1) with C = 1 for every s. Package expmech proves (1) of its
+// for any s. An algorithm that minimizes the errors answers h only if sum X_i <= 0, for any rule to
+// break ties: it satisfies (1) with C = 1 for every s. Package expmech proves (1) for its
 // mechanisms.
 //
-// The union is over hypotheses and the examples are independent given the target, so it does not
-// matter how the target is chosen.
+// The union is over hypotheses and the examples are independent given the target, so the result
+// holds for every choice of the target.
 
-// Gap describes the distribution of X for the worst bad hypothesis, and how surely a sample has to
-// tell it from h*. The zero values of Random and Adversary say that all labels are right.
+// Gap describes the distribution of X for the worst bad hypothesis, and the error probability with
+// which a sample must distinguish it from h*. The zero values of Random and Adversary mean that all
+// labels are right.
 type Gap struct {
 	Alpha, Beta float64 // goal of the proof
 	LogSize     float64 // ln |H|
 	Random      float64 // rate of independent label noise
-	Adversary   float64 // share of the sample's labels that somebody who has seen it may flip
+	Adversary   float64 // share of the sample's labels that an adversary with access to the sample may flip
 
-	realizable bool // h* labels every point rightly before the noise
+	realizable bool // whether h* labels every point rightly before the noise
 }
 
 // GapOf returns the gap of a setting for a class with logSize = ln |H|.
@@ -43,26 +44,26 @@ func GapOf[P any](s *algo.Setting[P], logSize float64) Gap {
 	switch s.Problem.Noise {
 	case "random":
 		g.Random = s.Problem.NoiseRate
-	case "adversarial", "malicious": // on points other than halfspaces' both flip labels
+	case "adversarial", "malicious": // except for halfspaces both flip labels
 		g.Adversary = s.Problem.NoiseRate
 	}
 	return g
 }
 
-// Need returns ln((|H|-1)/beta), what the union over bad hypotheses asks of each. It is -Inf for a
-// single hypothesis.
+// Need returns ln((|H|-1)/beta), the requirement of the union over bad hypotheses on each of them.
+// It is -Inf for a single hypothesis.
 func (g Gap) Need() float64 { return LogOthers(g.LogSize) - math.Log(g.Beta) }
 
 // Mean returns the least mean of X before an adversary flips labels: independent noise shrinks each
 // difference of errors by the same factor.
 func (g Gap) Mean() float64 { return g.Alpha * (1 - 2*g.Random) }
 
-// Edge returns the least mean of X less what an adversary can take from the average over the sample:
-// each flipped label changes sum X by at most 2. It is not positive where the adversary can make up
-// for any difference.
+// Edge returns the least mean of X minus the largest decrease of the sample average by an
+// adversary: each flipped label changes sum X by at most 2. It is not positive if the adversary can
+// compensate for any difference.
 func (g Gap) Edge() float64 { return float64(g.Alpha*(1-2*g.Random)) - 2*g.Adversary }
 
-// Noise returns what the source of a bound that knows Edge says of the label noise.
+// Noise describes the label noise for the source of a bound that uses Edge.
 func (g Gap) Noise() string {
 	switch {
 	case g.Adversary > 0:
@@ -80,9 +81,9 @@ func (g Gap) Sharp(most float64) []algo.Bound {
 	return g.bounds("", "", func(g Gap) size { return g.sharp(most) })
 }
 
-// Theta returns a function that returns the bounds of Sharp with the ending -theta, for an algorithm
-// that satisfies (1) with ln C(s) = c(s/most). The function c is at most 0, 0 at 0, and least at 1/2
-// or beyond; pairwise says in words where it comes from.
+// Theta returns a function that returns the bounds of Sharp with the suffix -theta, for an
+// algorithm that satisfies (1) with ln C(s) = c(s/most). The function c is at most 0, 0 at 0, and
+// has its minimum at 1/2 or beyond; pairwise describes its source.
 func Theta(c func(theta float64) float64, pairwise string) func(g Gap, most float64) []algo.Bound {
 	return func(g Gap, most float64) []algo.Bound {
 		return g.bounds("-theta", pairwise, func(g Gap) size { return g.theta(c, most) })
@@ -108,19 +109,18 @@ func (g Gap) bounds(ending, how string, sizeOf func(Gap) size) []algo.Bound {
 	}
 }
 
-// rate returns minus the logarithm of the largest E e^(-s X), less what the adversary can take
-// back.
+// rate returns minus the logarithm of the largest E e^(-s X), minus the adversary's contribution.
 //
-// In general X is in {-1, 0, 1} with a mean above g = Mean(). With a = P(X=1) and b = P(X=-1),
-// E e^(-sX) = 1 + (a+b)(cosh s - 1) - (a-b) sinh s <= cosh s - g sinh s.
+// In general X is in {-1, 0, 1} with a mean above g = Mean(). With a = P(X=1) and b = P(X=-1), E
+// e^(-sX) = 1 + (a+b)(cosh s - 1) - (a-b) sinh s <= cosh s - g sinh s.
 //
-// In the realizable case h and h* differ with probability d > alpha, and X is then 1, or -1 where
-// the label is flipped: E e^(-sX) = 1 - d(1 - (1-random)e^-s - random e^s), decreasing in d where
-// the bracket is positive.
+// In the realizable case h and h* differ with probability d > alpha, and X is then 1, or -1 if the
+// label is flipped: E e^(-sX) = 1 - d(1 - (1-random)e^-s - random e^s), decreasing in d if the
+// bracket is positive.
 //
 // Each flipped label changes sum X by at most 2: a factor e^(2 s adversary) per example.
 func (g Gap) rate(s float64) float64 {
-	if math.IsInf(s, 1) { // only the realizable case without noise has its best s there
+	if math.IsInf(s, 1) { // only the realizable case without noise has its best s at infinity
 		return -math.Log1p(-g.Alpha)
 	}
 	if g.realizable {
@@ -135,7 +135,7 @@ func (g Gap) rate(s float64) float64 {
 	return s - math.Log1p((1-m)/2*math.Expm1(2*s)) - float64(2*s*g.Adversary)
 }
 
-// best returns the s at which rate is largest. It is not positive where rate never is.
+// best returns the s at which rate is largest. It is not positive if rate never is.
 func (g Gap) best() float64 {
 	a := g.Adversary
 	switch {
@@ -148,7 +148,7 @@ func (g Gap) best() float64 {
 	}
 }
 
-// size is a number of examples that suffices, with the s that proves it and the rate there.
+// A size is a number of examples that suffices, with the s that proves it and the rate at this s.
 type size struct{ n, s, rate float64 }
 
 // sharp returns the size with C = 1, at the best s up to most.
@@ -160,8 +160,9 @@ func (g Gap) sharp(most float64) size {
 	return size{examples(g.Need(), g.rate(s)), s, g.rate(s)}
 }
 
-// theta returns the size with ln C(s) = c(s/most), at the best s found: any s is proved. n(s) can only
-// be least between best and the s with the least c. A grid and then golden sections search there.
+// theta returns the size with ln C(s) = c(s/most), at the best s found; every s is proved. The
+// minimum of n(s) is between best and the s with the least c. A grid search followed by
+// golden-section search finds it.
 func (g Gap) theta(c func(theta float64) float64, most float64) size {
 	sharp := g.sharp(most)
 	if sharp.s == 0 || math.IsInf(most, 1) {
@@ -182,9 +183,9 @@ func (g Gap) theta(c func(theta float64) float64, most float64) size {
 	return size{examples(need+c(s/most), g.rate(s)), s, g.rate(s)}
 }
 
-// section narrows low..high around a minimum of value by golden sections. It returns the best of
-// best and the middles of all steps. Unlike [numeric.Golden] it remembers what it has seen, for
-// functions that do not simply fall and then rise.
+// section narrows low..high around a minimum of value by golden-section search. It returns the best
+// of best and the midpoints of all steps. Unlike [numeric.Golden] it remembers all values, for
+// functions that are not unimodal.
 func section(value func(float64) float64, low, high, best float64) float64 {
 	least := value(best)
 	for range 60 {
@@ -202,8 +203,8 @@ func section(value func(float64) float64, low, high, best float64) float64 {
 	return best
 }
 
-// quotient returns need/rate, the real number of examples: 0 where nothing is needed, +Inf where no
-// number is enough.
+// quotient returns need/rate, the real number of examples: 0 if none are needed, +Inf if no number
+// suffices.
 func quotient(need, rate float64) float64 {
 	switch {
 	case need <= 0:
@@ -214,5 +215,5 @@ func quotient(need, rate float64) float64 {
 	return need / rate
 }
 
-// examples returns quotient rounded up to a whole number of examples, at least 1.
+// examples returns quotient rounded up to an integer, at least 1.
 func examples(need, rate float64) float64 { return max(1, math.Ceil(quotient(need, rate))) }

@@ -9,8 +9,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// No distribution that is allowed has a smaller rate than rate says, and best is where it is
-// largest.
+// No allowed distribution has a smaller rate than rate, and best is the maximum.
 func TestRates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := Gap{Alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha"), realizable: rapid.Bool().Draw(t, "realizable")}
@@ -27,8 +26,8 @@ func TestRates(t *testing.T) {
 		} else if best <= 0 && rate > 1e-12 {
 			t.Fatalf("rate(%v) = %v where none should be", s, rate)
 		}
-		// One distribution: h and h* differ with probability d, h is wrong there with probability q before the
-		// noise.
+		// One distribution: h and h* differ with probability d, where h is wrong with probability q
+		// before the noise.
 		d := rapid.Float64Range(g.Alpha, 1).Draw(t, "d")
 		q := 1.0
 		if !g.realizable {
@@ -42,10 +41,10 @@ func TestRates(t *testing.T) {
 	})
 }
 
-// The sizes of a minimiser at |H| = 257, alpha 0.1, beta 0.05, where ln((|H|-1)/beta) = 8.5409:
-// without noise ln is divided by -ln(1 - alpha) = 0.10536; random noise of rate r makes it
-// -ln(1 - alpha(1 - 2 sqrt(r(1-r)))), which is 0.04082 at r = 0.1; without a target in the class it
-// is -ln(1 - g^2)/2 with g = alpha(1 - 2r), 0.0050252 and 0.0032103.
+// The sizes of a minimizer at |H| = 257, alpha 0.1, beta 0.05, where ln((|H|-1)/beta) = 8.5409:
+// without noise ln is divided by -ln(1 - alpha) = 0.10536; random noise of rate r makes it -ln(1 -
+// alpha(1 - 2 sqrt(r(1-r)))), which is 0.04082 at r = 0.1; without a target in the class it is
+// -ln(1 - g^2)/2 with g = alpha(1 - 2r), 0.0050252 and 0.0032103.
 func TestSharp(t *testing.T) {
 	for _, c := range []struct {
 		noise                string
@@ -64,7 +63,7 @@ func TestSharp(t *testing.T) {
 	}
 }
 
-// Errors that are measured on a sample leave less of alpha and beta to the proof.
+// Errors that are measured on a sample leave a smaller part of alpha and beta for the proof.
 func TestGapOfMeasuredErrors(t *testing.T) {
 	s := algo.Setting[struct{}]{Alpha: 0.1, Beta: 0.05}
 	exact := GapOf(&s, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// The best function and the separation of a real-valued class are those of all its functions, one
-// by one.
+// The best function and the separation of a real-valued class equal those of an enumeration of all
+// its functions.
 func TestRealByEnumeration(t *testing.T) {
 	spec := concept.Spec{Name: concept.Thresholds, Domain: 5, Dim: 1}
 	class, err := concept.New(spec)
@@ -25,8 +25,8 @@ func TestRealByEnumeration(t *testing.T) {
 	}
 	r, m := rand.New(rand.NewPCG(1, 1)), z.Len()
 	for _, real := range []Real{{AbsoluteLoss, 1}, {AbsoluteLoss, 3}, {SquaredLoss, 2}, {SquaredLoss, 5}} {
-		var values, lifted [][]float64 // of each function at the points; lifted to unit vectors
-		var least []float64            // worth of each function
+		var values, lifted [][]float64 // values of each function at the points; unit vectors
+		var least []float64            // objective of each function
 		n, tilt, noise := 12.0, 2*r.NormFloat64(), make([]float64, m)
 		for j := range noise {
 			noise[j] = r.NormFloat64()
@@ -85,7 +85,7 @@ func nearest(vectors [][]float64) float64 {
 
 func TestRealCheck(t *testing.T) {
 	err := Real{SquaredLoss, 1}.Check("a/b")
-	if !algo.IsInvalid(err) || !strings.Contains(err.Error(), "take levels 2 or more") {
+	if !algo.IsInvalid(err) || !strings.Contains(err.Error(), "use levels 2 or more") {
 		t.Error(err)
 	}
 	if err := (Real{AbsoluteLoss, 1}).Check("a/b"); err != nil {

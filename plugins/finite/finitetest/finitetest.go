@@ -1,6 +1,6 @@
-// Package finitetest holds what the tests of algorithms over finite classes share: the tables of
-// small classes, and all pairs of neighbouring samples over them, on which privacy can be checked
-// exactly. Only tests import it.
+// Package finitetest contains the common parts of the tests of algorithms over finite classes: the
+// tables of small classes, and all pairs of neighboring samples over them, on which privacy can be
+// checked exactly. Only tests import it.
 package finitetest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// ReadJSON reads the file at path, a test's vectors, into a value. It ends the test if it cannot.
+// ReadJSON reads the file at path, a test's vectors, into a value. It fails the test on an error.
 func ReadJSON(t testing.TB, path string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -30,7 +30,7 @@ func ReadJSON(t testing.TB, path string, into any) {
 	}
 }
 
-// BoundNamed returns the bound of that name from what [algo.Algorithm.Bound] returned. It ends the
+// BoundNamed returns the bound of that name from the result of [algo.Algorithm.Bound]. It fails the
 // test if there is none.
 func BoundNamed(t testing.TB, list []algo.Bound, err error, name string) algo.Bound {
 	t.Helper()
@@ -43,8 +43,8 @@ func BoundNamed(t testing.TB, list []algo.Bound, err error, name string) algo.Bo
 	return algo.Bound{}
 }
 
-// Holding returns the bounds that say something of trials on a problem whose class has that least
-// error, for a reference error above and errors that are computed exactly.
+// Holding returns the bounds that apply to trials on a problem whose class has that least error,
+// for a reference error above and errors that are computed exactly.
 func Holding(list []algo.Bound, p algo.Problem, least, above float64) (holding []algo.Bound) {
 	facts := theory.Facts{
 		Setting: &pluginv1.Setting{
@@ -101,8 +101,8 @@ func Labels(class concept.Finite, points []float64) [][]float64 {
 	return rows
 }
 
-// Examples returns the different examples over points that the rows of labels tell apart. Each is a
-// column with one number for each hypothesis: 1 if it errs on that example, otherwise 0.
+// Examples returns the different examples over points that the rows of labels distinguish. Each is
+// a column with one number for each hypothesis: 1 if it errs on that example, otherwise 0.
 func Examples(labels [][]float64) (columns [][]int) {
 	for j := range labels[0] {
 		for _, y := range []float64{-1, 1} {
@@ -121,11 +121,11 @@ func Examples(labels [][]float64) (columns [][]int) {
 	return columns
 }
 
-// Neighbours visits the distributions of an answer for all pairs of samples that differ in one
-// example. The examples they share are up to size-1 of the columns that [Examples] returns, in
-// every combination, or one of them repeated up to reach times, in growing steps. distribution
-// returns the probability of each answer, given the number of errors of each hypothesis less the
-// fewest; it is called once for each different argument.
+// Neighbors visits the distributions of an answer for all pairs of samples that differ in one
+// example. The shared examples are up to size-1 of the columns that [Examples] returns, in every
+// combination, or one of them repeated up to reach times, in increasing steps. distribution returns
+// the probability of each answer, given the number of errors of each hypothesis minus the fewest;
+// it is called once for each different argument.
 func Neighbours(
 	columns [][]int, size int, reach float64, distribution func(errs []int) []float64, visit func(p, q []float64),
 ) {

@@ -9,14 +9,14 @@ import (
 
 // Needle is the distribution of the thresholds t = 0..X-1 on the points 0..X-1, with a target t*. A
 // point is t*-1 with probability Mass, t* with probability Mass, and otherwise X-1, where all
-// thresholds agree. So the target alone has an error below Mass: each of the Left thresholds below
+// thresholds agree. So only the target has an error below Mass: each of the Left thresholds below
 // it errs on every point t*-1, and each of the Right thresholds above it on every point t*.
 type Needle struct {
 	Mass        float64 // in (0, 1/2]
 	Left, Right float64 // t* and X-1-t*
 }
 
-// Success returns the exact probability that expmech/em answers the target after n examples: the
+// Success returns the exact probability that expmech/em returns the target after n examples: the
 // mean of 1/(1 + Left e^(-epsilon kl/2) + Right e^(-epsilon kr/2)) over the multinomial counts kl
 // and kr of the points t*-1 and t*. The double sum takes O(n Mass) terms.
 func (distribution Needle) Success(n int, epsilon float64) float64 {
@@ -29,9 +29,9 @@ func (distribution Needle) Success(n int, epsilon float64) float64 {
 	})
 }
 
-// binomialMean returns the mean of f(k) under Bin(n, p), for f in [0, 1] and 0 <= p <= 1. It goes
-// down and up from the mode, in units of the mode's probability, and leaves out what is below 1e-20
-// of it: an error far below 1e-12.
+// binomialMean returns the mean of f(k) under Bin(n, p), for f in [0, 1] and 0 <= p <= 1. It
+// proceeds down and up from the mode, in units of the mode's probability, and omits terms below
+// 1e-20 of it: an error far below 1e-12.
 func binomialMean(n int, p float64, f func(k int) float64) float64 {
 	if p >= 1 {
 		return f(n)
@@ -54,8 +54,8 @@ func binomialMean(n int, p float64, f func(k int) float64) float64 {
 }
 
 // SampleSize returns the exact n* of expmech/em: the least n at which Success is at least 1 - beta,
-// where success grows with n, as it does wherever it has been computed; it is not proved. It
-// reports an error if 2^20 examples are not enough.
+// if Success increases with n. It does so in all computed cases, but this is not proved. SampleSize
+// returns an error if 2^20 examples are not enough.
 func (distribution Needle) SampleSize(epsilon, beta float64) (int, error) {
 	const largest = 1 << 20
 	enough := func(n float64) bool { return distribution.Success(int(n), epsilon) >= 1-beta }

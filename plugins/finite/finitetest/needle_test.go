@@ -32,7 +32,7 @@ func TestNeedleVectors(t *testing.T) {
 			t.Errorf("%+v: got %v, %v", c, got, err)
 		}
 	}
-	// A large one, computed independently, and one that cannot be reached.
+	// A large size, computed independently, and an unreachable one.
 	if got, err := (Needle{0.1, 1 << 39, 1<<39 - 1}).SampleSize(0.1, 0.05); err != nil || got != 6262 {
 		t.Errorf("2^40 at 0.1: %v, %v", got, err)
 	}
