@@ -55,7 +55,7 @@ func domain(n int) []float64 {
 	return x
 }
 
-// All minimisers are chosen, and equally often.
+// All minimizers are chosen, with equal frequency.
 func TestERMTies(t *testing.T) {
 	s := algo.Setting[struct{}]{Problem: algo.Problem{Class: "thresholds", Domain: 8, Dim: 1}}
 	sample := algo.NewData([]float64{1, 5}, 1, []float64{-1, 1}) // thresholds 2..5 make no error
@@ -139,7 +139,7 @@ func TestERMSampleSizeVectors(t *testing.T) {
 		}
 		list, err := ERM().Bound(&s)
 		agnostic := finitetest.BoundNamed(t, list, err, "sharp-agnostic")
-		if c.Eps >= 1 { // its best s is the best of all
+		if c.Eps >= 1 { // the best s is below the limit of the mechanism
 			compared++
 			if agnostic.Value != c.Agnostic || math.Abs(agnostic.With["rate"]-c.RateAgnostic) > v.TolRel*c.RateAgnostic {
 				t.Errorf("%+v: %+v", c, agnostic)
@@ -155,7 +155,7 @@ func TestERMSampleSizeVectors(t *testing.T) {
 	}
 }
 
-// The bounds of both algorithms that hold, by what a cell is.
+// The bounds of both algorithms that apply, by the properties of a cell.
 func TestPremises(t *testing.T) {
 	clean, noisy, attacked := algo.Problem{}, algo.Problem{Noise: "random", NoiseRate: 0.1},
 		algo.Problem{Noise: "adversarial", NoiseRate: 0.01}
@@ -271,7 +271,7 @@ func TestPerceptronVectors(t *testing.T) {
 	}
 }
 
-// The average is that of the weights after every example of every pass.
+// The average is over the weights after every example of every pass.
 func TestPerceptronAveraged(t *testing.T) {
 	v, sample := readVectors(t)
 	w, sum, steps := make([]float64, sample.Dim()), make([]float64, sample.Dim()), 0
@@ -308,7 +308,7 @@ func TestPerceptron(t *testing.T) {
 			t.Errorf("example %d: answer %v, label %v", i, label, sample.Y(i))
 		}
 	}
-	// A tie is +1, and a sample that cannot be separated ends after the passes allowed.
+	// A tie is +1, and a sample that is not separable ends after the allowed number of passes.
 	s.Params = PerceptronParams{Passes: 4}
 	if out := run(t, a, s, 1, algo.NewData([]float64{1, 1}, 1, []float64{1, -1}), []float64{0, 1, -1}); out[0] != 1 {
 		t.Errorf("answers %v", out)
@@ -380,12 +380,13 @@ func TestPerceptronBounds(t *testing.T) {
 	for _, c := range []struct {
 		params PerceptronParams
 		margin float64
-		want   [3]string // why the three bounds fail
+		want   [3]string // reasons why the three bounds fail
 	}{
 		{PerceptronParams{Passes: 101}, 0.1, [3]string{}},
-		{PerceptronParams{Passes: 100}, 0.1, [3]string{"", "passes 100, and the proof needs 101", "passes 100, and"}},
+		{PerceptronParams{Passes: 100}, 0.1, [3]string{"", "passes 100, and the proof requires 101", "passes 100, and"}},
 		{PerceptronParams{Passes: 101, Averaged: true}, 0.1, [3]string{"", "averaged weights", "averaged weights"}},
-		{PerceptronParams{Passes: 1000000}, 0, [3]string{"promises no margin", "promises no margin", "promises no margin"}},
+		{PerceptronParams{Passes: 1000000}, 0, [3]string{"no guaranteed margin", "no guaranteed margin", "no " +
+			"guaranteed margin"}},
 	} {
 		s.Params, s.Problem.Margin = c.params, c.margin
 		list, err := Perceptron().Bound(&s)

@@ -1,13 +1,14 @@
-// Package baseline holds the algorithms without privacy that the private ones are measured against:
+// Package baseline contains the algorithms without privacy with which the private ones are
+// compared:
 //
-//   - baseline/erm minimises the number of errors on the sample exactly, over a finite class, and
-//     chooses uniformly among the minimisers;
+//   - baseline/erm minimizes the number of errors on the sample exactly, over a finite class, and
+//     chooses uniformly among the minimizers;
 //   - baseline/perceptron learns halfspaces through the origin;
 //   - baseline/prior answers the best hypothesis without data;
-//   - baseline/queries looks at no sample, and shows what the queries of task predict give away.
+//   - baseline/queries uses no sample, and shows how much the queries of task predict reveal.
 //
-// They promise nothing about privacy and state no guarantee. The first two need labels of -1
-// and +1; baseline/erm also needs a class whose errors pipeline/concept can count, and points of its
+// They are not private and have no guarantee. The first two require labels of -1 and +1;
+// baseline/erm also requires a class whose errors pipeline/concept can count, and points of its
 // domain.
 //
 // Start with [Plugins].
@@ -24,12 +25,12 @@ import (
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron(), Prior(), Queries()} }
 
-// ERM returns baseline/erm, empirical risk minimisation: it answers one of the hypotheses with the
+// ERM returns baseline/erm, empirical risk minimization: it answers one of the hypotheses with the
 // fewest errors on the sample, each with equal probability.
 func ERM() algo.Algorithm[struct{}] {
 	return algo.Algorithm[struct{}]{
 		Name: "baseline/erm", Version: "1.0.0",
-		Doc: "Empirical risk minimisation, exact, with uniform choice among the minimisers; not private.",
+		Doc: "Empirical risk minimization, exact, with uniform choice among the minimizers; not private.",
 		Learn: finite.Learn(func(t *algo.Trial[struct{}], errors concept.Profile) concept.Hypothesis {
 			return errors.Exponential(math.Inf(1), t.Rand)
 		}),
@@ -39,7 +40,7 @@ func ERM() algo.Algorithm[struct{}] {
 	}
 }
 
-// checkERM reports an error if the class has no exact minimiser for samples of that size.
+// checkERM returns an error if the class has no exact minimizer for samples of that size.
 func checkERM(s *algo.Setting[struct{}]) error {
 	class, err := classOf(s.Problem)
 	if err != nil {
@@ -48,7 +49,7 @@ func checkERM(s *algo.Setting[struct{}]) error {
 	return finite.CheckSample("baseline/erm", class, s.N)
 }
 
-// classOf returns the class of a problem if it has an exact minimiser.
+// classOf returns the class of a problem if it has an exact minimizer.
 func classOf(p algo.Problem) (concept.Class, error) {
 	if p.Class == concept.Halfspace {
 		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: " +
@@ -57,16 +58,16 @@ func classOf(p algo.Problem) (concept.Class, error) {
 	return finite.Counted("baseline/erm", p)
 }
 
-// ermBounds returns sample sizes for which the minimiser's error is at most alpha above the
+// ermBounds returns sample sizes for which the minimizer's error is at most alpha above the
 // reference with probability 1 - beta, for the alpha and beta of s.Proof:
 //
 //   - sharp-agnostic, sharp-realizable: the exponential moments of finite.Gap at any s, because the
-//     minimiser answers a bad hypothesis only where that errs no more often than the best one does.
+//     minimizer answers a bad hypothesis only if that errs no more often than the best one does.
 //     It is the exponential mechanism at epsilon = infinity.
-//   - hoeffding: uniform convergence to half of what noise leaves of alpha. An adversary who flips a
-//     share r of the sample's labels changes the difference of two errors by at most 2r.
+//   - hoeffding: uniform convergence to half of the alpha that remains under noise. An adversary who
+//     flips a share r of the sample's labels changes the difference of two errors by at most 2r.
 //   - finite-class, vc-realizable: without wrong labels, and with the target in the class, the
-//     minimiser errs on no example.
+//     minimizer errs on no example.
 func ermBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 	class, err := classOf(s.Problem)
 	if err != nil {

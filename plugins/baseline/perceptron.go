@@ -10,15 +10,15 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// PerceptronParams are the parameters of baseline/perceptron.
+// PerceptronParams holds the parameters of baseline/perceptron.
 type PerceptronParams struct {
-	Passes   int  `doc:"most passes over the sample; fewer where a pass makes no mistake" min:"1" max:"1000000"`
+	Passes   int  `doc:"maximum number of passes over the sample; a pass without a mistake is the last" min:"1" max:"1000000"`
 	Averaged bool `doc:"predict with the average of the weights after every example, for noisy labels"`
 }
 
-// Perceptron returns baseline/perceptron (Rosenblatt 1958; Novikoff 1962). It starts at w = 0, goes
-// through the examples in their order, and adds y x to w where y <w, x> <= 0. It ends after a pass
-// without such a mistake, or after the passes that are allowed, and answers the sign of <w, x>.
+// Perceptron returns baseline/perceptron (Rosenblatt 1958; Novikoff 1962). It starts at w = 0,
+// processes the examples in their order, and adds y x to w if y <w, x> <= 0. It ends after a pass
+// without such a mistake, or after the allowed number of passes, and answers the sign of <w, x>.
 func Perceptron() algo.Algorithm[PerceptronParams] {
 	return algo.Algorithm[PerceptronParams]{
 		Name: "baseline/perceptron", Version: "1.0.0",
@@ -26,7 +26,7 @@ func Perceptron() algo.Algorithm[PerceptronParams] {
 		Defaults: PerceptronParams{Passes: 1000},
 		Metrics: map[string]string{
 			"mistakes": "updates of the weights [updates]",
-			"passes":   "passes made, the clean one included [passes]",
+			"passes":   "passes made, including the one without mistakes [passes]",
 		},
 		Learn: learnPerceptron, Declares: algo.Always[PerceptronParams],
 		Check: func(s *algo.Setting[PerceptronParams]) error { return checkPerceptron(s.Problem) },
@@ -53,7 +53,7 @@ func learnPerceptron(
 	return algo.Halfspace(p.weights(), 0), nil
 }
 
-// checkPerceptron reports an error if the problem's class is not that of the halfspaces.
+// checkPerceptron returns an error if the problem's class is not that of the halfspaces.
 func checkPerceptron(p algo.Problem) error {
 	if p.Class != concept.Halfspace {
 		return algo.Invalid("baseline/perceptron: class %q: it learns halfspaces only; use baseline/erm", p.Class)
@@ -64,12 +64,12 @@ func checkPerceptron(p algo.Problem) error {
 // perceptron is the state of one trial. The zero value with w of the right length is the start.
 type perceptron struct {
 	w        []float64
-	sum      []float64 // of w after every example, up to the last mistake; nil if not averaged
+	sum      []float64 // sum of w after every example, up to the last mistake; nil if not averaged
 	mistakes int
-	pending  int // examples since the last mistake: how often the present w is missing in sum
+	pending  int // examples since the last mistake, for which w must still be added to sum
 }
 
-// pass goes through the sample once and reports whether it made no mistake.
+// pass processes the sample once and reports whether it made no mistake.
 func (p *perceptron) pass(sample *algo.Data) (clean bool) {
 	mistakes := p.mistakes
 	for i := range sample.Len() {
@@ -86,7 +86,7 @@ func (p *perceptron) pass(sample *algo.Data) (clean bool) {
 	return p.mistakes == mistakes
 }
 
-// flush adds the present w to the sum, once for each pending example.
+// flush adds the current w to the sum, once for each pending example.
 func (p *perceptron) flush() {
 	for j := range p.sum {
 		p.sum[j] += float64(float64(p.pending) * p.w[j])
@@ -94,8 +94,8 @@ func (p *perceptron) flush() {
 	p.pending = 0
 }
 
-// weights returns the vector that predicts: w, or the sum of all w, whose direction is that of the
-// average.
+// weights returns the vector for predictions: w, or the sum of all w, whose direction is that of
+// the average.
 func (p *perceptron) weights() []float64 {
 	if p.sum == nil {
 		return p.w
@@ -105,16 +105,16 @@ func (p *perceptron) weights() []float64 {
 }
 
 // perceptronBounds returns sample sizes for examples of norm at most 1 with margin tau and no wrong
-// label. On these the perceptron makes at most M = 1/tau^2 mistakes, in any order and over any
-// number of passes (Novikoff 1962). So one of M + 1 passes is clean, and the answer errs on no
+// label. On such examples the perceptron makes at most M = 1/tau^2 mistakes, in any order and over
+// any number of passes (Novikoff 1962). So one of M + 1 passes is clean, and the answer errs on no
 // example, unless it is the average of the weights.
 //
 //   - mistake-bound: among the at most M + 1 weights of one pass, one that survives
 //     ceil(ln((M+1)/beta)/alpha) fresh examples is good. This is a theorem on the variant that
 //     makes one pass and keeps the longest survivor, not on cycling, hence not proved for this
 //     algorithm.
-//   - leave-one-out: among n+1 exchangeable examples at most M are ever mistaken. Leaving out
-//     another one changes nothing, and the answer is right on it. So the mean error is at most
+//   - leave-one-out: among n+1 exchangeable examples the perceptron errs on at most M. Omitting
+//     another example changes nothing, and the answer is right on it. So the mean error is at most
 //     M/(n+1), and Markov's inequality gives n = M/(alpha beta) - 1.
 //   - vc-realizable: see vcBound.
 func perceptronBounds(s *algo.Setting[PerceptronParams]) ([]algo.Bound, error) {
@@ -143,24 +143,25 @@ func perceptronBounds(s *algo.Setting[PerceptronParams]) ([]algo.Bound, error) {
 	}, vc}, nil
 }
 
-// noMargin returns why no mistake bound holds; "" where the target has a margin.
+// noMargin returns the reason why no mistake bound holds; "" if the target has a margin.
 func noMargin(tau float64) string {
 	if tau > 0 {
 		return ""
 	}
-	return "the target promises no margin, without which the perceptron's mistakes have no bound"
+	return "the target has no guaranteed margin, so the perceptron's mistakes have no bound"
 }
 
-// mayErr returns why the answer may err on an example of a sample on which the perceptron makes at
-// most m mistakes; "" where it cannot.
+// mayErr returns the reason why the answer may err on an example of a sample on which the
+// perceptron makes at most m mistakes; "" if it cannot.
 func mayErr(p PerceptronParams, tau, m float64) string {
 	switch why := noMargin(tau); {
 	case why != "":
 		return why
 	case p.Averaged:
-		return "averaged weights may err on the sample, and the proof needs an answer that does not"
+		return "averaged weights may err on the sample, and the proof requires an answer without errors on it"
 	case float64(p.Passes) < m+1:
-		return fmt.Sprintf("passes %d, and the proof needs %v: one more than the mistakes at margin %v", p.Passes, m+1, tau)
+		return fmt.Sprintf("passes %d, and the proof requires %v: one more than the mistakes at margin "+
+			"%v", p.Passes, m+1, tau)
 	}
 	return ""
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Prior returns baseline/prior, which never looks at its sample: it answers the hypothesis of the
-// class, or the constant, that most targets are near to, for uniform points, as far as
-// concept.NewPrior finds it. A fixed target is taken
-// for one of the class's distribution of targets, because nobody tells which one it is. Where
-// points are uniform and targets are drawn it succeeds with the probability prior_success of the
-// table, so that what another algorithm reaches beyond it comes from the sample.
+// Prior returns baseline/prior, which ignores its sample: it answers the hypothesis of the class,
+// or the constant, that is near to most targets, for uniform points, as far as concept.NewPrior
+// finds it. It treats a fixed target like one drawn from the class's distribution of targets,
+// because it does not know the target. If points are uniform and targets are drawn, it succeeds
+// with the probability in the column prior_success, so any higher success of another algorithm is
+// due to the sample.
 func Prior() algo.Algorithm[struct{}] {
 	var answers priorAnswers
 	return algo.Algorithm[struct{}]{
 		Name: "baseline/prior", Version: "1.1.0",
-		Doc: "Answers the best hypothesis without data and never looks at its sample: what others reach beyond it, they " +
-			"have learned; not private.",
+		Doc: "Answers the best hypothesis without data and ignores its sample: any higher success of another algorithm is " +
+			"due to the sample; not private.",
 		Declares: algo.Always[struct{}],
 		Learn: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Model, error) {
 			h, err := answers.of(&t.Setting)
@@ -40,14 +40,14 @@ func Prior() algo.Algorithm[struct{}] {
 	}
 }
 
-// priorKey is what the best answer without data depends on.
+// A priorKey holds the inputs of the best answer without data.
 type priorKey struct {
 	class        concept.Spec
 	targets      concept.Drawn
 	above, alpha float64
 }
 
-// priorAnswers keeps the answers that were looked for last.
+// priorAnswers caches the most recent answers.
 type priorAnswers struct {
 	known finite.Cache[priorKey, concept.Hypothesis]
 }
@@ -56,7 +56,7 @@ type priorAnswers struct {
 func (a *priorAnswers) of(s *algo.Setting[struct{}]) (concept.Hypothesis, error) {
 	p := s.Problem
 	if p.Target == "" {
-		return nil, algo.Invalid("baseline/prior: the problem has no distribution of targets to guess by: use a " +
+		return nil, algo.Invalid("baseline/prior: the problem has no distribution of targets: use a " +
 			"distribution of points instead of data")
 	}
 	targets := concept.Drawn{Uniform: p.Target == concept.UniformTarget, Literals: p.Literals}
@@ -68,8 +68,8 @@ func (a *priorAnswers) of(s *algo.Setting[struct{}]) (concept.Hypothesis, error)
 		within := func(err float64) bool { return numeric.Within(err, k.above, k.alpha) }
 		best, found := concept.NewPrior(k.class, k.targets, within)
 		if !found {
-			return nil, algo.Invalid("baseline/prior: class %q: nothing finds its best hypothesis without data: it "+
-				"is too large to compare all of them; take a smaller one", k.class.Name)
+			return nil, algo.Invalid("baseline/prior: class %q: no method finds its best hypothesis without data: it "+
+				"is too large to compare all of them; use a smaller one", k.class.Name)
 		}
 		return best.Answer, nil
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// The answer is the best one without data, whatever the sample says.
+// The answer is the best one without data, for every sample.
 func TestPriorIgnoresItsSample(t *testing.T) {
 	for _, c := range []struct {
 		p    algo.Problem
@@ -18,7 +18,7 @@ func TestPriorIgnoresItsSample(t *testing.T) {
 		{algo.Problem{Class: "thresholds", Domain: 4, Dim: 1, Target: "random"}, []float64{-1, -1, 1, 1}},
 		{algo.Problem{Class: "points", Domain: 4, Dim: 1, Target: "fixed"}, []float64{-1, -1, -1, -1}},
 		{algo.Problem{Class: "matrix", Domain: 4, Dim: 1, Matrix: "0001" + "1110" + "0000", Target: "uniform"},
-			[]float64{-1, -1, -1, 1}}, // the first row, near to the last
+			[]float64{-1, -1, -1, 1}}, // the first row, which is close to the last
 	} {
 		s := algo.Setting[struct{}]{Problem: c.p, Alpha: 0.25}
 		for _, label := range []float64{-1, 1} {
@@ -48,7 +48,7 @@ func TestPriorRefuses(t *testing.T) {
 	}
 	for want, p := range map[string]algo.Problem{
 		"no distribution of targets": {Class: "thresholds", Domain: 4, Dim: 1, RealData: true},
-		"too large to compare all of them; take a smal": {
+		"too large to compare all of them; use a small": {
 			Class: "matrix", Domain: 16, Dim: 1, Target: "uniform", Matrix: rows.String(),
 		},
 	} {

@@ -16,13 +16,14 @@ import (
 // queriesName is the name by which tables find the algorithm.
 const queriesName = "baseline/queries"
 
-// Queries returns baseline/queries, which looks at no sample: whatever it achieves in the task
-// predict, the queries have told it. An adversary that knows the target asks near its edge, and
-// that is where this algorithm puts its own.
+// Queries returns baseline/queries, which uses no sample: its success in the task predict is due to
+// the queries alone. An adversary that knows the target queries points near its edge, and this
+// algorithm places its own edge there.
 func Queries() algo.Algorithm[struct{}] {
 	return algo.Algorithm[struct{}]{
 		Name: queriesName, Version: "1.0.0",
-		Doc: "Control without a sample: its edge lies amid the queries so far, on a side by chance; not private.",
+		Doc: "Control without a sample: its edge is in the middle of the queries so far, with a random orientation; " +
+			"not private.",
 		Check: func(s *algo.Setting[struct{}]) error {
 			_, err := guesserOf(s.Problem)
 			return err
@@ -33,7 +34,7 @@ func Queries() algo.Algorithm[struct{}] {
 				return nil, err
 			}
 			a := onlooker{f(t.Problem, t.Rand)}
-			if t.Revealed != nil { // it looks at the list once, and at no query again
+			if t.Revealed != nil { // it sees the list once, and ignores the queries themselves
 				for i := range t.Revealed.Len() {
 					a.see(t.Revealed.X(i))
 				}
@@ -44,13 +45,13 @@ func Queries() algo.Algorithm[struct{}] {
 	}
 }
 
-// guesser guesses labels from the queries that it has seen.
+// A guesser guesses labels from the queries that it has seen.
 type guesser interface {
 	see(x []float64)
 	label(x []float64) float64
 }
 
-// guesserOf returns what makes a guesser for a problem, with its first guess by chance.
+// guesserOf returns the constructor of a guesser for a problem, whose first guess is random.
 func guesserOf(p algo.Problem) (func(p algo.Problem, r *rand.Rand) guesser, error) {
 	switch p.Class {
 	case concept.Thresholds, concept.Points, concept.Intervals, concept.Stumps, concept.Rectangles:
@@ -58,11 +59,11 @@ func guesserOf(p algo.Problem) (func(p algo.Problem, r *rand.Rand) guesser, erro
 	case concept.Halfspace:
 		return newNearest, nil
 	}
-	return nil, algo.Invalid("%s: the queries show no edge of class %q: it plays thresholds, points, intervals, stumps, "+
-		"rectangles and halfspace", queriesName, p.Class)
+	return nil, algo.Invalid("%s: the queries show no edge of class %q: it supports thresholds, points, intervals, "+
+		"stumps, rectangles and halfspace", queriesName, p.Class)
 }
 
-// onlooker answers by a guesser, which sees each query after it was answered.
+// onlooker answers by a guesser, which sees each query after its answer.
 type onlooker struct{ guesser }
 
 // Answer implements algo.Answerer.
@@ -90,10 +91,10 @@ func (a offlooker) Answer(_ context.Context, x []float64) (float64, bool, error)
 
 // axes guesses boxes by the quantiles of the queries in each coordinate. A query at the edge of a
 // box of d coordinates is next to each of its 2d sides equally often, half of the time outside: so
-// a share of 1/(4d) of all queries lies beyond each side.
+// a share of 1/(4d) of all queries is beyond each side.
 type axes struct {
 	class string
-	seen  [][]float64 // by coordinate, sorted
+	seen  [][]float64 // queries by coordinate, sorted
 }
 
 // newAxes returns axes that have seen a uniform point.
@@ -112,7 +113,7 @@ func (a *axes) see(x []float64) {
 	}
 }
 
-// quantile returns that of the queries in coordinate j.
+// quantile returns the q-quantile of the queries in coordinate j.
 func (a *axes) quantile(j int, q float64) float64 {
 	s := a.seen[j]
 	return s[min(int(q*float64(len(s))), len(s)-1)]
@@ -141,7 +142,7 @@ func (a *axes) label(x []float64) float64 {
 	return -1
 }
 
-// narrowest returns the coordinate in which the middle half of the queries spans least.
+// narrowest returns the coordinate in which the middle half of the queries has the smallest spread.
 func (a *axes) narrowest() int {
 	best, least := 0, math.Inf(1)
 	for j := range a.seen {
@@ -153,13 +154,13 @@ func (a *axes) narrowest() int {
 }
 
 // nearest guesses the hyperplane through 0 that is nearest to the queries, in the mean of squares:
-// its normal is the eigenvector of their moments with the least eigenvalue. It computes it anew
-// when there are a tenth more queries, and keeps to its side.
+// its normal is the eigenvector of their moments with the least eigenvalue. It recomputes the
+// normal when the number of queries has grown by a tenth, and keeps its orientation.
 type nearest struct {
 	normal  []float64
 	moments *mat.SymDense
 	seen    int
-	fitted  int // when it was computed
+	fitted  int // number of queries at the last computation
 }
 
 // newNearest returns nearest with a uniform normal.

@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// onlook plays a game of baseline/queries against points from next, and returns the share of fresh
+// onlook plays a game of baseline/queries against points from next. It returns the share of fresh
 // uniform points on which its final state errs, and the same for the state before any query.
 func onlook(t *testing.T, p algo.Problem, seed uint64, queries int, offline bool,
 	next func(r *rand.Rand, x []float64), label func(x []float64) float64,
@@ -68,7 +68,8 @@ func sign(plus bool) float64 {
 	return -1
 }
 
-// Queries near the edge of a target tell it, but not before the first; uniform ones do not.
+// Queries near the edge of a target reveal it, but not before the first query; uniform queries do
+// not.
 func TestQueries(t *testing.T) {
 	const domain, trials = 1 << 16, 40
 	w := []float64{0.6, 0, -0.8}
