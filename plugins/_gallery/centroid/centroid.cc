@@ -1,4 +1,4 @@
-// A plugin in C++, without an SDK: the noisy sum of the labelled points of the unit ball.
+// A plugin in C++, without an SDK: the noisy sum of the labeled points in the unit ball.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -31,14 +31,14 @@ double scaleOf(const Setting& s) { // 1 unless the sweep file sets the parameter
 std::string refusalOf(const Setting& s) { // "": accepted
   for (const auto& [name, value] : s.parameters())
     if (name != "scale" || value.kind_case() != Value::kFloat || !(value.float_() >= 1 && value.float_() <= 100))
-      return "parameter " + name + ": the only one is scale, a number from 1 to 100";
-  if (s.task() != TASK_LEARN) return "only the task learn is served";
-  if (s.problem().class_() != "halfspace") return "class " + s.problem().class_() + ": points of the unit ball are needed";
+      return "parameter " + name + ": the only parameter is scale, a number from 1 to 100";
+  if (s.task() != TASK_LEARN) return "only the task learn is supported";
+  if (s.problem().class_() != "halfspace") return "class " + s.problem().class_() + ": use class halfspace";
   return "";
 }
 
-// Returns the noisy sum of y x in one trial. A replaced example moves the sum by at most 2 in the Euclidean norm, so
-// by at most 2 sqrt(dim) in the sum of absolute values.
+// Returns the noisy sum of y x in one trial. A replaced example changes the sum by at most 2 in the Euclidean norm,
+// and so by at most 2 sqrt(dim) in the sum of absolute values.
 std::vector<double> learn(const Setting& s, const Table& t, uint64_t trial, uint64_t high, uint64_t low) {
   auto x = reinterpret_cast<const double*>(memory + t.offset() + t.x_at()) + trial * s.n() * t.dim();
   auto y = reinterpret_cast<const double*>(memory + t.offset() + t.y_at()) + trial * s.n();
@@ -53,7 +53,7 @@ std::vector<double> learn(const Setting& s, const Table& t, uint64_t trial, uint
   return w;
 }
 
-// The answers to a step, one label for each of the points that each trial is asked about.
+// Returns the answers to a step: one label for each requested point of each trial.
 std::string answer(const Step& s, const std::vector<std::vector<double>>& trained) {
   std::string packed;
   uint64_t next = 0;
@@ -76,12 +76,12 @@ struct Centroid : Plugin::Service {
     Algorithm* a = r->add_algorithms();
     a->set_name("gallery/centroid");
     a->set_version("1.0.0");
-    a->set_doc("Sum of the labelled points, with Laplace noise.");
+    a->set_doc("Sum of the labeled points, with Laplace noise.");
     a->add_tasks(TASK_LEARN);
     a->set_private_(true);
     Parameter* p = a->add_parameters();
     p->set_name("scale");
-    p->set_doc("factor by which there is more noise than the budget asks for");
+    p->set_doc("factor by which the noise exceeds the noise that the budget requires");
     p->mutable_default_()->set_float_(1);
     p->set_min(1);
     p->set_max(100);
@@ -105,7 +105,7 @@ struct Centroid : Plugin::Service {
     return Status::OK;
   }
 
-  Status Bound(ServerContext*, const Setting*, BoundResponse*) override { return Status::OK; } // none is known
+  Status Bound(ServerContext*, const Setting*, BoundResponse*) override { return Status::OK; } // no bound is known
 
   Status Session(ServerContext*, grpc::ServerReaderWriter<SessionResponse, SessionRequest>* stream) override {
     std::vector<std::vector<double>> trained;
@@ -150,7 +150,7 @@ int main() {
   std::cout << "1|1|unix|" << path << "|grpc" << std::endl;
 
   char end;
-  while (read(3, &end, 1) > 0) {} // until the host is gone
+  while (read(3, &end, 1) > 0) {} // until the host ends
   unlink(path.c_str());
   _exit(0);
 }

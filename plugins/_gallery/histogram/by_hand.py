@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a private histogram needs, without Shatter: numpy, joblib and n* by bisection. plugins/README.md compares.
+"""The n* of a private histogram without Shatter: numpy, joblib and bisection. Compared in plugins/README.md.
 
     python3 by_hand.py [SEED]
 """
@@ -12,7 +12,7 @@ EPSILON, ALPHA, BETA, TRIALS = 1.0, 0.1, 0.1, 200
 
 
 def error(domain, n, seed):
-    """The error of one trial of the histogram with a cell for each point."""
+    """Returns the error of one trial of the histogram with a cell for each point."""
     rng = np.random.default_rng(seed)
     target = rng.integers(domain + 1)
     x = rng.integers(domain, size=n)

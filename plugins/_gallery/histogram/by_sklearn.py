@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a private histogram needs, with scikit-learn: an estimator and its learning curve. plugins/README.md compares.
+"""The n* of a private histogram with scikit-learn: an estimator and its learning curve. Compared in plugins/README.md.
 
     python3 by_sklearn.py [SEED]
 """
@@ -32,9 +32,9 @@ class Histogram(ClassifierMixin, BaseEstimator):
 
 
 def curve(domain, sizes, seed):
-    """Of each sample size, the share of the trials with an error of at most ALPHA on fresh points."""
+    """Returns, for each sample size, the share of trials with an error of at most ALPHA on fresh points."""
     rng = np.random.RandomState(seed)
-    x = rng.randint(domain, size=(sizes[-1] + 2000, 1))  # one data set, and one target, for all trials
+    x = rng.randint(domain, size=(sizes[-1] + 2000, 1))  # one data set and one target for all trials
     y = np.where(x[:, 0] >= rng.randint(domain + 1), 1, -1)
     split = ShuffleSplit(TRIALS, train_size=sizes[-1], test_size=2000, random_state=seed)
     _, _, scores = learning_curve(

@@ -8,7 +8,7 @@ from shatter import Guarantee, Invalid, algorithm, param, serve
 
 @dataclass
 class Params:
-    cells: int = param(64, min=1, max=65536, doc="cells of equal width, each of which gets one label")
+    cells: int = param(64, min=1, max=65536, doc="number of cells of equal width, each with one label")
 
 
 @algorithm("gallery/histogram", version="1.0.0", params=Params)
@@ -17,9 +17,9 @@ class Histogram:
 
     def check(self, s):
         if s.problem.dim != 1 or s.problem.domain == 0:
-            raise Invalid(f"class {s.problem.class_}: points 0 to X-1 of a line are needed")
+            raise Invalid(f"class {s.problem.class_}: the points must be 0 to X-1 on a line")
 
-    def guarantee(self, s):  # one replaced example changes the sums of the labels by 2 in all
+    def guarantee(self, s):  # one replaced example changes the sums of the labels by 2 in total
         return Guarantee(epsilon=s.epsilon, pure=True, source="geometric mechanism, sensitivity 2")
 
     def learn(self, trial, x, y):

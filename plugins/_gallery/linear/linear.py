@@ -12,7 +12,7 @@ class Linear:
         return s.problem.class_ == "halfspace"
 
     def learn(self, trial, x, y):
-        if (y == y[0]).all():  # scikit-learn needs both labels
+        if (y == y[0]).all():  # scikit-learn requires both labels
             return Constant(y[0])
         clf = LogisticRegression(fit_intercept=False).fit(x, y)
         return Halfspace(clf.coef_, clf.intercept_)

@@ -1,4 +1,4 @@
-// Command logistic is a plugin with private logistic regression: noisy gradient descent on examples of the
+// Command logistic is a plugin for private logistic regression: noisy gradient descent on examples in the
 // unit ball, with Gaussian differential privacy.
 package main
 
@@ -11,12 +11,12 @@ import (
 )
 
 type params struct {
-	Steps int     `doc:"steps of gradient descent" min:"1" max:"10000"`
+	Steps int     `doc:"number of steps of gradient descent" min:"1" max:"10000"`
 	Rate  float64 `doc:"length of a step, as a multiple of the gradient" min:"0.001" max:"1000"`
 }
 
-// logistic descends along the mean gradient of log(1 + exp(-y w.x)), which one replaced example of the unit
-// ball moves by at most 2/n, as each example's part has norm at most 1.
+// logistic descends along the mean gradient of log(1 + exp(-y w.x)). One replaced example in the unit ball
+// changes the gradient by at most 2/n, because each example's term has norm at most 1/n.
 var logistic = algo.Algorithm[params]{
 	Name: "gallery/logistic", Version: "1.0.0", Doc: "Logistic regression by gradient descent with Gaussian noise.",
 	Defaults: params{Steps: 20, Rate: 4},
@@ -28,10 +28,10 @@ func main() { algo.Serve(logistic) }
 
 func check(s *algo.Setting[params]) error {
 	if s.Problem.Class != "halfspace" {
-		return algo.Invalid("class %q: examples of halfspaces lie in the unit ball, and those are needed", s.Problem.Class)
+		return algo.Invalid("class %q: use class halfspace, whose examples are in the unit ball", s.Problem.Class)
 	}
 	if s.Epsilon > 0 && s.Delta == 0 {
-		return algo.Infeasible("Gaussian noise needs a delta above 0")
+		return algo.Infeasible("Gaussian noise requires a delta above 0")
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func gaussianDelta(mu, epsilon float64) float64 {
 	return normal(-epsilon/mu+mu/2) - math.Exp(epsilon)*normal(-epsilon/mu-mu/2)
 }
 
-// privacy returns the largest mu that the budget allows, found by halving, and a little less of it.
+// privacy returns a mu just below the largest one that the budget allows, found by bisection.
 func privacy(s *algo.Setting[params]) float64 {
 	low, high := 0.0, 1.0
 	for high < 1e6 && gaussianDelta(high, s.Epsilon) < s.Delta {

@@ -1,4 +1,4 @@
-// Command neighbours is a plugin with k nearest neighbours, made for real data: any class, any numbers.
+// Command neighbours is a plugin with k nearest neighbors for real data: any class and any numbers.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 )
 
 type params struct {
-	K int `doc:"neighbours that vote; an even number can tie" min:"1" max:"1000"`
+	K int `doc:"number of neighbors that vote; an even number can tie" min:"1" max:"1000"`
 }
 
 var neighbours = algo.Algorithm[params]{
@@ -18,14 +18,14 @@ var neighbours = algo.Algorithm[params]{
 	Defaults: params{K: 5},
 	Learn: func(_ context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
 		if sample.Len() < t.Params.K {
-			return nil, algo.Infeasible("%d examples, and %d neighbours vote", sample.Len(), t.Params.K)
+			return nil, algo.Infeasible("%d examples are too few for %d neighbors", sample.Len(), t.Params.K)
 		}
-		// The sample is borrowed: a model copies what it keeps.
+		// The sample is borrowed, so the model copies it.
 		return &model{t.Params.K, algo.NewData(slices.Clone(sample.Xs()), sample.Dim(), slices.Clone(sample.Ys()))}, nil
 	},
 	Check: func(s *algo.Setting[params]) error {
 		if s.N > 0 && s.N < s.Params.K {
-			return algo.Infeasible("%d examples, and %d neighbours vote", s.N, s.Params.K)
+			return algo.Infeasible("%d examples are too few for %d neighbors", s.N, s.Params.K)
 		}
 		return nil
 	},
@@ -40,8 +40,8 @@ type model struct {
 
 type neighbour struct{ distance, label float64 }
 
-// Predict answers the sign of the sum of the labels of the k nearest examples, and -1 for a tie. Of examples
-// at the same distance it takes those of the label -1 first, so that their order in the sample means nothing.
+// Predict answers the sign of the sum of the labels of the k nearest examples, and -1 for a tie. Among
+// examples at the same distance it prefers the label -1, so their order in the sample does not matter.
 func (m *model) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	near := make([]neighbour, m.sample.Len())
 	for i := range out {

@@ -1,5 +1,5 @@
-// Command weights is a plugin with multiplicative weights, for the task online: each point of a finite line
-// is an expert, the threshold there.
+// Command weights is a plugin with multiplicative weights for the task online. The experts are the thresholds
+// at the points of a finite line.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 )
 
 type params struct {
-	Eta float64 `doc:"learning rate; 0: the best one for the number of rounds" min:"0" max:"10"`
+	Eta float64 `doc:"learning rate; 0: the best rate for the number of rounds" min:"0" max:"10"`
 }
 
 var multiplicative = algo.Algorithm[params]{
@@ -23,7 +23,7 @@ func main() { algo.Serve(multiplicative) }
 
 func check(s *algo.Setting[params]) error {
 	if s.Problem.Class != "thresholds" || s.Problem.Domain > 1<<16 {
-		return algo.Invalid("class %q of %d points: thresholds on at most 65536 are needed", s.Problem.Class, s.Problem.Domain)
+		return algo.Invalid("class %q of %d points: use thresholds on at most 65536", s.Problem.Class, s.Problem.Domain)
 	}
 	if s.Params.Eta == 0 && s.Rounds > 0 {
 		s.Params.Eta = math.Sqrt(8 * math.Log(experts(s)) / float64(s.Rounds))
@@ -39,8 +39,8 @@ func experts(s *algo.Setting[params]) float64 {
 	return float64(s.Problem.Domain + 1)
 }
 
-// regret bounds the loss beyond that of the best expert, for truths that do not depend on the round's own
-// answer: loss is at most 1 a round, and the mean answer loses the mean loss.
+// regret bounds the loss minus that of the best expert, for truths that do not depend on the answer of their
+// round: the loss is at most 1 per round, and the loss of the mean answer is the mean loss.
 func regret(s *algo.Setting[params]) float64 {
 	return math.Log(experts(s))/s.Params.Eta + s.Params.Eta*float64(s.Rounds)/8
 }
@@ -63,7 +63,7 @@ func online(_ context.Context, t *algo.Trial[params]) (algo.Learner, error) {
 	return &learner{t, make([]float64, int(experts(&t.Setting)))}, nil
 }
 
-// Predict answers the mean label: a threshold answers +1 from its point on.
+// Predict answers the mean label: a threshold answers +1 at and above its point.
 func (l *learner) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	most := math.Inf(-1)
 	for _, v := range l.logs {
