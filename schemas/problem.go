@@ -73,13 +73,17 @@ type Matrix struct {
 
 // Data is a real dataset whose rows are the population.
 type Data struct {
-	File        string   `json:"-"`      // path; not part of the meaning
-	Digest      string   `json:"digest"` // SHA-256 of the file's bytes, hex
-	Format      string   `json:"format"` // csv, parquet, arrow
+	File        string   `json:"-"`                   // path; not part of the meaning
+	Digest      string   `json:"digest"`              // SHA-256 of the file's bytes, hex
+	Format      string   `json:"format"`              // csv, parquet, arrow, libsvm
+	Delimiter   string   `json:"delimiter,omitempty"` // csv: one character between cells; empty: a comma
+	Decimal     string   `json:"decimal,omitempty"`   // csv: the decimal sign; empty: a point
 	Label       string   `json:"label"`
 	Positive    string   `json:"positive"`              // the label's value that becomes +1
 	Features    []string `json:"features,omitempty"`    // numeric columns, in order
 	Categorical []string `json:"categorical,omitempty"` // one-hot columns, in order
+	Missing     string   `json:"missing,omitempty"`     // drop, mean; empty: a missing cell is refused
+	Bias        bool     `json:"bias,omitempty"`        // a last coordinate that is constant
 	Scale       Scale    `json:"scale"`
 }
 

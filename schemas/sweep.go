@@ -167,17 +167,29 @@ type NoiseSpec struct {
 
 // DataSpec is a real dataset.
 type DataSpec struct {
-	// File is a CSV file with a header line, a Parquet or an Arrow file; the path is relative to this
-	// file.
+	// File is a CSV file with a header line (.csv, .tsv), a Parquet, Arrow or LIBSVM file; text may be compressed
+	// (.gz). The path is relative to this file.
 	File Axis[string] `yaml:"file" jsonschema:"required"`
-	// Label is the column of the label, which has two values.
+	// Delimiter is the character between the cells of a CSV file, for example ";" (default: a comma; a tab in
+	// .tsv files).
+	Delimiter string `yaml:"delimiter" jsonschema:"maxLength=1"`
+	// Decimal is the decimal sign of numbers in a CSV file: "." (the default) or ",".
+	Decimal string `yaml:"decimal" jsonschema:"maxLength=1"`
+	// Label is the column of the label, which has two values; "label" in a LIBSVM file.
 	Label Axis[string] `yaml:"label" jsonschema:"required"`
 	// Positive is the label's value that becomes +1.
 	Positive Axis[Text] `yaml:"positive" jsonschema:"required"`
-	// Features are the numeric columns to use (default all).
+	// Features are the columns of numbers or booleans to use (default: all columns that hold nothing else;
+	// a warning lists the others).
 	Features []string `yaml:"features"`
 	// Categorical columns become one 0/1 column for each value.
 	Categorical []string `yaml:"categorical"`
+	// Missing says what becomes of a missing cell: refuse reports it, drop leaves out its row, mean puts
+	// the mean of its column in its place. The column missing_share of the results shows how much was missing.
+	Missing string `yaml:"missing" jsonschema:"enum=refuse,enum=drop,enum=mean,default=refuse"`
+	// Bias adds a constant coordinate to each row, for halfspaces: those through the origin then become all
+	// halfspaces.
+	Bias bool `yaml:"bias" jsonschema:"default=false"`
 	// Scale is the public bound that brings rows into the unit ball, for halfspaces: a bound on the
 	// norm of a row, or for each numeric column a bound or [low, high].
 	Scale Axis[ScaleSpec] `yaml:"scale"`

@@ -6,6 +6,9 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
+// ErrColumnType rejects a column of a union or view type.
+var ErrColumnType = errors.New("it has a column of a union or view type; write plain types")
+
 // CheckMessage checks the metadata of an Arrow IPC message, which may be any bytes. It rejects
 // metadata for which the Arrow library would allocate memory by counts that the bytes cannot
 // contain. It supports schemas and record batches. Like the library, it panics if an offset
@@ -18,7 +21,7 @@ func CheckMessage(metadata []byte) error {
 	root := flatbuffers.Table{Bytes: metadata, Pos: flatbuffers.GetUOffsetT(metadata)}
 	switch root.GetByteSlot(6, 0) {
 	case schema:
-		return CheckSchema(&root, 8)
+		return CheckSchema(&root, 8, false)
 	case batch:
 		return nil // a message without lengths
 	}
@@ -27,13 +30,14 @@ func CheckMessage(metadata []byte) error {
 
 // CheckSchema checks the schema in a slot of a table of Arrow's flatbuffers, before the Arrow
 // library allocates memory by its counts. It rejects counts that the bytes of the table cannot
-// contain. Like the library, it panics if an offset points outside.
-func CheckSchema(root *flatbuffers.Table, slot flatbuffers.VOffsetT) error {
+// contain. Like the library, it panics if an offset points outside. Columns of view types are allowed
+// only if views is true: their record batches hold counts that the library allocates memory by.
+func CheckSchema(root *flatbuffers.Table, slot flatbuffers.VOffsetT, views bool) error {
 	schema, ok := slotOf(root, slot)
 	if !ok {
 		return errors.New("it holds no schema")
 	}
-	w := &schemaWalk{budget: 4*len(root.Bytes) + 1024}
+	w := &schemaWalk{budget: 4*len(root.Bytes) + 1024, views: views}
 	w.metadata(&schema, 8)
 	w.fields(&schema, 6, 0)
 	return w.err
@@ -43,6 +47,7 @@ func CheckSchema(root *flatbuffers.Table, slot flatbuffers.VOffsetT) error {
 // another.
 type schemaWalk struct {
 	budget int
+	views  bool // view types are allowed
 	err    error
 }
 
@@ -63,8 +68,8 @@ func (w *schemaWalk) fields(t *flatbuffers.Table, slot flatbuffers.VOffsetT, dep
 			w.spend(len(field.ByteVector(field.Pos + o)))
 		}
 		const union, binaryView, utf8View = 14, 23, 24
-		if k := field.GetByteSlot(8, 0); k == union || k == binaryView || k == utf8View {
-			w.err = errors.New("it has a column of a union or view type; write plain types")
+		if k := field.GetByteSlot(8, 0); k == union || !w.views && (k == binaryView || k == utf8View) {
+			w.err = ErrColumnType
 		}
 		if depth == 64 {
 			w.err = errors.New("its columns are nested too deeply")

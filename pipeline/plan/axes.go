@@ -221,8 +221,9 @@ func datasets(spec schemas.DataSpec) func(yield func(schemas.Data) bool) {
 			for _, label := range spec.Label {
 				for _, positive := range spec.Positive {
 					for _, scale := range orOne(spec.Scale) {
-						data := schemas.Data{File: file, Label: label, Positive: string(positive), Features: spec.Features,
-							Categorical: spec.Categorical, Scale: scaleOf(scale)}
+						data := schemas.Data{File: file, Delimiter: spec.Delimiter, Decimal: spec.Decimal, Label: label,
+							Positive: string(positive), Features: spec.Features, Categorical: spec.Categorical,
+							Missing: strings.TrimPrefix(spec.Missing, "refuse"), Bias: spec.Bias, Scale: scaleOf(scale)}
 						if !yield(data) {
 							return
 						}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -148,7 +147,8 @@ func (w problemFacts) add(line problemFact, stated ...string) {
 // addCell adds the problem of a cell.
 func (w problemFacts) addCell(c *trial.Cell) {
 	if p := c.Population; p != nil {
-		w.add(problemFact{label: "data", words: filepath.Base(c.Problem.Data.File) + ": " + p.String()})
+		lines := slices.Concat(p.Report, []string{p.String()})
+		w.add(problemFact{label: "data", words: strings.Join(lines, "\n"+strings.Repeat(" ", 12))})
 	}
 	kind := ""
 	if c.Adversary != nil {

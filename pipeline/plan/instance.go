@@ -220,20 +220,28 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 	known := p.problem.Summary()
 	if rows := known.Rows; rows > 0 {
 		share := func(count int) float64 { return float64(count) / float64(rows) }
-		p.population = &trial.Population{Positive: share(known.Positive), Pulled: share(known.Pulled)}
+		p.population = &trial.Population{Positive: share(known.Positive), Pulled: share(known.Pulled),
+			Missing: known.Missing, Report: known.Report.Lines}
+		o.warn(known.Report.Warnings...)
 	}
 	if known.Pulled > 0 {
-		warning := fmt.Sprintf("%s: %d of %d rows are outside the stated scale and are scaled back onto it", file,
-			known.Pulled, known.Rows)
-		if !slices.Contains(o.warnings, warning) {
-			o.warnings = append(o.warnings, warning)
-		}
+		o.warn(fmt.Sprintf("%s: %d of %d rows are outside the stated scale and are scaled back onto it", file,
+			known.Pulled, known.Rows))
 	}
 	if p.sampled, err = trial.Canonical(p.resolved.Sampled()); err != nil {
 		return nil, err
 	}
 	p.dataKey, err = seedOf(o.File).DataKey(p.sampled)
 	return p, err
+}
+
+// warn adds warnings, each once.
+func (o *opener) warn(warnings ...string) {
+	for _, w := range warnings {
+		if !slices.Contains(o.warnings, w) {
+			o.warnings = append(o.warnings, w)
+		}
+	}
 }
 
 // reportAt reports a problem's error at the value of the draft that caused it.

@@ -152,7 +152,10 @@ func TestTargetsExplained(t *testing.T) {
 		{"fixed", fmt.Sprintf(underUniform, "class: thresholds, domain: 64, target: 5"), "target      the same in all " +
 			"trials (a calibration, which measures no learning), a hypothesis that the file states: 5\n"},
 		{"data", strings.Replace(fmt.Sprintf(underUniform, "@"), "{distribution: uniform, @", overData, 1), "" +
-			"data        rows.csv: 25 % of the rows are positive, so that a constant errs on 25 %\n" +
+			"data        rows.csv: 4 rows\n" +
+			"            label \"y\": \"p\" is +1, \"q\" is -1\n" +
+			"            1 feature: \"x\"\n" +
+			"            25 % of the rows are positive, so that a constant errs on 25 %\n" +
 			"labels      those of the file: there is no target, and what is measured is for this one concept and population\n"},
 		{"online", fmt.Sprintf(online, "tree"), "labels      said by the adversary tree: there is no target\n"},
 		{"online, planted", fmt.Sprintf(online, "[tree, planted]"), "" +
@@ -178,12 +181,14 @@ func TestConstantSuffices(t *testing.T) {
 	src := "name: x\ntask: learn\nproblem: {class: thresholds, domain: 16, data: {file: " + data + ", label: y, " +
 		"positive: p}}\nalgorithms: [baseline/erm]\ngoal: {alpha: [0.1, 0.2, 0.25], beta: 0.1, above: [0, 0.05]}\nn: [10, 20]\n"
 	p := mustResolve(t, src, algorithms(), "")
-	const want = "rows.csv: a constant hypothesis, which needs no example, errs on 25 % of the rows: a success at alpha"
-	if diff := cmp.Diff([]string{want + " 0.2 above 0.05 (1 cell)", want + " 0.25 above 0 (1 cell)",
-		want + " 0.25 above 0.05 (1 cell)"}, p.Warnings); diff != "" {
+	const warning = "rows.csv: a constant hypothesis, which needs no example, errs on 25 % of the rows: a success at alpha"
+	if diff := cmp.Diff([]string{warning + " 0.2 above 0.05 (1 cell)", warning + " 0.25 above 0 (1 cell)",
+		warning + " 0.25 above 0.05 (1 cell)"}, p.Warnings); diff != "" {
 		t.Error(diff)
 	}
-	if got := *p.Cells[0].Population; got != (trial.Population{Positive: 0.25}) {
-		t.Errorf("%+v", got)
+	want := &trial.Population{Positive: 0.25, Report: []string{"rows.csv: 4 rows", `label "y": "p" is +1, "q" is -1`,
+		`1 feature: "x"`}}
+	if diff := cmp.Diff(want, p.Cells[0].Population); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -73,15 +73,17 @@ func TestBadMatrix(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"class.csv", "a,b\n0,2\n", `problem.file: `},
 		{"class.csv", "a,b\n0,2\n", `row 2, column "b": 2 is not an integer in 0..1`},
-		{"class.csv", "a,b\n0,x\n", `every cell below it is 0 or 1`},
+		{"class.csv", "a,b\n0,x\n", `row 2, column "b": "x" is not a number; every cell of a class matrix is 0 or 1`},
 		{"class.csv", "a,b\n0,1\nz,1\n", `"z" is not a number`},
 		{"class.csv", "0,1\n1,1\n", `the first line names the points`},
 		{"class.csv", "a,b\n0,1\n1,1\n0,1\n", `hypotheses 1 and 3, counted from 1, are the same function`},
 		{"class.csv", "a,b\n", `no rows below the header line`},
 		{"class.csv", "", `is empty`},
-		{"class.csv", "a,b\n0,\n", `the first line names the points`},
+		{"class.csv", "a,b\n0,\n", `row 2, column "b": the cell is missing; fill the cell`},
 		{"class.csv", "a\n" + strings.Repeat("0\n", 1<<19+1), `are more than 524288 labels`},
-		{"class.txt", "a\n0\n", `unknown extension ".txt"`},
+		{"class.txt", "a\n0\n", `.txt files are not read`},
+		{"class.tsv", "a\n0\n", `class.tsv: a class matrix is a .csv, .parquet or .arrow file`},
+		{"class.libsvm", "0 1:1\n", `class.libsvm: a class matrix is a .csv, .parquet or .arrow file`},
 		{"class.parquet", "a\n0\n", `is damaged, or not a file of the format parquet`},
 	} {
 		p := schemas.Problem{

@@ -156,7 +156,7 @@ func TestResolveRefuses(t *testing.T) {
 			`problem.data.scale: does not apply to points, whose values stay as they are; leave it out`},
 		{over, func(p *schemas.Problem) { p.Data.File = "" }, `problem.data.file: missing`},
 		{over, func(p *schemas.Problem) { p.Data.File = "x.txt" },
-			`problem.data.file: x.txt: unknown extension ".txt"; use .csv, .parquet or .arrow`},
+			`problem.data.file: x.txt: .txt files are not read; name it .csv`},
 		{over, func(p *schemas.Problem) { p.Data.Label = "" }, `problem.data.label: missing`},
 		{over, func(p *schemas.Problem) { p.Data.Positive = "" },
 			`problem.data.positive: missing; state the value in column "y" that means +1`},
@@ -175,7 +175,7 @@ func TestResolveRefuses(t *testing.T) {
 		{over, func(p *schemas.Problem) { p.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"a": {1, 1}}} },
 			`problem.data.scale.ranges: "a": [1, 1] is not a range; state a finite low below a finite high`},
 		{over, func(p *schemas.Problem) { p.Data.Format = "xml" },
-			`problem.data.format: unknown "xml"; choose csv, parquet or arrow`},
+			`problem.data.format: unknown "xml"; choose csv, parquet, arrow or libsvm`},
 	} {
 		p := c.from
 		if p.Data != nil {

@@ -3,15 +3,18 @@ package problem
 import (
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/distribution"
+	"github.com/shatterlab/shatter/pipeline/problem/population"
 )
 
 // Summary holds the properties of a problem's file that a plan depends on, in addition to the
 // resolved problem.
 type Summary struct {
-	Rows     int    // number of rows of data; 0 for a distribution
-	Positive int    // number of rows with label +1
-	Pulled   int    // number of rows beyond the stated scale: see Problem.Pulled
-	Matrix   string // labels of the class matrix; empty if the class is not a matrix
+	Rows     int                // number of rows of data; 0 for a distribution
+	Positive int                // number of rows with label +1
+	Pulled   int                // number of rows beyond the stated scale: see Problem.Pulled
+	Missing  float64            // share of the file's rows that were dropped, or of its cells that were filled
+	Report   *population.Report // description of the data
+	Matrix   string             // labels of the class matrix; empty if the class is not a matrix
 }
 
 // summarize returns the summary of what a file held.
@@ -20,7 +23,7 @@ func (read *contents) summarize() Summary {
 	if read.rows == nil {
 		return s
 	}
-	s.Rows, s.Pulled = len(read.rows.Y), read.rows.Pulled
+	s.Rows, s.Pulled, s.Missing, s.Report = len(read.rows.Y), read.rows.Pulled, read.rows.Missing, read.rows.Report
 	for _, y := range read.rows.Y {
 		if y > 0 {
 			s.Positive++

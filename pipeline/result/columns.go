@@ -261,12 +261,15 @@ func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 		})
 	}
 	return []schemas.ColumnOf[R]{
-		of("positive_share", "share of the rows of the data whose label is +1; null for a distribution, as are the next two",
+		of("positive_share", "share of the rows of the data whose label is +1; null for a distribution, as are the next "+
+			"three",
 			func(p *trial.Population) float64 { return p.Positive }),
 		of("constant_error", "error of the better one of the two constants on these rows: a goal of above + alpha from here "+
 			"on is reached without an example", (*trial.Population).ConstantError),
 		of("pulled_share", "share of the rows that lay beyond the stated scale and were pulled back onto it",
 			func(p *trial.Population) float64 { return p.Pulled }),
+		of("missing_share", "share of the file's rows that were dropped (missing: drop), or of the features' cells that "+
+			"were filled (missing: mean)", func(p *trial.Population) float64 { return p.Missing }),
 	}
 }
 

@@ -71,8 +71,10 @@ type Prior struct {
 
 // A Population describes the data of a cell. It does not enter the key.
 type Population struct {
-	Positive float64 // share of rows with label +1
-	Pulled   float64 // share of rows outside the stated scale, which were scaled back onto it
+	Positive float64  // share of rows with label +1
+	Pulled   float64  // share of rows outside the stated scale, which were scaled back onto it
+	Missing  float64  `json:",omitzero"`  // share of the file's rows that were dropped, or of the cells that were filled
+	Report   []string `json:",omitempty"` // description of the file for people
 }
 
 // ConstantError returns the error of the better of the two constant hypotheses.

@@ -228,17 +228,17 @@ func TestUnusableColumns(t *testing.T) {
 		}
 		q.Data.Features = []string{"a", "when"}
 		_, err = read(q, path)
-		checkError(t, err, `problem.data.features: `+path+`: column "when" holds neither numbers nor text; leave it out`)
+		checkError(t, err, `problem.data.features: `+path+`: column "when" cannot be used: it holds date32, neither`)
 		q.Data.Features = []string{"a", "c"}
 		_, err = read(q, path)
 		checkError(
 			t,
 			err,
-			`problem.data.features: `+path+`: column "c" does not hold numbers; name it in problem.data.categorical, or leave it out`,
+			`problem.data.file: `+path+`: row 1, column "c": "v" is not a number; correct it, drop the row`,
 		)
 		q.Data.Features, q.Data.Label = nil, "when"
 		_, err = read(q, path)
-		checkError(t, err, `problem.data.label: `+path+`: column "when" holds neither numbers nor text; leave it out`)
+		checkError(t, err, `problem.data.label: `+path+`: column "when" cannot be used: it holds date32, neither`)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestBadCellsInColumns(t *testing.T) {
 		{1, nil, `row 4, column "c": the cell is missing`},
 		{2, nil, `row 4, column "b": the cell is missing`},
 		{3, nil, `row 4, column "y": the cell is missing`},
-		{0, "NaN", `row 4, column "a": NaN is not a finite number`},
+		{0, "NaN", `row 4, column "a": the cell is missing (NaN)`},
 		{0, "-Inf", `row 4, column "a": -Inf is not a finite number`},
 	} {
 		columns := plain()

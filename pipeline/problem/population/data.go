@@ -1,4 +1,4 @@
-// Package population reads real data: the rows of a CSV, Parquet or Arrow file, which take the
+// Package population reads real data: the rows of a CSV, LIBSVM, Parquet or Arrow file, which take the
 // place of a distribution of points, and the files of class matrices.
 //
 // The rows are the population: samples are drawn from it with replacement, and errors are computed
@@ -17,24 +17,28 @@
 // The Parquet library trusts the lengths in a footer and in the headers of pages: a forged file can make it
 // allocate gigabytes before anything here can check them, which may end the process.
 //
+// The type of a column comes from the whole column. A Report lists what was read, and what was left out and why.
+//
 // Start reading at Read, then table.go, which every format fills.
 package population
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
-	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -42,7 +46,6 @@ const (
 	maxValues = 1 << 30  // numbers of a population: 8 GiB
 	maxDim    = 1 << 20  // numbers of a row, and values of a categorical column
 	maxFile   = 64 << 30 // bytes of a file
-	maxLine   = 32 << 20 // bytes of a line, or of a row that has several
 )
 
 // Rows is a population. It is immutable, but for Close: any number of goroutines may share it.
@@ -57,6 +60,10 @@ type Rows struct {
 	// Pulled is the number of rows that lay beyond the stated scale, by their norm or by any one
 	// value, and were pulled back to it.
 	Pulled int
+
+	// Missing is the share of the rows of the file that were left out, or of the cells of features that were filled.
+	Missing float64
+	Report  *Report // nil after Seal
 
 	table *dataset.Table // memory of X after Seal; nil before
 }
@@ -85,11 +92,20 @@ func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 // refuse blames one key below "problem".
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
+// because adds a hint to an error of refuse.
+func because(err error, format string, a ...any) error {
+	var e *blame.Error
+	if errors.As(err, &e) {
+		return &blame.Error{Key: e.Key, Reason: e.Reason + "; " + fmt.Sprintf(format, a...)}
+	}
+	return err
+}
+
 // checkData checks what can be checked without the file.
 func checkData(d *schemas.Data, class concept.Spec) error {
 	switch {
 	case d.File == "":
-		return refuse("data.file", "missing; state the path of a .csv, .parquet or .arrow file")
+		return refuse("data.file", "missing; state the path of a .csv, .parquet, .arrow or .libsvm file")
 	case d.Label == "":
 		return refuse("data.label", "missing; state the column of the labels")
 	case d.Positive == "":
@@ -114,19 +130,52 @@ func checkData(d *schemas.Data, class concept.Spec) error {
 	if err := resolveFormat(d); err != nil {
 		return err
 	}
+	if err := checkOptions(d, concept.ShapeOf(class.Name)); err != nil {
+		return err
+	}
 	return checkScale(&d.Scale, class.Name)
+}
+
+// checkOptions checks the keys that apply to some formats or classes only, and brings values into their shortest form.
+func checkOptions(d *schemas.Data, shape concept.Shape) error {
+	switch given := d.Delimiter + d.Decimal; {
+	case d.Format != csvFormat.name && given != "":
+		return refuse("data", "delimiter and decimal apply to CSV files; leave them out for %s", d.File)
+	case d.Format == libsvmFormat.name && len(d.Categorical) > 0:
+		return refuse("data.categorical", "does not apply to LIBSVM files, which hold numbers; leave it out")
+	case d.Decimal != "" && d.Decimal != "." && d.Decimal != ",":
+		return refuse("data.decimal", "%q is no decimal sign; use \".\" or \",\"", d.Decimal)
+	case strings.ContainsAny(d.Delimiter, "\"\r\n\uFFFD") || utf8.RuneCountInString(d.Delimiter) > 1:
+		return refuse("data.delimiter", "%q cannot separate cells; use one character, for example \";\" or \"\\t\"",
+			d.Delimiter)
+	case d.Missing != "" && d.Missing != missingDrop && d.Missing != missingMean:
+		return blame.Name("problem.data.missing", d.Missing, []string{missingDrop, missingMean})
+	case shape != concept.Ball && d.Missing == missingMean:
+		return refuse("data.missing", "mean does not apply to whole numbers; use drop")
+	case shape != concept.Ball && d.Bias:
+		return refuse("data.bias", "applies to halfspaces only; leave it out")
+	}
+	if d.Format == libsvmFormat.name {
+		d.Positive = strings.TrimPrefix(d.Positive, "+")
+	}
+	if d.Delimiter == "," {
+		d.Delimiter = ""
+	}
+	if d.Decimal == "." {
+		d.Decimal = ""
+	}
+	return nil
 }
 
 // format is a format of data files.
 type format struct {
 	name       string   // as the resolved problem has it
 	extensions []string // extensions of file names in lower case, the usual one first
-	untyped    bool     // columns have no type: their cells show what they hold
 	read       func(t *table, f *io.SectionReader) error
 }
 
 // formats lists the formats in the order in which messages offer them.
-func formats() []*format { return []*format{&csvFormat, &parquetFormat, &arrowFormat} }
+func formats() []*format { return []*format{&csvFormat, &parquetFormat, &arrowFormat, &libsvmFormat} }
 
 // formatWith returns the first format that satisfies a condition, or nil.
 func formatWith(ok func(f *format) bool) *format {
@@ -138,7 +187,7 @@ func formatWith(ok func(f *format) bool) *format {
 	return nil
 }
 
-// resolveFormat checks the format of d, and fills in the one that the file's extension means.
+// resolveFormat checks the format of d, and fills in what the file's extension means.
 func resolveFormat(d *schemas.Data) error {
 	if d.Format != "" {
 		if formatWith(func(f *format) bool { return f.name == d.Format }) != nil {
@@ -150,16 +199,18 @@ func resolveFormat(d *schemas.Data) error {
 		}
 		return blame.Name("problem.data.format", d.Format, known)
 	}
-	extension := strings.ToLower(filepath.Ext(d.File))
-	if f := formatWith(func(f *format) bool { return slices.Contains(f.extensions, extension) }); f != nil {
-		d.Format = f.name
-		return nil
+	name := strings.ToLower(filepath.Base(d.File))
+	text := strings.TrimSuffix(name, ".gz")
+	extension := filepath.Ext(text)
+	f := formatWith(func(f *format) bool { return slices.Contains(f.extensions, extension) })
+	if f == nil || name != text && f != &csvFormat && f != &libsvmFormat {
+		return refuseExtension(d.File, filepath.Ext(name))
 	}
-	var known []string
-	for _, f := range formats() {
-		known = append(known, f.extensions[0])
+	d.Format = f.name
+	if f == &csvFormat && extension != csvFormat.extensions[0] && d.Delimiter == "" {
+		d.Delimiter = "\t"
 	}
-	return refuse("data.file", "%s: unknown extension %q; use %s", d.File, extension, wording.Or(known))
+	return nil
 }
 
 // checkScale checks the bound on the rows of a class.
@@ -221,7 +272,6 @@ func (t *table) read(f *io.SectionReader) (err error) {
 			err = t.damaged(r)
 		}
 	}()
-	t.format = formatWith(func(f *format) bool { return f.name == t.spec.Format })
 	t.most = 1<<25 + 1000*f.Size()
-	return t.format.read(t, f)
+	return formatWith(func(f *format) bool { return f.name == t.spec.Format }).read(t, f)
 }

@@ -19,6 +19,9 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 	if err := resolveFormat(&file); err != nil {
 		return "", 0, blameFile(err)
 	}
+	if file.Delimiter != "" || file.Format == libsvmFormat.name {
+		return "", 0, refuse("file", "%s: a class matrix is a .csv, .parquet or .arrow file", m.File)
+	}
 	t := &table{spec: &file, side: 2, matrix: true}
 	if err := t.readFile(); err != nil {
 		return "", 0, blameFile(err)

@@ -6,7 +6,7 @@ import "github.com/shatterlab/shatter/pipeline/dataset"
 // the order of the table; nil: the order of the file. After an error, r has no features.
 func (r *Rows) Seal(order []int32) error {
 	from := r.X
-	r.X = nil
+	r.X, r.Report = nil, nil
 	var err error
 	if r.table, err = dataset.NewTable("shatter-dataset", len(r.Y), r.Dim); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
@@ -82,8 +83,8 @@ func (t *table) chunk(r *pqarrow.FileReader, g, c, base, rows int) error {
 	return nil
 }
 
-// checkChunk refuses a column chunk that is encrypted, larger than the file, or begins with a dictionary of
-// more values than bytes: the library allocates what these state.
+// checkChunk rejects a column chunk that is encrypted, has an encoding that the library lacks, is larger than the file,
+// or begins with a dictionary of more values than bytes: the library allocates what these state.
 func checkChunk(r *file.Reader, group, leaf int, fileSize int64) error {
 	g := r.RowGroup(group)
 	c, err := g.MetaData().ColumnChunk(leaf)
@@ -91,7 +92,9 @@ func checkChunk(r *file.Reader, group, leaf int, fileSize int64) error {
 	case err != nil:
 		return err
 	case c.CryptoMetadata() != nil:
-		return errors.New("it is encrypted")
+		return unsupported("it is encrypted; write it without encryption")
+	case slices.ContainsFunc(c.Encodings(), func(e parquet.Encoding) bool { return e.String() == "BYTE_STREAM_SPLIT" }):
+		return errors.New("unsupported encoding BYTE_STREAM_SPLIT")
 	case c.TotalCompressedSize() > fileSize:
 		return fmt.Errorf("a column of %d bytes is larger than the file", c.TotalCompressedSize())
 	}

@@ -8,7 +8,7 @@ import (
 
 // oneHot returns the final rows, and their number of numbers: the features, then for each
 // categorical column one number per value, in the order of the sorted values, 1 for the row's own
-// and 0 for others.
+// and 0 for others; and 1 for the bias.
 func (t *table) oneHot() (x []float64, dim int, err error) {
 	numbers := len(t.spec.Features)
 	dim = numbers
@@ -20,7 +20,10 @@ func (t *table) oneHot() (x []float64, dim int, err error) {
 			dim++
 		}
 	}
-	if len(t.codes) == 0 {
+	if t.spec.Bias {
+		dim++
+	}
+	if dim == numbers {
 		return t.numbers, dim, nil
 	}
 	if dim > maxDim || t.rows*dim > maxValues {
@@ -34,6 +37,9 @@ func (t *table) oneHot() (x []float64, dim int, err error) {
 		copy(row, t.numbers[i*numbers:(i+1)*numbers])
 		for k, codes := range t.codes {
 			row[place[k][codes[i]]] = 1
+		}
+		if t.spec.Bias {
+			row[dim-1] = 1
 		}
 	}
 	return x, dim, nil
@@ -57,9 +63,21 @@ func (t scaledTable) scale(x []float64, dim int) (pulled int) {
 	return pulled
 }
 
-// byNorm divides a row by the bound, or by its own norm where that is larger. It reports whether it
-// is.
+// byNorm divides a row by the bound, or by its own norm if that is larger, and reports whether it is. With a bias,
+// the row and the constant 1 after it are then divided by sqrt(2).
 func (t scaledTable) byNorm(row []float64) (beyond bool) {
+	if !t.spec.Bias {
+		return t.divide(row)
+	}
+	beyond = t.divide(row[:len(row)-1])
+	for j := range row {
+		row[j] /= math.Sqrt2
+	}
+	return beyond
+}
+
+// divide divides numbers by the bound, or by their own norm if that is larger.
+func (t scaledTable) divide(row []float64) (beyond bool) {
 	largest, sum := 0.0, 0.0
 	for _, v := range row {
 		largest = max(largest, math.Abs(v))
@@ -84,14 +102,18 @@ func (t scaledTable) byNorm(row []float64) (beyond bool) {
 }
 
 // byRanges maps each feature from its range to [-1, 1], a value outside to the nearer end, and
-// divides the row by sqrt(k), k being the columns of the file in use: a one-hot group has norm 1,
+// divides the row by sqrt(k), k being the columns of the file in use, and the bias: a one-hot group has norm 1,
 // so the row has at most that.
 func (t scaledTable) byRanges() func(row []float64) (beyond bool) {
 	ranges := make([][2]float64, len(t.spec.Features))
 	for k, name := range t.spec.Features {
 		ranges[k] = t.spec.Scale.Ranges[name]
 	}
-	root := math.Sqrt(float64(len(ranges) + len(t.codes)))
+	columns := len(ranges) + len(t.codes)
+	if t.spec.Bias {
+		columns++
+	}
+	root := math.Sqrt(float64(columns))
 	return func(row []float64) (beyond bool) {
 		for j, v := range row {
 			if j < len(ranges) {

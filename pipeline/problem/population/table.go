@@ -16,11 +16,10 @@ import (
 // and finish at the end.
 type table struct {
 	spec   *schemas.Data
-	side   uint64  // exclusive upper bound of the cells, which are whole numbers; 0: any number
-	single bool    // a row is one number
-	matrix bool    // the file is a class matrix: every column is a feature, there are no labels
-	format *format // set by read
-	most   int64   // numbers that a file of this size may hold; set by read
+	side   uint64 // exclusive upper bound of the cells, which are whole numbers; 0: any number
+	single bool   // a row is one number
+	matrix bool   // the file is a class matrix: every column is a feature, there are no labels
+	most   int64  // numbers that a file of this size may hold; set by read
 
 	roles []role // roles of the file's columns
 	rows  int
@@ -30,22 +29,34 @@ type table struct {
 	values  []map[string]int32 // the code of each value, by categorical column
 	y       []float64
 	labels  []string // distinct labels, at most two
+
+	gaps []gap    // missing cells, unless they are refused
+	left []column // columns that are no features, because they hold other things than numbers
 }
 
 // column describes one column of a file.
 type column struct {
 	name string
 	kind kind
+	why  string // reason why the column is no feature; empty for numbers
 }
 
 // kind says what the cells of a column hold.
 type kind int
 
 const (
-	numbers kind = iota // numbers
-	textual             // strings, booleans, dictionaries: labels or categories
-	unknown             // not known, because the first cell is missing, or of a type that is not supported
+	empty      kind = iota // nothing
+	numbers                // numbers or booleans
+	other                  // other texts, too: labels or categories
+	unreadable             // a type that is not supported
 )
+
+// A cell is a cell of a file: a number or a text. An empty text is a missing cell.
+type cell struct {
+	text    string
+	number  float64
+	numeric bool // number is given
+}
 
 // role says what a column is used for. index is its place among the features or the categorical
 // columns.
@@ -102,8 +113,8 @@ func (t *table) begin(columns []column) error {
 			if !ok {
 				return t.noColumn(list.key, name, columns)
 			}
-			if err := t.checkKind(list.key, list.use, columns[i]); err != nil {
-				return err
+			if c := columns[i]; c.kind == unreadable {
+				return refuse(list.key, "%s: column %q cannot be used: %s; convert it or leave it out", t.spec.File, name, c.why)
 			}
 			t.roles[i] = role{list.use, name, k}
 		}
@@ -124,42 +135,26 @@ func (t *table) labelColumn() []string {
 	return []string{t.spec.Label}
 }
 
-// checkKind checks that the type of a column suits its use, in formats whose columns have types.
-func (t *table) checkKind(key string, use use, c column) error {
-	switch {
-	case t.format.untyped:
-		return nil
-	case c.kind == unknown:
-		return refuse(key, "%s: column %q holds neither numbers nor text; leave it out", t.spec.File, c.name)
-	case use == asNumber && c.kind != numbers:
-		return refuse(key, "%s: column %q does not hold numbers; name it in problem.data.categorical, or leave it out",
-			t.spec.File, c.name)
-	}
-	return nil
-}
-
 // allNumeric makes the features of all numeric columns, in the order of the file.
 func (t *table) allNumeric(columns []column) error {
 	for i, c := range columns {
-		if t.matrix && (c.kind != numbers || c.name == "0" || c.name == "1") {
+		if t.matrix && (c.kind >= other || c.name == "0" || c.name == "1") {
 			return refuse("file",
 				"%s: column %d, %q: the first line names the points, and every cell below it is 0 or 1",
 				t.spec.File, i+1, c.name)
 		}
-		if c.name == t.spec.Label || slices.Contains(t.spec.Categorical, c.name) || c.kind == textual {
-			continue
-		}
-		if c.name == "" {
+		switch {
+		case c.name == t.spec.Label || slices.Contains(t.spec.Categorical, c.name):
+		case c.name == "" && (t.matrix || c.kind == numbers):
 			return refuse("data.features", "%s: column %d has no name; name it, or list the columns to use",
 				t.spec.File, i+1)
-		}
-		if c.kind == unknown && t.format.untyped {
-			return refuse("data.features",
-				"%s: the cell is missing, so whether the column holds numbers is unknown; list the "+
-					"columns to use", t.place(2, c.name))
-		}
-		if c.kind == numbers {
+		case t.matrix || c.kind == numbers:
 			t.spec.Features = append(t.spec.Features, c.name)
+		default:
+			if c.kind == empty {
+				c.why = "all of its cells are missing"
+			}
+			t.left = append(t.left, c)
 		}
 	}
 	return nil
@@ -173,8 +168,8 @@ func (t *table) checkColumns() error {
 			t.spec.File, len(features), quoted(features))
 	}
 	if len(features)+len(t.spec.Categorical) == 0 {
-		return refuse("data.features", "%s: no column is numeric; name columns in problem.data.categorical",
-			t.spec.File)
+		return refuse("data.features", "%s: no column is numeric: %s; name columns in problem.data.categorical",
+			t.spec.File, t.leftOut())
 	}
 	ranges := t.spec.Scale.Ranges
 	if len(ranges) == 0 {
@@ -207,11 +202,7 @@ func (t *table) noColumn(key, name string, columns []column) error {
 	if n, ok := wording.Nearest(name, names); ok {
 		return refuse(key, "%s has no column %q, did you mean %q?", t.spec.File, name, n)
 	}
-	hint := ""
-	if t.format.untyped && len(names) == 1 && strings.ContainsAny(names[0], ";\t|") {
-		hint = "; cells are to be separated by commas"
-	}
-	return refuse(key, "%s has no column %q; its columns are %s%s", t.spec.File, name, quoted(names), hint)
+	return refuse(key, "%s has no column %q; its columns are %s", t.spec.File, name, quoted(names))
 }
 
 // quoted lists names in quotes: at most twelve, and how many more there are.
@@ -271,18 +262,46 @@ func extend[T any](s []T, more int) []T {
 	return slices.Grow(s, more)[:len(s)+more]
 }
 
-// number sets a cell of the numeric column k. shown is the number of the row in messages.
-func (t *table) number(row, shown, k int, v float64) error {
-	name := t.spec.Features[k]
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+// set sets a cell of the row-th row. shown is the number of the row in messages.
+func (t *table) set(role role, row, shown int, c cell) error {
+	switch {
+	case role.use == asNumber && c.numeric:
+		return t.number(role, row, shown, c.number)
+	case role.use == asNumber && !isMissing(c.text):
+		v, ok := t.parse(c.text)
+		if ok {
+			return t.number(role, row, shown, v)
+		}
+		remedy := t.notNumber(c.text)
+		if remedy == "" {
+			remedy = "; correct it, drop the row, or name the column in problem.data.categorical"
+		}
+		if t.matrix {
+			remedy = "; every cell of a class matrix is 0 or 1"
+		}
+		return refuse("data.file", "%s: %q is not a number%s", t.place(shown, role.name), clip(c.text), remedy)
+	case role.use == asNumber || c.text == "":
+		return t.missing(role, row, shown, c.text)
+	case role.use == asCategory:
+		return t.category(role, row, c.text)
+	}
+	return t.label(row, shown, c.text)
+}
+
+// number sets a cell of a numeric column.
+func (t *table) number(role role, row, shown int, v float64) error {
+	if math.IsNaN(v) {
+		return t.missing(role, row, shown, "NaN")
+	}
+	if math.IsInf(v, 0) {
 		return refuse("data.file", "%s: %v is not a finite number; drop the row or fill the cell",
-			t.place(shown, name), v)
+			t.place(shown, role.name), v)
 	}
 	if t.side != 0 && !(v >= 0 && v < float64(t.side) && v == math.Trunc(v)) {
 		return refuse("data.file", "%s: %v is not an integer in 0..%d; correct it%s",
-			t.place(shown, name), v, t.side-1, t.orDomain())
+			t.place(shown, role.name), v, t.side-1, t.orDomain())
 	}
-	t.numbers[row*len(t.spec.Features)+k] = v
+	t.numbers[row*len(t.spec.Features)+role.index] = v
 	return nil
 }
 
@@ -294,11 +313,9 @@ func (t *table) orDomain() string {
 	return ", or problem.domain"
 }
 
-// category sets a cell of the categorical column k. shown is the number of the row in messages.
-func (t *table) category(row, shown, k int, v string) error {
-	if v == "" {
-		return t.missing(shown, t.spec.Categorical[k])
-	}
+// category sets a cell of a categorical column.
+func (t *table) category(role role, row int, v string) error {
+	k := role.index
 	code, ok := t.values[k][v]
 	if !ok {
 		code = int32(len(t.values[k]))
@@ -314,9 +331,6 @@ func (t *table) category(row, shown, k int, v string) error {
 
 // label sets the label of a row. shown is the number of the row in messages.
 func (t *table) label(row, shown int, v string) error {
-	if v == "" {
-		return t.missing(shown, t.spec.Label)
-	}
 	if !slices.Contains(t.labels, v) {
 		if len(t.labels) == 2 {
 			return refuse("data.label", "%s: %q is a third label, after %q and %q; labels must have two values",
@@ -331,27 +345,41 @@ func (t *table) label(row, shown int, v string) error {
 	return nil
 }
 
-// damaged returns an error that blames the file as a whole.
+// unsupported is an error that blames the format of a file.
+type unsupported string
+
+func (e unsupported) Error() string { return string(e) }
+
+// damaged returns an error that blames the file as a whole. Libraries call "unimplemented" or "unsupported" what they
+// cannot read.
 func (t *table) damaged(cause any) error {
+	words := fmt.Sprint(cause)
+	for _, word := range []string{"unimplemented", "unsupported", "not implemented"} {
+		if strings.Contains(words, word) {
+			cause = unsupported(words + "; " + howToRewrite[t.spec.Format])
+		}
+	}
+	if reason, ok := cause.(unsupported); ok {
+		return refuse("data.file", "%s is not supported: %s", t.spec.File, reason)
+	}
 	return refuse("data.file", "%s is damaged, or not a file of the format %s: %v", t.spec.File, t.spec.Format, cause)
 }
 
-// missing returns the error of a missing cell.
-func (t *table) missing(shown int, name string) error {
-	return refuse("data.file", "%s: the cell is missing; drop the row or fill the cell", t.place(shown, name))
-}
-
-// finish checks the labels, one-hot encodes the categorical columns, scales the rows, and returns
-// the population.
+// finish deals with missing cells, checks the labels, one-hot encodes the categorical columns, scales the rows, and
+// returns the population.
 func (t *table) finish() (*Rows, error) {
 	if t.rows == 0 {
 		return nil, refuse("data.file", "%s has no rows", t.spec.File)
+	}
+	missing, err := t.fillGaps()
+	if err != nil {
+		return nil, err
 	}
 	if !slices.Contains(t.labels, t.spec.Positive) {
 		return nil, refuse("data.positive", "%q never occurs in column %q, whose values are %s; choose one of these",
 			t.spec.Positive, t.spec.Label, quoted(t.labels))
 	}
-	if len(t.labels) == 1 {
+	if !slices.Contains(t.y, 1) || !slices.Contains(t.y, -1) {
 		return nil, refuse("data.label", "%s: all rows of column %q are %q; labels must have two values",
 			t.spec.File, t.spec.Label, t.labels[0])
 	}
@@ -359,7 +387,7 @@ func (t *table) finish() (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := &Rows{X: x, Y: slices.Clip(t.y), Dim: dim}
+	rows := &Rows{X: x, Y: slices.Clip(t.y), Dim: dim, Missing: missing, Report: t.report(missing)}
 	if t.side == 0 {
 		rows.Pulled = scaledTable{t}.scale(x, dim)
 	}
