@@ -322,6 +322,7 @@ const (
 	DefaultSteps      = 2 // of find
 	DefaultConfidence = 0.95
 	DefaultTrialTime  = Duration(10 * time.Minute)
+	DefaultStartTime  = Duration(time.Minute)
 	DefaultMemory     = Bytes(2 << 30)
 )
 
@@ -373,6 +374,8 @@ type FitSpec struct {
 type Limits struct {
 	// Trial is the time that one trial may take: 90s, 10m, 1h.
 	Trial Duration `yaml:"trial" jsonschema:"default=10m"`
+	// Start is the time that a plugin process may take to become ready: to import its packages and load its files.
+	Start Duration `yaml:"start" jsonschema:"default=1m"`
 	// Memory that the plugin process may use: 512 MiB, 2 GiB, or a number of bytes.
 	Memory Bytes `yaml:"memory" jsonschema:"default=2 GiB"`
 }

@@ -261,7 +261,8 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 		s.stopOne()
 	}
 	cmd := job.plugin
-	cmd.Trial, cmd.Memory = job.Cell.Limits.Trial, job.Cell.Limits.Memory
+	limits := job.Cell.Limits
+	cmd.Start, cmd.Trial, cmd.Memory = limits.Start, limits.Trial, limits.Memory
 	cmd.SessionMemory, cmd.Dataset = memory, job.pop.rows
 	began := time.Now()
 	p, err := host.Start(ctx, cmd)

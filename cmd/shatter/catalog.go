@@ -153,14 +153,16 @@ var needsLayers = "require (an error without " + wording.And(sandbox.Required())
 
 // confined gives a command that starts plugins the flags of the sandbox.
 func confined(c *cobra.Command) *cobra.Command {
-	mode, read := string(sandbox.Prefer), []string(nil)
+	mode, read, names := string(sandbox.Prefer), []string(nil), []string(nil)
 	flags := c.Flags()
 	flags.StringVar(&mode, "sandbox", mode,
 		"layers around plugins: prefer (those that this machine has), "+needsLayers+", or off")
 	flags.StringArrayVar(&read, "sandbox-read", nil,
 		"file or folder that plugins may read, in addition to themselves and the system's libraries (repeatable)")
+	flags.StringArrayVar(&names, "plugin-env", nil,
+		"variable of the environment that plugins get too; its value is part of their identity (repeatable)")
 	before(c, func() error {
-		policy, err := sandboxPolicy(mode, read)
+		policy, err := sandboxPolicy(mode, read, names)
 		if err != nil {
 			return usageError{err}
 		}
@@ -193,7 +195,7 @@ func showSandbox(c *cobra.Command, cmd host.Command) error {
 }
 
 // sandboxPolicy checks the values of the flags of the sandbox.
-func sandboxPolicy(mode string, read []string) (p sandbox.Policy, err error) {
+func sandboxPolicy(mode string, read, names []string) (p sandbox.Policy, err error) {
 	if p.Mode, err = sandbox.ParseMode(mode); err != nil {
 		return p, fmt.Errorf("--sandbox: %w", err)
 	}
@@ -205,6 +207,13 @@ func sandboxPolicy(mode string, read []string) (p sandbox.Policy, err error) {
 			return p, fmt.Errorf("--sandbox-read: %w", err)
 		}
 		p.Read = append(p.Read, path)
+	}
+	for _, name := range names {
+		value, set := os.LookupEnv(name)
+		if !set {
+			return p, fmt.Errorf("--plugin-env %s: the environment has no such variable", name)
+		}
+		p.Env = append(p.Env, name+"="+value)
 	}
 	return p, nil
 }

@@ -82,7 +82,8 @@ func resolve(ctx context.Context, path string, src []byte, dir string) (*session
 	if err != nil {
 		return nil, err
 	}
-	c.LimitTrials(plan.TrialTime(file))
+	limits := plan.TimeLimits(file)
+	c.LimitTimes(limits.Start, limits.Trial)
 	s := &session{catalog: c, kept: &plan.ProblemCache{}}
 	s.onClose(func() error { c.Close(); return nil })
 	s.onClose(s.kept.Close)

@@ -50,10 +50,11 @@ func maxTrialsOf(b *sweep.Block) int64 {
 	return cmp.Or(b.Trials.Max, schemas.DefaultMaxTrials)
 }
 
-// TrialTime returns the maximal time limit of a trial in the file.
-func TrialTime(f *sweep.File) (longest time.Duration) {
+// TimeLimits returns the maximal time limits in the file.
+func TimeLimits(f *sweep.File) (longest trial.Limits) {
 	for _, b := range f.Blocks() {
-		longest = max(longest, limitsOf(b).Trial)
+		l := limitsOf(b)
+		longest.Trial, longest.Start = max(longest.Trial, l.Trial), max(longest.Start, l.Start)
 	}
 	return longest
 }
@@ -66,6 +67,7 @@ func limitsOf(b *sweep.Block) trial.Limits {
 	}
 	return trial.Limits{
 		Trial:  time.Duration(cmp.Or(l.Trial, schemas.DefaultTrialTime)),
+		Start:  time.Duration(cmp.Or(l.Start, schemas.DefaultStartTime)),
 		Memory: int64(cmp.Or(l.Memory, schemas.DefaultMemory)),
 	}
 }

@@ -96,6 +96,8 @@ func TestDefaultsAreThoseFilledIn(t *testing.T) {
 			wrong = number != schemas.DefaultConfidence
 		case "limits.trial":
 			err, wrong = parse(&time, text), time != schemas.DefaultTrialTime
+		case "limits.start":
+			err, wrong = parse(&time, text), time != schemas.DefaultStartTime
 		case "limits.memory":
 			err, wrong = parse(&memory, text), memory != schemas.DefaultMemory
 		default:

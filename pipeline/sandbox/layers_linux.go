@@ -57,7 +57,9 @@ type entry struct {
 	Host       int      `json:"host"`       // process id of the host
 	NoSpaces   string   `json:"nospaces"`   // reason for having no namespaces; "": there are namespaces
 	HostMounts string   `json:"hostmounts"` // the host's mount namespace
-	Held       []string `json:"held"`       // layers that must hold
+
+	ownMemory bool     // the folder sharedMemory is the program's own
+	Held      []string `json:"held"` // layers that must hold
 }
 
 // A report informs the host about an entry that executed no program.
@@ -155,16 +157,32 @@ func (e *entry) remount() (how string, err error) {
 			return "", fmt.Errorf("the kernel refuses a mount for the folder (%w)", err)
 		}
 	}
+	const options = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	e.ownMemory = unix.Mount("tmpfs", sharedMemory, "tmpfs", options, "size=64m,nr_inodes=1024") == nil
 	const readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID
 	if err := unix.MountSetattr(-1, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnly}); err != nil {
 		return "", fmt.Errorf("the kernel refuses to make mounts read-only (%w)", err)
 	}
-	if e.Folder != "" {
-		if err := unix.MountSetattr(-1, e.Folder, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
-			return "", fmt.Errorf("the kernel refuses to make the folder writable again (%w)", err)
+	for _, folder := range e.writable() {
+		if err := unix.MountSetattr(-1, folder, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return "", fmt.Errorf("the kernel refuses to make the folder %q writable again (%w)", folder, err)
 		}
 	}
 	return "mount namespace", nil
+}
+
+// sharedMemory is the folder in which the C library keeps semaphores and shared memory with names.
+const sharedMemory = "/dev/shm"
+
+// writable returns the folders that the program may write to.
+func (e *entry) writable() (folders []string) {
+	if e.Folder != "" {
+		folders = append(folders, e.Folder)
+	}
+	if e.ownMemory {
+		folders = append(folders, sharedMemory)
+	}
+	return folders
 }
 
 // dropPrivileges drops all capabilities, including those that the user root would gain at an

@@ -38,6 +38,7 @@ const (
 type Policy struct {
 	Mode Mode
 	Read []string // absolute paths of more files and folders that programs may read
+	Env  []string // further variables of their environment, as KEY=value; they apply in every mode
 }
 
 // The layers.

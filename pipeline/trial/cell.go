@@ -131,6 +131,7 @@ func (c *Cell) Repetitions() int64 {
 // Limits are the resource limits of one trial. A trial that exceeds one is lost, and is not an outcome.
 type Limits struct {
 	Trial  time.Duration `json:"trial"`  // wall time
+	Start  time.Duration `json:"start"`  // wall time in which the plugin process gets ready
 	Memory int64         `json:"memory"` // resident bytes of the plugin process
 }
 

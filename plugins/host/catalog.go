@@ -61,11 +61,11 @@ func (c *Catalog) add(plugin string, command Command) {
 	}
 }
 
-// LimitTrials sets the time that each question about a setting may take to that of a trial. It is to
-// be called before any is asked.
-func (c *Catalog) LimitTrials(limit time.Duration) {
+// LimitTimes sets the time in which a plugin gets ready, and the time that each question about a setting may take to
+// that of a trial. It must be called before the first question.
+func (c *Catalog) LimitTimes(start, trial time.Duration) {
 	for _, e := range c.entries {
-		e.command.Trial = limit
+		e.command.Start, e.command.Trial = start, trial
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -85,9 +86,13 @@ func (h *child) environment() []string {
 	// before it is killed for its memory.
 	env = append(env, "GOGC=400", "GOMEMLIMIT="+strconv.FormatInt(h.command.Memory/10*9, 10))
 	if h.command.Sandbox.Mode != sandbox.Off {
-		env = append(env, "TMPDIR="+h.dir.path)
+		// Caches go to the folder that it may write to. Python still finds the packages that the user has installed.
+		if home := os.Getenv("HOME"); home != "" && os.Getenv("PYTHONUSERBASE") == "" {
+			env = append(env, "PYTHONUSERBASE="+filepath.Join(home, ".local"))
+		}
+		env = append(env, "TMPDIR="+h.dir.path, "HOME="+h.dir.path)
 	}
-	return slices.Concat(env, h.command.Env, []string{
+	return slices.Concat(env, h.command.Sandbox.Env, h.command.Env, []string{
 		pluginv1.CookieKey + "=" + pluginv1.CookieValue, fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", pluginv1.Version),
 		plugin.EnvUnixSocketDir + "=" + h.dir.path,
 	})

@@ -1,12 +1,15 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +37,7 @@ type Command struct {
 	Path      string        // the plugin's file
 	Args      []string      // without the program's name
 	Env       []string      // KEY=value, beside the few variables that every plugin gets
+	Start     time.Duration // limit on getting ready; 0: 1 minute
 	Trial     time.Duration // limit on one trial, in learning and in each step of answering; 0: 10 minutes
 	Memory    int64         // limit on the memory of all its processes, without what we share; 0: 2 GiB
 	Threads   int           // recommended threads (GOMAXPROCS and its like); 0: 1
@@ -68,7 +72,10 @@ const (
 
 func (c Command) withDefaults() Command {
 	if c.Attached {
-		c.Trial, c.Memory, c.Sandbox.Mode = attachedTime, attachedMemory, sandbox.Off
+		c.Start, c.Trial, c.Memory, c.Sandbox.Mode = attachedTime, attachedTime, attachedMemory, sandbox.Off
+	}
+	if c.Start == 0 {
+		c.Start = time.Minute
 	}
 	if c.Trial == 0 {
 		c.Trial = 10 * time.Minute
@@ -111,7 +118,19 @@ type Process struct {
 func (p *Process) Describe() *pluginv1.DescribeResponse { return p.description }
 
 // Environment returns the environment that the plugin reported at the start.
-func (p *Process) Environment() schemas.Environment { return environmentOf(p.description) }
+// The variables that it got in addition are part of it, by digests of their values.
+func (p *Process) Environment() schemas.Environment {
+	e := environmentOf(p.description)
+	if len(p.child.command.Args) > 0 { // built in: its outcomes depend on none
+		return e
+	}
+	for _, variable := range p.child.command.Sandbox.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		e = append(e, schemas.Component{Name: "$" + name, Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(value)))[:16]})
+	}
+	slices.SortFunc(e, func(a, b schemas.Component) int { return cmp.Compare(a.Name, b.Name) })
+	return e
+}
 
 // DescribeAgain asks the plugin what it says about itself now.
 func (p *Process) DescribeAgain(ctx context.Context) (*pluginv1.DescribeResponse, error) {

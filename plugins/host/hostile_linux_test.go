@@ -46,7 +46,7 @@ var acts = []struct {
 	{"cut a file of the user", sandbox.Files, func(v victim) error { return os.Truncate(v.Secret, 0) }},
 	{"cut a file by opening it", sandbox.Files, func(v victim) error { return open(v.Secret, os.O_RDONLY|os.O_TRUNC) }},
 	{"link to a file of the user", sandbox.Files, func(v victim) error { return os.Link(v.Secret, os.TempDir()+"/link") }},
-	{"write to /dev/shm", sandbox.Files, func(victim) error { return open("/dev/shm/act", os.O_CREATE|os.O_WRONLY) }},
+	{"write shared memory of the user", sandbox.Files, func(v victim) error { return open(v.Shared, os.O_WRONLY) }},
 	{"replace its own file", sandbox.Files, func(victim) error { return open(os.Args[0], os.O_WRONLY) }},
 	{"open the terminal", sandbox.Files, func(victim) error { return open("/dev/tty", os.O_RDWR) }},
 	{"change the mode of a file", sandbox.Syscalls, func(v victim) error { return os.Chmod(v.Secret, 0o777) }},
@@ -134,9 +134,10 @@ var acts = []struct {
 
 // victim is what a hostile plugin knows of its host.
 type victim struct {
-	Pid                         int
-	Address                     uintptr // in its memory
-	Secret, TCP, Unix, Abstract string
+	Pid                 int
+	Address             uintptr // in its memory
+	Secret, Shared      string  // files
+	TCP, Unix, Abstract string
 }
 
 func (v victim) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", v.Pid, name) }
@@ -294,9 +295,11 @@ func actAsVictim() {
 		contain()
 	}
 	v := victim{Pid: os.Getpid(), Secret: filepath.Join(os.Getenv("HOST_BASE"), "secret")}
+	v.Shared = "/dev/shm/" + filepath.Base(os.Getenv("HOST_BASE"))
 	v.Abstract = "@shatter-" + strconv.Itoa(v.Pid)
 	v.Address = uintptr(unsafe.Pointer(&v))
 	must(os.WriteFile(v.Secret, []byte("labels"), 0o600))
+	must(os.WriteFile(v.Shared, []byte("labels"), 0o600))
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	v.TCP, v.Unix = tcp.Addr().String(), filepath.Join(os.Getenv("HOST_BASE"), "socket")
@@ -365,7 +368,7 @@ func asVictim(t *testing.T, kind, role string, env ...string) (cmd *exec.Cmd, ba
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(base) })
+	t.Cleanup(func() { os.RemoveAll(base); os.Remove("/dev/shm/" + filepath.Base(base)) })
 	cmd = exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, "VICTIM="+kind, "HOST_BASE="+base, "HOME="+base)
 	cmd.Env = append(cmd.Env, env...)

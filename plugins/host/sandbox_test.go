@@ -2,8 +2,10 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,52 @@ func TestUnreadable(t *testing.T) {
 	}
 	start(t, Command{Path: file, Sandbox: sandbox.Policy{Read: []string{testBinary()}}})
 	start(t, Command{Path: file, Sandbox: sandbox.Policy{Mode: sandbox.Off}})
+}
+
+// The last words of a plugin that lacks something lead to the remedy.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	for words, hint := range map[string]string{
+		"File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'LICENSE'": "add --plugin-env LICENSE to give",
+		"OSError: [Errno 30] Read-only file system: '/srv/cache'":             "may write to $TMPDIR alone",
+		"_multiprocessing.SemLock(\nPermissionError: Permission denied":       "Semaphores need a /dev/shm",
+		"KeyError: 'column'": "",
+	} {
+		file := filepath.Join(t.TempDir(), "plugin")
+		if err := os.WriteFile(file, []byte("#!/bin/sh\ncat >&2 <<'.'\n"+words+"\n.\nexit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Start(t.Context(), Command{Path: file})
+		if _, got, _ := strings.Cut(fmt.Sprint(err), words[len(words)-9:]); !strings.Contains(got, hint) || hint == "" && len(got) > 1 {
+			t.Errorf("%q: %q", words, got)
+		}
+	}
+}
+
+// A plugin writes to its own HOME and /dev/shm, gets the named variables, and is ended if it does not get ready.
+func TestSurroundings(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "plugin")
+	script := `#!/bin/sh
+mkdir -p $HOME/.cache && echo $TOKEN > $HOME/.cache/token
+cp $HOME/.cache/token /dev/shm/token
+cat $HOME/.cache/token /dev/shm/token >&2
+sleep 100
+`
+	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := Command{Path: file, Start: time.Second, Sandbox: sandbox.Policy{Env: []string{"TOKEN=a token"}}}
+	_, err := Start(t.Context(), c)
+	layers, probed := sandbox.Probe(c.Sandbox)
+	want := 2 // in HOME and /dev/shm
+	if !slices.ContainsFunc(layers, func(l sandbox.Layer) bool { return l.Name == sandbox.Mounts && l.Held }) {
+		want = 1
+	}
+	if err == nil || probed != nil || !strings.Contains(err.Error(), "it was not ready within 1s; raise limits.start") ||
+		strings.Count(err.Error(), "a token") != want {
+		t.Error(err, probed)
+	}
 }
 
 // A question about a setting takes no longer than a trial may, or a few seconds.

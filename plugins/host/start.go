@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,9 +27,6 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
-
-// startWait is the time that a plugin has to become ready.
-const startWait = time.Minute
 
 // Start starts a plugin and waits until it is ready. Its error is a *StartError where the file is
 // to blame, an *ExitError of cause Cancelled if ctx has ended, and a plain one where this machine
@@ -116,7 +111,7 @@ func (p *Process) connect(ctx context.Context) error {
 		err = p.dial()
 		close(connected)
 	}()
-	timeout := time.NewTimer(startWait)
+	timeout := time.NewTimer(p.child.command.Start)
 	defer timeout.Stop()
 	select {
 	case <-connected:
@@ -127,7 +122,8 @@ func (p *Process) connect(ctx context.Context) error {
 	case <-ctx.Done():
 		p.child.end(Cancelled, ctx.Err().Error(), ctx.Err())
 	case <-timeout.C:
-		p.child.end(Time, fmt.Sprintf("it was not ready within %v", startWait), nil)
+		p.child.end(Time, fmt.Sprintf("it was not ready within %s; raise limits.start in the sweep file; its output shows what it was doing",
+			wording.Duration(p.child.command.Start)), nil)
 	}
 	<-connected
 	return p.startError(errors.New("no answer"))
@@ -188,7 +184,7 @@ func (p *Process) startError(err error) error {
 	}
 	gone := h.gone("starting")
 	e.Stderr = gone.Stderr
-	e.hint = h.unreadable(gone.Stderr)
+	e.hint = h.hint(gone.Stderr)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -207,11 +203,25 @@ func (p *Process) startError(err error) error {
 // refusedPath matches a path in the last words of a program that may not read it.
 var refusedPath = regexp.MustCompile(`(?im)^.*permission denied.*$`)
 
-// unreadable returns the remedy for a plugin whose last words tell of a file that the sandbox does
-// not let it read; "" if they do not.
-func (h *child) unreadable(stderr string) string {
+// missingVariable matches the last words of a program in Python that lacks a variable of its environment.
+var missingVariable = regexp.MustCompile(`(?s)(?:environ|<frozen os>|os\.py).*KeyError: '(\w+)'`)
+
+// hint returns the remedy for a plugin whose last words tell of a variable, or of access to a file, that it does not
+// get; "" if they do not.
+func (h *child) hint(stderr string) string {
+	if m := missingVariable.FindStringSubmatch(stderr); m != nil {
+		return fmt.Sprintf("\nA plugin gets few variables of the environment: add --plugin-env %s to give it that too", m[1])
+	}
 	if h.command.Sandbox.Mode == sandbox.Off {
 		return ""
+	}
+	denied := refusedPath.MatchString(stderr)
+	if strings.Contains(stderr, "SemLock") && denied {
+		return "\nSemaphores need a /dev/shm of the plugin's own, which takes the layer mounts of the sandbox (shatter plugin " +
+			"test says why it is absent): use threads, or --sandbox off"
+	}
+	if strings.Contains(stderr, "Read-only file system") {
+		return "\nA plugin may write to $TMPDIR alone, where HOME is too: let it write there"
 	}
 	if strings.Contains(stderr, "ModuleNotFoundError") {
 		return "\nA script in Python imports no modules next to it: shatter plugin build packs them into one program"
@@ -263,7 +273,7 @@ func isProgram(path string) bool {
 // describe asks what the plugin serves.
 func (p *Process) describe(ctx context.Context) error {
 	var err error
-	if p.description, err = p.askDescription(ctx, startWait); err != nil {
+	if p.description, err = p.askDescription(ctx, p.child.command.Start); err != nil {
 		return err
 	}
 	reason := checkDescription(p.description)
@@ -287,7 +297,6 @@ func environmentOf(d *pluginv1.DescribeResponse) (e schemas.Environment) {
 	for _, c := range d.GetEnvironment() {
 		e = append(e, schemas.Component{Name: c.Name, Version: c.Version, Digest: c.Digest, Files: c.Files})
 	}
-	slices.SortFunc(e, func(a, b schemas.Component) int { return cmp.Compare(a.Name, b.Name) })
 	return e
 }
 

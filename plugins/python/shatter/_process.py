@@ -21,6 +21,11 @@ import faulthandler  # noqa: E402
 import itertools  # noqa: E402
 import platform  # noqa: E402
 import signal  # noqa: E402
+
+if _COOKIE:  # a host asks where the process hangs before it kills it, be it in an import
+    faulthandler.enable()
+    faulthandler.register(signal.SIGQUIT, chain=False)
+
 import socket  # noqa: E402
 import struct  # noqa: E402
 import tempfile  # noqa: E402
@@ -59,11 +64,10 @@ def serve(algorithms: Sequence[Any], version: str) -> None:
         _quit(f"{error}: {NEEDED}")
     except ValueError as error:
         _quit(str(error))
-    faulthandler.enable()
     if not _COOKIE:
+        faulthandler.enable()
         _serve_attached(grpc, service)
         return
-    faulthandler.register(signal.SIGQUIT, chain=False)  # a host asks where the process hangs before it kills it
     path = os.path.join(os.environ["PLUGIN_UNIX_SOCKET_DIR"], "socket")
     threading.Thread(target=_serve_sessions, args=(service, _REQUESTS, _RESPONSES), daemon=True).start()
     server = _server(grpc, service)
