@@ -98,7 +98,7 @@ func (c Component) fileChange(old Component) string {
 	slices.Sort(names)
 	switch len(names) {
 	case 0:
-		return "its files changed"
+		return "its content changed"
 	case 1:
 		return "file " + names[0] + " changed"
 	}

@@ -18,7 +18,7 @@ func TestEnvironment(t *testing.T) {
 		"mylib 1.0 -> 1.1":              lib("1.1", "b", nil),
 		"mylib: file helper.py changed": lib("1.0", "b", map[string]string{"helper.py": "z", "mylib.py": "y"}),
 		"mylib: file extra.py and 1 more changed": lib("1.0", "b", map[string]string{"extra.py": "x", "mylib.py": "y"}),
-		"mylib: its files changed":                lib("1.0", "b", old[0].Files),
+		"mylib: its content changed":              lib("1.0", "b", old[0].Files),
 		"mylib is gone; numpy 2.1 is new":         {{Name: "numpy", Version: "2.1"}, old[1]},
 	} {
 		if got := strings.Join(now.Changes(old), "; "); got != want {

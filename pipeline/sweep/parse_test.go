@@ -89,7 +89,8 @@ func TestParseMistakes(t *testing.T) {
 		{"unknown key", base + "trial: 5", []string{`s:6:1: trial: unknown key, did you mean "trials" or "limits.trial"?`}},
 		{"key of another mapping", base + "epsilon: 1", []string{`s:6:1: epsilon: unknown key, did you mean "privacy.epsilon"?`}},
 		{"unknown inner key", base + "privacy: {epsilon: 1, dleta: 2}", []string{`s:6:23: privacy.dleta: unknown key, did you mean "delta"?`}},
-		{"far from any key", base + "limits: {wombats: 1}", []string{`s:6:10: limits.wombats: unknown key; there is trial, start, memory`}},
+		{"far from any key", base + "limits: {wombats: 1}", []string{
+			`s:6:10: limits.wombats: unknown key; there is trial, start, memory`}},
 		{"duplicate key", base + "goal: {alpha: 1}", []string{`s:6:1: goal: the key is given twice: it is already at ` +
 			`line 4`}},
 		{"key of the top level in a block", base + "grids: [{seed: 1}]", []string{`s:6:10: grids[0].seed: unknown key: it belongs to the top level of the file`}},

@@ -66,7 +66,8 @@ func TestHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Start(t.Context(), Command{Path: file})
-		if _, got, _ := strings.Cut(fmt.Sprint(err), words[len(words)-9:]); !strings.Contains(got, hint) || hint == "" && len(got) > 1 {
+		_, got, _ := strings.Cut(fmt.Sprint(err), words[len(words)-9:])
+		if !strings.Contains(got, hint) || hint == "" && len(got) > 1 {
 			t.Errorf("%q: %q", words, got)
 		}
 	}

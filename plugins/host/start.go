@@ -122,8 +122,8 @@ func (p *Process) connect(ctx context.Context) error {
 	case <-ctx.Done():
 		p.child.end(Cancelled, ctx.Err().Error(), ctx.Err())
 	case <-timeout.C:
-		p.child.end(Time, fmt.Sprintf("it was not ready within %s; raise limits.start in the sweep file; its output shows what it was doing",
-			wording.Duration(p.child.command.Start)), nil)
+		p.child.end(Time, fmt.Sprintf("it was not ready within %s; raise limits.start in the sweep file; "+
+			"its output shows what it was doing", wording.Duration(p.child.command.Start)), nil)
 	}
 	<-connected
 	return p.startError(errors.New("no answer"))
@@ -217,8 +217,8 @@ func (h *child) hint(stderr string) string {
 	}
 	denied := refusedPath.MatchString(stderr)
 	if strings.Contains(stderr, "SemLock") && denied {
-		return "\nSemaphores need a /dev/shm of the plugin's own, which takes the layer mounts of the sandbox (shatter plugin " +
-			"test says why it is absent): use threads, or --sandbox off"
+		return "\nSemaphores need a /dev/shm of the plugin's own, which takes the layer mounts of the sandbox " +
+			"(shatter plugin test says why it is absent): use threads, or --sandbox off"
 	}
 	if strings.Contains(stderr, "Read-only file system") {
 		return "\nA plugin may write to $TMPDIR alone, where HOME is too: let it write there"
