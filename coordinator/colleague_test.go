@@ -77,7 +77,7 @@ func (x *colleague) answer(t *testing.T, j *queue.Job) {
 		x.forge(b)
 	}
 	if data, err := b.Encode(); err == nil { // the run may have ended
-		_ = puller(t, x.conn, x.name).Publish(context.Background(), queue.Part{Lead: j.Lead, Job: j.ID, Of: 1}, data)
+		_ = puller(t, x.conn, x.name).Publish(context.Background(), queue.Part{Term: j.Term, Job: j.ID, Of: 1}, data)
 	}
 	_ = j.Done()
 }

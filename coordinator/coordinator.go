@@ -20,7 +20,7 @@ import (
 )
 
 // Config configures [Run]. Folder, Conn and Digests are required; the other fields have defaults.
-// Run sets Lead.Sweep, Cells and Note.
+// Run sets Term.Sweep, Cells and Note.
 type Config struct {
 	pool.Config
 	Folder   *folder.Folder
@@ -83,7 +83,7 @@ func newRun(c Config) (*run, error) {
 		return nil, err
 	}
 	r := &run{Config: c, grid: grid, tally: newTally(), journal: &journal{log: c.Log}}
-	r.Lead.Sweep, r.Cells, r.Note = c.Folder.ID, c.Folder.Plan.Cells, r.journal.note
+	r.Term.Sweep, r.Cells, r.Note = c.Folder.ID, c.Folder.Plan.Cells, r.journal.note
 	r.code = audit.Code{Folder: c.Folder, Today: c.Digests, Environments: c.Environments}
 	r.recheck = audit.NewRecheck(c.Folder, c.Recheck)
 	r.jobs = &scheduler{

@@ -153,7 +153,7 @@ func (f *fake) raw(data []byte) { f.sent = append(f.sent, data) }
 // flush publishes the messages that a script has sent.
 func (f *fake) flush(job *queue.Job) {
 	for i, data := range f.sent {
-		part := queue.Part{Lead: job.Lead, Job: job.ID, Index: i, Of: len(f.sent)}
+		part := queue.Part{Term: job.Term, Job: job.ID, Index: i, Of: len(f.sent)}
 		if err := puller(f.t, f.conn, "fake").Publish(context.Background(), part, data); err != nil {
 			f.t.Error(err)
 		}

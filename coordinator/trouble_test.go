@@ -78,7 +78,7 @@ func (x *trouble) announce(t *testing.T, held map[string]*queue.Job) {
 }
 
 func (x *trouble) publish(j *queue.Job, data []byte) bool {
-	_ = puller(nil, x.conn, "trouble").Publish(context.Background(), queue.Part{Lead: j.Lead, Job: j.ID, Of: 1}, data)
+	_ = puller(nil, x.conn, "trouble").Publish(context.Background(), queue.Part{Term: j.Term, Job: j.ID, Of: 1}, data)
 	_ = j.Done()
 	return false
 }

@@ -25,7 +25,7 @@ func sendOffer(s *jobQueue, sweep string, o fleet.Offer) {
 func enqueue(t *testing.T, s *jobQueue, sweep string, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if !s.add(&queue.Job{Lead: queue.Lead{Sweep: sweep, Epoch: 1}, ID: id}, &trial.Job{}) {
+		if !s.add(&queue.Job{Term: queue.Term{Sweep: sweep, Epoch: 1}, ID: id}, &trial.Job{}) {
 			t.Fatalf("job %s is not queued", id)
 		}
 	}
@@ -139,7 +139,7 @@ func TestDroppedJobs(t *testing.T) {
 		t.Errorf("another sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
 	sendOffer(s, "a", fleet.Offer{Over: true})
-	if got := waiting(s); got != "" || ctx.Err() == nil || s.add(&queue.Job{Lead: queue.Lead{Sweep: "a"}}, &trial.Job{}) {
+	if got := waiting(s); got != "" || ctx.Err() == nil || s.add(&queue.Job{Term: queue.Term{Sweep: "a"}}, &trial.Job{}) {
 		t.Errorf("the sweep is over: waiting %s, running: %v", got, ctx.Err())
 	}
 	s.remove(running)

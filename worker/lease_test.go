@@ -26,7 +26,7 @@ func TestAvoid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	q, err := conn.Coordinate(t.Context(), queue.Lead{Sweep: "s", Epoch: 1})
+	q, err := conn.Coordinate(t.Context(), queue.Term{Sweep: "s", Epoch: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -265,7 +265,7 @@ func (w *worker) publish(ctx context.Context, h *leasedJob, batches []*ledger.Ba
 	for i, b := range batches {
 		data, err := b.Encode()
 		if err == nil {
-			err = w.queue.Publish(ctx, queue.Part{Lead: h.Lead, Job: h.ID, Index: i, Of: len(batches)}, data)
+			err = w.queue.Publish(ctx, queue.Part{Term: h.Term, Job: h.ID, Index: i, Of: len(batches)}, data)
 		}
 		if err != nil {
 			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)

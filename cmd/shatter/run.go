@@ -204,7 +204,7 @@ func (f *runFlags) config(s *session, m *runMonitor) coordinator.Config {
 	cfg := m.config(s, f.workers)
 	cfg.Facts, cfg.Budget, cfg.Recheck = f.facts(s.File), f.budget, f.recheck
 	if f.url != "" {
-		cfg.Lead.Epoch = uint64(time.Now().UnixMilli())
+		cfg.Term.Epoch = uint64(time.Now().UnixMilli())
 	}
 	if dir := cacheDir(f.cache); dir != "" {
 		cfg.Cache = &cache.Cache{Dir: dir}

@@ -148,7 +148,7 @@ func Verify(
 		result: x, ledger: f.Ledger, index: indexOf(f.Plan.Cells), firstLost: position{cell: len(f.Plan.Cells)},
 	}
 	done := int64(0)
-	c.Lead.Sweep, c.Cells = f.ID, f.Plan.Cells
+	c.Term.Sweep, c.Cells = f.ID, f.Plan.Cells
 	err = pool.With(ctx, c, func(p *pool.Pool) error {
 		p.SetProfile(profile)
 		err := run(ctx, p, nil, requests, func(r *pool.Request, b *ledger.Batch, row int) error {

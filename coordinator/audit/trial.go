@@ -117,7 +117,7 @@ func RunTrial(ctx context.Context, f *folder.Folder, cfg pool.Config, t *Trial) 
 	if old != nil {
 		out.Recorded = outcomeOf(c, old, 0)
 	}
-	cfg.Lead.Sweep, cfg.Cells = f.ID, f.Plan.Cells
+	cfg.Term.Sweep, cfg.Cells = f.ID, f.Plan.Cells
 	err = pool.With(ctx, cfg, func(p *pool.Pool) error {
 		p.SetProfile(trial.FloatProfile())
 		requests := []*pool.Request{newRequest(c, t.N, "", t.Repetition)}

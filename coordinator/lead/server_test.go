@@ -84,7 +84,7 @@ func TestOtherText(t *testing.T) {
 func TestPurgeEnded(t *testing.T) {
 	t.Parallel()
 	h := newHarbour(t)
-	queued, err := h.conn.Coordinate(t.Context(), queue.Lead{Sweep: sweepID, Epoch: h.lead.Epoch})
+	queued, err := h.conn.Coordinate(t.Context(), queue.Term{Sweep: sweepID, Epoch: h.lead.Epoch})
 	check(t, err)
 	defer func() { check(t, queued.Close(t.Context())) }()
 	worker, err := h.conn.Puller("w")
@@ -99,7 +99,7 @@ func TestPurgeEnded(t *testing.T) {
 		check(t, err)
 		return last > 0
 	}
-	part := queue.Part{Lead: queue.Lead{Sweep: sweepID, Epoch: h.lead.Epoch}, Job: "j", Of: 1}
+	part := queue.Part{Term: queue.Term{Sweep: sweepID, Epoch: h.lead.Epoch}, Job: "j", Of: 1}
 	check(t, worker.Publish(t.Context(), part, nil))
 	if !stored() {
 		t.Error("the results of a sweep that has not ended were removed")

@@ -229,7 +229,7 @@ func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summar
 	t.mu.Unlock()
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
-	c.Keep, c.Lead.Epoch, c.Priority, c.Weight = true, l.Epoch, t.Wish.Priority, t.Wish.Weight
+	c.Keep, c.Term.Epoch, c.Priority, c.Weight = true, l.Epoch, t.Wish.Priority, t.Wish.Weight
 	c.Budget = left(t.Wish.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
 	if s != nil {

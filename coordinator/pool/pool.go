@@ -17,10 +17,10 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Config configures a [Pool]. Conn, Lead.Sweep, Cells and Digests are required; the other fields have defaults.
+// Config configures a [Pool]. Conn, Term.Sweep, Cells and Digests are required; the other fields have defaults.
 type Config struct {
 	Conn    *queue.Conn
-	Lead    queue.Lead        // sweep, and epoch of this leader; epoch 0: 1
+	Term    queue.Term        // sweep, and epoch of this leader; epoch 0: 1
 	Cells   []*trial.Cell     // all cells of the sweep
 	Digests map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
 
@@ -69,7 +69,7 @@ const (
 // server. If the removal fails, the sweep's next pool removes them.
 func With(ctx context.Context, c Config, work func(*Pool) error) (err error) {
 	p := newPool(c)
-	if p.queue, err = p.Conn.Coordinate(ctx, p.Lead); err != nil {
+	if p.queue, err = p.Conn.Coordinate(ctx, p.Term); err != nil {
 		return err
 	}
 	p.offer(false)
@@ -84,14 +84,14 @@ func With(ctx context.Context, c Config, work func(*Pool) error) (err error) {
 }
 
 func newPool(c Config) *Pool {
-	c.Healing, c.Lead.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Lead.Epoch, 1)
+	c.Healing, c.Term.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Term.Epoch, 1)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Note == nil {
 		c.Note = c.Log.Warn
 	}
-	p := &Pool{Config: c, roster: newRoster(c.Lead.Sweep), attempts: map[string]*attempt{}}
+	p := &Pool{Config: c, roster: newRoster(c.Term.Sweep), attempts: map[string]*attempt{}}
 	of := map[string]fleet.Need{}
 	for _, cell := range c.Cells {
 		of[cell.Code()] = cell.Need(schemas.ProgramOf(c.Digests[cell.Code()]))
@@ -164,7 +164,7 @@ func (p *Pool) Status(now time.Time) Status {
 // offer publishes the needs of the sweep to all workers, and the jobs that are not needed any more.
 func (p *Pool) offer(over bool, dropped ...string) {
 	o := fleet.Offer{
-		Epoch: p.Lead.Epoch, Priority: p.Priority, Weight: cmp.Or(p.Weight, 1), Profile: p.profile, Needs: p.needs,
+		Epoch: p.Term.Epoch, Priority: p.Priority, Weight: cmp.Or(p.Weight, 1), Profile: p.profile, Needs: p.needs,
 		Barred: p.barred, Dropped: dropped, Over: over,
 	}
 	data, err := o.Encode()
@@ -190,7 +190,7 @@ func (p *Pool) handleHeartbeat(h queue.Heartbeat, now time.Time) {
 	}
 	for _, held := range w.Held {
 		a := p.attempts[held.ID]
-		if a == nil || held.Sweep != p.Lead.Sweep || held.Epoch != p.Lead.Epoch {
+		if a == nil || held.Sweep != p.Term.Sweep || held.Epoch != p.Term.Epoch {
 			continue
 		}
 		a.held = now
@@ -198,7 +198,7 @@ func (p *Pool) handleHeartbeat(h queue.Heartbeat, now time.Time) {
 			a.worker, a.running = w.Name, held.Running
 		}
 	}
-	if r := w.Refuses(p.Lead.Sweep, now); p.Alone() && r != nil && (r.Never || r.Faults >= MaxTries) {
+	if r := w.Refuses(p.Term.Sweep, now); p.Alone() && r != nil && (r.Never || r.Faults >= MaxTries) {
 		p.failed = fmt.Errorf("the worker of this process cannot run %s: %s", r.What, r.Reason)
 	}
 }
@@ -234,7 +234,7 @@ func (p *Pool) RecordDuration(seconds float64) {
 func (p *Pool) publish(ctx context.Context, r *Request) error {
 	p.serial++
 	now, job := time.Now(), r.job(p.serial)
-	job.Sweep, job.Plugin, job.Profile = p.Lead.Sweep, schemas.ProgramOf(p.Digests[r.Cell.Code()]), p.profile
+	job.Sweep, job.Plugin, job.Profile = p.Term.Sweep, schemas.ProgramOf(p.Digests[r.Cell.Code()]), p.profile
 	if p.roster.others(r.Avoid, now) {
 		job.Avoid = r.Avoid
 	}

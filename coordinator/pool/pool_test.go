@@ -16,7 +16,7 @@ import (
 // poolOf returns a pool of workers without a server.
 func poolOf(t *testing.T, workers ...*fleet.Worker) *Pool {
 	t.Helper()
-	p := newPool(Config{Conn: new(queue.Conn), Lead: queue.Lead{Sweep: "s"}})
+	p := newPool(Config{Conn: new(queue.Conn), Term: queue.Term{Sweep: "s"}})
 	for i, w := range workers {
 		w.Name = fmt.Sprint("w", i)
 		p.roster.workers[w.Name] = &member{Worker: w}

@@ -141,7 +141,7 @@ func (p *Pool) acceptAll(m *queue.Message, s Source) error {
 func (p *Pool) accept(m *queue.Message, s Source) error {
 	p.read, p.unread = m.Sequence, int(m.Pending)
 	a := p.attempts[m.Job]
-	if a == nil || m.Epoch != p.Lead.Epoch {
+	if a == nil || m.Epoch != p.Term.Epoch {
 		return s.Accept(m, nil)
 	}
 	r, before := a.request, a.request.missing

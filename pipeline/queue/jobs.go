@@ -13,14 +13,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Lead identifies a leader in subjects and messages: by its sweep and the epoch of its lease. If
-// two leaders of a sweep exist, the one with the greater epoch is valid.
-type Lead struct {
+// A Term identifies the term of a leader in subjects and messages: by its sweep and the epoch of
+// its lease. If two leaders of a sweep exist, the one with the greater epoch is valid.
+type Term struct {
 	Sweep string
 	Epoch uint64
 }
 
-func (l Lead) String() string { return fmt.Sprintf("%s.%d", l.Sweep, l.Epoch) }
+func (t Term) String() string { return fmt.Sprintf("%s.%d", t.Sweep, t.Epoch) }
 
 // AckWait is the length of a lease. If a worker does not extend its lease for this time, the server
 // delivers the job to another worker.
@@ -28,7 +28,7 @@ const AckWait = 10 * time.Second
 
 // A Job is a job that a worker has leased.
 type Job struct {
-	Lead  // leader that published the job
+	Term  // leader that published the job
 	ID    string
 	Data  []byte
 	Tries int // number of deliveries including this one, according to the server; at least 1
@@ -124,7 +124,7 @@ func noConsumer(err error) bool {
 func newJob(sweep string, m jetstream.Msg) *Job {
 	number, id, _ := strings.Cut(strings.TrimPrefix(m.Subject(), jobSubject+sweep+"."), ".")
 	epoch, _ := strconv.ParseUint(number, 10, 64) // 0 for a subject that no leader has made
-	j := &Job{Lead: Lead{sweep, epoch}, ID: id, Data: m.Data(), Tries: 1, m: m}
+	j := &Job{Term: Term{sweep, epoch}, ID: id, Data: m.Data(), Tries: 1, m: m}
 	if meta, err := m.Metadata(); err == nil {
 		j.Tries = int(meta.NumDelivered)
 	}

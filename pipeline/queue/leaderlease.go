@@ -49,11 +49,11 @@ type LeaderLease struct {
 	ID    string
 	Epoch uint64 // greater than the epochs of all earlier leaders
 
-	r    *Registry
-	lead Leader
-	lost context.Context // ends when the lease is lost or resigned
-	end  context.CancelCauseFunc
-	done chan struct{} // closed when renewal has stopped
+	r      *Registry
+	leader Leader
+	lost   context.Context // ends when the lease is lost or resigned
+	end    context.CancelCauseFunc
+	done   chan struct{} // closed when renewal has stopped
 }
 
 // AcquireLease tries to become the leader of a sweep, with a lease of the given duration. over is
@@ -63,9 +63,9 @@ func (r *Registry) AcquireLease(
 	ctx context.Context, id, name string, duration time.Duration, over *Leader,
 ) (*LeaderLease, error) {
 	l := &LeaderLease{
-		ID: id, r: r, done: make(chan struct{}), lead: Leader{Name: name, Token: rand.Text(), Duration: duration},
+		ID: id, r: r, done: make(chan struct{}), leader: Leader{Name: name, Token: rand.Text(), Duration: duration},
 	}
-	value, err := json.Marshal(l.lead)
+	value, err := json.Marshal(l.leader)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *Registry) AcquireLease(
 		before = over.Epoch
 	}
 	began := time.Now()
-	err = r.do(ctx, "lead sweep "+id, func(ctx context.Context) (err error) {
+	err = r.do(ctx, "become the leader of sweep "+id, func(ctx context.Context) (err error) {
 		l.Epoch, err = r.set(ctx, id+leadKey, value, before)
 		if !conflict(err) {
 			return err
@@ -104,7 +104,7 @@ func (l *LeaderLease) isLeader(found jetstream.KeyValueEntry) bool {
 		return false
 	}
 	leader, err := decodeLeader(found)
-	return err == nil && leader.Token == l.lead.Token
+	return err == nil && leader.Token == l.leader.Token
 }
 
 // notLeader returns an ErrNotLeader that names the leader. found is nil if there is none.
@@ -124,12 +124,12 @@ func notLeader(found jetstream.KeyValueEntry) error {
 // of the election.
 func (l *LeaderLease) renew(began time.Time) {
 	defer close(l.done)
-	over := time.AfterFunc(time.Until(began.Add(l.lead.Duration)), func() {
+	over := time.AfterFunc(time.Until(began.Add(l.leader.Duration)), func() {
 		l.awake()
-		l.end(fmt.Errorf("lease on sweep %s lost: it was not renewed for %v", l.ID, l.lead.Duration))
+		l.end(fmt.Errorf("lease on sweep %s lost: it was not renewed for %v", l.ID, l.leader.Duration))
 	})
 	defer over.Stop()
-	tick := time.NewTicker(l.lead.Duration / 3)
+	tick := time.NewTicker(l.leader.Duration / 3)
 	defer tick.Stop()
 	for {
 		select {
@@ -143,7 +143,7 @@ func (l *LeaderLease) renew(began time.Time) {
 			l.end(fmt.Errorf("lease on sweep %s lost: %w", l.ID, err))
 			return
 		}
-		over.Reset(time.Until(began.Add(l.lead.Duration)))
+		over.Reset(time.Until(began.Add(l.leader.Duration)))
 	}
 }
 
@@ -174,7 +174,7 @@ func (l *LeaderLease) store(ctx context.Context, what, key string, value []byte)
 	defer cancel(nil)
 	defer context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })()
 	err := l.r.do(ctx, what+" sweep "+l.ID, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, l.lead.Duration/4)
+		ctx, cancel := context.WithTimeout(ctx, l.leader.Duration/4)
 		defer cancel()
 		err := l.r.storeWhile(ctx, l.ID+key, nats.Msg{Data: value}, l.ID+leadKey, l.Epoch)
 		if !conflict(err) {

@@ -14,7 +14,7 @@ import (
 // A Queue is a leader's side of one sweep. Concurrent use is safe.
 type Queue struct {
 	c    *Conn
-	lead Lead
+	term Term
 
 	results    chan *Message
 	heartbeats chan Heartbeat
@@ -33,12 +33,12 @@ const (
 
 // Coordinate opens the queue of a sweep for its leader in an epoch, at least 1. It removes the jobs
 // of earlier leaders, and reads all stored results of the sweep from the first one.
-func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
-	if err := token("sweep", lead.Sweep); err != nil {
+func (c *Conn) Coordinate(ctx context.Context, term Term) (*Queue, error) {
+	if err := token("sweep", term.Sweep); err != nil {
 		return nil, err
 	}
 	q := &Queue{
-		c: c, lead: lead, results: make(chan *Message, unreadResults), heartbeats: make(chan Heartbeat, unreadHeartbeats),
+		c: c, term: term, results: make(chan *Message, unreadResults), heartbeats: make(chan Heartbeat, unreadHeartbeats),
 		read: make(chan struct{}),
 	}
 	var err error
@@ -51,7 +51,7 @@ func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("coordinate sweep %q: %w", lead.Sweep, err)
+		return nil, fmt.Errorf("coordinate sweep %q: %w", term.Sweep, err)
 	}
 	q.open, q.stop = context.WithCancel(context.Background())
 	go func() { defer close(q.read); q.readAll() }()
@@ -73,13 +73,13 @@ func (q *Queue) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	subjects := jobSubject + q.lead.Sweep + ".>"
+	subjects := jobSubject + q.term.Sweep + ".>"
 	return q.c.streams.do(ctx, "prepare the server", jobStream, func(ctx context.Context, jobs jetstream.Stream) error {
 		if err := jobs.Purge(ctx, jetstream.WithPurgeSubject(subjects)); err != nil {
 			return err
 		}
 		_, err := jobs.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: q.lead.Sweep, FilterSubject: subjects, AckPolicy: jetstream.AckExplicitPolicy, AckWait: AckWait,
+			Durable: q.term.Sweep, FilterSubject: subjects, AckPolicy: jetstream.AckExplicitPolicy, AckWait: AckWait,
 			MaxDeliver: -1, MaxAckPending: maxLeased, InactiveThreshold: time.Hour,
 		})
 		return err
@@ -95,7 +95,7 @@ func (q *Queue) Publish(ctx context.Context, id string, payload []byte) error {
 	}
 	err = q.c.connected(ctx)
 	if err == nil {
-		if _, err = q.c.js.PublishAsync(jobSubject+q.lead.String()+"."+id, payload); transient(err) {
+		if _, err = q.c.js.PublishAsync(jobSubject+q.term.String()+"."+id, payload); transient(err) {
 			err = nil
 		}
 	}
@@ -108,7 +108,7 @@ func (q *Queue) Publish(ctx context.Context, id string, payload []byte) error {
 // Offer publishes the needs of the sweep to all workers. Losing this message is harmless because it
 // is repeated.
 func (q *Queue) Offer(data []byte) error {
-	return q.c.notify("offer the sweep", &nats.Msg{Subject: offerSubject + q.lead.Sweep, Data: data})
+	return q.c.notify("offer the sweep", &nats.Msg{Subject: offerSubject + q.term.Sweep, Data: data})
 }
 
 // Results returns the channel of the sweep's results, in the order of storage, including results of
@@ -127,13 +127,13 @@ func (q *Queue) Closed() <-chan struct{} { return q.c.closed }
 func (q *Queue) Jobs(ctx context.Context) (ids map[string]bool, stranded int, err error) {
 	ids, stranded, err = q.list(ctx)
 	if noConsumer(err) {
-		q.c.opts.Log.Warn("the server has lost its store; making streams again", "sweep", q.lead.Sweep, "error", err.Error())
+		q.c.opts.Log.Warn("the server has lost its store; making streams again", "sweep", q.term.Sweep, "error", err.Error())
 		if err = q.recreate(ctx); err == nil {
 			ids, stranded, err = q.list(ctx)
 		}
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("list jobs of sweep %q: %w", q.lead.Sweep, err)
+		return nil, 0, fmt.Errorf("list jobs of sweep %q: %w", q.term.Sweep, err)
 	}
 	return ids, stranded, nil
 }
@@ -151,7 +151,7 @@ func (q *Queue) recreate(ctx context.Context) error {
 }
 
 func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, err error) {
-	consumer, err := q.c.js.Consumer(ctx, jobStream, q.lead.Sweep) // another leader may have recreated the stream
+	consumer, err := q.c.js.Consumer(ctx, jobStream, q.term.Sweep) // another leader may have recreated the stream
 	if err != nil {
 		return nil, 0, err
 	}
@@ -159,7 +159,7 @@ func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, er
 	if err != nil {
 		return nil, 0, err
 	}
-	prefix := jobSubject + q.lead.String() + "."
+	prefix := jobSubject + q.term.String() + "."
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+">"))
 	if err != nil {
 		return nil, 0, err
@@ -176,7 +176,7 @@ func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, er
 // them; offers list the dropped jobs.
 func (q *Queue) Drop(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
-		if err := q.purge(ctx, jobStream, jobSubject+q.lead.String()+"."+id); err != nil {
+		if err := q.purge(ctx, jobStream, jobSubject+q.term.String()+"."+id); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (q *Queue) Drop(ctx context.Context, ids ...string) error {
 
 // DeleteResults removes the sweep's results up to a sequence number from the server.
 func (q *Queue) DeleteResults(ctx context.Context, sequence uint64) error {
-	return q.purge(ctx, resultStream, resultSubject+q.lead.Sweep+".>", jetstream.WithPurgeSequence(sequence+1))
+	return q.purge(ctx, resultStream, resultSubject+q.term.Sweep+".>", jetstream.WithPurgeSequence(sequence+1))
 }
 
 // purge removes the messages of a subject, in one attempt: the coordinator repeats it.
@@ -206,7 +206,7 @@ func (q *Queue) Last(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m, err := stream.GetLastMsgForSubject(ctx, resultSubject+q.lead.Sweep+".>")
+	m, err := stream.GetLastMsgForSubject(ctx, resultSubject+q.term.Sweep+".>")
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil
 	}
@@ -222,5 +222,5 @@ func (q *Queue) Close(ctx context.Context) error {
 	q.stop()
 	<-q.read
 	_ = q.beats.Unsubscribe() // fails only if the connection is closed
-	return q.purge(ctx, jobStream, jobSubject+q.lead.String()+".>")
+	return q.purge(ctx, jobStream, jobSubject+q.term.String()+".>")
 }

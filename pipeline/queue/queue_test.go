@@ -26,11 +26,11 @@ func TestLease(t *testing.T) {
 		jobs := lease(t, conn, "sweep", 2)
 		for i, want := range []string{"a-64-1", "b"} {
 			j := jobs[i]
-			if j.Lead != q.lead || j.ID != want || string(j.Data) != "job "+want || j.Tries != 1 {
+			if j.Term != q.term || j.ID != want || string(j.Data) != "job "+want || j.Tries != 1 {
 				t.Errorf("%+v", j)
 			}
 		}
-		if j := lease(t, conn, "other", 1)[0]; j.Lead != other.lead || j.ID != "c" {
+		if j := lease(t, conn, "other", 1)[0]; j.Term != other.term || j.ID != "c" {
 			t.Errorf("%+v", j)
 		}
 		must(t, puller(t, conn).Lease(soon(t), "sweep", 1, 0, func(j *Job) { t.Errorf("%s is leased twice", j.ID) }))
@@ -121,11 +121,11 @@ func TestResults(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		worker, before := dial(Options{}), dial(Options{})
 		q, other := coordinate(t, before, "sweep", 4), coordinate(t, dial(Options{}), "sweep-1", 1)
-		parts := []Part{{q.lead, "w", "a-64-1", 0, 2}, {q.lead, "w", "a-64-1", 1, 2}, {q.lead, "w", "b", 0, 1}}
+		parts := []Part{{q.term, "w", "a-64-1", 0, 2}, {q.term, "w", "a-64-1", 1, 2}, {q.term, "w", "b", 0, 1}}
 		for _, p := range parts {
 			must(t, puller(t, worker).Publish(soon(t), p, []byte(p.Job)))
 		}
-		must(t, puller(t, worker).Publish(soon(t), Part{other.lead, "w", "other", 0, 1}, nil))
+		must(t, puller(t, worker).Publish(soon(t), Part{other.term, "w", "other", 0, 1}, nil))
 		reads := func(q *Queue, want ...Part) (last uint64) {
 			t.Helper()
 			for _, p := range want {
@@ -143,7 +143,7 @@ func TestResults(t *testing.T) {
 		before.nc.Close()
 		after := coordinate(t, dial(Options{}), "sweep", 9)
 		last := reads(after, parts...)
-		late := Part{q.lead, "w", "late", 0, 1} // its worker has not received the new leader's offer
+		late := Part{q.term, "w", "late", 0, 1} // its worker has not received the new leader's offer
 		must(t, puller(t, worker).Publish(soon(t), late, []byte("late")))
 		reads(after, late)
 		must(t, after.DeleteResults(soon(t), last))
@@ -221,7 +221,7 @@ func TestSizes(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
 		q := coordinate(t, conn, "sweep", 1)
-		part := Part{q.lead, "w", "1", 0, 1}
+		part := Part{q.term, "w", "1", 0, 1}
 		must(t, q.Publish(t.Context(), "1", make([]byte, MaxJob)))
 		must(t, puller(t, conn).Publish(t.Context(), part, make([]byte, MaxResult)))
 		if j, m := lease(t, conn, "sweep", 1)[0], next(t, q); len(j.Data) != MaxJob || len(m.Data) != MaxResult {
@@ -242,12 +242,12 @@ func TestNames(t *testing.T) {
 	conn := embedded(t, Options{})
 	q := coordinate(t, conn, "good", 1)
 	for _, bad := range []string{"", "a b", "a\n", "*", "a.>", ">", ".a", "a.", "a..b", "a.b", strings.Repeat("x", 129)} {
-		_, err := conn.Coordinate(t.Context(), Lead{bad, 1})
+		_, err := conn.Coordinate(t.Context(), Term{bad, 1})
 		_, worker := conn.Puller(bad)
 		for what, err := range map[string]error{
 			"sweep": err, "job": q.Publish(t.Context(), bad, nil), "worker": worker,
 			"leased":  puller(t, conn).Lease(t.Context(), bad, 1, 0, func(*Job) {}),
-			"results": puller(t, conn).Publish(t.Context(), Part{q.lead, "w", bad, 0, 1}, nil),
+			"results": puller(t, conn).Publish(t.Context(), Part{q.term, "w", bad, 0, 1}, nil),
 		} {
 			if err == nil {
 				t.Errorf("%s %q is taken", what, bad)
@@ -267,7 +267,7 @@ func TestFullStream(t *testing.T) {
 	cfg.MaxMsgs = 1
 	_, err = conn.js.UpdateStream(t.Context(), cfg)
 	must(t, err)
-	part := Part{q.lead, "w", "1", 0, 1}
+	part := Part{q.term, "w", "1", 0, 1}
 	must(t, puller(t, conn).Publish(t.Context(), part, nil))
 	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -289,7 +289,7 @@ func TestServerKilled(t *testing.T) {
 	published := make(chan error, 1)
 	go func() {
 		for _, id := range numbers("", jobs) {
-			if err := puller(t, worker).Publish(soon(t), Part{q.lead, "w", id, 0, 1}, make([]byte, 2000)); err != nil {
+			if err := puller(t, worker).Publish(soon(t), Part{q.term, "w", id, 0, 1}, make([]byte, 2000)); err != nil {
 				published <- err
 				return
 			}
@@ -314,7 +314,7 @@ func TestServerAway(t *testing.T) {
 	s := external(t)
 	conn := s.dial(t, Options{})
 	q := coordinate(t, conn, "sweep", 1)
-	part := Part{q.lead, "w", "1", 0, 1}
+	part := Part{q.term, "w", "1", 0, 1}
 	s.kill(t)
 	over, end := context.WithCancel(t.Context())
 	end()

@@ -33,7 +33,7 @@ func (q *Queue) readAll() {
 		if err == nil || q.open.Err() != nil {
 			continue
 		}
-		q.c.complain(fmt.Errorf("read results of sweep %s: %w", q.lead.Sweep, err))
+		q.c.complain(fmt.Errorf("read results of sweep %s: %w", q.term.Sweep, err))
 		_ = pause(q.open, readRest)
 	}
 }
@@ -104,7 +104,7 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		r.made, r.last = made, 0
 	}
 	return stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		FilterSubject: resultSubject + r.q.lead.Sweep + ".>", AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true,
+		FilterSubject: resultSubject + r.q.term.Sweep + ".>", AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.last + 1, InactiveThreshold: time.Minute,
 	})
 }

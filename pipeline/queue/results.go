@@ -13,7 +13,7 @@ import (
 
 // A Part identifies one message of a job's results.
 type Part struct {
-	Lead        // leader that published the job
+	Term        // leader that published the job
 	Worker, Job string
 	Index, Of   int // counted from 0
 }

@@ -208,7 +208,7 @@ func soon(t testing.TB) context.Context {
 
 func coordinate(t testing.TB, c *Conn, sweep string, epoch uint64) *Queue {
 	t.Helper()
-	q, err := c.Coordinate(soon(t), Lead{sweep, epoch})
+	q, err := c.Coordinate(soon(t), Term{sweep, epoch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 // finish publishes the only part of a job's results.
 func finish(t testing.TB, c *Conn, j *Job) {
 	t.Helper()
-	must(t, puller(t, c).Publish(soon(t), Part{j.Lead, "w", j.ID, 0, 1}, append([]byte("result of "), j.Data...)))
+	must(t, puller(t, c).Publish(soon(t), Part{j.Term, "w", j.ID, 0, 1}, append([]byte("result of "), j.Data...)))
 	must(t, j.Done())
 }
 

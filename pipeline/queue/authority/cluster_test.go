@@ -130,7 +130,7 @@ func TestRevoke(t *testing.T) {
 	defer cancel()
 	side, err = conn.Puller("bad")
 	must(t, err)
-	err = side.Publish(short, queue.Part{Lead: queue.Lead{Sweep: "s", Epoch: 1}, Job: "j", Of: 1}, nil)
+	err = side.Publish(short, queue.Part{Term: queue.Term{Sweep: "s", Epoch: 1}, Job: "j", Of: 1}, nil)
 	// The first error is about the revocation; at later attempts the server reports unknown
 	// credentials.
 	if err == nil || !strings.Contains(err.Error(), "revoked") {
