@@ -40,7 +40,7 @@ func (p *Progress) StallReason() string {
 	case p.Elapsed < firstHeartbeat:
 		return "no heartbeat of a worker has arrived yet"
 	}
-	return "no worker is there: start `shatter worker --server URL`"
+	return "no worker is running: start `shatter worker --server URL`"
 }
 
 // Remaining predicts the remaining time and trials of a run, within about a factor of two.

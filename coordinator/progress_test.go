@@ -18,7 +18,7 @@ func TestStallReason(t *testing.T) {
 		{Progress{}, ""},
 		{Progress{Status: pool.Status{Stuck: "worker w has not the plugin"}}, "worker w has not the plugin"},
 		{Progress{Status: pool.Status{NoWorkers: true}, Elapsed: time.Second}, "no heartbeat of a worker has arrived yet"},
-		{Progress{Status: pool.Status{NoWorkers: true}, Elapsed: time.Minute}, "no worker is there: start `shatter worker"},
+		{Progress{Status: pool.Status{NoWorkers: true}, Elapsed: time.Minute}, "no worker is running: start `shatter worker"},
 	} {
 		if got := tt.p.StallReason(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
 			t.Errorf("%+v: %q, want %q", tt.p, got, tt.want)

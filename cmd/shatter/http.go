@@ -74,7 +74,7 @@ func check(conn *queue.Conn, heard func() time.Time) observe.Checks {
 
 // watchCoordinator tells of a coordinator.
 func watchCoordinator(s *observe.Server, conn *queue.Conn, m *lead.Monitor) {
-	s.Watch(check(conn, func() time.Time { return m.Overview().Heard }), observe.Registry(observe.Sources{
+	s.Watch(check(conn, func() time.Time { return m.Overview().Active }), observe.Registry(observe.Sources{
 		Version: version(), Traffic: conn.Traffic, Leads: m.Overview, Counts: m.Counts,
 	}))
 }
@@ -128,12 +128,12 @@ func (m *runMonitor) show(p coordinator.Progress) {
 func (m *runMonitor) overview() lead.Overview {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return lead.Overview{Heard: m.heard, Sweeps: map[string]int{"led here": 1}, Leading: []lead.Leading{m.leading}}
+	return lead.Overview{Active: m.heard, Sweeps: map[string]int{"led here": 1}, Leading: []lead.Leading{m.leading}}
 }
 
 // watch tells of the run.
 func (m *runMonitor) watch(s *observe.Server, conn *queue.Conn) {
-	checks := check(conn, func() time.Time { return m.overview().Heard })
+	checks := check(conn, func() time.Time { return m.overview().Active })
 	checks.Healthy = nil // writing the result may take any time
 	s.Watch(checks, observe.Registry(observe.Sources{
 		Version: version(), Traffic: conn.Traffic, Leads: m.overview, Counts: m.Counts, Works: m.workers.Overview,

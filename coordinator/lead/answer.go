@@ -13,32 +13,32 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// question is a request to a leader.
-type question struct {
-	Ship bool `json:"ship"` // put the folder on the server before answering
+// A request is a request to a leader.
+type request struct {
+	Ship bool `json:"ship"` // put the folder on the server before responding
 }
 
-// State describes a leadership at a moment.
+// A State describes a term at one moment.
 type State struct {
-	Epoch    uint64                `json:"epoch"`              // 0: the sweep is not led yet
+	Epoch    uint64                `json:"epoch"`              // 0: the sweep has no leader yet
 	Phase    string                `json:"phase,omitempty"`    // activity before trials are published
-	Reason   string                `json:"reason,omitempty"`   // why nothing moves
-	Progress *coordinator.Progress `json:"progress,omitempty"` // nil: not yet
+	Reason   string                `json:"reason,omitempty"`   // reason why no trials run
+	Progress *coordinator.Progress `json:"progress,omitempty"` // nil: none yet
 }
 
-// Answer describes a sweep to people.
+// An Answer is a leader's description of its sweep.
 type Answer struct {
 	State
-	Leader string    `json:"leader"` // its name; "": a coordinator that wants to lead and cannot
+	Leader string    `json:"leader"` // name of the leader; "": a coordinator that cannot become the leader
 	Began  time.Time `json:"began"`
-	Log    []string  `json:"log"`             // its last lines about the sweep
-	Error  string    `json:"error,omitempty"` // why it could not put the folder on the server
+	Log    []string  `json:"log"`             // last lines of its log about the sweep
+	Error  string    `json:"error,omitempty"` // reason why the folder was not put on the server
 }
 
-// answer answers a question about the sweep.
+// answer returns the response to a request about the sweep.
 func (t *term) answer(raw []byte) []byte {
-	var q question
-	_ = json.Unmarshal(raw, &q) // one of a later version asks for less
+	var q request
+	_ = json.Unmarshal(raw, &q) // requests of later versions are read as far as possible
 	a := Answer{State: t.state(), Began: t.began.UTC()}
 	if a.Epoch > 0 {
 		a.Leader = t.Name
@@ -61,7 +61,6 @@ func (t *term) answer(raw []byte) []byte {
 	return answer
 }
 
-// state returns the present state.
 func (t *term) state() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,14 +71,14 @@ func (t *term) state() State {
 	return s
 }
 
-// The longest times that people wait for a leader.
+// Maximum times that users wait for a leader.
 const (
 	askPatience  = 2 * time.Second
 	shipPatience = time.Minute
 )
 
-// Ask asks the leader of a sweep for its state; with ship, after it has put its folder on the server. It
-// returns nil if there is no answer.
+// Ask requests the state of a sweep from its leader. With ship, the leader first puts its folder on
+// the server. Ask returns nil if there is no response.
 func Ask(ctx context.Context, conn *queue.Conn, id string, ship bool) (*Answer, error) {
 	patience := askPatience
 	if ship {
@@ -87,7 +86,7 @@ func Ask(ctx context.Context, conn *queue.Conn, id string, ship bool) (*Answer, 
 	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	raw, err := json.Marshal(question{Ship: ship})
+	raw, err := json.Marshal(request{Ship: ship})
 	if err != nil {
 		return nil, err
 	}
@@ -122,14 +121,14 @@ const (
 	Forgotten = "forgotten" // a coordinator removes it from the server
 )
 
-// Status is the state of a sweep.
+// A Status is the state of a sweep.
 type Status struct {
 	State  string
 	Reason string  // "" if the state needs none
-	Answer *Answer // of its leader; nil: there is none
+	Answer *Answer // answer of its leader; nil: none
 }
 
-// Look returns the state of a sweep.
+// Look returns the status of a sweep.
 func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error) {
 	if r.Wish.Do == Forget {
 		return Status{State: Forgotten, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
@@ -156,7 +155,7 @@ func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error
 			s.Reason = r.Wish.Why + ": `shatter resume ID` goes on"
 		}
 		if s.Answer != nil {
-			s.Reason = "its leader is taking in what is out"
+			s.Reason = "its leader is accepting the results of running jobs"
 		}
 	case s.Answer == nil:
 		s.State, s.Reason = Waiting, noLeader(r.Leader)
@@ -168,7 +167,7 @@ func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error
 	return s, nil
 }
 
-// noLeader explains why no leader answers.
+// noLeader explains why no leader responds.
 func noLeader(l *queue.Leader) string {
 	if l == nil {
 		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
@@ -182,7 +181,7 @@ func noLeader(l *queue.Leader) string {
 		l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
 }
 
-// lines keeps the last lines that are written to it.
+// lines keeps the last lines written to it.
 type lines struct {
 	mu   sync.Mutex
 	kept []string

@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// ReadRecord returns an error or a record that can be used, whatever the registry holds.
+// ReadRecord returns an error or a usable record for any content of the registry.
 func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"format":2}`), []byte(`{}`), []byte(`{}`), []byte(`{}`))
 	f.Add([]byte(`{"format":2,"name":"x","plugins":[{}],"files":{"a":"b"}}`), []byte(`{"do":"run","priority":1}`),
@@ -26,7 +26,7 @@ func FuzzReadRecord(f *testing.F) {
 	})
 }
 
-// Who answers for a leader may say anything, and so may who asks.
+// Requests and answers may contain anything.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"ship":true}`))
 	f.Add([]byte(`{"leader":"c","epoch":3,"progress":{"Done":1,"NoWorkers":true},"log":["x\u001b[2J"],"reason":"none"}`))

@@ -9,33 +9,32 @@ import (
 	"github.com/shatterlab/shatter/coordinator/meter"
 )
 
-// Monitor shows what a running Serve does to other goroutines of its process. The zero value is
-// ready, for one Serve.
+// A Monitor lets other goroutines observe a running [Serve]. The zero value is ready for one Serve.
 type Monitor struct {
-	meter.Meter // counts what was done for all sweeps that were led
+	meter.Meter // counters over all sweeps that were led
 
 	mu     sync.Mutex
-	heard  time.Time
+	active time.Time
 	states map[string]int
 	terms  []*term
 }
 
-// Overview is what a coordinator does at a moment.
+// An Overview describes a coordinator at one moment.
 type Overview struct {
-	Heard   time.Time      // when Serve was last known to go round; zero: it has not begun
+	Active  time.Time      // time of the last activity of Serve; zero: it has not begun
 	Sweeps  map[string]int // number of submitted sweeps by state, see sweepState.state
-	Leading []Leading      // sweeps that are led here, by id
+	Leading []Leading      // sweeps that this coordinator leads, by id
 }
 
-// Leading is a sweep that is led here.
+// A Leading describes a sweep that this coordinator leads.
 type Leading struct {
 	ID, Name string
 	Cells    int
 	State
 }
 
-// look records the states of the sweeps. Only the goroutine of Serve calls it.
-func (m *Monitor) look(sweeps map[string]*sweepState) {
+// record records the states of the sweeps. Only the goroutine of Serve calls it.
+func (m *Monitor) record(sweeps map[string]*sweepState) {
 	states := map[string]int{}
 	var terms []*term
 	for _, x := range sweeps {
@@ -47,7 +46,7 @@ func (m *Monitor) look(sweeps map[string]*sweepState) {
 	slices.SortFunc(terms, func(a, b *term) int { return strings.Compare(a.ID, b.ID) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.heard, m.states, m.terms = time.Now(), states, terms
+	m.active, m.states, m.terms = time.Now(), states, terms
 }
 
 // state returns a word for the state of the sweep in the registry.
@@ -69,11 +68,11 @@ func (x *sweepState) state() string {
 	return Waiting
 }
 
-// Overview returns what the coordinator does now.
+// Overview returns the present overview.
 func (m *Monitor) Overview() Overview {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	o := Overview{Heard: m.heard, Sweeps: m.states}
+	o := Overview{Active: m.active, Sweeps: m.states}
 	for _, t := range m.terms {
 		o.Leading = append(o.Leading, Leading{ID: t.ID, Name: t.Submission.Name, Cells: t.Submission.Cells, State: t.state()})
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// Config is what Serve needs. Conn, Dir, Name and Load have no default.
+// Config configures [Serve]. Conn, Dir, Name and Load are required; the other fields have defaults.
 type Config struct {
 	Conn *queue.Conn
-	Dir  string // the output folder of a sweep is in it, under the sweep's id
-	Name string // of this coordinator
+	Dir  string // folder that contains the output folders of sweeps, named by their ids
+	Name string // name of this coordinator
 	Load Load
 
 	Lease   time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
@@ -28,19 +28,19 @@ type Config struct {
 	Monitor *Monitor      // shows the state of Serve; nil: not needed
 }
 
-// Load makes a sweep of what was submitted.
+// A Load makes a sweep of a submission.
 type Load func(ctx context.Context, s *Submission) (*Sweep, error)
 
-// Sweep is a sweep that can be run.
+// A Sweep is a sweep that can be run.
 type Sweep struct {
 	Plan   *plan.Plan
-	Saved  []byte             // the plan as plan.Encode has written it
-	Config coordinator.Config // what the leader does not know: Digests, Recheck and Facts
+	Saved  []byte             // the plan, encoded by plan.Encode
+	Config coordinator.Config // fields that the leader does not set: Digests, Recheck and Facts
 }
 
-// Serve leads every sweep of the registry that is wished to run and has no other leader, until
-// ctx ends. It then ships what it has, and returns when all sweeps are given back. Where the server
-// loses the registry, Serve gives up all sweeps and begins again with what the registry has then.
+// Serve leads every sweep of the registry that should run and has no other leader, until ctx ends.
+// It then ships the folders and returns when it has resigned from all sweeps. If the server loses
+// the registry, Serve abandons all sweeps and starts again with the new registry.
 func Serve(ctx context.Context, c Config) error {
 	c.Lease = cmp.Or(c.Lease, 10*time.Second)
 	if c.Log == nil {
@@ -76,7 +76,7 @@ func Serve(ctx context.Context, c Config) error {
 	}
 }
 
-// serve does the work of Serve until ctx ends or the registry is gone. It returns after its terms.
+// serve serves until ctx ends or the registry is lost. It returns after its terms have ended.
 func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 	s := &server{
 		Config: c, registry: registry, sweeps: map[string]*sweepState{}, ended: make(chan *term),
@@ -101,7 +101,7 @@ func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 	return s.serve(ctx, entries, watched)
 }
 
-// server serves. It belongs to one goroutine.
+// A server holds the state of Serve. It belongs to one goroutine.
 type server struct {
 	Config
 	registry *queue.Registry
@@ -112,15 +112,16 @@ type server struct {
 	cells    int           // of their sweeps
 }
 
-// maxCells bounds the cells of the sweeps that are led at a time, unless it is one alone: a cell takes some
-// kilobytes. Without it, who may submit could have a coordinator take more memory than there is.
+// maxCells is the maximum total number of cells of the sweeps that are led at a time, except that a
+// single sweep may have more. A cell takes a few kilobytes, so without this limit submitters could
+// exhaust a coordinator's memory.
 const maxCells = 1_000_000
 
 // A sweepState is the state of a submitted sweep in a server.
 type sweepState struct {
 	record *Record
-	since  time.Time // when record.Leader was first seen as it is
-	rest   time.Time // the server does not campaign before
+	since  time.Time // time when the present value of record.Leader was first seen
+	rest   time.Time // earliest time of the next attempt to acquire the lease
 	term   *term     // nil: this server does not lead the sweep
 }
 
@@ -138,13 +139,13 @@ func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched
 			for id := range s.sweeps {
 				s.leadIfFree(ctx, id)
 			}
-			s.Monitor.look(s.sweeps)
+			s.Monitor.record(s.sweeps)
 		case t := <-s.ended:
 			s.leading--
 			s.cells -= t.Submission.Cells
 			s.sweeps[t.ID].term, s.sweeps[t.ID].rest = nil, time.Now().Add(t.rest)
 			s.leadIfFree(ctx, t.ID)
-			s.Monitor.look(s.sweeps)
+			s.Monitor.record(s.sweeps)
 		case err := <-watched:
 			end(fmt.Errorf("watch the registry: %w", err))
 		case <-done:
@@ -159,14 +160,14 @@ func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched
 // update processes an entry of the registry.
 func (s *server) update(ctx context.Context, e *queue.Entry) {
 	if x := s.sweeps[e.ID]; e.Submission == nil {
-		if x != nil && x.term == nil { // a term that has not ended keeps its entry
+		if x != nil && x.term == nil { // an unfinished term keeps its entry
 			delete(s.sweeps, e.ID)
 		}
 		return
 	}
 	record, err := ReadRecord(e)
 	if err != nil {
-		s.Log.Error("sweep not understood", "sweep", e.ID, "error", err.Error())
+		s.Log.Error("cannot decode sweep", "sweep", e.ID, "error", err.Error())
 		return
 	}
 	x := s.sweeps[e.ID]
@@ -190,7 +191,7 @@ func (s *server) update(ctx context.Context, e *queue.Entry) {
 	s.leadIfFree(ctx, e.ID)
 }
 
-// leadIfFree begins to lead a sweep if it is to run and nobody leads it.
+// leadIfFree starts a term if the sweep should run and has no leader.
 func (s *server) leadIfFree(ctx context.Context, id string) {
 	x := s.sweeps[id]
 	r, now := x.record, time.Now()
@@ -198,7 +199,7 @@ func (s *server) leadIfFree(ctx context.Context, id string) {
 	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
-		return // by this machine's clock alone: those of others may be wrong
+		return // by this machine's clock only, because other clocks may be wrong
 	case s.leading > 0 && s.cells+r.Submission.Cells > maxCells:
 		return
 	}
@@ -214,8 +215,9 @@ func (s *server) leadIfFree(ctx context.Context, id string) {
 // dir returns the output folder of a sweep.
 func (s *server) dir(id string) string { return filepath.Join(s.Dir, id) }
 
-// The reasons of terms that end because of a changed wish. After the second, another term begins at once.
+// Reasons for the end of terms after a change of the desired state. After errChanged, another term
+// begins immediately.
 var (
-	errUnwished  = errors.New("the sweep is not wished to run any more")
-	errOtherwise = errors.New("the sweep is wished to run with another priority, weight or budget")
+	errStopped = errors.New("the sweep should not run any more")
+	errChanged = errors.New("priority, weight or budget of the sweep have changed")
 )

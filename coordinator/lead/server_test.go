@@ -11,11 +11,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Sweeps with more cells than a coordinator holds are led one after the other.
+// Sweeps with more cells than a coordinator may lead at a time are led one after the other.
 func TestManyCells(t *testing.T) {
 	t.Parallel()
 	const lease = 100 * time.Millisecond
-	h := newHarbour(t)
+	h := newHarbor(t)
 	ids := map[string]bool{}
 	for _, resolved := range []string{"a", "b"} {
 		s := &Submission{Resolved: resolved, Cells: maxCells/2 + 1}
@@ -55,11 +55,11 @@ func TestManyCells(t *testing.T) {
 	check(t, <-served)
 }
 
-// Another text of the same sweep takes the place of the one that was submitted, and the secret seed stays that
-// of the first.
+// Another text of the same sweep replaces the submitted one, and the secret seed of the first one
+// stays.
 func TestOtherText(t *testing.T) {
 	t.Parallel()
-	h := newHarbour(t)
+	h := newHarbor(t)
 	var first schemas.Seed
 	for _, source := range []string{"a", "b"} {
 		seed, err := schemas.DrawSeed()
@@ -80,10 +80,10 @@ func TestOtherText(t *testing.T) {
 	}
 }
 
-// Results of a sweep that has ended are removed if its leader has stopped before it could do so.
+// Results of an ended sweep are removed even if its leader has stopped before it could do so.
 func TestPurgeEnded(t *testing.T) {
 	t.Parallel()
-	h := newHarbour(t)
+	h := newHarbor(t)
 	queued, err := h.conn.Coordinate(t.Context(), queue.Term{Sweep: sweepID, Epoch: h.lead.Epoch})
 	check(t, err)
 	defer func() { check(t, queued.Close(t.Context())) }()

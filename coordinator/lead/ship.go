@@ -17,32 +17,32 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// Shipment lists the files of an output folder that are on the server: as it was when its leader ended, or when
-// results were asked for.
+// A Shipment lists the files of an output folder that are on the server, in the state when its
+// leader ended or when results were requested.
 type Shipment struct {
-	Epoch  uint64    `json:"epoch"` // of the leader that shipped them
+	Epoch  uint64    `json:"epoch"` // epoch of the leader that shipped the files
 	At     time.Time `json:"at"`
-	Files  []File    `json:"files"`            // by name
+	Files  []File    `json:"files"`            // sorted by name
 	Totals *Totals   `json:"totals,omitempty"` // nil: unknown
 }
 
 // Totals counts the progress of a sweep.
 type Totals struct {
-	Decided int   `json:"decided"` // cells that are done
-	Trials  int64 `json:"trials"`  // outcomes in the ledger
+	Decided int   `json:"decided"` // number of finished cells
+	Trials  int64 `json:"trials"`  // number of outcomes in the ledger
 }
 
-// File is a file of an output folder.
+// A File is a file of an output folder.
 type File struct {
-	Name   string `json:"name"` // relative to the folder, with slashes
+	Name   string `json:"name"` // path relative to the folder, with slashes
 	Size   int64  `json:"size"` // bytes
 	Digest string `json:"sha256"`
 }
 
-// isLog reports whether a file is one of the ledger's, which only grow.
+// isLog reports whether the file belongs to the ledger, whose files only grow.
 func (f *File) isLog() bool { return strings.HasSuffix(f.Name, ".log") }
 
-// checkName refuses the names of files that would not be in the folder.
+// checkName returns an error for the name of a file outside the folder.
 func (f *File) checkName() error {
 	if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
 		return fmt.Errorf("shipped file %q is not inside its folder", f.Name)
@@ -50,7 +50,7 @@ func (f *File) checkName() error {
 	return nil
 }
 
-// shipper ships the output folder of a sweep. Its methods may be called concurrently.
+// A shipper ships the output folder of a sweep. Concurrent use is safe.
 type shipper struct {
 	dir    string
 	conn   *queue.Conn
@@ -58,16 +58,16 @@ type shipper struct {
 	totals func() *Totals // returns the present totals; nil: unknown
 
 	mu   sync.Mutex
-	last Shipment // that the registry lists, without its time
+	last Shipment // last shipment in the registry, without its time
 }
 
-// ship puts the folder on the server, and lists it in the registry.
+// ship puts the folder on the server, and stores its list of files in the registry.
 func (s *shipper) ship(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := Shipment{Epoch: s.lead.Epoch}
 	if s.totals != nil {
-		list.Totals = s.totals() // before the files, which have all of it then
+		list.Totals = s.totals() // before the files, which then cover at least these totals
 	}
 	names, err := folderFiles(s.dir)
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *shipper) ship(ctx context.Context) error {
 	return nil
 }
 
-// removeUnused removes the files of the last shipment that the next one does not have. A failure leaves them on the
-// server.
+// removeUnused removes files of the last shipment that the next one does not contain. A failure
+// leaves them on the server.
 func (s *shipper) removeUnused(ctx context.Context, next Shipment) {
 	kept := map[string]bool{}
 	for _, f := range next.Files {
@@ -133,7 +133,7 @@ func folderFiles(dir string) (names []string, err error) {
 	return names, err
 }
 
-// put puts a file on the server: of a log all whole frames.
+// put puts a file on the server; of a log, only complete frames.
 func (s *shipper) put(ctx context.Context, f *File) error {
 	path := filepath.Join(s.dir, filepath.FromSlash(f.Name))
 	info, err := os.Stat(path)
@@ -141,7 +141,7 @@ func (s *shipper) put(ctx context.Context, f *File) error {
 		return err
 	}
 	if f.Size = info.Size(); f.isLog() {
-		content, err := os.ReadFile(path) // the ledger bounds it
+		content, err := os.ReadFile(path) // the ledger limits its size
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (s *shipper) put(ctx context.Context, f *File) error {
 	return err
 }
 
-// wholeFrames returns the bytes of b up to the end of its last sound frame.
+// wholeFrames returns the bytes of b up to the end of its last valid frame.
 func wholeFrames(b []byte) []byte {
 	end := 0
 	for f := range ledger.Frames(b) {
@@ -162,8 +162,8 @@ func wholeFrames(b []byte) []byte {
 	return b[:end]
 }
 
-// begin makes the folder of a sweep of what was shipped, if there is no folder yet. Everything else that is known is
-// in the stream of results.
+// begin makes the folder of a sweep from its last shipment, if there is no folder yet. Later
+// results are in the stream of results.
 func begin(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 	_, err := os.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -179,7 +179,7 @@ func begin(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 	return os.Rename(unfinished, dir)
 }
 
-// Fetch makes the folder dir, which must be empty or missing, of what was shipped of a sweep.
+// Fetch fetches the shipment of a sweep into the folder dir, which must be empty or missing.
 func Fetch(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -200,7 +200,7 @@ func Fetch(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 	return nil
 }
 
-// fetchFile makes the file at path of content on the server.
+// fetchFile writes content from the server to a file at path.
 func fetchFile(ctx context.Context, conn *queue.Conn, digest, path string) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -24,20 +24,20 @@ func TestMain(m *testing.M) {
 
 var sweepID = (&Submission{}).ID()
 
-// harbour is a server with a sweep that this party leads.
-type harbour struct {
+// A harbor is a server with a sweep that this party leads.
+type harbor struct {
 	*testing.T
 	conn     *queue.Conn
 	registry *queue.Registry
 	lead     *queue.LeaderLease
 }
 
-func newHarbour(t *testing.T) *harbour {
+func newHarbor(t *testing.T) *harbor {
 	t.Helper()
 	s, err := queue.Embed(queue.Options{})
 	check(t, err)
 	t.Cleanup(s.Shutdown)
-	h := &harbour{T: t}
+	h := &harbor{T: t}
 	h.conn, err = s.Dial(t.Context())
 	check(t, err)
 	t.Cleanup(h.conn.Close)
@@ -58,8 +58,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// shipped returns what the registry lists.
-func (h *harbour) shipped() Shipment {
+// shipped returns the shipment in the registry.
+func (h *harbor) shipped() Shipment {
 	h.Helper()
 	e, err := h.registry.Find(h.Context(), sweepID)
 	check(h.T, err)
@@ -81,7 +81,7 @@ func message(t *testing.T, cell byte, first, count int64) []byte {
 	return raw
 }
 
-// record adds messages to the ledger of an output folder, which it makes.
+// record adds messages to the ledger of an output folder, which it creates if necessary.
 func record(t *testing.T, dir string, messages ...[]byte) {
 	t.Helper()
 	l, _, err := ledger.Open(filepath.Join(dir, "ledger"), sweepID)
@@ -93,7 +93,7 @@ func record(t *testing.T, dir string, messages ...[]byte) {
 	check(t, l.Close())
 }
 
-// outcomes returns the number of outcomes in an output folder, which has to be sound.
+// outcomes returns the number of outcomes in an output folder, which must be valid.
 func outcomes(t *testing.T, dir string) int64 {
 	t.Helper()
 	l, report, err := ledger.Read(filepath.Join(dir, "ledger"), sweepID)
@@ -105,10 +105,10 @@ func outcomes(t *testing.T, dir string) int64 {
 	return report.Outcomes
 }
 
-// A fetched folder equals the shipped one, as it was at the last shipment.
+// A fetched folder equals the shipped one in its state at the last shipment.
 func TestShip(t *testing.T) {
 	t.Parallel()
-	h, dir := newHarbour(t), t.TempDir()
+	h, dir := newHarbor(t), t.TempDir()
 	s := &shipper{dir: dir, conn: h.conn, lead: h.lead}
 	for i := range int64(3) {
 		record(t, dir, message(t, 1, 10*i, 10))
@@ -138,16 +138,16 @@ func TestShip(t *testing.T) {
 		t.Errorf("%d outcomes were fetched of 30", n)
 	}
 	record(t, out, message(t, 2, 0, 5))
-	check(t, begin(t.Context(), h.conn, out, x)) // a folder that is there stays as it is
+	check(t, begin(t.Context(), h.conn, out, x)) // an existing folder is not changed
 	if n := outcomes(t, out); n != 35 {
 		t.Errorf("%d outcomes are left of 35", n)
 	}
 }
 
-// A frame that is being written is not shipped before it is whole.
+// A frame that is being written is not shipped until it is complete.
 func TestShipWholeFrames(t *testing.T) {
 	t.Parallel()
-	h, dir := newHarbour(t), t.TempDir()
+	h, dir := newHarbor(t), t.TempDir()
 	s := &shipper{dir: dir, conn: h.conn, lead: h.lead}
 	record(t, dir, message(t, 1, 0, 10))
 	log := filepath.Join(dir, "ledger", "0001.log")
@@ -167,10 +167,10 @@ func TestShipWholeFrames(t *testing.T) {
 	}
 }
 
-// What is shipped stays inside of its folder.
+// Shipped files stay inside their folder.
 func TestFetchOutside(t *testing.T) {
 	t.Parallel()
-	h := newHarbour(t)
+	h := newHarbor(t)
 	digest, err := h.conn.Files.PutBytes(t.Context(), []byte("text"))
 	check(t, err)
 	for _, name := range []string{"../out.txt", "/etc/out.txt", "a/../../out.txt", ""} {

@@ -17,37 +17,37 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Submission is a sweep as it was submitted. Content is named by its SHA-256 in hex.
+// A Submission is a submitted sweep. It refers to content by SHA-256 in hex.
 type Submission struct {
 	Format   int               `json:"format"`
 	Name     string            `json:"name"`
-	Resolved string            `json:"resolved"` // digest of the resolved sweep, of which a secret seed is no part
+	Resolved string            `json:"resolved"` // digest of the resolved sweep, without a secret seed
 	Plugins  map[string]string `json:"plugins"`  // identities of plugins and built-in algorithms, by trial.Cell.Code
-	Data     map[string]string `json:"data"`     // digests by the path of each data file
+	Data     map[string]string `json:"data"`     // digests of data files, by path
 	Plan     string            `json:"plan"`     // digest of the saved plan
-	File     string            `json:"file"`     // path of the sweep file where it was submitted
-	Seed     schemas.Seed      `json:"seed"`     // one that is secret is drawn
-	Content  []string          `json:"content"`  // digests of all that was put on the server for it
+	File     string            `json:"file"`     // path of the sweep file on the submitting machine
+	Seed     schemas.Seed      `json:"seed"`     // a secret seed has been drawn
+	Content  []string          `json:"content"`  // digests of all content that the submission put on the server
 	Cells    int               `json:"cells"`
-	By       string            `json:"by"` // who submitted it, for people
+	By       string            `json:"by"` // submitter, for display
 	At       time.Time         `json:"at"`
 }
 
 const submissionFormat = 2
 
-// ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission, which is the resolved
-// sweep with its seed, and the digests of plugins and data. The same content is the same sweep, independent of who
-// submits it, from wherever and when.
+// ID returns the first 12 hex digits of the SHA-256 of the relevant parts of a submission: the
+// resolved sweep with its seed, and the digests of plugins and data. Equal content yields the same
+// sweep, independent of submitter, machine and time.
 func (s *Submission) ID() string {
 	raw, err := json.Marshal(struct {
 		Format   int
 		Resolved string
-		Seed     string // "secret" where it is
+		Seed     string // "secret" for a secret seed
 		Plugins  []string
 		Data     []string
 	}{submissionFormat, s.Resolved, s.Seed.String(), digests(s.Plugins), digests(s.Data)})
 	if err != nil {
-		panic(err) // the fields are ours
+		panic(err) // the fields can always be encoded
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])[:12]
@@ -69,15 +69,15 @@ type Wish struct {
 	Do       string             `json:"do"`       // Run, Pause, Cancel or Forget
 	Priority int                `json:"priority"` // sweeps of greater priority go first; 0 is the usual one
 	Weight   float64            `json:"weight"`   // share of the workers' time among sweeps of one priority; 0: 1
-	Budget   coordinator.Budget `json:"budget"`   // for the whole sweep
-	By       string             `json:"by"`       // who changed it last, for people
+	Budget   coordinator.Budget `json:"budget"`   // budget of the whole sweep
+	By       string             `json:"by"`       // author of the last change, for display
 	At       time.Time          `json:"at"`
-	Why      string             `json:"why,omitempty"`   // set where a coordinator has paused it
-	Spent    bool               `json:"spent,omitempty"` // which it did because the budget is spent
-	After    uint64             `json:"after,omitempty"` // epoch of the last failure that it is to be tried again after
+	Why      string             `json:"why,omitempty"`   // reason, if a coordinator has paused it
+	Spent    bool               `json:"spent,omitempty"` // the reason is that the budget is spent
+	After    uint64             `json:"after,omitempty"` // epoch of a failure after which it is tried again
 }
 
-// ChangeWish replaces the wish for a sweep by what change makes of it.
+// ChangeDesiredState replaces the desired state of a sweep by the result of change.
 func ChangeWish(ctx context.Context, r *queue.Registry, id string, change func(*Wish) error) error {
 	return r.Change(ctx, id, func(raw []byte) ([]byte, error) {
 		w := readWish(raw)
@@ -88,7 +88,7 @@ func ChangeWish(ctx context.Context, r *queue.Registry, id string, change func(*
 	})
 }
 
-// readWish decodes a wish. It ignores other data, which another client has written there.
+// decodeDesired decodes a desired state. It ignores invalid data of other clients.
 func readWish(raw []byte) Wish {
 	w := Wish{Do: Run}
 	if raw == nil {
@@ -134,12 +134,12 @@ func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (adde
 	if found != nil && !toForget(found.Wish) {
 		own := *s
 		old, err := readSubmission(found)
-		if err == nil { // else another client has written something else there
+		if err == nil { // otherwise another client has written invalid data
 			own.By, own.At, own.Seed = old.By, old.At, old.Seed // each submission draws its own secret seed
 		}
 		return false, false, store(own, r.Replace)
 	}
-	// The wish goes first: whoever sees the submission sees the wish too.
+	// The desired state is stored first, so that every reader of the submission can read it.
 	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
 		return false, false, err
 	}
@@ -150,27 +150,28 @@ func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (adde
 	return added, err == nil && !added && found != nil, err
 }
 
-// End is how a sweep ended.
+// An End describes how a sweep ended.
 type End struct {
 	Epoch   uint64               `json:"epoch"`
-	Leader  string               `json:"leader"` // its name
+	Leader  string               `json:"leader"` // name of the leader
 	At      time.Time            `json:"at"`
-	Summary *coordinator.Summary `json:"summary,omitempty"` // nil: it failed
-	Failure string               `json:"failure,omitempty"` // why no coordinator can run it
+	Summary *coordinator.Summary `json:"summary,omitempty"` // nil: the sweep failed
+	Failure string               `json:"failure,omitempty"` // reason why no coordinator can run it
 	Log     []string             `json:"log"`               // last lines of the leader's log
 }
 
-// Record is what the registry holds of one sweep, decoded.
+// A Record holds the decoded values of one sweep in the registry.
 type Record struct {
 	ID         string
 	Submission Submission
 	Wish       Wish
-	Leader     *queue.Leader // nil: it has no leader
+	Leader     *queue.Leader // nil: none
 	Shipment   Shipment
-	End        *End // nil: it has not ended
+	End        *End // nil: the sweep has not ended
 }
 
-// readSubmission decodes the submission of an entry. It returns a *schemas.VersionError if it is of another release.
+// readSubmission decodes the submission of an entry. It returns a [*schemas.VersionError] for
+// another release.
 func readSubmission(e *queue.Entry) (s Submission, err error) {
 	var head struct{ Format int }
 	err = json.Unmarshal(e.Submission, &head)

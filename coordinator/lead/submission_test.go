@@ -9,8 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A failure counts until somebody wishes that the sweep is tried again after it; that it is done counts
-// for ever.
+// A failure is valid until a user requests another attempt; a finished sweep stays finished.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	const failed, done = `{"epoch":7,"failure":"why"}`, `{"epoch":7,"summary":{}}`
@@ -35,10 +34,10 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// A sweep whose leader takes it up at this moment is no sweep whose leader is away.
+// A sweep whose leader is just taking over does not count as abandoned.
 func TestBegun(t *testing.T) {
 	t.Parallel()
-	h := newHarbour(t)
+	h := newHarbor(t)
 	reason := func(change func(*queue.Leader)) string {
 		t.Helper()
 		e, err := h.registry.Find(t.Context(), sweepID)
@@ -64,7 +63,7 @@ func TestBegun(t *testing.T) {
 	}
 }
 
-// A submission that cannot be read is refused, and a wish that cannot is none.
+// An invalid submission is refused, and an invalid desired state is ignored.
 func TestAltered(t *testing.T) {
 	t.Parallel()
 	id := (&Submission{Resolved: "r"}).ID()

@@ -15,10 +15,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// term is one leadership of one sweep.
+// A term is one term of this coordinator as the leader of one sweep.
 type term struct {
 	*server
-	*Record // of the sweep when the term began
+	*Record // record of the sweep when the term began
 	began   time.Time
 	log     *slog.Logger
 	lines   *lines
@@ -27,7 +27,7 @@ type term struct {
 	rest    time.Duration           // pause before the next term; read after run
 
 	mu     sync.Mutex
-	now    State    // as questions about the sweep are answered
+	now    State    // state in responses to requests
 	totals *Totals  // nil: unknown
 	ship   *shipper // nil: not yet
 }
@@ -42,13 +42,13 @@ func newTerm(s *server, r *Record) *term {
 	return t
 }
 
-// update ends the work if the wish for the sweep has changed.
+// update ends the work if the desired state of the sweep has changed.
 func (t *term) update(w Wish) {
 	switch {
 	case w.Do != Run:
-		t.end(errUnwished)
+		t.end(errStopped)
 	case w.Priority != t.Wish.Priority || w.Weight != t.Wish.Weight || w.Budget != t.Wish.Budget:
-		t.end(errOtherwise)
+		t.end(errChanged)
 	}
 }
 
@@ -64,15 +64,15 @@ func (t *term) setProblem(why string) {
 	t.now.Reason = why
 }
 
-// closingTime is the time for the last messages to the server.
+// closingTime is the maximum time for the last messages to the server.
 const closingTime = 20 * time.Second
 
-// run leads the sweep until it has ended, the lease is lost, or ctx or t.ctx ends. over is the lease
-// of an earlier leader, or nil.
+// run leads the sweep until it has ended, the lease is lost, or ctx or t.ctx ends. over is the
+// expired lease of an earlier leader, or nil.
 func (t *term) run(ctx context.Context, over *queue.Leader) {
 	defer t.end(nil)
 	defer context.AfterFunc(ctx, func() { t.end(context.Cause(ctx)) })()
-	l, err := t.campaign(over)
+	l, err := t.acquire(over)
 	if err != nil {
 		t.Log.Debug("sweep not led", "sweep", t.ID, "error", err.Error())
 		t.rest = t.Lease / 4
@@ -93,24 +93,24 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 	}
 	patience := closingTime
 	if l.Context().Err() != nil {
-		patience = t.Lease / 4 // it runs out, if it has not
+		patience = t.Lease / 4 // the lease expires by then
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := l.Resign(last); err != nil {
-		t.log.Warn("lease not given back; it runs out", "error", err.Error())
+		t.log.Warn("lease not returned; it will expire", "error", err.Error())
 	}
-	t.log.Info("leading no more", "why", fmt.Sprint(context.Cause(t.ctx)))
+	t.log.Info("term ended", "why", fmt.Sprint(context.Cause(t.ctx)))
 }
 
-// campaign becomes the leader of the sweep. Where the server does not store the lease for as long as one
-// lasts, campaign answers questions with that reason.
-func (t *term) campaign(over *queue.Leader) (*queue.LeaderLease, error) {
+// acquire acquires the lease. If the server does not store it within the duration of a lease, acquire
+// responds to requests with that reason meanwhile.
+func (t *term) acquire(over *queue.Leader) (*queue.LeaderLease, error) {
 	trying, cancel := context.WithCancel(t.ctx)
-	var telling sync.WaitGroup
-	defer telling.Wait()
+	var reporting sync.WaitGroup
+	defer reporting.Wait()
 	defer cancel()
-	telling.Go(func() {
+	reporting.Go(func() {
 		select {
 		case <-time.After(t.Lease):
 		case <-trying.Done():
@@ -129,8 +129,8 @@ func (t *term) campaign(over *queue.Leader) (*queue.LeaderLease, error) {
 	return t.registry.AcquireLease(t.ctx, t.ID, t.Name, t.Lease, over)
 }
 
-// wait holds the lease for a while after an error of this machine, for people to see what is wrong.
-// Then another coordinator may try.
+// wait holds the lease for a while after an error of this machine, so that users can see the
+// reason. Then another coordinator may try.
 func (t *term) wait(err error) {
 	t.log.Error("the sweep cannot be run here", "error", err.Error())
 	t.setProblem(fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err))
@@ -141,24 +141,24 @@ func (t *term) wait(err error) {
 	}
 }
 
-// lead runs the sweep and stores how it ended. It returns an error of this machine.
+// lead runs the sweep and stores how it ended. An error is a fault of this machine.
 func (t *term) lead(l *queue.LeaderLease) error {
 	e, err := t.registry.Find(t.ctx, t.ID)
 	if err != nil {
 		return err
 	}
-	record, err := ReadRecord(e) // as the leader before has left it
+	record, err := ReadRecord(e) // in the state that the previous leader has left
 	if err != nil {
 		return err
 	}
 	if record.End != nil || record.Wish.Do != Run {
-		t.rest = t.Lease // until the server's watch has seen that too
+		t.rest = t.Lease // until the server's watch has received that state too
 		return nil
 	}
 	summary, err := t.work(l, record)
 	var code *audit.CodeError
 	switch {
-	case errors.As(err, &code): // every coordinator would meet it
+	case errors.As(err, &code): // every coordinator would have this error
 		t.log.Error("the sweep has failed", "error", err.Error())
 		return t.finish(l, End{Failure: err.Error()})
 	case err != nil || summary.Interrupted:
@@ -172,7 +172,7 @@ func (t *term) lead(l *queue.LeaderLease) error {
 	return t.finish(l, End{Summary: summary})
 }
 
-// pause changes the wish for the sweep to a pause, because its budget is spent.
+// pause sets the desired state to a pause, because the budget is spent.
 func (t *term) pause(why string) error {
 	return ChangeWish(t.ctx, t.registry, t.ID, func(w *Wish) error {
 		w.Do, w.By, w.At, w.Why, w.Spent = Pause, t.Name, time.Now().UTC(), why, true
@@ -180,8 +180,8 @@ func (t *term) pause(why string) error {
 	})
 }
 
-// maxListed is the number of alarms, of bounds that are refuted, of searches against their direction and of workers
-// that the registry keeps.
+// maxListed is the maximum number of alarms, refuted bounds, searches in the wrong direction and
+// workers in the registry.
 const maxListed = 100
 
 // finish stores how the sweep ended.
@@ -200,7 +200,7 @@ func (t *term) finish(l *queue.LeaderLease, end End) error {
 	if err := l.Finish(t.ctx, raw); err != nil {
 		return err
 	}
-	return t.registry.DeleteResults(t.ctx, t.ID) // its files have all of them
+	return t.registry.DeleteResults(t.ctx, t.ID) // its files contain all results
 }
 
 // work runs the sweep in its folder, and ships the folder afterwards.
@@ -230,7 +230,7 @@ func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summar
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
 	c.Keep, c.Term.Epoch, c.Priority, c.Weight = true, l.Epoch, t.Wish.Priority, t.Wish.Weight
-	c.Budget = left(t.Wish.Budget, claimed)
+	c.Budget = remainingBudget(t.Wish.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
 	if s != nil {
 		t.mu.Lock()
@@ -240,8 +240,8 @@ func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summar
 	return s, errors.Join(err, t.shipLast(ship, l))
 }
 
-// left returns what of a sweep's budget its folder has not spent.
-func left(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
+// remainingBudget returns a sweep's budget minus the part that its folder has spent.
+func remainingBudget(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
 	if b.Trials > 0 {
 		b.Trials = max(1, b.Trials-f.Report.Outcomes)
 	}
@@ -254,17 +254,17 @@ func left(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
 	return b
 }
 
-// shipLast ships the folder if the lease still holds, even if the work was ended.
+// shipLast ships the folder if the lease is still valid, even if the work was interrupted.
 func (t *term) shipLast(s *shipper, l *queue.LeaderLease) error {
 	if l.Context().Err() != nil {
-		return nil // the new leader's shipment counts
+		return nil // the new leader's shipment is valid
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), closingTime)
 	defer cancel()
 	return s.ship(ctx)
 }
 
-// show takes in the progress of the run.
+// show records the progress of the run.
 func (t *term) show(p coordinator.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	collectEvery = 10 * time.Minute // interval between two removals of what no sweep needs
-	unnamedTime  = 24 * time.Hour   // time for which content stays that no sweep names, such as one being submitted
+	collectEvery = 10 * time.Minute // interval between removals of unused data
+	unnamedTime  = 24 * time.Hour   // minimum age of unreferenced content that is removed
 )
 
 // collectGarbage removes unused data from the server until ctx ends: sweeps that are to be forgotten at once, and at
@@ -20,7 +20,7 @@ const (
 func (s *server) collectGarbage(ctx context.Context) {
 	tick := time.NewTicker(collectEvery)
 	defer tick.Stop()
-	purged := map[string]bool{} // sweeps that have ended and whose results were purged
+	purged := map[string]bool{} // ended sweeps whose results were purged
 	for {
 		all := false
 		select {
@@ -43,7 +43,7 @@ func (s *server) collectGarbage(ctx context.Context) {
 	}
 }
 
-// purgeEnded removes the results of sweeps that have ended, whose leaders may have stopped before they did so.
+// purgeEnded removes the results of ended sweeps whose leaders may have stopped before they did so.
 func (s *server) purgeEnded(ctx context.Context, list []*queue.Entry, purged map[string]bool) error {
 	for _, e := range list {
 		r, err := ReadRecord(e)
@@ -95,7 +95,7 @@ func (s *server) forget(ctx context.Context, list []*queue.Entry) error {
 	return nil
 }
 
-// expired reports whether a sweep has been done, failed or cancelled for longer than Keep.
+// expired reports whether a sweep has been done, failed or canceled for longer than Keep.
 func (s *server) expired(r *Record) bool {
 	var since time.Time
 	switch {
@@ -111,7 +111,8 @@ func (s *server) expired(r *Record) bool {
 	return time.Since(since) > s.Keep
 }
 
-// evict removes content that no sweep names from the server, unless another release has submitted a sweep.
+// evict removes content to which no sweep refers from the server, unless another release has
+// submitted a sweep.
 func (s *server) evict(ctx context.Context, list []*queue.Entry) error {
 	named := map[string]bool{}
 	for _, e := range list {
