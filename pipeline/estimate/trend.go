@@ -62,8 +62,8 @@ func lnIf(log bool, v float64) float64 {
 // its scale.
 type Trend struct {
 	Slope, Intercept float64 // NaN: none
-	Error            float64 // standard error of the slope, by the bootstrap; NaN: none
-	Low, High        float64 // confidence interval of the slope, wider by Inflation; NaN: none
+	Error            float64 // standard error of the slope, by the bootstrap, times Inflation; NaN: none
+	Low, High        float64 // confidence interval of the slope, by Error; NaN: none
 	ChiSquare        float64 // sum of squared residuals, each divided by its standard error; NaN: none
 
 	// Inflation is sqrt(max(1, ChiSquare/(cells-2))), or NaN if there is none. Above 1, the cells
@@ -110,7 +110,7 @@ type Observations struct {
 
 // FitTrend fits a trend by least squares, weighted with the inverse variances of the resamples.
 // The standard error of the slope is the standard deviation of the slopes of the resamples under
-// the same weights, and so includes dependence between cells. level is the probability that the
+// the same weights, which includes dependence between cells, times Trend.Inflation. level is the probability that the
 // interval misses the slope if the line is right.
 //
 // Cells at two places have a slope without a standard error; cells at one place have none. If no
@@ -158,7 +158,7 @@ func FitTrend(o Observations, scale Scale, level float64) Trend {
 		if t.Line = Linear; (distuv.ChiSquared{K: float64(len(x) - 2)}).Survival(t.ChiSquare) < level {
 			t.Line = NotLinear
 		}
-		t.interval(deviation(slopes), line.Inflation*mathext.NormalQuantile(1-level/2))
+		t.interval(deviation(slopes)*line.Inflation, mathext.NormalQuantile(1-level/2))
 	}
 	return t
 }

@@ -117,7 +117,7 @@ func TestBootstrapOfIndependentCells(t *testing.T) {
 	got, want := FitTrend(observe(x, y, cells, times), LinearScale, 0.05), FitLine(x, y, se)
 	t.Logf("%+v, least squares %+v", got, want)
 	close(t, "slope", got.Slope, want.Slope, 1e-3)
-	close(t, "standard error", got.Error, want.SlopeError, 0.06)
+	close(t, "standard error", got.Error, want.SlopeError*want.Inflation, 0.06)
 	close(t, "chi square", got.ChiSquare, want.ChiSquare, 0.15)
 	if got.Resamples != times || got.Reason != "" || got.Low >= got.Slope || got.High <= got.Slope {
 		t.Errorf("%+v", got)

@@ -328,9 +328,9 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 		"or regret_mean", func(r *FitRow) string { return r.Y }),
 	float("slope", "of y against x on this scale, weighted least squares; null where fewer than two places are left",
 		func(r *FitRow) float64 { return r.Slope }),
-	float("slope_se", "its standard error, from drawing whole repetitions again; null with two places",
+	float("slope_se", "its standard error, from drawing whole repetitions again, times inflation; null with two places",
 		func(r *FitRow) float64 { return r.Error }),
-	float("slope_low", "lower end of the slope's 95 % confidence interval, slope_se times inflation wide; right if the "+
+	float("slope_low", "lower end of the slope's 95 % confidence interval, slope minus 1.96 slope_se; right if the "+
 		"line is", func(r *FitRow) float64 { return r.Low }),
 	float("slope_high", "upper end", func(r *FitRow) float64 { return r.High }),
 	float("intercept", "of the line, on this scale", func(r *FitRow) float64 { return r.Intercept }),
