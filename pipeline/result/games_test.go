@@ -85,3 +85,27 @@ func TestGames(t *testing.T) {
 		t.Errorf("%s", b.String())
 	}
 }
+
+// A bound that no game can exceed is no bound: the row says so instead.
+func TestTrivialRegretBound(t *testing.T) {
+	reported := &pluginv1.Bound{Name: "reported", Proved: true}
+	stated := &pluginv1.Bound{Name: "stated", Proved: true, Unit: theory.Regret}
+	for _, c := range []struct {
+		bound *pluginv1.Bound
+		value float64
+		want  float64
+	}{{reported, 7, 7}, {reported, 8, math.NaN()}, {stated, 7, 7}, {stated, 8, math.NaN()}} {
+		row := GameRow{Cell: &trial.Cell{N: []int64{10}}, Rounds: 10, BestLoss: 2, PaperRegret: math.NaN()}
+		if row.Theory.Value = c.value; c.bound == stated {
+			row.Theory.Value, stated.Value = math.NaN(), c.value
+		}
+		row.Cell.Bounds = []*pluginv1.Bound{c.bound}
+		setRegretBounds(&row)
+		if d := cmp.Diff(c.want, row.Theory.Value, cmpopts.EquateNaNs()); d != "" {
+			t.Errorf("%s %v: %s", c.bound.Name, c.value, d)
+		}
+		if said := strings.Contains(row.Theory.Missing, "no learner can exceed"); said != math.IsNaN(c.want) {
+			t.Errorf("%s %v: reason %q", c.bound.Name, c.value, row.Theory.Missing)
+		}
+	}
+}

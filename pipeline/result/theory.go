@@ -95,6 +95,8 @@ func setRegretBounds(row *GameRow) {
 				slices.Max(c.N))
 		case math.IsNaN(reported):
 			row.Theory.Missing = fmt.Sprintf("%s: not reported of every sequence", b.GetName())
+		case row.isTrivial(reported):
+			row.Theory.Missing = fmt.Sprintf("%s: %s", b.GetName(), trivialRegret)
 		default:
 			row.Theory = theoryOf(c, b)
 			row.Theory.Value = reported
@@ -114,12 +116,21 @@ func setRegretBounds(row *GameRow) {
 	}
 }
 
+// isTrivial reports whether no game can exceed a bound on the regret: a learner loses at most every round.
+func (r *GameRow) isTrivial(bound float64) bool { return bound >= float64(r.Rounds)-r.BestLoss }
+
+const trivialRegret = "it states no less than the number of rounds minus best_loss, which no learner can exceed"
+
 // setStatedRegret sets the least regret that a valid bound states for a row, if there is one, and
 // by how much the games exceed it.
 func setStatedRegret(row *GameRow) {
 	for _, b := range row.Cell.Bounds {
 		value := statedRegret(row, b)
 		if !trial.IsGuaranteed(b) || math.IsNaN(value) || row.Theory.Value <= value {
+			continue
+		}
+		if row.isTrivial(value) {
+			row.Theory.Missing = fmt.Sprintf("%s: %s", b.GetName(), trivialRegret)
 			continue
 		}
 		row.Theory = theoryOf(row.Cell, b)
