@@ -349,7 +349,7 @@ type AdversarySpec struct {
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
 	// From is the first point of a bisecting adversary on thresholds-naturals: 1048576, 1e6 or 2^20,
-	// up to 2^53.
+	// up to 2^52.
 	From Axis[Size] `yaml:"from"`
 }
 

@@ -540,8 +540,8 @@ task: online
 problem: {class: thresholds-naturals}
 algorithms: [online/soa]
 rounds: [10]
-adversary: {kind: bisecting, from: [8, 2^20, 2^53]}
-exclude: [{from: 2^53}]
+adversary: {kind: bisecting, from: [8, 2^20, 2^52]}
+exclude: [{from: 2^52}]
 `, algorithms(), "").Cells
 	if len(cells) != 2 {
 		t.Fatalf("%d cells, want 2", len(cells))

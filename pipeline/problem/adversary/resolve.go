@@ -131,8 +131,9 @@ func (k *Adversary) checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
 	case a.From == 0:
 		return refuse("from", "missing; state the first point x, for example 2^20: "+
 			"the best that a learner can promise is 1 + floor(log2 x) mistakes")
-	case a.From > concept.MaxNatural:
-		return refuse("from", "%d is above 2^53, up to which float64 holds every whole number", a.From)
+	case a.From > concept.MaxNatural/2:
+		return refuse("from", "%d is above 2^52: the adversary could not go up from there, because float64 holds every "+
+			"whole number only up to 2^53", a.From)
 	}
 	return nil
 }
