@@ -159,7 +159,8 @@ func (s *slot) simulate(ctx context.Context, job *trial.Job) (*outcomes, error) 
 		return nil, err
 	}
 	o := &outcomes{
-		job: job, status: b.Status, error: b.Error, values: b.Values, refusal: b.Refusal, faults: map[int]fault{},
+		job: job, identity: job.Plugin, status: b.Status, error: b.Error, values: b.Values, refusal: b.Refusal,
+		faults: map[int]fault{},
 	}
 	for i, status := range b.Status {
 		if status != ledger.OK {
