@@ -11,6 +11,7 @@ type Problem struct {
 	Dim          int     `json:"d,omitempty"`            // numbers per example
 	Distribution string  `json:"distribution,omitempty"` // uniform, needle, iso, skew, ball-margin, iso-fixed, skew-fixed; empty with Data
 	Mass         float64 `json:"mass,omitempty"`         // needle: the weight a of each of its points
+	BestError    float64 `json:"best_error,omitempty"`   // agnostic: the least error of the class
 	Target       string  `json:"target,omitempty"`       // random, uniform, middle, or the text of a hypothesis; empty where nothing is known of it
 	Literals     int     `json:"literals,omitempty"`     // random conjunctions: their literals
 	Minority     float64 `json:"minority,omitempty"`     // skew distributions: the share p of the minority

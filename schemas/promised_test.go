@@ -34,8 +34,8 @@ func TestPromisedColumns(t *testing.T) {
 			fmt.Fprintf(&b, "%s %s %s\n", f.name, c.Name, c.Type)
 		}
 	}
-	for _, c := range result.FindColumns() {
-		fmt.Fprintf(&b, "find %s %s\n", c.Name, c.Type)
+	for _, c := range result.SearchColumns() {
+		fmt.Fprintf(&b, "search %s %s\n", c.Name, c.Type)
 	}
 	checkPromised(t, "testdata/promised/columns.txt", []byte(b.String()))
 }

@@ -127,7 +127,7 @@ var keyed = []struct {
 	{"`privacy`", reflect.TypeFor[schemas.Privacy]()},
 	{"`goal`", reflect.TypeFor[schemas.Goal]()},
 	{"`n`", reflect.TypeFor[schemas.SampleSizes]()},
-	{"`find`", reflect.TypeFor[schemas.FindSpec]()},
+	{"`search`", reflect.TypeFor[schemas.SearchSpec]()},
 	{"`trials`", reflect.TypeFor[schemas.Trials]()},
 	{"`adversary`", reflect.TypeFor[schemas.AdversarySpec]()},
 	{"an item of `fits`", reflect.TypeFor[schemas.FitSpec]()},
@@ -247,7 +247,7 @@ func columnTables(*testing.T) string {
 		}
 		write(f.row, columns)
 		if f.name == "table" {
-			write("Where a sweep searches another number than n (`find`), `table` has these too", result.FindColumns())
+			write("Where a sweep searches another number than n (`search`), `table` has these too", result.SearchColumns())
 		}
 	}
 	return b.String()

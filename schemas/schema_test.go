@@ -158,7 +158,7 @@ func scalars(t reflect.Type) *jsonschema.Schema {
 		return either(number, &jsonschema.Schema{Type: "string", Pattern: schemas.SizePattern})
 	case reflect.TypeFor[schemas.Text](), reflect.TypeFor[schemas.Value]():
 		return either(&jsonschema.Schema{Type: "string"}, number, &jsonschema.Schema{Type: "boolean"})
-	case reflect.TypeFor[schemas.Above]():
+	case reflect.TypeFor[schemas.Reference]():
 		return either(&jsonschema.Schema{Const: "best"}, &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"})
 	case reflect.TypeFor[schemas.Seed]():
 		return either(&jsonschema.Schema{Const: schemas.SecretSeed}, &jsonschema.Schema{Type: "integer", Minimum: "0"})

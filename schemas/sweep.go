@@ -63,21 +63,22 @@ type Grid struct {
 	// Privacy is the budget of the private algorithms. Those that are not private run once, not once
 	// per budget.
 	Privacy *Privacy `yaml:"privacy"`
-	// Goal says what counts as success. In task online it belongs to a search (find).
+	// Goal says what counts as success. In task online it belongs to a search.
 	Goal *Goal `yaml:"goal"`
-	// N lists the sample sizes of a curve, or searches for n* with {find: true}.
+	// N lists the sample sizes of a curve, or searches for n*, the least sample size that reaches the
+	// goal, in a range: {from: 16, to: 1e6, within: 1.5}.
 	N *SampleSizes `yaml:"n"`
-	// Find searches another number than n, at each n of a list: {find: epsilon} the least epsilon with
-	// which trials succeed, {find: noise_rate} the largest rate that they bear. The values of that key
+	// Search searches another number than n, at each n of a list: {search: epsilon} the least epsilon with
+	// which trials succeed, {search: noise_rate} the largest rate that they bear. The values of that key
 	// are those that are looked at. In task online it searches at each number of rounds, or, with
-	// {find: rounds}, over those.
-	Find *FindSpec `yaml:"find"`
+	// {search: rounds}, over those.
+	Search *SearchSpec `yaml:"search"`
 	// Trials is the number of repetitions for each cell and n of a list (raised after a look,
 	// brackets stay valid), or {max: ...} for each cell of a search (default {max: 50000}).
 	Trials *Trials `yaml:"trials" jsonschema:"default=200"`
 	// Queries of the adversary (task predict).
 	Queries Axis[int] `yaml:"queries" jsonschema:"minimum=1"`
-	// Rounds (task online): a list takes the place of n, or holds the values of {find: rounds}.
+	// Rounds (task online): a list takes the place of n, or holds the values of {search: rounds}.
 	Rounds []int `yaml:"rounds" jsonschema:"minimum=1,minItems=1"`
 	// Adversary that asks or plays (tasks predict and online).
 	Adversary Axis[AdversarySpec] `yaml:"adversary"`
@@ -127,9 +128,10 @@ type ProblemSpec struct {
 	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
 	// Distribution is the distribution of the points. Which ones fit depends on the class.
 	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=distribution"`
-	// Mass is the needle distribution's a, the weight of each of its points, or the least error of the class under
-	// the distribution agnostic.
+	// Mass is the needle distribution's a, the weight of each of its points.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// BestError is the least error of the class under the distribution agnostic.
+	BestError Axis[float64] `yaml:"best_error" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5"`
 	// Minority is the skew distributions' share of the minority.
 	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.2"`
 	// Margin of the halfspace distributions.
@@ -223,7 +225,7 @@ type Privacy struct {
 	Delta Axis[float64] `yaml:"delta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 }
 
-// Goal says what counts as success: error - above <= alpha, with probability at least 1 - beta.
+// Goal says what counts as success: error - reference <= alpha, with probability at least 1 - beta.
 type Goal struct {
 	// Alpha is the excess error that counts as success. It is below 1/2, and so is the reference plus
 	// alpha: labels drawn by a coin reach 1/2 without any data. In task online it is the largest regret
@@ -231,9 +233,9 @@ type Goal struct {
 	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,reason=coins reach an error of 1/2 without data"`
 	// Beta is the failure probability allowed.
 	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Above is the reference error: best (the class's least error) or a number; 0 makes alpha
+	// Reference is the reference error: best (the class's least error) or a number; 0 makes alpha
 	// an absolute error.
-	Above Axis[Above] `yaml:"above" jsonschema:"default=best"`
+	Reference Axis[Reference] `yaml:"reference" jsonschema:"default=best"`
 	// Answers to evaluation points are labels, -1 or +1, or may be the mean of a label, in
 	// [-1, 1], which counts as its share of an error. Mean is refused for an algorithm that states a
 	// guarantee, unless its guarantee says that it covers a real-valued function.
@@ -270,8 +272,6 @@ const (
 type SampleSizes struct {
 	// List of sample sizes.
 	List []int64 `yaml:",short" jsonschema:"minimum=1,maximum=1000000000,minItems=1"`
-	// Find must be true: search for n*, the least sample size that reaches the goal.
-	Find bool `yaml:"find" jsonschema:"required"`
 	// From is the least sample size looked at.
 	From int64 `yaml:"from" jsonschema:"default=16,minimum=1,maximum=1000000000"`
 	// To is the largest.
@@ -285,10 +285,10 @@ type SampleSizes struct {
 	Monotone bool `yaml:"monotone" jsonschema:"default=false"`
 }
 
-// FindSpec is a search over the values of a key of the grid, at a given n.
-type FindSpec struct {
+// SearchSpec is a search over the values of a key of the grid, at a given n.
+type SearchSpec struct {
 	// Axis is the number that is searched, by the name of its column: epsilon, delta, alpha, margin,
-	// noise_rate, queries, rounds (task online), or, with success, d, domain, mass, minority, literals or
+	// noise_rate, queries, rounds (task online), or, with success, d, domain, mass, best_error, minority, literals or
 	// a parameter of the algorithms.
 	Axis string `yaml:"axis,short" jsonschema:"required"`
 	// Within is the number of steps from value to value between the ends of the bracket at which the
@@ -356,7 +356,7 @@ type AdversarySpec struct {
 // FitSpec is a slope that the sweep is to show: one for each group of cells that agree in all but
 // x.
 type FitSpec struct {
-	// X is what n* is fitted against: domain, d, mass, minority, margin, noise_rate, epsilon, delta,
+	// X is what n* is fitted against: domain, d, mass, best_error, minority, margin, noise_rate, epsilon, delta,
 	// alpha, beta, queries, rounds (task online) or a numeric parameter of an algorithm.
 	X string `yaml:"x" jsonschema:"required"`
 	// Scale says of which of x and y, which is n* or the mean regret, the fit takes the logarithm: see
@@ -511,16 +511,16 @@ func quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// Above is the reference error of a goal.
-type Above struct {
+// Reference is the reference error of a goal.
+type Reference struct {
 	Best  bool    // the least error of the class; else Value
 	Value float64 // in [0, 1]
 }
 
 // UnmarshalText reads best or a number.
-func (a *Above) UnmarshalText(text []byte) error {
+func (a *Reference) UnmarshalText(text []byte) error {
 	if string(text) == "best" {
-		*a = Above{Best: true}
+		*a = Reference{Best: true}
 		return nil
 	}
 	f, err := ParseFloat(string(text))
@@ -530,7 +530,7 @@ func (a *Above) UnmarshalText(text []byte) error {
 	if f < 0 || f > 1 {
 		return fmt.Errorf("%s is outside [0, 1]", text)
 	}
-	*a = Above{Value: f}
+	*a = Reference{Value: f}
 	return nil
 }
 

@@ -76,7 +76,7 @@ type stateProbes struct {
 // newProber returns the prober of the games. It probes nothing if only the final state counts.
 func (x *session) newProber(list []queryGame) *prober {
 	c := x.job.Cell
-	p := &prober{session: x, list: list, times: make([]bool, c.Queries), goal: c.Above + c.Alpha}
+	p := &prober{session: x, list: list, times: make([]bool, c.Queries), goal: c.Reference + c.Alpha}
 	p.reportHard = c.States == schemas.StatesHard
 	if !c.Probes() {
 		return p

@@ -106,7 +106,7 @@ func (x *session) AskQueries(ctx context.Context) (task.Played, error) {
 		for i, e := range q.errorsAfterHard {
 			metrics[task.ErrorAfterHard(task.HardCounts[i])][j] = e
 		}
-		x.scores.error[j] = q.trialError(x.scores.error[j], x.job.Cell.Above)
+		x.scores.error[j] = q.trialError(x.scores.error[j], x.job.Cell.Reference)
 	}
 	return task.Played{Metrics: metrics}, nil
 }

@@ -18,7 +18,7 @@ type sequentialRule struct {
 }
 
 func (s *sequentialRule) reset(x *session) {
-	s.looks, s.goal = x.job.Cell.Evaluation.Looks, x.job.Cell.Above+x.job.Cell.Alpha
+	s.looks, s.goal = x.job.Cell.Evaluation.Looks, x.job.Cell.Reference+x.job.Cell.Alpha
 	if s.looks != nil {
 		s.firstErrors, s.pointsRead = resized(s.firstErrors, x.trials()), resized(s.pointsRead, x.trials())
 		clear(s.pointsRead)

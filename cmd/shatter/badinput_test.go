@@ -77,8 +77,8 @@ func TestBadSweeps(t *testing.T) {
 				list(10000, func(i int) string { return fmt.Sprintf("0.%06d", i+1) }), "100000000 cells",
 		},
 		{
-			"searched beta", "beta: 0.05}\nn: [100, 200]\ntrials: 10", "beta: [0.1, 0.2]}\nn: [100]\nfind: beta",
-			":8:7: find: beta cannot be searched: it is part of the goal: the share of trials that may fail",
+			"searched beta", "beta: 0.05}\nn: [100, 200]\ntrials: 10", "beta: [0.1, 0.2]}\nn: [100]\nsearch: beta",
+			":8:9: search: beta cannot be searched: it is part of the goal: the share of trials that may fail",
 		},
 		{"no plugin", "trials: 10", "trials: 10\nplugins: [./nope]", "paths are relative to the sweep file"},
 		{"folder as plugin", "trials: 10", "trials: 10\nplugins: [.]", "is a folder without a file of a plugin"},

@@ -29,12 +29,12 @@ grids:
     algorithms: [expmech/em]
     privacy: {epsilon: [0.5, 1, 2]}
     goal: {alpha: 0.05, beta: 0.05}
-    n: {find: true, from: 16, to: 1e5, within: 1.5}
+    n: {from: 16, to: 1e5, within: 1.5}
   - problem: {class: thresholds, domain: [5, 1000, 2^40], distribution: needle, mass: [0.05, 0.2]}
     algorithms: [expmech/em]
     privacy: {epsilon: [0.3, 4]}
     goal: {alpha: 0.02, beta: [0.1, 0.3]}
-    n: {find: true, from: 16, to: 1e5, within: 1.5}
+    n: {from: 16, to: 1e5, within: 1.5}
 seed: %d
 `
 

@@ -38,7 +38,7 @@ problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
 algorithms: [expmech/em]
 privacy: {epsilon: [0.5, 1, 2, 4]}
 goal: {alpha: 0.09, beta: [0.05, 0.1]}
-n: {find: true, from: 16, to: 1e4, within: 1.2}
+n: {from: 16, to: 1e4, within: 1.2}
 `
 
 // maxFaults is the number of processes that are faulty at the same time. With more, nothing would go on.

@@ -20,7 +20,7 @@ type attack struct {
 }
 
 const (
-	search  = "n: {find: true, from: 4, to: 64, within: 2}\ntrials: {max: 2000}\n"
+	search  = "n: {from: 4, to: 64, within: 2}\ntrials: {max: 2000}\n"
 	private = "privacy: {epsilon: 1, delta: 1e-6}\n"
 	tenth   = "goal: {alpha: 0.1, beta: 0.1}\n"
 	queries = "task: predict\nqueries: 100\n" + search + private + tenth
@@ -80,18 +80,18 @@ adversary: {kind: [boundary, stochastic]}
 problem: {class: [thresholds, intervals], domain: 1024, distribution: uniform, target: middle}
 `, exitIntegrity, "failed", "on earlier trials"},
 	{"cheat/memory", search + `
-goal: {alpha: 0.1, beta: 0.1, above: 0}
+goal: {alpha: 0.1, beta: 0.1, reference: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
 `, exitIntegrity, "failed", "on earlier trials"},
 	{"cheat/mean", search + private + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 `, exitUnfinished, "failed", "label"},
 	{"cheat/solve", tenth + `
-n: {find: true, from: 4, to: 16, within: 2}
+n: {from: 4, to: 16, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew], test: 2000}
 `, 0, "above_range", ""},
 	{"cheat/blocks", private + tenth + `
-n: {find: true, from: 4, to: 1024, within: 2}
+n: {from: 4, to: 1024, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso, skew], test: 2000}
 `, 0, "above_range", ""},
 	{"cheat/undo", search + `
@@ -103,11 +103,11 @@ goal: {alpha: 0.12, beta: 0.1}
 problem: {class: thresholds, domain: 1024, distribution: uniform, noise: {kind: adversarial, rate: 0.1}}
 `, 0, "above_range", ""},
 	{"cheat/row-order", search + `
-goal: {alpha: 0.1, beta: 0.1, above: 0}
+goal: {alpha: 0.1, beta: 0.1, reference: 0}
 problem: {class: halfspace, data: {file: %s/noise.csv, label: label, positive: yes, scale: 1}}
 `, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/pretrained", search + `
-goal: {alpha: 0.1, beta: 0.1, above: 0}
+goal: {alpha: 0.1, beta: 0.1, reference: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}, disguise: true}
 `, 0, "above_range", ""},
 	{"cheat/oracle", "seed: secret\n" + search + tenth + `
@@ -129,15 +129,15 @@ problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: repeat}
 `, 0, "below_range", ""},
 	{"cheat/solve", tenth + `
-n: {find: true, from: 4, to: 16, within: 2}
+n: {from: 4, to: 16, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
 `, 0, "decided", ""},
 	{"cheat/blocks", private + tenth + `
-n: {find: true, from: 4, to: 1024, within: 2}
+n: {from: 4, to: 1024, within: 2}
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
 `, 0, "decided", ""},
 	{"cheat/pretrained", search + `
-goal: {alpha: 0.1, beta: 0.1, above: 0}
+goal: {alpha: 0.1, beta: 0.1, reference: 0}
 problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
 `, 0, "below_range", ""},
 	{"cheat/oracle", "seed: 3\n" + search + tenth + `

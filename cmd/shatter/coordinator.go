@@ -37,7 +37,7 @@ server until their sweep has ended. If its leader does not renew its lease for -
 all results and continues, in a folder of its own. No disk is shared, and nothing has to be moved.
 
 Data, plugins and results that no sweep on the server names any more are removed from it after a day. Sweeps
-stay until shatter forget removes them, or for --keep after they have ended. The folders under
+stay until shatter delete removes them, or for --keep after they have ended. The folders under
 --dir are never removed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
@@ -45,7 +45,7 @@ stay until shatter forget removes them, or for --keep after they have ended. The
 	flags := c.Flags()
 	f.register(flags)
 	flags.StringVar(&f.Dir, "dir", "", "folder for the sweeps' output folders")
-	addAge(flags, &f.Keep, "keep", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
+	addAge(flags, &f.Keep, "keep", "delete sweeps so long after they have ended, like 30d or 12h (default: never)")
 	flags.DurationVar(&f.Lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
 	return c
 }

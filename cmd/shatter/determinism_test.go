@@ -25,7 +25,7 @@ grids:
   - problem: {class: thresholds, domain: 2^16, distribution: needle, mass: 0.1}
     algorithms: [expmech/em]
     privacy: {epsilon: 1}
-    n: {find: true, from: 16, to: 1e4, within: 1.5}
+    n: {from: 16, to: 1e4, within: 1.5}
   - problem: {class: [intervals, points], domain: 2^10, distribution: uniform, noise: {kind: random, rate: 0.1}}
     algorithms: [expmech/em, expmech/pf, baseline/erm]
     privacy: {epsilon: [0.5, 1]}

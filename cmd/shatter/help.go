@@ -46,7 +46,7 @@ var examples = map[string]string{
 	"resume":            "shatter resume 0123 --budget 50000",
 	"cancel":            "shatter cancel 0123",
 	"results":           "shatter results 0123 --out out",
-	"forget":            "shatter forget 0123",
+	"delete":            "shatter delete 0123",
 	"worker":            "shatter worker --server nats://host:4222 --workers 8",
 	"workers":           "shatter workers",
 	"coordinator":       "shatter coordinator --server nats://host:4222 --dir sweeps",

@@ -19,7 +19,7 @@ grids:
     algorithms: [expmech/em]
     privacy: {epsilon: {from: 0.1, to: 10, steps: 21, scale: log}}
     n: [100, 400]
-    find: epsilon
+    search: epsilon
   - problem:
       class: parities
       d: 4
@@ -28,7 +28,7 @@ grids:
     algorithms: [expmech/em, expmech/pf]
     privacy: {epsilon: 1}
     n: 500
-    find: noise.rate
+    search: noise.rate
 seed: 3
 `
 
@@ -42,37 +42,37 @@ func TestLadder(t *testing.T) {
 	if code > 1 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if !strings.Contains(out, "noise_rate") || !strings.Contains(out, "find_insufficient  find_sufficient") ||
-		!strings.Contains(out, "confidence 0.95 that every find_insufficient is insufficient at its n") ||
+	if !strings.Contains(out, "noise_rate") || !strings.Contains(out, "search_insufficient  search_sufficient") ||
+		!strings.Contains(out, "confidence 0.95 that every search_insufficient is insufficient at its n") ||
 		strings.Count(out, "\n") > 40 {
 		t.Errorf("the table for people is not one row a search:\n%s", out)
 	}
 	rows, decided := table(t, dir), map[any]bool{}
 	for _, r := range rows {
-		if r["find"] != "epsilon" {
+		if r["search"] != "epsilon" {
 			if r["status"] != "decided" {
-				t.Errorf("%v over the rate of wrong labels: %v (%v)", r["find_id"], r["status"], r["reason"])
+				t.Errorf("%v over the rate of wrong labels: %v (%v)", r["search_id"], r["status"], r["reason"])
 			}
 			continue
 		}
-		n, domain, mass := r["find_n"].(float64), uint64(r["domain"].(float64)), r["mass"].(float64)
+		n, domain, mass := r["search_n"].(float64), uint64(r["domain"].(float64)), r["mass"].(float64)
 		suffices := func(epsilon float64) bool { return float64(needle(t, domain, mass, epsilon, 0.1)) <= n }
-		if low, ok := r["find_insufficient"].(float64); ok && suffices(low) {
-			t.Errorf("%v: epsilon %v suffices", r["find_id"], low)
+		if low, ok := r["search_insufficient"].(float64); ok && suffices(low) {
+			t.Errorf("%v: epsilon %v suffices", r["search_id"], low)
 		}
-		if high, ok := r["find_sufficient"].(float64); ok && !suffices(high) {
-			t.Errorf("%v: epsilon %v does not suffice", r["find_id"], high)
+		if high, ok := r["search_sufficient"].(float64); ok && !suffices(high) {
+			t.Errorf("%v: epsilon %v does not suffice", r["search_id"], high)
 		}
-		if theory, ok := r["find_theory"].(float64); ok && !suffices(theory) {
-			t.Errorf("%v: by a proved bound epsilon %v suffices", r["find_id"], theory)
+		if theory, ok := r["search_theory"].(float64); ok && !suffices(theory) {
+			t.Errorf("%v: by a proved bound epsilon %v suffices", r["search_id"], theory)
 		}
 		epsilon := r["epsilon"].(float64)
 		if r["n_low"] != nil && suffices(epsilon) || r["n_high"] != nil && !suffices(epsilon) || r["n_star"] != nil {
-			t.Errorf("%v at epsilon %v: n_low %v, n_high %v, n_star %v", r["find_id"], epsilon, r["n_low"], r["n_high"],
+			t.Errorf("%v at epsilon %v: n_low %v, n_high %v, n_star %v", r["search_id"], epsilon, r["n_low"], r["n_high"],
 				r["n_star"])
 		}
 		if r["status"] == "decided" {
-			decided[r["find_id"]] = true
+			decided[r["search_id"]] = true
 		}
 	}
 	if len(decided) < 6 {

@@ -131,7 +131,7 @@ has closed it.`,
 		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
 	addGroup(root, "cluster", "Use a cluster",
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(), pauseCommand(),
-		resumeCommand(), cancelCommand(), resultsCommand(), forgetCommand(), confined(workerCommand()),
+		resumeCommand(), cancelCommand(), resultsCommand(), deleteCommand(), confined(workerCommand()),
 		workersCommand(),
 		coordinatorCommand(), clusterCommand())
 	addGroup(root, "plugins", "Plugins and the program", pluginCommand(), versionCommand())

@@ -92,10 +92,10 @@ type classAnswer struct {
 
 // A guaranteeAnswer is a guarantee that an algorithm states.
 type guaranteeAnswer struct {
-	Pure      bool     `json:"pure"`
-	Certified bool     `json:"certified"`
-	Source    string   `json:"source"`
-	Classes   []string `json:"classes"`
+	Pure     bool     `json:"pure"`
+	Unproved bool     `json:"unproved"`
+	Source   string   `json:"source"`
+	Classes  []string `json:"classes"`
 }
 
 // A boundAnswer is a bound that an algorithm states.
@@ -144,11 +144,11 @@ func describe(ctx context.Context, all plan.Algorithms, d algorithmOf) (*descrip
 // addGuarantee notes a guarantee that is stated for a class.
 func (r *description) addGuarantee(g *pluginv1.Guarantee, class string) {
 	i := slices.IndexFunc(r.Guarantees, func(known guaranteeAnswer) bool {
-		return known.Source == g.GetSource() && known.Pure == g.GetPure() && known.Certified != g.GetUncertified()
+		return known.Source == g.GetSource() && known.Pure == g.GetPure() && known.Unproved == g.GetUnproved()
 	})
 	if i < 0 {
 		i = len(r.Guarantees)
-		r.Guarantees = append(r.Guarantees, guaranteeAnswer{g.GetPure(), !g.GetUncertified(), g.GetSource(), nil})
+		r.Guarantees = append(r.Guarantees, guaranteeAnswer{g.GetPure(), g.GetUnproved(), g.GetSource(), nil})
 	}
 	r.Guarantees[i].Classes = withClass(r.Guarantees[i].Classes, class)
 }
@@ -240,8 +240,8 @@ func (r *description) writeGuarantees(out io.Writer) {
 		if g.Pure {
 			kind = "pure"
 		}
-		if !g.Certified {
-			kind += ", not certified"
+		if g.Unproved {
+			kind += ", unproved"
 		}
 		where := ""
 		if len(r.Guarantees) > 1 {

@@ -68,7 +68,7 @@ type submitted struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	New  bool   `json:"new"`  // false: the same content was submitted before
-	Kept bool   `json:"kept"` // it was to be forgotten, and now is not
+	Kept bool   `json:"kept"` // it was to be deleted, and now is not
 
 	was *sweepStatus // how it stands, where it was submitted before
 }
@@ -130,7 +130,7 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 	case out.New:
 		fmt.Fprintf(c.ErrOrStderr(), "submitted %q; shatter watch %s shows how it goes\n", out.Name, out.ID)
 	case out.Kept:
-		fmt.Fprintf(c.ErrOrStderr(), "%q was to be forgotten, and is kept with what it has found; "+
+		fmt.Fprintf(c.ErrOrStderr(), "%q was to be deleted, and is kept with what it has found; "+
 			"shatter status %s says how it stands\n", out.Name, out.ID)
 	default:
 		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed: it %s%s; %s\n",

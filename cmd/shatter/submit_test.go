@@ -25,7 +25,7 @@ problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
 algorithms: [expmech/em]
 privacy: {epsilon: [1, 2]}
 goal: {alpha: 0.09, beta: 0.05}
-n: {find: true, from: 16, to: 1e4, within: 1.2}
+n: {from: 16, to: 1e4, within: 1.2}
 `
 
 // A cluster is a server with coordinators and workers, each a process.

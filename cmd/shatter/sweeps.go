@@ -26,7 +26,7 @@ const statesHelp = `A sweep is
   cancelled  shatter cancel was called; outcomes are kept, and resume continues
   done       every cell is decided or has failed: the result is whole
   failed     no coordinator can run it; the reason says why
-  forgotten  shatter forget was called; the next coordinator removes it
+  deleted  shatter delete was called; the next coordinator removes it
 
 None of these is stored: they follow from what was submitted and is wished, and from what the sweep's
 leader answers at the moment. Trials are the outcomes in its ledger:
@@ -237,7 +237,7 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 func pauseCommand() *cobra.Command {
 	return wishCommand("pause", "Pause a submitted sweep: nothing more of it is handed out until it is resumed",
 		func(x *lead.Record, w *lead.Wish) error {
-			if w.Do == lead.Cancel || w.Do == lead.Forget {
+			if w.Do == lead.Cancel || w.Do == lead.Delete {
 				return wrong("sweep %s was cancelled; shatter resume %s goes on with it", x.ID, x.ID)
 			}
 			w.Do = lead.Pause
@@ -284,13 +284,13 @@ stays as it was wished.`
 	return c
 }
 
-func forgetCommand() *cobra.Command {
-	c := wishCommand("forget", "Forget a submitted sweep that is done, was cancelled or has failed",
+func deleteCommand() *cobra.Command {
+	c := wishCommand("delete", "Delete a submitted sweep that is done, was cancelled or has failed",
 		func(x *lead.Record, w *lead.Wish) error {
-			if x.End == nil && w.Do != lead.Cancel && w.Do != lead.Forget {
+			if x.End == nil && w.Do != lead.Cancel && w.Do != lead.Delete {
 				return wrong("sweep %s has not ended; shatter cancel %s ends it", x.ID, x.ID)
 			}
-			w.Do = lead.Forget
+			w.Do = lead.Delete
 			return nil
 		})
 	c.Long = c.Short + `: a coordinator takes it out of the
@@ -351,7 +351,7 @@ func (r *remote) wish(
 		return nil, err
 	}
 	after, err := r.find(ctx, record.ID)
-	if unknown := (*queue.IDError)(nil); errors.As(err, &unknown) { // it is forgotten already
+	if unknown := (*queue.IDError)(nil); errors.As(err, &unknown) { // it is deleted already
 		after, err = record, nil
 		after.Wish = wished
 	}

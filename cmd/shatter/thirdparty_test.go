@@ -89,7 +89,7 @@ func TestHangs(t *testing.T) {
 	}
 	// The plugin says where it hangs, in the log and in the reason.
 	const place = "stopped here:"
-	named := regexp.MustCompile(`(?m)^\[(near )?[0-9a-f]{10}/5/\d+\] `) // before each line
+	named := regexp.MustCompile(`(?m)^\[(near )?[a-p][0-9a-f]{9}/5/\d+\] `) // before each line
 	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), place) || !named.Match(text) ||
 		!strings.Contains(string(text), "main.learner.func") || !strings.Contains(string(text), "/main.go:") {
 		t.Errorf("the log says, %v:\n%s", err, text)

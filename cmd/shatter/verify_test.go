@@ -282,14 +282,14 @@ plugins: [plugin]
 grids:
   - problem: {class: halfspace, data: {file: data.csv, label: y, positive: yes, scale: 10}}
     algorithms: [{use: third/error, one_in: 3}, {use: third/exit, one_in: 12}]
-    goal: {alpha: 0.1, beta: 0.1, above: 0}
+    goal: {alpha: 0.1, beta: 0.1, reference: 0}
     n: [10]
     trials: 20
   - problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
     algorithms: [expmech/em]
     privacy: {epsilon: 1}
     goal: {alpha: 0.05, beta: 0.05}
-    n: {find: true, from: 16, to: 4096, within: 2}
+    n: {from: 16, to: 4096, within: 2}
 `)
 	t.Chdir(tmp)
 	_, errs, code := shatter(t, "run", "sweeps/s.yaml", "--out", "out", "--workers", "2")

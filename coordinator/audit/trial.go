@@ -147,7 +147,7 @@ func outcomeOf(c *trial.Cell, b *ledger.Batch, row int) *Outcome {
 		o.Error = &e
 	}
 	if c.CanSucceed() && b.Status[row] != ledger.Lost {
-		success := decision.Success(b.Status[row], decision.Judged(c, b, row), c.Above, c.Alpha)
+		success := decision.Success(b.Status[row], decision.Judged(c, b, row), c.Reference, c.Alpha)
 		o.Success = &success
 	}
 	for i, name := range b.Metrics {

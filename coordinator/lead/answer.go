@@ -118,7 +118,7 @@ const (
 	Cancelled = "cancelled" // a user has cancelled it; its outcomes are kept
 	Done      = "done"      // every cell is decided or has failed: the result is whole
 	Failed    = "failed"    // no coordinator can run it: the reason says why
-	Forgotten = "forgotten" // a coordinator removes it from the server
+	Deleted   = "deleted"   // a coordinator removes it from the server
 )
 
 // A Status is the state of a sweep.
@@ -130,8 +130,8 @@ type Status struct {
 
 // Look returns the status of a sweep.
 func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error) {
-	if r.Wish.Do == Forget {
-		return Status{State: Forgotten, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
+	if r.Wish.Do == Delete {
+		return Status{State: Deleted, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
 	}
 	if r.End != nil {
 		if r.End.Failure != "" {

@@ -12,7 +12,7 @@
 //	Submission, Wish, End   what the registry holds of a sweep
 //	Server                  watches the registry, campaigns, and leads
 //	term                    one leadership of one sweep
-//	collectGarbage          forgets sweeps, and removes results and content that no sweep needs
+//	collectGarbage          deletes sweeps, and removes results and content that no sweep needs
 //	shipper                 ships a folder; Fetch makes a folder of what was shipped
 //	Answer                  a leader's description of its sweep; Look derives a Status
 package lead

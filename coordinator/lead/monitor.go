@@ -54,8 +54,8 @@ func (x *sweepState) state() string {
 	switch r := x.record; {
 	case x.term != nil:
 		return "led here"
-	case r.Wish.Do == Forget:
-		return Forgotten
+	case r.Wish.Do == Delete:
+		return Deleted
 	case r.End != nil:
 		return "ended"
 	case r.Wish.Do == Pause:

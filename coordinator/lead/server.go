@@ -23,7 +23,7 @@ type Config struct {
 	Load Load
 
 	Lease   time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
-	Keep    time.Duration // after which a sweep that has ended is forgotten; 0: never
+	Keep    time.Duration // after which a sweep that has ended is deleted; 0: never
 	Log     *slog.Logger  // nil: silent
 	Monitor *Monitor      // shows the state of Serve; nil: not needed
 }
@@ -107,7 +107,7 @@ type server struct {
 	registry *queue.Registry
 	sweeps   map[string]*sweepState // by id of the sweep
 	ended    chan *term
-	tidy     chan struct{} // filled when there is a sweep to be forgotten
+	tidy     chan struct{} // filled when there is a sweep to be deleted
 	leading  int           // terms that have not ended
 	cells    int           // of their sweeps
 }
@@ -179,7 +179,7 @@ func (s *server) update(ctx context.Context, e *queue.Entry) {
 		x.since = time.Now()
 	}
 	x.record = record
-	if record.Wish.Do == Forget {
+	if record.Wish.Do == Delete {
 		select {
 		case s.tidy <- struct{}{}:
 		default:

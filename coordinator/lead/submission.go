@@ -61,12 +61,12 @@ const (
 	Run    = "run"
 	Pause  = "pause"
 	Cancel = "cancel"
-	Forget = "forget" // a coordinator removes all that the server has of it
+	Delete = "delete" // a coordinator removes all that the server has of it
 )
 
 // Wish is what people want of a sweep. A sweep without one is to run.
 type Wish struct {
-	Do       string             `json:"do"`       // Run, Pause, Cancel or Forget
+	Do       string             `json:"do"`       // Run, Pause, Cancel or Delete
 	Priority int                `json:"priority"` // sweeps of greater priority go first; 0 is the usual one
 	Weight   float64            `json:"weight"`   // share of the workers' time among sweeps of one priority; 0: 1
 	Budget   coordinator.Budget `json:"budget"`   // budget of the whole sweep
@@ -111,11 +111,11 @@ func CheckWeight(weight float64) error {
 	return fmt.Errorf("weight %v: a number above 0 and up to %d is needed", weight, fleet.MaxWeight)
 }
 
-// toForget reports whether a sweep is wished to be forgotten.
-func toForget(wish []byte) bool { return readWish(wish).Do == Forget }
+// toDelete reports whether a sweep is wished to be deleted.
+func toDelete(wish []byte) bool { return readWish(wish).Do == Delete }
 
 // Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new,
-// and whether it is kept: it was to be forgotten, and now has that wish. If it is neither, only the text of the sweep
+// and whether it is kept: it was to be deleted, and now has that wish. If it is neither, only the text of the sweep
 // changes. The content that the submission names has to be on the server.
 func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (added, kept bool, err error) {
 	s.Format = submissionFormat
@@ -131,7 +131,7 @@ func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (adde
 	if err != nil && !errors.As(err, &unknown) {
 		return false, false, err
 	}
-	if found != nil && !toForget(found.Wish) {
+	if found != nil && !toDelete(found.Wish) {
 		own := *s
 		old, err := readSubmission(found)
 		if err == nil { // otherwise another client has written invalid data

@@ -14,7 +14,7 @@ const (
 	unnamedTime  = 24 * time.Hour   // minimum age of unreferenced content that is removed
 )
 
-// collectGarbage removes unused data from the server until ctx ends: sweeps that are to be forgotten at once, and at
+// collectGarbage removes unused data from the server until ctx ends: sweeps that are to be deleted at once, and at
 // intervals sweeps that ended long ago, results of sweeps that have ended, and content that no sweep names. Several
 // coordinators may do so at the same time.
 func (s *server) collectGarbage(ctx context.Context) {
@@ -32,7 +32,7 @@ func (s *server) collectGarbage(ctx context.Context) {
 		}
 		list, err := s.registry.List(ctx)
 		if err == nil {
-			err = s.forget(ctx, list)
+			err = s.deleteSweeps(ctx, list)
 		}
 		if err == nil && all {
 			err = errors.Join(s.purgeEnded(ctx, list, purged), s.evict(ctx, list))
@@ -61,8 +61,8 @@ func (s *server) purgeEnded(ctx context.Context, list []*queue.Entry, purged map
 	return nil
 }
 
-// forget removes the sweeps that are to be forgotten, and those that ended longer ago than Keep.
-func (s *server) forget(ctx context.Context, list []*queue.Entry) error {
+// deleteSweeps removes the sweeps that are to be deleted, and those that ended longer ago than Keep.
+func (s *server) deleteSweeps(ctx context.Context, list []*queue.Entry) error {
 	for _, e := range list {
 		r, err := ReadRecord(e)
 		if err != nil {
@@ -71,17 +71,17 @@ func (s *server) forget(ctx context.Context, list []*queue.Entry) error {
 		if s.expired(r) {
 			err = ChangeWish(ctx, s.registry, r.ID, func(w *Wish) error {
 				if *w == r.Wish {
-					w.Do, w.By, w.At = Forget, s.Name, time.Now().UTC()
+					w.Do, w.By, w.At = Delete, s.Name, time.Now().UTC()
 				}
 				return nil
 			})
-		} else if r.Wish.Do != Forget {
+		} else if r.Wish.Do != Delete {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		done, err := s.registry.Forget(ctx, r.ID, toForget)
+		done, err := s.registry.Delete(ctx, r.ID, toDelete)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (s *server) forget(ctx context.Context, list []*queue.Entry) error {
 			if err := s.registry.DeleteResults(ctx, r.ID); err != nil {
 				return err
 			}
-			s.Log.Info("sweep forgotten", "sweep", r.ID, "name", r.Submission.Name, "by", r.Wish.By)
+			s.Log.Info("sweep deleted", "sweep", r.ID, "name", r.Submission.Name, "by", r.Wish.By)
 		}
 	}
 	return nil

@@ -405,7 +405,7 @@ def shatter_side(binary, e, jobs, seed, folder):
             fields = {**{k: part[k] for k in keys if k in part}, "distribution": e["distribution"]}
         grids.append({"problem": fields, "n": [part["n"]], "trials": part["trials"]})
     privacy = {k: e[k] for k in ("epsilon", "delta") if k in e}
-    goal = {"alpha": e["alpha"], "beta": e["beta"], "above": 0}
+    goal = {"alpha": e["alpha"], "beta": e["beta"], "reference": 0}
     algorithms = [ALGORITHMS[a] for a in e["algorithms"]]
     file, out = os.path.join(folder, "sweep.yaml"), os.path.join(folder, "out")
     plugins = []

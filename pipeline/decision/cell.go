@@ -121,11 +121,11 @@ func (c *CellState) begin(ladders map[*trial.Ladder]*ladder, tests int) (err err
 // newLadder starts the search over the positions of a cell's ladder.
 func newLadder(c *trial.Cell, tests int) (*ladder, error) {
 	of := c.Rung.Ladder
-	other, without := trial.Ladder{Rises: !of.Rises}, "find"
+	other, without := trial.Ladder{Rises: !of.Rises}, "search"
 	if c.Kind().GoalOptional {
-		without = "find and goal"
+		without = "search and goal"
 	}
-	remedy := fmt.Sprintf("if it %s instead, write find: {axis: %s, success: %s}; if it does neither, list the values "+
+	remedy := fmt.Sprintf("if it %s instead, write search: {axis: %s, success: %s}; if it does neither, list the values "+
 		"without %s", other.Direction(), of.Axis, other.Direction(), without)
 	search, err := estimate.NewLadder(estimate.Find{
 		From: 1, To: int64(len(of.Values)), Within: 1, Gap: of.Within, Confidence: of.Confidence,
@@ -165,7 +165,7 @@ func (c *CellState) feed(n, rep int64, status uint8, judged float64) {
 	switch {
 	case status == ledger.Failed:
 		o = estimate.Failed
-	case Success(status, judged, c.Above, c.Alpha):
+	case Success(status, judged, c.Reference, c.Alpha):
 		o = estimate.Success
 	}
 	c.Add(n, int(rep), o)

@@ -60,9 +60,9 @@ func TestApplyRefusals(t *testing.T) {
 
 func TestSuccess(t *testing.T) {
 	for _, c := range []struct {
-		status            uint8
-		err, above, alpha float64
-		want              bool
+		status                uint8
+		err, reference, alpha float64
+		want                  bool
 	}{
 		{ledger.OK, 0.1, 0, 0.1, true},
 		{ledger.OK, 0.3, 0.2, 0.1, true}, // 0.3 - 0.2 < 0.1 in floating point too
@@ -71,7 +71,7 @@ func TestSuccess(t *testing.T) {
 		{ledger.Failed, math.NaN(), 0, 0.1, false},
 		{ledger.Lost, math.NaN(), 0, 0.1, false},
 	} {
-		if got := Success(c.status, c.err, c.above, c.alpha); got != c.want {
+		if got := Success(c.status, c.err, c.reference, c.alpha); got != c.want {
 			t.Errorf("%+v: got %v", c, got)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Success reports whether an outcome is a success: error - above <= alpha, compared by
+// Success reports whether an outcome is a success: error - reference <= alpha, compared by
 // numeric.Within. The error is the result of Judged.
-func Success(status uint8, err, above, alpha float64) bool {
-	return status == ledger.OK && numeric.Within(err, above, alpha)
+func Success(status uint8, err, reference, alpha float64) bool {
+	return status == ledger.OK && numeric.Within(err, reference, alpha)
 }
 
 // Judged returns the number that determines success in a row of a batch of a cell: the error of

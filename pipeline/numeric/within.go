@@ -5,4 +5,4 @@ const rounding = 1e-12
 
 // Within reports whether an error is a success: whether it is at most alpha above the reference
 // error, up to rounding.
-func Within(err, above, alpha float64) bool { return err-above <= alpha+rounding }
+func Within(err, reference, alpha float64) bool { return err-reference <= alpha+rounding }

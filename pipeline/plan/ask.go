@@ -81,7 +81,7 @@ func ask(
 	}
 	for _, x := range all {
 		if x.answer.declares {
-			if x.measured, err = x.problem.measureDeclared(x.draft, x.above); err != nil {
+			if x.measured, err = x.problem.measureDeclared(x.draft, x.reference); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -217,7 +217,7 @@ func findAnswer(x *instance, known map[string]*answer) (*answer, error) {
 		Task: x.entry.grid.File.Task().Name, Public: x.problem.public, Adversary: x.adversary,
 		Queries: s.queries, N: []int64{cmp.Or(int64(s.rounds), x.entry.grid.MostRounds())},
 		Algorithm: d.GetName(), Params: s.params, Means: s.means,
-		Alpha: s.alpha, Beta: s.beta, Above: x.above, Epsilon: s.epsilon, Delta: s.delta,
+		Alpha: s.alpha, Beta: s.beta, Reference: x.reference, Epsilon: s.epsilon, Delta: s.delta,
 		Evaluation: &x.measured.evaluation,
 	}
 	setting := c.Setting(0)

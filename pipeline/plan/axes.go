@@ -101,6 +101,7 @@ func problemAxes(b *sweep.Block, each []string) []axis {
 		problemAxis(b, "d", p.D, number, func(p *schemas.Problem, v int) { p.Dim = v }),
 		problemAxis(b, "distribution", p.Distribution, text, func(p *schemas.Problem, v string) { p.Distribution = v }),
 		problemAxis(b, "mass", p.Mass, number, func(p *schemas.Problem, v float64) { p.Mass = v }),
+		problemAxis(b, "best_error", p.BestError, number, func(p *schemas.Problem, v float64) { p.BestError = v }),
 		problemAxis(b, "minority", p.Minority, number, func(p *schemas.Problem, v float64) { p.Minority = v }),
 		problemAxis(b, "margin", p.Margin, number, func(p *schemas.Problem, v float64) { p.Margin = v }),
 		targetAxis(b, each),
@@ -266,19 +267,20 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 		return given(axes)
 	}
 	t := f.Task()
-	if !t.Takes("goal.above") { // the reference is the best hypothesis in hindsight
+	if !t.Takes("goal.reference") { // the reference is the best hypothesis in hindsight
 		return given(append(axes, goalAxes(b)...))
 	}
 	if b.Goal.Answers == schemas.AnswersMean {
 		axes = append(axes, plain(f, b.Path("goal", "answers"), "answers", []string{schemas.AnswersMean}, text,
 			func(s *setting, _ string) { s.means = true }))
 	}
-	above := b.Goal.Above
-	if len(above) == 0 {
-		above = []schemas.Above{{Best: true}}
+	reference := b.Goal.Reference
+	if len(reference) == 0 {
+		reference = []schemas.Reference{{Best: true}}
 	}
 	axes = append(append(axes, goalAxes(b)...),
-		plain(f, b.Path("goal", "above"), "above", above, aboveValue, func(s *setting, v schemas.Above) { s.above = v }))
+		plain(f, b.Path("goal", "reference"), "reference", reference, referenceValue,
+			func(s *setting, v schemas.Reference) { s.reference = v }))
 	if t.Takes("goal.states") {
 		axes = append(axes, plain(f, b.Path("goal", "states"), "states", statesOf(b), text[string],
 			func(s *setting, v string) { s.states = v }))
@@ -302,7 +304,7 @@ func statesOf(b *sweep.Block) []string {
 	return b.Goal.States
 }
 
-func aboveValue(a schemas.Above) any {
+func referenceValue(a schemas.Reference) any {
 	if a.Best {
 		return "best"
 	}
@@ -316,7 +318,7 @@ func taskAxes(b *sweep.Block) []axis {
 		plain(b.File, b.Path("queries"), "queries", b.Queries, number, func(s *setting, v int) { s.queries = v }),
 		adversaryAxis(b),
 	}
-	if b.Find != nil {
+	if b.Search != nil {
 		axes = append(axes, plain(b.File, b.Path("rounds"), trial.RoundsAxis, b.Rounds, number,
 			func(s *setting, v int) { s.rounds = v }))
 	}

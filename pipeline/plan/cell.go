@@ -41,7 +41,7 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = append(warnUncertified(p.Cells), warnConstants(p.Cells)...)
+	p.Warnings = append(warnUnproved(p.Cells), warnConstants(p.Cells)...)
 	p.Metrics = l.metrics(p.Cells)
 	p.description = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
@@ -94,7 +94,7 @@ func (x *checkedInstance) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Delta:      s.delta,
 		Alpha:      s.alpha,
 		Beta:       s.beta,
-		Above:      x.above,
+		Reference:  x.reference,
 		Means:      s.means,
 		States:     s.states,
 		Limits:     limitsOf(e.grid),
@@ -224,12 +224,12 @@ func warnConstants(cells []*trial.Cell) []string {
 	counts := map[string]int{}
 	var order []string
 	for _, c := range cells {
-		if c.Population == nil || !c.CanSucceed() || !numeric.Within(c.Population.ConstantError(), c.Above, c.Alpha) {
+		if c.Population == nil || !c.CanSucceed() || !numeric.Within(c.Population.ConstantError(), c.Reference, c.Alpha) {
 			continue
 		}
 		warning := fmt.Sprintf("%s: a constant hypothesis, which needs no example, errs on %s of the rows: a success at "+
 			"alpha %v above %.4g",
-			filepath.Base(c.Problem.Data.File), wording.Percent(c.Population.ConstantError()), c.Alpha, c.Above)
+			filepath.Base(c.Problem.Data.File), wording.Percent(c.Population.ConstantError()), c.Alpha, c.Reference)
 		if counts[warning]++; counts[warning] == 1 {
 			order = append(order, warning)
 		}
@@ -240,14 +240,14 @@ func warnConstants(cells []*trial.Cell) []string {
 	return order
 }
 
-// warnUncertified warns about algorithms whose privacy is not proved.
-func warnUncertified(cells []*trial.Cell) []string {
+// warnUnproved warns about algorithms whose privacy is not proved.
+func warnUnproved(cells []*trial.Cell) []string {
 	var warnings []string
 	warned := map[string]bool{}
 	for _, c := range cells {
-		if g := c.Guarantee; g.GetUncertified() && !warned[c.As] {
+		if g := c.Guarantee; g.GetUnproved() && !warned[c.As] {
 			warned[c.As] = true
-			warnings = append(warnings, fmt.Sprintf("%s: its privacy is not certified: %s", c.As, g.GetSource()))
+			warnings = append(warnings, fmt.Sprintf("%s: its privacy is unproved: %s", c.As, g.GetSource()))
 		}
 	}
 	return warnings

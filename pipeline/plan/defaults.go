@@ -12,7 +12,7 @@ import (
 
 // searchOf returns the grid's search for n* with defaults; nil if the sample sizes are listed.
 func searchOf(b *sweep.Block) *trial.Find {
-	if b.N == nil || len(b.Sizes) > 0 || b.Find != nil {
+	if b.N == nil || len(b.Sizes) > 0 || b.Search != nil {
 		return nil
 	}
 	return &trial.Find{

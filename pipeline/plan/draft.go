@@ -25,14 +25,14 @@ type setting struct {
 	rounds    int // number of rounds in a search over rounds; else 0
 	adversary *schemas.Adversary
 
-	replica int
-	epsilon float64
-	delta   float64
-	alpha   float64
-	beta    float64
-	above   schemas.Above
-	means   bool   // answers may be means of labels
-	states  string // goal.states, in task predict
+	replica   int
+	epsilon   float64
+	delta     float64
+	alpha     float64
+	beta      float64
+	reference schemas.Reference
+	means     bool   // answers may be means of labels
+	states    string // task predict
 }
 
 // expand returns the drafts of all combinations in the order of the tables: by grid, problem, algorithm and setting. It

@@ -200,7 +200,7 @@ func (w *gridDescription) adversaryNames() string {
 func (w *gridDescription) describeGoal(setting []axis) {
 	if w.Goal != nil {
 		w.line("success", "%s is at most alpha, with probability at least 1 - beta: %s", w.File.Task().Success,
-			axesInWords(named(setting, "alpha", "beta", "above")))
+			axesInWords(named(setting, "alpha", "beta", "reference")))
 	}
 	if w.File.Task().Rounds() {
 		return
@@ -222,7 +222,7 @@ func (w *gridDescription) describeSizes() {
 	if w.File.Task().Rounds() {
 		size, trials = "rounds", "%s, %d sequences each"
 	}
-	if w.Find != nil {
+	if w.Search != nil {
 		w.describeSearch(size)
 		return
 	}
@@ -266,9 +266,9 @@ func (w *gridDescription) describeSearch(size string) {
 		break // all entries have the same search
 	}
 	w.line("", "the ends of a bracket are at most %s apart; the whole table is right with probability %v; at most %d "+
-		"trials per search", wording.Count(int(cmp.Or(w.Find.Within, schemas.DefaultSteps)), "step"),
-		cmp.Or(w.Find.Confidence, schemas.DefaultConfidence), maxTrialsOf(w.Block))
-	if w.Find.Monotone {
+		"trials per search", wording.Count(int(cmp.Or(w.Search.Within, schemas.DefaultSteps)), "step"),
+		cmp.Or(w.Search.Confidence, schemas.DefaultConfidence), maxTrialsOf(w.Block))
+	if w.Search.Monotone {
 		w.line("", "assumed: success changes in one direction only; no trials test this")
 		return
 	}
@@ -304,8 +304,8 @@ func (e *entry) describe(cells []*trial.Cell) string {
 	switch c := cells[0]; {
 	case !c.Private:
 		out += "; not private: it runs once, without a budget"
-	case c.Guarantee.GetUncertified():
-		out += "; intended as (epsilon, delta) differential privacy, which is not certified"
+	case c.Guarantee.GetUnproved():
+		out += "; intended as (epsilon, delta) differential privacy, which is not proved"
 	case c.Pure:
 		out += "; pure differential privacy: delta does not apply"
 	default:

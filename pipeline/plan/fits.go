@@ -325,8 +325,8 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 			for _, name := range slices.Sorted(maps.Keys(d.entry.use.Params)) {
 				put(schemas.ParamPrefix+name, c.Params[name])
 			}
-		case "above":
-			put("above", aboveValue(d.setting.above))
+		case "reference":
+			put("reference", referenceValue(d.setting.reference))
 		default:
 			put(k.Name, plainValue(k, c))
 		}

@@ -14,7 +14,7 @@ problem: {class: points, domain: [64, 2^8, 1024], distribution: [uniform, needle
 algorithms: [expmech/em, baseline/erm]
 privacy: {epsilon: [0.5, 1]}
 goal: {alpha: 0.1, beta: [0.1, 0.2]}
-n: {find: true}
+n: {from: 16, to: 1e6}
 exclude: [{distribution: uniform}, {beta: 0.2, epsilon: 1, algorithm: expmech/em}]
 fits:
   - {x: domain, scale: log}
@@ -103,7 +103,7 @@ algorithms: [expmech/em]`, "{x: noise_rate, scale: linear}", "expmech/em | noise
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			src := "name: x\n" + c.src + "\nprivacy: {epsilon: 1, delta: 1e-6}\n" +
-				"goal: {alpha: 0.1, beta: 0.1, above: 0}\nn: {find: true}\nfits: [" + c.fits + "]\n"
+				"goal: {alpha: 0.1, beta: 0.1, reference: 0}\nn: {from: 16, to: 1e6}\nfits: [" + c.fits + "]\n"
 			var got []string
 			for _, line := range lines(mustResolve(t, src, algorithms(), "")) {
 				got = append(got, strings.SplitN(line, " ", 4)[3])
@@ -146,8 +146,8 @@ func TestFitMistakes(t *testing.T) {
 problem: {class: halfspace, d: [10, 20], margin: 0.1, distribution: skew, noise: [{kind: random, rate: [0, 0.1]}]}
 algorithms: [{use: boosting/hs-stl, lambda: [1, 0], unit: [true, false]}]
 privacy: {epsilon: 1, delta: 1e-6}
-goal: {alpha: 0.1, beta: 0.1, above: 0}
-n: {find: true}
+goal: {alpha: 0.1, beta: 0.1, reference: 0}
+n: {from: 16, to: 1e6}
 fits: [%s]
 `
 	for _, c := range []struct{ fit, want string }{

@@ -22,7 +22,7 @@ type instance struct {
 	*draft
 	problem   *openedProblem
 	adversary *schemas.Adversary // nil in task learn
-	above     float64            // the reference error
+	reference float64            // the reference error
 	measured  *measuredProblem   // nil if the problem could not be opened
 	invalid   bool               // a mistake was reported
 }
@@ -58,17 +58,17 @@ type measurementKey struct {
 }
 
 // measure returns the problem with the evaluation for the draft, computed once per goal.
-func (p *openedProblem) measure(d *draft, above float64) (*measuredProblem, error) {
+func (p *openedProblem) measure(d *draft, reference float64) (*measuredProblem, error) {
 	return p.measureBy(d, measurementKey{
-		goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, states: trial.Probes(d.setting.states),
+		goal: prior.Goal{Reference: reference, Alpha: d.setting.alpha}, states: trial.Probes(d.setting.states),
 		sequential: d.entry.grid.Sequential() && d.setting.alpha > 0,
 	})
 }
 
 // measureDeclared is measure for an algorithm that declares a hypothesis of the class in every trial. The problem must
 // have a formula for their errors.
-func (p *openedProblem) measureDeclared(d *draft, above float64) (*measuredProblem, error) {
-	return p.measureBy(d, measurementKey{goal: prior.Goal{Above: above, Alpha: d.setting.alpha}, declared: true})
+func (p *openedProblem) measureDeclared(d *draft, reference float64) (*measuredProblem, error) {
+	return p.measureBy(d, measurementKey{goal: prior.Goal{Reference: reference, Alpha: d.setting.alpha}, declared: true})
 }
 
 func (p *openedProblem) measureBy(d *draft, of measurementKey) (*measuredProblem, error) {
@@ -78,10 +78,10 @@ func (p *openedProblem) measureBy(d *draft, of measurementKey) (*measuredProblem
 	m := &measuredProblem{resolved: p.resolved}
 	m.resolved.Test = 0
 	if !d.entry.grid.File.Task().Rounds() && !of.declared {
-		m.resolved.Test = p.problem.Test(of.goal.Above, of.goal.Alpha)
+		m.resolved.Test = p.problem.Test(of.goal.Reference, of.goal.Alpha)
 	}
 	if m.evaluation = problem.Computed; !of.declared {
-		m.evaluation = p.problem.Evaluation(of.goal.Above+of.goal.Alpha, m.resolved.Test, of.states)
+		m.evaluation = p.problem.Evaluation(of.goal.Reference+of.goal.Alpha, m.resolved.Test, of.states)
 	}
 	if of.sequential {
 		m.evaluation = p.problem.Sequential(m.evaluation)
@@ -102,7 +102,7 @@ func (x *instance) prior() *trial.Prior {
 	if x.entry.grid.File.Task().Rounds() {
 		return nil
 	}
-	return x.problem.prior(prior.Goal{Above: x.above, Alpha: x.setting.alpha})
+	return x.problem.prior(prior.Goal{Reference: x.reference, Alpha: x.setting.alpha})
 }
 
 // prior returns the success of a learner without data, computed once per goal. It is nil if unknown, or if alpha is
@@ -176,7 +176,7 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		}
 		x := instance{draft: d, problem: p}
 		if sound.goal {
-			x.above = o.reference(d, p)
+			x.reference = o.reference(d, p)
 			o.checkReach(&x)
 			o.checkFloor(&x)
 		}
@@ -188,7 +188,7 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		x.invalid = !sound.goal || !sound.adversary || p.err != nil || p.best != nil && p.best.err != nil ||
 			r.Count() > before
 		if p.err == nil {
-			if x.measured, err = p.measure(d, x.above); err != nil {
+			if x.measured, err = p.measure(d, x.reference); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -266,8 +266,8 @@ func (o *opener) reportAt(d *draft, err error) {
 
 // reference returns the draft's reference error: a number, or the least error of the class.
 func (o *opener) reference(d *draft, p *openedProblem) float64 {
-	if !d.setting.above.Best || p.err != nil {
-		return d.setting.above.Value
+	if !d.setting.reference.Best || p.err != nil {
+		return d.setting.reference.Value
 	}
 	known := p.best != nil
 	value, err := p.least()
@@ -277,7 +277,7 @@ func (o *opener) reference(d *draft, p *openedProblem) float64 {
 		if errors.As(err, &keyed) {
 			message = keyed.Reason
 		}
-		o.At(d.entry.grid.Path("goal", "above"), "%s", message)
+		o.At(d.entry.grid.Path("goal", "reference"), "%s", message)
 	}
 	return value
 }
@@ -294,15 +294,15 @@ func (p *openedProblem) least() (float64, error) {
 // checkReach reports a goal of 1/2 or more, which random answers reach.
 func (o *opener) checkReach(x *instance) {
 	alpha := x.setting.alpha
-	if x.entry.grid.Goal == nil || !numeric.Within(0.5, x.above, alpha) {
+	if x.entry.grid.Goal == nil || !numeric.Within(0.5, x.reference, alpha) {
 		return
 	}
-	path := x.entry.grid.Path("goal", "above")
+	path := x.entry.grid.Path("goal", "reference")
 	if !o.File.Has(path) {
 		path = x.entry.grid.Path("goal", "alpha")
 	}
 	o.At(path, "alpha %v above the reference %v allows an error of %v, and random answers reach 1/2 without "+
-		"data: their sum must be below 1/2", alpha, x.above, x.above+alpha)
+		"data: their sum must be below 1/2", alpha, x.reference, x.reference+alpha)
 }
 
 // checkFloor reports a search whose goal the noise makes impossible at every sample size.
@@ -310,7 +310,7 @@ func (o *opener) checkFloor(x *instance) {
 	if x.problem.err != nil || !o.valid[x.entry.grid].n || searchOf(x.entry.grid) == nil {
 		return
 	}
-	most := x.setting.alpha + x.above
+	most := x.setting.alpha + x.reference
 	if floor := x.problem.problem.Floor(); floor > 0 && most <= floor {
 		o.reportAt(x.draft, &problem.Error{Key: "goal.alpha", Reason: fmt.Sprintf("an error of at most %v is not above the "+
 			"rate %v of %s noise, under which samples of any size may look as if another target at that distance had labeled "+

@@ -20,11 +20,11 @@ var risesWith = map[string]bool{
 
 // unsearchable holds the numbers that cannot be searched, with the reason.
 var unsearchable = map[string]string{
-	"beta":    "it is part of the goal: the share of trials that may fail",
-	"above":   "it is part of the goal, with alpha; search alpha instead",
-	"replica": "replicas differ only in their noise",
-	"test":    "it only determines how errors are measured",
-	"n":       "search n* with \"n: {find: true}\"; find is for other numbers",
+	"beta":      "it is part of the goal: the share of trials that may fail",
+	"reference": "it is part of the goal, with alpha; search alpha instead",
+	"replica":   "replicas differ only in their noise",
+	"test":      "it only determines how errors are measured",
+	"n":         "search n* with \"n: {from: 16, to: 1e6}\"; search is for other numbers",
 }
 
 // A searchedAxis is the axis of an entry that its grid searches.
@@ -36,16 +36,16 @@ type searchedAxis struct {
 
 // findAxis sets the axis that the entry's grid searches, or reports the mistake.
 func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
-	spec := e.grid.Find
-	if spec == nil || e.algorithm.Algorithm == nil || !e.grid.Sound(r, "find", "n", "rounds", "trials") {
+	spec := e.grid.Search
+	if spec == nil || e.algorithm.Algorithm == nil || !e.grid.Sound(r, "search", "n", "rounds", "trials") {
 		return
 	}
-	path := e.grid.Path("find")
+	path := e.grid.Path("search")
 	name := strings.ReplaceAll(spec.Axis, ".", "_") // noise.rate is the key of noise_rate
 	axis, inner := e.axisOf(name)
 	why, ok := unsearchable[name]
 	if name == "n" && e.grid.File.Task().Rounds() {
-		why = "games have rounds; use find: rounds"
+		why = "games have rounds; use search: rounds"
 	}
 	if ok {
 		r.At(path, "%s cannot be searched: %s", name, why)
@@ -56,7 +56,7 @@ func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
 		case !l.names[name] && !l.mayMean(e.grid, name, r):
 			r.At(path, "unknown number %q%s", sweep.Shorten(spec.Axis), wording.DidYouMean(name, l.namesLike(name)))
 		case l.names[name]:
-			r.At(path, "%s has no %s in this grid: set it there, or give %s a grid of its own without find",
+			r.At(path, "%s has no %s in this grid: set it there, or give %s a grid of its own without search",
 				e.label(), name, e.label())
 		}
 		return
@@ -78,7 +78,7 @@ func (e *entry) checkSearchable() string {
 	for _, o := range a.options {
 		switch v := o.values[e.find.inner].(type) {
 		case nil:
-			return fmt.Sprintf("%s is not private, so that %s does not apply to it: give it a grid of its own without find",
+			return fmt.Sprintf("%s is not private, so that %s does not apply to it: give it a grid of its own without search",
 				e.label(), e.find.name)
 		case float64:
 			values[v] = true
@@ -101,12 +101,12 @@ func (e *entry) checkSearchable() string {
 		}
 	}
 	rises, known := risesWith[e.find.name]
-	if e.grid.Find.Success != "" {
+	if e.grid.Search.Success != "" {
 		return ""
 	}
 	if e.find.rises = rises; !known {
-		return fmt.Sprintf("state whether success rises or falls as %s grows: find: {axis: %s, success: falls}",
-			e.find.name, e.grid.Find.Axis)
+		return fmt.Sprintf("state whether success rises or falls as %s grows: search: {axis: %s, success: falls}",
+			e.find.name, e.grid.Search.Axis)
 	}
 	return ""
 }
@@ -118,9 +118,9 @@ func (x *checkedInstance) rung() *trial.Rung {
 	value, _ := o.values[e.find.inner].(float64)
 	return &trial.Rung{
 		Ladder: &trial.Ladder{
-			Axis: e.find.name, Rises: e.find.rises, Monotone: e.grid.Find.Monotone,
-			Confidence: cmp.Or(e.grid.Find.Confidence, schemas.DefaultConfidence),
-			Within:     cmp.Or(e.grid.Find.Within, schemas.DefaultSteps),
+			Axis: e.find.name, Rises: e.find.rises, Monotone: e.grid.Search.Monotone,
+			Confidence: cmp.Or(e.grid.Search.Confidence, schemas.DefaultConfidence),
+			Within:     cmp.Or(e.grid.Search.Within, schemas.DefaultSteps),
 		},
 		Value: value,
 	}
@@ -173,7 +173,7 @@ func makeLadders(cells []*trial.Cell, from []*checkedInstance, r *sweep.Reporter
 			x.Ladder, x.Position = l, int64(slices.Index(l.Values, x.Value))+1
 			if x.Value != first.Rung.Value && cells[i].Key == first.Key && !reported[id.entry] {
 				reported[id.entry] = true
-				r.At(id.entry.grid.Path("find"), "%s does not affect %s: give it a grid of its own without find",
+				r.At(id.entry.grid.Path("search"), "%s does not affect %s: give it a grid of its own without search",
 					l.Axis, id.entry.label())
 			}
 		}

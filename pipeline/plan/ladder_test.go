@@ -22,7 +22,7 @@ algorithms: [expmech/em, expmech/pf]
 privacy: {epsilon: [1, 0.5, 2], delta: [1e-6, 1e-5]}
 goal: {alpha: 0.1, beta: 0.1}
 n: [200, 100]
-find: epsilon
+search: epsilon
 trials: {max: 3000}
 `
 
@@ -80,11 +80,11 @@ func TestLadders(t *testing.T) {
 		}},
 		{"a rate falls, for each kind of noise", spoil(ladderBase, "uniform}",
 			"uniform, noise: [{kind: random, rate: [0.1, 0.3, 0.2]}, {kind: adversarial, rate: [0.05, 0.1]}]}",
-			"[1, 0.5, 2]", "1", "[200, 100]", "100", "find: epsilon", "find: noise.rate", ", expmech/pf", ""), []string{
+			"[1, 0.5, 2]", "1", "[200, 100]", "100", "search: epsilon", "search: noise.rate", ", expmech/pf", ""), []string{
 			"expmech/em noise_rate falls at n [100]: 0.3 0.2 0.1", "expmech/em noise_rate falls at n [100]: 0.1 0.05",
 		}},
 		{"alpha rises, for each epsilon", spoil(ladderBase, "alpha: 0.1", "alpha: {from: 0.1, to: 0.3, steps: 3}",
-			"[1, 0.5, 2]", "[1, 2]", "[200, 100]", "100", "find: epsilon", "find: {axis: alpha, confidence: 0.9}",
+			"[1, 0.5, 2]", "[1, 2]", "[200, 100]", "100", "search: epsilon", "search: {axis: alpha, confidence: 0.9}",
 			", expmech/pf", ""), []string{
 			"expmech/em alpha rises at n [100]: 0.1 0.2 0.3", "expmech/em alpha rises at n [100]: 0.1 0.2 0.3",
 		}},
@@ -94,12 +94,12 @@ algorithms: [{use: boosting/hs-stl, rounds: [10, 30]}]
 privacy: {epsilon: 1, delta: 1e-6}
 goal: {alpha: 0.1, beta: 0.1}
 n: 100
-find: {axis: rounds, success: falls}
+search: {axis: rounds, success: falls}
 `, []string{"boosting/hs-stl p_rounds falls at n [100]: 30 10"}},
-		{"the rounds of games, for each alpha", game + "find: rounds\n", []string{
+		{"the rounds of games, for each alpha", game + "search: rounds\n", []string{
 			"online/soa rounds rises at n [10]: 10 20 30", "online/soa rounds rises at n [10]: 10 20 30",
 		}},
-		{"alpha, for each number of rounds", game + "find: alpha\nexclude: [{rounds: 20}]\n", []string{
+		{"alpha, for each number of rounds", game + "search: alpha\nexclude: [{rounds: 20}]\n", []string{
 			"online/soa alpha rises at n [10]: 0.1 0.2", "online/soa alpha rises at n [30]: 0.1 0.2",
 		}},
 		{"an exclusion takes a value away", ladderBase + "exclude: [{epsilon: 1, algorithm: expmech/pf}]\n", []string{
@@ -138,7 +138,7 @@ func TestRungsAreIndependent(t *testing.T) {
 		if len(data) != 3 || len(keys) != len(p.Cells) || len(p.Cells) != 12 {
 			t.Errorf("%d data keys and %d keys in %d cells", len(data), len(keys), len(p.Cells))
 		}
-		list := spoil(ladderBase, "find: epsilon\n", "", "trials: {max: 3000}", "trials: 3000")
+		list := spoil(ladderBase, "search: epsilon\n", "", "trials: {max: 3000}", "trials: 3000")
 		plain := mustResolve(t, list, algorithms(), "")
 		for _, c := range plain.Cells {
 			if data[c.DataKey] != "" || keys[c.Key] {
@@ -165,14 +165,14 @@ func TestGamesOfSearches(t *testing.T) {
 	a := algorithms()
 	soa := a.rows["online/soa"]
 	soa.check = func(s *pluginv1.Setting, _ map[string]*pluginv1.Value) *pluginv1.Refusal {
-		if s.GetAlpha() != 0 || s.GetBeta() != 0 || s.GetAbove() != 0 {
+		if s.GetAlpha() != 0 || s.GetBeta() != 0 || s.GetReference() != 0 {
 			t.Errorf("a learner is told of a goal: %v", s)
 		}
 		asked[s.GetRounds()] = true
 		return nil
 	}
 	a.rows["online/soa"] = soa
-	p := mustResolve(t, game+"find: rounds\n", a, "")
+	p := mustResolve(t, game+"search: rounds\n", a, "")
 	if want := map[int64]bool{10: true, 20: true, 30: true}; !maps.Equal(asked, want) {
 		t.Errorf("asked about %v rounds, want %v", asked, want)
 	}
@@ -191,49 +191,55 @@ func TestFindMistakes(t *testing.T) {
 		name, src string
 		want      string
 	}{
-		{"unknown", spoil(ladderBase, "find: epsilon", "find: epsilom"),
-			`s:7:7: find: unknown number "epsilom", did you mean "epsilon"?`},
-		{"beta", spoil(ladderBase, "find: epsilon", "find: beta"),
-			`s:7:7: find: beta cannot be searched: it is part of the goal: the share of trials that may fail`},
-		{"n", spoil(ladderBase, "find: epsilon", "find: n"),
-			`s:7:7: find: n cannot be searched: search n* with "n: {find: true}"; find is for other numbers`},
-		{"no number", spoil(ladderBase, "find: epsilon", "find: class"),
-			`s:7:7: find: class is not a number: only numbers can be searched`},
+		{"unknown", spoil(ladderBase, "search: epsilon", "search: epsilom"),
+			`s:7:9: search: unknown number "epsilom", did you mean "epsilon"?`},
+		{"beta", spoil(ladderBase, "search: epsilon", "search: beta"),
+			`s:7:9: search: beta cannot be searched: it is part of the goal: the share of trials that may fail`},
+		{"n", spoil(ladderBase, "search: epsilon", "search: n"),
+			`s:7:9: search: n cannot be searched: search n* with "n: {from: 16, to: 1e6}"; search is for other numbers`},
+		{"no number", spoil(ladderBase, "search: epsilon", "search: class"),
+			`s:7:9: search: class is not a number: only numbers can be searched`},
 		{"a single value", spoil(ladderBase, "[1, 0.5, 2]", "1"),
-			`s:7:7: find: epsilon has a single value: list the values to search, as in "epsilon: {from: 0.1, to: 10, ` +
+			`s:7:9: search: epsilon has a single value: list the values to search, as in "epsilon: {from: 0.1, to: 10, ` +
 				`steps: 21, scale: log}"`},
-		{"no direction", spoil(ladderBase, "find: epsilon", "find: domain", "domain: 64", "domain: [64, 128]"),
-			`s:7:7: find: state whether success rises or falls as domain grows: find: {axis: domain, success: falls}`},
-		{"wrong direction", spoil(ladderBase, "find: epsilon", "find: {axis: epsilon, success: fall}"),
-			`s:7:32: find.success: unknown value "fall", did you mean "falls"?`},
+		{"no direction", spoil(ladderBase, "search: epsilon", "search: domain", "domain: 64", "domain: [64, 128]"),
+			`s:7:9: search: state whether success rises or falls as domain grows: search: {axis: domain, success: falls}`},
+		{"wrong direction", spoil(ladderBase, "search: epsilon", "search: {axis: epsilon, success: fall}"),
+			`s:7:34: search.success: unknown value "fall", did you mean "falls"?`},
 		{"not private", spoil(ladderBase, "expmech/pf", "baseline/erm"),
-			`s:7:7: find: baseline/erm is not private, so that epsilon does not apply to it: give it a grid of its own without find`},
-		{"delta of a pure algorithm", spoil(ladderBase, "find: epsilon", "find: delta", ", expmech/pf", ""),
-			`s:7:7: find: delta does not affect expmech/em: give it a grid of its own without find`},
-		{"a parameter that one algorithm lacks", spoil(ladderBase, "find: epsilon", "find: rounds", "expmech/pf", "baseline/perceptron"),
-			`s:7:7: find: unknown number "rounds"`},
-		{"zip", spoil(ladderBase, "find: epsilon", "zip: [[epsilon, alpha]]\nfind: epsilon", "alpha: 0.1", "alpha: [0.1, 0.2, 0.3]"),
-			`s:8:7: find: zip pairs epsilon with alpha, but a search changes one number only: remove it from zip`},
-		{"two searches", spoil(ladderBase, "n: [200, 100]", "n: {find: true}"),
-			`s:6:4: n: find searches epsilon at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", or remove find`},
+			`s:7:9: search: baseline/erm is not private, so that epsilon does not apply to it: ` +
+				`give it a grid of its own without search`},
+		{"delta of a pure algorithm", spoil(ladderBase, "search: epsilon", "search: delta", ", expmech/pf", ""),
+			`s:7:9: search: delta does not affect expmech/em: give it a grid of its own without search`},
+		{"a parameter that one algorithm lacks", spoil(ladderBase, "search: epsilon", "search: rounds",
+			"expmech/pf", "baseline/perceptron"),
+			`s:7:9: search: unknown number "rounds"`},
+		{"zip", spoil(ladderBase, "search: epsilon", "zip: [[epsilon, alpha]]\nsearch: epsilon",
+			"alpha: 0.1", "alpha: [0.1, 0.2, 0.3]"),
+			`s:8:9: search: zip pairs epsilon with alpha, but a search changes one number only: remove it from zip`},
+		{"two searches", spoil(ladderBase, "n: [200, 100]", "n: {from: 16, to: 1e6}"),
+			`s:6:4: n: epsilon is searched at a given n, so n cannot be searched too: write the sample sizes, ` +
+				`"n: [2000]", or remove search`},
 		{"trials of a list", spoil(ladderBase, "{max: 3000}", "3000"),
-			`s:8:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
-		{"games without a search", game, `s:6:7: goal: in task online a goal requires a search: add "find: rounds" to ` +
+			`s:8:9: trials: with search write the number of trials of one search, "trials: {max: 50000}"`},
+		{"games without a search", game, `s:6:7: goal: in task online a goal requires a search: add "search: rounds" to ` +
 			`search the number of rounds from which on the regret per round is at most alpha, or leave goal out`},
-		{"games without a goal", spoil(game, "goal: {alpha: [0.1, 0.2], beta: 0.1}", "find: rounds"),
+		{"games without a goal", spoil(game, "goal: {alpha: [0.1, 0.2], beta: 0.1}", "search: rounds"),
 			`s:1:1: "goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per round a success`},
-		{"games without alpha", spoil(game, "alpha: [0.1, 0.2], ", "") + "find: rounds\n",
+		{"games without alpha", spoil(game, "alpha: [0.1, 0.2], ", "") + "search: rounds\n",
 			`s:6:7: goal: "alpha" is needed: the regret per round that counts as success`},
-		{"games with a reference", spoil(game, "beta: 0.1", "beta: 0.1, above: 0.1") + "find: rounds\n",
-			`s:6:45: goal.above: does not apply to task online, where the reference is the best hypothesis in hindsight; leave it out`},
-		{"one number of rounds", spoil(game, "[10, 30, 20]", "[10]") + "find: rounds\n",
-			`s:8:7: find: rounds has a single value: list the values to search, as in "rounds: {from: 10, to: 10000, ` +
+		{"games with a reference", spoil(game, "beta: 0.1", "beta: 0.1, reference: 0.1") + "search: rounds\n",
+			`s:6:49: goal.reference: does not apply to task online, where the reference is the best ` +
+				`hypothesis in hindsight; leave it out`},
+		{"one number of rounds", spoil(game, "[10, 30, 20]", "[10]") + "search: rounds\n",
+			`s:8:9: search: rounds has a single value: list the values to search, as in "rounds: {from: 10, to: 10000, ` +
 				`steps: 16, scale: log}"`},
-		{"the n of games", game + "find: n\n", `s:8:7: find: n cannot be searched: games have rounds; use find: rounds`},
-		{"the trials of games", game + "find: rounds\ntrials: 20\n",
-			`s:9:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
-		{"rounds of another task", spoil(ladderBase, "find: epsilon", "find: rounds", ", expmech/pf", ""),
-			`s:7:7: find: unknown number "rounds"`},
+		{"the n of games", game + "search: n\n",
+			`s:8:9: search: n cannot be searched: games have rounds; use search: rounds`},
+		{"the trials of games", game + "search: rounds\ntrials: 20\n",
+			`s:9:9: trials: with search write the number of trials of one search, "trials: {max: 50000}"`},
+		{"rounds of another task", spoil(ladderBase, "search: epsilon", "search: rounds", ", expmech/pf", ""),
+			`s:7:9: search: unknown number "rounds"`},
 		{"a fit", ladderBase + "fits: [{x: alpha, scale: linear}]\n", `s:9:12: fits[0].x: "alpha" has no value in this sweep`},
 	} {
 		_, err := resolve(t, tt.src, algorithms(), "")

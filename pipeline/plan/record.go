@@ -17,7 +17,7 @@ import (
 type sampling struct {
 	N      []int64     `json:"n,omitempty"`
 	Trials int         `json:"trials,omitempty"`
-	Find   *trial.Find `json:"find,omitempty"`
+	Find   *trial.Find `json:"search,omitempty"`
 	Max    int64       `json:"max,omitempty"`
 	Over   *axisSearch `json:"over,omitempty"`
 }
@@ -41,7 +41,7 @@ func samplingOf(c *trial.Cell) sampling {
 
 func (m sampling) String() string {
 	if m.Over != nil {
-		text := fmt.Sprintf("find %s at n %v, with which success %s, within %d, confidence %v, at most %d trials",
+		text := fmt.Sprintf("search %s at n %v, with which success %s, within %d, confidence %v, at most %d trials",
 			m.Over.Axis, m.N, m.Over.Success, m.Over.Within, m.Over.Confidence, m.Max)
 		if m.Over.Monotone {
 			text += ", monotone"
@@ -51,7 +51,7 @@ func (m sampling) String() string {
 	if m.Find == nil {
 		return fmt.Sprintf("n %v with %d trials each", m.N, m.Trials)
 	}
-	text := fmt.Sprintf("find from %d to %d, within %v, confidence %v, at most %d trials",
+	text := fmt.Sprintf("search n from %d to %d, within %v, confidence %v, at most %d trials",
 		m.Find.From, m.Find.To, m.Find.Within, m.Find.Confidence, m.Max)
 	if m.Find.Step > 0 {
 		text += fmt.Sprintf(", multiples of %d", m.Find.Step)

@@ -208,8 +208,8 @@ func oneLine(c *trial.Cell) string {
 	p := c.Problem
 	problem := fmt.Sprintf("class %s d %d margin %v noise %s %v domain %d",
 		p.Class, p.Dim, p.Margin, p.Noise.Kind, p.Noise.Rate, p.Domain)
-	return fmt.Sprintf("%s %s | %v | eps %v delta %v | alpha %v beta %v above %v | replica %d",
-		c.As, problem, c.Params, c.Epsilon, c.Delta, c.Alpha, c.Beta, c.Above, c.Replica)
+	return fmt.Sprintf("%s %s | %v | eps %v delta %v | alpha %v beta %v reference %v | replica %d",
+		c.As, problem, c.Params, c.Epsilon, c.Delta, c.Alpha, c.Beta, c.Reference, c.Replica)
 }
 
 func listing(p *Plan) []byte {
@@ -250,8 +250,8 @@ func TestResolveGrids(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := testkit.ReadFile(t, "../../schemas/testdata/grids.yaml")
-	src = src[:strings.LastIndex(src, "  - problem:")]                          // the last block's files do not exist
-	src = strings.Replace(src, "above: [best, 0, 0.01]", "above: [0, 0.01]", 1) // no exact best on the dataset
+	src = src[:strings.LastIndex(src, "  - problem:")]                                  // no file of the last block exists
+	src = strings.Replace(src, "reference: [best, 0, 0.01]", "reference: [0, 0.01]", 1) // no exact best on the dataset
 	src = strings.Replace(src, "{use: boosting/hs-stl, preset: calibrated, rounds: [50, 400], lambda: 8, weak: raw",
 		"{use: boosting/hs-stl, preset: calibrated, rounds: [50, 100], lambda: 8, unit: true", 1)
 	p := mustResolve(t, src, algorithms(), dir)
@@ -324,7 +324,7 @@ func TestDefaults(t *testing.T) {
 		c.Task != "learn" {
 		t.Errorf("seed %v, cell %+v", p.Seed, c)
 	}
-	src := strings.Replace(base, "[100]", "{find: true}", 1)
+	src := strings.Replace(base, "[100]", "{from: 16, to: 1e6}", 1)
 	c = mustResolve(t, src+"privacy: {epsilon: 1}\n", algorithms(), "").Cells[0]
 	if *c.Find != (trial.Find{From: 16, To: 1e6, Within: 1.5, Confidence: 0.95}) || c.MaxTrials != 50000 {
 		t.Errorf("find %+v, max %d", c.Find, c.MaxTrials)
@@ -635,9 +635,10 @@ n: [100]
 		{"zip of unknown names", half + "zip: [[d, margn], [d]]", []string{`s:9:11: zip[0][1]: unknown axis "margn", did you mean "margin"?`,
 			`s:9:19: zip[1]: zip must be a list of lists of at least two axes: [[d, margin]]`}},
 		{"zip of different lengths", half + "zip: [[d, margin]]", []string{`s:9:7: zip[0]: lengths differ: "d" has 2 values, "margin" has 1`}},
-		{"a goal that coins reach", change(half, "alpha: 0.1", "alpha: 0.25, above: [0.2, 0.25]"), []string{
-			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1, above 0.2 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`,
-			`s:7:28: goal.above: alpha 0.25 above the reference 0.25 allows an error of 0.5, and random answers reach ` +
+		{"a goal that coins reach", change(half, "alpha: 0.1", "alpha: 0.25, reference: [0.2, 0.25]"), []string{
+			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1, reference 0.2 and 1 more): ` +
+				`400 rounds are too many for d = 50; change it, or exclude it`,
+			`s:7:32: goal.reference: alpha 0.25 above the reference 0.25 allows an error of 0.5, and random answers reach ` +
 				`1/2 without data: ` +
 				`their sum must be below 1/2`}},
 		{"means of private labels", change(private, "alpha: 0.1", "answers: mean, alpha: 0.1"), []string{
@@ -659,8 +660,8 @@ n: [100]
 			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random, adversarial or malicious`,
 			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, noise none, noise_rate 0, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"alpha within adversarial noise", change(half, "skew", "skew, noise: [{kind: random, rate: 0.2}, "+
-			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {find: true}",
-			"alpha: 0.1", "alpha: [0.04, 0.2], above: [best, 0.06]"), []string{
+			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {from: 16, to: 1e6}",
+			"alpha: 0.1", "alpha: [0.04, 0.2], reference: [best, 0.06]"), []string{
 			`s:7:16: goal.alpha[0]: an error of at most 0.04 is not above the rate 0.05 of adversarial noise, under ` +
 				`which samples of any size may look as if another target at that distance had labeled them: no learner ` +
 				`reaches it reliably, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
@@ -923,7 +924,8 @@ func TestBoundsOfCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := strings.NewReplacer("points, domain: 64, distribution: uniform",
-		"thresholds, domain: 9, data: {file: d.csv, label: y, positive: b}", "beta: 0.1", "beta: 0.1, above: [0, 0.2, best]")
+		"thresholds, domain: 9, data: {file: d.csv, label: y, positive: b}", "beta: 0.1",
+		"beta: 0.1, reference: [0, 0.2, best]")
 	for _, c := range []struct {
 		src   string
 		boast func(b *pluginv1.Bound)
@@ -933,7 +935,7 @@ func TestBoundsOfCells(t *testing.T) {
 		{base, func(b *pluginv1.Bound) {}, []string{"does not say what it takes the labels to be"}},
 		{base, func(b *pluginv1.Bound) { b.Fails = "k is too small" }, []string{"k is too small"}},
 		{data.Replace(base), func(b *pluginv1.Bound) { b.Premises = []string{"best-reference"} },
-			[]string{"the least error of the class is 0.25, and goal.above is 0", "is 0.25, and goal.above is 0.2", ""}},
+			[]string{"the least error of the class is 0.25, and goal.reference is 0", "is 0.25, and goal.reference is 0.2", ""}},
 		{data.Replace(base), func(b *pluginv1.Bound) { b.Premises = []string{"target-in-class"} },
 			[]string{"target-in-class fails", "target-in-class fails", "target-in-class fails"}},
 	} {
@@ -946,7 +948,7 @@ func TestBoundsOfCells(t *testing.T) {
 		for i, cell := range p.Cells {
 			got := cell.Bounds[0].GetFails()
 			if (got == "") != (c.want[i] == "") || !strings.Contains(got, c.want[i]) {
-				t.Errorf("%v, above %v: %q, want %q", cell.Problem.Class, cell.Above, got, c.want[i])
+				t.Errorf("%v, reference %v: %q, want %q", cell.Problem.Class, cell.Reference, got, c.want[i])
 			}
 		}
 	}
@@ -978,7 +980,7 @@ func TestAskedOnce(t *testing.T) {
 	a := algorithms()
 	src := strings.Replace(strings.Replace(base, "distribution: uniform", "distribution: [uniform, needle], mass: 0.1", 1),
 		"[expmech/em]", "[{use: baseline/erm, replica: [0, 1, 2]}, expmech/em]", 1)
-	src = strings.Replace(src, "beta: 0.1", "beta: 0.1, above: [0, 0.1]", 1) +
+	src = strings.Replace(src, "beta: 0.1", "beta: 0.1, reference: [0, 0.1]", 1) +
 		"privacy: {epsilon: [1, 2, 3]}\nexclude: [{distribution: uniform}]\n"
 	p := mustResolve(t, src, a, "")
 	if len(p.Cells) != 3*2+3*2 || a.checks.Load() != 2*(1+3) || a.bounds.Load() != 2*(1+3) {
@@ -995,7 +997,7 @@ func TestKeysSayWhatMatters(t *testing.T) {
 	}{
 		{"name: x", "name: y", false, false, false},
 		{"[expmech/em]", "[{use: expmech/em, as: other}]", false, false, false},
-		{"n: [100]", "n: {find: true}", false, false, false},
+		{"n: [100]", "n: {from: 16, to: 1e6}", false, false, false},
 		{"seed: 1", "limits: {trial: 5s}", false, false, false},
 		{"seed: 1", "seed: 2", false, true, true},
 		{"domain: 64", "domain: 65", true, true, true},
@@ -1003,8 +1005,8 @@ func TestKeysSayWhatMatters(t *testing.T) {
 		{"epsilon: 1", "epsilon: 1, delta: 1e-6", false, false, false},
 		{"alpha: 0.1", "alpha: 0.2", true, false, true},
 		{"beta: 0.1", "beta: 0.2", true, false, true},
-		{"beta: 0.1", "beta: 0.1, above: 0.1", true, false, true},
-		{"beta: 0.1", "beta: 0.1, above: 0", false, false, false},
+		{"beta: 0.1", "beta: 0.1, reference: 0.1", true, false, true},
+		{"beta: 0.1", "beta: 0.1, reference: 0", false, false, false},
 		{"[expmech/em]", "[expmech/pf]", true, false, true},
 		{"[expmech/em]", "[{use: expmech/em, replica: 1}]", true, false, true},
 		{"domain: 64", "domain: 64, noise: {kind: none}", false, false, false},
@@ -1080,7 +1082,8 @@ func TestDiff(t *testing.T) {
 		{"  - baseline/perceptron", "  - baseline/perceptron\n  - baseline/erm", []string{"algorithm: baseline/erm is new", "2 cells new", "11 cells as before"}},
 		{"rounds: 400", "rounds: 300", []string{"hs-stl-400.rounds: 400, now 300", "3 cells new", "3 cells gone", "8 cells as before"}},
 		{"alpha: 0.1", "alpha: 0.2", []string{"alpha: 0.1, now 0.2", "test: 3605, now 1602", "11 cells new", "11 cells gone", "0 cells as before"}},
-		{"max: 50000", "max: 60000", []string{"n and trials: find from 64 to 1000000, within 1.5, confidence 0.95, at most 50000 trials; now find from 64 to " +
+		{"max: 50000", "max: 60000", []string{"n and trials: search n from 64 to 1000000, within 1.5, confidence 0.95, " +
+			"at most 50000 trials; now search n from 64 to " +
 			"1000000, within 1.5, confidence 0.95, at most 60000 trials (11 cells)"}},
 		{"[0.5, 1, 2]", "[1, 0.5, 2]", []string{"the order of the cells"}},
 	} {

@@ -37,15 +37,17 @@ const learning = "name: x\nalgorithms: [expmech/em, baseline/erm]\nprivacy: {eps
 
 // savedSweeps are sweep files over distributions, data and class matrices, with lists and searches.
 var savedSweeps = map[string]string{
-	"list":   learning + "problem: {class: thresholds, domain: 8, distribution: uniform, target: each}\nn: [100]\ngoal: {alpha: 0.1, beta: 0.1}\nseed: secret",
-	"search": learning + "problem: {class: thresholds, domain: 8, distribution: uniform}\nn: {find: true}\ngoal: {alpha: 0.1, beta: 0.1}",
+	"list": learning + "problem: {class: thresholds, domain: 8, distribution: uniform, target: each}\n" +
+		"n: [100]\ngoal: {alpha: 0.1, beta: 0.1}\nseed: secret",
+	"search": learning + "problem: {class: thresholds, domain: 8, distribution: uniform}\n" +
+		"n: {from: 16, to: 1e6}\ngoal: {alpha: 0.1, beta: 0.1}",
 	"data": learning + "problem: {class: stumps, domain: 9, data: {file: f.csv, label: y, positive: p}}\nn: [10]\n" +
-		"goal: {alpha: 0.05, beta: 0.1, above: [best, 0.2]}",
+		"goal: {alpha: 0.05, beta: 0.1, reference: [best, 0.2]}",
 	"rows": learning + "problem: {class: halfspace, data: {file: d.csv, label: y, positive: p, scale: 0.5}, disguise: true}\n" +
-		"n: [10]\ngoal: {alpha: 0.1, beta: 0.1, above: 0}",
+		"n: [10]\ngoal: {alpha: 0.1, beta: 0.1, reference: 0}",
 	"matrix": learning + "problem: {class: matrix, file: m.csv, distribution: uniform, target: [each, random]}\nn: [10]\n" +
 		"goal: {alpha: 0.1, beta: 0.1}",
-	"fits": fitted, "ladder": ladderBase, "rounds": game + "find: rounds\n", "games": fittedGames,
+	"fits": fitted, "ladder": ladderBase, "rounds": game + "search: rounds\n", "games": fittedGames,
 	"predict": predict,
 }
 

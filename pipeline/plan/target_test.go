@@ -179,7 +179,8 @@ func TestTargetsExplained(t *testing.T) {
 func TestConstantSuffices(t *testing.T) {
 	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
 	src := "name: x\ntask: learn\nproblem: {class: thresholds, domain: 16, data: {file: " + data + ", label: y, " +
-		"positive: p}}\nalgorithms: [baseline/erm]\ngoal: {alpha: [0.1, 0.2, 0.25], beta: 0.1, above: [0, 0.05]}\nn: [10, 20]\n"
+		"positive: p}}\nalgorithms: [baseline/erm]\ngoal: {alpha: [0.1, 0.2, 0.25], beta: 0.1, " +
+		"reference: [0, 0.05]}\nn: [10, 20]\n"
 	p := mustResolve(t, src, algorithms(), "")
 	const warning = "rows.csv: a constant hypothesis, which needs no example, errs on 25 % of the rows: a success at alpha"
 	if diff := cmp.Diff([]string{warning + " 0.2 above 0.05 (1 cell)", warning + " 0.25 above 0 (1 cell)",

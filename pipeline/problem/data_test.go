@@ -142,7 +142,7 @@ func TestBestOnData(t *testing.T) {
 	}
 	_, err := openCSV(t, testkit.CSV(9), overData("halfspace", 0)).Best()
 	var e *Error
-	if !errors.As(err, &e) || e.Key != "goal.above" || !strings.Contains(e.Reason, `set "goal.above: 0"`) {
+	if !errors.As(err, &e) || e.Key != "goal.reference" || !strings.Contains(e.Reason, `set "goal.reference: 0"`) {
 		t.Errorf("halfspace: %v", err)
 	}
 }

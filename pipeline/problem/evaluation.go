@@ -14,20 +14,20 @@ const MaxPoints = 1_000_000_000
 // precision is the default standard error of a measured error, as a share of alpha.
 const precision = 1.0 / 20
 
-// Test returns the number of evaluation points of a trial with the reference error above and the
+// Test returns the number of evaluation points of a trial with the reference error and the
 // goal alpha; 0 if no trial succeeds. It is the number in the problem, or one for which the
 // standard error of an error at the goal is a twentieth of alpha. It is 0 if errors are computed
 // exactly, and if the problem has no distribution.
-func (p *Problem) Test(above, alpha float64) int {
+func (p *Problem) Test(reference, alpha float64) int {
 	switch {
 	case p.Exact() || p.spec.Distribution == "":
 		return 0
 	case p.spec.Test > 0:
 		return p.spec.Test
 	case alpha == 0:
-		above, alpha = 0.5, 0.1
+		reference, alpha = 0.5, 0.1
 	}
-	return pointsFor(min(above+alpha, 0.5), alpha)
+	return pointsFor(min(reference+alpha, 0.5), alpha)
 }
 
 // pointsFor returns the least number of points that measure an error of t with a standard error

@@ -33,5 +33,5 @@ func Example() {
 	// Output:
 	// [8 15 15 15 8] [1 1 1 1 1]
 	// [7 8 15] [-1 1 1] [0.25 0.25 0.5]
-	// problem.mass: missing; state the weight of a needle, or the least error under agnostic, for example 0.1
+	// problem.mass: missing; state the weight of a needle, for example 0.1
 }

@@ -229,9 +229,9 @@ func (p *Problem) leastWeight() float64 {
 	}
 }
 
-// Best returns the reference error of "goal.above: best": for a distribution its least error, 0
+// Best returns the reference error of "goal.reference: best": for a distribution its least error, 0
 // if the target lies in the class; for data the least error of the class on the population. If no
-// exact method exists, the error is an *Error that names the remedy, "goal.above: 0".
+// exact method exists, the error is an *Error that names the remedy, "goal.reference: 0".
 func (p *Problem) Best() (float64, error) {
 	if p.spec.Data == nil {
 		return distribution.LeastError(&p.spec), nil
@@ -252,8 +252,8 @@ func (p *Problem) Best() (float64, error) {
 		err = errors.Join(err, rows.Close())
 	}
 	if errors.Is(err, concept.ErrNoExactMethod) {
-		return 0, blame.Key("goal.above", "best: the least error of a %s on data has no exact method; "+
-			`set "goal.above: 0", which makes alpha an absolute error`, p.class.Name)
+		return 0, blame.Key("goal.reference", "best: the least error of a %s on data has no exact method; "+
+			`set "goal.reference: 0", which makes alpha an absolute error`, p.class.Name)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)

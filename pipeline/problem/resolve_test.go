@@ -105,19 +105,19 @@ func TestResolveRefuses(t *testing.T) {
 		{needle, func(p *schemas.Problem) { p.Test = 100 },
 			`problem.test: 100: the error is computed exactly here, without an evaluation sample; leave it out`},
 		{uniformDistribution, func(p *schemas.Problem) { p.Mass = 0.1 },
-			`problem.mass: 0.1 does not apply to thresholds under uniform, only to the distributions needle and agnostic; ` +
+			`problem.mass: 0.1 does not apply to thresholds under uniform, only to the distribution needle; ` +
 				`leave it out, or give each a block of grids`},
 		{uniformDistribution, func(p *schemas.Problem) { p.Domain, p.Test = 4096, 1 },
 			`problem.test: 1: the error is computed exactly here`},
 		{uniformDistribution, func(p *schemas.Problem) { p.Test = -1 }, `problem.test: -1 is outside [1, 1000000000]`},
 		{uniformDistribution, func(p *schemas.Problem) {
-			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, Mass: 0.25, Target: "nowhere"}
+			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, BestError: 0.25, Target: "nowhere"}
 		}, `problem.target: "nowhere" does not apply to intervals under agnostic: it may be the empty interval`},
 		{uniformDistribution, func(p *schemas.Problem) {
-			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, Mass: 0.25, Target: "uniform"}
+			*p = schemas.Problem{Class: "intervals", Distribution: "agnostic", Domain: 64, BestError: 0.25, Target: "uniform"}
 		}, `problem.target: "uniform" does not apply to intervals under agnostic: it may be the empty interval`},
 		{skewDistribution, func(p *schemas.Problem) { p.Mass = 0.1 },
-			`problem.mass: 0.1 does not apply to halfspace under skew, only to the distributions needle and agnostic; ` +
+			`problem.mass: 0.1 does not apply to halfspace under skew, only to the distribution needle; ` +
 				`leave it out, or give each a block of grids`},
 		{skewDistribution, func(p *schemas.Problem) { p.Domain = 10 },
 			`problem.domain: 10 does not apply to halfspace under skew, only to thresholds`},

@@ -99,7 +99,7 @@ func (c *Conn) NoAnswerError(after time.Duration, err error) error {
 	}
 	if noRoom(err) {
 		return c.access.misfit(fmt.Sprintf("no room for %v on the NATS server", after), err,
-			"make room on its disk, raise max_file_store in its configuration, or forget sweeps: a coordinator "+
+			"make room on its disk, raise max_file_store in its configuration, or delete sweeps: a coordinator "+
 				"removes what they had a day later")
 	}
 	return c.access.misfit(fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), err,

@@ -110,7 +110,7 @@ func (l *LeaderLease) isLeader(found jetstream.KeyValueEntry) bool {
 // notLeader returns an ErrNotLeader that names the leader. found is nil if there is none.
 func notLeader(found jetstream.KeyValueEntry) error {
 	if found == nil {
-		return fmt.Errorf("%w: the server has no leader of it any more; it has lost its store, or the sweep was forgotten",
+		return fmt.Errorf("%w: the server has no leader of it any more; it has lost its store, or the sweep was deleted",
 			ErrNotLeader)
 	}
 	leader, err := decodeLeader(found)

@@ -43,7 +43,7 @@ func TestPatienceServerFull(t *testing.T) {
 	_, err = rand.Read(data)
 	must(t, err)
 	_, err = conn.Files.PutBytes(t.Context(), data)
-	refused(t, err, "no room for 1s", "insufficient resources", "raise max_file_store", "forget sweeps")
+	refused(t, err, "no room for 1s", "insufficient resources", "raise max_file_store", "delete sweeps")
 }
 
 // Servers that have lost their majority report it through two interfaces of the client. The error

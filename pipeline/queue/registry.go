@@ -174,11 +174,11 @@ func (r *Registry) storeWhile(ctx context.Context, key string, m nats.Msg, other
 // markHeader is the header by which a bucket marks a removed value.
 const markHeader = "KV-Operation"
 
-// Forget removes a sweep from the registry if agreed returns true for the wish. It reports whether it has. The
+// Delete removes a sweep from the registry if agreed returns true for the wish. It reports whether it has. The
 // server takes each step only while the wish stays as it is: if another party changes it, the rest stays, which
 // is a sweep that has not ended. A leader loses its lease first, so that it stores nothing more.
-func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byte) bool) (done bool, err error) {
-	err = r.c.retry(ctx, "forget sweep "+id, func(ctx context.Context) error {
+func (r *Registry) Delete(ctx context.Context, id string, agreed func(wish []byte) bool) (done bool, err error) {
+	err = r.c.retry(ctx, "delete sweep "+id, func(ctx context.Context) error {
 		wish, err := r.get(ctx, id+wishKey)
 		if err != nil || wish == nil || !agreed(wish.Value()) {
 			return err
@@ -198,7 +198,7 @@ func (r *Registry) Forget(ctx context.Context, id string, agreed func(wish []byt
 	return done, err
 }
 
-// DeleteResults removes all jobs and results of a sweep that has ended, or is forgotten, from the server.
+// DeleteResults removes all jobs and results of a sweep that has ended, or is deleted, from the server.
 func (r *Registry) DeleteResults(ctx context.Context, sweep string) error {
 	if err := token("sweep", sweep); err != nil {
 		return err
@@ -307,7 +307,7 @@ func completed(err error) error {
 const rereadTime = 20 * time.Second
 
 // Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
-// whenever one has changed, perhaps without a difference. For one that was forgotten it calls see with
+// whenever one has changed, perhaps without a difference. For one that was deleted it calls see with
 // an entry without a submission, unless it missed that change. It returns when ctx ends, or see returns an error.
 func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 	for {

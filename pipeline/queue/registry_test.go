@@ -242,9 +242,9 @@ func TestLeaderWithoutServer(t *testing.T) {
 	must(t, short.Resign(soon(t)))
 }
 
-// A sweep is forgotten as long as it is wished so, and with it all that the registry holds of it. Who
+// A sweep is deleted as long as it is wished so, and with it all that the registry holds of it. Who
 // watches hears of it, and it can be submitted again.
-func TestForget(t *testing.T) {
+func TestDelete(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		r := registry(t, dial(Options{}))
@@ -252,9 +252,9 @@ func TestForget(t *testing.T) {
 			t.Helper()
 			must(t, r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte(w), nil }))
 		}
-		forget := func() bool {
+		remove := func() bool {
 			t.Helper()
-			done, err := r.Forget(soon(t), "ab12", func(wish []byte) bool { return string(wish) == "forget" })
+			done, err := r.Delete(soon(t), "ab12", func(wish []byte) bool { return string(wish) == "delete" })
 			must(t, err)
 			return done
 		}
@@ -266,11 +266,11 @@ func TestForget(t *testing.T) {
 		must(t, err)
 		must(t, l.Ship(soon(t), []byte("ledger")))
 		must(t, l.Finish(soon(t), []byte("end")))
-		if forget() {
-			t.Error("forgotten without a wish")
+		if remove() {
+			t.Error("deleted without a wish")
 		}
-		if wish("keep"); forget() {
-			t.Error("forgotten against the wish")
+		if wish("keep"); remove() {
+			t.Error("deleted against the wish")
 		}
 		watching, stop := context.WithCancel(soon(t))
 		defer stop()
@@ -285,11 +285,11 @@ func TestForget(t *testing.T) {
 			})
 		}()
 		<-began
-		if wish("forget"); !forget() {
-			t.Error("not forgotten")
+		if wish("delete"); !remove() {
+			t.Error("not deleted")
 		}
 		if e := <-heard; e.ID != "ab12" {
-			t.Errorf("%s was forgotten", e.ID)
+			t.Errorf("%s was deleted", e.ID)
 		}
 		if e := find(t, r, "ab"); e.ID != "ab34" {
 			t.Errorf("found %s", e.ID)
@@ -298,14 +298,14 @@ func TestForget(t *testing.T) {
 			t.Errorf("%d sweeps are listed (%v)", len(list), err)
 		}
 		if err := l.Finish(soon(t), []byte("end")); !errors.Is(err, ErrNotLeader) {
-			t.Errorf("a leader of the forgotten sweep ends it: %v", err)
+			t.Errorf("a leader of the deleted sweep ends it: %v", err)
 		}
 		must(t, r.Clear(soon(t)))
 		if added, err := r.Submit(soon(t), "ab12", []byte("again")); !added || err != nil {
 			t.Errorf("submitted again: %v, %v", added, err)
 		}
 		if e := find(t, r, "ab12"); e.Wish != nil || e.End != nil || e.Ledger != nil || e.Leader != nil {
-			t.Errorf("what was forgotten is there again: %+v", e)
+			t.Errorf("what was deleted is there again: %+v", e)
 		}
 	})
 }

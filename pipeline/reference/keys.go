@@ -37,7 +37,7 @@ func kindOf(of reflect.Type) string {
 		return "number or power"
 	case reflect.TypeFor[schemas.Text](), reflect.TypeFor[schemas.Value]():
 		return "text, number or boolean"
-	case reflect.TypeFor[schemas.Above]():
+	case reflect.TypeFor[schemas.Reference]():
 		return "`best` or a number"
 	case reflect.TypeFor[schemas.Seed]():
 		return "whole number at least 0, or `secret`"

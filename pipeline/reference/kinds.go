@@ -133,7 +133,7 @@ func columns() (all []Entry) {
 	for _, file := range result.Files() {
 		of := result.Columns(file)
 		if file == "table" {
-			of = append(of, result.FindColumns()...)
+			of = append(of, result.SearchColumns()...)
 		}
 		for _, c := range of {
 			name := file

@@ -90,9 +90,9 @@ func TestDefaultsAreThoseFilledIn(t *testing.T) {
 			wrong = number != schemas.DefaultWithin
 		case "n.confidence":
 			wrong = number != schemas.DefaultConfidence
-		case "find.within":
+		case "search.within":
 			wrong = number != schemas.DefaultSteps
-		case "find.confidence":
+		case "search.confidence":
 			wrong = number != schemas.DefaultConfidence
 		case "limits.trial":
 			err, wrong = parse(&time, text), time != schemas.DefaultTrialTime

@@ -102,11 +102,11 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
 		func(r *TableRow) float64 { return r.QueriesSuccess }),
 	label("evaluation", "exact, or the number of fresh points on which an error is measured; at most so many where the "+
-		"sequential rule ends trials that are clear, of which it puts on the wrong side of above + alpha at most the share "+
-		"in brackets. It is exact where all points or rows are evaluated, and where the algorithm promises declared "+
+		"sequential rule ends trials that are clear, of which it puts on the wrong side of reference + alpha at most the "+
+		"share in brackets. It is exact where all points or rows are evaluated, and where the algorithm promises declared "+
 		"hypotheses and the problem has a formula for their errors",
 		func(r *TableRow) string { return r.Cell.Evaluation.Words }),
-	float("evaluation_error", "standard error of a trial's measured error where the true error is above + alpha, at "+
+	float("evaluation_error", "standard error of a trial's measured error where the true error is reference + alpha, at "+
 		"most; 0: exact",
 		func(r *TableRow) float64 { return r.Cell.Evaluation.StandardError }),
 	label("privacy_source", "what privacy follows from, as the algorithm says it",
@@ -119,26 +119,26 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 
 // findColumns follow those of the table where the sweep searches another number than n.
 var findColumns = []schemas.ColumnOf[TableRow]{
-	label("find", "the number that is searched at one n, by its column; null where n is searched or listed. The row "+
+	label("search", "the number that is searched at one n, by its column; null where n is searched or listed. The row "+
 		"is one of its values: n_low is n where that is insufficient, n_high where it is sufficient",
 		func(r *TableRow) string { return rungText(r, func(x *trial.Rung) string { return x.Axis }) }),
-	label("find_success", "how success goes as the number grows, as the sweep file states it: rises or falls; a fall "+
+	label("search_success", "how success goes as the number grows, as the sweep file states it: rises or falls; a fall "+
 		"(status not_monotone) is one of success from a harder to an easier value",
 		func(r *TableRow) string { return rungText(r, func(x *trial.Rung) string { return x.Direction() }) }),
-	label("find_id", "names the search: the cell of its hardest value. All rows of a search have the same",
+	label("search_id", "names the search: the cell of its hardest value. All rows of a search have the same",
 		func(r *TableRow) string { return r.Found.Ladder }),
-	size("find_n", "the n, in task online the number of rounds; null where that is searched", func(r *TableRow) int64 {
+	size("search_n", "the n, in task online the number of rounds; null where that is searched", func(r *TableRow) int64 {
 		if r.Cell.Rung == nil || r.Cell.Rung.OverRounds() {
 			return 0
 		}
 		return r.Cell.N[0]
 	}),
-	float("find_insufficient", "the easiest value shown insufficient: the least epsilon with which trials succeed is "+
+	float("search_insufficient", "the easiest value shown insufficient: the least epsilon with which trials succeed is "+
 		"above, the largest noise_rate that they bear below; null where there is none",
 		func(r *TableRow) float64 { return r.found(r.Found.Insufficient) }),
-	float("find_sufficient", "the hardest value shown sufficient; null where there is none",
+	float("search_sufficient", "the hardest value shown sufficient; null where there is none",
 		func(r *TableRow) float64 { return r.found(r.Found.Sufficient) }),
-	float("find_theory", "the hardest of the values at which theory_n is at most n; null where there is none",
+	float("search_theory", "the hardest of the values at which theory_n is at most n; null where there is none",
 		func(r *TableRow) float64 { return r.found(r.Found.Proved) }),
 }
 
@@ -158,14 +158,14 @@ func (r *TableRow) found(v float64) float64 {
 	return v
 }
 
-// FindColumns returns the columns that the table has beside those of Columns where the sweep searches
-// another number than n. In task online they are status, reason and these but for find_theory.
-func FindColumns() []schemas.Column { return schemas.Plain(findColumns) }
+// SearchColumns returns the columns that the table has beside those of Columns where the sweep searches
+// another number than n. In task online they are status, reason and these but for search_theory.
+func SearchColumns() []schemas.Column { return schemas.Plain(findColumns) }
 
-// gameFindColumns follow those of the table of task online where the sweep has a search.
-var gameFindColumns = slices.Concat(
+// gameSearchColumns follow those of the table of task online where the sweep has a search.
+var gameSearchColumns = slices.Concat(
 	searchColumns("status", "reason"),
-	searchColumns("find", "find_success", "find_id", "find_n", "find_insufficient", "find_sufficient"),
+	searchColumns("search", "search_success", "search_id", "search_n", "search_insufficient", "search_sufficient"),
 )
 
 // searchColumns returns columns of the table by their names, for the games that a search played.
@@ -264,8 +264,8 @@ func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 		of("positive_share", "share of the rows of the data whose label is +1; null for a distribution, as are the next "+
 			"three",
 			func(p *trial.Population) float64 { return p.Positive }),
-		of("constant_error", "error of the better one of the two constants on these rows: a goal of above + alpha from here "+
-			"on is reached without an example", (*trial.Population).ConstantError),
+		of("constant_error", "error of the better one of the two constants on these rows: a goal of reference + alpha from "+
+			"here on is reached without an example", (*trial.Population).ConstantError),
 		of("pulled_share", "share of the rows that lay beyond the stated scale and were pulled back onto it",
 			func(p *trial.Population) float64 { return p.Pulled }),
 		of("missing_share", "share of the file's rows that were dropped (missing: drop), or of the features' cells that "+
@@ -277,10 +277,11 @@ const standingDoc = "proved: by an algorithm that is built in, whose proof stand
 	"party's plugin says that it is proved"
 
 const priorDoc = "what a learner without data reaches: the largest probability with which one hypothesis of the " +
-	"class, or a constant, chosen beforehand, has an error of at most above + alpha, measured by the distribution of " +
-	"points. Functions outside of the class may reach more. 1 where the target is the same in all trials: such a cell " +
-	"is a calibration, and a program that knows the target passes without data. Null where it is not known: over data, " +
-	"under skew, and for some large classes. An estimate, with a standard error of at most 0.01, for other large ones"
+	"class, or a constant, chosen beforehand, has an error of at most reference + alpha, measured by the distribution " +
+	"of points. Functions outside of the class may reach more. 1 where the target is the same in all trials: such a " +
+	"cell is a calibration, and a program that knows the target passes without data. Null where it is not known: over " +
+	"data, under skew, and for some large classes. An estimate, with a standard error of at most 0.01, for other " +
+	"large ones"
 
 // priorSuccess returns the success probability of a learner without data in a cell; NaN if unknown.
 func priorSuccess(c *trial.Cell) float64 {
@@ -403,7 +404,7 @@ var trialColumns = []schemas.ColumnOf[trialRow]{
 	float("error", "population error against the clean label, as it was measured when the sequential rule stopped, if "+
 		"it did; null where the trial failed or was lost", func(r *trialRow) float64 { return r.error[r.i] }),
 	column(schemas.Column{Name: "success", Type: schemas.BoolColumn,
-		Doc: "ok, and error at most above + alpha, in task online regret per round at most alpha; null without a goal"},
+		Doc: "ok, and error at most reference + alpha, in task online regret per round at most alpha; null without a goal"},
 		func(r *trialRow) any {
 			if !r.cell.CanSucceed() {
 				return nil

@@ -39,18 +39,18 @@ func TestFailures(t *testing.T) {
 			failed(6, 8, "panic", always("index 3\nout of\x1b[2J range")),
 			append(failed(0, 1, "panic", always("divided by 0")), failed(2, 3, "answer", always(""))...),
 		}, nil, []string{
-			"failed answer - 1 4d00000000/100/2", "failed panic divided by 0 3 4d00000000/100/0",
+			"failed answer - 1 ed00000000/100/2", "failed panic divided by 0 3 ed00000000/100/0",
 		}, "4 trials failed, for example: divided by 0"},
 		{"a reason of two lines", [][]failure{failed(6, 8, "panic", always("index 3\nout of\x1b[2J range"))}, nil,
-			[]string{"failed panic index 3 out of [2J range 2 4d00000000/100/6"},
+			[]string{"failed panic index 3 out of [2J range 2 ed00000000/100/6"},
 			"2 trials failed, for example: index 3 out of [2J range"},
 		{"beyond what entered the result", [][]failure{failed(29, 33, "error", always("x"))}, nil,
-			[]string{"failed error x 1 4d00000000/100/29"}, "1 trial failed, for example: x"},
+			[]string{"failed error x 1 ed00000000/100/29"}, "1 trial failed, for example: x"},
 		{"lost", [][]failure{{{4, ledger.Lost, "memory", lost}, {5, ledger.Lost, "memory", lost}}},
-			[]int64{4, 5}, []string{"lost memory above 2 GiB 2 4d00000000/100/4"}, ""},
+			[]int64{4, 5}, []string{"lost memory above 2 GiB 2 ed00000000/100/4"}, ""},
 		{"lost once, then it came", [][]failure{{{4, ledger.Lost, "time", "slow"}}, {{4, ledger.OK, "", ""}}}, nil, nil, ""},
 		{"a long reason", [][]failure{failed(0, 1, "error", always(strings.Repeat("é", 10_000)))}, nil,
-			[]string{"failed error " + strings.Repeat("é", 300) + "... 1 4d00000000/100/0"},
+			[]string{"failed error " + strings.Repeat("é", 300) + "... 1 ed00000000/100/0"},
 			"1 trial failed, for example: " + strings.Repeat("é", 300) + "..."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (r *Result) WrongDirections() (lines []string) {
 			if c.Rung.OverRounds() {
 				at = ""
 			}
-			lines = append(lines, fmt.Sprintf("find: %s%s: %s", c.As, at, row.Reason))
+			lines = append(lines, fmt.Sprintf("search: %s%s: %s", c.As, at, row.Reason))
 		}
 	}
 	return lines

@@ -431,7 +431,7 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 	missing := r
 	points := []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 1000}}
 	missing.Trials = []Consumed{{Cell: r.Trials[0].Cell, Points: points}}
-	if _, err := WriteResult(dir, missing); err == nil || !strings.Contains(err.Error(), "trial abcd010000/200/") {
+	if _, err := WriteResult(dir, missing); err == nil || !strings.Contains(err.Error(), "trial kbcd010000/200/") {
 		t.Errorf("got %v, want the missing trial", err)
 	}
 	twin := r

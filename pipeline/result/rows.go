@@ -240,7 +240,7 @@ type gameID struct {
 }
 
 func gameOf(c *trial.Cell) gameID {
-	return gameID{c.AdversaryKey, c.Queries, c.Above + c.Alpha, c.States}
+	return gameID{c.AdversaryKey, c.Queries, c.Reference + c.Alpha, c.States}
 }
 
 // compareQueries sets QueriesSuccess in the rows of cells with queries.

@@ -56,7 +56,7 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 func (r *Result) games(params []schemas.ColumnOf[trial.Cell]) (*sheet.Sheet, error) {
 	columns := withKey(params, (*GameRow).cell, gameColumns)
 	if slices.ContainsFunc(r.Games, func(row GameRow) bool { return row.Search != nil }) {
-		columns = append(columns, gameFindColumns...)
+		columns = append(columns, gameSearchColumns...)
 	}
 	s, err := sheet.New("table", columns, slices.Values(r.Games))
 	if err == nil {

@@ -113,7 +113,7 @@ func checkPoints(c *trial.Cell, points []Point) error {
 
 // success reports whether the trial of an index succeeded.
 func (t *trials) success(i int) bool {
-	return decision.Success(t.status[i], t.judged[i], t.cell.Above, t.cell.Alpha)
+	return decision.Success(t.status[i], t.judged[i], t.cell.Reference, t.cell.Alpha)
 }
 
 // Curve reads the trials of a cell that entered the result. It returns its rows of the curve, one

@@ -130,10 +130,10 @@ func (b *Block) checkNeeded(r *Reporter) {
 		}
 	}
 	switch {
-	case t.GoalOptional && b.Find == nil && b.Goal != nil:
-		r.At(b.Path("goal"), "in task %s a goal requires a search: add \"find: rounds\" to search the "+
+	case t.GoalOptional && b.Search == nil && b.Goal != nil && b.Sound(r, "search"):
+		r.At(b.Path("goal"), "in task %s a goal requires a search: add \"search: rounds\" to search the "+
 			"number of rounds from which on the regret per round is at most alpha, or leave goal out", t.Name)
-	case t.GoalOptional && b.Find != nil && b.Goal == nil && b.Sound(r, "goal"):
+	case t.GoalOptional && b.Search != nil && b.Goal == nil && b.Sound(r, "goal"):
 		r.Missing(b.Home(), "goal", `"goal" is needed to search: {alpha: 0.1, beta: 0.05} makes a regret of at most 0.1 per `+
 			"round a success")
 	case b.Goal != nil:
@@ -155,8 +155,8 @@ func (b *Block) checkGoal(r *Reporter) {
 // checkSizes reports invalid combinations of n and trials.
 func (b *Block) checkSizes(r *Reporter) {
 	trials := b.Trials != nil && b.Sound(r, "trials")
-	if b.Find != nil {
-		b.checkFind(r, trials)
+	if b.Search != nil || !b.Sound(r, "search") {
+		b.checkSearch(r, trials)
 		return
 	}
 	if b.N == nil || !b.Sound(r, "n") {
@@ -164,16 +164,13 @@ func (b *Block) checkSizes(r *Reporter) {
 	}
 	if len(b.Sizes) > 0 {
 		if trials && b.Trials.Count == 0 {
-			r.At(b.Path("trials"), `{max: ...} belongs to "n: {find: true}"; with a list of n write the number of `+
-				`repetitions, "trials: %d"`, schemas.DefaultTrials)
+			r.At(b.Path("trials"), `{max: ...} belongs to a search, "n: {from: 16, to: 1e6}"; with a list of n write the `+
+				`number of repetitions, "trials: %d"`, schemas.DefaultTrials)
 		}
 		return
 	}
-	if !b.N.Find {
-		r.At(b.Path("n", "find"), `find must be true; for single sample sizes write a list, "n: [100, 1000]"`)
-	}
 	if trials && b.Trials.Max == 0 {
-		r.At(b.Path("trials"), `with "n: {find: true}" write the number of trials of one search, "trials: {max: %d}"`,
+		r.At(b.Path("trials"), `with a search for n* write the number of trials of one search, "trials: {max: %d}"`,
 			schemas.DefaultMaxTrials)
 	}
 	if from, to := cmp.Or(b.N.From, schemas.DefaultFrom), cmp.Or(b.N.To, schemas.DefaultTo); from >= to {
@@ -181,18 +178,18 @@ func (b *Block) checkSizes(r *Reporter) {
 	}
 }
 
-// checkFind reports keys that contradict a search over another number than n. trials reports whether the key trials is
-// present and valid.
-func (b *Block) checkFind(r *Reporter, trials bool) {
-	if !b.Sound(r, "find") {
+// checkSearch reports keys that contradict a search over another number than n. trials reports whether the key trials
+// is present and valid.
+func (b *Block) checkSearch(r *Reporter, trials bool) {
+	if !b.Sound(r, "search") {
 		return
 	}
 	if b.N != nil && b.Sound(r, "n") && len(b.Sizes) == 0 {
-		r.At(b.Path("n"), `find searches %s at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", `+
-			"or remove find", Shorten(b.Find.Axis))
+		r.At(b.Path("n"), `%s is searched at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", `+
+			"or remove search", Shorten(b.Search.Axis))
 	}
 	if trials && b.Trials.Max == 0 {
-		r.At(b.Path("trials"), `with find write the number of trials of one search, "trials: {max: %d}"`,
+		r.At(b.Path("trials"), `with search write the number of trials of one search, "trials: {max: %d}"`,
 			schemas.DefaultMaxTrials)
 	}
 }
@@ -216,7 +213,7 @@ func (b *Block) checkForeign(r *Reporter) {
 		r.At(b.Path("problem", "file"), "belongs to the class matrix; for a dataset use problem.data.file")
 	}
 	if own.Rounds() {
-		if b.Trials != nil && b.Trials.Count == 0 && b.Find == nil && b.Sound(r, "trials") {
+		if b.Trials != nil && b.Trials.Count == 0 && b.Search == nil && b.Sound(r, "trials") {
 			r.At(b.Path("trials"), `max belongs to a search; write the number of sequences, "trials: 20"`)
 		}
 		return

@@ -213,7 +213,20 @@ func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []Key, whe
 		c.mapEntry(key, item, v.FieldByIndex(fields[rest].index), where)
 		return
 	}
+	block := blockOf(where)
+	if now, ok := renamed[strings.TrimPrefix(where, block)]; ok {
+		c.wrongs.add(block + now.path)
+		c.fail(c.File.places[where], where, "unknown key: %s", now.remedy)
+		return
+	}
 	c.fail(c.File.places[where], where, "unknown key%s", c.suggest(key.Value, where, fields))
+}
+
+// renamed holds the former spellings of keys: the path of the present key, and what to write.
+var renamed = map[string]struct{ path, remedy string }{
+	"find":       {"search", `it is called "search" now`},
+	"n.find":     {"n", `remove it: {from, to, within} is a search`},
+	"goal.above": {"goal.reference", `it is called "reference" now`},
 }
 
 // mapEntry fills the entry of m that key names.

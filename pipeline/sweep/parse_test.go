@@ -39,7 +39,7 @@ func TestParseExample(t *testing.T) {
 			},
 			Privacy: &schemas.Privacy{Epsilon: schemas.Axis[float64]{0.5, 1, 2}, Delta: schemas.Axis[float64]{1e-6}},
 			Goal:    &schemas.Goal{Alpha: schemas.Axis[float64]{0.1}, Beta: schemas.Axis[float64]{0.1}},
-			N:       &schemas.SampleSizes{Find: true, From: 64, To: 1e6, Within: 1.5, Confidence: 0.95},
+			N:       &schemas.SampleSizes{From: 64, To: 1e6, Within: 1.5, Confidence: 0.95},
 			Trials:  &schemas.Trials{Max: 50000},
 			Exclude: []map[string]schemas.Axis[schemas.Value]{{"algorithm": {{Text: "hs-stl-400"}}, "d": {{Text: "50"}}}},
 		},
@@ -96,7 +96,9 @@ func TestParseMistakes(t *testing.T) {
 		{"key of the top level in a block", base + "grids: [{seed: 1}]", []string{`s:6:10: grids[0].seed: unknown key: it belongs to the top level of the file`}},
 		{"too many exclusions", base + "exclude: [" + strings.Repeat("{d: 1}, ", 1000) + "{d: 1}]", []string{
 			`s:6:10: exclude: the list has 1001 items; at most 1000 are allowed`}},
-		{"merge key", base + "<<: {seed: 1}", []string{`s:6:1: <<: unknown key; there is name, task, seed, plugins, problem, algorithms, privacy, goal, n, find, trials, queries, rounds, adversary, zip, exclude, limits, fits, grids`}},
+		{"merge key", base + "<<: {seed: 1}", []string{
+			`s:6:1: <<: unknown key; there is name, task, seed, plugins, problem, algorithms, privacy, goal, n, search, ` +
+				`trials, queries, rounds, adversary, zip, exclude, limits, fits, grids`}},
 		{"alias", base + "privacy: &p {epsilon: 1}\nlimits: *p", []string{
 			`s:6:10: privacy: anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids`,
 			`s:7:9: limits: anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids`}},
@@ -106,7 +108,7 @@ func TestParseMistakes(t *testing.T) {
 		{"text for a number", base + "seed: one", []string{`s:6:7: seed: "one" is not a whole number, nor the word secret`}},
 		{"quoted number", base + "trials: '1'", []string{`s:6:9: trials: a whole number was expected, not the text "1"`}},
 		{"word for sample sizes", strings.Replace(base, "[100]", "find", 1), []string{
-			`s:5:4: n: "find" is not a whole number, nor a mapping (find, from, to, within, confidence, monotone)`}},
+			`s:5:4: n: "find" is not a whole number, nor a mapping (from, to, within, confidence, monotone)`}},
 		{"special character", base + "exclude: {a: >50K}", []string{`s:6:14: not YAML: while scanning for the next token: found ` +
 			`character that cannot start any token; put text that begins with a special character in quotes`}},
 		{"key of elsewhere", base + "privacy: {max: 2}", []string{
@@ -139,21 +141,28 @@ func TestParseMistakes(t *testing.T) {
 		{"limits", base + "limits: {trial: 10, memory: lots}", []string{
 			`s:6:17: limits.trial: "10" is not a time: write it with a unit, like 90s, 10m or 1h`,
 			`s:6:29: limits.memory: "lots" is not an amount of memory: write it like 512 MiB or 2 GiB`}},
-		{"above", strings.Replace(base, "beta: 0.1", "beta: 0.1, above: bets", 1), []string{`s:4:38: goal.above: "bets" is neither best nor a number`}},
+		{"reference", strings.Replace(base, "beta: 0.1", "beta: 0.1, reference: bets", 1), []string{
+			`s:4:42: goal.reference: "bets" is neither best nor a number`}},
 		{"missing keys", "task: learn", []string{`s:1:1: "name" is needed`, `s:1:1: "problem" is needed`, `s:1:1: "algorithms" is needed`,
-			`s:1:1: "n" is needed: a list of sample sizes, or {find: true}`,
+			`s:1:1: "n" is needed: a list of sample sizes, or {from: 16, to: 1e6} to search n*`,
 			`s:1:1: "goal" is needed: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`}},
 		{"missing in a block", base + "grids:\n  - goal: {alpha: 0.2}\n", []string{
 			`s:7:11: grids[0].goal: "beta" is needed: the allowed failure probability (the goal of a block replaces the ` +
 				`whole goal at the top level)`}},
 		{"missing use", strings.Replace(base, "expmech/em", "{as: y}", 1), []string{`s:3:14: algorithms[0]: "use" is needed: the algorithm's name, next to its parameters, {use: boosting/hs-stl, rounds: 50}`}},
 		{"max for a list", base + "trials: {max: 5}", []string{
-			`s:6:9: trials: {max: ...} belongs to "n: {find: true}"; with a list of n write the number of repetitions, "trials: 200"`}},
-		{"number for a search", strings.Replace(base, "[100]", "{find: true}", 1) + "trials: 5", []string{
-			`s:6:9: trials: with "n: {find: true}" write the number of trials of one search, "trials: {max: 50000}"`}},
-		{"find false", strings.Replace(base, "[100]", "{find: false}", 1), []string{
-			`s:5:11: n.find: find must be true; for single sample sizes write a list, "n: [100, 1000]"`}},
-		{"empty range", strings.Replace(base, "[100]", "{find: true, from: 500, to: 500}", 1), []string{`s:5:4: n: from 500 is not below to 500`}},
+			`s:6:9: trials: {max: ...} belongs to a search, "n: {from: 16, to: 1e6}"; with a list of n write ` +
+				`the number of repetitions, "trials: 200"`}},
+		{"number for a search", strings.Replace(base, "[100]", "{from: 16, to: 1e6}", 1) + "trials: 5", []string{
+			`s:6:9: trials: with a search for n* write the number of trials of one search, "trials: {max: 50000}"`}},
+		{"former spellings", strings.NewReplacer("[100]", "{find: true, from: 4}", "beta: 0.1", "beta: 0.1, above: 0").
+			Replace(base) +
+			"find: epsilon", []string{
+			`s:4:31: goal.above: unknown key: it is called "reference" now`,
+			`s:5:5: n.find: unknown key: remove it: {from, to, within} is a search`,
+			`s:6:1: find: unknown key: it is called "search" now`}},
+		{"empty range", strings.Replace(base, "[100]", "{from: 500, to: 500}", 1), []string{
+			`s:5:4: n: from 500 is not below to 500`}},
 		{"keys of other tasks", base + "rounds: 5\nqueries: 7\nadversary: {kind: tree}", []string{
 			`s:6:9: rounds: belongs to task online, but the rounds of an algorithm stand next to its use`,
 			`s:7:10: queries: belongs to task predict`, `s:8:12: adversary: belongs to the tasks predict and online`}},
@@ -164,7 +173,7 @@ func TestParseMistakes(t *testing.T) {
 		{"online without rounds", base + "task: online", []string{`s:1:1: "rounds" is needed: in task online it takes the place of n`,
 			`s:1:1: "adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the ` +
 				`distribution, labelled by a target`,
-			`s:4:7: goal: in task online a goal requires a search: add "find: rounds" to search the number of ` +
+			`s:4:7: goal: in task online a goal requires a search: add "search: rounds" to search the number of ` +
 				`rounds from which on the regret per round is at most alpha, or leave goal out`,
 			`s:5:4: n: not allowed in task online; list the game lengths under "rounds" instead`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{

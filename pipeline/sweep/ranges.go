@@ -20,7 +20,7 @@ func TakesRange(list reflect.Type) bool {
 		return false
 	}
 	switch list.Elem() {
-	case valueType, reflect.TypeFor[schemas.Size](), reflect.TypeFor[schemas.Above]():
+	case valueType, reflect.TypeFor[schemas.Size](), reflect.TypeFor[schemas.Reference]():
 		return true
 	}
 	switch list.Elem().Kind() {
@@ -32,8 +32,7 @@ func TakesRange(list reflect.Type) bool {
 
 // isRange reports whether a mapping is a range, not a search for n*.
 func isRange(n *yaml.Node) bool {
-	return n.Kind == yaml.MappingNode && entryOf(n, "find") == nil &&
-		(entryOf(n, "steps") != nil || entryOf(n, "scale") != nil)
+	return n.Kind == yaml.MappingNode && (entryOf(n, "steps") != nil || entryOf(n, "scale") != nil)
 }
 
 // entryOf returns the value of a key of a mapping; nil if it is missing.
@@ -86,7 +85,7 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 			"%s has no logarithm: with scale log, from must be above 0", written.From)
 		return
 	}
-	s.whole = of.Kind() != reflect.Float64 && of.Kind() != reflect.Struct // Above and Value are structs
+	s.whole = of.Kind() != reflect.Float64 && of.Kind() != reflect.Struct // Reference and Value are structs
 	values := s.values()
 	if few := slices.CompactFunc(slices.Clone(values), same); len(few) < len(values) {
 		c.File.Notes = append(c.File.Notes, fmt.Sprintf("%s (line %d): only %d of the %d steps from %s to %s are different "+
@@ -126,7 +125,7 @@ func exactly(v reflect.Value) *big.Rat {
 			return x.SetUint64(uint64(power))
 		}
 		return fromFloat(f)
-	case schemas.Above:
+	case schemas.Reference:
 		return fromFloat(value.Value)
 	}
 	switch v.Kind() {

@@ -26,22 +26,22 @@ func TestRanges(t *testing.T) {
 		{"epsilon", "{from: 0.1, to: 1.1, steps: 4}", "0.1 0.433 0.767 1.1"},
 		{"epsilon", "{from: 1000, to: 1010, steps: 5}", "1000 1002.5 1005 1007.5 1010"},
 		{"beta", "{from: 0.01, to: 0.07, steps: 3}", "0.01 0.04 0.07"},
-		{"above", "{from: 0, to: 0.3, steps: 4}", "0 0.1 0.2 0.3"},
+		{"reference", "{from: 0, to: 0.3, steps: 4}", "0 0.1 0.2 0.3"},
 		{"parameter", "{from: 1, to: 100, steps: 3, scale: log}", "1/1 10/10 100/100"},
 		{"parameter", "{from: 0.5, to: 2, steps: 3, scale: log}", "0.5/0.5 1/1 2/2"},
 		{"parameter", "{from: 2^2, to: 2^4, steps: 3, scale: log}", "4/4 8/8 16/16"},
 	} {
 		values := map[string]string{
-			"n": "[100]", "domain": "64", "epsilon": "1", "beta": "0.1", "above": "0", "parameter": "1",
+			"n": "[100]", "domain": "64", "epsilon": "1", "beta": "0.1", "reference": "0", "parameter": "1",
 		}
 		values[tt.of] = tt.written
 		f, err := Parse("x", []byte(fmt.Sprintf(`name: x
 problem: {class: points, domain: %s, distribution: uniform}
 algorithms: [{use: expmech/em, k: %s}]
 privacy: {epsilon: %s}
-goal: {alpha: 0.1, beta: %s, above: %s}
+goal: {alpha: 0.1, beta: %s, reference: %s}
 n: %s
-`, values["domain"], values["parameter"], values["epsilon"], values["beta"], values["above"], values["n"])))
+`, values["domain"], values["parameter"], values["epsilon"], values["beta"], values["reference"], values["n"])))
 		if err != nil {
 			t.Errorf("%s %s: %v", tt.of, tt.written, err)
 			continue
@@ -65,8 +65,8 @@ n: %s
 			for _, v := range s.Goal.Beta {
 				add(v)
 			}
-		case "above":
-			for _, v := range s.Goal.Above {
+		case "reference":
+			for _, v := range s.Goal.Reference {
 				add(v.Value)
 			}
 		default:
@@ -107,7 +107,7 @@ func TestRangeMistakes(t *testing.T) {
 		{"{from: 1, to: 10, steps: 3, by: 2}", "5:32: n.by: unknown key"},
 		{"{from: 1, steps: 3}", `5:4: n: "to" is needed`},
 		{"{from: 1, to: 9, scale: log}", `5:4: n: "steps" is needed`},
-		{"{find: true, from: 1, to: 9, steps: 3}", "5:33: n.steps: unknown key"},
+		{"{find: true, from: 1, to: 9}", "5:5: n.find: unknown key: remove it: {from, to, within} is a search"},
 		{"[100]\nprivacy: {epsilon: {from: -1, to: 1, steps: 3}}", "6:27: privacy.epsilon.from: -1 is outside (0, inf)"},
 		{"[100]\nadversary: {kind: tree, rate: {from: 0, to: 1, steps: 3, scale: log}}",
 			"6:38: adversary.rate.from: 0 has no logarithm: with scale log, from must be above 0"},

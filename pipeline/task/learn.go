@@ -18,7 +18,7 @@ var learn = Task{
 	Keys: append([]Key{
 		{Path: "goal.evaluation", Note: "where a trial has one error; leave it out"},
 	}, sampled...),
-	Success: "error above the reference (above)",
+	Success: "error above the reference",
 	Optional: []schemas.Metric{
 		{Name: FirstError, Doc: "error on the first points of a trial, which are read in any case: an unbiased estimate, " +
 			"unlike the error at which it became clear whether the trial succeeds", Unit: "share of points"},
@@ -29,9 +29,9 @@ var learn = Task{
 
 // sampled are the keys of tasks whose learners get a sample and whose models have an error.
 var sampled = []Key{
-	{Path: "n", Need: ": a list of sample sizes, or {find: true}"},
+	{Path: "n", Need: ": a list of sample sizes, or {from: 16, to: 1e6} to search n*"},
 	{Path: "goal", Need: ": {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success"},
-	{Path: "goal.above"},
+	{Path: "goal.reference"},
 	{Path: "goal.answers"},
 	{Path: "problem.test"},
 }

@@ -26,7 +26,7 @@ var online = Task{
 	},
 	Instead: map[string]string{
 		"n": `not allowed in task online; list the game lengths under "rounds" instead`,
-		"goal.above": "does not apply to task online, where the reference is the best hypothesis in hindsight; " +
+		"goal.reference": "does not apply to task online, where the reference is the best hypothesis in hindsight; " +
 			"leave it out",
 		"goal.answers": "does not apply to task online, where answers are means of labels",
 		"problem.test": "does not apply to task online, where every round is scored; leave it out",

@@ -60,7 +60,7 @@ type Task struct {
 //
 // Need is the first one's end from "in" on; a Note would follow the second one after a comma.
 type Key struct {
-	Path string // inside of a grid, such as "goal.above"
+	Path string // inside of a grid, such as "goal.reference"
 	Need string // end of the message if the key is missing; empty: it may be missing
 	Note string // end of the message if a sweep of another task has the key; empty: none
 }

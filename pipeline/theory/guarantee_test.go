@@ -18,7 +18,7 @@ func TestCheckGuarantee(t *testing.T) {
 		{&pluginv1.Guarantee{Pure: true, Epsilon: 1, Source: "x"}, ""},
 		{&pluginv1.Guarantee{Epsilon: rounded, Delta: 1e-6 * rounded, Rho: 0.1, Mu: 3, Source: "x"}, ""},
 		{&pluginv1.Guarantee{Source: "x"}, ""},
-		{&pluginv1.Guarantee{Uncertified: true, Epsilon: 1, Delta: 1e-6, Source: "x"}, ""},
+		{&pluginv1.Guarantee{Unproved: true, Epsilon: 1, Delta: 1e-6, Source: "x"}, ""},
 		{&pluginv1.Guarantee{Epsilon: math.NaN(), Source: "x"}, "has epsilon NaN"},
 		{&pluginv1.Guarantee{Epsilon: -1, Source: "x"}, "has epsilon -1"},
 		{&pluginv1.Guarantee{Epsilon: math.Inf(1), Source: "x"}, "has epsilon +Inf"},
@@ -30,7 +30,7 @@ func TestCheckGuarantee(t *testing.T) {
 		{&pluginv1.Guarantee{Pure: true, Epsilon: 1, Delta: 1e-6, Source: "x"}, "is called pure and has delta 1e-06"},
 		{&pluginv1.Guarantee{Pure: true, Epsilon: 2, Source: "x"}, "has epsilon 2, above the budget 1"},
 		{&pluginv1.Guarantee{Epsilon: 1, Delta: 2e-6, Source: "x"}, "has delta 2e-06, above the budget 1e-06"},
-		{&pluginv1.Guarantee{Uncertified: true, Epsilon: 2, Source: "x"}, "above the budget"},
+		{&pluginv1.Guarantee{Unproved: true, Epsilon: 2, Source: "x"}, "above the budget"},
 		{&pluginv1.Guarantee{Pure: true, Epsilon: 1}, "has no source"},
 	} {
 		err := CheckGuarantee(c.g, 1, 1e-6)

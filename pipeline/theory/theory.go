@@ -79,8 +79,8 @@ var premises = []Premise{
 			}
 			return "nothing says that a hypothesis of the class labels all points"
 		}},
-	{BestReference, "the reference error goal.above is at least the least error of the class, so that a bound on the " +
-		"excess over the best hypothesis is one on the error", bestReference},
+	{BestReference, "the reference error goal.reference is at least the least error of the class, so that a bound on " +
+		"the excess over the best hypothesis is one on the error", bestReference},
 	{CleanLabels, "no label of the sample is wrong", func(f Facts) string {
 		if p := f.Setting.GetProblem(); noisy(p) {
 			return fmt.Sprintf("labels have %s noise at rate %v", p.GetNoise(), p.GetNoiseRate())
@@ -122,7 +122,7 @@ func noisy(p *pluginv1.Problem) bool { return p.GetNoiseRate() > 0 }
 // unknown.
 func bestReference(f Facts) string {
 	const slack = 1e-12 // the least error is a sum of masses, and a reference may have been copied from a report
-	above := f.Setting.GetAbove()
+	above := f.Setting.GetReference()
 	if f.Setting.GetProblem().GetRealizable() {
 		return "" // the least error is 0
 	}
@@ -130,7 +130,7 @@ func bestReference(f Facts) string {
 	case err != nil:
 		return "the least error of the class is not known"
 	case least > above+slack:
-		return fmt.Sprintf("the least error of the class is %.4g, and goal.above is %.4g", least, above)
+		return fmt.Sprintf("the least error of the class is %.4g, and goal.reference is %.4g", least, above)
 	}
 	return ""
 }
@@ -209,7 +209,7 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 		}
 		if _, _, ok := GoalOf(f.Setting).Safe(); !ok {
 			reasons = append(reasons, fmt.Sprintf("errors are measured as surely as on %d independent points, too few to "+
-				"tell errors of above + alpha from those of above", f.Setting.GetTest()))
+				"tell errors of reference + alpha from those of above", f.Setting.GetTest()))
 		}
 	}
 	for _, p := range Premises() {
@@ -223,17 +223,17 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 	return strings.Join(reasons, "; ")
 }
 
-// Goal is the requirement on a sample size: an error of at most Above + Alpha with probability 1
+// Goal is the requirement on a sample size: an error of at most Reference + Alpha with probability 1
 // - Beta.
 type Goal struct {
-	Above, Alpha, Beta float64
-	Test               int // number of points for measuring the error; 0: it is computed exactly
-	Queries            int // task predict: T; the errors of T+1 states count, each measured up to four times
+	Reference, Alpha, Beta float64
+	Test                   int // number of points for measuring the error; 0: it is computed exactly
+	Queries                int // task predict: T; the errors of T+1 states count, each measured up to four times
 }
 
 // GoalOf returns the goal of a setting.
 func GoalOf(s *pluginv1.Setting) Goal {
-	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), int(s.GetQueries())}
+	return Goal{s.GetReference(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), int(s.GetQueries())}
 }
 
 // chanceShare is the share of beta that is reserved for measured errors that are too large by
@@ -251,7 +251,7 @@ func (g Goal) odds() float64 {
 
 // Safe returns the alpha and beta of true errors with which the measured errors reach g. An error
 // measured on m points is the mean of m independent numbers in [0, 1], whose expectations have
-// the true error p as their mean. So it is above t = Above + Alpha with probability at most e^(-m
+// the true error p as their mean. So it is above t = Reference + Alpha with probability at most e^(-m
 // KL(t, p)) (Hoeffding 1963, Theorem 1), and also at most p/t (Markov), which does not require
 // independence. For k measurements of such errors the probability is at most k times that. A
 // twentieth of beta is reserved for it, and alpha is the largest p minus the reference. ok is
@@ -260,9 +260,9 @@ func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	if g.Test == 0 {
 		return g.Alpha, g.Beta, true
 	}
-	t := g.Above + g.Alpha
+	t := g.Reference + g.Alpha
 	need := g.odds() / float64(g.Test)
-	low, high := g.Above, t
+	low, high := g.Reference, t
 	if !(divergence(t, low) > need) {
 		high = low
 	}
@@ -273,10 +273,10 @@ func (g Goal) Safe() (alpha, beta float64, ok bool) {
 			high = p
 		}
 	}
-	if low = max(low, float64(t*math.Exp(-g.odds()))); low == g.Above {
+	if low = max(low, float64(t*math.Exp(-g.odds()))); low == g.Reference {
 		return 0, 0, false
 	}
-	return low - g.Above, (1 - chanceShare) * g.Beta, true
+	return low - g.Reference, (1 - chanceShare) * g.Beta, true
 }
 
 // divergence returns the Kullback-Leibler divergence of a coin that shows heads with probability

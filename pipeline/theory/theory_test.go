@@ -39,9 +39,9 @@ func TestUnmet(t *testing.T) {
 	}{
 		{TargetInClass, same, 0, ""},
 		{TargetInClass, outside, 0.3, "target-in-class fails"},
-		{BestReference, outside, 0.3, "the least error of the class is 0.3, and goal.above is 0"},
+		{BestReference, outside, 0.3, "the least error of the class is 0.3, and goal.reference is 0"},
 		{BestReference, outside, math.NaN(), "the least error of the class is not known"},
-		{BestReference, func(s *pluginv1.Setting) { s.Problem.Realizable, s.Above = false, 0.3 }, 0.3, ""},
+		{BestReference, func(s *pluginv1.Setting) { s.Problem.Realizable, s.Reference = false, 0.3 }, 0.3, ""},
 		{BestReference, same, 0, ""},
 		{"", same, 0, "does not say what it takes the labels to be"},
 		{TargetInClass + " " + CleanLabels, noise("random"), 0, "random noise at rate 0.2"},
@@ -52,7 +52,8 @@ func TestUnmet(t *testing.T) {
 		{TargetInClass + " " + ExactError, test(10_000), 0, "errors are measured, as surely as on 10000"},
 		{TargetInClass, test(10_000), 0, ""},
 		{TargetInClass, test(9), 0, ""},
-		{TargetInClass, func(s *pluginv1.Setting) { s.Above = 0.2; test(9)(s) }, 0, "as on 9 independent points, too few"},
+		{TargetInClass, func(s *pluginv1.Setting) { s.Reference = 0.2; test(9)(s) }, 0,
+			"as on 9 independent points, too few"},
 		{"", sees(SeesAnswers), 0, ""},
 		{FixedBeforehand, sees(SeesNothing), 0, ""},
 		{FixedBeforehand, sees(SeesPast), 0, "reacts to the answers so far"},
@@ -133,20 +134,20 @@ func TestCheckUnit(t *testing.T) {
 func TestSafe(t *testing.T) {
 	for _, g := range []Goal{
 		{Alpha: 0.1, Beta: 0.05, Test: 10_000}, {Alpha: 0.1, Beta: 0.05, Test: 300},
-		{Above: 0.25, Alpha: 0.05, Beta: 0.2, Test: 10_000}, {Alpha: 0.1, Beta: 0.05, Test: 2000, Queries: 50},
+		{Reference: 0.25, Alpha: 0.05, Beta: 0.2, Test: 10_000}, {Alpha: 0.1, Beta: 0.05, Test: 2000, Queries: 50},
 	} {
 		alpha, beta, ok := g.Safe()
 		if !ok || !(alpha > 0 && alpha < g.Alpha) || !(beta > 0.9*g.Beta && beta < g.Beta) {
 			t.Fatalf("%+v: %v %v %v", g, alpha, beta, ok)
 		}
 		misses := func(p float64) float64 {
-			most := math.Floor((g.Above+g.Alpha)*float64(g.Test) + 1e-9)
+			most := math.Floor((g.Reference+g.Alpha)*float64(g.Test) + 1e-9)
 			return float64(max(1, min(1, g.Queries)*4*(g.Queries+1))) * (1 - distuv.Binomial{N: float64(g.Test), P: p}.CDF(most))
 		}
-		if q := misses(g.Above + alpha); q > g.Beta-beta {
+		if q := misses(g.Reference + alpha); q > g.Beta-beta {
 			t.Errorf("%+v: measured above the goal in %v of trials, %v are spared", g, q, g.Beta-beta)
 		}
-		if q := misses(g.Above + (alpha+g.Alpha)/2); q < g.Beta-beta {
+		if q := misses(g.Reference + (alpha+g.Alpha)/2); q < g.Beta-beta {
 			t.Errorf("%+v: a larger alpha would do: %v", g, q)
 		}
 	}
@@ -156,7 +157,7 @@ func TestSafe(t *testing.T) {
 	if alpha, _, ok := (Goal{Alpha: 0.1, Beta: 0.05, Test: 9}).Safe(); !ok || alpha > 0.01 {
 		t.Errorf("9 points: %v %v: an error of 0 is always measured as 0, and hardly any other", alpha, ok)
 	}
-	if _, _, ok := (Goal{Above: 0.2, Alpha: 0.05, Beta: 0.05, Test: 9}).Safe(); ok {
+	if _, _, ok := (Goal{Reference: 0.2, Alpha: 0.05, Beta: 0.05, Test: 9}).Safe(); ok {
 		t.Error("9 points are enough beside a reference error")
 	}
 }

@@ -42,9 +42,9 @@ type Cell struct {
 	Epsilon float64 `json:",omitzero"` // 0: does not apply
 	Delta   float64 `json:",omitzero"` // 0: does not apply
 
-	Alpha float64 // success: error - Above <= Alpha
-	Beta  float64 // allowed failure probability
-	Above float64 `json:",omitzero"` // reference error
+	Alpha     float64 // success: error - Reference <= Alpha
+	Beta      float64 // allowed failure probability
+	Reference float64 `json:",omitzero"` // reference error
 
 	States string `json:",omitzero"` // task predict: a value of goal.states, the states whose error counts; else ""
 
@@ -178,7 +178,7 @@ func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 		id = id.With("evaluation", evaluation)
 	}
 	if c.Rung != nil {
-		id = id.With("find", c.Rung.Axis).With("n", c.N[0])
+		id = id.With("search", c.Rung.Axis).With("n", c.N[0])
 	}
 	return id
 }
@@ -186,7 +186,7 @@ func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 // AppendFields appends the fields of the cell, except task and problem, that form its key and its entry in a resolved
 // sweep. params are the parameters in any form.
 func (c *Cell) AppendFields(o Object, params any) Object {
-	o = o.With("above", c.Above)
+	o = o.With("reference", c.Reference)
 	if c.Adversary != nil {
 		o = o.With("adversary", c.Adversary)
 	}

@@ -71,8 +71,10 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) int64 { return int64(c.Problem.Domain) }),
 	text(0, "distribution", "distribution of the points; null if the population is a file",
 		func(c *Cell) string { return c.Problem.Distribution }),
-	float(Describes|Quantity, "mass", "needle: the weight of each needle point; agnostic: the least error of the class",
+	float(Describes|Quantity, "mass", "needle: the weight of each needle point",
 		func(c *Cell) float64 { return c.Problem.Mass }),
+	float(Describes|Quantity, "best_error", "agnostic: the least error of the class",
+		func(c *Cell) float64 { return c.Problem.BestError }),
 	float(Describes|Quantity, "minority", "skew distributions: the share of the minority",
 		func(c *Cell) float64 { return c.Problem.Minority }),
 	float(Describes|Quantity, "margin", "margin of the distribution", func(c *Cell) float64 { return c.Problem.Margin }),
@@ -97,14 +99,14 @@ var keyColumns = []KeyColumn{
 	text(Derived, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon", (*Cell).privacy),
 	text(Derived, "privacy_standing", "proved: of a built-in algorithm, by the theorem in privacy_source; "+
 		"declared: by the author of a plugin, unchecked; "+
-		"not certified: intended, without a proof; null as for epsilon",
+		"unproved: intended, without a proof; null as for epsilon",
 		(*Cell).PrivacyStanding),
-	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most above + alpha, in task "+
+	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most reference + alpha, in task "+
 		"online when its regret per round is at most alpha",
 		func(c *Cell) float64 { return c.Alpha }),
 	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
 		func(c *Cell) float64 { return c.Beta }),
-	key(Describes, schemas.FloatColumn, "above", "the reference error", (*Cell).reference),
+	key(Describes, schemas.FloatColumn, "reference", "the reference error", (*Cell).reference),
 	text(0, "answers", "mean if an answer to a point may be the mean of a label; null if answers are labels, "+
 		"and in task online", (*Cell).answers),
 	text(Describes, "states", "task predict: the states whose error counts: all (the worst of all probed states), every "+
@@ -181,7 +183,7 @@ func (c *Cell) reference() any {
 	if !c.CanSucceed() || c.Kind().Rounds() {
 		return nil
 	}
-	return schemas.Clean(c.Above)
+	return schemas.Clean(c.Reference)
 }
 
 func (c *Cell) sampleID() string {

@@ -13,13 +13,14 @@ func fullCell() *Cell {
 	return &Cell{
 		Key: Key{0xab}, DataKey: Key{0xcd}, Task: "predict", As: "a",
 		Problem: &schemas.Problem{
-			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Mass: 0.1, Minority: 0.2, Margin: 0.3,
+			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Mass: 0.1, BestError: 0.15,
+			Minority: 0.2, Margin: 0.3,
 			Target: "random", Literals: 2,
 			Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Matrix: &schemas.Matrix{File: "x/m.csv"},
 			Data: &schemas.Data{File: "x/d.csv"},
 		},
 		Queries: 10, Adversary: &schemas.Adversary{Kind: "boundary"}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.2,
-		Above: math.Copysign(0, -1), Guarantee: &pluginv1.Guarantee{},
+		Reference: math.Copysign(0, -1), Guarantee: &pluginv1.Guarantee{},
 	}
 }
 
@@ -68,11 +69,11 @@ func TestKeyColumnsOfGuarantees(t *testing.T) {
 		{"", nil, nil, nil},
 		{"", &pluginv1.Guarantee{Pure: true}, "pure", "proved"},
 		{"", &pluginv1.Guarantee{}, "approximate", "proved"},
-		{"", &pluginv1.Guarantee{Pure: true, Uncertified: true}, "pure", "not certified"},
+		{"", &pluginv1.Guarantee{Pure: true, Unproved: true}, "pure", "unproved"},
 		{"/x", nil, nil, nil},
 		{"/x", &pluginv1.Guarantee{Pure: true}, "pure", "declared"},
 		{"/x", &pluginv1.Guarantee{}, "approximate", "declared"},
-		{"/x", &pluginv1.Guarantee{Uncertified: true}, "approximate", "not certified"},
+		{"/x", &pluginv1.Guarantee{Unproved: true}, "approximate", "unproved"},
 	} {
 		want := map[string]any{"privacy": c.privacy, "privacy_standing": c.proof}
 		for _, k := range KeyColumns() {

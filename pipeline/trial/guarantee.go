@@ -8,16 +8,16 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// NotCertified is the standing of a guarantee without a proof.
-const NotCertified = "not certified"
+// Unproved is the standing of a guarantee without a proof.
+const Unproved = "unproved"
 
-// PrivacyStanding returns the standing of the cell's guarantee: Proved, Declared or NotCertified; "" without one.
+// PrivacyStanding returns the standing of the cell's guarantee: Proved, Declared or Unproved; "" without one.
 func (c *Cell) PrivacyStanding() string {
 	switch {
 	case c.Guarantee == nil:
 		return ""
-	case c.Guarantee.GetUncertified():
-		return NotCertified
+	case c.Guarantee.GetUnproved():
+		return Unproved
 	case c.Plugin != "":
 		return Declared
 	}

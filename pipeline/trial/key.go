@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the version of the contents of keys. It changes only when equal sweep files no longer give equal bits.
-const Format = 4
+const Format = 5
 
 // A Key identifies a value by its content: it is the SHA-256 of the value's canonical JSON.
 type Key [32]byte
@@ -25,8 +25,9 @@ type Key [32]byte
 // String returns the key in 64 hex digits.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// Short returns the first 10 hex digits, which begin trial IDs.
-func (k Key) Short() string { return hex.EncodeToString(k[:5]) }
+// Short returns 10 characters that identify the key and begin trial IDs: its first hex digit as a letter from a to p,
+// because spreadsheets read 4013e85331 as a number, and the next nine.
+func (k Key) Short() string { return string('a'+k[0]>>4) + hex.EncodeToString(k[:5])[1:] }
 
 // MarshalText implements [encoding.TextMarshaler].
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }

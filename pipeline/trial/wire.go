@@ -23,7 +23,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Parameters: c.Params.Values(),
 		Problem:    c.Public,
 		Alpha:      c.Alpha,
-		Above:      c.Above,
+		Reference:  c.Reference,
 		Beta:       c.Beta,
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,

@@ -127,18 +127,18 @@ type Problem struct {
 
 // Setting holds all public data that a trial depends on.
 type Setting[P any] struct {
-	Params  P
-	Task    Task
-	Problem Problem
-	N       int     // sample size; 0 if none is fixed yet
-	Alpha   float64 // allowed error in (0, 1): a trial succeeds when its error is at most Above + Alpha
-	Above   float64 // the reference error: 0, or the error of the best hypothesis of the class
-	Beta    float64 // allowed failure probability in (0, 1)
-	Epsilon float64 // privacy budget; 0 if the algorithm states no Guarantee
-	Delta   float64 // privacy budget; 0 if the algorithm states no Guarantee or a pure one
-	Queries int     // predict: T, the number of queries; otherwise 0
-	Offline bool    // predict: whether the queries are revealed before the first answer (Trial.Revealed)
-	Rounds  int     // online: T, the number of rounds; otherwise 0
+	Params    P
+	Task      Task
+	Problem   Problem
+	N         int     // sample size; 0 if none is fixed yet
+	Alpha     float64 // allowed error in (0, 1): a trial succeeds when its error is at most Reference + Alpha
+	Reference float64 // the reference error: 0, or the error of the best hypothesis of the class
+	Beta      float64 // allowed failure probability in (0, 1)
+	Epsilon   float64 // privacy budget; 0 if the algorithm states no Guarantee
+	Delta     float64 // privacy budget; 0 if the algorithm states no Guarantee or a pure one
+	Queries   int     // predict: T, the number of queries; otherwise 0
+	Offline   bool    // predict: whether the queries are revealed before the first answer (Trial.Revealed)
+	Rounds    int     // online: T, the number of rounds; otherwise 0
 
 	Test int   // learn, predict: an error is measured at least as precisely as on this many points; 0: all are exact
 	Sees Sight // predict, online: answers that the adversary sees; otherwise ""
@@ -151,7 +151,7 @@ type Setting[P any] struct {
 // Proof returns the alpha and beta that a bound must reach for true errors so that measured errors
 // reach those of the setting: s.Alpha and s.Beta themselves if errors are computed exactly.
 func (s *Setting[P]) Proof() (alpha, beta float64) {
-	g := theory.Goal{Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Queries: s.Queries}
+	g := theory.Goal{Reference: s.Reference, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Queries: s.Queries}
 	if alpha, beta, ok := g.Safe(); ok {
 		return alpha, beta
 	}
@@ -280,7 +280,7 @@ type Guarantee struct {
 	Mu      float64 // Gaussian differential privacy, if it was proved in that form; otherwise 0
 	Source  string  // the theorem or computation that it follows from
 
-	Uncertified bool // Epsilon and Delta are targets: no proof shows that they hold
+	Unproved bool // Epsilon and Delta are targets: no proof shows that they hold
 
 	// RealValued reports whether the proof covers the release of a function with real values, a
 	// mean for each point. A proof about labels does not: the mean of the labels that a mechanism
@@ -344,7 +344,7 @@ type Premise string
 // bound that is computed at [Setting.Proof] does not require ExactError.
 const (
 	TargetInClass    Premise = theory.TargetInClass    // the target is in the class; online: one agrees with all truths
-	BestReference    Premise = theory.BestReference    // Above is at least the least error of the class
+	BestReference    Premise = theory.BestReference    // Reference is at least the least error of the class
 	CleanLabels      Premise = theory.CleanLabels      // no label of the sample is wrong
 	IndependentNoise Premise = theory.IndependentNoise // labels are wrong independently of each other, if at all
 	ExactError       Premise = theory.ExactError       // Setting.Test is 0

@@ -143,7 +143,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 			NoConstant: p.GetNoConstant(), Realizable: p.GetRealizable(), RealData: p.GetRealData(), Matrix: p.GetMatrix(),
 			Target: p.GetTarget(), Literals: int(p.GetLiterals()),
 		},
-		N: int(w.GetN()), Alpha: w.GetAlpha(), Above: w.GetAbove(), Beta: w.GetBeta(),
+		N: int(w.GetN()), Alpha: w.GetAlpha(), Reference: w.GetReference(), Beta: w.GetBeta(),
 		Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
 		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
 		Test: int(w.GetTest()), Sees: Sight(w.GetSees()),
@@ -194,7 +194,7 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 		return nil, fmt.Errorf("guarantee: %w", err)
 	}
 	wire := &pluginv1.Guarantee{
-		Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified,
+		Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Unproved: g.Unproved,
 		RealValued: g.RealValued, Mu: g.Mu,
 	}
 	return wire, theory.CheckGuarantee(wire, s.Epsilon, s.Delta)

@@ -164,10 +164,10 @@ func TestPremises(t *testing.T) {
 		return p
 	}
 	for _, c := range []struct {
-		p            algo.Problem
-		least, above float64
-		erm          string
-		perceptron   string
+		p                algo.Problem
+		least, reference float64
+		erm              string
+		perceptron       string
 	}{
 		{in(clean), 0, 0, "sharp-agnostic sharp-realizable hoeffding finite-class vc-realizable",
 			"mistake-bound leave-one-out vc-realizable"},
@@ -186,15 +186,15 @@ func TestPremises(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return finitetest.Names(finitetest.Holding(list, c.p, c.least, c.above))
+			return finitetest.Names(finitetest.Holding(list, c.p, c.least, c.reference))
 		}
-		s := algo.Setting[struct{}]{Problem: c.p, Alpha: 0.1, Above: c.above, Beta: 0.05}
+		s := algo.Setting[struct{}]{Problem: c.p, Alpha: 0.1, Reference: c.reference, Beta: 0.05}
 		s.Problem.Class, s.Problem.Domain, s.Problem.Dim = "thresholds", 256, 1
 		if got := names(ERM().Bound(&s)); got != c.erm {
 			t.Errorf("%+v: erm %q, want %q", c, got, c.erm)
 		}
 		h := algo.Setting[PerceptronParams]{
-			Params: Perceptron().Defaults, Problem: c.p, Alpha: 0.1, Above: c.above, Beta: 0.05,
+			Params: Perceptron().Defaults, Problem: c.p, Alpha: 0.1, Reference: c.reference, Beta: 0.05,
 		}
 		h.Problem.Class, h.Problem.Dim, h.Problem.Margin = "halfspace", 10, 0.1
 		if got := names(Perceptron().Bound(&h)); got != c.perceptron {

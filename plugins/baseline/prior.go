@@ -42,9 +42,9 @@ func Prior() algo.Algorithm[struct{}] {
 
 // A priorKey holds the inputs of the best answer without data.
 type priorKey struct {
-	class        concept.Spec
-	targets      concept.Drawn
-	above, alpha float64
+	class            concept.Spec
+	targets          concept.Drawn
+	reference, alpha float64
 }
 
 // priorAnswers caches the most recent answers.
@@ -63,9 +63,9 @@ func (a *priorAnswers) of(s *algo.Setting[struct{}]) (concept.Hypothesis, error)
 	if p.Literals == 0 {
 		targets.Literals = min(concept.DefaultLiterals, p.Dim)
 	}
-	key := priorKey{finite.SpecOf(p), targets, s.Above, s.Alpha}
+	key := priorKey{finite.SpecOf(p), targets, s.Reference, s.Alpha}
 	return a.known.Get(key, func(k priorKey) (concept.Hypothesis, error) {
-		within := func(err float64) bool { return numeric.Within(err, k.above, k.alpha) }
+		within := func(err float64) bool { return numeric.Within(err, k.reference, k.alpha) }
 		best, found := concept.NewPrior(k.class, k.targets, within)
 		if !found {
 			return nil, algo.Invalid("baseline/prior: class %q: no method finds its best hypothesis without data: it "+

@@ -30,13 +30,13 @@ func TestPriorIgnoresItsSample(t *testing.T) {
 	}
 }
 
-// The reference error counts: at above + alpha = 0.5 the constant is near to every conjunction.
+// The reference error counts: at reference + alpha = 0.5 the constant is near to every conjunction.
 func TestPriorCountsFromTheReference(t *testing.T) {
 	p := algo.Problem{Class: "monotone-conjunctions", Dim: 2, Target: "random", Literals: 1}
-	for _, c := range []struct{ above, at00 float64 }{{0, -1}, {0.25, 1}} {
-		s := algo.Setting[struct{}]{Problem: p, Alpha: 0.25, Above: c.above}
+	for _, c := range []struct{ reference, at00 float64 }{{0, -1}, {0.25, 1}} {
+		s := algo.Setting[struct{}]{Problem: p, Alpha: 0.25, Reference: c.reference}
 		if got := run(t, Prior(), s, 1, algo.NewData(nil, 2, nil), []float64{0, 0}); got[0] != c.at00 {
-			t.Errorf("above %v: label %v, want %v", c.above, got[0], c.at00)
+			t.Errorf("reference %v: label %v, want %v", c.reference, got[0], c.at00)
 		}
 	}
 }

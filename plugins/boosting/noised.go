@@ -76,7 +76,7 @@ func withoutEta(s *algo.Setting[NoisedParams]) algo.Setting[Params] {
 			Preset: Calibrated, Rounds: p.Rounds, Lambda: p.Lambda, Kappa: p.Kappa, Sigma: p.Sigma, Weak: Raw, Loss: Linear,
 			Tau: p.Tau,
 		},
-		Task: s.Task, Problem: s.Problem, N: s.N, Alpha: s.Alpha, Above: s.Above, Beta: s.Beta,
+		Task: s.Task, Problem: s.Problem, N: s.N, Alpha: s.Alpha, Reference: s.Reference, Beta: s.Beta,
 		Epsilon: s.Epsilon, Delta: s.Delta, Test: s.Test,
 	}
 }

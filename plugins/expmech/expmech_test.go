@@ -174,11 +174,11 @@ func TestPremises(t *testing.T) {
 		all      = "sharp-agnostic sharp-realizable sharp-agnostic-theta sharp-realizable-theta"
 	)
 	for _, c := range []struct {
-		noise        string
-		rate         float64
-		realizable   bool
-		least, above float64
-		want         string
+		noise            string
+		rate             float64
+		realizable       bool
+		least, reference float64
+		want             string
 	}{
 		{"none", 0, true, 0, 0, "theorem-1 " + all},
 		{"random", 0.1, true, 0, 0, "theorem-1 " + all},
@@ -197,7 +197,7 @@ func TestPremises(t *testing.T) {
 			if err != nil || len(list) != 5 {
 				t.Fatalf("%+v: %+v, %v", c, list, err)
 			}
-			if got := finitetest.Names(finitetest.Holding(list, p, c.least, c.above)); got != c.want {
+			if got := finitetest.Names(finitetest.Holding(list, p, c.least, c.reference)); got != c.want {
 				t.Errorf("%s, %+v: %q, want %q", a.Name, c, got, c.want)
 			}
 		}

@@ -53,7 +53,7 @@ func printedRSPM(s *algo.Setting[rspmParams], st *site) algo.Bound {
 		d/(g.Mean()*g.Mean())+power/(g.Mean()*s.Epsilon))
 }
 
-// gaussianBound returns the bound of gaussianSize for a certified eta.
+// gaussianBound returns the bound of gaussianSize for an eta that is proved private.
 func gaussianBound[P any](s *algo.Setting[P], st *site, eta, radius float64) algo.Bound {
 	g, source := goalOf(s, st)
 	return algo.Bound{

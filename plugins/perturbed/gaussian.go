@@ -30,10 +30,10 @@ const (
 // gaussianParams holds the parameters of perturbed/gaussian. An eta of 0 means that of the preset;
 // resolveGaussian sets it.
 type gaussianParams struct {
-	Preset string `doc:"choice of eta: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified; corollary-2 is paper-8 for any separator of m points (rho^2 = 1/m), certified if it is no less than tight" choices:"tight,simple,paper-8,paper-32,corollary-2"`
+	Preset string `doc:"choice of eta: tight and simple are proved; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not proved; corollary-2 is paper-8 for any separator of m points (rho^2 = 1/m), proved if it is no less than tight" choices:"tight,simple,paper-8,paper-32,corollary-2"`
 	finite.SeparatorParams
-	Margin string  `doc:"radius that certifies stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses if it has no formula)" choices:"hamming,hull"`
-	Eta    float64 `doc:"noise: argmin of errors + eta <xi, s_f> for unit vectors s_f of -1/+1 labels; 0: by the preset; certified presets accept any larger one" min:"0"`
+	Margin string  `doc:"radius that proves stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses if it has no formula)" choices:"hamming,hull"`
+	Eta    float64 `doc:"noise: argmin of errors + eta <xi, s_f> for unit vectors s_f of -1/+1 labels; 0: by the preset; proved presets accept any larger one" min:"0"`
 }
 
 // gaussian returns perturbed/gaussian, Algorithm 2 of Block and Shetty 2025.
@@ -44,7 +44,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 		Name:    "perturbed/gaussian",
 		Version: "1.0.0",
 		Doc: "Minimizes the errors plus a Gaussian process that is linear in the labels at separating points " +
-			"(Block and Shetty 2025, Algorithm 2), with certified noise.",
+			"(Block and Shetty 2025, Algorithm 2), with noise that is proved private.",
 		Defaults: gaussianParams{
 			Preset: tightPreset, SeparatorParams: finite.SeparatorParams{Separator: "standard"}, Margin: hammingMargin,
 		},
@@ -64,7 +64,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 }
 
 // resolveGaussian returns the site of a setting and sets eta. Its error is the reason why the
-// setting cannot run or be certified. Resolving resolved parameters changes nothing.
+// setting cannot run or be proved private. Resolving resolved parameters changes nothing.
 func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
@@ -77,18 +77,18 @@ func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, erro
 	if constant := printedConstant(p.Preset); constant > 0 {
 		return st, resolvePrinted(s, st, constant)
 	}
-	least, err := certifiedNoise(p.Preset, gaussianRadius(p.Margin, st), st.class.LogSize(), s.Epsilon, s.Delta)
+	least, err := provedNoise(p.Preset, gaussianRadius(p.Margin, st), st.class.LogSize(), s.Epsilon, s.Delta)
 	if err != nil {
 		return nil, err
 	}
 	return st, resolveNoise("eta", &p.Eta, least)
 }
 
-// certifiedNoise returns the least eta of a certified preset for vectors of this radius.
-func certifiedNoise(preset string, radius, lnF, eps, delta float64) (float64, error) {
+// provedNoise returns the least eta of a proved preset for vectors of this radius.
+func provedNoise(preset string, radius, lnF, eps, delta float64) (float64, error) {
 	if !(radius > 0) {
 		return 0, algo.Invalid("perturbed: a hypothesis is in the convex hull of the others (margin %g), "+
-			"so no eta is certified: use a class of binary functions and a separator of it", radius)
+			"so no eta is proved: use a class of binary functions and a separator of it", radius)
 	}
 	switch preset {
 	case tightPreset:
@@ -142,9 +142,9 @@ func gaussianGuarantee(s *algo.Setting[gaussianParams], st *site) algo.Guarantee
 	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta}
 	least := noise(st.hamming(), tightShift(st.class.LogSize(), s.Epsilon, s.Delta))
 	if p := s.Params; printedConstant(p.Preset) > 0 && !(p.Preset == corollary2Preset && p.Eta >= least) {
-		g.Uncertified = true
+		g.Unproved = true
 		g.Source = fmt.Sprintf("Block and Shetty 2025, Lemma 2 as printed, whose proof does not hold: "+
-			"not certified; preset %s certifies eta of at least %.4g", tightPreset, least)
+			"not proved; preset %s proves eta of at least %.4g", tightPreset, least)
 		return g
 	}
 	g.Source = "translation of the noise by a vector that outweighs one example (plugins/perturbed, theory): " +

@@ -11,7 +11,7 @@
 //     Wu 2024.
 //
 // They guarantee differential privacy for neighbors that differ in one replaced example, with n
-// public, for noise of real numbers, unless their Guarantee is marked uncertified. The proof is in
+// public, for noise of real numbers, unless their Guarantee is marked unproved. The proof is in
 // theory.go, because the printed proofs for Gaussian noise do not hold. Their floating-point noise
 // is suitable for experiments but not for a release. They require a finite class that
 // pipeline/concept can separate and minimize over.
@@ -29,7 +29,7 @@ import (
 func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), realValued(), publicData()} }
 
 // A resolver sets the parameters of a setting that depend on others and returns its site. Its error
-// is the reason why the setting cannot run or be certified. Resolving a resolved setting changes
+// is the reason why the setting cannot run or be proved private. Resolving a resolved setting changes
 // nothing.
 type resolver[P any] func(*algo.Setting[P]) (*site, error)
 

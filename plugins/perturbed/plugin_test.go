@@ -78,7 +78,7 @@ func TestGaussianResolve(t *testing.T) {
 		want.Eta = c.want
 		g, err := resolved(t, a, c.p, c.give, want)
 		if err != nil || g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 || g.Source == "" ||
-			g.Uncertified != strings.HasPrefix(c.give.Preset, "paper") {
+			g.Unproved != strings.HasPrefix(c.give.Preset, "paper") {
 			t.Errorf("%+v: %+v, %v", c.give, g, err)
 		}
 	}
@@ -96,12 +96,12 @@ func TestCorollary2(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	for _, c := range []struct {
-		epsilon   float64
-		certified bool
+		epsilon float64
+		proved  bool
 	}{{0.1, true}, {1, true}, {1e5, false}} {
 		s := setting(a, parities10)
 		s.Params.Preset, s.Epsilon = corollary2Preset, c.epsilon
-		if g, err := a.Guarantee(&s); err != nil || g.Uncertified == c.certified {
+		if g, err := a.Guarantee(&s); err != nil || g.Unproved == c.proved {
 			t.Errorf("epsilon %v: %+v, %v", c.epsilon, g, err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestRSPMResolve(t *testing.T) {
 		want.Scale = c.want
 		g, err := resolved(t, a, c.p, c.give, want)
 		if pure := c.give.Noise == laplaceNoise; err != nil || g.Pure != pure || g.Epsilon != 1 ||
-			(g.Delta == 0) != pure || g.Uncertified || g.Source == "" {
+			(g.Delta == 0) != pure || g.Unproved || g.Source == "" {
 			t.Errorf("%+v: %+v, %v", c.give, g, err)
 		}
 	}
@@ -149,7 +149,7 @@ func TestPublicResolve(t *testing.T) {
 		}
 	}
 	two := s.Params
-	if g, err := a.Guarantee(&s); err != nil || !g.Uncertified || g.Epsilon != 1 || g.Delta != 1e-6 {
+	if g, err := a.Guarantee(&s); err != nil || !g.Unproved || g.Epsilon != 1 || g.Delta != 1e-6 {
 		t.Errorf("two-stage: %+v, %v", g, err)
 	}
 	s = setting(a, parities10)
@@ -159,7 +159,7 @@ func TestPublicResolve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if g, err := a.Guarantee(&s); err != nil || g.Uncertified {
+	if g, err := a.Guarantee(&s); err != nil || g.Unproved {
 		t.Errorf("trace: %+v, %v", g, err)
 	}
 	near(t, "eta of trace", s.Params.Eta, 100/tightShift(10*math.Ln2, 1, 1e-6), 1e-12)
@@ -315,12 +315,12 @@ func TestBounds(t *testing.T) {
 // The bounds that apply, by the properties of a cell.
 func TestPremises(t *testing.T) {
 	for _, c := range []struct {
-		noise        string
-		rate         float64
-		realizable   bool
-		least, above float64
-		gaussian     string
-		rspm         string
+		noise            string
+		rate             float64
+		realizable       bool
+		least, reference float64
+		gaussian         string
+		rspm             string
 	}{
 		{"none", 0, true, 0, 0, "explicit lemma-3 theorem-2", "explicit neel-2020"},
 		{"random", 0.1, true, 0, 0, "explicit lemma-3 theorem-2", "explicit neel-2020"},
@@ -340,7 +340,7 @@ func TestPremises(t *testing.T) {
 					t.Errorf("%+v: %+v", c, b)
 				}
 			}
-			return finitetest.Names(finitetest.Holding(list, p, c.least, c.above))
+			return finitetest.Names(finitetest.Holding(list, p, c.least, c.reference))
 		}
 		s, q := setting(gaussian(), p), setting(rspm(), p)
 		if got := names(gaussian().Bound(&s)); got != c.gaussian {

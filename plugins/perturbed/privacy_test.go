@@ -125,7 +125,7 @@ func TestGaussianPrivacy(t *testing.T) {
 				{tightPreset, hullMargin, 1. / 3},
 			} {
 				radius := gaussianRadius(k.margin, s)
-				eta, err := certifiedNoise(k.preset, radius, s.class.LogSize(), budget.eps, budget.delta)
+				eta, err := provedNoise(k.preset, radius, s.class.LogSize(), budget.eps, budget.delta)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -200,10 +200,10 @@ func TestTracePrivacy(t *testing.T) {
 			trace = append(trace, k)
 		}
 		for _, budget := range []struct{ eps, delta float64 }{{0.5, 1e-2}, {1, 1e-4}} {
-			certified := traceNoise(2, s.class.LogSize(), budget.eps, budget.delta)
+			proved := traceNoise(2, s.class.LogSize(), budget.eps, budget.delta)
 			for _, share := range []float64{1, 1. / 3} {
-				eta := share * certified
-				delta := worst(columnsOf(s), 2, 8*certified, budget.eps, func(errs []int) []float64 {
+				eta := share * proved
+				delta := worst(columnsOf(s), 2, 8*proved, budget.eps, func(errs []int) []float64 {
 					least := make([]int, len(rows))
 					for k := range least {
 						least[k] = math.MaxInt
@@ -223,7 +223,7 @@ func TestTracePrivacy(t *testing.T) {
 
 // Constants -1, 0 and 1 with the loss |f| on one sample and 1-|f| on its neighbor: the answer is 0
 // with probability P(|xi| < 1/eta) on the first and never on the second, for every constant in the
-// paper's eta. 0 is in the hull of the others, and nothing is certified.
+// paper's eta. 0 is in the hull of the others, and nothing is proved.
 func TestCounterexample(t *testing.T) {
 	for _, c := range readVectors(t).Counterexample {
 		eta := printedNoise(c.Const, math.Sqrt(2/math.Pi), 1, c.Eps, c.Delta)
@@ -247,7 +247,7 @@ func TestCounterexample(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, preset := range []string{tightPreset, simplePreset} {
-		if eta, err := certifiedNoise(preset, m.Lower, math.Log(3), 1, 1e-6); !algo.IsInvalid(err) {
+		if eta, err := provedNoise(preset, m.Lower, math.Log(3), 1, 1e-6); !algo.IsInvalid(err) {
 			t.Errorf("%s: eta %v, %v", preset, eta, err)
 		}
 	}

@@ -14,14 +14,14 @@ import (
 
 // Values of the parameter preset of perturbed/public-data.
 const (
-	twoStagePreset = "two-stage" // half of the budget for each stage, see twoStage: not certified
-	tracePreset    = "trace"     // all of the budget for the first stage, see traceNoise: certified
+	twoStagePreset = "two-stage" // half of the budget for each stage, see twoStage: not proved
+	tracePreset    = "trace"     // all of the budget for the first stage, see traceNoise: proved
 )
 
 // publicParams holds the parameters of perturbed/public-data. An eta or a sigma of 0 means that of
 // the preset; resolvePublic sets it.
 type publicParams struct {
-	Preset string  `doc:"two-stage: noise in both stages, half of the budget each, by an uncertified rule; trace: noise only in the first stage, enough to make the labels of the public points private, certified" choices:"two-stage,trace"`
+	Preset string  `doc:"two-stage: noise in both stages, half of the budget each, by an unproved rule; trace: noise only in the first stage, enough to make the labels of the public points private, proved" choices:"two-stage,trace"`
 	Public int     `doc:"number of public unlabeled points, drawn uniformly from the domain for each trial" min:"1" max:"100000"`
 	Eta    float64 `doc:"noise of the first stage: argmin of errors + eta <xi, s_f> for the unit vectors s_f of the -1/+1 labels of the public points; 0: by the preset; trace accepts any larger value" min:"0"`
 	Sigma  float64 `doc:"standard deviation of the noise of the second stage, on -1/+1 labels; 0: by the preset (trace: none)" min:"0"`
@@ -58,7 +58,7 @@ func publicData() algo.Algorithm[publicParams] {
 }
 
 // resolvePublic returns the site of a setting and sets eta and sigma. Its error is the reason why
-// the setting cannot run or be certified. Resolving resolved parameters changes nothing.
+// the setting cannot run or be proved private. Resolving resolved parameters changes nothing.
 func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
@@ -125,9 +125,9 @@ func publicGuarantee(s *algo.Setting[publicParams], st *site) algo.Guarantee {
 			"then post-processing; for noise of real numbers"
 		return g
 	}
-	g.Uncertified = true
+	g.Unproved = true
 	g.Source = fmt.Sprintf("after Block, Bun, Desai, Shetty and Wu 2024, with noise by a rule of thumb: "+
-		"not certified; preset %s certifies eta of at least %.4g",
+		"not proved; preset %s proves eta of at least %.4g",
 		tracePreset, traceNoise(s.Params.Public, st.class.LogSize(), s.Epsilon, s.Delta))
 	return g
 }

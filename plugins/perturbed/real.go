@@ -33,7 +33,7 @@ func realValued() algo.Algorithm[realParams] {
 		Name:    "perturbed/real",
 		Version: "1.0.0",
 		Doc: "Minimizes the squared or absolute loss of real-valued functions, hypotheses times confidences, plus a " +
-			"Gaussian process on lifted values (Block and Shetty 2025, Algorithm 2, with certified noise).",
+			"Gaussian process on lifted values (Block and Shetty 2025, Algorithm 2, with noise that is proved private).",
 		Defaults: realParams{
 			Loss: finite.SquaredLoss, Levels: 2, SeparatorParams: finite.SeparatorParams{Separator: "standard"},
 		},

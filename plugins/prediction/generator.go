@@ -49,7 +49,7 @@ func notifyRelease(g generator, x []float64, label float64) {
 	}
 }
 
-// inexact returns how many of the hypotheses that g has computed so far are not certified to be the
+// inexact returns how many of the hypotheses that g has computed so far are not known to be the
 // ones that its algorithm requires. It returns 0 if g does not count them.
 func inexact(g generator) int {
 	if c, ok := g.(interface{ inexact() int }); ok {

@@ -816,15 +816,15 @@ type Setting struct {
 	N             int64                  `protobuf:"varint,5,opt,name=n,proto3" json:"n,omitempty"` // sample size; 0 where none is fixed yet
 	Alpha         float64                `protobuf:"fixed64,6,opt,name=alpha,proto3" json:"alpha,omitempty"`
 	Beta          float64                `protobuf:"fixed64,7,opt,name=beta,proto3" json:"beta,omitempty"`
-	Epsilon       float64                `protobuf:"fixed64,8,opt,name=epsilon,proto3" json:"epsilon,omitempty"` // 0 where the algorithm is not private
-	Delta         float64                `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`     // 0 where the algorithm is not private or purely private
-	Queries       int64                  `protobuf:"varint,10,opt,name=queries,proto3" json:"queries,omitempty"` // predict: how many will be asked; else 0
-	Offline       bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"` // predict: all queries are revealed in Open
-	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
-	Above         float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
-	Means         bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
-	Test          uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: an error is as sure as one on so many fresh points, at least; 0: all errors are exact
-	Sees          string                 `protobuf:"bytes,16,opt,name=sees,proto3" json:"sees,omitempty"`        // predict, online: what the adversary knows when it chooses: "nothing" of the answers, the "past" ones,
+	Epsilon       float64                `protobuf:"fixed64,8,opt,name=epsilon,proto3" json:"epsilon,omitempty"`      // 0 where the algorithm is not private
+	Delta         float64                `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`          // 0 where the algorithm is not private or purely private
+	Queries       int64                  `protobuf:"varint,10,opt,name=queries,proto3" json:"queries,omitempty"`      // predict: how many will be asked; else 0
+	Offline       bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"`      // predict: all queries are revealed in Open
+	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`        // online: how many will be played; else 0, and n is 0 where rounds is not
+	Reference     float64                `protobuf:"fixed64,13,opt,name=reference,proto3" json:"reference,omitempty"` // reference error: a trial succeeds when its error is at most reference + alpha
+	Means         bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`          // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
+	Test          uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`            // learn, predict: an error is as sure as one on so many fresh points, at least; 0: all errors are exact
+	Sees          string                 `protobuf:"bytes,16,opt,name=sees,proto3" json:"sees,omitempty"`             // predict, online: what the adversary knows when it chooses: "nothing" of the answers, the "past" ones,
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -943,9 +943,9 @@ func (x *Setting) GetRounds() int64 {
 	return 0
 }
 
-func (x *Setting) GetAbove() float64 {
+func (x *Setting) GetReference() float64 {
 	if x != nil {
-		return x.Above
+		return x.Reference
 	}
 	return 0
 }
@@ -1240,7 +1240,7 @@ type Guarantee struct {
 	Delta         float64                `protobuf:"fixed64,3,opt,name=delta,proto3" json:"delta,omitempty"`
 	Rho           float64                `protobuf:"fixed64,4,opt,name=rho,proto3" json:"rho,omitempty"`                                // zCDP, 0 where none is stated
 	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`                            // theorem or computation that proves it
-	Uncertified   bool                   `protobuf:"varint,6,opt,name=uncertified,proto3" json:"uncertified,omitempty"`                 // true: aimed at, and not proved
+	Unproved      bool                   `protobuf:"varint,6,opt,name=unproved,proto3" json:"unproved,omitempty"`                       // true: aimed at, and not proved
 	Mu            float64                `protobuf:"fixed64,8,opt,name=mu,proto3" json:"mu,omitempty"`                                  // Gaussian differential privacy, 0 where none is stated
 	RealValued    bool                   `protobuf:"varint,7,opt,name=real_valued,json=realValued,proto3" json:"real_valued,omitempty"` // it covers a state that answers with real numbers; else only one that answers with labels
 	unknownFields protoimpl.UnknownFields
@@ -1312,9 +1312,9 @@ func (x *Guarantee) GetSource() string {
 	return ""
 }
 
-func (x *Guarantee) GetUncertified() bool {
+func (x *Guarantee) GetUnproved() bool {
 	if x != nil {
-		return x.Uncertified
+		return x.Unproved
 	}
 	return false
 }
@@ -2558,7 +2558,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xb7\x04\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xbf\x04\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2574,8 +2574,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\aqueries\x18\n" +
 	" \x01(\x03R\aqueries\x12\x18\n" +
 	"\aoffline\x18\v \x01(\bR\aoffline\x12\x16\n" +
-	"\x06rounds\x18\f \x01(\x03R\x06rounds\x12\x14\n" +
-	"\x05above\x18\r \x01(\x01R\x05above\x12\x14\n" +
+	"\x06rounds\x18\f \x01(\x03R\x06rounds\x12\x1c\n" +
+	"\treference\x18\r \x01(\x01R\treference\x12\x14\n" +
 	"\x05means\x18\x0e \x01(\bR\x05means\x12\x12\n" +
 	"\x04test\x18\x0f \x01(\x04R\x04test\x12\x12\n" +
 	"\x04sees\x18\x10 \x01(\tR\x04sees\x1aW\n" +
@@ -2619,14 +2619,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\fKIND_INVALID\x10\x01\x12\x13\n" +
 	"\x0fKIND_INFEASIBLE\x10\x02\x12\x0e\n" +
 	"\n" +
-	"KIND_ERROR\x10\x03\"\xcc\x01\n" +
+	"KIND_ERROR\x10\x03\"\xc6\x01\n" +
 	"\tGuarantee\x12\x12\n" +
 	"\x04pure\x18\x01 \x01(\bR\x04pure\x12\x18\n" +
 	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12\x14\n" +
 	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x10\n" +
 	"\x03rho\x18\x04 \x01(\x01R\x03rho\x12\x16\n" +
-	"\x06source\x18\x05 \x01(\tR\x06source\x12 \n" +
-	"\vuncertified\x18\x06 \x01(\bR\vuncertified\x12\x0e\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\x12\x1a\n" +
+	"\bunproved\x18\x06 \x01(\bR\bunproved\x12\x0e\n" +
 	"\x02mu\x18\b \x01(\x01R\x02mu\x12\x1f\n" +
 	"\vreal_valued\x18\a \x01(\bR\n" +
 	"realValued\"w\n" +

@@ -45,13 +45,13 @@ import (
 // for a and b from 1/k to 1-1/k it is least at an end: 2(1/k)(1-1/k) >= 1/k, or 1 - 2(1/k)(1-1/k)
 // >= 1/2.
 var agnostic = Distribution{
-	Name: agnosticName,
-	Doc: "as uniform, but points of total weight mass, spread evenly, bear the other label: " +
-		"no hypothesis has a smaller error than the target's, which is mass, rounded to a whole number of points",
+	Name: "agnostic",
+	Doc: "as uniform, but points of total weight best_error, spread evenly, have the other label: no hypothesis has a " +
+		"smaller error than the target's, which is best_error, rounded to a whole number of points",
 	Fits: func(class string) bool {
 		return onLine(class) || class == concept.Parities || class == concept.Stumps
 	},
-	Keys: []*Key{&mass},
+	Keys: []*Key{&bestError},
 	LeastDomain: func(class string) uint64 {
 		switch class {
 		case concept.Stumps:
@@ -87,11 +87,21 @@ var agnostic = Distribution{
 	},
 }
 
-// agnosticName is the value of the key distribution; the key mass applies to two distributions.
-const agnosticName = "agnostic"
+var bestError = Key{
+	Name:    "best_error",
+	Doc:     "the least error of the class, in (0, 0.5)",
+	Example: "the least error of the class, for example 0.1",
+	Field:   func(p *schemas.Problem) *float64 { return &p.BestError },
+	Outside: func(p *schemas.Problem) string {
+		if !onLine(p.Class) {
+			return outsideDistance(p)
+		}
+		return outsideHalf(p)
+	},
+}
 
 // flipped returns the number of points whose label the distribution agnostic flips.
-func flipped(p *schemas.Problem) uint64 { return uint64(math.Round(p.Mass * float64(points(p)))) }
+func flipped(p *schemas.Problem) uint64 { return uint64(math.Round(p.BestError * float64(points(p)))) }
 
 // points returns the number of points of the distribution agnostic.
 func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(classOf(p))) }
@@ -100,13 +110,11 @@ func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(class
 // target's ends on.
 func onLine(class string) bool { return class == concept.Thresholds || class == concept.Intervals }
 
-// outsideAgnostic returns the reason why the mass is invalid for the distribution agnostic.
-func outsideAgnostic(p *schemas.Problem) string {
-	if !onLine(p.Class) {
-		return outsideDistance(p)
-	}
-	if !(p.Mass > 0 && p.Mass < 0.5) {
-		return fmt.Sprintf("%v is outside (0, 1/2), the least error of a class whose best hypothesis beats a coin", p.Mass)
+// outsideHalf returns the reason why the least error is invalid for a class on the line.
+func outsideHalf(p *schemas.Problem) string {
+	if !(p.BestError > 0 && p.BestError < 0.5) {
+		return fmt.Sprintf("%v is outside (0, 1/2), the least error of a class whose best hypothesis beats a coin",
+			p.BestError)
 	}
 	most, words := fewerThanHalf(p.Domain), "fewer than half"
 	if p.Class == concept.Intervals {
@@ -114,8 +122,7 @@ func outsideAgnostic(p *schemas.Problem) string {
 	}
 	if m := flipped(p); m < 1 || m > most {
 		return fmt.Sprintf("%v of %d points is %d of them, and the distribution needs at least 1 and %s, which is at "+
-			"most %d: take "+
-			"another mass or a larger domain", p.Mass, p.Domain, m, words, most)
+			"most %d: take another best_error or a larger domain", p.BestError, p.Domain, m, words, most)
 	}
 	return ""
 }
@@ -123,20 +130,19 @@ func outsideAgnostic(p *schemas.Problem) string {
 // fewerThanHalf returns the largest number below n/2, or 0.
 func fewerThanHalf(n uint64) uint64 { return (max(n, 1) - 1) / 2 }
 
-// outsideDistance returns the reason why the mass is invalid for a class whose hypotheses are so
+// outsideDistance returns the reason why the least error is invalid for a class whose hypotheses are so
 // far from one another that any points can be flipped.
 func outsideDistance(p *schemas.Problem) string {
 	side := concept.Side(classOf(p))
 	switch {
 	case concept.Cardinality(classOf(p)) > concept.MaxDomain:
 		return fmt.Sprintf("the distribution takes at most 2^40 points, not %d^%d: take a smaller d", side, p.Dim)
-	case !(p.Mass > 0 && p.Mass <= 1/float64(2*side)):
+	case !(p.BestError > 0 && p.BestError <= 1/float64(2*side)):
 		return fmt.Sprintf("%v is outside (0, 1/%d], where no other hypothesis can be better than the target's",
-			p.Mass, 2*side)
+			p.BestError, 2*side)
 	case flipped(p) < 1 || flipped(p) > points(p)/(2*side):
 		return fmt.Sprintf("%v of %d points is %d of them, and the distribution needs at least 1 and at most %d: "+
-			"take another "+
-			"mass or a larger d", p.Mass, points(p), flipped(p), points(p)/(2*side))
+			"take another best_error or a larger d", p.BestError, points(p), flipped(p), points(p)/(2*side))
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// For all masses and targets, the least error of the class is that of the target, and equals
+// For all values of best_error and targets, the least error of the class is that of the target, and equals
 // LeastError. The empty interval is not a target.
 func TestAgnosticLeastError(t *testing.T) {
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestAgnosticLeastError(t *testing.T) {
 // The same share is flipped inside of an interval, outside of it, and of all points.
 func TestAgnosticIntervalsTurnEvenly(t *testing.T) {
 	p := resolved(t, schemas.Problem{Class: concept.Intervals, Distribution: "agnostic", Domain: concept.MaxDomain,
-		Mass: 0.375, Target: concept.MiddleTarget})
+		BestError: 0.375, Target: concept.MiddleTarget})
 	s, _, _ := sample(t, p, 1, 2, 0)
 	low, end := float64(p.Domain/4), float64(p.Domain/4*3)
 	for _, from := range []float64{0, low - 8000, low, end - 8000, end, float64(p.Domain) - 8000} {
@@ -70,7 +70,7 @@ func checkLeastErrors(t *testing.T, spec concept.Spec, most uint64, targets []st
 	for m := uint64(1); m <= most; m++ {
 		for _, target := range targets {
 			p := resolved(t, schemas.Problem{Class: spec.Name, Distribution: "agnostic", Domain: spec.Domain, Dim: spec.Dim,
-				Mass: float64(m) / size, Target: target})
+				BestError: float64(m) / size, Target: target})
 			s, _, _ := sample(t, p, 1, 2, 0)
 			x, y, _ := support(t, p, s)
 			own, label := make([]float64, len(y)), make([]float64, len(y))
@@ -102,7 +102,7 @@ func differences(a, b []float64) (n uint64) {
 // points of a stretch.
 func TestAgnosticLargestDomain(t *testing.T) {
 	p := resolved(t, schemas.Problem{Class: concept.Thresholds, Distribution: "agnostic", Domain: concept.MaxDomain,
-		Mass: 0.375, Target: concept.MiddleTarget})
+		BestError: 0.375, Target: concept.MiddleTarget})
 	s, _, _ := sample(t, p, 1, 2, 0)
 	middle := float64(p.Domain / 2)
 	for _, from := range []float64{0, middle - 8000, middle, float64(p.Domain) - 8000} {
@@ -118,55 +118,56 @@ func TestAgnosticLargestDomain(t *testing.T) {
 	}
 }
 
-// A mass that makes no agnostic problem is rejected by its own key.
+// A best_error that makes no agnostic problem is rejected by its own key.
 func TestAgnosticRefuses(t *testing.T) {
 	for _, c := range []struct {
 		domain uint64
-		mass   float64
+		least  float64
 		want   string
 	}{
-		{1024, 0.5, "problem.mass: 0.5 is outside (0, 1/2)"},
+		{1024, 0.5, "problem.best_error: 0.5 is outside (0, 1/2)"},
 		{4, 0.1, "0.1 of 4 points is 0 of them"},
 		{4, 0.45, "0.45 of 4 points is 2 of them"},
 		{1024, 0, "missing"},
 	} {
-		p := schemas.Problem{Class: concept.Thresholds, Distribution: "agnostic", Domain: c.domain, Mass: c.mass}
-		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("mass %v of %d: %v, want %q", c.mass, c.domain, err, c.want)
+		p := schemas.Problem{Class: concept.Thresholds, Distribution: "agnostic", Domain: c.domain, BestError: c.least}
+		if err := bestError.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("best_error %v of %d: %v, want %q", c.least, c.domain, err, c.want)
 		}
 	}
-	p := schemas.Problem{Class: concept.Intervals, Distribution: "agnostic", Domain: 8, Mass: 0.4}
-	if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), "0.4 of 8 points is 3 of them, and the "+
+	p := schemas.Problem{Class: concept.Intervals, Distribution: "agnostic", Domain: 8, BestError: 0.4}
+	if err := bestError.Resolve(&p); err == nil || !strings.Contains(err.Error(), "0.4 of 8 points is 3 of them, and the "+
 		"distribution needs at least 1 and fewer than half inside and outside of any interval, which is at most 2") {
-		t.Errorf("mass 0.4 of 8 for intervals: %v", err)
+		t.Errorf("best_error 0.4 of 8 for intervals: %v", err)
 	}
 	for _, c := range []struct {
-		dim  int
-		mass float64
-		want string
+		dim   int
+		least float64
+		want  string
 	}{
 		{4, 0.26, "0.26 is outside (0, 1/4]"},
 		{2, 0.1, "0.1 of 4 points is 0 of them"},
 		{41, 0.1, "at most 2^40 points, not 2^41"},
 	} {
-		p := schemas.Problem{Class: concept.Parities, Distribution: "agnostic", Dim: c.dim, Mass: c.mass}
-		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("mass %v of %d bits: %v, want %q", c.mass, c.dim, err, c.want)
+		p := schemas.Problem{Class: concept.Parities, Distribution: "agnostic", Dim: c.dim, BestError: c.least}
+		if err := bestError.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("best_error %v of %d bits: %v, want %q", c.least, c.dim, err, c.want)
 		}
 	}
 	for _, c := range []struct {
 		domain uint64
 		dim    int
-		mass   float64
+		least  float64
 		want   string
 	}{
 		{4, 3, 0.126, "0.126 is outside (0, 1/8]"},
 		{3, 2, 1. / 6, "of 9 points is 2 of them, and the distribution needs at least 1 and at most 1"},
 		{16, 11, 0.01, "at most 2^40 points, not 16^11"},
 	} {
-		p := schemas.Problem{Class: concept.Stumps, Distribution: "agnostic", Domain: c.domain, Dim: c.dim, Mass: c.mass}
-		if err := mass.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("mass %v of %d^%d: %v, want %q", c.mass, c.domain, c.dim, err, c.want)
+		p := schemas.Problem{Class: concept.Stumps, Distribution: "agnostic", Domain: c.domain, Dim: c.dim,
+			BestError: c.least}
+		if err := bestError.Resolve(&p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("best_error %v of %d^%d: %v, want %q", c.least, c.domain, c.dim, err, c.want)
 		}
 	}
 }

@@ -66,8 +66,8 @@ func TestExactErrorsByEnumeration(t *testing.T) {
 		{Class: "parities", Dim: 4, Distribution: "uniform", Target: "uniform"},
 		{Class: "conjunctions", Dim: 5, Distribution: "uniform", Target: "uniform"},
 		{Class: concept.MonotoneConjunctions, Dim: 5, Distribution: "uniform", Target: "uniform"},
-		{Class: "thresholds", Domain: 40, Distribution: "agnostic", Mass: 0.3, Target: "uniform"},
-		{Class: "intervals", Domain: 41, Distribution: "agnostic", Mass: 0.2, Target: "random"},
+		{Class: "thresholds", Domain: 40, Distribution: "agnostic", BestError: 0.3, Target: "uniform"},
+		{Class: "intervals", Domain: 41, Distribution: "agnostic", BestError: 0.2, Target: "random"},
 	}
 	for _, p := range problems {
 		matrix := ""

@@ -23,7 +23,7 @@ type Key struct {
 }
 
 // Keys lists all keys that apply to some distribution.
-func Keys() []*Key { return []*Key{&mass, &minority, &margin} }
+func Keys() []*Key { return []*Key{&mass, &bestError, &minority, &margin} }
 
 // Distributions lists the distributions to which the key applies.
 func (k *Key) Distributions() []string {

@@ -31,13 +31,10 @@ var needle = Distribution{
 
 var mass = Key{
 	Name:    "mass",
-	Doc:     "needle: the weight a of each of its heavy points; agnostic: the least error of the class, in (0, 0.5)",
-	Example: "the weight of a needle, or the least error under agnostic, for example 0.1",
+	Doc:     "the weight a of each of the heavy points",
+	Example: "the weight of a needle, for example 0.1",
 	Field:   func(p *schemas.Problem) *float64 { return &p.Mass },
 	Outside: func(p *schemas.Problem) string {
-		if p.Distribution == agnosticName {
-			return outsideAgnostic(p)
-		}
 		heavy := needles[p.Class].heavy
 		if p.Mass > 0 && float64(heavy)*p.Mass <= 1 {
 			return ""

@@ -16,10 +16,10 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Goal defines the errors that are a success: those of at most Above + Alpha.
-type Goal struct{ Above, Alpha float64 }
+// Goal defines the errors that are a success: those of at most Reference + Alpha.
+type Goal struct{ Reference, Alpha float64 }
 
-func (g Goal) allows(err float64) bool { return numeric.Within(err, g.Above, g.Alpha) }
+func (g Goal) allows(err float64) bool { return numeric.Within(err, g.Reference, g.Alpha) }
 
 // Drawn reports whether the target of a resolved problem is drawn for each trial. Otherwise it is
 // the same in all trials, or there is none.

@@ -125,7 +125,7 @@ func TestSuccess(t *testing.T) {
 		known bool
 	}{
 		{uniform, Goal{Alpha: 0.1}, 201. / 1001, true},
-		{uniform, Goal{Above: 0.05, Alpha: 0.05}, 201. / 1001, true},
+		{uniform, Goal{Reference: 0.05, Alpha: 0.05}, 201. / 1001, true},
 		{with(func(p *schemas.Problem) { p.Target = "uniform" }), Goal{Alpha: 0.1}, 201. / 1001, true},
 		{with(func(p *schemas.Problem) { p.Target = "middle" }), Goal{Alpha: 0.1}, 1, true},
 		{with(func(p *schemas.Problem) { p.Target = "17" }), Goal{Alpha: 0.1}, 1, true},

@@ -106,7 +106,7 @@ func TestFlight(t *testing.T) {
 	}
 	for i, row := range rows {
 		n, rep := int64(100*(1+i/5000)), int64(i%5000)
-		if want := []any{n, rep, errorOf(n, rep), errorOf(n, rep) <= 0.1+1e-12, "abcd000000"}; !slices.Equal(
+		if want := []any{n, rep, errorOf(n, rep), errorOf(n, rep) <= 0.1+1e-12, "kbcd000000"}; !slices.Equal(
 			row,
 			want,
 		) {

@@ -189,7 +189,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("parameters: %s", got)
 	}
 	if got := answer(t, d, "select cell, 1.5::decimal(3,1) from curve where class = ? limit 1;",
-		"thresholds"); got != "abcd000000,1.5" {
+		"thresholds"); got != "kbcd000000,1.5" {
 		t.Errorf("parameters and a cast: %s", got)
 	}
 }

@@ -24,7 +24,7 @@ var names = []string{"table", "curve", "bounds", "trials", "timing", "fits", "fa
 
 // documented returns the columns that a view may have, except columns named by algorithms.
 func documented(view string) []schemas.Column {
-	table := slices.Concat(result.Columns("table"), result.FindColumns(), result.Columns("games"))
+	table := slices.Concat(result.Columns("table"), result.SearchColumns(), result.Columns("games"))
 	if view == "table" {
 		return table
 	}

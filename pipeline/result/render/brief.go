@@ -102,8 +102,8 @@ func newBrief(s *sheet.Sheet, chosen []int) *brief {
 		if s.Index("rounds") >= 0 { // games have no n
 			at = ""
 		}
-		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf("confidence %s that every find_insufficient is "+
-			"insufficient%s and every find_sufficient sufficient, if success goes the way that find_success says",
+		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf("confidence %s that every search_insufficient is "+
+			"insufficient%s and every search_sufficient sufficient, if success goes the way that search_success says",
 			short(s.Confidence), at)})
 	}
 	for _, line := range s.Notes {
@@ -331,7 +331,7 @@ func hasUnproved(s *sheet.Sheet) bool {
 }
 
 // withStanding merges the column privacy_standing, unless it is proved, into privacy and privacy_source: "pure
-// (declared)". Privacy that is not certified has no source.
+// (declared)". Privacy that is not proved has no source.
 func withStanding(s *sheet.Sheet) *sheet.Sheet {
 	proof, kind, source := s.Index("privacy_standing"), s.Index("privacy"), s.Index("privacy_source")
 	if proof < 0 || kind < 0 {
@@ -351,7 +351,7 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 		switch {
 		case from == nil || !isUnproved(s, proof, row):
 			return from
-		case standing == trial.NotCertified:
+		case standing == trial.Unproved:
 			return nil
 		}
 		return fmt.Sprintf("%v: %v", standing, from)
@@ -420,7 +420,7 @@ func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok boo
 func isBracket(c briefColumn) bool { return c.Name == "n_low" || c.Name == "n_high" }
 
 func isFound(c briefColumn) bool {
-	return c.Name == "find_insufficient" || c.Name == "find_sufficient"
+	return c.Name == "search_insufficient" || c.Name == "search_sufficient"
 }
 
 // describes reports whether a column describes the problem or the goal. The class itself does not.
@@ -444,7 +444,7 @@ func ofSource(s *sheet.Sheet, source string) string {
 
 // furtherFacts lists the columns that become facts if they are constant, in addition to keys.
 var furtherFacts = []string{
-	"evaluation", "failed", "lost", "predictable", "rounds", "find", "find_success", "find_n", // of the table
+	"evaluation", "failed", "lost", "predictable", "rounds", "search", "search_success", "search_n", // of the table
 	"standing", "order_only", "contradicted", // of bounds
 	"x", "scale", "y", "line", // of fits
 	"worker", "profile", // of timing

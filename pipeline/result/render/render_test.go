@@ -94,7 +94,7 @@ func TestPrivacySaysWhatIsNotProved(t *testing.T) {
 	rows := [][]any{
 		{"a", "pure", "proved", "Theorem 1"},
 		{"b", "pure", "declared", "my word"},
-		{"c", "approximate", "not certified", "none"},
+		{"c", "approximate", "unproved", "none"},
 		{"d", nil, nil, nil},
 	}
 	for _, c := range []struct {
@@ -113,8 +113,8 @@ privacy of b: declared: my
   word
 privacy of a: pure
 privacy of b: pure (declared)
-privacy of c: approximate (not
-  certified)
+privacy of c: approximate
+  (unproved)
 `},
 		{rows[1:2], `
 algorithm b, privacy pure

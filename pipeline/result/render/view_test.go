@@ -18,7 +18,7 @@ import (
 // drawnSheet returns a sheet with some of the columns of results.
 func drawnSheet(t *rapid.T) *sheet.Sheet {
 	texts := rapid.SampledFrom([]any{
-		nil, "a", "halfspace", "boosting/centering & more", "approximate", "not certified", "proved", "decided",
+		nil, "a", "halfspace", "boosting/centering & more", "approximate", "unproved", "proved", "decided",
 		"above_range", "a reason {of} 100 % _ that goes on and on over more than one line of a narrow terminal", "Größe ε",
 		strings.Repeat("long", 30),
 	})
@@ -85,8 +85,8 @@ func TestNoLineIsTooLong(t *testing.T) {
 		}
 		flat := strings.Join(strings.Fields(b.String()), " ")
 		if len(v.Columns) == 0 && hasUnproved(s) && s.Index("privacy") >= 0 &&
-			!strings.Contains(flat, "(not certified)") &&
-			slices.Contains(s.Distinct(s.Index("privacy_standing")), any("not certified")) {
+			!strings.Contains(flat, "(unproved)") &&
+			slices.Contains(s.Distinct(s.Index("privacy_standing")), any("unproved")) {
 			t.Fatalf("silent:\n%s", b.String())
 		}
 	})

@@ -116,9 +116,9 @@ func TestSearches(t *testing.T) {
 			cell := fmt.Sprintf("%d%d", i, j)
 			shared := row{"cell": cell, "algorithm": "acme/dp", "class": "parities", "noise_rate": rate, "beta": 0.1}
 			table = append(table, maps.Clone(shared))
-			maps.Copy(table[len(table)-1], row{"status": "decided", "trials": int64(10), "find": "noise_rate",
-				"find_id": fmt.Sprint("search", i), "find_success": "falls", "find_n": n, "find_insufficient": 0.3,
-				"find_sufficient": 0.2, "n_low": int64(50)})
+			maps.Copy(table[len(table)-1], row{"status": "decided", "trials": int64(10), "search": "noise_rate",
+				"search_id": fmt.Sprint("search", i), "search_success": "falls", "search_n": n, "search_insufficient": 0.3,
+				"search_sufficient": 0.2, "n_low": int64(50)})
 			curve = append(curve, maps.Clone(shared))
 			maps.Copy(curve[len(curve)-1], row{"n": n, "rate": 1 - rate, "rate_low": 0.5, "rate_high": 1.0})
 		}
@@ -128,7 +128,7 @@ func TestSearches(t *testing.T) {
 	if err != nil || len(left) > 0 || len(all) != 2 {
 		t.Fatalf("%d figures, left %q, %v", len(all), left, err)
 	}
-	if names := all[0].Name + " " + all[1].Name; names != "find-noise-rate-parities-find-n curve-parities-noise-rate" {
+	if names := all[0].Name + " " + all[1].Name; names != "search-noise-rate-parities-search-n curve-parities-noise-rate" {
 		t.Errorf("figures %s", names)
 	}
 	points := all[0].Lines[0].Points
@@ -145,11 +145,11 @@ func TestSearches(t *testing.T) {
 	if answer := strings.Join(s.answer(), " "); !strings.Contains(answer, "3 of 3 searches are decided") {
 		t.Errorf("answer %q", answer)
 	}
-	if some := where(t, s, "find_n=200"); some.table.Len() != 1 || some.searches[0].curve.Len() != 3 {
+	if some := where(t, s, "search_n=200"); some.table.Len() != 1 || some.searches[0].curve.Len() != 3 {
 		t.Errorf("one n: %d searches, %d points", some.table.Len(), some.searches[0].curve.Len())
 	}
 	if _, _, err := s.Choose(Choice{What: []string{"n"}}); err == nil || !strings.Contains(err.Error(),
-		"has find, curve") {
+		"has search, curve") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -244,7 +244,7 @@ func TestEscaped(t *testing.T) {
 // The page states what is unknown, and the confidence of everything else.
 func TestWords(t *testing.T) {
 	s := learned(t, 10)
-	if err := s.parseManifest([]byte(`{"resolved":{"measures":[{"find":{"confidence":0.99}}]}}`)); err != nil {
+	if err := s.parseManifest([]byte(`{"resolved":{"measures":[{"search":{"confidence":0.99}}]}}`)); err != nil {
 		t.Fatal(err)
 	}
 	_, text := written(t, s)
@@ -257,7 +257,7 @@ func TestWords(t *testing.T) {
 	_, text = written(t, undecided(t))
 	for _, want := range []string{
 		"0 of 5 cells are decided (others: 1 above range, 1 below range, 1 failed, 1 infeasible, 1 undecided).",
-		"undecided: trials spent", "Privacy is not certified",
+		"undecided: trials spent", "Privacy is not proved",
 		"No finite bound is known here", "index out of range", "two different outcomes",
 		"noise of these experiments is seeded",
 	} {

@@ -33,8 +33,8 @@ const (
 	kindError   = "error"
 	kindRegret  = "regret"
 	kindMetric  = "metric"
-	kindFound   = "find" // a search over another number than n
-	curveColumn = "n"    // the column along x of figures of the curve
+	kindFound   = "search" // a search over another number than n
+	curveColumn = "n"      // the column along x of figures of the curve
 )
 
 var (
@@ -83,9 +83,10 @@ func (s *Sweep) metric(name string) measure {
 // found returns the measure for the results of a search over another number than n.
 func found(x search) measure {
 	return measure{
-		kind: kindFound, slug: "find " + x.axis, title: title(x.axis) + " that suffices", value: "find_sufficient",
-		low: "find_insufficient", high: "find_sufficient", proved: "find_theory", bracket: true, over: x.found, x: "find_n",
-		interval: "A vertical line is the bracket between find_insufficient and find_sufficient.",
+		kind: kindFound, slug: "search " + x.axis, title: title(x.axis) + " that suffices", value: "search_sufficient",
+		low: "search_insufficient", high: "search_sufficient", proved: "search_theory", bracket: true, over: x.found,
+		x:        "search_n",
+		interval: "A vertical line is the bracket between search_insufficient and search_sufficient.",
 	}
 }
 
@@ -192,7 +193,7 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 		p.Open = status
 	}
 	if m.kind == kindFound {
-		if f.text(row, "find_success") == schemas.SuccessFalls {
+		if f.text(row, "search_success") == schemas.SuccessFalls {
 			p.Low, p.High = p.High, p.Low
 		}
 		if math.IsNaN(p.Y) {
@@ -227,7 +228,7 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 func title(column string) string {
 	if t, ok := map[string]string{
 		"d": "dimension d", "domain": "domain size X", "noise_rate": "noise rate", curveColumn: "sample size n",
-		"find_n": "sample size n",
+		"search_n": "sample size n",
 	}[column]; ok {
 		return t
 	}
@@ -239,7 +240,7 @@ func (m measure) along(x string) (name, unit string) {
 	switch {
 	case m.rounds && x == curveColumn:
 		return "rounds", ""
-	case x == curveColumn, x == "find_n":
+	case x == curveColumn, x == "search_n":
 		return title(x), "examples"
 	}
 	return title(x), ""

@@ -181,7 +181,8 @@ type tableValue struct {
 // answer is next to its setting even if a setting has many parameters.
 var (
 	tableOrder = append(settingColumns(),
-		"rounds", "find", "find_n", "find_insufficient", "find_sufficient", "find_theory", "n_star", "n_low", "n_high",
+		"rounds", "search", "search_n", "search_insufficient", "search_sufficient", "search_theory", "n_star", "n_low",
+		"n_high",
 		"regret_mean", "regret_low", "regret_high", "mistakes_mean", "mistakes_max", "status",
 		"n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio_low",
 		"ratio_high", "ratio_model", "paper_n", "paper_regret", "*", "cell",
@@ -194,7 +195,7 @@ var (
 
 // settingColumns returns the key columns that precede the answer.
 func settingColumns() (names []string) {
-	later := []string{"cell", "task", "privacy", "privacy_standing", "above", "replica", "sample"}
+	later := []string{"cell", "task", "privacy", "privacy_standing", "reference", "replica", "sample"}
 	for _, k := range trial.KeyColumns() {
 		if !slices.Contains(later, k.Name) {
 			names = append(names, k.Name)

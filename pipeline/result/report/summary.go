@@ -76,8 +76,8 @@ func (s *Sweep) verdicts(what string) (lines []string) {
 		switch {
 		case s.table.Value(row, "contradicts") != nil:
 			refuted = append(refuted, s.table.text(row, "theory_standing"))
-		case s.online() && s.table.Value(row, "find") != nil: // no comparison with a bound
-		case s.table.Value(row, "theory_n") != nil, s.table.Value(row, "find_theory") != nil,
+		case s.online() && s.table.Value(row, "search") != nil: // no comparison with a bound
+		case s.table.Value(row, "theory_n") != nil, s.table.Value(row, "search_theory") != nil,
 			s.table.Value(row, "theory_regret") != nil:
 			held++
 		}
@@ -99,7 +99,7 @@ func (s *Sweep) verdicts(what string) (lines []string) {
 func (s *Sweep) decided() string {
 	count, total := map[string]int{}, 0
 	for row := range s.table.Len() {
-		if !s.online() || s.table.Value(row, "find") != nil {
+		if !s.online() || s.table.Value(row, "search") != nil {
 			count[s.table.text(row, "status")]++
 			total++
 		}
@@ -128,7 +128,7 @@ func (s *Sweep) decided() string {
 		text += "n_low examples were shown insufficient and n_high = n* sufficient. "
 	}
 	if len(s.searches) > 0 {
-		text += "find_insufficient was shown insufficient at find_n and find_sufficient sufficient. "
+		text += "search_insufficient was shown insufficient at search_n and search_sufficient sufficient. "
 	}
 	return text + s.confidence()
 }
@@ -233,8 +233,8 @@ func (s *Sweep) unknown() []unknown {
 			note(row, "", "Some trials failed: they count as no success.")
 		}
 		switch s.table.text(row, "privacy_standing") {
-		case trial.NotCertified:
-			note(row, "", "Privacy is not certified: the budget is only what a paper prints, and nothing here is proved of it.")
+		case trial.Unproved:
+			note(row, "", "Privacy is not proved: the budget is only what a paper prints, and nothing here is proved of it.")
 		case trial.Declared:
 			note(row, "", "Privacy is declared: it is the word of the plugin's author, and Shatter has no proof of it.")
 		}
@@ -244,7 +244,7 @@ func (s *Sweep) unknown() []unknown {
 		theory = "theory_regret"
 	}
 	for row := range s.table.Len() {
-		if s.table.Value(row, theory) == nil && !(s.online() && s.table.Value(row, "find") != nil) {
+		if s.table.Value(row, theory) == nil && !(s.online() && s.table.Value(row, "search") != nil) {
 			note(row, "", "No finite bound is known here, neither a proved nor a declared one.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {

@@ -36,7 +36,7 @@ type Sweep struct {
 type resolvedMeasure struct {
 	Find *struct {
 		Confidence float64 `json:"confidence"`
-	} `json:"find"` // nil: a list of sample sizes
+	} `json:"search"` // nil: a list of sample sizes
 	Over *struct {
 		Confidence float64 `json:"confidence"`
 	} `json:"over"` // search over another number than n; nil: none
@@ -83,20 +83,20 @@ type search struct {
 func (s *Sweep) split() {
 	all := s.whole
 	s.table, s.sized, s.curve, s.searches = all.table, all.table, all.curve, nil
-	axes := all.table.distinctOf(all.table.all(), "find")
+	axes := all.table.distinctOf(all.table.all(), "search")
 	if len(axes) == 0 {
 		return
 	}
 	s.table = newFrame(all.table.FoldSearches())
 	if !s.online() { // a regret belongs to one number of rounds, searched or not
-		s.sized = all.table.with("find", "")
+		s.sized = all.table.with("search", "")
 		s.curve = all.curve.of(s.sized.cells())
 	}
 	for _, axis := range axes {
 		s.searches = append(s.searches, search{
 			axis:  axis,
-			found: s.table.with("find", axis),
-			curve: all.curve.of(all.table.with("find", axis).cells()),
+			found: s.table.with("search", axis),
+			curve: all.curve.of(all.table.with("search", axis).cells()),
 		})
 	}
 }

@@ -102,7 +102,7 @@ func learned(t testing.TB, cells int) *Sweep {
 					high := int64(20*float64(d)*math.Pow(1.3, float64(a))/(epsilon*alpha)) + 1
 					key := row{
 						"cell": fmt.Sprintf("%010x", len(table)), "task": "learn", "algorithm": algorithm, "class": "parities", "d": d,
-						"noise": "none", "epsilon": epsilon, "privacy": "pure", "alpha": alpha, "beta": 0.1, "above": 0.0,
+						"noise": "none", "epsilon": epsilon, "privacy": "pure", "alpha": alpha, "beta": 0.1, "reference": 0.0,
 						"replica":  int64(0),
 						"p_rounds": d * d,
 					}
@@ -164,7 +164,7 @@ func undecided(t testing.TB) *Sweep {
 	key := func(cell, algorithm string, d int64, status, reason string) row {
 		return row{"cell": cell, "task": "learn", "algorithm": algorithm, "class": "halfspace", "d": d, "alpha": 0.1,
 			"beta": 0.1, "replica": int64(0), "status": status, "reason": reason, "trials": int64(16), "failed": int64(16),
-			"privacy": "pure", "privacy_standing": "not certified"}
+			"privacy": "pure", "privacy_standing": "unproved"}
 	}
 	low := key("1", "acme/slow", 5, "above_range", "")
 	low["n_low"] = int64(4096)

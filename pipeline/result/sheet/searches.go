@@ -9,7 +9,7 @@ import (
 // ofRung lists the columns of a table that describe one value of a search over a parameter other
 // than n, not the whole search.
 var ofRung = []string{
-	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "sample", "find_id",
+	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "sample", "search_id",
 	"mistakes_mean", "mistakes_max", "best_loss", "regret_mean", "regret_low", "regret_high", "theory_regret",
 	"paper_regret",
 }
@@ -18,7 +18,7 @@ var ofRung = []string{
 // instead of a row for each value: the row of the hardest value shown sufficient, or else of the
 // easiest one shown insufficient, with the trials of all values.
 func (s *Sheet) FoldSearches() *Sheet {
-	id := s.Index("find_id")
+	id := s.Index("search_id")
 	if id < 0 || s.Name != "table" {
 		return s
 	}
@@ -51,11 +51,11 @@ func foldSearch(s *Sheet, of []int) []any {
 	rows := slices.Collect(s.Take(of).Rows())
 	at := s.Index
 	axis := -1
-	if name, ok := rows[0][at("find")].(string); ok {
+	if name, ok := rows[0][at("search")].(string); ok {
 		axis = at(name)
 	}
 	chosen := rows[0]
-	for _, end := range []string{"find_insufficient", "find_sufficient"} {
+	for _, end := range []string{"search_insufficient", "search_sufficient"} {
 		value := rows[0][at(end)]
 		if axis < 0 || value == nil {
 			continue
@@ -73,7 +73,7 @@ func foldSearch(s *Sheet, of []int) []any {
 	if axis >= 0 {
 		row[axis] = nil
 	}
-	row[at("cell")] = rows[0][at("find_id")]
+	row[at("cell")] = rows[0][at("search_id")]
 	for _, name := range []string{"trials", "failed", "lost"} {
 		if at(name) < 0 {
 			continue

@@ -44,11 +44,11 @@ func BoundNamed(t testing.TB, list []algo.Bound, err error, name string) algo.Bo
 }
 
 // Holding returns the bounds that apply to trials on a problem whose class has that least error,
-// for a reference error above and errors that are computed exactly.
-func Holding(list []algo.Bound, p algo.Problem, least, above float64) (holding []algo.Bound) {
+// for a reference error and errors that are computed exactly.
+func Holding(list []algo.Bound, p algo.Problem, least, reference float64) (holding []algo.Bound) {
 	facts := theory.Facts{
 		Setting: &pluginv1.Setting{
-			Task: pluginv1.Task_TASK_LEARN, Above: above,
+			Task: pluginv1.Task_TASK_LEARN, Reference: reference,
 			Problem: &pluginv1.Problem{Noise: p.Noise, NoiseRate: p.NoiseRate, Realizable: p.Realizable},
 		},
 		Least: func() (float64, error) { return least, nil },

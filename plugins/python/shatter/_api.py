@@ -70,8 +70,8 @@ class Setting:
     task: str = "learn"  # "learn", "predict" or "online"
     problem: Problem = dataclasses.field(default_factory=Problem)
     n: int = 0  # sample size; 0 if none is fixed yet
-    alpha: float = 0.1  # a trial succeeds when its error is at most above + alpha
-    above: float = 0.0  # the reference error: 0, or what the best hypothesis of the class has
+    alpha: float = 0.1  # a trial succeeds when its error is at most reference + alpha
+    reference: float = 0.0  # the reference error: 0, or what the best hypothesis of the class has
     beta: float = 0.1  # the failure probability allowed
     epsilon: float = 0.0  # privacy budget; 0 if the algorithm states no guarantee
     delta: float = 0.0  # privacy budget; 0 if the algorithm states no guarantee, or a pure one
@@ -149,7 +149,7 @@ class Guarantee:
     pure: bool = False  # epsilon alone: delta is 0 and the sweep's delta does not apply
     rho: float = 0.0  # zero-concentrated privacy, if it was proved in that form
     mu: float = 0.0  # Gaussian differential privacy, if it was proved in that form
-    uncertified: bool = False  # epsilon and delta are only aimed at
+    unproved: bool = False  # epsilon and delta are only aimed at
     real_valued: bool = False  # the proof covers the release of a mean for each point
 
 

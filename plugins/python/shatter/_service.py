@@ -89,7 +89,7 @@ class Served:
         p = w.problem
         problem = Problem(p.__getattribute__("class"), p.domain, p.dim, p.margin, p.noise, p.noise_rate, p.no_constant,
                           p.realizable, p.real_data, p.matrix, p.target, p.literals)
-        s = Setting(self._params(w.parameters), task, problem, w.n, w.alpha, w.above, w.beta, w.epsilon, w.delta, w.queries,
+        s = Setting(self._params(w.parameters), task, problem, w.n, w.alpha, w.reference, w.beta, w.epsilon, w.delta, w.queries,
                     w.offline, w.rounds, w.test, w.sees, w.means)
         if self.algorithm.check:
             self.algorithm.check(s)

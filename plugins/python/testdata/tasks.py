@@ -46,7 +46,7 @@ class Threshold:
             raise Infeasible(f"n = {s.n}: 3 examples are needed")
 
     def guarantee(self, s):
-        return Guarantee(epsilon=s.epsilon, delta=s.delta, uncertified=True, source="none")
+        return Guarantee(epsilon=s.epsilon, delta=s.delta, unproved=True, source="none")
 
     def bound(self, s):
         if s.task == "online":
