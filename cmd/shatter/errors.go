@@ -106,6 +106,10 @@ var responses = []func(error) (response, bool){
 	on(exitUsage, func(*sandbox.EnterError) string { return "; --sandbox off goes without" }),
 	on(exitUsage, func(*host.StartError) string { return "" }),
 	on(exitUsage, func(e *compare.IncomparableError) string { return compareRemedies[e.Fault] }),
+	is(exitUnfinished, ": this file system cannot make files durable (fsync): choose a folder on another one with --out",
+		disk.CannotSync),
+	is(exitUnfinished, ": its file server has lost the file: mount the folder again and run the same command again",
+		func(err error) bool { return errors.Is(err, syscall.ESTALE) }),
 	on(exitUnfinished, func(*ledger.WriteError) string { return "" }), // its message has a remedy
 	is(exitUnfinished, ": make room and run the same command again", disk.IsFull),
 	is(exitUnfinished, ": raise the limit on the size of files (ulimit -f) and run the same command again",

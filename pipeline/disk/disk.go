@@ -2,8 +2,9 @@
 // safely, locks files between processes, and detects full disks.
 //
 // After a crash or a power failure at any moment, a file written by WriteFile is either the old
-// one or the new one. A lock ends with the process that holds it, for any cause of its end. Both
-// require a local disk: network file systems guarantee neither.
+// one or the new one, and a lock ends with the process that holds it, for any cause of its end. Both
+// require a local disk. If a file system refuses flock, a lock is a lease file that its holder
+// renews, and after a crash another host has to wait until it expires.
 package disk
 
 import (
@@ -44,6 +45,8 @@ func TryLock(f *os.File, kind Kind) error {
 			return nil
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return fmt.Errorf("lock %q: %w", f.Name(), ErrLocked)
+		case noLocks(err):
+			return tryLease(f, kind)
 		case !errors.Is(err, unix.EINTR):
 			return fmt.Errorf("lock %q: %w", f.Name(), err)
 		}
@@ -236,6 +239,12 @@ func Glob(dir, pattern string) (paths []string, err error) {
 		paths = append(paths, filepath.Join(dir, name))
 	}
 	return paths, err
+}
+
+// CannotSync reports whether err says that a file system does not support fsync.
+func CannotSync(err error) bool {
+	path, ok := errors.AsType[*fs.PathError](err)
+	return ok && path.Op == "sync" && (errors.Is(err, unix.EINVAL) || noLocks(err))
 }
 
 // IsFull reports whether err means that a disk is full or a quota exceeded.

@@ -235,7 +235,7 @@ func (l *Ledger) Close() error {
 	err := l.Sync()
 	defer l.lockAll()()
 	l.closeFiles()
-	l.lock.Close()
+	_ = disk.Unlock(l.lock) // the ledger is on the disk
 	l.lock = nil
 	return err
 }
