@@ -41,13 +41,13 @@ shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
 	f.register(flags)
 	f.progress.register(flags)
 	flags.BoolVar(&f.wait, "wait", false, "stay until the sweep has ended")
-	addWish(c, &f.priority, &f.weight, &f.budget)
+	addDesiredState(c, &f.priority, &f.weight, &f.budget)
 	addOutput(c, &f.format, listFormats, "")
 	return c
 }
 
-// addWish adds the flags that say how a sweep is to be run beside others.
-func addWish(c *cobra.Command, priority *int, weight *float64, budget *coordinator.Budget) {
+// addDesiredState adds the flags that say how a sweep is to be run beside others.
+func addDesiredState(c *cobra.Command, priority *int, weight *float64, budget *coordinator.Budget) {
 	flags := c.Flags()
 	flags.IntVar(priority, "priority", 0, "sweeps of greater priority go first")
 	flags.Float64Var(weight, "weight", 1, "share of the workers' time, relative to other sweeps of the same priority")
@@ -95,13 +95,13 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	wish := lead.Wish{
+	desired := lead.DesiredState{
 		Do: lead.Run, Priority: f.priority, Weight: f.weight, Budget: f.budget, By: personName(),
 		At: time.Now().UTC(),
 	}
 	out := submitted{ID: submission.ID(), Name: submission.Name}
 	err = server.within(c.Context(), func(ctx context.Context) (err error) {
-		out.New, out.Kept, err = lead.Submit(ctx, server.registry, submission, wish)
+		out.New, out.Kept, err = lead.Submit(ctx, server.registry, submission, desired)
 		return err
 	})
 	if err != nil {

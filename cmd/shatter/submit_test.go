@@ -170,7 +170,7 @@ func TestBadIDsAndFailures(t *testing.T) {
 	byFirst, twice, failed := map[string]string{}, "", ""
 	for i := 0; twice == ""; i++ { // two of at most 17 ids begin alike
 		s := &lead.Submission{Name: fmt.Sprint("s", i), Resolved: fmt.Sprint("r", i)}
-		if _, _, err := lead.Submit(t.Context(), r, s, lead.Wish{Do: lead.Run}); err != nil {
+		if _, _, err := lead.Submit(t.Context(), r, s, lead.DesiredState{Do: lead.Run}); err != nil {
 			t.Fatal(err)
 		}
 		if failed = s.ID(); byFirst[failed[:1]] != "" {

@@ -20,7 +20,7 @@ import (
 // statesHelp documents the states of a sweep.
 const statesHelp = `A sweep is
 
-  waiting    wished to run, but nothing moves; the reason says why
+  waiting    should run, but no trials run; the reason says why
   running    a coordinator hands out its trials and takes in outcomes
   paused     shatter pause was called, or its budget is spent; resume continues
   cancelled  shatter cancel was called; outcomes are kept, and resume continues
@@ -28,7 +28,7 @@ const statesHelp = `A sweep is
   failed     no coordinator can run it; the reason says why
   deleted  shatter delete was called; the next coordinator removes it
 
-None of these is stored: they follow from what was submitted and is wished, and from what the sweep's
+None of these is stored: they follow from the submission and the desired state, and from what the sweep's
 leader answers at the moment. Trials are the outcomes in its ledger:
 as its leader says, or else as it was shipped last.`
 
@@ -123,11 +123,11 @@ func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, erro
 	}
 	s := &sweepStatus{
 		ID: x.ID, Name: x.Submission.Name, State: now.State, Reason: now.Reason, Cells: x.Submission.Cells,
-		Priority: x.Wish.Priority, Weight: x.Wish.Weight, By: x.Submission.By, At: x.Submission.At,
+		Priority: x.Desired.Priority, Weight: x.Desired.Weight, By: x.Submission.By, At: x.Submission.At,
 		File: x.Submission.File, Shipped: x.Shipment.At, answer: now.Answer, end: x.End,
 	}
-	if x.Wish.Budget.Limited() {
-		s.Budget = x.Wish.Budget.String()
+	if x.Desired.Budget.Limited() {
+		s.Budget = x.Desired.Budget.String()
 	}
 	if totals := x.Shipment.Totals; totals != nil {
 		s.Decided, s.Trials = &totals.Decided, &totals.Trials
@@ -235,8 +235,8 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 }
 
 func pauseCommand() *cobra.Command {
-	return wishCommand("pause", "Pause a submitted sweep: nothing more of it is handed out until it is resumed",
-		func(x *lead.Record, w *lead.Wish) error {
+	return desiredStateCommand("pause", "Pause a submitted sweep: nothing more of it is handed out until it is resumed",
+		func(x *lead.Record, w *lead.DesiredState) error {
 			if w.Do == lead.Cancel || w.Do == lead.Delete {
 				return wrong("sweep %s was cancelled; shatter resume %s goes on with it", x.ID, x.ID)
 			}
@@ -246,47 +246,47 @@ func pauseCommand() *cobra.Command {
 }
 
 func cancelCommand() *cobra.Command {
-	return wishCommand("cancel", "Cancel a submitted sweep; what it has found is kept",
-		func(x *lead.Record, w *lead.Wish) error {
+	return desiredStateCommand("cancel", "Cancel a submitted sweep; what it has found is kept",
+		func(x *lead.Record, w *lead.DesiredState) error {
 			w.Do = lead.Cancel
 			return notEnded(x)
 		})
 }
 
 func resumeCommand() *cobra.Command {
-	var wish lead.Wish
+	var desired lead.DesiredState
 	var c *cobra.Command
-	c = wishCommand("resume", "Go on with a sweep that is paused, was cancelled or has failed",
-		func(x *lead.Record, w *lead.Wish) error {
+	c = desiredStateCommand("resume", "Go on with a sweep that is paused, was cancelled or has failed",
+		func(x *lead.Record, w *lead.DesiredState) error {
 			flags := c.Flags()
 			if flags.Changed("priority") {
-				w.Priority = wish.Priority
+				w.Priority = desired.Priority
 			}
 			if flags.Changed("weight") {
-				w.Weight = wish.Weight
+				w.Weight = desired.Weight
 			}
 			switch {
 			case flags.Changed("budget"):
-				w.Budget = wish.Budget
-			case x.Wish.Do == lead.Pause && x.Wish.Spent:
-				return wrong("%s: give more with --budget", x.Wish.Why)
+				w.Budget = desired.Budget
+			case x.Desired.Do == lead.Pause && x.Desired.Spent:
+				return wrong("%s: give more with --budget", x.Desired.Why)
 			}
 			w.Do = lead.Run
 			if x.End != nil && x.End.Failure != "" {
-				return checkWeight(wish.Weight)
+				return checkWeight(desired.Weight)
 			}
-			return errors.Join(notEnded(x), checkWeight(wish.Weight))
+			return errors.Join(notEnded(x), checkWeight(desired.Weight))
 		})
 	c.Long = c.Short + `.
 With --priority, --weight or --budget, change what it may take, also of one that runs; what is not given
-stays as it was wished.`
-	addWish(c, &wish.Priority, &wish.Weight, &wish.Budget)
+does not change.`
+	addDesiredState(c, &desired.Priority, &desired.Weight, &desired.Budget)
 	return c
 }
 
 func deleteCommand() *cobra.Command {
-	c := wishCommand("delete", "Delete a submitted sweep that is done, was cancelled or has failed",
-		func(x *lead.Record, w *lead.Wish) error {
+	c := desiredStateCommand("delete", "Delete a submitted sweep that is done, was cancelled or has failed",
+		func(x *lead.Record, w *lead.DesiredState) error {
 			if x.End == nil && w.Do != lead.Cancel && w.Do != lead.Delete {
 				return wrong("sweep %s has not ended; shatter cancel %s ends it", x.ID, x.ID)
 			}
@@ -303,7 +303,7 @@ what the folders of coordinators have.
 	return c
 }
 
-// notEnded refuses a wish for a sweep that has ended.
+// notEnded returns an error if a sweep has ended.
 func notEnded(x *lead.Record) error {
 	if x.End == nil {
 		return nil
@@ -311,12 +311,12 @@ func notEnded(x *lead.Record) error {
 	return wrong("sweep %s has ended; shatter results %s --out DIR fetches what it has found", x.ID, x.ID)
 }
 
-// wishCommand returns a command that changes what is wished of a sweep.
-func wishCommand(verb, short string, change func(*lead.Record, *lead.Wish) error) *cobra.Command {
+// desiredStateCommand returns a command that changes the desired state of a sweep.
+func desiredStateCommand(verb, short string, change func(*lead.Record, *lead.DesiredState) error) *cobra.Command {
 	return asking(&cobra.Command{
 		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
 	}, func(r *remote, c *cobra.Command, args []string) (*sweepStatus, error) {
-		record, err := r.wish(c.Context(), args[0], change)
+		record, err := r.changeDesiredState(c.Context(), args[0], change)
 		if err != nil {
 			return nil, err
 		}
@@ -324,23 +324,23 @@ func wishCommand(verb, short string, change func(*lead.Record, *lead.Wish) error
 	}, (*sweepStatus).write)
 }
 
-// wish changes what is wished of a sweep, and returns its record afterwards.
-func (r *remote) wish(
-	ctx context.Context, id string, change func(*lead.Record, *lead.Wish) error,
+// changeDesiredState changes the desired state of a sweep, and returns its record afterwards.
+func (r *remote) changeDesiredState(
+	ctx context.Context, id string, change func(*lead.Record, *lead.DesiredState) error,
 ) (*lead.Record, error) {
 	record, err := r.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	var wished lead.Wish
+	var desired lead.DesiredState
 	err = r.within(ctx, func(ctx context.Context) error {
-		return lead.ChangeWish(ctx, r.registry, record.ID, func(w *lead.Wish) error {
+		return lead.ChangeDesiredState(ctx, r.registry, record.ID, func(w *lead.DesiredState) error {
 			w.By, w.At, w.Why, w.Spent = personName(), time.Now().UTC(), "", false
 			if record.End != nil {
 				w.After = record.End.Epoch
 			}
 			err := change(record, w)
-			wished = *w
+			desired = *w
 			return err
 		})
 	})
@@ -353,7 +353,7 @@ func (r *remote) wish(
 	after, err := r.find(ctx, record.ID)
 	if unknown := (*queue.IDError)(nil); errors.As(err, &unknown) { // it is deleted already
 		after, err = record, nil
-		after.Wish = wished
+		after.Desired = desired
 	}
 	return after, err
 }

@@ -109,15 +109,15 @@ func decodeAnswer(raw []byte) (*Answer, error) {
 	return a, json.Unmarshal(raw, a)
 }
 
-// States of a sweep. None is stored: they are derived from what was submitted and is wished, from how
-// the sweep ended, and from what its leader answers.
+// States of a sweep. They are not stored, but derived from the submission, the desired state, the
+// end of the sweep, and its leader's answer.
 const (
-	Waiting   = "waiting"   // wished to run, but nothing moves: the reason says why
-	Running   = "running"   // its leader hands out trials and takes in outcomes
+	Waiting   = "waiting"   // should run, but no trials run: see the reason
+	Running   = "running"   // its leader publishes jobs and accepts outcomes
 	Paused    = "paused"    // a user has paused it, or its budget is spent
-	Cancelled = "cancelled" // a user has cancelled it; its outcomes are kept
-	Done      = "done"      // every cell is decided or has failed: the result is whole
-	Failed    = "failed"    // no coordinator can run it: the reason says why
+	Cancelled = "cancelled" // a user has canceled it; its outcomes are kept
+	Done      = "done"      // every cell is decided or has failed; the result is complete
+	Failed    = "failed"    // no coordinator can run it: see the reason
 	Deleted   = "deleted"   // a coordinator removes it from the server
 )
 
@@ -130,7 +130,7 @@ type Status struct {
 
 // Look returns the status of a sweep.
 func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error) {
-	if r.Wish.Do == Delete {
+	if r.Desired.Do == Delete {
 		return Status{State: Deleted, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
 	}
 	if r.End != nil {
@@ -143,16 +143,16 @@ func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error
 		return s, err
 	}
 	switch {
-	case r.Wish.Do != Run:
+	case r.Desired.Do != Run:
 		s.State = Paused
-		if r.Wish.Do == Cancel {
+		if r.Desired.Do == Cancel {
 			s.State = Cancelled
 		}
 		switch {
-		case r.Wish.Spent:
-			s.Reason = r.Wish.Why + ": `shatter resume ID --budget MORE` goes on"
-		case r.Wish.Why != "":
-			s.Reason = r.Wish.Why + ": `shatter resume ID` goes on"
+		case r.Desired.Spent:
+			s.Reason = r.Desired.Why + ": `shatter resume ID --budget MORE` goes on"
+		case r.Desired.Why != "":
+			s.Reason = r.Desired.Why + ": `shatter resume ID` goes on"
 		}
 		if s.Answer != nil {
 			s.Reason = "its leader is accepting the results of running jobs"

@@ -12,12 +12,12 @@ func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"format":2}`), []byte(`{}`), []byte(`{}`), []byte(`{}`))
 	f.Add([]byte(`{"format":2,"name":"x","plugins":[{}],"files":{"a":"b"}}`), []byte(`{"do":"run","priority":1}`),
 		[]byte(`{"epoch":1,"files":[{"name":"ledger/0001.log","size":1}]}`), []byte(`{"epoch":1,"summary":{"Digest":"d"}}`))
-	f.Fuzz(func(t *testing.T, submission, wish, ledger, end []byte) {
-		r, err := ReadRecord(&queue.Entry{ID: "id", Submission: submission, Wish: wish, Ledger: ledger, End: end})
+	f.Fuzz(func(t *testing.T, submission, desired, ledger, end []byte) {
+		r, err := ReadRecord(&queue.Entry{ID: "id", Submission: submission, Desired: desired, Ledger: ledger, End: end})
 		if err != nil {
 			return
 		}
-		if w := r.Wish.Weight; w != 0 && CheckWeight(w) != nil {
+		if w := r.Desired.Weight; w != 0 && CheckWeight(w) != nil {
 			t.Errorf("its weight is %v", w)
 		}
 		if _, err := json.Marshal(r.Submission); err != nil {

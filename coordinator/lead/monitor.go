@@ -54,13 +54,13 @@ func (x *sweepState) state() string {
 	switch r := x.record; {
 	case x.term != nil:
 		return "led here"
-	case r.Wish.Do == Delete:
+	case r.Desired.Do == Delete:
 		return Deleted
 	case r.End != nil:
 		return "ended"
-	case r.Wish.Do == Pause:
+	case r.Desired.Do == Pause:
 		return Paused
-	case r.Wish.Do == Cancel:
+	case r.Desired.Do == Cancel:
 		return Cancelled
 	case r.Leader != nil && time.Since(x.since) <= r.Leader.Duration:
 		return "led elsewhere"

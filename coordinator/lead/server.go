@@ -22,10 +22,10 @@ type Config struct {
 	Name string // name of this coordinator
 	Load Load
 
-	Lease   time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
-	Keep    time.Duration // after which a sweep that has ended is deleted; 0: never
+	Lease   time.Duration // time after which another coordinator takes over from a silent one; 0: 10 s
+	Keep    time.Duration // time after which an ended sweep is deleted; 0: never
 	Log     *slog.Logger  // nil: silent
-	Monitor *Monitor      // shows the state of Serve; nil: not needed
+	Monitor *Monitor      // receives the state of Serve; nil: none
 }
 
 // A Load makes a sweep of a submission.
@@ -80,7 +80,7 @@ func Serve(ctx context.Context, c Config) error {
 func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 	s := &server{
 		Config: c, registry: registry, sweeps: map[string]*sweepState{}, ended: make(chan *term),
-		tidy: make(chan struct{}, 1),
+		garbage: make(chan struct{}, 1),
 	}
 	entries, watched := make(chan *queue.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
@@ -94,9 +94,9 @@ func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 			}
 		})
 	}()
-	var tidying sync.WaitGroup
-	tidying.Go(func() { s.collectGarbage(watching) })
-	defer tidying.Wait()
+	var collecting sync.WaitGroup
+	collecting.Go(func() { s.collectGarbage(watching) })
+	defer collecting.Wait()
 	defer stop()
 	return s.serve(ctx, entries, watched)
 }
@@ -105,11 +105,11 @@ func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 type server struct {
 	Config
 	registry *queue.Registry
-	sweeps   map[string]*sweepState // by id of the sweep
+	sweeps   map[string]*sweepState // states by sweep id
 	ended    chan *term
-	tidy     chan struct{} // filled when there is a sweep to be deleted
-	leading  int           // terms that have not ended
-	cells    int           // of their sweeps
+	garbage  chan struct{} // filled if a sweep should be deleted
+	leading  int           // number of running terms
+	cells    int           // total cells of their sweeps
 }
 
 // maxCells is the maximum total number of cells of the sweeps that are led at a time, except that a
@@ -179,14 +179,14 @@ func (s *server) update(ctx context.Context, e *queue.Entry) {
 		x.since = time.Now()
 	}
 	x.record = record
-	if record.Wish.Do == Delete {
+	if record.Desired.Do == Delete {
 		select {
-		case s.tidy <- struct{}{}:
+		case s.garbage <- struct{}{}:
 		default:
 		}
 	}
 	if x.term != nil {
-		x.term.update(record.Wish)
+		x.term.update(record.Desired)
 	}
 	s.leadIfFree(ctx, e.ID)
 }
@@ -196,7 +196,7 @@ func (s *server) leadIfFree(ctx context.Context, id string) {
 	x := s.sweeps[id]
 	r, now := x.record, time.Now()
 	switch {
-	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
+	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Desired.Do != Run, now.Before(x.rest):
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
 		return // by this machine's clock only, because other clocks may be wrong

@@ -19,7 +19,7 @@ func TestManyCells(t *testing.T) {
 	ids := map[string]bool{}
 	for _, resolved := range []string{"a", "b"} {
 		s := &Submission{Resolved: resolved, Cells: maxCells/2 + 1}
-		_, _, err := Submit(t.Context(), h.registry, s, Wish{Do: Run})
+		_, _, err := Submit(t.Context(), h.registry, s, DesiredState{Do: Run})
 		check(t, err)
 		ids[s.Resolved] = true
 	}
@@ -65,7 +65,7 @@ func TestOtherText(t *testing.T) {
 		seed, err := schemas.DrawSeed()
 		check(t, err)
 		s := &Submission{Resolved: "r", Plan: source, Seed: seed, By: source}
-		_, _, err = Submit(t.Context(), h.registry, s, Wish{Do: Run})
+		_, _, err = Submit(t.Context(), h.registry, s, DesiredState{Do: Run})
 		check(t, err)
 		if source == "a" {
 			first = seed

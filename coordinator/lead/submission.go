@@ -56,18 +56,18 @@ func (s *Submission) ID() string {
 // digests returns the distinct values of a map, ascending.
 func digests(m map[string]string) []string { return slices.Compact(slices.Sorted(maps.Values(m))) }
 
-// What people may want of a sweep.
+// Values of DesiredState.Do.
 const (
 	Run    = "run"
 	Pause  = "pause"
 	Cancel = "cancel"
-	Delete = "delete" // a coordinator removes all that the server has of it
+	Delete = "delete" // a coordinator removes all data of the sweep from the server
 )
 
-// Wish is what people want of a sweep. A sweep without one is to run.
-type Wish struct {
+// A DesiredState is the state that a user requests for a sweep. The default is Run.
+type DesiredState struct {
 	Do       string             `json:"do"`       // Run, Pause, Cancel or Delete
-	Priority int                `json:"priority"` // sweeps of greater priority go first; 0 is the usual one
+	Priority int                `json:"priority"` // sweeps of greater priority run first; usually 0
 	Weight   float64            `json:"weight"`   // share of the workers' time among sweeps of one priority; 0: 1
 	Budget   coordinator.Budget `json:"budget"`   // budget of the whole sweep
 	By       string             `json:"by"`       // author of the last change, for display
@@ -78,9 +78,9 @@ type Wish struct {
 }
 
 // ChangeDesiredState replaces the desired state of a sweep by the result of change.
-func ChangeWish(ctx context.Context, r *queue.Registry, id string, change func(*Wish) error) error {
+func ChangeDesiredState(ctx context.Context, r *queue.Registry, id string, change func(*DesiredState) error) error {
 	return r.Change(ctx, id, func(raw []byte) ([]byte, error) {
-		w := readWish(raw)
+		w := decodeDesiredState(raw)
 		if err := change(&w); err != nil {
 			return nil, err
 		}
@@ -88,14 +88,14 @@ func ChangeWish(ctx context.Context, r *queue.Registry, id string, change func(*
 	})
 }
 
-// decodeDesired decodes a desired state. It ignores invalid data of other clients.
-func readWish(raw []byte) Wish {
-	w := Wish{Do: Run}
+// decodeDesiredState decodes a desired state. It ignores invalid data of other clients.
+func decodeDesiredState(raw []byte) DesiredState {
+	w := DesiredState{Do: Run}
 	if raw == nil {
 		return w
 	}
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return Wish{Do: Run}
+		return DesiredState{Do: Run}
 	}
 	if CheckWeight(w.Weight) != nil {
 		w.Weight = 0
@@ -103,7 +103,7 @@ func readWish(raw []byte) Wish {
 	return w
 }
 
-// CheckWeight returns an error unless a weight can be that of a wish: jobs carry it.
+// CheckWeight returns an error unless a weight is valid for jobs.
 func CheckWeight(weight float64) error {
 	if 0 < weight && weight <= fleet.MaxWeight {
 		return nil
@@ -111,13 +111,14 @@ func CheckWeight(weight float64) error {
 	return fmt.Errorf("weight %v: a number above 0 and up to %d is needed", weight, fleet.MaxWeight)
 }
 
-// toDelete reports whether a sweep is wished to be deleted.
-func toDelete(wish []byte) bool { return readWish(wish).Do == Delete }
+// shouldDelete reports whether the desired state is deletion.
+func shouldDelete(raw []byte) bool { return decodeDesiredState(raw).Do == Delete }
 
-// Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new,
-// and whether it is kept: it was to be deleted, and now has that wish. If it is neither, only the text of the sweep
-// changes. The content that the submission names has to be on the server.
-func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (added, kept bool, err error) {
+// Submit stores a submission, with its desired state, under its id. It reports whether the sweep is
+// new, and whether it is kept: it should have been deleted, and now has the new desired state. In
+// other cases only the text of the sweep changes. The content to which the submission refers must be
+// on the server.
+func Submit(ctx context.Context, r *queue.Registry, s *Submission, w DesiredState) (added, kept bool, err error) {
 	s.Format = submissionFormat
 	store := func(s Submission, do func(context.Context, string, []byte) error) error {
 		raw, err := json.Marshal(s)
@@ -131,7 +132,7 @@ func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (adde
 	if err != nil && !errors.As(err, &unknown) {
 		return false, false, err
 	}
-	if found != nil && !toDelete(found.Wish) {
+	if found != nil && !shouldDelete(found.Desired) {
 		own := *s
 		old, err := readSubmission(found)
 		if err == nil { // otherwise another client has written invalid data
@@ -140,7 +141,7 @@ func Submit(ctx context.Context, r *queue.Registry, s *Submission, w Wish) (adde
 		return false, false, store(own, r.Replace)
 	}
 	// The desired state is stored first, so that every reader of the submission can read it.
-	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
+	if err := ChangeDesiredState(ctx, r, s.ID(), func(old *DesiredState) error { *old = w; return nil }); err != nil {
 		return false, false, err
 	}
 	err = store(*s, func(ctx context.Context, id string, raw []byte) (err error) {
@@ -164,7 +165,7 @@ type End struct {
 type Record struct {
 	ID         string
 	Submission Submission
-	Wish       Wish
+	Desired    DesiredState
 	Leader     *queue.Leader // nil: none
 	Shipment   Shipment
 	End        *End // nil: the sweep has not ended
@@ -191,7 +192,7 @@ func readSubmission(e *queue.Entry) (s Submission, err error) {
 
 // ReadRecord decodes an entry of the registry.
 func ReadRecord(e *queue.Entry) (r *Record, err error) {
-	r = &Record{ID: e.ID, Leader: e.Leader, Wish: readWish(e.Wish)}
+	r = &Record{ID: e.ID, Leader: e.Leader, Desired: decodeDesiredState(e.Desired)}
 	if r.Submission, err = readSubmission(e); err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func ReadRecord(e *queue.Entry) (r *Record, err error) {
 		if err := json.Unmarshal(e.End, r.End); err != nil {
 			return nil, fmt.Errorf("read how sweep %s ended: %w", e.ID, err)
 		}
-		if r.End.Failure != "" && r.End.Epoch <= r.Wish.After {
+		if r.End.Failure != "" && r.End.Epoch <= r.Desired.After {
 			r.End = nil
 		}
 	}

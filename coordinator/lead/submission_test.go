@@ -14,16 +14,16 @@ func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	const failed, done = `{"epoch":7,"failure":"why"}`, `{"epoch":7,"summary":{}}`
 	for _, tt := range []struct {
-		name, end, wish string
-		ended           bool
+		name, end, desired string
+		ended              bool
 	}{
 		{"failed", failed, `{"do":"run"}`, true},
-		{"wished again", failed, `{"do":"run","after":7}`, false},
+		{"requested again", failed, `{"do":"run","after":7}`, false},
 		{"failed again", failed, `{"do":"run","after":6}`, true},
 		{"done", done, `{"do":"run","after":7}`, true},
 	} {
 		r, err := ReadRecord(&queue.Entry{
-			ID: (&Submission{}).ID(), Submission: []byte(`{"format":2}`), Wish: []byte(tt.wish), End: []byte(tt.end),
+			ID: (&Submission{}).ID(), Submission: []byte(`{"format":2}`), Desired: []byte(tt.desired), End: []byte(tt.end),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestBegun(t *testing.T) {
 		t.Helper()
 		e, err := h.registry.Find(t.Context(), sweepID)
 		check(t, err)
-		r := &Record{ID: e.ID, Leader: e.Leader, Wish: readWish(e.Wish)}
+		r := &Record{ID: e.ID, Leader: e.Leader, Desired: decodeDesiredState(e.Desired)}
 		change(r.Leader)
 		s, err := Look(t.Context(), h.conn, r)
 		check(t, err)
@@ -68,21 +68,21 @@ func TestAltered(t *testing.T) {
 	t.Parallel()
 	id := (&Submission{Resolved: "r"}).ID()
 	for _, tt := range []struct {
-		submission, wish string
-		altered          bool
-		want             Wish
+		submission, desired string
+		altered             bool
+		want                DesiredState
 	}{
-		{`{"format":2,"resolved":"r"}`, `{"do":"pause"}`, false, Wish{Do: Pause}},
-		{`{"format":2,"resolved":"r"}`, `no`, false, Wish{Do: Run}},
-		{`{"format":2,"resolved":"r"}`, `{"do":"cancel","weight":"x"}`, false, Wish{Do: Run}},
-		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":-1,"priority":3}`, false, Wish{Do: Run, Priority: 3}},
-		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":1e7}`, false, Wish{Do: Run}},
-		{`{"format":2,"resolved":["r"]}`, `{}`, true, Wish{}},
-		{`no`, ``, true, Wish{}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"pause"}`, false, DesiredState{Do: Pause}},
+		{`{"format":2,"resolved":"r"}`, `no`, false, DesiredState{Do: Run}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"cancel","weight":"x"}`, false, DesiredState{Do: Run}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":-1,"priority":3}`, false, DesiredState{Do: Run, Priority: 3}},
+		{`{"format":2,"resolved":"r"}`, `{"do":"run","weight":1e7}`, false, DesiredState{Do: Run}},
+		{`{"format":2,"resolved":["r"]}`, `{}`, true, DesiredState{}},
+		{`no`, ``, true, DesiredState{}},
 	} {
-		r, err := ReadRecord(&queue.Entry{ID: id, Submission: []byte(tt.submission), Wish: []byte(tt.wish)})
-		if (err != nil) != tt.altered || err == nil && r.Wish != tt.want {
-			t.Errorf("%s, %s: %+v, %v", tt.submission, tt.wish, r, err)
+		r, err := ReadRecord(&queue.Entry{ID: id, Submission: []byte(tt.submission), Desired: []byte(tt.desired)})
+		if (err != nil) != tt.altered || err == nil && r.Desired != tt.want {
+			t.Errorf("%s, %s: %+v, %v", tt.submission, tt.desired, r, err)
 		}
 	}
 	var other *schemas.VersionError

@@ -43,11 +43,11 @@ func newTerm(s *server, r *Record) *term {
 }
 
 // update ends the work if the desired state of the sweep has changed.
-func (t *term) update(w Wish) {
+func (t *term) update(w DesiredState) {
 	switch {
 	case w.Do != Run:
 		t.end(errStopped)
-	case w.Priority != t.Wish.Priority || w.Weight != t.Wish.Weight || w.Budget != t.Wish.Budget:
+	case w.Priority != t.Desired.Priority || w.Weight != t.Desired.Weight || w.Budget != t.Desired.Budget:
 		t.end(errChanged)
 	}
 }
@@ -151,7 +151,7 @@ func (t *term) lead(l *queue.LeaderLease) error {
 	if err != nil {
 		return err
 	}
-	if record.End != nil || record.Wish.Do != Run {
+	if record.End != nil || record.Desired.Do != Run {
 		t.rest = t.Lease // until the server's watch has received that state too
 		return nil
 	}
@@ -174,7 +174,7 @@ func (t *term) lead(l *queue.LeaderLease) error {
 
 // pause sets the desired state to a pause, because the budget is spent.
 func (t *term) pause(why string) error {
-	return ChangeWish(t.ctx, t.registry, t.ID, func(w *Wish) error {
+	return ChangeDesiredState(t.ctx, t.registry, t.ID, func(w *DesiredState) error {
 		w.Do, w.By, w.At, w.Why, w.Spent = Pause, t.Name, time.Now().UTC(), why, true
 		return nil
 	})
@@ -229,8 +229,8 @@ func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summar
 	t.mu.Unlock()
 	c := sweep.Config
 	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
-	c.Keep, c.Term.Epoch, c.Priority, c.Weight = true, l.Epoch, t.Wish.Priority, t.Wish.Weight
-	c.Budget = remainingBudget(t.Wish.Budget, claimed)
+	c.Keep, c.Term.Epoch, c.Priority, c.Weight = true, l.Epoch, t.Desired.Priority, t.Desired.Weight
+	c.Budget = remainingBudget(t.Desired.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)
 	if s != nil {
 		t.mu.Lock()

@@ -26,7 +26,7 @@ const registryBucket = "shatter-sweeps"
 
 // Keys of a sweep in the registry, after its id.
 const (
-	wishKey    = ".wish"
+	desiredKey = ".wish"
 	leadKey    = ".lead"
 	renewalKey = ".renewal"
 	ledgerKey  = ".ledger"
@@ -45,7 +45,7 @@ type Registry struct {
 type Entry struct {
 	ID         string
 	Submission []byte
-	Wish       []byte
+	Desired    []byte
 	Ledger     []byte
 	End        []byte
 	Leader     *Leader // nil: there is none, or the last one has resigned
@@ -116,25 +116,26 @@ func (r *Registry) Replace(ctx context.Context, id string, submission []byte) er
 	})
 }
 
-// Change replaces the wish for a sweep by the result of change, whose argument is nil if there is no wish yet. It
-// calls change again if another party has changed the wish meanwhile. An error of change ends it.
-func (r *Registry) Change(ctx context.Context, id string, change func(wish []byte) ([]byte, error)) error {
-	return r.do(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
+// Change replaces the desired state of a sweep by the result of change. The argument of change is
+// nil if there is none yet. Change calls change again if another party has changed the state
+// meanwhile. An error of change ends it.
+func (r *Registry) Change(ctx context.Context, id string, change func(desired []byte) ([]byte, error)) error {
+	return r.do(ctx, "change the desired state of sweep "+id, func(ctx context.Context) error {
 		for {
 			var old []byte
-			var revision uint64 // 0: there is no wish
-			found, err := r.get(ctx, id+wishKey)
+			var revision uint64 // 0: there is no value
+			found, err := r.get(ctx, id+desiredKey)
 			if err != nil {
 				return err
 			}
 			if found != nil {
 				old, revision = found.Value(), found.Revision()
 			}
-			wish, err := change(old)
+			desired, err := change(old)
 			if err != nil {
 				return err
 			}
-			_, err = r.set(ctx, id+wishKey, wish, revision)
+			_, err = r.set(ctx, id+desiredKey, desired, revision)
 			if !conflict(err) {
 				return err
 			}
@@ -174,23 +175,24 @@ func (r *Registry) storeWhile(ctx context.Context, key string, m nats.Msg, other
 // markHeader is the header by which a bucket marks a removed value.
 const markHeader = "KV-Operation"
 
-// Delete removes a sweep from the registry if agreed returns true for the wish. It reports whether it has. The
-// server takes each step only while the wish stays as it is: if another party changes it, the rest stays, which
-// is a sweep that has not ended. A leader loses its lease first, so that it stores nothing more.
-func (r *Registry) Delete(ctx context.Context, id string, agreed func(wish []byte) bool) (done bool, err error) {
+// Delete removes a sweep from the registry if agreed returns true for the desired state. It reports
+// whether the sweep was removed. The server accepts each step only while the desired state does not
+// change: if another party changes it, the remaining values stay, which represent a sweep that has
+// not ended. The leader's key is removed first, so the leader stores nothing more.
+func (r *Registry) Delete(ctx context.Context, id string, agreed func(desired []byte) bool) (done bool, err error) {
 	err = r.c.retry(ctx, "delete sweep "+id, func(ctx context.Context) error {
-		wish, err := r.get(ctx, id+wishKey)
-		if err != nil || wish == nil || !agreed(wish.Value()) {
+		desired, err := r.get(ctx, id+desiredKey)
+		if err != nil || desired == nil || !agreed(desired.Value()) {
 			return err
 		}
 		for _, key := range []string{leadKey, renewalKey, endKey, ledgerKey, ""} {
 			removed := nats.Msg{Header: nats.Header{markHeader: {"DEL"}}} // the form that KeyValue.Delete writes
-			if err := r.storeWhile(ctx, id+key, removed, id+wishKey, wish.Revision()); err != nil {
+			if err := r.storeWhile(ctx, id+key, removed, id+desiredKey, desired.Revision()); err != nil {
 				return err
 			}
 		}
 		done = true
-		return r.kv.Delete(ctx, id+wishKey, jetstream.LastRevision(wish.Revision()))
+		return r.kv.Delete(ctx, id+desiredKey, jetstream.LastRevision(desired.Revision()))
 	})
 	if conflict(err) {
 		return done, nil
@@ -198,7 +200,7 @@ func (r *Registry) Delete(ctx context.Context, id string, agreed func(wish []byt
 	return done, err
 }
 
-// DeleteResults removes all jobs and results of a sweep that has ended, or is deleted, from the server.
+// DeleteResults removes all jobs and results of an ended or deleted sweep from the server.
 func (r *Registry) DeleteResults(ctx context.Context, sweep string) error {
 	if err := token("sweep", sweep); err != nil {
 		return err
@@ -241,7 +243,7 @@ func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
 func (r *Registry) entry(ctx context.Context, id string) (e *Entry, err error) {
 	err = r.do(ctx, "read sweep "+id, func(ctx context.Context) error {
 		e = &Entry{ID: id}
-		for _, key := range []string{"", wishKey, leadKey, renewalKey, ledgerKey, endKey} {
+		for _, key := range []string{"", desiredKey, leadKey, renewalKey, ledgerKey, endKey} {
 			x, err := r.get(ctx, id+key)
 			if err == nil && x != nil {
 				err = e.set(key, x)
@@ -264,8 +266,8 @@ func (e *Entry) set(key string, x jetstream.KeyValueEntry) (err error) {
 	switch key {
 	case "":
 		e.Submission = data
-	case wishKey:
-		e.Wish = data
+	case desiredKey:
+		e.Desired = data
 	case ledgerKey:
 		e.Ledger = data
 	case endKey:
@@ -306,9 +308,10 @@ func completed(err error) error {
 // lost a change.
 const rereadTime = 20 * time.Second
 
-// Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
-// whenever one has changed, perhaps without a difference. For one that was deleted it calls see with
-// an entry without a submission, unless it missed that change. It returns when ctx ends, or see returns an error.
+// Watch calls see with the entry of each submitted sweep: once for all present ones, and whenever an
+// entry has changed, possibly without a difference. For a deleted sweep it calls see with an entry
+// without a submission, unless it missed that change. It returns when ctx ends, or see returns an
+// error.
 func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 	for {
 		within, cancel := context.WithTimeout(ctx, r.reread)

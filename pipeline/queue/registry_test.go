@@ -59,8 +59,8 @@ func TestSubmission(t *testing.T) {
 	})
 }
 
-// Of wishes that are changed at the same time none is lost.
-func TestWishes(t *testing.T) {
+// No concurrent change of the desired state is lost.
+func TestDesiredState(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		r := registry(t, dial(Options{}))
@@ -68,7 +68,7 @@ func TestWishes(t *testing.T) {
 		errs := make(chan error, all)
 		for range all {
 			go func() {
-				errs <- r.Change(soon(t), "ab12", func(wish []byte) ([]byte, error) { return append(wish, 'x'), nil })
+				errs <- r.Change(soon(t), "ab12", func(desired []byte) ([]byte, error) { return append(desired, 'x'), nil })
 			}()
 		}
 		for range all {
@@ -77,8 +77,8 @@ func TestWishes(t *testing.T) {
 		if _, err := r.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
 			t.Fatal(err)
 		}
-		if e := find(t, r, "ab12"); len(e.Wish) != all {
-			t.Errorf("%d of %d changes were kept", len(e.Wish), all)
+		if e := find(t, r, "ab12"); len(e.Desired) != all {
+			t.Errorf("%d of %d changes were kept", len(e.Desired), all)
 		}
 		no := errors.New("no")
 		if err := r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return nil, no }); !errors.Is(err, no) {
@@ -107,7 +107,7 @@ func TestWatch(t *testing.T) {
 				if e.Leader != nil {
 					lead = e.Leader.Name
 				}
-				seen <- fmt.Sprintf("%s %s/%s/%s/%s", e.ID, e.Wish, lead, e.Ledger, e.End)
+				seen <- fmt.Sprintf("%s %s/%s/%s/%s", e.ID, e.Desired, lead, e.Ledger, e.End)
 				return nil
 			})
 		}()
@@ -242,19 +242,19 @@ func TestLeaderWithoutServer(t *testing.T) {
 	must(t, short.Resign(soon(t)))
 }
 
-// A sweep is deleted as long as it is wished so, and with it all that the registry holds of it. Who
-// watches hears of it, and it can be submitted again.
+// A sweep is deleted while its desired state is deletion, with all of its values in the registry.
+// Watchers receive the change, and the sweep can be submitted again.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		r := registry(t, dial(Options{}))
-		wish := func(w string) {
+		set := func(w string) {
 			t.Helper()
 			must(t, r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte(w), nil }))
 		}
 		remove := func() bool {
 			t.Helper()
-			done, err := r.Delete(soon(t), "ab12", func(wish []byte) bool { return string(wish) == "delete" })
+			done, err := r.Delete(soon(t), "ab12", func(desired []byte) bool { return string(desired) == "delete" })
 			must(t, err)
 			return done
 		}
@@ -267,10 +267,10 @@ func TestDelete(t *testing.T) {
 		must(t, l.Ship(soon(t), []byte("ledger")))
 		must(t, l.Finish(soon(t), []byte("end")))
 		if remove() {
-			t.Error("deleted without a wish")
+			t.Error("deleted without a desired state")
 		}
-		if wish("keep"); remove() {
-			t.Error("deleted against the wish")
+		if set("keep"); remove() {
+			t.Error("deleted against the desired state")
 		}
 		watching, stop := context.WithCancel(soon(t))
 		defer stop()
@@ -285,7 +285,7 @@ func TestDelete(t *testing.T) {
 			})
 		}()
 		<-began
-		if wish("delete"); !remove() {
+		if set("delete"); !remove() {
 			t.Error("not deleted")
 		}
 		if e := <-heard; e.ID != "ab12" {
@@ -304,7 +304,7 @@ func TestDelete(t *testing.T) {
 		if added, err := r.Submit(soon(t), "ab12", []byte("again")); !added || err != nil {
 			t.Errorf("submitted again: %v, %v", added, err)
 		}
-		if e := find(t, r, "ab12"); e.Wish != nil || e.End != nil || e.Ledger != nil || e.Leader != nil {
+		if e := find(t, r, "ab12"); e.Desired != nil || e.End != nil || e.Ledger != nil || e.Leader != nil {
 			t.Errorf("what was deleted is there again: %+v", e)
 		}
 	})

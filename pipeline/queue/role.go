@@ -50,7 +50,7 @@ func GrantsOf(r Role) Grants {
 		return Grants{
 			Publish: slices.Concat([]string{
 				accountInfo, chunkSubject + "*", metaSubject + "*", registrySubject + "*",
-				registrySubject + "*" + wishKey, askPrefix + "*",
+				registrySubject + "*" + desiredKey, askPrefix + "*",
 			}, readFiles, watching(registryBucket), watching(workerBucket)),
 			Subscribe: []string{ownInbox},
 		}

@@ -188,7 +188,7 @@ func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) FitRow {
 		reasons = append(reasons, t.Reason)
 	}
 	if by[byBracket] > 0 && by[byModel] > 0 {
-		reasons = append(reasons, fmt.Sprintf("the middle of the bracket stands for n_model in %d of %d cells",
+		reasons = append(reasons, fmt.Sprintf("the middle of the bracket replaces n_model in %d of %d cells",
 			by[byBracket], len(o.X)))
 	}
 	row.Reason = strings.Join(reasons, "; ")

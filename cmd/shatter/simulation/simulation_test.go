@@ -155,7 +155,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 			return err
 		}
 		s.Content = []string{s.Plan}
-		_, _, err = lead.Submit(p.ctx, r, s, lead.Wish{Do: lead.Run})
+		_, _, err = lead.Submit(p.ctx, r, s, lead.DesiredState{Do: lead.Run})
 		return err
 	}
 	if err := submit(); err != nil {
@@ -183,9 +183,9 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 				return err
 			}
 		case do := <-w.desired:
-			wish := func(x *lead.Wish) error { x.Do = do; return nil }
-			if err := lead.ChangeWish(p.ctx, r, sweepID, wish); err != nil {
-				w.note("the user's wish is lost: %v", err) // with the store: the sweep then runs again
+			change := func(x *lead.DesiredState) error { x.Do = do; return nil }
+			if err := lead.ChangeDesiredState(p.ctx, r, sweepID, change); err != nil {
+				w.note("the desired state is lost: %v", err) // with the store: the sweep then runs again
 			}
 		case record := <-found:
 			w.mu.Lock()

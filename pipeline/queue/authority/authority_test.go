@@ -132,7 +132,7 @@ func TestSubmitter(t *testing.T) {
 	must(t, err)
 	must(t, l.Ship(soon(t), []byte("segments")))
 	all, err := own.List(soon(t))
-	if err != nil || len(all) != 1 || string(all[0].Wish) != "run!" || string(all[0].Ledger) != "segments" {
+	if err != nil || len(all) != 1 || string(all[0].Desired) != "run!" || string(all[0].Ledger) != "segments" {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	watched := errors.New("watched")
@@ -350,7 +350,7 @@ var forbidden = []act{
 // forbiddenToWorkers and forbiddenToSubmitters list acts that the other role may do.
 var forbiddenToWorkers = []act{
 	{name: "submit a sweep", publish: "$KV.shatter-sweeps.x", data: "{}"},
-	{name: "change a wish", publish: "$KV.shatter-sweeps.s.wish", data: "{}"},
+	{name: "change a desired state", publish: "$KV.shatter-sweeps.s.wish", data: "{}"},
 	{name: "read a sweep", publish: "$JS.API.STREAM.MSG.GET.KV_shatter-sweeps", data: `{"seq":1}`},
 	{name: "read a sweep directly", publish: "$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.s"},
 	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},

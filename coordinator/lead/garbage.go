@@ -14,9 +14,9 @@ const (
 	unnamedTime  = 24 * time.Hour   // minimum age of unreferenced content that is removed
 )
 
-// collectGarbage removes unused data from the server until ctx ends: sweeps that are to be deleted at once, and at
-// intervals sweeps that ended long ago, results of sweeps that have ended, and content that no sweep names. Several
-// coordinators may do so at the same time.
+// collectGarbage removes unused data from the server until ctx ends. It deletes sweeps immediately
+// when requested. At intervals it removes sweeps that ended long ago, results of ended sweeps, and
+// content to which no sweep refers. Several coordinators may do so at the same time.
 func (s *server) collectGarbage(ctx context.Context) {
 	tick := time.NewTicker(collectEvery)
 	defer tick.Stop()
@@ -24,7 +24,7 @@ func (s *server) collectGarbage(ctx context.Context) {
 	for {
 		all := false
 		select {
-		case <-s.tidy:
+		case <-s.garbage:
 		case <-tick.C:
 			all = true
 		case <-ctx.Done():
@@ -61,7 +61,8 @@ func (s *server) purgeEnded(ctx context.Context, list []*queue.Entry, purged map
 	return nil
 }
 
-// deleteSweeps removes the sweeps that are to be deleted, and those that ended longer ago than Keep.
+// deleteSweeps deletes the sweeps with that desired state, and those that ended longer ago than
+// Keep.
 func (s *server) deleteSweeps(ctx context.Context, list []*queue.Entry) error {
 	for _, e := range list {
 		r, err := ReadRecord(e)
@@ -69,19 +70,19 @@ func (s *server) deleteSweeps(ctx context.Context, list []*queue.Entry) error {
 			continue // another release may have submitted it
 		}
 		if s.expired(r) {
-			err = ChangeWish(ctx, s.registry, r.ID, func(w *Wish) error {
-				if *w == r.Wish {
+			err = ChangeDesiredState(ctx, s.registry, r.ID, func(w *DesiredState) error {
+				if *w == r.Desired {
 					w.Do, w.By, w.At = Delete, s.Name, time.Now().UTC()
 				}
 				return nil
 			})
-		} else if r.Wish.Do != Delete {
+		} else if r.Desired.Do != Delete {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		done, err := s.registry.Delete(ctx, r.ID, toDelete)
+		done, err := s.registry.Delete(ctx, r.ID, shouldDelete)
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (s *server) deleteSweeps(ctx context.Context, list []*queue.Entry) error {
 			if err := s.registry.DeleteResults(ctx, r.ID); err != nil {
 				return err
 			}
-			s.Log.Info("sweep deleted", "sweep", r.ID, "name", r.Submission.Name, "by", r.Wish.By)
+			s.Log.Info("sweep deleted", "sweep", r.ID, "name", r.Submission.Name, "by", r.Desired.By)
 		}
 	}
 	return nil
@@ -103,8 +104,8 @@ func (s *server) expired(r *Record) bool {
 		return false
 	case r.End != nil:
 		since = r.End.At
-	case r.Wish.Do == Cancel:
-		since = r.Wish.At
+	case r.Desired.Do == Cancel:
+		since = r.Desired.At
 	default:
 		return false
 	}
