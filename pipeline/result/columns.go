@@ -62,83 +62,85 @@ func keyColumns() []schemas.Column {
 var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.ColumnOf[TableRow]{
 	size("n_low", "largest sample size shown insufficient", func(r *TableRow) int64 { return r.NLow }),
 	size("n_high", "smallest sample size shown sufficient", func(r *TableRow) int64 { return r.NHigh }),
-	size("n_star", "n_high where the cell is decided", func(r *TableRow) int64 { return r.NStar }),
-	float("n_model", "point estimate of n* from curves through all trials, a model: never in place of the bracket; "+
-		"null where none fits well", func(r *TableRow) float64 { return nonzero(r.NModel) }),
-	float("n_model_low", "lower end of its 95 % confidence interval, which holds as far as the curves do, and "+
-		"is as wide as a bracket at the same level where their fit is in doubt",
+	size("n_star", "n_high if the cell is decided", func(r *TableRow) int64 { return r.NStar }),
+	float("n_model", "point estimate of n* from curves fitted to all trials: a model, which does not "+
+		"replace the bracket; null if no curve fits well", func(r *TableRow) float64 { return nonzero(r.NModel) }),
+	float("n_model_low", "lower end of its 95 % confidence interval, valid as far as the curves fit; if "+
+		"the fit is in doubt, as wide as a bracket at the same level",
 		func(r *TableRow) float64 { return nonzero(r.NModelLow) }),
-	float("n_model_high", "upper end", func(r *TableRow) float64 { return nonzero(r.NModelHigh) }),
+	float("n_model_high", "upper end of that interval",
+		func(r *TableRow) float64 { return nonzero(r.NModelHigh) }),
 	label("status", "decided, undecided, above_range, below_range, infeasible, trivial (a learner without data "+
 		"succeeds often enough on drawn targets: there is no n*), failed or not_monotone",
 		func(r *TableRow) string { return r.Status }),
 	label("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("prior_success", priorDoc, func(r *TableRow) float64 { return priorSuccess(r.Cell) }),
-	float("theory_n", "least bound that is proved or declared and whose premises hold; null where none is finite",
-		func(r *TableRow) float64 { return nonzero(r.Theory.Value) }),
-	label("theory_source", "its theorem", func(r *TableRow) string { return r.Theory.Source }),
+	float("theory_n", "least bound that is proved or declared and whose premises hold; null if none is "+
+		"finite", func(r *TableRow) float64 { return nonzero(r.Theory.Value) }),
+	label("theory_source", "theorem of theory_n", func(r *TableRow) string { return r.Theory.Source }),
 	label("theory_standing", standingDoc, func(r *TableRow) string { return r.Theory.Standing }),
-	label("theory_reason", "why theory_n is null, though the algorithm states a bound: the premise that fails",
-		func(r *TableRow) string { return r.Theory.Missing }),
-	float("paper_n", "first bound that holds here, is only printed in a paper, and no mere order of magnitude; null "+
-		"where none is finite", func(r *TableRow) float64 { return nonzero(r.PaperN) }),
-	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
-	float("ratio_low", "n_low over theory_n: n* is above that many times the bound",
+	label("theory_reason", "why theory_n is null although the algorithm states a bound: the premise that "+
+		"fails", func(r *TableRow) string { return r.Theory.Missing }),
+	float("paper_n", "first bound whose premises hold, that is only printed in a paper and is more than an "+
+		"order of magnitude; null if none is finite", func(r *TableRow) float64 { return nonzero(r.PaperN) }),
+	label("paper_source", "theorem of paper_n", func(r *TableRow) string { return r.PaperSource }),
+	float("ratio_low", "n_low / theory_n: n* is more than this multiple of the bound",
 		func(r *TableRow) float64 { return nonzero(float64(r.NLow) / r.Theory.Value) }),
-	float("ratio_high", "n_high over theory_n: n* is at most that many times the bound",
+	float("ratio_high", "n_high / theory_n: n* is at most this multiple of the bound",
 		func(r *TableRow) float64 { return nonzero(float64(r.NHigh) / r.Theory.Value) }),
-	float("ratio_model", "n_model over theory_n",
+	float("ratio_model", "n_model / theory_n",
 		func(r *TableRow) float64 { return nonzero(r.NModel / r.Theory.Value) }),
-	label("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are insufficient, and "+
-		"by the bound no more suffice", func(r *TableRow) string { return r.Theory.Contradicts }),
-	count("trials", "trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
-	flag("fixed", "the sample sizes and their numbers of trials were given, not chosen by a search that looks at "+
-		"outcomes", func(r *TableRow) bool { return r.Fixed }),
-	count("failed", "of these, those that failed", func(r *TableRow) int64 { return r.Failed }),
-	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high",
-		func(r *TableRow) float64 { return r.MeanError }),
-	float("queries_success", "task predict: success rate at the largest sample size of baseline/queries, which has no "+
-		"sample, in the cell of this sweep with the same problem, queries, adversary and goal; where it is high, the "+
-		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
-		func(r *TableRow) float64 { return r.QueriesSuccess }),
-	label("evaluation", "exact, or the number of fresh points on which an error is measured; at most so many where the "+
-		"sequential rule ends trials that are clear, of which it puts on the wrong side of reference + alpha at most the "+
-		"share in brackets. It is exact where all points or rows are evaluated, and where the algorithm promises declared "+
-		"hypotheses and the problem has a formula for their errors",
-		func(r *TableRow) string { return r.Cell.Evaluation.Words }),
-	float("evaluation_error", "standard error of a trial's measured error where the true error is reference + alpha, at "+
-		"most; 0: exact",
-		func(r *TableRow) float64 { return r.Cell.Evaluation.StandardError }),
-	label("privacy_source", "what privacy follows from, as the algorithm says it",
+	label("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are "+
+		"insufficient, but by the bound at most as many suffice",
+		func(r *TableRow) string { return r.Theory.Contradicts }),
+	count("trials", "number of trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
+	flag("fixed", "the sample sizes and their numbers of trials were given, not chosen by a search that "+
+		"examines outcomes", func(r *TableRow) bool { return r.Fixed }),
+	count("failed", "number of these trials that failed", func(r *TableRow) int64 { return r.Failed }),
+	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size if there is "+
+		"no n_high", func(r *TableRow) float64 { return r.MeanError }),
+	float("queries_success", "task predict: success rate of baseline/queries, which has no sample, at its "+
+		"largest sample size, in the cell of this sweep with the same problem, queries, adversary and goal; if "+
+		"it is high, the adversary reveals the target, and n* bounds no other adversary's; null if the sweep "+
+		"has no such cell", func(r *TableRow) float64 { return r.QueriesSuccess }),
+	label("evaluation", "exact, or the number of fresh points on which an error is measured. With the "+
+		"sequential rule this is the maximum: the rule ends trials whose error is clear, and puts at most the "+
+		"share in brackets on the wrong side of reference + alpha. Errors are exact if all points or rows are "+
+		"evaluated, or if the algorithm promises declared hypotheses and the problem has a formula for their "+
+		"errors", func(r *TableRow) string { return r.Cell.Evaluation.Words }),
+	float("evaluation_error", "upper bound on the standard error of a trial's measured error when the true "+
+		"error is reference + alpha; 0: exact", func(r *TableRow) float64 { return r.Cell.Evaluation.StandardError }),
+	label("privacy_source", "source of the guarantee, as stated by the algorithm",
 		func(r *TableRow) string { return r.Cell.Guarantee.GetSource() }),
-	float("rho", "zero-concentrated differential privacy, where it was proved in that form",
+	float("rho", "zero-concentrated differential privacy, if it was proved in that form",
 		func(r *TableRow) float64 { return nonzero(r.Cell.Guarantee.GetRho()) }),
-	float("mu", "Gaussian differential privacy, where it was proved in that form",
+	float("mu", "Gaussian differential privacy, if it was proved in that form",
 		func(r *TableRow) float64 { return nonzero(r.Cell.Guarantee.GetMu()) }),
 })
 
-// findColumns follow those of the table where the sweep searches another number than n.
+// findColumns holds the further columns of the table if the sweep searches another number than n.
 var findColumns = []schemas.ColumnOf[TableRow]{
-	label("search", "the number that is searched at one n, by its column; null where n is searched or listed. The row "+
-		"is one of its values: n_low is n where that is insufficient, n_high where it is sufficient",
+	label("search", "number that is searched at one n, by its column; null if n is searched or listed. The "+
+		"row is one of its values: n_low is n if that value is insufficient, n_high is n if it is sufficient",
 		func(r *TableRow) string { return rungText(r, func(x *trial.Rung) string { return x.Axis }) }),
-	label("search_success", "how success goes as the number grows, as the sweep file states it: rises or falls; a fall "+
-		"(status not_monotone) is one of success from a harder to an easier value",
+	label("search_success", "how success changes as the number grows, as the sweep file states: rises or "+
+		"falls; status not_monotone means that success falls from a harder to an easier value",
 		func(r *TableRow) string { return rungText(r, func(x *trial.Rung) string { return x.Direction() }) }),
-	label("search_id", "names the search: the cell of its hardest value. All rows of a search have the same",
+	label("search_id", "identifies the search: the cell of its hardest value; equal in all rows of a search",
 		func(r *TableRow) string { return r.Found.Ladder }),
-	size("search_n", "the n, in task online the number of rounds; null where that is searched", func(r *TableRow) int64 {
-		if r.Cell.Rung == nil || r.Cell.Rung.OverRounds() {
-			return 0
-		}
-		return r.Cell.N[0]
-	}),
-	float("search_insufficient", "the easiest value shown insufficient: the least epsilon with which trials succeed is "+
-		"above, the largest noise_rate that they bear below; null where there is none",
+	size("search_n", "n of the search; in task online the number of rounds, null if that is searched",
+		func(r *TableRow) int64 {
+			if r.Cell.Rung == nil || r.Cell.Rung.OverRounds() {
+				return 0
+			}
+			return r.Cell.N[0]
+		}),
+	float("search_insufficient", "easiest value shown insufficient: the least sufficient epsilon is above "+
+		"it, the largest sufficient noise_rate below it; null if there is none",
 		func(r *TableRow) float64 { return r.found(r.Found.Insufficient) }),
-	float("search_sufficient", "the hardest value shown sufficient; null where there is none",
+	float("search_sufficient", "hardest value shown sufficient; null if there is none",
 		func(r *TableRow) float64 { return r.found(r.Found.Sufficient) }),
-	float("search_theory", "the hardest of the values at which theory_n is at most n; null where there is none",
+	float("search_theory", "hardest value at which theory_n is at most n; null if there is none",
 		func(r *TableRow) float64 { return r.found(r.Found.Proved) }),
 }
 
@@ -158,17 +160,17 @@ func (r *TableRow) found(v float64) float64 {
 	return v
 }
 
-// SearchColumns returns the columns that the table has beside those of Columns where the sweep searches
-// another number than n. In task online they are status, reason and these but for search_theory.
+// SearchColumns returns the further columns of the table if the sweep searches another number than n.
+// In task online the table has status, reason and these columns except search_theory.
 func SearchColumns() []schemas.Column { return schemas.Plain(findColumns) }
 
-// gameSearchColumns follow those of the table of task online where the sweep has a search.
+// gameSearchColumns holds the further columns of the table of task online if the sweep has a search.
 var gameSearchColumns = slices.Concat(
 	searchColumns("status", "reason"),
 	searchColumns("search", "search_success", "search_id", "search_n", "search_insufficient", "search_sufficient"),
 )
 
-// searchColumns returns columns of the table by their names, for the games that a search played.
+// searchColumns returns the named columns of the table, for the games that a search played.
 func searchColumns(names ...string) (columns []schemas.ColumnOf[GameRow]) {
 	all := slices.Concat(tableColumns, findColumns)
 	for _, name := range names {
@@ -187,70 +189,77 @@ func searchColumns(names ...string) (columns []schemas.ColumnOf[GameRow]) {
 // number of rounds.
 var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.ColumnOf[GameRow]{
 	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),
-	flag("predictable", "the adversary's truths follow from those before: a learner that knows it has a regret far below "+
-		"0, and the regrets here are no lower bounds", func(r *GameRow) bool { return r.Predictable }),
-	count("trials", "sequences", func(r *GameRow) int64 { return r.Trials }),
-	count("failed", "of these, those that failed", func(r *GameRow) int64 { return r.Failed }),
-	count("lost", "of these, those without an outcome because of a limit of a machine; the other columns are about the "+
-		"trials that neither failed nor were lost", func(r *GameRow) int64 { return r.Lost }),
-	float("mistakes_mean", "labels that were not the truth, mean over sequences",
+	flag("predictable", "the adversary's truths follow from earlier ones: a learner that uses this has a "+
+		"regret far below 0, and the regrets here are no lower bounds",
+		func(r *GameRow) bool { return r.Predictable }),
+	count("trials", "number of sequences", func(r *GameRow) int64 { return r.Trials }),
+	count("failed", "number of these sequences that failed", func(r *GameRow) int64 { return r.Failed }),
+	count("lost", "number of these sequences without an outcome because of a resource limit of a machine; "+
+		"the other columns cover sequences that neither failed nor were lost",
+		func(r *GameRow) int64 { return r.Lost }),
+	float("mistakes_mean", "labels that differ from the truth, mean over sequences",
 		func(r *GameRow) float64 { return r.MistakesMean }),
-	float("mistakes_max", "the same, most of any sequence", func(r *GameRow) float64 { return r.MistakesMax }),
+	float("mistakes_max", "the same, maximum over sequences", func(r *GameRow) float64 { return r.MistakesMax }),
 	float("best_loss", "least loss of a hypothesis in hindsight, mean",
 		func(r *GameRow) float64 { return r.BestLoss }),
-	float("regret_mean", "loss less best_loss, mean; it may be negative",
+	float("regret_mean", "loss minus best_loss, mean; may be negative",
 		func(r *GameRow) float64 { return r.RegretMean }),
-	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student), which does not count that a "+
-		"search may have chosen their number after a look", func(r *GameRow) float64 { return r.RegretLow }),
-	float("regret_high", "upper end", func(r *GameRow) float64 { return r.RegretHigh }),
-	float("theory_regret", "bound, proved or declared, for the sequences that were played, mean; null where no bound's "+
+	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student), which ignores "+
+		"that a search may have chosen the number of sequences after examining some",
+		func(r *GameRow) float64 { return r.RegretLow }),
+	float("regret_high", "upper end of that interval", func(r *GameRow) float64 { return r.RegretHigh }),
+	float("theory_regret", "bound, proved or declared, for the played sequences, mean; null if no bound's "+
 		"premises hold", func(r *GameRow) float64 { return r.Theory.Value }),
-	label("theory_source", "what the algorithm says of it", func(r *GameRow) string { return r.Theory.Source }),
+	label("theory_source", "source of theory_regret, as stated by the algorithm",
+		func(r *GameRow) string { return r.Theory.Source }),
 	label("theory_standing", standingDoc, func(r *GameRow) string { return r.Theory.Standing }),
-	label("theory_reason", "why theory_regret is null, though the algorithm states a bound: the premise that fails",
-		func(r *GameRow) string { return r.Theory.Missing }),
+	label("theory_reason", "why theory_regret is null although the algorithm states a bound: the premise "+
+		"that fails", func(r *GameRow) string { return r.Theory.Missing }),
 	float("paper_regret", "bound that is only printed in a paper, mean",
 		func(r *GameRow) float64 { return r.PaperRegret }),
-	label("paper_source", "what the algorithm says of it", func(r *GameRow) string { return r.PaperSource }),
-	float("ratio_low", "regret_low over theory_regret",
+	label("paper_source", "source of paper_regret, as stated by the algorithm",
+		func(r *GameRow) string { return r.PaperSource }),
+	float("ratio_low", "regret_low / theory_regret",
 		func(r *GameRow) float64 { return nonzero(r.RegretLow / r.Theory.Value) }),
-	float("ratio_high", "regret_high over theory_regret",
+	float("ratio_high", "regret_high / theory_regret",
 		func(r *GameRow) float64 { return nonzero(r.RegretHigh / r.Theory.Value) }),
-	label("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
-		"with confidence 95 % (Student) for all rows of the table together; null where a search chose their number",
-		func(r *GameRow) string { return r.Theory.Contradicts }),
+	label("contradicts", "bound that the row refutes: the mean over the sequences of regret minus bound is "+
+		"above 0, with confidence 95 % (Student) for all rows of the table together; null if a search chose "+
+		"the number of sequences", func(r *GameRow) string { return r.Theory.Contradicts }),
 })
 
 // curveColumns holds the columns of the curve after the key: one row per cell and sample size. The
 // columns m_<metric>, means over the trials that reported the metric, follow.
 var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.ColumnOf[CurveRow]{
 	count("n", "sample size", func(r *CurveRow) int64 { return r.N }),
-	count("trials", "trials that the search consumed: repetitions 0 to trials-1",
+	count("trials", "number of trials that the search consumed: repetitions 0 to trials-1",
 		func(r *CurveRow) int64 { return r.Trials }),
-	count("ok", "of these, those with an error", func(r *CurveRow) int64 { return r.OK }),
-	count("failed", "of these, those that failed", func(r *CurveRow) int64 { return r.Failed }),
-	count("lost", "of these, those without an outcome because of a limit of a machine; only lists of n go on beyond one",
-		func(r *CurveRow) int64 { return r.Lost }),
-	column(intColumn("successes", "trials that succeeded, as success of trials says; null without a goal"),
+	count("ok", "number of these trials with a measured error", func(r *CurveRow) int64 { return r.OK }),
+	count("failed", "number of these trials that failed", func(r *CurveRow) int64 { return r.Failed }),
+	count("lost", "number of these trials without an outcome because of a resource limit of a machine; "+
+		"only lists of n continue after such a trial", func(r *CurveRow) int64 { return r.Lost }),
+	column(intColumn("successes", "number of trials that succeeded, by success in trials; null without a "+
+		"goal"),
 		(*CurveRow).successes),
-	float("rate", "successes / trials: a lost trial counts as none", func(r *CurveRow) float64 { return r.Rate }),
-	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson), which holds for this row alone, "+
-		"and not where somebody, or a search, has chosen the number of trials after a look; n_low and n_high of the table do",
-		func(r *CurveRow) float64 { return r.RateLow }),
+	float("rate", "successes / trials: a lost trial counts as no success",
+		func(r *CurveRow) float64 { return r.Rate }),
+	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson) for this row alone; "+
+		"invalid if a person or a search has chosen the number of trials after examining outcomes, unlike "+
+		"n_low and n_high of the table", func(r *CurveRow) float64 { return r.RateLow }),
 	float("rate_high", "upper end, as if every lost trial had succeeded",
 		func(r *CurveRow) float64 { return r.RateHigh }),
 	float("prior_success", priorDoc, func(r *CurveRow) float64 { return priorSuccess(r.Cell) }),
-	float("error_mean", "mean error of the ok trials, summed in the order of repetitions; under the sequential "+
-		"rule that of the errors on the first points alone, m_first_error, which is unbiased",
+	float("error_mean", "mean error of the ok trials, summed in the order of repetitions; under the "+
+		"sequential rule the mean of m_first_error, the errors on the first points alone, which is unbiased",
 		func(r *CurveRow) float64 { return r.ErrorMean }),
-	float("error_low", "lower end of its 95 % confidence interval over trials (Student), which holds for this row alone, "+
-		"as that of rate does", func(r *CurveRow) float64 { return r.ErrorLow }),
-	float("error_high", "upper end", func(r *CurveRow) float64 { return r.ErrorHigh }),
+	float("error_low", "lower end of its 95 % confidence interval over trials (Student) for this row "+
+		"alone, with the restriction of rate_low", func(r *CurveRow) float64 { return r.ErrorLow }),
+	float("error_high", "upper end of that interval", func(r *CurveRow) float64 { return r.ErrorHigh }),
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed; null under the sequential rule",
 		func(r *CurveRow) float64 { return r.ErrorP90 }),
 })
 
-// populationColumns describe the data of a cell. They are null for a distribution.
+// populationColumns holds the columns that describe the data of a cell. They are null for a distribution.
 func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 	of := func(name, doc string, value func(p *trial.Population) float64) schemas.ColumnOf[R] {
 		return float(name, doc, func(r *R) float64 {
@@ -261,27 +270,26 @@ func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 		})
 	}
 	return []schemas.ColumnOf[R]{
-		of("positive_share", "share of the rows of the data whose label is +1; null for a distribution, as are the next "+
-			"three",
-			func(p *trial.Population) float64 { return p.Positive }),
-		of("constant_error", "error of the better one of the two constants on these rows: a goal of reference + alpha from "+
-			"here on is reached without an example", (*trial.Population).ConstantError),
-		of("pulled_share", "share of the rows that lay beyond the stated scale and were pulled back onto it",
+		of("positive_share", "share of the rows of the data whose label is +1; null for a distribution, like "+
+			"the next two columns", func(p *trial.Population) float64 { return p.Positive }),
+		of("constant_error", "error of the better of the two constant hypotheses on these rows: a goal of "+
+			"reference + alpha of at least this value is reached without an example", (*trial.Population).ConstantError),
+		of("pulled_share", "share of the rows outside the stated scale, which were scaled back onto it",
 			func(p *trial.Population) float64 { return p.Pulled }),
 		of("missing_share", "share of the file's rows that were dropped (missing: drop), or of the features' cells that "+
 			"were filled (missing: mean)", func(p *trial.Population) float64 { return p.Missing }),
 	}
 }
 
-const standingDoc = "proved: by an algorithm that is built in, whose proof stands in its source; declared: a third " +
-	"party's plugin says that it is proved"
+const standingDoc = "proved: by a built-in algorithm, whose source contains the proof; declared: proved " +
+	"according to a third party's plugin"
 
-const priorDoc = "what a learner without data reaches: the largest probability with which one hypothesis of the " +
-	"class, or a constant, chosen beforehand, has an error of at most reference + alpha, measured by the distribution " +
-	"of points. Functions outside of the class may reach more. 1 where the target is the same in all trials: such a " +
-	"cell is a calibration, and a program that knows the target passes without data. Null where it is not known: over " +
-	"data, under skew, and for some large classes. An estimate, with a standard error of at most 0.01, for other " +
-	"large ones"
+const priorDoc = "success probability of a learner without data: the largest probability with which one " +
+	"hypothesis of the class, or a constant, chosen in advance, has an error of at most reference + alpha, measured " +
+	"by the distribution of points. Functions outside the class may reach more. 1 if the target is the same in all " +
+	"trials: such a cell is a calibration, and a program that knows the target passes without data. Null if unknown: " +
+	"over data, under skew, and for some large classes. An estimate, with a standard error of at most 0.01, for " +
+	"other large classes"
 
 // priorSuccess returns the success probability of a learner without data in a cell; NaN if unknown.
 func priorSuccess(c *trial.Cell) float64 {
@@ -302,56 +310,56 @@ func (r *CurveRow) successes() any {
 // w_<intermediate value> follow.
 var boundColumns = []schemas.ColumnOf[BoundRow]{
 	cellColumn((*BoundRow).cell),
-	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
-	float("value", "sample size; null where the bound is not finite", func(r *BoundRow) float64 { return r.Value }),
+	word("name", "name of the bound", func(r *BoundRow) string { return r.Name }),
+	float("value", "sample size; null if the bound is not finite", func(r *BoundRow) float64 { return r.Value }),
 	word("standing", standingDoc+"; printed: a paper prints it", func(r *BoundRow) string { return r.Standing }),
-	flag("order_only", "an order of magnitude alone: constants that the text hides are taken as 1",
+	flag("order_only", "only an order of magnitude: constants that the text hides are taken as 1",
 		func(r *BoundRow) bool { return r.Order }),
-	label("fails", "why the bound says nothing of the cell: a premise that fails; null where it holds",
+	label("fails", "failed premise, so that the bound does not apply to the cell; null if it applies",
 		func(r *BoundRow) string { return r.Fails }),
-	flag("contradicted", "the cell refutes it: it is at most n_low, which is shown insufficient",
+	flag("contradicted", "the cell refutes the bound: it is at most n_low, which is shown insufficient",
 		func(r *BoundRow) bool { return r.Contradicted }),
-	label("source", "the theorem and its text", func(r *BoundRow) string { return r.Source }),
+	label("source", "theorem and text", func(r *BoundRow) string { return r.Source }),
 }
 
 // fitColumns holds the columns of the fits: one row per item of the sweep file's fits and group of
 // cells that agree in all but x.
 var fitColumns = []schemas.ColumnOf[FitRow]{
 	count("fit", "index of the item in fits, from 0", func(r *FitRow) int64 { return int64(r.Fit) }),
-	label("group", "what is fixed in this group and differs in others; null where nothing does",
+	label("group", "values that are fixed in this group and differ in others; null if there are none",
 		func(r *FitRow) string { return r.Group }),
 	label("algorithm", "the algorithm's name in the sweep file", func(r *FitRow) string { return r.Algorithm }),
-	word("x", "what y is fitted against", func(r *FitRow) string { return r.X }),
+	word("x", "quantity against which y is fitted", func(r *FitRow) string { return r.X }),
 	word("scale", scaleDoc(), func(r *FitRow) string { return r.Scale }),
-	count("cells", "cells that count: those that are decided; in task online those with a mean regret",
+	count("cells", "number of cells in the fit: decided cells or, in task online, cells with a mean regret",
 		func(r *FitRow) int64 { return int64(r.Cells) }),
-	label("y", "n_model; bracket, its geometric middle, where there is no n_model; both where some cells have one; "+
-		"or regret_mean", func(r *FitRow) string { return r.Y }),
-	float("slope", "of y against x on this scale, weighted least squares; null where fewer than two places are left",
-		func(r *FitRow) float64 { return r.Slope }),
-	float("slope_se", "its standard error, from drawing whole repetitions again, times inflation; null with two places",
-		func(r *FitRow) float64 { return r.Error }),
-	float("slope_low", "lower end of the slope's 95 % confidence interval, slope minus 1.96 slope_se; right if the "+
-		"line is", func(r *FitRow) float64 { return r.Low }),
-	float("slope_high", "upper end", func(r *FitRow) float64 { return r.High }),
-	float("intercept", "of the line, on this scale", func(r *FitRow) float64 { return r.Intercept }),
-	float("theory_slope", "the same slope through theory_n (theory_regret) of the same cells; null where one of them "+
-		"has none", func(r *FitRow) float64 { return r.Theory }),
-	float("claimed", "exponent, as the sweep file claims it", (*FitRow).claimed),
-	label("claimed_source", "who claims it", func(r *FitRow) string { return r.ClaimedSource }),
-	label("verdict", "on the claim: rejected at 95 % where it lies outside of slope_low to slope_high, not rejected "+
-		"where it does not, and none where line says not linear; each fit on its own; null without a claim or an interval",
-		func(r *FitRow) string { return r.Verdict }),
-	label("line", "not linear where cells that follow the line have a chi_square as large with probability below 5 %, "+
-		"with cells-2 degrees of freedom; linear where the trials do not show that; null where there is no chi_square",
-		func(r *FitRow) string { return r.Line }),
-	float("chi_square", "sum of squared residuals, each over its cell's standard error; null with two places",
-		func(r *FitRow) float64 { return r.ChiSquare }),
-	float("inflation", "sqrt(max(1, chi_square/(cells-2))): above 1 the cells scatter more than their trials explain, "+
-		"or the line is bent", func(r *FitRow) float64 { return r.Inflation }),
-	count("resamples", "draws in which each cell had an estimate, of 200",
+	label("y", "n_model; bracket, its geometric middle, if there is no n_model; both if only some cells "+
+		"have an n_model; or regret_mean", func(r *FitRow) string { return r.Y }),
+	float("slope", "slope of y against x on this scale, weighted least squares; null with fewer than two "+
+		"points", func(r *FitRow) float64 { return r.Slope }),
+	float("slope_se", "its standard error, from resampling whole repetitions, times inflation; null with "+
+		"two points", func(r *FitRow) float64 { return r.Error }),
+	float("slope_low", "lower end of the slope's 95 % confidence interval, slope - 1.96 slope_se; valid if "+
+		"the line is", func(r *FitRow) float64 { return r.Low }),
+	float("slope_high", "upper end of that interval", func(r *FitRow) float64 { return r.High }),
+	float("intercept", "intercept of the line, on this scale", func(r *FitRow) float64 { return r.Intercept }),
+	float("theory_slope", "the same slope through theory_n (theory_regret) of the same cells; null if one "+
+		"of them has none", func(r *FitRow) float64 { return r.Theory }),
+	float("claimed", "exponent that the sweep file claims", (*FitRow).claimed),
+	label("claimed_source", "source of the claim", func(r *FitRow) string { return r.ClaimedSource }),
+	label("verdict", "verdict on the claim: rejected at 95 % if it is outside slope_low to slope_high, not "+
+		"rejected if it is inside, none if line is not linear; each fit separately; null without a claim or an "+
+		"interval", func(r *FitRow) string { return r.Verdict }),
+	label("line", "not linear if cells that follow the line have a chi_square as large with probability "+
+		"below 5 %, with cells-2 degrees of freedom; linear if the trials do not show that; null if there is "+
+		"no chi_square", func(r *FitRow) string { return r.Line }),
+	float("chi_square", "sum of the squares of the residuals, each divided by its cell's standard error; "+
+		"null with two points", func(r *FitRow) float64 { return r.ChiSquare }),
+	float("inflation", "sqrt(max(1, chi_square/(cells-2))): above 1, the cells scatter more than their "+
+		"trials explain, or the line is bent", func(r *FitRow) float64 { return r.Inflation }),
+	count("resamples", "number of resamples, of 200, in which each cell had an estimate",
 		func(r *FitRow) int64 { return int64(r.Resamples) }),
-	label("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
+	label("reason", "omissions, with the reason", func(r *FitRow) string { return r.Reason }),
 }
 
 // scaleDoc describes each scale.
@@ -376,11 +384,11 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	cellColumn((*TimingRow).cell),
 	count("n", "sample size", func(r *TimingRow) int64 { return r.N }),
 	count("first", "first repetition", func(r *TimingRow) int64 { return r.First }),
-	count("rows", "trials", func(r *TimingRow) int64 { return r.Rows }),
-	float("seconds", "wall-clock time that a slot worked on them", func(r *TimingRow) float64 { return r.Seconds }),
-	float("plugin_seconds", "part of seconds that was spent in calls into the plugin",
+	count("rows", "number of trials", func(r *TimingRow) int64 { return r.Rows }),
+	float("seconds", "wall-clock time that a slot spent on them", func(r *TimingRow) float64 { return r.Seconds }),
+	float("plugin_seconds", "part of seconds inside calls into the plugin",
 		func(r *TimingRow) float64 { return r.PluginSeconds }),
-	label("worker", "the worker that ran them", func(r *TimingRow) string { return r.Worker }),
+	label("worker", "name of the worker", func(r *TimingRow) string { return r.Worker }),
 	label("digest", "identity of the plugin or built-in algorithm, a SHA-256",
 		func(r *TimingRow) string { return r.Digest }),
 	label("profile", "float profile of the worker", func(r *TimingRow) string { return r.Profile }),
@@ -401,8 +409,8 @@ var trialColumns = []schemas.ColumnOf[trialRow]{
 		}
 		return ""
 	}),
-	float("error", "population error against the clean label, as it was measured when the sequential rule stopped, if "+
-		"it did; null where the trial failed or was lost", func(r *trialRow) float64 { return r.error[r.i] }),
+	float("error", "population error against the clean label, measured when the sequential rule stopped, "+
+		"if it did; null if the trial failed or was lost", func(r *trialRow) float64 { return r.error[r.i] }),
 	column(schemas.Column{Name: "success", Type: schemas.BoolColumn,
 		Doc: "ok, and error at most reference + alpha, in task online regret per round at most alpha; null without a goal"},
 		func(r *trialRow) any {

@@ -37,12 +37,12 @@ var failureColumns = []schemas.ColumnOf[FailureRow]{
 	count("n", "sample size", func(r *FailureRow) int64 { return r.N }),
 	word("status", "failed, which counts as no success, or lost: without an outcome",
 		func(r *FailureRow) string { return ledger.StatusName(r.Status) }),
-	label("kind", "what went wrong: crash, error, panic, answer, time, memory, machine, ...",
+	label("kind", "kind of failure: crash, error, panic, answer, time, memory, machine, ...",
 		func(r *FailureRow) string { return r.Kind }),
-	label("reason", "what the plugin or the worker said of the first of them, on one line",
+	label("reason", "message of the plugin or the worker about the first such trial, on one line",
 		func(r *FailureRow) string { return r.Reason }),
-	count("trials", "trials that failed or were lost so", func(r *FailureRow) int64 { return r.Trials }),
-	word("first", "the first of them, as `shatter trial` takes it",
+	count("trials", "number of such trials", func(r *FailureRow) int64 { return r.Trials }),
+	word("first", "first such trial, as `shatter trial` accepts it",
 		func(r *FailureRow) string { return fmt.Sprintf("%s/%d/%d", r.Cell.Key.Short(), r.N, r.First) }),
 }
 
