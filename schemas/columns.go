@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// ResultVersion is the version of the columns of result files. It stands in the metadata of each
-// Parquet file of a result, under the key "shatter.result", and rises when a column changes its
+// ResultVersion is the version of the columns of result files. It is in the metadata of each
+// Parquet file of a result, under the key "shatter.result", and increases when a column changes its
 // meaning or is removed.
 const ResultVersion = "3"
 
 // OutcomeVersion is the version of the messages in which workers send outcomes and in which the
-// ledger keeps them.
+// ledger stores them.
 const OutcomeVersion = "3"
 
 // ColumnType is the type of a column of a result file.
@@ -25,7 +25,7 @@ const (
 	BoolColumn  ColumnType = "bool"
 )
 
-// TypeOf returns the type of the column that holds v: text where it is no number and no bool.
+// TypeOf returns the type of the column that contains v: text if it is neither a number nor a bool.
 func TypeOf(v any) ColumnType {
 	switch v.(type) {
 	case int64:
@@ -42,23 +42,23 @@ func TypeOf(v any) ColumnType {
 type Column struct {
 	Name string
 	Type ColumnType
-	Doc  string // meaning of a value, one line for people
+	Doc  string // meaning of a value, one line of text
 }
 
-// ColumnOf is a column together with the way its value is read from a row.
+// ColumnOf is a column with a function that reads its value from a row.
 type ColumnOf[Row any] struct {
 	Column
-	// Value returns a string, an int64, a float64 or a bool, as the column's type says, or nil where
-	// the column does not apply to the row. A float64 is never NaN nor -0: see Clean.
+	// Value returns a string, an int64, a float64 or a bool, according to the column's type, or nil
+	// if the column does not apply to the row. A float64 is never NaN nor -0: see Clean.
 	Value func(*Row) any
 }
 
-// IndexOf returns the index of the column of this name, or -1 where there is none.
+// IndexOf returns the index of the column of this name, or -1 if there is none.
 func IndexOf(columns []Column, name string) int {
 	return slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 }
 
-// Plain returns what columns say of themselves, without the way their values are read.
+// Plain returns the descriptions of columns without the functions that read their values.
 func Plain[Row any](columns []ColumnOf[Row]) []Column {
 	plain := make([]Column, len(columns))
 	for i, c := range columns {
@@ -74,7 +74,7 @@ const (
 	WithPrefix   = "w_" // intermediate values of a bound: float64
 )
 
-// Clean returns v as a column holds it: 0 for the float -0, nil for NaN, and anything else
+// Clean returns v as stored in a column: 0 for the float -0, nil for NaN, and any other value
 // unchanged.
 func Clean(v any) any {
 	f, ok := v.(float64)
@@ -89,7 +89,7 @@ func Clean(v any) any {
 	return v
 }
 
-// Nonzero returns v as a column holds it in which zero means "does not apply": nil for zero and
+// Nonzero returns v as stored in a column in which zero means "does not apply": nil for zero and
 // NaN.
 func Nonzero[T comparable](v T) any {
 	var zero T

@@ -1,8 +1,8 @@
-// Package schemas holds the formats that Shatter promises to others: the sweep file and its JSON
-// Schema, the problem as resolved, and the columns of the result files.
+// Package schemas defines the public formats of Shatter: the sweep file and its JSON Schema, the
+// resolved problem, and the columns of the result files.
 package schemas
 
-import _ "embed" // the schema
+import _ "embed" // for the schema
 
 // SweepSchema is the JSON Schema of the sweep file.
 //

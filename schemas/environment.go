@@ -10,15 +10,16 @@ import (
 	"strings"
 )
 
-// An Environment lists the software that a plugin runs with besides its own file: an interpreter, imported packages,
-// libraries. Its components are in the order of their names.
+// An Environment lists the software that a plugin runs with in addition to its own file: an
+// interpreter, imported packages, libraries. Its components are in the order of their names.
 type Environment []Component
 
-// A Component is one part of an environment. The names are free; those of packages are the ones that a program imports.
+// A Component is one part of an environment. Names are arbitrary; packages have the names that a
+// program imports.
 type Component struct {
 	Name    string            `json:"name"`
 	Version string            `json:"version,omitempty"`
-	Digest  string            `json:"digest,omitempty"` // of its content, in hex, of any length
+	Digest  string            `json:"digest,omitempty"` // digest of its content, in hex, of any length
 	Files   map[string]string `json:"files,omitempty"`  // digests by file name; empty: the digest covers all files
 }
 
@@ -31,7 +32,7 @@ func (e Environment) Identify(program string) string {
 	if len(e) == 0 {
 		return program
 	}
-	text, _ := json.Marshal(e) // of strings alone: never fails
+	text, _ := json.Marshal(e) // never fails, because it contains only strings
 	sum := sha256.Sum256(text)
 	return program + environmentMark + hex.EncodeToString(sum[:8])
 }
@@ -42,8 +43,8 @@ func ProgramOf(identity string) string {
 	return program
 }
 
-// SameCode reports whether two identities can be of the same code: an identity without an environment, which is
-// unknown then, agrees with the identities of its plugin in all environments.
+// SameCode reports whether two identities may belong to the same code: an identity without an
+// environment, which is unknown then, matches the identities of its plugin in all environments.
 func SameCode(a, b string) bool {
 	return a == b || ProgramOf(a) == ProgramOf(b) && (a == ProgramOf(a) || b == ProgramOf(b))
 }

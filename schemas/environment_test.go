@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Two environments have one identity only if they do not differ, and messages name what differs.
+// Two environments have one identity only if they are equal. Messages name the differences.
 func TestEnvironment(t *testing.T) {
 	lib := func(version, digest string, files map[string]string) Environment {
 		return Environment{

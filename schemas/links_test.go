@@ -14,7 +14,7 @@ import (
 )
 
 func TestReadmeIsShort(t *testing.T) {
-	const most = 14_000 // bytes: what a newcomer reads before the first run
+	const most = 14_000 // bytes: the text for a new user before the first run
 	if n := len(testkit.ReadFile(t, "../README.md")); n > most {
 		t.Errorf("README.md has %d bytes, more than %d: what it says in detail belongs beside what it describes", n, most)
 	}
@@ -27,8 +27,8 @@ var (
 	word    = regexp.MustCompile("^`(?:\\w+\\.)?(\\w+)`$")
 )
 
-// TestLinks checks that links in the documents lead to files that exist, and that a link to a Go
-// file whose text is a name in code leads to one that declares this name.
+// TestLinks checks that links in the documents lead to existing files, and that a link to a Go file
+// whose text is a name in code leads to a file that declares this name.
 func TestLinks(t *testing.T) {
 	files := markdownFiles(t)
 	if len(files) < 6 {
@@ -51,7 +51,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// foreign are folders that are no part of the repository.
+// foreign lists folders that do not belong to the repository.
 var foreign = []string{".git", "bin", "node_modules", "shatter-out"}
 
 // markdownFiles lists the documents of the repository, relative to its top folder.
@@ -96,8 +96,7 @@ func checkLink(t *testing.T, file, text, to, anchor string) {
 	}
 }
 
-// TestMap checks that the map of the code names every package that stands directly in pipeline or
-// plugins.
+// TestMap checks that the map of the code names every package directly in pipeline or plugins.
 func TestMap(t *testing.T) {
 	guide := testkit.ReadFile(t, "../pipeline/README.md")
 	for _, room := range []string{"pipeline", "plugins"} {
@@ -117,7 +116,7 @@ func TestMap(t *testing.T) {
 
 var dropped = regexp.MustCompile("[^a-z0-9 _-]")
 
-// hasHeading reports whether a document has a heading with the anchor that GitHub gives it.
+// hasHeading reports whether a document has a heading with the given GitHub anchor.
 func hasHeading(content, anchor string) bool {
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(content, ""), -1) {
 		name := dropped.ReplaceAllString(strings.ToLower(m[1]), "")

@@ -3,7 +3,7 @@ package schemas
 import "regexp"
 
 // BaselineQueries is the algorithm whose success rate shows how much the queries of task predict
-// give away.
+// reveal.
 const BaselineQueries = "baseline/queries"
 
 // Metric is a number that workers measure in every trial of a task, or that algorithms report.
@@ -13,7 +13,7 @@ type Metric struct {
 	Unit string `json:"unit,omitempty"`
 }
 
-// endsInUnit matches "time [seconds]", and not "lies in [0, 1]".
+// endsInUnit matches "time [seconds]", but not "lies in [0, 1]".
 var endsInUnit = regexp.MustCompile(`^(.*\S)\s+\[(\pL[^\[\],]*)\]\s*$`)
 
 // DeclaredMetric returns the metric of an algorithm whose doc may end in a unit: "time [seconds]".
@@ -24,7 +24,8 @@ func DeclaredMetric(name, doc string) Metric {
 	return Metric{Name: name, Doc: doc}
 }
 
-// Meaning returns what the metric is, with its unit, or its name alone where nothing is known.
+// Meaning returns the description of the metric, with its unit, or its name if there is no
+// description.
 func (m Metric) Meaning() string {
 	switch {
 	case m.Doc == "":

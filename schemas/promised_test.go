@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// checkPromised compares got with the file at path, which records something that CHANGELOG.md promises
-// to others.
+// checkPromised compares got with the file at path, which records a compatibility promise of
+// CHANGELOG.md.
 func checkPromised(t *testing.T, path string, got []byte) {
 	t.Helper()
 	testkit.GoldenAt(t, path, got)

@@ -24,9 +24,9 @@ import (
 
 //go:generate go test -run TestGeneratedSections -update .
 
-// sections are the generated parts of the documents, by the word that follows "begin generated:". A
-// section "example FILE" shows the program in that file, and "copy of FILE" is the text of one that another test
-// keeps current.
+// sections maps the word after "begin generated:" to the generator of a section of the documents. A
+// section "example FILE" shows the program in that file, and "copy of FILE" is the text of a file
+// that another test keeps current.
 var sections = map[string]func(t *testing.T) string{
 	"keys":          keyTables,
 	"classes":       classTable,
@@ -87,7 +87,7 @@ func table(head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
 		for i, c := range cells {
-			if !strings.HasPrefix(c, "`") { // a name in brackets would be taken for a tag
+			if !strings.HasPrefix(c, "`") { // a name in brackets would be parsed as a tag
 				c = strings.ReplaceAll(c, "<", "&lt;")
 			}
 			cells[i] = strings.ReplaceAll(c, "|", `\|`)
@@ -115,7 +115,7 @@ func codes(names []string) string {
 
 // keyed are the mappings of the sweep file in the order in which they are described.
 var keyed = []struct {
-	at string // where the mapping stands
+	at string // position of the mapping
 	of reflect.Type
 }{
 	{"the top level", reflect.TypeFor[schemas.Sweep]()},
@@ -218,8 +218,8 @@ var resultFiles = []struct{ name, row string }{
 		"`p_<parameter>`, then"},
 	{"games", "`table` of the task `online`: one row per cell and number of rounds. The key columns, " +
 		"`p_<parameter>`, then"},
-	{"curve", "`curve`: one row per cell and sample size. The key columns, `p_<parameter>`, then these, then `m_<metric>`, " +
-		"means over the trials that reported them"},
+	{"curve", "`curve`: one row per cell and sample size. The key columns, `p_<parameter>`, then these, then " +
+		"`m_<metric>`, means over the trials that reported them"},
 	{"bounds", "`bounds`: one row per cell and bound of the theory. These, then `w_<intermediate value>`"},
 	{"fits", "`fits`: one row per item of the sweep file's `fits` and group of cells that agree in all but x"},
 	{"trials", "`trials`: one row per trial that counts. These, then `m_<metric>`"},

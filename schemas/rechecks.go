@@ -2,13 +2,13 @@ package schemas
 
 import "fmt"
 
-// Rechecks tells which trials were run a second time, in a process, an order and a company of their
-// own, and whether they came out as recorded, bit for bit.
+// Rechecks lists the trials that were run a second time, in a separate process, in another order
+// and with other trials, and whether they reproduced the record, bit for bit.
 type Rechecks struct {
-	Share          float64         `json:"share"`                    // asked for, of each cell's trials; 0: none
-	Cells          []CellRechecks  `json:"cells"`                    // those that are decided
+	Share          float64         `json:"share"`                    // requested share of each cell's trials; 0: none
+	Cells          []CellRechecks  `json:"cells"`                    // decided cells
 	Contradictions []Contradiction `json:"contradictions,omitempty"` // at most one for each cell
-	Notes          []string        `json:"notes,omitempty"`          // what else a reader of the table has to know
+	Notes          []string        `json:"notes,omitempty"`          // further notes for readers of the table
 }
 
 // CellRechecks counts the rechecks of a cell's trials.
@@ -16,44 +16,44 @@ type CellRechecks struct {
 	Cell   string `json:"cell"` // first digits of its key
 	Trials int64  `json:"trials"`
 	Due    int64  `json:"due"`           // trials that were chosen for a recheck
-	Equal  int64  `json:"equal"`         // those that came out as recorded
-	Left   int64  `json:"left"`          // those that could not be rechecked
-	Why    string `json:"why,omitempty"` // why there are such, or why fewer were chosen than asked for
+	Equal  int64  `json:"equal"`         // trials that reproduced the record
+	Left   int64  `json:"left"`          // trials that could not be rechecked
+	Why    string `json:"why,omitempty"` // reason for such trials, or for fewer rechecks than requested
 }
 
-// Contradiction describes a trial whose recheck came out differently, and of its cell, whose
-// numbers are withheld.
+// Contradiction describes a trial whose recheck differed from the record. The numbers of its cell
+// are withheld.
 type Contradiction struct {
 	Cell       string `json:"cell"`  // first digits of its key
 	Trial      string `json:"trial"` // ID
-	What       string `json:"what"`  // its algorithm and problem, in words
+	What       string `json:"what"`  // its algorithm and problem, as text
 	Cause      Cause  `json:"cause"`
 	Difference string `json:"difference"`
-	Worker     string `json:"worker,omitempty"` // that made the recorded outcome
+	Worker     string `json:"worker,omitempty"` // worker that made the recorded outcome
 	Second     string `json:"second,omitempty"` // worker that ran the trial again
 	Rechecked  int64  `json:"rechecked"`        // trials of the cell that were rechecked
-	Different  int64  `json:"different"`        // those that came out differently
-	Note       string `json:"note,omitempty"`   // limit that was exceeded, or why the cause is unknown
+	Different  int64  `json:"different"`        // rechecked trials that differed
+	Note       string `json:"note,omitempty"`   // limit that was exceeded, or reason why the cause is unknown
 }
 
-// Cause says what the outcome of a trial depends on beside the trial.
+// Cause is something other than the trial on which its outcome depends.
 type Cause string
 
-// The causes. They are found by running the trial twice alone, each time in a fresh process: chance
-// where the two differ; earlier where they agree and the record differs; else points.
+// The causes. To find them, Shatter runs the trial twice alone, each time in a fresh process:
+// chance if the two differ; earlier if they agree and the record differs; otherwise points.
 const (
-	CausePoints  Cause = "points"  // other points that answers were asked for
+	CausePoints  Cause = "points"  // other points in the requests
 	CauseEarlier Cause = "earlier" // earlier trials in the process; or the record is wrong
-	CauseChance  Cause = "chance"  // chance that the trial's seed does not give
-	CauseLimit   Cause = "limit"   // a limit that the first run kept, and the recheck exceeded even when doubled
+	CauseChance  Cause = "chance"  // randomness other than the trial's seed
+	CauseLimit   Cause = "limit"   // a limit that the recheck exceeded even when doubled, and the first run did not
 	CauseUnknown Cause = "unknown"
 
-	// CauseDeclared is also the kind of the failure of a trial whose model answers otherwise than its declared
-	// hypothesis.
+	// CauseDeclared is also the kind of the failure of a trial whose model answers differently from
+	// its declared hypothesis.
 	CauseDeclared Cause = "declaration"
 )
 
-// String returns the cause in words.
+// String returns a description of the cause.
 func (c Cause) String() string {
 	switch c {
 	case CausePoints:
@@ -61,13 +61,13 @@ func (c Cause) String() string {
 	case CauseEarlier:
 		return "answers depend on earlier trials, or the record is wrong"
 	case CauseChance:
-		return "answers depend on chance of its own"
+		return "answers depend on randomness other than the seed"
 	case CauseDeclared:
 		return "answers differ from the declared hypothesis"
 	case CauseLimit:
 		return "twice the limits of the first run are not enough for it"
 	}
-	return "what it depends on is not known"
+	return "the cause is unknown"
 }
 
 // Sentence describes the contradiction. It names workers only if named is set: result files do not contain their
@@ -84,13 +84,13 @@ func (c Contradiction) Sentence(named bool) string {
 	case c.Cause == CauseLimit && named && c.Note != "":
 		cause += fmt.Sprintf(" (%s)", c.Note)
 	case c.Cause == CauseUnknown && named && c.Note != "":
-		cause += fmt.Sprintf(" (run alone it was lost: %s)", c.Note)
+		cause += fmt.Sprintf(" (the trial was lost when run alone: %s)", c.Note)
 	}
-	return fmt.Sprintf("the recheck of trial %s came out differently (%s): %s; %d of %d rechecked trials differ",
+	return fmt.Sprintf("the recheck of trial %s differs from the record (%s): %s; %d of %d rechecked trials differ",
 		c.Trial, c.Difference, cause, c.Different, c.Rechecked)
 }
 
-// Footer returns the lines that stand below a table of the given cells; nil: of all.
+// Footer returns the lines below a table of the given cells; nil: of all.
 func (l *Rechecks) Footer(shown map[string]bool) (lines []string) {
 	has := func(cell string) bool { return shown == nil || shown[cell] }
 	var told []Contradiction
@@ -119,10 +119,10 @@ func (l *Rechecks) Footer(shown map[string]bool) (lines []string) {
 	case l.Share == 0:
 		return append(lines, l.Notes[:min(1, len(l.Notes))]...)
 	case fewer > 0:
-		lines = append(lines, fmt.Sprintf("rechecks: fewer than asked for at trials of %d of these cells", fewer))
+		lines = append(lines, fmt.Sprintf("rechecks: fewer than requested for trials of %d of these cells", fewer))
 	}
 	return lines
 }
 
-// mostNamed is the most cells whose contradictions are told one by one.
+// mostNamed is the maximum number of cells whose contradictions are listed individually.
 const mostNamed = 5

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The footer of some rows tells of their cells alone.
+// The footer of some rows describes only their cells.
 func TestFooter(t *testing.T) {
 	rechecks := &schemas.Rechecks{
 		Share: 0.01,
@@ -23,12 +23,12 @@ func TestFooter(t *testing.T) {
 	for _, c := range []struct {
 		rechecks *schemas.Rechecks
 		cells    string
-		want     string // the begin of each line
+		want     string // beginning of each line
 	}{
 		{rechecks, "abc", "integrity alarm: n* of em|integrity alarm: n* of erm|note of b|note of c"},
 		{rechecks, "a", "integrity alarm: n* of em"},
-		{rechecks, "b", "rechecks: fewer than asked for at trials of 1 of these cells"},
-		{rechecks, "bc", "integrity alarm: n* of erm|rechecks: fewer than asked for at trials of 2 of these cells"},
+		{rechecks, "b", "rechecks: fewer than requested for trials of 1 of these cells"},
+		{rechecks, "bc", "integrity alarm: n* of erm|rechecks: fewer than requested for trials of 2 of these cells"},
 		{none, "a", "no rechecks"},
 	} {
 		shown := map[string]bool{}

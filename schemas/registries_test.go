@@ -79,7 +79,7 @@ func adversaryTables(*testing.T) string {
 	return b.String()
 }
 
-// adversaryKeys lists the keys that an adversary takes, with the values of sees.
+// adversaryKeys lists the keys that an adversary accepts, with the values of sees.
 func adversaryKeys(a *adversary.Adversary) []string {
 	keys := a.Keys()
 	if i := slices.Index(keys, "sees"); i >= 0 {
@@ -97,7 +97,7 @@ var families = [][]algo.Plugin{
 func algorithmTable(*testing.T) string {
 	var rows [][]string
 	for _, p := range slices.Concat(families...) {
-		a := reflect.Indirect(reflect.ValueOf(p)) // an algo.Algorithm of parameters of its own
+		a := reflect.Indirect(reflect.ValueOf(p)) // an algo.Algorithm with its own parameter type
 		var tasks []string
 		for _, task := range []string{"Learn", "Predict", "Online"} {
 			if !a.FieldByName(task).IsNil() {

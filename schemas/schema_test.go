@@ -16,7 +16,7 @@ import (
 
 const schemaFile = "sweep.schema.json"
 
-// axisRange is the type that may stand in the place of every list of numbers.
+// axisRange is the type that may replace every list of numbers.
 var axisRange = reflect.TypeFor[schemas.AxisRange]()
 
 func TestSchemaIsUpToDate(t *testing.T) {
@@ -64,8 +64,8 @@ func generate(t *testing.T) []byte {
 }
 
 // plainTypes maps copies of the types, in which axes are slices without a name and embedded fields
-// are flat, to the types. The reflector puts a type with a name behind a reference, where the tags
-// of a field cannot reach it.
+// are flat, to the types. The reflector represents a named type by a reference, to which it cannot
+// apply the tags of a field.
 type plainTypes map[reflect.Type]reflect.Type
 
 func (p plainTypes) original(t reflect.Type) reflect.Type {
@@ -108,8 +108,8 @@ func (p plainTypes) fields(t reflect.Type) []reflect.StructField {
 	return fields
 }
 
-// spellOut returns a tag whose registries are lists of the names that they know, without the default,
-// which finishField puts beside what an axis may be.
+// spellOut returns a tag with its registries replaced by lists of their names, without the default,
+// which finishField puts next to the alternatives of an axis.
 func spellOut(tag reflect.StructTag) reflect.StructTag {
 	tag = reflect.StructTag(defaultRule.ReplaceAllString(string(tag), ""))
 	return reflect.StructTag(registryRule.ReplaceAllStringFunc(string(tag), func(rule string) string {
@@ -126,7 +126,7 @@ var (
 	defaultRule  = regexp.MustCompile(`,?default=([^,"]+)`)
 )
 
-// defaultOf returns the default that a tag states, as JSON has it, nil where it states none.
+// defaultOf returns the default in a tag, as decoded from JSON, or nil if there is none.
 func defaultOf(tag reflect.StructTag) any {
 	m := defaultRule.FindStringSubmatch(tag.Get("jsonschema"))
 	if m == nil {
@@ -145,7 +145,7 @@ func firstParagraph(comment string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// scalars returns the schema of a type that reads itself, and nil for other types.
+// scalars returns the schema of a type that decodes itself, or nil for other types.
 func scalars(t reflect.Type) *jsonschema.Schema {
 	number, least := &jsonschema.Schema{Type: "number"}, json.Number("1")
 	switch t {
@@ -178,8 +178,8 @@ func either(options ...*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: options}
 }
 
-// finish turns what the reflector made of t's definition, and of those below it, into what the
-// checker does.
+// finish converts the reflector's schema of t's definition, and of those below it, to the schema
+// that the checker applies.
 func finish(root *jsonschema.Schema, t reflect.Type, done map[reflect.Type]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -193,7 +193,7 @@ func finish(root *jsonschema.Schema, t reflect.Type, done map[reflect.Type]bool)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if option == "inline" { // its definition is not referred to, its fields are here
+		if option == "inline" { // its fields are included here instead of a reference to its definition
 			finishFields(root, definition, f.Type, done)
 			continue
 		}
@@ -225,7 +225,7 @@ func finishFields(root, definition *jsonschema.Schema, t reflect.Type, done map[
 	}
 }
 
-// finishField lets one value stand for an axis, and for a list of plain values, and a range for a list
+// finishField accepts one value for an axis and for a list of plain values, and a range for a list
 // of numbers.
 func finishField(
 	root, definition *jsonschema.Schema, f reflect.StructField, key string, done map[reflect.Type]bool,

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// SecretSeed is the word of the sweep file for a seed that is drawn when the sweep is first run.
+// SecretSeed is the word in the sweep file for a seed that is drawn at the first run of the sweep.
 const SecretSeed = "secret"
 
-// Seed is the seed of all randomness of a sweep: a number, which the sweep file states, or 128 bits
-// of the system's randomness, which it calls secret. The zero Seed is the number 0.
+// Seed is the seed of all randomness of a sweep: a number, which the sweep file states, or a secret
+// seed of 128 bits of the system's randomness. The zero Seed is the number 0.
 //
-// Whoever knows the seed can draw every sample, target and test point of the sweep. A number can be
-// found out by trying: a plugin need only import pipeline/trial and compare with its sample. Secret
-// bits are drawn when an output folder is made, and are kept in its ledger and its manifest.
+// With the seed, anyone can draw every sample, target and test point of the sweep. A number can be
+// found by trial: a plugin need only import pipeline/trial and compare with its sample. Secret bits
+// are drawn when an output folder is created, and are stored in its ledger and its manifest.
 type Seed struct {
 	number uint64
 	secret bool
-	bits   [16]byte // of a secret seed; all zero: not drawn yet
+	bits   [16]byte // bits of a secret seed; all zero: not drawn yet
 }
 
 // NumberSeed returns a seed that is a number.
@@ -36,16 +36,17 @@ func DrawSeed() (Seed, error) {
 	return s, nil
 }
 
-// Secret reports whether the seed is none that the sweep file states.
+// Secret reports whether the seed is secret instead of a number in the sweep file.
 func (s Seed) Secret() bool { return s.secret }
 
-// Drawn reports whether the seed is known: a secret one is not before its sweep is first run.
+// Drawn reports whether the seed has a value: a secret seed has none before the first run of its
+// sweep.
 func (s Seed) Drawn() bool { return !s.secret || s.bits != [16]byte{} }
 
 // Number returns the number that the sweep file states; ok is false for a secret seed.
 func (s Seed) Number() (number uint64, ok bool) { return s.number, !s.secret }
 
-// String returns the seed for messages: a number, or the word secret in place of the bits.
+// String returns the seed for messages: a number, or the word secret instead of the bits.
 func (s Seed) String() string {
 	if s.secret {
 		return SecretSeed
@@ -53,7 +54,8 @@ func (s Seed) String() string {
 	return strconv.FormatUint(s.number, 10)
 }
 
-// Digits returns the seed itself: the number, or the bits in 32 hex digits. It is not for messages.
+// Digits returns the seed itself: the number, or the bits in 32 hex digits. It must not be used in
+// messages.
 func (s Seed) Digits() string {
 	if s.secret {
 		return hex.EncodeToString(s.bits[:])
@@ -61,7 +63,7 @@ func (s Seed) Digits() string {
 	return s.String()
 }
 
-// UnmarshalText reads a seed as a sweep file states it: a whole number or the word secret.
+// UnmarshalText reads a seed from a sweep file: an integer or the word secret.
 func (s *Seed) UnmarshalText(text []byte) error {
 	if string(text) == SecretSeed {
 		*s = Seed{secret: true}
@@ -89,7 +91,7 @@ func (s *Seed) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the number, or the bits as a text of 32 hex digits, or "secret" where they are
+// MarshalJSON writes the number, or the bits as a text of 32 hex digits, or "secret" if they are
 // not drawn yet.
 func (s Seed) MarshalJSON() ([]byte, error) {
 	switch {
@@ -101,7 +103,7 @@ func (s Seed) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s.Digits())
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (s *Seed) UnmarshalJSON(raw []byte) error {
 	if len(raw) == 0 || raw[0] != '"' {
 		*s = Seed{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Seeds survive JSON, where numbers are written as they always were.
+// Seeds survive JSON, and numbers keep their original format.
 func TestSeedJSON(t *testing.T) {
 	drawn, err := DrawSeed()
 	if err != nil {
@@ -36,7 +36,7 @@ func TestSeedJSON(t *testing.T) {
 	}
 }
 
-// The bits of a secret seed do not get into messages.
+// Messages do not contain the bits of a secret seed.
 func TestSeedInWords(t *testing.T) {
 	drawn, err := DrawSeed()
 	if err != nil {

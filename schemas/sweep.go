@@ -14,8 +14,8 @@ import (
 
 // Sweep is the sweep file: what to vary and what to measure.
 //
-// The first lines of the comments here are what editors show, and the tags are the rules of the
-// checker and of sweep.schema.json alike:
+// Editors show the first paragraph of each comment. The tags are the rules of both the checker and
+// sweep.schema.json:
 //
 //	yaml:"key"         the key
 //	yaml:"key,short"   also the meaning of a value that is not a mapping ("algorithms: [x]" is "algorithms: [{use: x}]")
@@ -23,92 +23,91 @@ import (
 //	yaml:",rest"       every key that has no field of its own
 //	yaml:",inline"     the fields of an embedded struct
 //	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems,
-//	                   maxItems, maxLength, pattern; registry=class: the names that a registry knows;
-//	                   reason: why a number has these bounds, for messages; default: what a missing key
-//	                   stands for
+//	                   maxItems, maxLength, pattern; registry=class: the names in a registry;
+//	                   reason: why a number has these bounds, for messages; default: the value of a
+//	                   missing key
 type Sweep struct {
-	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name>
-	// unless --out says otherwise.
+	// Name of the sweep: letters, digits, hyphens and underscores. Results are written to
+	// shatter-out/<name> unless --out is set.
 	Name string `yaml:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$,maxLength=64"`
-	// Task of the algorithms: learn (labelled sample in, predictions on fresh points
-	// out), predict (then the queries of an adversary, one by one), online (rounds of point,
-	// prediction, truth).
+	// Task of the algorithms: learn (labeled sample in, predictions on fresh points out), predict
+	// (then the queries of an adversary, one by one), online (rounds of point, prediction, truth).
 	Task string `yaml:"task" jsonschema:"registry=task,default=learn"`
-	// Seed of all randomness: a whole number, or secret for 128 bits of the system's
-	// randomness. A plugin can try numbers out until one gives its sample, and then knows the labels
-	// that it is asked for; take secret for plugins that you do not trust. The bits are drawn when the
-	// sweep is first run and kept in its output folder (ledger and manifest.json), where running it
-	// again finds them; another folder draws others.
+	// Seed of all randomness: a whole number, or secret for 128 bits of the system's randomness. A
+	// plugin can try numbers until one reproduces its sample, and then knows the labels of its test
+	// points; use secret for plugins that you do not trust. The bits are drawn at the first run of
+	// the sweep and stored in its output folder (ledger and manifest.json), so later runs use the
+	// same bits; another folder draws new ones.
 	Seed *Seed `yaml:"seed" jsonschema:"default=1"`
-	// Plugins are further plugins, paths relative to this file. Their algorithms are used by the names
-	// that they declare. A plugin is an executable file, or a folder with one for each platform, named
-	// like acme_linux_amd64 and acme_darwin_arm64. It is known by its content: by the SHA-256 of the file
-	// or, for a folder, of the list of its platforms and files.
+	// Plugins lists further plugins, with paths relative to this file. Their algorithms are used by
+	// their declared names. A plugin is an executable file, or a folder with one file for each
+	// platform, named like acme_linux_amd64 and acme_darwin_arm64. Its identity is its content: the
+	// SHA-256 of the file or, for a folder, of the list of its platforms and files.
 	Plugins []string `yaml:"plugins"`
 	Grid    `yaml:",inline"`
-	// Fits are slopes of n* (task online: of the mean regret) against numbers that the sweep varies.
-	// They change the tables only, no cell.
+	// Fits are slopes of n* (task online: of the mean regret) against numbers that the sweep
+	// varies. They only change the tables, not the cells.
 	Fits []FitSpec `yaml:"fits" jsonschema:"minItems=1,maxItems=100"`
-	// Grids are several grids in one file. The keys at the top level are the defaults of each; a key
-	// in a block takes the place of the whole key at the top level.
+	// Grids are several grids in one file. The keys at the top level are the defaults of each; a
+	// key in a block replaces the whole key at the top level.
 	Grids []Grid `yaml:"grids" jsonschema:"minItems=1"`
 }
 
-// Grid is the product of its axes: a list where a single value is expected is an axis.
+// Grid is the product of its axes: a list instead of a single value is an axis.
 type Grid struct {
 	// Problem to learn.
 	Problem *ProblemSpec `yaml:"problem"`
 	// Algorithms to run, by name, or {use: name, ...} with parameters.
 	Algorithms Axis[AlgorithmUse] `yaml:"algorithms"`
-	// Privacy is the budget of the private algorithms. Those that are not private run once, not once
-	// per budget.
+	// Privacy is the budget of the private algorithms. Other algorithms run once, not once per
+	// budget.
 	Privacy *Privacy `yaml:"privacy"`
-	// Goal says what counts as success. In task online it belongs to a search.
+	// Goal is the criterion for success. In task online it belongs to a search.
 	Goal *Goal `yaml:"goal"`
 	// N lists the sample sizes of a curve, or searches for n*, the least sample size that reaches the
 	// goal, in a range: {from: 16, to: 1e6, within: 1.5}.
 	N *SampleSizes `yaml:"n"`
-	// Search searches another number than n, at each n of a list: {search: epsilon} the least epsilon with
-	// which trials succeed, {search: noise_rate} the largest rate that they bear. The values of that key
-	// are those that are looked at. In task online it searches at each number of rounds, or, with
-	// {search: rounds}, over those.
+	// Search searches a number other than n, at each n of a list: {search: epsilon} searches the
+	// least epsilon with which trials succeed, {search: noise_rate} the largest rate that they
+	// tolerate. The search considers the listed values of that key. In task online it searches at
+	// each number of rounds, or, with {search: rounds}, over those.
 	Search *SearchSpec `yaml:"search"`
-	// Trials is the number of repetitions for each cell and n of a list (raised after a look,
+	// Trials is the number of repetitions for each cell and n of a list (it can be raised later,
 	// brackets stay valid), or {max: ...} for each cell of a search (default {max: 50000}).
 	Trials *Trials `yaml:"trials" jsonschema:"default=200"`
 	// Queries of the adversary (task predict).
 	Queries Axis[int] `yaml:"queries" jsonschema:"minimum=1"`
-	// Rounds (task online): a list takes the place of n, or holds the values of {search: rounds}.
+	// Rounds (task online): a list instead of n, or the values of {search: rounds}.
 	Rounds []int `yaml:"rounds" jsonschema:"minimum=1,minItems=1"`
 	// Adversary that asks or plays (tasks predict and online).
 	Adversary Axis[AdversarySpec] `yaml:"adversary"`
-	// Zip pairs axes that go together instead of multiplying: [[d, margin]]. Their lengths must agree.
+	// Zip pairs axes instead of multiplying them: [[d, margin]]. Their lengths must be equal.
 	Zip [][]string `yaml:"zip" jsonschema:"maxItems=100"`
-	// Exclude drops cells by value: [{algorithm: hs-stl-400, d: 50}]. A list of values means any of
-	// them. An entry that matches nothing is an error.
+	// Exclude drops cells by value: [{algorithm: hs-stl-400, d: 50}]. A list of values matches any
+	// of them. An entry that matches nothing is an error.
 	Exclude []map[string]Axis[Value] `yaml:"exclude" jsonschema:"maxItems=1000"`
-	// Limits of one trial on a machine. They change no result.
+	// Limits of one trial on a machine. They do not change any result.
 	Limits *Limits `yaml:"limits"`
 }
 
 // Axis is one value or a list of them.
 type Axis[T any] []T
 
-// IsAxis tells the checker that one value may stand for a list of one.
+// IsAxis marks a list for which the checker accepts a single value.
 func (Axis[T]) IsAxis() {}
 
-// AxisRange stands in the place of a list of numbers: from, to and the values between them. Those are
-// whole numbers where the key takes whole numbers, each one once, and have three significant digits
-// elsewhere, or as many more as tell neighbours apart.
+// AxisRange replaces a list of numbers: from, to and the values between them. The values are
+// distinct integers if the key requires integers. Otherwise they have three significant digits, or
+// as many as are necessary to distinguish neighbors.
 type AxisRange struct {
 	// From is the first value.
 	From Number `yaml:"from" jsonschema:"required"`
 	// To is the last value.
 	To Number `yaml:"to" jsonschema:"required"`
-	// Steps is the number of values, with both ends.
+	// Steps is the number of values, including both ends.
 	Steps int `yaml:"steps" jsonschema:"required,minimum=2,maximum=100,reason=a range has two ends"`
-	// Scale says what is equal between neighbours: linear (their distance) or log (their
-	// ratio).
+	// Scale is the quantity that is equal between neighbors: linear (their difference) or log
+	// (their ratio).
 	Scale string `yaml:"scale" jsonschema:"enum=linear,enum=log,default=linear"`
 }
 
@@ -117,8 +116,8 @@ const LogScale = "log"
 
 // ProblemSpec is a concept class with a distribution, a target and noise, or with a real dataset.
 type ProblemSpec struct {
-	// Class of concepts. The thresholds on infinite orders, the natural numbers and the dyadic numbers
-	// in [0, 1), are for task online and have no domain or distribution.
+	// Class of concepts. The thresholds on infinite orders, the natural numbers and the dyadic
+	// numbers in [0, 1), are only for task online and have no domain or distribution.
 	Class Axis[string] `yaml:"class" jsonschema:"required,registry=class"`
 	// File of the class matrix.
 	File Axis[string] `yaml:"file"`
@@ -126,7 +125,8 @@ type ProblemSpec struct {
 	Domain Axis[Size] `yaml:"domain"`
 	// D is the dimension (bits for parities and conjunctions).
 	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
-	// Distribution is the distribution of the points. Which ones fit depends on the class.
+	// Distribution is the distribution of the points. The class determines which distributions are
+	// allowed.
 	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=distribution"`
 	// Mass is the needle distribution's a, the weight of each of its points.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
@@ -137,24 +137,24 @@ type ProblemSpec struct {
 	// Margin of the halfspace distributions.
 	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Target is the hypothesis that labels the points: random (drawn for each trial from the
-	// class's distribution of targets, so that nobody succeeds without data), uniform (a uniform hypothesis of a
-	// finite class), middle (a canonical one, the same in all trials; the only one under the needle
-	// distribution), a hypothesis as the class writes it (5, 16..49, x1>=5, 10xx), or each (a list of all
-	// hypotheses of a class of at most 4096).
+	// class's distribution of targets, so that success requires data), uniform (a uniform
+	// hypothesis of a finite class), middle (a canonical one, the same in all trials; the only one
+	// for the needle distribution), a hypothesis in the notation of the class (5, 16..49, x1>=5,
+	// 10xx), or each (a list of all hypotheses of a class of at most 4096).
 	Target Axis[Text] `yaml:"target" jsonschema:"default=random"`
 	// Literals is the number of literals of a random conjunction.
 	Literals Axis[int] `yaml:"literals" jsonschema:"minimum=1,maximum=64,default=2"`
 	// Noise on the labels of the sample. The evaluation always uses clean labels.
 	Noise Axis[NoiseSpec] `yaml:"noise" jsonschema:"default=none"`
-	// Data is a real dataset instead of a distribution: its rows are the population, samples are drawn from it
-	// with replacement.
+	// Data is a real dataset instead of a distribution: its rows are the population, and samples
+	// are drawn from it with replacement.
 	Data Axis[DataSpec] `yaml:"data"`
-	// Disguise hides real data from algorithms that know them: in each trial a random isometry is
-	// applied to all rows and a random sign to all labels. Only halfspaces are the
-	// same after that.
+	// Disguise hides real data from algorithms that may recognize it: each trial applies a random
+	// isometry to all rows and a random sign to all labels. Only halfspaces are invariant under
+	// that.
 	Disguise Axis[bool] `yaml:"disguise" jsonschema:"default=false"`
-	// Test is the number of points on which an error is measured that cannot be computed exactly
-	// (default: as many as make its standard error a twentieth of alpha).
+	// Test is the number of points for measuring an error that cannot be computed exactly (default:
+	// enough for a standard error of alpha/20).
 	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
 }
 
@@ -162,8 +162,8 @@ type ProblemSpec struct {
 type NoiseSpec struct {
 	// Kind of noise.
 	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=noise"`
-	// Rate of wrong labels, below 1/2. A search for n* needs an alpha above the rate of adversarial
-	// noise that hides the target.
+	// Rate of wrong labels, below 1/2. A search for n* requires an alpha above the rate of
+	// adversarial noise that hides the target.
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,exclusiveMaximum=0.5"`
 }
 
@@ -186,13 +186,14 @@ type DataSpec struct {
 	Features []string `yaml:"features"`
 	// Categorical columns become one 0/1 column for each value.
 	Categorical []string `yaml:"categorical"`
-	// Missing says what becomes of a missing cell: refuse reports it, drop leaves out its row, mean puts
-	// the mean of its column in its place. The column missing_share of the results shows how much was missing.
+	// Missing selects the treatment of a missing cell: refuse reports it as an error, drop omits its
+	// row, mean replaces it by the mean of its column. The column missing_share of the results shows
+	// the share of dropped rows or filled cells.
 	Missing string `yaml:"missing" jsonschema:"enum=refuse,enum=drop,enum=mean,default=refuse"`
-	// Bias adds a constant coordinate to each row, for halfspaces: those through the origin then become all
-	// halfspaces.
+	// Bias adds a constant coordinate to each row, for halfspaces: those through the origin then
+	// become all halfspaces.
 	Bias bool `yaml:"bias" jsonschema:"default=false"`
-	// Scale is the public bound that brings rows into the unit ball, for halfspaces: a bound on the
+	// Scale is the public bound that maps rows into the unit ball, for halfspaces: a bound on the
 	// norm of a row, or for each numeric column a bound or [low, high].
 	Scale Axis[ScaleSpec] `yaml:"scale"`
 }
@@ -213,7 +214,7 @@ type AlgorithmUse struct {
 	As string `yaml:"as" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_./-]*$,maxLength=64"`
 	// Replica 1, 2, ... is a further copy with independent noise.
 	Replica Axis[int] `yaml:"replica" jsonschema:"minimum=0,maximum=1000000,default=0"`
-	// Params are the algorithm's own parameters, a value or a list each.
+	// Params are the algorithm's own parameters, each a value or a list.
 	Params map[string]Axis[Value] `yaml:",rest"`
 }
 
@@ -225,39 +226,39 @@ type Privacy struct {
 	Delta Axis[float64] `yaml:"delta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 }
 
-// Goal says what counts as success: error - reference <= alpha, with probability at least 1 - beta.
+// Goal is the criterion for success: error - reference <= alpha, with probability at least 1 - beta.
 type Goal struct {
-	// Alpha is the excess error that counts as success. It is below 1/2, and so is the reference plus
-	// alpha: labels drawn by a coin reach 1/2 without any data. In task online it is the largest regret
+	// Alpha is the excess error that counts as success. It is below 1/2, and so is the reference
+	// plus alpha: random labels reach 1/2 without any data. In task online it is the largest regret
 	// per round that counts as success: the reference is the best hypothesis in hindsight.
 	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,reason=coins reach an error of 1/2 without data"`
-	// Beta is the failure probability allowed.
+	// Beta is the allowed failure probability.
 	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Reference is the reference error: best (the class's least error) or a number; 0 makes alpha
 	// an absolute error.
 	Reference Axis[Reference] `yaml:"reference" jsonschema:"default=best"`
-	// Answers to evaluation points are labels, -1 or +1, or may be the mean of a label, in
-	// [-1, 1], which counts as its share of an error. Mean is refused for an algorithm that states a
-	// guarantee, unless its guarantee says that it covers a real-valued function.
+	// Answers to evaluation points are labels, -1 or +1, or may be the mean of a label, in [-1, 1],
+	// which counts as the corresponding share of an error. Mean is not allowed for an algorithm
+	// with a guarantee, unless its guarantee covers a real-valued function.
 	Answers string `yaml:"answers" jsonschema:"enum=labels,enum=mean,default=labels"`
-	// States says whose error it is that counts in task predict, where an algorithm's state changes with
-	// its answers: the worst of all (of the states before the first query, after each query
-	// that it marks as hard, after 1, 2, 4, ... queries, and before some drawn ones), the worst of every
-	// (of the states before each query), or that of the final one alone. Hard counts as all does, and
-	// also reports the error after 0, 1, 2, 4, ... queries marked as hard, as metrics. Each but final
-	// also compares answers with the states that gave them.
+	// States selects the error that counts in task predict, where an algorithm's state changes with
+	// its answers: the worst of all (of the states before the first query, after each query that it
+	// marks as hard, after 1, 2, 4, ... queries, and before some randomly drawn ones), the worst of
+	// every (of the states before each query), or that of the final state. Hard counts like all,
+	// and also reports the error after 0, 1, 2, 4, ... queries marked as hard, as metrics. Each
+	// value except final also compares answers with the states that gave them.
 	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=hard,enum=final,default=all"`
-	// Evaluation says how many of its points a trial is asked about, in task learn and where an error is
-	// measured on independent points of the distribution: full (all), or sequential (no more once it is clear
-	// whether the trial succeeds, which is wrong in at most 0.0001 of trials). Sequential needs a beta
-	// in [0.01, 0.99].
+	// Evaluation is the number of points that a trial evaluates, in task learn and if an error is
+	// measured on independent points of the distribution: full (all points), or sequential (only
+	// until success or failure of the trial is clear, which is wrong in at most 0.0001 of trials).
+	// Sequential requires a beta in [0.01, 0.99].
 	Evaluation string `yaml:"evaluation" jsonschema:"enum=full,enum=sequential,default=full"`
 }
 
 // EvaluationSequential is the value of Goal.Evaluation for the sequential rule.
 const EvaluationSequential = "sequential"
 
-// AnswersMean is the value of Goal.Answers that asks for means.
+// AnswersMean is the value of Goal.Answers for means.
 const AnswersMean = "mean"
 
 // Values of the key states of a goal.
@@ -272,36 +273,36 @@ const (
 type SampleSizes struct {
 	// List of sample sizes.
 	List []int64 `yaml:",short" jsonschema:"minimum=1,maximum=1000000000,minItems=1"`
-	// From is the least sample size looked at.
+	// From is the least sample size considered.
 	From int64 `yaml:"from" jsonschema:"default=16,minimum=1,maximum=1000000000"`
-	// To is the largest.
+	// To is the largest sample size considered.
 	To int64 `yaml:"to" jsonschema:"default=1000000,minimum=1,maximum=1000000000"`
 	// Within is the ratio of the bracket at which the search stops.
 	Within float64 `yaml:"within" jsonschema:"exclusiveMinimum=1,default=1.5"`
 	// Confidence that the whole table is right.
 	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.95"`
-	// Monotone says that success is known never to fall as n grows: no trials are spent on looking for
-	// a fall outside of the bracket.
+	// Monotone states that success never falls as n grows: no trials are spent on tests for a fall
+	// outside the bracket.
 	Monotone bool `yaml:"monotone" jsonschema:"default=false"`
 }
 
 // SearchSpec is a search over the values of a key of the grid, at a given n.
 type SearchSpec struct {
-	// Axis is the number that is searched, by the name of its column: epsilon, delta, alpha, margin,
-	// noise_rate, queries, rounds (task online), or, with success, d, domain, mass, best_error, minority, literals or
-	// a parameter of the algorithms.
+	// Axis is the number to search, by the name of its column: epsilon, delta, alpha, margin,
+	// noise_rate, queries, rounds (task online), or, with success, d, domain, mass, best_error,
+	// minority, literals or a parameter of the algorithms.
 	Axis string `yaml:"axis,short" jsonschema:"required"`
-	// Within is the number of steps from value to value between the ends of the bracket at which the
-	// search stops. With 1, each value has to be decided, though success may be as likely there as is
-	// asked, which no number of trials tells.
+	// Within is the number of steps from value to value between the ends of the bracket at which
+	// the search stops. With 1, each value must be decided. That can be impossible with any number
+	// of trials, because the success probability at a value may equal the required one.
 	Within int64 `yaml:"within" jsonschema:"minimum=1,default=2"`
-	// Success says whether success rises or falls as the number grows. By default it rises
-	// with epsilon, delta, alpha, margin and rounds, and falls with noise_rate and queries.
+	// Success states whether success rises or falls as the number grows. By default it rises with
+	// epsilon, delta, alpha, margin and rounds, and falls with noise_rate and queries.
 	Success string `yaml:"success" jsonschema:"enum=rises,enum=falls"`
 	// Confidence that the whole table is right.
 	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.95"`
-	// Monotone says that success is known to go one way only: no trials are spent on looking for the
-	// contrary outside of the bracket.
+	// Monotone states that success only goes one way: no trials are spent on tests for the contrary
+	// outside the bracket.
 	Monotone bool `yaml:"monotone" jsonschema:"default=false"`
 }
 
@@ -319,7 +320,7 @@ const (
 	DefaultFrom       = 16
 	DefaultTo         = 1000000
 	DefaultWithin     = 1.5
-	DefaultSteps      = 2 // of find
+	DefaultSteps      = 2 // steps of find
 	DefaultConfidence = 0.95
 	DefaultTrialTime  = Duration(10 * time.Minute)
 	DefaultStartTime  = Duration(time.Minute)
@@ -334,17 +335,19 @@ type Trials struct {
 	Max int64 `yaml:"max" jsonschema:"required,minimum=1,maximum=1000000000"`
 }
 
-// AdversarySpec describes who asks the queries of task predict, or plays the rounds of task online.
+// AdversarySpec describes the adversary that asks the queries of task predict, or plays the rounds
+// of task online.
 type AdversarySpec struct {
-	// Kind of adversary. Which ones fit depends on the task and the class.
+	// Kind of adversary. The task and the class determine which kinds are allowed.
 	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=adversary"`
-	// Sees labels or the public marks of hard queries too (predict); the answer of the round or only
-	// those before it (online).
+	// Sees selects what the adversary sees: labels, or marks for the public marks of hard queries
+	// too (predict); the answer of the round, or only earlier answers (online).
 	Sees Axis[string] `yaml:"sees" jsonschema:"registry=sees"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
-	// Width is how far from the target's edge a boundary adversary asks, on whole numbers. By default it
-	// is drawn for each query from domain/n, twice that, four times, ... below domain/2.
+	// Width is the distance of a boundary adversary's queries from the target's edge, on integer
+	// points. By default it is drawn for each query from domain/n, twice that, four times, ...
+	// below domain/2.
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
@@ -353,50 +356,50 @@ type AdversarySpec struct {
 	From Axis[Size] `yaml:"from"`
 }
 
-// FitSpec is a slope that the sweep is to show: one for each group of cells that agree in all but
-// x.
+// FitSpec is a slope that the sweep reports: one for each group of cells that differ only in x.
 type FitSpec struct {
-	// X is what n* is fitted against: domain, d, mass, best_error, minority, margin, noise_rate, epsilon, delta,
-	// alpha, beta, queries, rounds (task online) or a numeric parameter of an algorithm.
+	// X is the number against which n* is fitted: domain, d, mass, best_error, minority, margin,
+	// noise_rate, epsilon, delta, alpha, beta, queries, rounds (task online) or a numeric parameter
+	// of an algorithm.
 	X string `yaml:"x" jsonschema:"required"`
-	// Scale says of which of x and y, which is n* or the mean regret, the fit takes the logarithm: see
-	// the column scale of the result file fits.
+	// Scale selects of which of x and y (n* or the mean regret) the fit uses the logarithm: see the
+	// column scale of the result file fits.
 	Scale string `yaml:"scale" jsonschema:"required,registry=scale"`
-	// Exponent is the slope on this scale that a theorem claims, shown beside the measured one and
-	// judged by its 95 % confidence interval.
+	// Exponent is the slope on this scale that a theorem claims. Tables show it next to the
+	// measured slope and judge it by the 95 % confidence interval of that slope.
 	Exponent *float64 `yaml:"exponent"`
 	// Source is that theorem.
 	Source string `yaml:"source" jsonschema:"maxLength=200"`
 }
 
-// Limits bound one trial on a machine: exceeding one loses the trial, and no result depends on
-// them.
+// Limits bound one trial on a machine: a trial that exceeds one is lost. No result depends on them.
 type Limits struct {
 	// Trial is the time that one trial may take: 90s, 10m, 1h.
 	Trial Duration `yaml:"trial" jsonschema:"default=10m"`
-	// Start is the time that a plugin process may take to become ready: to import its packages and load its files.
+	// Start is the time that a plugin process may take to become ready: to import its packages and
+	// load its files.
 	Start Duration `yaml:"start" jsonschema:"default=1m"`
-	// Memory that the plugin process may use: 512 MiB, 2 GiB, or a number of bytes.
+	// Memory limits the memory of the plugin process: 512 MiB, 2 GiB, or a number of bytes.
 	Memory Bytes `yaml:"memory" jsonschema:"default=2 GiB"`
 }
 
-// Text is any scalar, taken as it is written.
+// Text is any scalar, as written.
 type Text string
 
-// UnmarshalText takes text as it is.
+// UnmarshalText stores text unchanged.
 func (t *Text) UnmarshalText(text []byte) error { *t = Text(text); return nil }
 
-// Value is the value of a parameter or of an exclusion, whose type only the algorithm knows.
+// Value is the value of a parameter or of an exclusion, whose type only the algorithm determines.
 type Value struct {
 	Text   string // as written, without quotes
-	Quoted bool   // written in quotes: not a number, not a boolean
-	Whole  string // of a range: the value as a whole number, for a parameter that takes no other
+	Quoted bool   // whether it is written in quotes: not a number, not a boolean
+	Whole  string // value of a range as an integer, for a parameter that requires integers
 }
 
-// Number is a number, or a power 2^16, as it is written.
+// Number is a number, or a power 2^16, as written.
 type Number string
 
-// UnmarshalText takes a number as it is.
+// UnmarshalText stores a number unchanged.
 func (n *Number) UnmarshalText(text []byte) error {
 	*n = Number(text)
 	if power.Match(text) {
@@ -411,10 +414,10 @@ type Range struct{ Low, High float64 }
 
 var power = regexp.MustCompile(`^([0-9]{1,10})\^([0-9]{1,3})$`)
 
-// SizePattern is how a Size may be written as text, besides as a number.
+// SizePattern is the pattern of a Size that is written as text instead of a number.
 const SizePattern = `^[0-9]+\^[0-9]+$`
 
-// Size is a whole number that may be written as a power, 2^16.
+// Size is an integer that may be written as a power, 2^16.
 type Size uint64
 
 // UnmarshalText reads 65536, 1e6 or 2^16.
@@ -456,7 +459,7 @@ var (
 	decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 )
 
-// ParseInt reads a whole number, 1000000 or 1e6.
+// ParseInt reads an integer, 1000000 or 1e6.
 func ParseInt(text string) (int64, error) {
 	if digits.MatchString(text) {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -480,7 +483,7 @@ func ParseInt(text string) (int64, error) {
 
 var twoNumbers = regexp.MustCompile(`^[0-9.]+ *(-|\.\.\.?|:|to) *[0-9][0-9.]*$`)
 
-// rangeHint says how a range is written, where a text looks like one.
+// rangeHint describes the notation of a range if a text looks like one.
 func rangeHint(text string) string {
 	if twoNumbers.MatchString(text) {
 		return "; a range is written {from: 4, to: 12, steps: 5}"
@@ -503,7 +506,7 @@ func ParseFloat(text string) (float64, error) {
 	return f, nil
 }
 
-// quote shows a piece of the file, cut where it is long.
+// quote quotes a piece of the file and truncates it if it is long.
 func quote(text string) string {
 	if r := []rune(text); len(r) > 40 {
 		text = string(r[:40]) + "..."
@@ -575,7 +578,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 		}
 		f *= math.Pow(unit, 1+float64(strings.IndexByte("KMGT", strings.ToUpper(m[2])[0])))
 	}
-	if f < 1<<20 || f > 1<<60 { // below a MiB a unit was forgotten: no process lives in that
+	if f < 1<<20 || f > 1<<60 { // below 1 MiB the unit is missing: no process can run in that
 		return fmt.Errorf("%s is outside 1 MiB to 2^60 bytes: write it like 512 MiB or 2 GiB", text)
 	}
 	*b = Bytes(f)

@@ -82,7 +82,7 @@ func readSchema(t *testing.T) map[string]any {
 	return root
 }
 
-// fits validates v against a schema with the keywords that ours uses.
+// fits validates v against a schema with the keywords that this schema uses.
 func fits(root, schema map[string]any, v any, path string) error {
 	for keyword, rule := range schema {
 		if err := keep(root, schema, keyword, rule, v, path); err != nil {
@@ -201,7 +201,7 @@ func asFloat(v any) (float64, bool) {
 func TestWholeNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		want int64 // 0: refused
+		want int64 // 0: an error
 	}{
 		{"1", 1}, {"+7", 7}, {"1e6", 1e6}, {"1E6", 1e6}, {"1.5e1", 15}, {"65536", 65536}, {"-3", -3}, {"9223372036854775807", math.MaxInt64},
 		{"9223372036854775808", 0}, {"1e18", 0}, {"1.5", 0}, {"1e-3", 0}, {"010", 0}, {"0x10", 0}, {"1_000", 0}, {"", 0}, {"x", 0},
@@ -218,7 +218,7 @@ func TestScalars(t *testing.T) {
 	for _, tt := range []struct {
 		into interface{ UnmarshalText([]byte) error }
 		text string
-		want any // nil: refused
+		want any // nil: an error
 	}{
 		{new(Size), "2^16", Size(65536)},
 		{new(Size), "10^3", Size(1000)},

@@ -2,7 +2,7 @@ package schemas
 
 import "fmt"
 
-// VersionError says that something was written by another version of the format.
+// VersionError reports data of another version of the format.
 type VersionError struct {
 	What, Found, Want string
 	Release           string // version of shatter that wrote it; "": unknown

@@ -13,7 +13,7 @@ import (
 // Pipes carries the messages of sessions over a pair of pipes, in the form that plugin.proto describes.
 // Send and Receive may be called at the same time, each by one goroutine.
 type Pipes struct {
-	from    *bufio.Reader // one call of the system reads a short message with its length
+	from    *bufio.Reader // buffered, so that one system call reads a short message with its length
 	to      io.Writer
 	in, out []byte
 }

@@ -6,39 +6,38 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// What host and plugin agree upon beside the messages. A plugin is started by hashicorp/go-plugin
-// with these; its standard output carries one handshake line and nothing else.
+// The agreement of host and plugin apart from the messages. hashicorp/go-plugin starts a plugin
+// with these values; the plugin's standard output contains only one handshake line.
 const (
 	Version     = 1                // protocol version of this release
-	CookieKey   = "SHATTER_PLUGIN" // environment variable that tells a plugin that it was started by a host
+	CookieKey   = "SHATTER_PLUGIN" // environment variable that is set for a plugin started by a host
 	CookieValue = "5f0e8a4b1c9d4e0fa7d2"
-	AttachKey   = "SHATTER_ATTACH" // environment variable by which a person has a plugin wait for hosts
-	Name        = "shatter"        // of the service in go-plugin's set of plugins
+	AttachKey   = "SHATTER_ATTACH" // environment variable with which a user makes a plugin wait for hosts
+	Name        = "shatter"        // name of the service in go-plugin's set of plugins
 
 	// MaxMessage is the limit on a message's size, set on both sides. Requests stay below 1 MiB by construction,
 	// and responses below 1 MiB or the size of one declared hypothesis.
 	MaxMessage = 32 << 20
 
-	// MaxMetrics limits the metrics of an algorithm, so that those of the largest session fit in one
-	// message.
+	// MaxMetrics limits the metrics of an algorithm, so that those of the largest session fit in
+	// one message.
 	MaxMetrics = 16
 )
 
 // Descriptors that a plugin inherits.
 const (
-	LifelineFD = 3 // a pipe that nothing is written to: at its end the host is gone, and the plugin exits
+	LifelineFD = 3 // a pipe without data: it ends when the host ends, and the plugin then exits
 	SessionFD  = 4 // memory file of sessions
-	DatasetFD  = 5 // memory file of a shared dataset, where there is one
+	DatasetFD  = 5 // memory file of a shared dataset, if there is one
 	RequestFD  = 6 // pipe of session requests
 	ResponseFD = 7 // pipe of session responses
 	LastFD     = ResponseFD
 )
 
-// BoundSetting returns the setting whose bounds are asked for once a plugin has checked s: s itself
-// with the resolved parameters, without a delta if the guarantee is pure, and without test points if
-// declared hypotheses have exact errors. It returns nil
-// where no bounds are wanted: the check refuses s, or s has a sample size. The two share their
-// problem.
+// BoundSetting returns the setting for a request of bounds after a plugin has checked s: s itself
+// with the resolved parameters, without a delta if the guarantee is pure, and without test points
+// if declared hypotheses have exact errors. It returns nil if no bounds are needed: the check
+// rejects s, or s has a sample size. The two settings share their problem.
 func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
 	if checked.GetRefusal() != nil || s.GetN() != 0 {
 		return nil
@@ -62,18 +61,18 @@ func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
 // Name returns the task's name in sweep files, such as "learn".
 func (x Task) Name() string { return strings.ToLower(strings.TrimPrefix(x.String(), "TASK_")) }
 
-// TaskNamed returns the task whose Name it is, or TASK_UNSPECIFIED.
+// TaskNamed returns the task with the given Name, or TASK_UNSPECIFIED.
 func TaskNamed(name string) Task { return Task(Task_value["TASK_"+strings.ToUpper(name)]) }
 
-// Rounds reports whether a trial of the task is a game of rounds. Its learner gets neither a sample nor a goal; its
-// loss is compared with that of the best hypothesis in hindsight. In other tasks models learn from samples and have
-// errors.
+// Rounds reports whether a trial of the task is a game of rounds. Its learner gets neither a sample
+// nor a goal; its loss is compared with that of the best hypothesis in hindsight. In other tasks
+// models learn from samples and have errors.
 func (x Task) Rounds() bool { return x == Task_TASK_ONLINE }
 
 // Units of bounds.
 const (
 	Examples = "examples" // a sample size
-	Regret   = "regret"   // loss beyond that of the best hypothesis in hindsight
+	Regret   = "regret"   // loss minus that of the best hypothesis in hindsight
 	Mistakes = "mistakes" // loss, which is the expected number of mistakes
 )
 
@@ -85,7 +84,7 @@ func (x Task) Units() []string {
 	return []string{Examples}
 }
 
-// Plain returns the value as int64, float64, bool or string; nil where it has no kind.
+// Plain returns the value as int64, float64, bool or string; nil if it has no kind.
 func (v *Value) Plain() any {
 	switch v := v.GetKind().(type) {
 	case *Value_Int:
