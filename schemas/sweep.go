@@ -517,7 +517,7 @@ func quote(text string) string {
 // Reference is the reference error of a goal.
 type Reference struct {
 	Best  bool    // the least error of the class; else Value
-	Value float64 // in [0, 1]
+	Value float64 // number in [0, 1]
 }
 
 // UnmarshalText reads best or a number.

@@ -295,7 +295,7 @@ type Guarantee struct {
 type Bound struct {
 	Name   string             // such as "sharp-realizable"
 	Source string             // the theorem, and the text that states it
-	Value  float64            // in Unit; +Inf if no finite number is enough
+	Value  float64            // value in Unit; +Inf if no finite number is enough
 	Proved bool               // false if the bound is only printed in a paper
 	With   map[string]float64 // at most 50 intermediate values, by name: column names, in which case is not significant
 

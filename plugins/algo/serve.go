@@ -189,8 +189,9 @@ func sdkVersion() string {
 
 const modulePath = "github.com/shatterlab/shatter"
 
-// buildEnvironment lists the Go release and the modules that the program was built with. It is empty for a program of
-// this module, whose algorithms have versions of their own. The commit is no part of it, because it may change nothing.
+// buildEnvironment lists the Go release and the modules that the program was built with. It is empty
+// for a program of this module, whose algorithms have versions. It does not contain the commit,
+// because a new commit need not change the program.
 func buildEnvironment() (list []*pluginv1.Component) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Path == modulePath {

@@ -158,7 +158,7 @@ func (b *booster) length() float64 {
 	square := numeric.Dot(b.released, b.released)
 	switch {
 	case b.Debias:
-		added := float64(b.Sigma * b.Sigma * float64(len(b.released))) // by the noise, on average
+		added := float64(b.Sigma * b.Sigma * float64(len(b.released))) // mean squared norm of the noise
 		return max(b.Tau, math.Sqrt(max(0, square-added)))
 	case b.Weak == Unit:
 		return math.Sqrt(square)

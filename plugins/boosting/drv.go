@@ -164,10 +164,10 @@ func (p DRVParams) forBooster() Params {
 // on its number of right answers, so there are few different weights.
 type caps struct {
 	rate, epsilon float64
-	weight, count []float64 // by number of right answers: the weight w, and the number of examples with it
+	weight, count []float64 // weight w and number of examples, by number of right answers
 	logs          []float64 // logarithms of the weights, for exponentials
 	level         []float64 // the candidates
-	mass          []float64 // by level: the sum of all weights
+	mass          []float64 // sum of all weights, by level
 	distribution  []float64 // probability of each level
 }
 

@@ -90,7 +90,7 @@ func constant(signed []float64) hypothesis {
 // stumps finds the best cuts of a sample.
 type stumps struct {
 	sample *algo.Data
-	order  [][]int32 // by coordinate, the examples in increasing order
+	order  [][]int32 // examples in increasing order, by coordinate
 }
 
 func newStumps(sample *algo.Data) *stumps {

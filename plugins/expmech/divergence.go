@@ -68,7 +68,7 @@ func listed(p algo.Problem) (concept.Finite, error) {
 // Examples with the same set are merged.
 type examples struct {
 	members  []concept.Hypothesis
-	patterns [][]int8 // for each example, 1 for each hypothesis that errs on it, and 0 for the others
+	patterns [][]int8 // 1 for each hypothesis that errs, 0 for the others, by example
 }
 
 // newExamples lists the examples of the class that New makes from s.

@@ -43,7 +43,7 @@ func tableOf(t *testing.T, p algo.Problem) (domain []float64, labels [][]float64
 // distribution returns the probability of each hypothesis, given the number of errors of each.
 type distribution struct {
 	levels func([]concepttest.Level, float64) []float64
-	known  map[string][]float64 // by the numbers of hypotheses with 0, 1, ... errors more than the fewest
+	known  map[string][]float64 // results, by the numbers of hypotheses with 0, 1, ... errors more than the fewest
 }
 
 func newDistribution(levels func([]concepttest.Level, float64) []float64) distribution {

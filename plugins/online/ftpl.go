@@ -67,7 +67,7 @@ type plan struct {
 	lnF      float64                     // logarithm of the number of hypotheses
 	schedule func() schedule             // makes the schedule of a new game
 	printed  func(lstar float64) float64 // a paper's bound on the regret; nil if there is none
-	bounds   []algo.Bound                // at the parameter lstar
+	bounds   []algo.Bound                // bounds at the parameter lstar
 	premises []algo.Premise              // premises of all bounds
 }
 

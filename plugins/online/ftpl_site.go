@@ -18,7 +18,7 @@ type site struct {
 	single     bool               // |F| = 1: nothing to separate
 	separator  *concept.Separator // nil for kind "" and for a single hypothesis
 	listing    *listing           // nil if there are too many hypotheses or the noise has no fast sums
-	scratch    sync.Pool          // of *scratch, for the listing
+	scratch    sync.Pool          // pool of *scratch, for the listing
 }
 
 // newSite makes the site at a place. Its errors are Invalid.

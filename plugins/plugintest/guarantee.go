@@ -23,9 +23,9 @@ func (s checks) checkGuarantee() error {
 	if !s.algorithm.Private {
 		return skipped("it has none")
 	}
-	last := make([]*pluginv1.Guarantee, len(testDeltas)) // at the next larger epsilon
+	last := make([]*pluginv1.Guarantee, len(testDeltas)) // guarantees at the next larger epsilon
 	for _, epsilon := range testEpsilons {
-		var wider *pluginv1.Guarantee // at the next larger delta
+		var wider *pluginv1.Guarantee // guarantee at the next larger delta
 		for i, delta := range testDeltas {
 			g, err := s.guaranteeAt(epsilon, delta)
 			if err == nil && g != nil {

@@ -46,10 +46,10 @@ func (sc script) sizes() string {
 // A transcript holds the answers of a session's trials.
 type transcript struct {
 	trials  []uint64    // like in the script
-	labels  [][]float64 // by trial: labels of its queries, or answers of its rounds
-	marks   [][]float64 // by trial: marks of its queries
-	states  [][]float64 // by trial: answer of the state before each query, if requested
-	answers [][]float64 // by trial: answers to its points
+	labels  [][]float64 // labels of the queries, or answers of the rounds, by trial
+	marks   [][]float64 // marks of the queries, by trial
+	states  [][]float64 // answer of the state before each query, if requested, by trial
+	answers [][]float64 // answers to the points, by trial
 	metrics map[string][]float64
 	faults  []host.Fault
 	differs error // an answer that differs from the declared hypothesis of its trial; nil: none

@@ -11,7 +11,7 @@ import (
 // A halfspaceTrial has a random target and blocks of Gaussian points labeled by it.
 type halfspaceTrial struct {
 	d      int
-	target []float64 // of length d + 1, for the lift (x, -1)
+	target []float64 // d + 1 numbers, for the lift (x, -1)
 	blocks []block
 	r      *rand.Rand
 }
@@ -346,7 +346,7 @@ func TestDegenerateBlocks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		x, y   []float64
-		value  int // for 4, affine
+		value  int // result for 4, affine
 		linear int // the same, through the origin
 	}{
 		{"one label", []float64{1, 2, 3, 4, -5, 6, 7, -8}, one, 4, 4},

@@ -9,7 +9,7 @@ import (
 // A line summarizes a sample on the real line.
 type line struct {
 	values  []float64 // distinct, ascending
-	weights []int     // for each value, the number of its +1 labels minus the number of its -1 labels
+	weights []int     // number of +1 labels minus number of -1 labels of each value
 	both    int       // sum over the values of the smaller of the two numbers: errors that every hypothesis makes
 
 	order []int // scratch

@@ -429,7 +429,7 @@ func TestLabelingsAreDrawnByWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	const eps, draws = 1.5, 20000
-	counts, total := map[float64]float64{}, 0.0 // by number of queries labeled +1
+	counts, total := map[float64]float64{}, 0.0 // counts by number of queries labeled +1
 	for _, l := range c.list {
 		total += math.Exp(-eps / 2 * float64(l.errors))
 	}
@@ -639,7 +639,7 @@ func TestBounds(t *testing.T) {
 // at most the probability that spent returns.
 func TestSpent(t *testing.T) {
 	const most = 40
-	var last [most + 1]float64 // by labelings: the largest probability of another v-1 hard queries
+	var last [most + 1]float64 // largest probability of another v-1 hard queries, by labelings
 	for l := 1; l <= most; l++ {
 		last[l] = 1
 	}
