@@ -276,8 +276,6 @@ func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 			"reference + alpha of at least this value is reached without an example", (*trial.Population).ConstantError),
 		of("pulled_share", "share of the rows outside the stated scale, which were scaled back onto it",
 			func(p *trial.Population) float64 { return p.Pulled }),
-		of("missing_share", "share of the file's rows that were dropped (missing: drop), or of the features' cells that "+
-			"were filled (missing: mean)", func(p *trial.Population) float64 { return p.Missing }),
 	}
 }
 
@@ -453,10 +451,11 @@ func (r *TimingRow) cell() *trial.Cell { return r.Cell }
 
 // paramColumns returns the columns of all parameters of some cells, sorted. If two algorithms give
 // a name different types, integers and floats become floats, and any other combination becomes
-// text.
+// text. If data has missing cells, their share comes last.
 func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
-	types := map[string]schemas.ColumnType{}
+	types, missing := map[string]schemas.ColumnType{}, false
 	for c := range cells {
+		missing = missing || c.Population != nil && c.Population.Missing > 0
 		for name, v := range c.Params {
 			types[name] = sheet.JoinTypes(types[name], schemas.TypeOf(v))
 		}
@@ -468,6 +467,15 @@ func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
 			Name: schemas.ParamPrefix + name, Type: types[name],
 			Doc: "parameter " + name,
 		}, value))
+	}
+	if missing {
+		columns = append(columns, float("missing_share", "share of the file's rows that were dropped (missing: drop), or of "+
+			"the features' cells that were filled (missing: mean)", func(c *trial.Cell) float64 {
+			if c.Population == nil {
+				return math.NaN()
+			}
+			return c.Population.Missing
+		}))
 	}
 	return columns
 }
