@@ -252,7 +252,7 @@ func TestRefusals(t *testing.T) {
 		{points, func(p *ftplGaussianParams) { p.LStar = -0.5 }, "lstar -0.5"},
 		{points, func(p *ftplGaussianParams) { p.Schedule, p.LStar = doublingSchedule, 3 }, "lstar is not used"},
 		{points, func(p *ftplGaussianParams) { p.Schedule, p.EtaMin, p.Factor = confidentSchedule, 0, 0 }, "without noise"},
-		{points, func(p *ftplGaussianParams) { p.CodeSeed = 1 }, `code_seed 1 has no meaning with separator "standard"`},
+		{points, func(p *ftplGaussianParams) { p.CodeSeed = 1 }, `code_seed 1 is not used by separator "standard"`},
 		{points, func(p *ftplGaussianParams) { p.Separator = "code" }, "only parities"},
 		{points, func(p *ftplGaussianParams) { p.Exact = true }, "exact requires Gaussian noise that is independent"},
 		{algo.Problem{Class: "parities", Dim: 8}, func(p *ftplGaussianParams) { p.Exact, p.Separator = true, "cube" },

@@ -225,7 +225,7 @@ func TestRefusals(t *testing.T) {
 		{func(s *g) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "hides all information"},
 		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or omit it"},
 		{func(s *g) { s.Params.Eta = 1e300 }, false, "above the largest"},
-		{func(s *g) { s.Params.CodeSeed = 1 }, false, `code_seed 1 has no meaning with separator "standard"`},
+		{func(s *g) { s.Params.CodeSeed = 1 }, false, `code_seed 1 is not used by separator "standard"`},
 		{func(s *g) { s.Params.Preset, s.Params.Eta = paper8Preset, 1e4 }, false, "fixes eta"},
 		{func(s *g) { s.Params.Preset, s.Params.Margin = paper8Preset, hullMargin }, false, "margin hull is not used " +
 			"by preset paper-8"},

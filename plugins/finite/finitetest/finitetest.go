@@ -121,7 +121,7 @@ func Examples(labels [][]float64) (columns [][]int) {
 	return columns
 }
 
-// Neighbors visits the distributions of an answer for all pairs of samples that differ in one
+// Neighbours visits the distributions of an answer for all pairs of samples that differ in one
 // example. The shared examples are up to size-1 of the columns that [Examples] returns, in every
 // combination, or one of them repeated up to reach times, in increasing steps. distribution returns
 // the probability of each answer, given the number of errors of each hypothesis minus the fewest;
