@@ -149,6 +149,8 @@ func TestBadCommandLine(t *testing.T) {
 		code int
 		want string
 	}{
+		{"forget ab12", exitUsage, `unknown command "forget" for "shatter"; it is called delete now`},
+		{"run FILE --looks 1%", exitUsage, "unknown flag: --looks; it is called --recheck now"},
 		{"rnu", exitUsage, `unknown command "rnu" for "shatter", did you mean "run"?`},
 		{"plugin lsit", exitUsage, `did you mean "list"?`},
 		{"frobnicate", exitUsage, "`shatter --help` lists them"},

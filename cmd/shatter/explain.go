@@ -202,9 +202,9 @@ func overview(all []reference.Entry) string {
 		if len(names) < 20 {
 			few += ": " + strings.Join(names, ", ")
 		}
-		writeWrapped(&b, fmt.Sprintf("  %-13s", k.Plural), few)
+		writeWrapped(&b, fmt.Sprintf("  %-15s", k.Plural), few)
 	}
-	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, distributions, expmech/em, n_star\n" +
+	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, classes, expmech/em, n_star\n" +
 		"shatter init writes a sweep to begin with; shatter schema helps an editor\n")
 	return b.String()
 }

@@ -108,8 +108,19 @@ func unknownCommand(c *cobra.Command, word string) error {
 			names = append(names, below.Name())
 		}
 	}
-	hint := cmp.Or(wording.DidYouMean(word, names), fmt.Sprintf("; `%s --help` lists them", c.CommandPath()))
+	hint := cmp.Or(isNow(word), wording.DidYouMean(word, names), fmt.Sprintf("; `%s --help` lists them", c.CommandPath()))
 	return wrong("unknown command %q for %q%s", word, c.CommandPath(), hint)
+}
+
+// renamed holds the present names of former commands and flags.
+var renamed = map[string]string{"forget": "delete", "--looks": "--recheck", "--check-share": "--recheck"}
+
+// isNow returns the end of a message about a former name; "" for other names.
+func isNow(name string) string {
+	if now, ok := renamed[name]; ok {
+		return fmt.Sprintf("; it is called %s now", now)
+	}
+	return ""
 }
 
 var (
@@ -123,7 +134,8 @@ func wrongFlag(c *cobra.Command, err error) error {
 	var unknown interface{ GetSpecifiedName() string }
 	if errors.As(err, &unknown) {
 		names := flagNames.FindAllString(c.Flags().FlagUsages(), -1)
-		text += wording.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+		name := "--" + unknown.GetSpecifiedName()
+		text += cmp.Or(isNow(name), wording.DidYouMean(name, names))
 	}
 	return wrong("%s; see %s --help", strings.TrimSuffix(text, "?"), c.CommandPath())
 }

@@ -41,7 +41,7 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = append(warnUnproved(p.Cells), warnConstants(p.Cells)...)
+	p.Warnings = slices.Concat(warnTrivial(p.Cells), warnUnproved(p.Cells), warnConstants(p.Cells))
 	p.Metrics = l.metrics(p.Cells)
 	p.description = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
@@ -238,6 +238,15 @@ func warnConstants(cells []*trial.Cell) []string {
 		order[i] = fmt.Sprintf("%s (%s)", warning, wording.Count(counts[warning], "cell"))
 	}
 	return order
+}
+
+// warnTrivial warns about a sweep of trivial cells only.
+func warnTrivial(cells []*trial.Cell) []string {
+	if len(cells) == 0 || slices.ContainsFunc(cells, func(c *trial.Cell) bool { return !c.Trivial() }) {
+		return nil
+	}
+	return []string{"every cell is trivial: a learner without data reaches the goal, so that there is no n* to find; " +
+		"lower goal.alpha, or take a larger class"}
 }
 
 // warnUnproved warns about algorithms whose privacy is not proved.
