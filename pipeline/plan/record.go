@@ -136,7 +136,7 @@ func writeResolved(w *bufio.Writer, p *Plan) error {
 // appendCell appends the fields of a cell of a resolved sweep, given the name of its problem and the index of its
 // sampling.
 func appendCell(o trial.Object, c *trial.Cell, problem string, measure int) trial.Object {
-	o = c.AppendFields(o, c.Params)
+	o = c.AppendFields(o, c.Params).With("reference", c.Reference)
 	if c.Evaluation.Looks != nil {
 		o = o.With("evaluation", schemas.EvaluationSequential)
 	}

@@ -171,22 +171,29 @@ func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err err
 	return err
 }
 
+// Names of a key's members that a sweep file calls reference and search. Other names would give every trial other
+// random numbers, and so other results in all documents.
+const (
+	keyReference = "above"
+	keySearch    = "find"
+)
+
 // identity returns the object that Key is the hash of, for an evaluation in words.
 func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 	id := c.AppendFields(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
+	id = id.With(keyReference, c.Reference)
 	if evaluation != "" && evaluation != "exact" {
 		id = id.With("evaluation", evaluation)
 	}
 	if c.Rung != nil {
-		id = id.With("search", c.Rung.Axis).With("n", c.N[0])
+		id = id.With(keySearch, c.Rung.Axis).With("n", c.N[0])
 	}
 	return id
 }
 
-// AppendFields appends the fields of the cell, except task and problem, that form its key and its entry in a resolved
-// sweep. params are the parameters in any form.
+// AppendFields appends the fields of the cell, except task, problem and reference error, that form its key and its
+// entry in a resolved sweep. params are the parameters in any form.
 func (c *Cell) AppendFields(o Object, params any) Object {
-	o = o.With("reference", c.Reference)
 	if c.Adversary != nil {
 		o = o.With("adversary", c.Adversary)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the version of the contents of keys. It changes only when equal sweep files no longer give equal bits.
-const Format = 5
+const Format = 4
 
 // A Key identifies a value by its content: it is the SHA-256 of the value's canonical JSON.
 type Key [32]byte

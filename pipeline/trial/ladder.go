@@ -55,5 +55,5 @@ func (c *Cell) Sampled(sampled Fragment) (Fragment, error) {
 	if c.Rung == nil {
 		return sampled, nil
 	}
-	return Canonical(Object{}.With("search", c.Rung.Axis).With("problem", sampled).With("value", c.Rung.Value))
+	return Canonical(Object{}.With(keySearch, c.Rung.Axis).With("problem", sampled).With("value", c.Rung.Value))
 }
