@@ -206,7 +206,7 @@ func classTable(t *testing.T) string {
 func targetTable(t *testing.T) string {
 	var rows [][]string
 	for _, d := range definitions(t) {
-		rows = append(rows, []string{code(d.Name), cmp.Or(d.RandomDoc, "none: an adversary says the labels"), d.MiddleDoc,
+		rows = append(rows, []string{code(d.Name), cmp.Or(d.RandomDoc, "none: an adversary chooses the labels"), d.MiddleDoc,
 			cmp.Or(d.Notation, "none")})
 	}
 	return table([]string{"class", "`random`", "`middle`", "a hypothesis"}, rows)

@@ -88,7 +88,7 @@ func ParseTarget(s Spec, text string, literals int) (canonical string, makeTarge
 	d, _ := Lookup(s.Name)
 	switch {
 	case d == nil || d.Random == nil:
-		return "", nil, fmt.Errorf("the class %s has no distribution of targets: an adversary says the labels", s.Name)
+		return "", nil, fmt.Errorf("the class %s has no distribution of targets: an adversary chooses the labels", s.Name)
 	case text == RandomTarget:
 		return text, func() Target { return d.Random(s, literals) }, nil
 	case d.Parse == nil:

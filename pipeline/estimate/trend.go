@@ -19,7 +19,7 @@ type Scale struct {
 // The scales of a trend.
 var (
 	LinearScale  = Scale{"linear", false, false, "y on x"}
-	LogScale     = Scale{"log", true, false, "y on ln x, right where theory says a + b ln x"}
+	LogScale     = Scale{"log", true, false, "y on ln x, for theory of the form a + b ln x"}
 	SemilogScale = Scale{"semilog", false, true, "ln y on x: with each step of x, y grows by the factor e^slope"}
 	LogLogScale  = Scale{"log-log", true, true, "ln y on ln x: the slope is an exponent"}
 )

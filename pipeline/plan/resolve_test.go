@@ -932,7 +932,7 @@ func TestBoundsOfCells(t *testing.T) {
 		want  []string // for each cell, parts of the failed premise; "": none
 	}{
 		{base, func(b *pluginv1.Bound) { b.Premises = []string{"target-in-class", "clean-labels"} }, []string{""}},
-		{base, func(b *pluginv1.Bound) {}, []string{"does not say what it takes the labels to be"}},
+		{base, func(b *pluginv1.Bound) {}, []string{"has no premise about the labels"}},
 		{base, func(b *pluginv1.Bound) { b.Fails = "k is too small" }, []string{"k is too small"}},
 		{data.Replace(base), func(b *pluginv1.Bound) { b.Premises = []string{"best-reference"} },
 			[]string{"the least error of the class is 0.25, and goal.reference is 0", "is 0.25, and goal.reference is 0.2", ""}},

@@ -116,10 +116,10 @@ func TestTargetMistakes(t *testing.T) {
 			`s:2:48: problem.target: "random" does not apply here: the labels are those of the data; leave it out`},
 		{strings.Replace(fmt.Sprintf(underUniform, "class: thresholds, domain: 64, mass: 0.1, target: random"),
 			"uniform", "needle", 1),
-			`s:2:83: problem.target: "random" does not apply to the distribution needle: its few points stand around a target`},
+			`s:2:83: problem.target: "random" does not apply to the distribution needle: its few points belong`},
 		{"name: x\ntask: online\nproblem: {class: thresholds-dyadics, target: random}\nalgorithms: [online/soa]\n" +
 			"adversary: {kind: bisecting}\nrounds: 10\n", `s:3:46: problem.target: "random" does not apply here: on the class ` +
-			`thresholds-dyadics an adversary says the labels; leave it out`},
+			`thresholds-dyadics an adversary chooses the labels; leave it out`},
 	} {
 		_, err := resolve(t, c.src, algorithms(), "")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -128,11 +128,11 @@ func TestTargetMistakes(t *testing.T) {
 	}
 }
 
-// What the file's targets are is said in words, each distribution once, and where there is none who
-// labels.
+// Explain describes the targets of the file, each distribution once, or the source of the labels if
+// there is no target.
 func TestTargetsExplained(t *testing.T) {
-	const average = "            if it is drawn, what is measured is an average over targets; theory's bounds hold " +
-		"for the worst one too, which target: each finds in a small class\n"
+	const average = "            if it is drawn, results are averages over targets, whereas proved bounds " +
+		"cover the worst target; target: each measures every target of a small class\n"
 	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
 	overData := "{class: thresholds, domain: 16, data: {file: " + data + ", label: y, positive: p}"
 	online := "name: x\ntask: online\nproblem: {class: thresholds, domain: 64, distribution: uniform}\n" +
@@ -144,22 +144,22 @@ func TestTargetsExplained(t *testing.T) {
 			"target      drawn at random for each trial; points: the point is uniform\n" +
 			"target      drawn at random for each trial; thresholds: a uniform hypothesis of the class\n" +
 			"target      drawn at random for each trial; thresholds: t is uniform on 0..X\n" +
-			"target      the same in all trials (a calibration, which measures no learning), a hypothesis that the file " +
-			"states: 5 or 6\n" +
-			"target      the same in all trials; points: the point X/2 (a calibration, which measures no learning)\n" +
-			"target      the same in all trials; thresholds: the threshold X/2 (a calibration, which measures no learning)\n" +
+			"target      the same in all trials (a calibration: it measures no learning), a hypothesis from the " +
+			"sweep file: 5 or 6\n" +
+			"target      the same in all trials; points: the point X/2 (a calibration: it measures no learning)\n" +
+			"target      the same in all trials; thresholds: the threshold X/2 (a calibration: it measures no learning)\n" +
 			average},
 		{"fixed", fmt.Sprintf(underUniform, "class: thresholds, domain: 64, target: 5"), "target      the same in all " +
-			"trials (a calibration, which measures no learning), a hypothesis that the file states: 5\n"},
+			"trials (a calibration: it measures no learning), a hypothesis from the sweep file: 5\n"},
 		{"data", strings.Replace(fmt.Sprintf(underUniform, "@"), "{distribution: uniform, @", overData, 1), "" +
 			"data        rows.csv: 4 rows\n" +
 			"            label \"y\": \"p\" is +1, \"q\" is -1\n" +
 			"            1 feature: \"x\"\n" +
 			"            25 % of the rows are positive, so that a constant errs on 25 %\n" +
-			"labels      those of the file: there is no target, and what is measured is for this one concept and population\n"},
-		{"online", fmt.Sprintf(online, "tree"), "labels      said by the adversary tree: there is no target\n"},
+			"labels      those of the file: there is no target, and results hold for this concept and population only\n"},
+		{"online", fmt.Sprintf(online, "tree"), "labels      chosen by the adversary tree: there is no target\n"},
 		{"online, planted", fmt.Sprintf(online, "[tree, planted]"), "" +
-			"labels      said by the adversary tree: there is no target\n" +
+			"labels      chosen by the adversary tree: there is no target\n" +
 			"target      drawn at random for each trial; thresholds: t is uniform on 0..X\n" + average},
 	} {
 		var b strings.Builder

@@ -85,8 +85,8 @@ func resolveClass(p *schemas.Problem) error {
 	case class.Shape == concept.InfiniteOrder:
 		return checkWithoutPoints(p)
 	case p.Data != nil && p.Distribution != "":
-		return refuse("distribution", "%q beside problem.data: the rows of the data are the distribution; leave one of "+
-			"them out", p.Distribution)
+		return refuse("distribution", "%q together with problem.data: the rows of the data are the distribution; leave "+
+			"one of them out", p.Distribution)
 	case p.Data != nil || slices.Contains(distributions, p.Distribution):
 		return nil
 	case distribution.Lookup(p.Distribution) != nil:
@@ -115,7 +115,7 @@ func resolveWithoutPoints(p *schemas.Problem) error {
 			"leave it out",
 			p.Test, p.Class)
 	}
-	return refuseTarget(p, "on the class "+p.Class+" an adversary says the labels")
+	return refuseTarget(p, "on the class "+p.Class+" an adversary chooses the labels")
 }
 
 // checkFits rejects keys that have no meaning for this class and distribution.

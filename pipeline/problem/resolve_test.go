@@ -143,7 +143,8 @@ func TestResolveRefuses(t *testing.T) {
 		{ball, func(p *schemas.Problem) { p.Noise = schemas.Noise{Kind: "adversarial", Rate: math.NaN()} },
 			`problem.noise.rate: NaN is outside [0, 0.5)`},
 		{over, func(p *schemas.Problem) { p.Distribution = "skew" },
-			`problem.distribution: "skew" beside problem.data: the rows of the data are the distribution; leave one of them out`},
+			`problem.distribution: "skew" together with problem.data: the rows of the data are the distribution; leave ` +
+				"one of them out"},
 		{ball, func(p *schemas.Problem) { p.Disguise = true },
 			`problem.disguise: hides the rows of problem.data, and this problem has none; leave it out`},
 		{over, func(p *schemas.Problem) { p.Class, p.Domain, p.Disguise = "points", 5, true },

@@ -22,7 +22,7 @@ func resolveTarget(p *schemas.Problem, l *distribution.Distribution, class conce
 		return refuse("target", "%q does not apply to the distribution %s: %s; leave it out, or take another distribution",
 			p.Target, l.Name, l.OneTarget)
 	case p.Target == concept.EachTarget:
-		return refuse("target", "%s stands for a list of all hypotheses of a class, and names no single one; state one",
+		return refuse("target", "%s means all hypotheses of a class, not a single one; state one",
 			p.Target)
 	}
 	if err := resolveLiterals(p); err != nil {

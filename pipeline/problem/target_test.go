@@ -182,11 +182,11 @@ func TestTargetsRefused(t *testing.T) {
 	}{
 		{with(uniform, "65", 0), "problem.target: 65 is outside 0..64, where a threshold t has to be; write t of 0..X"},
 		{with(uniform, "randm", 0), `problem.target: "randm" is not a threshold t, a whole number; did you mean "random"?`},
-		{with(uniform, "each", 0), "problem.target: each stands for a list of all hypotheses"},
+		{with(uniform, "each", 0), "problem.target: each means all hypotheses"},
 		{with(uniform, "", 2), "problem.literals: 2 does not apply to the class thresholds, only to conjunctions or " +
 			"monotone-conjunctions; leave it out"},
-		{with(needle, "random", 0), `problem.target: "random" does not apply to the distribution needle: its few points stand ` +
-			"around a target of its own"},
+		{with(needle, "random", 0), `problem.target: "random" does not apply to the distribution needle: its few ` +
+			"points belong to a fixed target"},
 		{with(needle, "5..6", 0), `problem.target: "5..6" does not apply to the distribution needle`},
 		{with(bits, "", 4), "problem.literals: 4 is outside [1, 3]: there are d = 3 bits"},
 		{with(bits, "", -1), "problem.literals: -1 is outside [1, 3]"},
@@ -196,7 +196,7 @@ func TestTargetsRefused(t *testing.T) {
 		{with(data, "random", 0), `problem.target: "random" does not apply here: the labels are those of the data; leave it out`},
 		{with(data, "", 2), `problem.literals: 2 does not apply here: the labels are those of the data`},
 		{schemas.Problem{Class: "thresholds-dyadics", Target: "random"},
-			`problem.target: "random" does not apply here: on the class thresholds-dyadics an adversary says the labels`},
+			`problem.target: "random" does not apply here: on the class thresholds-dyadics an adversary chooses the labels`},
 	} {
 		checkError(t, Resolve(&c.p), c.want)
 	}

@@ -14,14 +14,14 @@ import (
 // sweep file states the target, words does not identify it.
 func Labels(p *schemas.Problem, kind string) (words string, target bool) {
 	if a := adversary.Lookup(kind); a != nil && a.Labels() {
-		return "said by the adversary " + kind + ": there is no target", false
+		return "chosen by the adversary " + kind + ": there is no target", false
 	}
 	class, _ := concept.Lookup(p.Class)
 	switch p.Target {
 	case "":
-		words = "those of the file: there is no target, and what is measured is for this one concept and population"
+		words = "those of the file: there is no target, and results hold for this concept and population only"
 		if p.Disguise {
-			words += "; each trial signs them at random"
+			words += "; each trial multiplies them by a random sign"
 		}
 		return words, false
 	case concept.RandomTarget:
@@ -34,7 +34,7 @@ func Labels(p *schemas.Problem, kind string) (words string, target bool) {
 		}
 		return "the same in all trials; " + p.Class + ": " + class.MiddleDoc + calibration, true
 	}
-	return "the same in all trials" + calibration + ", a hypothesis that the file states", true
+	return "the same in all trials" + calibration + ", a hypothesis from the sweep file", true
 }
 
 // Stated reports whether the target of a resolved problem is a hypothesis that the sweep file states.
@@ -42,8 +42,8 @@ func Stated(p *schemas.Problem) bool {
 	return !slices.Contains([]string{"", concept.RandomTarget, concept.UniformTarget, concept.MiddleTarget}, p.Target)
 }
 
-const calibration = " (a calibration, which measures no learning)"
+const calibration = " (a calibration: it measures no learning)"
 
 // OverTargets explains results for drawn targets.
-const OverTargets = "what is measured is an average over targets; theory's bounds hold for the worst one too, which " +
-	"target: each finds in a small class"
+const OverTargets = "results are averages over targets, whereas proved bounds cover the worst target; " +
+	"target: each measures every target of a small class"

@@ -77,7 +77,7 @@ var premises = []Premise{
 			if f.Setting.GetProblem().GetRealizable() {
 				return ""
 			}
-			return "nothing says that a hypothesis of the class labels all points"
+			return "it is not known whether a hypothesis of the class labels all points"
 		}},
 	{BestReference, "the reference error goal.reference is at least the least error of the class, so that a bound on " +
 		"the excess over the best hypothesis is one on the error", bestReference},
@@ -95,7 +95,7 @@ var premises = []Premise{
 	}},
 	{ExactError, "errors are computed exactly, and not measured on a sample of fresh points", func(f Facts) string {
 		if m := f.Setting.GetTest(); m > 0 {
-			return fmt.Sprintf("errors are measured, as surely as on %d independent points", m)
+			return fmt.Sprintf("errors are measured with the confidence of %d independent points", m)
 		}
 		return ""
 	}},
@@ -105,7 +105,7 @@ var premises = []Premise{
 		}
 		return ""
 	}},
-	{UnseenAnswer, "the adversary says the truth of a round without knowing the answer to it", func(f Facts) string {
+	{UnseenAnswer, "the adversary chooses the truth of a round without seeing the answer to it", func(f Facts) string {
 		if sees := f.Setting.GetSees(); sees == SeesAnswers {
 			return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
 		}
@@ -204,12 +204,12 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 	var reasons []string
 	if UnitOf(b, f.Setting.GetTask()) == Examples {
 		if !slices.Contains(b.GetPremises(), TargetInClass) && !slices.Contains(b.GetPremises(), BestReference) {
-			reasons = append(reasons, fmt.Sprintf("its algorithm does not say what it takes the labels to be (one of the "+
-				"premises %s and %s)", TargetInClass, BestReference))
+			reasons = append(reasons, fmt.Sprintf("it has no premise about the labels (one of "+
+				"%s and %s)", TargetInClass, BestReference))
 		}
 		if _, _, ok := GoalOf(f.Setting).Safe(); !ok {
-			reasons = append(reasons, fmt.Sprintf("errors are measured as surely as on %d independent points, too few to "+
-				"tell errors of reference + alpha from those of above", f.Setting.GetTest()))
+			reasons = append(reasons, fmt.Sprintf("errors are measured with the confidence of %d independent points, too few "+
+				"to distinguish errors of reference + alpha from errors of the reference", f.Setting.GetTest()))
 		}
 	}
 	for _, p := range Premises() {

@@ -8,13 +8,15 @@ import (
 
 var adaptive = Adversary{
 	Name: "adaptive",
-	Doc: "looks at the answers: on whole numbers it bisects for the edge that they show, then asks the two points " +
-		"beside it; on a class matrix it asks the column that splits the hypotheses which agree with the answers most " +
-		"evenly; for halfspaces it asks points on the hyperplane that fits the last answers. If it sees marks as well, it " +
-		"starts over, after each hard query, with what agrees with the hard queries: for halfspaces with the hyperplanes " +
-		"whose normal is orthogonal to all of them, as long as more than one is left",
-	Reveals: "thresholds: nothing except the learner's own answers; other boxes: a coordinate with an edge, and one " +
-		"uniform point of the target, of which the queries share the other numbers; halfspaces and a class matrix: nothing",
+	Doc: "adapts to the answers. On whole numbers it bisects for the edge of the learner's answers, then " +
+		"asks the two points next to it. On a class matrix it asks the column that most evenly splits the " +
+		"hypotheses which agree with the answers. For halfspaces it asks points on the hyperplane that fits " +
+		"the last answers. If it also sees marks, it restarts after each hard query with the hypotheses " +
+		"that agree with the hard queries: for halfspaces with the hyperplanes whose normal is orthogonal " +
+		"to all of them, as long as there are several",
+	Reveals: "thresholds: nothing except the learner's own answers; other boxes: a coordinate with an edge, " +
+		"and a uniform point of the target, whose other coordinates the queries share; halfspaces and a " +
+		"class matrix: nothing",
 	Place: 4,
 	Refuses: func(p *schemas.Problem) string {
 		if p.Data == nil && concept.ShapeOf(p.Class) == concept.Column {

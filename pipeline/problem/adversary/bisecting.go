@@ -14,11 +14,11 @@ const maxHalvings = 53
 
 var bisecting = Adversary{
 	Name: "bisecting",
-	Doc: "does as tree on thresholds, and in the end asks the two points next to the edge in turns. On the natural " +
-		"numbers it begins with the point from, and goes as far up again after each label -1, until a first +1 leaves it " +
-		"some thresholds to bisect. On the dyadic numbers in [0, 1), a dense order, it bisects for ever, but for float64, " +
-		"which holds 53 halvings wherever they lead",
-	Reveals: "nothing: there is no target, the truths go against the answers",
+	Doc: "like tree on thresholds; at the end it alternates between the two points next to the edge. On the " +
+		"natural numbers it starts at the point from and doubles the distance after each label -1, until " +
+		"the first +1 leaves a range of thresholds to bisect. On the dyadic numbers in [0, 1), a dense " +
+		"order, bisection never ends, except that float64 represents only 53 halvings exactly",
+	Reveals: "nothing: there is no target, the truths contradict the answers",
 	Place:   5,
 	Refuses: func(p *schemas.Problem) string {
 		switch p.Class {

@@ -9,11 +9,12 @@ import (
 
 var boundary = Adversary{
 	Name: "boundary",
-	Doc: "asks points at the target's edge: on a hyperplane uniform unit vectors of it; on whole numbers a uniform " +
-		"point of the target, one coordinate of which is moved to the edge, up to width to either side; by default up to " +
-		"a width that is drawn for each query from domain/n, twice that, four times, ... below domain/2: samples of all " +
-		"sizes up to n, such as an algorithm may split its sample into, differ as far",
-	Reveals:    "the target: its edge lies amid the queries",
+	Doc: "asks points at the target's edge. For halfspaces these are uniform unit vectors of the " +
+		"hyperplane. On whole numbers it moves one coordinate of a uniform point of the target to the edge, " +
+		"up to width to either side. By default a width is drawn for each query from domain/n, twice that, " +
+		"four times, ... below domain/2: an algorithm that splits its sample of n has learned from parts of " +
+		"these sizes",
+	Reveals:    "the target: its edge lies within the range of the queries",
 	Place:      3,
 	Refuses:    noEdge,
 	Width:      func(p *schemas.Problem) bool { return concept.ShapeOf(p.Class) != concept.Ball },

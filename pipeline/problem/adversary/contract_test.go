@@ -59,19 +59,19 @@ func grounds(t *testing.T) (all []*opened) {
 func TestAdversariesAreComplete(t *testing.T) {
 	for _, k := range All() {
 		if k.Name == "" || Lookup(k.Name) != k {
-			t.Errorf("the name %q is not one of its own", k.Name)
+			t.Errorf("the name %q is not unique", k.Name)
 		}
 		if k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") {
 			t.Errorf("%s has no doc of one line without a full stop: %q", k.Name, k.Doc)
 		}
 		if k.Reveals == "" || strings.Contains(k.Reveals, "\n") || strings.HasSuffix(k.Reveals, ".") {
-			t.Errorf("%s does not say in one line without a full stop what it reveals: %q", k.Name, k.Reveals)
+			t.Errorf("%s has no Reveals of one line without a full stop: %q", k.Name, k.Reveals)
 		}
-		if k.Predictable != strings.HasSuffix(k.Doc, "no lower bound") {
-			t.Errorf("%s is predictable (%v) and its doc does not say so, or it is not", k.Name, k.Predictable)
+		if k.Predictable != strings.HasSuffix(k.Doc, "not a lower bound") {
+			t.Errorf("%s has Predictable %v, and its doc contradicts it", k.Name, k.Predictable)
 		}
 		if k.Refuses == nil || (k.queries == nil) == (k.rounds == nil) {
-			t.Errorf("%s has not Refuses and one of queries and rounds", k.Name)
+			t.Errorf("%s needs Refuses and either queries or rounds", k.Name)
 		}
 		if k.Rate != nil && k.Rate.Outside == nil {
 			t.Errorf("%s has a rate without a range", k.Name)

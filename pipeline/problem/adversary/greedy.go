@@ -9,10 +9,10 @@ import (
 
 var greedy = Adversary{
 	Name: "greedy",
-	Doc: "asks points of the distribution and goes against the answer, or, if it sees the past alone, against the last " +
-		"label observed at this point; where that is 0, or there is none, the truth is a fair coin",
-	Reveals: "nothing: the truths go against the answers; if it sees the past alone, the truth at a point that was " +
-		"asked before is the opposite of the last label there",
+	Doc: "asks points of the distribution and contradicts the answer or, if it sees only the past, the last " +
+		"label observed at this point; if that is 0, or there is none, the truth is a fair coin",
+	Reveals: "nothing: the truths contradict the answers; if it sees only the past, the truth at a repeated " +
+		"point is the opposite of the last label there",
 	Place:   8,
 	Refuses: onDistribution(nil),
 	Sees:    []string{seesAnswers, seesPast},

@@ -10,9 +10,10 @@ import (
 
 var leaderKiller = Adversary{
 	Name: "leader-killer",
-	Doc: "asks points of the distribution; the truth is what the leader, the first of the hypotheses with the fewest " +
-		"mistakes so far, does not say. A learner that says the opposite of the leader errs never: no lower bound",
-	Reveals:     "every truth beforehand: the leader follows from the truths so far",
+	Doc: "asks points of the distribution; the truth is the opposite of the leader's label. The leader is " +
+		"the first of the hypotheses with the fewest mistakes so far. A learner that contradicts the leader " +
+		"never errs: the game is not a lower bound",
+	Reveals:     "every truth in advance: the leader follows from the truths so far",
 	Predictable: true,
 	Place:       7,
 	Refuses: onDistribution(func(p *schemas.Problem) string {

@@ -10,9 +10,9 @@ const maxPlanted = 0.5
 
 var planted = Adversary{
 	Name: "planted",
-	Doc: "asks points of the distribution; the truth is the target's label, over data the row's own, wrong with the " +
-		"probability rate",
-	Reveals: "nothing except the truths, which the target labels",
+	Doc: "asks points of the distribution; the truth is the target's label, over data the row's own, " +
+		"flipped with probability rate",
+	Reveals: "nothing except the truths, which are labels of the target",
 	Target:  true,
 	Place:   2,
 	Refuses: onDistribution(nil),

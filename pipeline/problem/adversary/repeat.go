@@ -4,9 +4,9 @@ import "github.com/shatterlab/shatter/schemas"
 
 var repeat = Adversary{
 	Name: "repeat",
-	Doc: "asks one point all the time: one at the very edge of the target, or a point of the distribution where the " +
-		"target has no edge",
-	Reveals:    "a point at the target's edge, and so nearly all of a target on one line",
+	Doc: "always asks the same point: one exactly at the target's edge, or a point of the distribution if " +
+		"the target has no edge",
+	Reveals:    "a point at the target's edge, which determines nearly all of a target on one line",
 	Place:      2,
 	Refuses:    noTarget,
 	Realizable: always,

@@ -7,9 +7,10 @@ import (
 
 var roundRobin = Adversary{
 	Name: "round-robin",
-	Doc: "asks the points 0..X-1 of the class points in turns, all labelled -1: the hypothesis of the point asked, " +
-		"alone, errs. A learner that knows its opponent errs never: no lower bound",
-	Reveals:     "every truth beforehand: all are -1",
+	Doc: "cycles through the points 0..X-1 of the class points, all labeled -1: in each round only the " +
+		"hypothesis of the current point errs. A learner that exploits this never errs: the game is not a " +
+		"lower bound",
+	Reveals:     "every truth in advance: all are -1",
 	Predictable: true,
 	Place:       3,
 	Refuses: onDistribution(func(p *schemas.Problem) string {

@@ -8,10 +8,10 @@ import (
 
 var sharedNoise = Adversary{
 	Name: "shared-noise",
-	Doc: "asks one point that splits the class, and goes against the last label observed when as many more truths, or " +
-		"fewer, were -1 than +1: a learner whose noise is drawn once repeats that label, and one with fresh noise errs " +
-		"half of the time",
-	Reveals: "the truth is the opposite of the label that the learner gave at the same lead, where there was one",
+	Doc: "always asks one point that splits the class. The lead is the number of truths -1 minus the number " +
+		"of truths +1; the truth contradicts the last label observed at the same lead. A learner whose " +
+		"noise is drawn once repeats that label, and one with fresh noise errs half of the time",
+	Reveals: "the truth is the opposite of the learner's label at the same lead, if there was one",
 	Place:   9,
 	Refuses: onDistribution(nil),
 	Knows:   func(schemas.Adversary) string { return theory.SeesPast },

@@ -9,9 +9,9 @@ import (
 
 var smoothed = Adversary{
 	Name: "smoothed",
-	Doc: "does as tree, but asks with the probability rate a uniform point of the domain, and then goes against the " +
-		"answer only where both labels are left",
-	Reveals: "nothing: there is no target, the truths go against the answers",
+	Doc: "like tree, but with probability rate it asks a uniform point of the domain instead, and " +
+		"contradicts the answer there only if both labels are possible",
+	Reveals: "nothing: there is no target, the truths contradict the answers",
 	Place:   6,
 	Refuses: onDistribution(unsplittable),
 	Sees:    []string{seesAnswers, seesPast},

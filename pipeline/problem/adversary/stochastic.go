@@ -4,8 +4,8 @@ import "github.com/shatterlab/shatter/schemas"
 
 var stochastic = Adversary{
 	Name:       "stochastic",
-	Doc:        "asks fresh points of the distribution",
-	Reveals:    "nothing: the queries are further points of the distribution without labels",
+	Doc:        "asks new points of the distribution",
+	Reveals:    "nothing: the queries are more points of the distribution, without labels",
 	Place:      1,
 	Refuses:    noDistribution,
 	Realizable: always,

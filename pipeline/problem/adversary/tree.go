@@ -7,12 +7,13 @@ import (
 
 var tree = Adversary{
 	Name: "tree",
-	Doc: "keeps the hypotheses that agree with all truths so far, and asks the first point that splits them into two " +
-		"parts of at least their Littlestone dimension less one (thresholds: the middle, into halves); the truth goes " +
-		"against the answer: any deterministic learner makes as many mistakes as the dimension of the class (Littlestone " +
-		"1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one " +
-		"hypothesis is left, it asks points of the distribution, labelled by that one",
-	Reveals:    "nothing: there is no target, the truths go against the answers",
+	Doc: "stores the hypotheses that agree with all truths so far, and asks the first point that splits " +
+		"them into two parts of at least their Littlestone dimension minus one (thresholds: the middle, " +
+		"into halves). The truth contradicts the answer: any deterministic learner makes as many mistakes " +
+		"as the dimension of the class (Littlestone 1988). If it sees only the past, for learners with " +
+		"randomized answers, the truth is a fair coin. Once one hypothesis is left, it asks points of the " +
+		"distribution with the labels of that hypothesis",
+	Reveals:    "nothing: there is no target, the truths contradict the answers",
 	Place:      4,
 	Refuses:    onDistribution(unsplittable),
 	Sees:       []string{seesAnswers, seesPast},

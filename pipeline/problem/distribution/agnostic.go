@@ -46,8 +46,8 @@ import (
 // >= 1/2.
 var agnostic = Distribution{
 	Name: "agnostic",
-	Doc: "as uniform, but points of total weight best_error, spread evenly, have the other label: no hypothesis has a " +
-		"smaller error than the target's, which is best_error, rounded to a whole number of points",
+	Doc: "like uniform, but the labels of points of total weight best_error, spread evenly, are flipped: no hypothesis " +
+		"has a smaller error than the target, whose error is best_error, rounded to a whole number of points",
 	Fits: func(class string) bool {
 		return onLine(class) || class == concept.Parities || class == concept.Stumps
 	},

@@ -12,7 +12,7 @@ import (
 // margin is the key that applies to all distributions of halfspaces.
 var margin = Key{
 	Name:    "margin",
-	Doc:     "tau, below which y<u,x> never falls, in (0, 1)",
+	Doc:     "tau, the least value of y<u,x>, in (0, 1)",
 	Example: "a number in (0, 1), for example 0.1",
 	Field:   func(p *schemas.Problem) *float64 { return &p.Margin },
 	Outside: func(p *schemas.Problem) string {

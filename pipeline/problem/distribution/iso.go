@@ -16,8 +16,8 @@ import (
 // probability P(s < 1)/2. Beyond pi/2 the error is one minus that of pi - a.
 var iso = Distribution{
 	Name: "iso",
-	Doc: "y is a fair coin and yx = m u + sqrt(1-m^2) g, with the margin m in [tau, 1], 1/m being uniform, and g " +
-		"uniform on the unit sphere orthogonal to u, both drawn for each example",
+	Doc: "y is a fair coin and yx = m u + sqrt(1-m^2) g. The margin m in [tau, 1], with 1/m uniform, and g, " +
+		"uniform on the unit sphere orthogonal to u, are drawn for each example",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin},
 	LeastDim: 2, // requires a direction orthogonal to u
@@ -33,8 +33,8 @@ var iso = Distribution{
 // isoFixed is iso with m = tau. Any d linearly independent examples determine the target.
 var isoFixed = Distribution{
 	Name: "iso-fixed",
-	Doc: "as iso, but every margin m is exactly tau, so that d examples determine the target: it reproduces published " +
-		"tables, and makes learners that know the margin look better than they are",
+	Doc: "like iso, but every margin m is exactly tau, so that d examples determine the target. It " +
+		"reproduces published tables, and makes learners that use the margin look better than they are",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin},
 	LeastDim: 2,

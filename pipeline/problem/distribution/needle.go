@@ -11,12 +11,12 @@ import (
 
 var needle = Distribution{
 	Name: "needle",
-	Doc: "a few points, such that exactly one hypothesis has an error below the mass a: thresholds have weight a at " +
-		"X/2-1 (-1) and X/2 (+1), the rest at X-1 (+1); points a at X/2 (+1), the rest at 0 (-1); intervals a at X/2-1 " +
-		"(-1), X/2 (+1) and X/2+1 (-1), the rest at 0 (-1)",
+	Doc: "a few points, for which exactly one hypothesis has an error below the mass a. Class thresholds: " +
+		"weight a at X/2-1 (label -1) and at X/2 (+1), the rest at X-1 (+1). Class points: a at X/2 (+1), " +
+		"the rest at 0 (-1). Class intervals: a at X/2-1 (-1), X/2 (+1) and X/2+1 (-1), the rest at 0 (-1)",
 	Fits:        func(class string) bool { return needles[class].atoms != nil },
 	Keys:        []*Key{&mass},
-	OneTarget:   "its few points stand around a target of its own, on which exact sample sizes are known",
+	OneTarget:   "its few points belong to a fixed target, for which exact sample sizes are known",
 	LeastDomain: func(class string) uint64 { return needles[class].least },
 	NoConstant:  func(class string) bool { return needles[class].noConstant },
 	Size:        func(p *schemas.Problem) float64 { return float64(needles[p.Class].heavy + 1) },

@@ -12,9 +12,9 @@ import (
 
 var skew = Distribution{
 	Name: "skew",
-	Doc: "as iso, with q/|q| in place of g, where q = s e + g/2, e is a unit vector orthogonal to u, uniform and drawn " +
-		"anew in each trial, and s is -1 with the probability minority, otherwise +1: the average of yx errs on the " +
-		"minority",
+	Doc: "like iso, with q/|q| instead of g, where q = s e + g/2, e is a uniform unit vector orthogonal to " +
+		"u, drawn for each trial, and s is -1 with probability minority, otherwise +1: the average of yx " +
+		"errs on the minority",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin, &minority},
 	LeastDim: 2, // requires a direction orthogonal to u
@@ -25,7 +25,7 @@ var skew = Distribution{
 // skewFixed is skew with m = tau. Any d linearly independent examples determine the target.
 var skewFixed = Distribution{
 	Name:     "skew-fixed",
-	Doc:      "as skew, but every margin m is exactly tau, as under iso-fixed and for the same use",
+	Doc:      "like skew, but every margin m is exactly tau, for the same purpose as iso-fixed",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin, &minority},
 	LeastDim: 2,

@@ -13,11 +13,12 @@ import (
 // adversarial acts on the sample as a whole: the sample of n is not a prefix of a larger one.
 var adversarial = Noise{
 	Name: "adversarial",
-	Doc: "floor(rate n) labels are wrong, chosen after seeing the clean sample of n, in a direction that is drawn for " +
-		"each trial, so that to undo one direction is to err twice as much under another: on whole numbers an end of the " +
-		"positives, along one coordinate, moves inwards over positives or outwards over negatives, the nearest first; of " +
-		"halfspaces those with the smallest y<x,v>, v being a uniform direction, which pulls the average of yx farthest " +
-		"towards v; of other points positives and then negatives, or the reverse; ties are broken at random",
+	Doc: "floor(rate n) labels are wrong, chosen after seeing the clean sample of n. The direction is drawn " +
+		"for each trial, so that a learner which undoes one direction errs twice as much under another. On " +
+		"whole numbers an end of the positives, along one coordinate, moves inwards over positives or " +
+		"outwards over negatives, the nearest first. For halfspaces the labels with the smallest y<x,v> are " +
+		"flipped, where v is a uniform direction; this pulls the average of yx farthest towards v. For " +
+		"other points positives are flipped and then negatives, or the reverse. Ties are broken at random",
 	Rate: true,
 	Step: wholeShare,
 	flipper: func(rate float64, points concept.Shape) Flipper {

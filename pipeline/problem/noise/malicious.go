@@ -11,10 +11,11 @@ import (
 // malicious replaces examples of halfspaces. It acts on the sample as a whole, as adversarial does.
 var malicious = Noise{
 	Name: "malicious",
-	Doc: "floor(rate n) examples are replaced after seeing the clean sample of n: of halfspaces those with the smallest " +
-		"y<x,m>, m being the sum of all yx, by examples with yx = -m/|m| and a fair label, so that what balances the " +
-		"average is gone and it is pulled back as far as one example can; of other points labels are negated, as by " +
-		"adversarial noise; ties are broken at random",
+	Doc: "floor(rate n) examples are replaced after seeing the clean sample of n. For halfspaces the " +
+		"examples with the smallest y<x,m>, where m is the sum of all yx, are replaced by examples with yx " +
+		"= -m/|m| and a fair label. This removes the examples that balance the average, and pulls it back " +
+		"as far as single examples can. For other points labels are negated, as by adversarial noise. Ties " +
+		"are broken at random",
 	Rate:   true,
 	Points: true,
 	Step:   wholeShare,

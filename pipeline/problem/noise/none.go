@@ -8,7 +8,7 @@ import (
 
 var none = Noise{
 	Name:    "none",
-	Doc:     "every label is the target's",
+	Doc:     "all labels are those of the target",
 	flipper: func(float64, concept.Shape) Flipper { return noFlips{} },
 }
 

@@ -8,7 +8,7 @@ import (
 
 var random = Noise{
 	Name:    "random",
-	Doc:     "each label is wrong with probability rate, independently of everything else",
+	Doc:     "each label is wrong with probability rate, independently of all others",
 	Rate:    true,
 	flipper: func(rate float64, _ concept.Shape) Flipper { return randomFlips(rate) },
 }

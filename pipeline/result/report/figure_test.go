@@ -294,22 +294,22 @@ func TestProblemsOnThePage(t *testing.T) {
 			{"class": "points", "distribution": "uniform", "target": "6"},
 		}, []string{
 			"thresholds uniform: the target is drawn at random for each trial; thresholds: t is uniform on 0..X.",
-			"thresholds needle: the target is the same in all trials, that of the needle distribution (a calibration, " +
-				"which measures no learning).",
-			"points uniform: the target is the same in all trials (a calibration, which measures no learning), a hypothesis that " +
-				"the file states.",
-			"Where the target is drawn, what is measured is an average over targets; theory's bounds hold for the worst one " +
-				"too, which target: each finds in a small class.",
+			"thresholds needle: the target is the same in all trials, that of the needle distribution (a calibration: " +
+				"it measures no learning).",
+			"points uniform: the target is the same in all trials (a calibration: it measures no learning), a hypothesis from " +
+				"the sweep file.",
+			"If the target is drawn, results are averages over targets, whereas proved bounds cover the worst target; " +
+				"target: each measures every target of a small class.",
 		}},
 		{"data", []row{{"class": "halfspace", "data": "rows.csv", "disguise": true, "positive_share": 0.6,
 			"constant_error": 0.4, "pulled_share": 0.03}}, []string{
-			"halfspace rows.csv: the labels are those of the file: there is no target, and what is measured is for this one " +
-				"concept and population; each trial signs them at random; 60 % of the rows are positive, so that a constant errs " +
-				"on 40 %; 3 % are pulled back onto the stated scale.",
+			"halfspace rows.csv: the labels are those of the file: there is no target, and results hold for this " +
+				"concept and population only; each trial multiplies them by a random sign; 60 % of the rows are positive, so " +
+				"that a constant errs on 40 %; 3 % are pulled back onto the stated scale.",
 		}},
 		{"online", []row{{"class": "thresholds", "distribution": "uniform", "target": "random", "adversary": "tree sees past",
 			"regret_mean": 1.0}}, []string{
-			"thresholds uniform: the labels are said by the adversary tree: there is no target.",
+			"thresholds uniform: the labels are chosen by the adversary tree: there is no target.",
 		}},
 	} {
 		if diff := cmp.Diff(tt.want, sweepOf(t, tt.table, nil, nil).problems()); diff != "" {

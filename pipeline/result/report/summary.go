@@ -187,7 +187,7 @@ func (s *Sweep) problems() (all []string) {
 		}
 	}
 	if drawn {
-		all = append(all, "Where the target is drawn, "+problem.OverTargets+".")
+		all = append(all, "If the target is drawn, "+problem.OverTargets+".")
 	}
 	return all
 }
