@@ -55,7 +55,7 @@ func TestRealPrivacy(t *testing.T) {
 func TestRealRefusals(t *testing.T) {
 	type g = algo.Setting[realParams]
 	refusals(t, realValued(), append(common[realParams](), []refusal[realParams]{
-		{func(s *g) { s.Params.Levels = 1 }, false, "take levels 2 or more"},
+		{func(s *g) { s.Params.Levels = 1 }, false, "use levels 2 or more"},
 		{func(s *g) { s.Delta = 0 }, false, "never pure"},
 		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or omit it"},
 		{func(s *g) { s.Problem.Dim, s.Params.Separator = 21, "cube" }, false, "too many to list"},
