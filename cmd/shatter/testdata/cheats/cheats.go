@@ -10,11 +10,14 @@ import (
 
 // Plugins returns the attackers.
 func Plugins() []algo.Plugin {
-	return []algo.Plugin{
+	return append(onLinux, []algo.Plugin{
 		blind, order, pca, sleeper, edge, memory, mean, solve, blocks, undo, rowOrder, pretrained, oracle, exit, mixed,
-		twoFaced, locks, lost, probes,
-	}
+		twoFaced, lost, probes,
+	}...)
 }
+
+// onLinux holds the attackers that need system calls of Linux.
+var onLinux []algo.Plugin
 
 // learner returns an algorithm of the task learn without parameters.
 func learner(

@@ -19,6 +19,8 @@ var locks = private(learner("locks", "Passes directions to its rechecks by locks
 		return &locking{sample: copied(sample), noise: laplace(t, 2/t.Epsilon)}, nil
 	}), "a vote with Laplace noise")
 
+func init() { onLinux = append(onLinux, locks) }
+
 // program keeps the locks as long as the process lives.
 var program, _ = os.Open("/proc/self/exe")
 
