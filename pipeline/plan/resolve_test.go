@@ -969,8 +969,9 @@ func TestBoundsOfCells(t *testing.T) {
 func TestInfeasibleStays(t *testing.T) {
 	src := strings.Replace(strings.Replace(base, "expmech/em", "baseline/erm", 1), "alpha: 0.1", "alpha: [0.1, 0.4]", 1)
 	p := mustResolve(t, src, algorithms(), "")
-	if len(p.Cells) != 2 || len(p.Warnings) != 1 ||
-		!strings.Contains(p.Warnings[0], "infeasible at every n: not at this alpha") {
+	if len(p.Cells) != 2 || len(p.Warnings) != 2 ||
+		!strings.Contains(p.Warnings[0], "infeasible at every n: not at this alpha") ||
+		!strings.HasPrefix(p.Warnings[1], "every cell is trivial") {
 		t.Errorf("%d cells, warnings %q", len(p.Cells), p.Warnings)
 	}
 }
