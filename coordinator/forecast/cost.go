@@ -23,6 +23,7 @@ func (l Line) At(n int64) float64 { return l.Base + l.Slope*float64(n) }
 // A Work is a predicted amount of work.
 type Work struct{ Trials, Seconds float64 }
 
+// Plus returns the sum of two amounts.
 func (w Work) Plus(v Work) Work { return Work{w.Trials + v.Trials, w.Seconds + v.Seconds} }
 
 // Work predicts the work of blocks of trials.

@@ -69,6 +69,7 @@ func (r *Request) Add(repetition int64) {
 	r.missing++
 }
 
+// Len returns the number of trials.
 func (r *Request) Len() int { return len(r.repetitions) }
 
 // Missing returns the number of trials that have not returned.

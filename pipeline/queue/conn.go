@@ -358,6 +358,7 @@ type Traffic struct {
 	BytesOut, BytesIn uint64
 }
 
+// Traffic returns the counts of this connection.
 func (c *Conn) Traffic() Traffic {
 	s := c.nc.Stats()
 	return Traffic{

@@ -31,6 +31,7 @@ type ConnectError struct {
 // A Fault is a kind of mistake that prevents a connection.
 type Fault int
 
+// The kinds of faults.
 const (
 	Unprepared       Fault = iota + 1 // no coordinator has prepared the server yet
 	NoCredentials                     // the server requires credentials

@@ -115,6 +115,7 @@ func (q *Queue) Offer(data []byte) error {
 // jobs of earlier leaders.
 func (q *Queue) Results() <-chan *Message { return q.results }
 
+// Heartbeats returns the channel of the workers' heartbeats.
 func (q *Queue) Heartbeats() <-chan Heartbeat { return q.heartbeats }
 
 // Closed returns a channel that is closed when the connection is closed permanently.

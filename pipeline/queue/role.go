@@ -5,6 +5,7 @@ import "slices"
 // A Role determines the permissions of a credential in a cluster.
 type Role string
 
+// The roles.
 const (
 	Coordinator Role = "coordinator" // leads sweeps; unrestricted in its team's account
 	Submitter   Role = "submitter"   // submits and controls sweeps, and reads their results

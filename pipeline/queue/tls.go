@@ -34,6 +34,7 @@ func (t TLS) options() []nats.Option {
 	return []nats.Option{nats.ClientTLSConfig(own, authorities)}
 }
 
+// Certificate reads the certificate and its key.
 func (t TLS) Certificate() (pair tls.Certificate, err error) {
 	cert, err := ReadPEM(t.Cert)
 	if err != nil {

@@ -17,6 +17,7 @@ const (
 	Printed  = "printed"  // in a paper, without a proof here
 )
 
+// Standing returns Proved, Declared or Printed.
 func (c *Cell) Standing(b *pluginv1.Bound) string {
 	switch {
 	case !b.GetProved():

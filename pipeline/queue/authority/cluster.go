@@ -128,6 +128,7 @@ type InputError struct {
 // A Fault is a kind of mistake.
 type Fault int
 
+// The kinds of mistakes.
 const (
 	NoCluster Fault = iota + 1 // the folder is not the folder of a cluster
 	Damaged                    // keysFile cannot be read

@@ -71,6 +71,7 @@ type figureView struct {
 	SVG template.HTML
 }
 
+// WriteHTML writes the report as one page of HTML.
 func (s *Sweep) WriteHTML(w io.Writer) error {
 	if err := s.write(w); err != nil {
 		return fmt.Errorf("write report: %w", err)

@@ -66,7 +66,7 @@ func OpenParquet(path string) (r *Reader, err error) {
 	return &Reader{a, f, int(f.NumRows())}, nil
 }
 
-// RecoverDamage, if deferred, converts a panic into an error, because the Parquet library panics
+// RecoverDamage converts a panic into an error; it must be deferred. The Parquet library panics
 // on some damaged files. It cannot recover a panic of another goroutine. Therefore files are read
 // column by column, which starts no goroutines.
 func RecoverDamage(err *error) {
