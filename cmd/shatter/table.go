@@ -27,7 +27,7 @@ func writeTable(w io.Writer, dir, name string) error {
 		return err
 	}
 	s.Notes = append(s.Notes, footer(m.Rechecks, s)...)
-	return renderSheet(w, s, "table", render.View{})
+	return renderSheet(w, s, "table", render.View{Short: name == "table"})
 }
 
 // readSheet reads one of a result's tables, and the result's manifest.
@@ -65,10 +65,17 @@ func footer(rechecks *schemas.Rechecks, s *sheet.Sheet) []string {
 	return rechecks.Footer(shown)
 }
 
-// renderSheet writes a sheet. A width of 0 is that of the terminal; elsewhere lines are as long as
-// they are.
+// shortWidth is the length of a line in a short table, in characters.
+const shortWidth = 100
+
+// renderSheet writes a sheet. A width of 0 is that of the terminal; elsewhere the length of lines is unlimited. Short
+// tables have at most shortWidth.
 func renderSheet(w io.Writer, s *sheet.Sheet, format string, v render.View) error {
-	v.Width = cmp.Or(v.Width, terminalWidth(w))
+	if terminal := terminalWidth(w); v.Width == 0 && v.Short {
+		v.Width = min(shortWidth, cmp.Or(terminal, shortWidth))
+	} else {
+		v.Width = cmp.Or(v.Width, terminal)
+	}
 	return v.Render(s, sanitized(w), format)
 }
 
@@ -118,6 +125,7 @@ type tableFlags struct {
 	format, what string
 	where        whereFlag
 	sort         []string
+	details      bool
 	view         render.View
 }
 
@@ -125,9 +133,9 @@ func tableCommand() *cobra.Command {
 	var f tableFlags
 	c := &cobra.Command{
 		Use: "table DIR", Short: "Print a table of a sweep", Args: cobra.ExactArgs(1),
-		Long: `Print a table of a sweep, partial if the sweep has not ended. For people: table (fitted to the
-width of a terminal), md, and tex, a tabular that needs no more than booktabs. They omit rarely used
-columns, list their names, and print values that all rows share only once. For programs: json, csv, arrow
+		Long: `Print a table of a sweep, partial if the sweep has not ended. For people: table (at most 100
+characters wide; --details shows more), md, and tex, a tabular that needs no more than booktabs. They
+omit rarely used columns, and print values that all rows share only once. For programs: json, csv, arrow
 (IPC file) and parquet have every column and every digit.
 
 --columns takes any column in any format, --where and --sort too; the prefix p_ of a parameter or m_ of
@@ -144,6 +152,7 @@ n measured; the files of the result do not have it.
 	f.where.add(c)
 	c.Flags().StringSliceVar(&f.sort, "sort", nil, "order the rows by these columns; -COLUMN: from large to small")
 	c.Flags().StringVar(&f.what, "what", "table", "which: "+strings.Join(result.Sheets(), ", "))
+	c.Flags().BoolVar(&f.details, "details", false, "more columns, parameters of algorithms, sources and reasons")
 	addWidth(c, &f.view.Width, &f.format)
 	return c
 }
@@ -166,6 +175,7 @@ func (f *tableFlags) show(c *cobra.Command, dir string) error {
 		return err
 	}
 	s.Notes = slices.Concat(s.Notes, f.aboutMetrics(s, m.Metrics), footer(m.Rechecks, s))
+	f.view.Short = !f.details && f.what == "table" && len(f.view.Columns) == 0
 	return renderSheet(c.OutOrStdout(), s, f.format, f.view)
 }
 

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -653,6 +654,27 @@ func TestFit(t *testing.T) {
 	}
 	if got := fitted(t, s, 1000); got != all.String() {
 		t.Errorf("a wide terminal changes the table: %s", got)
+	}
+}
+
+// A short table keeps every reason and alarm. It counts the columns and sources that it omits.
+func TestShortTable(t *testing.T) {
+	s := wide(t)
+	s.Notes = append(s.Notes, "integrity alarm: n* is withheld")
+	var long, short strings.Builder
+	for b, v := range map[*strings.Builder]render.View{&long: {Width: 100}, &short: {Width: 100, Short: true}} {
+		if err := v.Render(s, b, "table"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"n_low", "n_high", "trial lost: limits.memory", "confidence 0.95", "integrity alarm"} {
+		if !strings.Contains(short.String(), text) || !strings.Contains(long.String(), text) {
+			t.Errorf("%q is missing:\n%s\n%s", text, short.String(), long.String())
+		}
+	}
+	if strings.Contains(short.String(), "Theorem 5") || !strings.Contains(long.String(), "theory_n: Theorem 5") ||
+		!regexp.MustCompile(`left out: \d+ columns and \d+ notes? on sources`).MatchString(short.String()) {
+		t.Errorf("short:\n%s\nwith details:\n%s", short.String(), long.String())
 	}
 }
 

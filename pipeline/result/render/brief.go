@@ -13,6 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -27,6 +28,7 @@ type brief struct {
 	chosen   bool            // the user chose the columns
 	isCut    bool            // some text is shortened to fit the width
 	unproved bool            // some row's privacy is not proved; the column privacy marks it
+	short    bool            // without details
 	needed   map[string]bool // parameter columns without which some rows would look equal
 	omitted  []string        // columns that the table does not show
 }
@@ -68,8 +70,9 @@ type fact struct{ of, text string }
 // A note is a line below the table. It is shown if the table has one of the columns in about, or if about
 // is empty.
 type note struct {
-	text  string
-	about []string
+	text   string
+	about  []string
+	detail bool // a source or a reason, which short tables omit
 }
 
 // newBrief returns the brief of a sheet without its empty columns. Values that are equal in all
@@ -125,7 +128,10 @@ func (b *brief) foldColumns(s *sheet.Sheet, chosen []int) (rest []int) {
 			continue
 		}
 		if notes, ok := notesOf(s, i, short(c.Name)); ok {
-			b.below = append(b.below, notes...)
+			for _, n := range notes {
+				n.detail = c.Name != "contradicts"
+				b.below = append(b.below, n)
+			}
 		} else if mayBeFact(c) && len(values) == 1 && hasNoNull(s, i) {
 			b.facts = append(b.facts, fact{"", short(c.Name) + " " + values[0]})
 		} else if facts, ok := factsBy(s, i); ok {
@@ -141,7 +147,7 @@ func (b *brief) foldColumns(s *sheet.Sheet, chosen []int) (rest []int) {
 func (b *brief) addNote(line string) { b.below = append(b.below, note{text: line}) }
 
 // aboveLines returns the lines above the table: the facts about all rows, then a line for each class,
-// distribution and algorithm.
+// distribution and, unless the table is short, algorithm.
 func (b *brief) aboveLines() (lines []string) {
 	of := map[string][]string{}
 	for _, f := range b.facts {
@@ -150,7 +156,11 @@ func (b *brief) aboveLines() (lines []string) {
 	if same := of[""]; len(same) > 0 {
 		lines = append(lines, strings.Join(same, ", "))
 	}
-	for _, by := range []string{"class", "distribution", "algorithm"} {
+	kinds := []string{"class", "distribution", "algorithm"}
+	if b.short {
+		kinds = kinds[:2]
+	}
+	for _, by := range kinds {
 		i := b.sheet.Index(by)
 		if i < 0 {
 			continue
@@ -165,14 +175,23 @@ func (b *brief) aboveLines() (lines []string) {
 	return lines
 }
 
-// belowLines returns the lines below the table: the notes, then the names of omitted columns.
+// belowLines returns the lines below the table: the notes, then the names of omitted columns, or in a short table their
+// number and that of omitted notes.
 func (b *brief) belowLines() (lines []string) {
+	omittedNotes := 0
 	for _, n := range b.below {
-		if len(n.about) == 0 || slices.ContainsFunc(n.about, func(name string) bool { return b.index(name) >= 0 }) {
+		switch {
+		case b.short && n.detail:
+			omittedNotes++
+		case len(n.about) == 0 || slices.ContainsFunc(n.about, func(name string) bool { return b.index(name) >= 0 }):
 			lines = append(lines, n.text)
 		}
 	}
-	if len(b.omitted) > 0 {
+	switch {
+	case b.short && len(b.omitted)+omittedNotes > 0:
+		lines = append(lines, fmt.Sprintf("left out: %s and %s on sources (shatter table DIR --details)",
+			wording.Count(len(b.omitted), "column"), wording.Count(omittedNotes, "note")))
+	case len(b.omitted) > 0:
 		lines = append(lines, "columns left out (-o csv has all; --columns, or a select, names some): "+
 			strings.Join(b.omitted, ", "))
 	}
@@ -194,6 +213,7 @@ var rareColumns = []string{
 // ones.
 func (v View) briefOf(s *sheet.Sheet, chosen []int) *brief {
 	b := newBrief(s, chosen)
+	b.short = v.Short
 	if !b.chosen {
 		b.omitRare()
 	}
@@ -287,7 +307,7 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 	values := distinct(s, i)
 	by := s.Index("algorithm")
 	if len(values) == 1 || by < 0 {
-		return []note{{about + ": " + strings.Join(values, "; "), columns}}
+		return []note{{text: about + ": " + strings.Join(values, "; "), about: columns}}
 	}
 	algorithms := map[string][]string{}
 	for row := range s.Len() {
@@ -296,7 +316,8 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 		}
 	}
 	for _, v := range values {
-		notes = append(notes, note{fmt.Sprintf("%s of %s: %s", about, strings.Join(algorithms[v], ", "), v), columns})
+		text := fmt.Sprintf("%s of %s: %s", about, strings.Join(algorithms[v], ", "), v)
+		notes = append(notes, note{text: text, about: columns})
 	}
 	return notes
 }

@@ -60,6 +60,7 @@ func Names() (names []string) {
 type View struct {
 	Columns []string // exactly these columns, in this order, by names as sheet.Find accepts them; none: the format chooses
 	Width   int      // maximum length of lines in the format table, in characters; 0: unlimited
+	Short   bool     // no parameters of algorithms, sources and reasons in the format table
 }
 
 // Render writes a sheet in the named format with the zero View.
@@ -78,7 +79,7 @@ func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 		return err
 	}
 	if f.Name != tableFormat.Name {
-		v.Width = 0
+		v.Width, v.Short = 0, false
 	}
 	out := bufio.NewWriter(w)
 	if f.brief != nil {
