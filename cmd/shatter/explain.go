@@ -204,7 +204,7 @@ func overview(all []reference.Entry) string {
 		}
 		writeWrapped(&b, fmt.Sprintf("  %-15s", k.Plural), few)
 	}
-	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, classes, expmech/em, n_star\n" +
+	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, expmech/em, n_star\n" +
 		"shatter init writes a sweep to begin with; shatter schema helps an editor\n")
 	return b.String()
 }

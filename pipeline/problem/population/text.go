@@ -51,7 +51,7 @@ func (t *table) openText(file *io.SectionReader) (text *bufio.Reader, ration *ra
 	case bytes.HasPrefix(start, []byte("\uFEFF")):
 		_, _ = text.Discard(3)
 	case bytes.HasPrefix(start, []byte("\xFF\xFE")), bytes.HasPrefix(start, []byte("\xFE\xFF")),
-		bytes.IndexByte(start, 0) >= 0 && bytes.IndexByte(start, 0) < 4:
+		len(start) > 1 && (start[0] == 0) != (start[1] == 0):
 		return nil, nil, refuse("data.file", "%s is UTF-16, which is not supported; convert it: "+
 			"iconv -f UTF-16 -t UTF-8 %[1]s > utf8.csv", file)
 	case bytes.HasPrefix(start, []byte("PAR1")), bytes.HasPrefix(start, []byte("ARROW1")),
