@@ -259,7 +259,7 @@ func showKnown(t *testing.T, dir, state string, ways int) {
 		args []string
 		want []string // on stdout
 	}{
-		{[]string{"table", dir},
+		{[]string{"table", dir, "--details"},
 			[]string{"undecided", "the sweep has not got there yet; deciding", "\npartial: 0 of 2", state}},
 		{[]string{"table", dir, "-o", "tex"}, []string{"% sweep bad, partial: 0 of 2 cells done", state}},
 		{[]string{"query", dir, "select status from cells group by all", "-o", "csv"}, []string{"status\nundecided\n"}},
