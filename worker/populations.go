@@ -223,7 +223,7 @@ func (p *population) bytes() int64 {
 	return int64(p.Summary().Rows) * int64(8*p.Dim()+13)
 }
 
-// register makes stopStaleProcesses include a slot.
+// register makes stopIdle include a slot.
 func (ps *populations) register(s *slot) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -233,28 +233,22 @@ func (ps *populations) register(s *slot) {
 // stopStaleProcesses stops processes of idle slots that keep the table of a closed problem in memory.
 func (ps *populations) stopStaleProcesses() {
 	ps.mu.Lock()
-	open, slots := map[string]bool{"": true}, slices.Clone(ps.slots)
+	open := map[string]bool{"": true}
 	for key := range ps.open {
 		open[key.String()] = true
 	}
 	ps.mu.Unlock()
-	for _, s := range slots {
-		if s.busy.TryLock() {
-			s.stopMatching(func(k processKind) bool { return !open[k.data] })
-			s.busy.Unlock()
-		}
-	}
+	ps.stopIdle(func(k processKind) bool { return !open[k.data] })
 }
 
-// stopFirstRuns stops the processes of idle slots in which a plugin made first runs. It is called before a recheck, so
-// that no process is left that could tell it what the first run has seen.
-func (ps *populations) stopFirstRuns(plugin string) {
+// stopIdle stops the processes of idle slots whose kinds match.
+func (ps *populations) stopIdle(which func(processKind) bool) {
 	ps.mu.Lock()
 	slots := slices.Clone(ps.slots)
 	ps.mu.Unlock()
 	for _, s := range slots {
 		if s.busy.TryLock() {
-			s.stopMatching(func(k processKind) bool { return k.plugin == plugin && k.recheck == "" })
+			s.stopMatching(which)
 			s.busy.Unlock()
 		}
 	}

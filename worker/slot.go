@@ -50,6 +50,7 @@ type process struct {
 	sweep string // last sweep with a result that states the process's environment
 
 	environment schemas.Environment
+	mark        string // suffix of identities in this environment: see [schemas.Environment.Identify]
 }
 
 // Two jobs run in one process only if their processKeys are equal.
@@ -127,9 +128,10 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	defer s.w.populations.release(pop)
 	leased.Cell.Public = pop.public // the problem inside the job has no class matrix
 	job := &jobRun{Job: leased, plugin: command, pop: pop, out: newOutcomes(leased)}
-	if kind := job.kind(); kind.recheck != "" {
-		s.stopMatching(func(k processKind) bool { return k.plugin == kind.plugin && k.recheck == "" })
-		s.w.populations.stopFirstRuns(kind.plugin)
+	if kind := job.kind(); kind.recheck != "" { // no first run is left that could pass on what it has seen
+		isFirstRun := func(k processKind) bool { return k.plugin == kind.plugin && k.recheck == "" }
+		s.stopMatching(isFirstRun)
+		s.w.populations.stopIdle(isFirstRun)
 	}
 	if job.out.refusal, err = s.checkSampleSize(ctx, job); err != nil || job.out.refusal != nil {
 		return job.out, err
@@ -158,10 +160,8 @@ func (s *slot) simulate(ctx context.Context, job *trial.Job) (*outcomes, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := &outcomes{
-		job: job, identity: job.Plugin, status: b.Status, error: b.Error, values: b.Values, refusal: b.Refusal,
-		faults: map[int]fault{},
-	}
+	o := newOutcomes(job)
+	o.status, o.error, o.values, o.refusal = b.Status, b.Error, b.Values, b.Refusal
 	for i, status := range b.Status {
 		if status != ledger.OK {
 			o.faults[i] = fault{b.KindOf(i), b.ReasonOf(i)}
@@ -274,7 +274,8 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 		s.startingTime = time.Since(began)
 	}
 	environment := p.Environment()
-	s.processes = append(s.processes, process{key: key, host: p, environment: environment})
+	mark := environment.Identify("")
+	s.processes = append(s.processes, process{key: key, host: p, environment: environment, mark: mark})
 	s.w.plugins.learn(job.Job.Plugin, environment)
 	return s.identify(job), nil
 }
@@ -282,7 +283,7 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 // identify records the identity of the most recently used process in the outcomes of a job. It returns the process.
 func (s *slot) identify(job *jobRun) *host.Process {
 	p := &s.processes[len(s.processes)-1]
-	job.out.identity = p.environment.Identify(job.Job.Plugin)
+	job.out.identity = job.Job.Plugin + p.mark
 	if p.sweep != job.Sweep {
 		job.out.environment, p.sweep = p.environment, job.Sweep
 	}
