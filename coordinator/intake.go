@@ -185,7 +185,7 @@ func (in *intake) recordEnvironment(b *ledger.Batch) {
 	}
 	change := b.Environment.Changes(in.ledger.Environment(known[len(known)-1]))
 	in.journal.note(fmt.Sprintf("worker %s runs %s in another environment than before (%s): its rechecks are made again",
-		b.Worker, in.grid.byKey[b.Cell].As, wording.Few(change, audit.MaxChanges)))
+		b.Worker, in.grid.byKey[b.Cell].As, wording.Few(change, schemas.MaxChanges)))
 	program := schemas.ProgramOf(b.Digest)
 	for _, c := range in.grid.cells {
 		if schemas.ProgramOf(in.code.Today[c.Code()]) == program {

@@ -58,6 +58,9 @@ func (e Environment) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// MaxChanges is the number of changes of an environment that a message lists.
+const MaxChanges = 5
+
 // Changes describes how the environment differs from an earlier one, with one text for each component.
 func (e Environment) Changes(old Environment) (changes []string) {
 	was := map[string]Component{}

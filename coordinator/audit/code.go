@@ -27,9 +27,6 @@ func (e *CodeError) Error() string {
 		e.Trial, e.Algorithm, e.Difference, e.Change)
 }
 
-// MaxChanges is the number of changed components of an environment that a message lists.
-const MaxChanges = 5
-
 // Code compares the plugins and built-in algorithms that have made the outcomes of a folder with the present ones.
 type Code struct {
 	Folder *folder.Folder
@@ -50,7 +47,7 @@ func (x Code) Change(old, new string) string {
 		return text
 	}
 	if changes := is.Changes(was); len(changes) > 0 {
-		text += ": " + wording.Few(changes, MaxChanges)
+		text += ": " + wording.Few(changes, schemas.MaxChanges)
 	}
 	return text
 }

@@ -91,11 +91,11 @@ func (k *Recheck) write() error { return k.folder.WriteRechecks(k.record) }
 
 // deleteCell deletes the rechecks of a cell from the record.
 func (k *Recheck) deleteCell(c *trial.Cell) {
-	delete(k.record.Equal, c.Key)
+	k.Forget(c)
 	delete(k.record.Contradictions, c.Key)
 }
 
-// Forget has all rechecks of a cell made again.
+// Forget deletes the rechecks of a cell that reproduced its outcomes from the record, so that they run again.
 func (k *Recheck) Forget(c *trial.Cell) { delete(k.record.Equal, c.Key) }
 
 // Contradiction returns the contradiction that was found in a cell, by this run or an earlier one; nil if there is

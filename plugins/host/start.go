@@ -279,7 +279,7 @@ func (p *Process) describe(ctx context.Context) error {
 	reason := checkDescription(p.description)
 	if want := p.child.command.Environment; reason == "" && want != nil {
 		if changes := p.Environment().Changes(want); len(changes) > 0 {
-			reason = "its environment has changed since it was started first (" + wording.Few(changes, maxChanges) +
+			reason = "its environment has changed since it was started first (" + wording.Few(changes, schemas.MaxChanges) +
 				"): run the command again, which compares recorded outcomes with new ones"
 		}
 	}
@@ -288,9 +288,6 @@ func (p *Process) describe(ctx context.Context) error {
 	}
 	return nil
 }
-
-// maxChanges is the number of changed components that a message lists.
-const maxChanges = 5
 
 // environmentOf returns the environment of a description.
 func environmentOf(d *pluginv1.DescribeResponse) (e schemas.Environment) {
