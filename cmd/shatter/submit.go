@@ -46,7 +46,7 @@ shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
 	return c
 }
 
-// addDesiredState adds the flags that say how a sweep is to be run beside others.
+// addDesiredState adds the flags for the priority, weight and budget of a sweep.
 func addDesiredState(c *cobra.Command, priority *int, weight *float64, budget *coordinator.Budget) {
 	flags := c.Flags()
 	flags.IntVar(priority, "priority", 0, "sweeps of greater priority go first")

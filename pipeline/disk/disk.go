@@ -241,7 +241,7 @@ func Glob(dir, pattern string) (paths []string, err error) {
 	return paths, err
 }
 
-// CannotSync reports whether err says that a file system does not support fsync.
+// CannotSync reports whether err means that a file system does not support fsync.
 func CannotSync(err error) bool {
 	path, ok := errors.AsType[*fs.PathError](err)
 	return ok && path.Op == "sync" && (errors.Is(err, unix.EINVAL) || noLocks(err))

@@ -20,7 +20,7 @@ const (
 	leaseExpired = time.Minute      // time without a renewal after which a lease has ended
 )
 
-// noLocks reports whether an error of flock says that the file system has no such locks.
+// noLocks reports whether an error of flock means that the file system has no such locks.
 func noLocks(err error) bool {
 	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.EOPNOTSUPP)
 }

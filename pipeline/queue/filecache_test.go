@@ -19,8 +19,7 @@ func openedFile(t *testing.T, fc FileCache, c *Conn, digest string) *CachedFile 
 	return f
 }
 
-// A damaged file of the cache is removed and fetched again, and nobody receives the damaged
-// content.
+// A damaged file of the cache is removed and fetched again. The damaged content is never returned.
 func TestDamagedCachedFile(t *testing.T) {
 	t.Parallel()
 	s := external(t)

@@ -418,7 +418,7 @@ func (w *world) watch(step disk.Step, path string) error {
 			return n.watch(step, path)
 		}
 	}
-	return nil // step of a killed process; nobody will see it
+	return nil // step of a killed process, whose result is not used
 }
 
 func (n *node) watch(step disk.Step, path string) error {

@@ -42,7 +42,7 @@ func (l *locking) Predict(ctx context.Context, x *algo.Data, out []float64) erro
 	return along(oriented(append([]float64(nil), l.normal...), l.sample, l.noise)).Predict(ctx, x, out)
 }
 
-// at returns the offset of bit number i of the trial's message, whose bit 0 says that there is one.
+// at returns the offset of bit i of the trial's message. Bit 0 is set if there is a message.
 func (l *locking) at(i int) int64 {
 	h := fnv.New32a()
 	_ = binary.Write(h, binary.LittleEndian, l.sample.Xs()) // a hash takes everything
