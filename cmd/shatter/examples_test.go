@@ -18,11 +18,11 @@ func TestExamplesAreValid(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	texts, err := filepath.Glob("examples/texts/*.yaml")
-	if err != nil || len(texts) == 0 {
-		t.Fatal(texts, err)
+	papers, err := filepath.Glob("examples/papers/*.yaml")
+	if err != nil || len(papers) == 0 {
+		t.Fatal(papers, err)
 	}
-	for _, file := range append(files, texts...) {
+	for _, file := range append(files, papers...) {
 		if _, errs, code := shatter(t, "check", file); code != 0 {
 			t.Errorf("%s: exit %d: %s", file, code, errs)
 		}
