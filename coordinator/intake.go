@@ -215,6 +215,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, worker string, r *pool.Reque
 	size := c.size(b.N)
 	size.seconds += b.Seconds
 	size.trials += int64(len(b.Repetition))
+	in.tally.addWarnings(c, b.Warnings, b.Warning)
 	for _, note := range b.Notes {
 		in.journal.note(fmt.Sprintf("worker %s: %s", b.Worker, note))
 	}

@@ -24,12 +24,13 @@ type Summary struct {
 	Served       int64 // outcomes from the cache
 	FailedTrials int64
 	Failures     []Failure // first failure of each kind
-	Alarms       []string  // trials with two outcomes, and trials whose recheck differs
-	Against      []string  // searches and lists along which success runs in the wrong direction, with the remedy
-	Rechecked    int64     // trials that were rechecked
-	RechecksLeft int64     // trials that should have been rechecked and were not
-	RecheckNotes []string  // notes on the rechecks for readers of the table
-	Withheld     int       // cells with a trial whose recheck differs
+	Warnings     []schemas.Warnings
+	Alarms       []string // trials with two outcomes, and trials whose recheck differs
+	Against      []string // searches and lists along which success runs in the wrong direction, with the remedy
+	Rechecked    int64    // trials that were rechecked
+	RechecksLeft int64    // trials that should have been rechecked and were not
+	RecheckNotes []string // notes on the rechecks for readers of the table
+	Withheld     int      // cells with a trial whose recheck differs
 	Interrupted  bool
 	Cache        []string // faults of the cache
 	Changes      []string // changes of code whose outcomes are as before, in words
@@ -50,7 +51,8 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	conflicts, clashes := result.Alarms(r.Folder.Plan.Cells, r.Folder.Ledger)
 	s = &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
-		Known: r.tally.known, Changes: r.changes, Failures: r.tally.listFailures(), Alarms: slices.Concat(conflicts, clashes),
+		Known: r.tally.known, Changes: r.changes,
+		Failures: r.tally.listFailures(), Warnings: r.tally.listWarnings(), Alarms: slices.Concat(conflicts, clashes),
 		Rechecked: rechecks.Done, RechecksLeft: rechecks.Left,
 		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !rechecks.Ended),
 	}
@@ -124,7 +126,8 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Rechecked: s.Rechecked, RecheckTime: r.recheck.Progress().Seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), PluginTime: min(t.plugin, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.DescribeDamage(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
-		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),
+		Failures: s.Failures, Warnings: s.Warnings, Alarms: s.Alarms, Workers: s.Workers,
+		Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}
 	if r.pool != nil { // nil if the run was interrupted before it opened the pool
 		run.Sandbox = r.pool.Sandboxes()

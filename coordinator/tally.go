@@ -2,6 +2,8 @@ package coordinator
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"sort"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -18,9 +20,33 @@ type tally struct {
 	seconds  float64 // time that slots spent on these trials, as workers report it
 	plugin   float64 // part of that time inside plugins
 	failures map[string]*Failure
+	warnings map[string]*schemas.Warnings // by algorithm
 }
 
-func newTally() *tally { return &tally{failures: map[string]*Failure{}} }
+func newTally() *tally {
+	return &tally{failures: map[string]*Failure{}, warnings: map[string]*schemas.Warnings{}}
+}
+
+// addWarnings counts warnings of a plugin during trials of a cell.
+func (t *tally) addWarnings(c *cell, count int64, first string) {
+	if count <= 0 {
+		return
+	}
+	w, ok := t.warnings[c.As]
+	if !ok {
+		w = &schemas.Warnings{Algorithm: c.As, First: first, Cells: map[string]int64{}}
+		t.warnings[c.As] = w
+	}
+	w.Count += count
+	w.Cells[c.Key.Short()] += count
+}
+
+func (t *tally) listWarnings() (out []schemas.Warnings) {
+	for _, name := range slices.Sorted(maps.Keys(t.warnings)) {
+		out = append(out, *t.warnings[name])
+	}
+	return out
+}
 
 func (t *tally) addFailure(c *cell, n, rep int64, kind, reason string) {
 	f, ok := t.failures[kind]

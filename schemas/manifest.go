@@ -59,6 +59,8 @@ type ManifestRun struct {
 	Failures    []Failure `json:"failures,omitempty"`
 	Alarms      []string  `json:"alarms,omitempty"`
 
+	Warnings []Warnings `json:"warnings,omitempty"` // plugins' warnings during the trials of this run, by algorithm
+
 	Workers []ManifestWorker `json:"workers,omitempty"` // workers that sent results, by name; an older release did not list them
 
 	// Sandbox maps the layers around plugins, as text, to the names of the workers that have them.
@@ -75,6 +77,14 @@ type Damage struct {
 	Bytes  int64  `json:"bytes"`
 	Reason string `json:"reason"`
 	Torn   bool   `json:"torn,omitempty"` // whether a crash truncated it at the end of the ledger; it was cut off
+}
+
+// Warnings counts the warnings of one algorithm.
+type Warnings struct {
+	Algorithm string           `json:"algorithm"`
+	Count     int64            `json:"count"`
+	Cells     map[string]int64 `json:"cells"` // counts by cell, as in the IDs of trials
+	First     string           `json:"first"` // text of the first one
 }
 
 // ManifestWorker counts a worker's results in one run: a job has one or several.

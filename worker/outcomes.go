@@ -21,6 +21,8 @@ type outcomes struct {
 	identity    string              // identity of the plugin in its environment
 	environment schemas.Environment // that environment; nil: an earlier result of the process has stated it
 	notes       []string            // failures of plugin processes during the job
+	warnings    int64               // number of the plugin's warnings
+	warning     string              // text of the first one
 	pluginTime  time.Duration       // time of the calls into the plugin
 
 	refusal *ledger.Refusal // the algorithm refused the sample size, and no trial ran; nil: it did not
@@ -71,6 +73,14 @@ func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 	}
 }
 
+// addWarnings counts the warnings of a session.
+func (o *outcomes) addWarnings(count int64, first string) {
+	if o.warnings == 0 {
+		o.warning = first
+	}
+	o.warnings += count
+}
+
 // batchBytes keeps a result message, with its header, below the queue's limit.
 const batchBytes = 480 << 10
 
@@ -100,6 +110,7 @@ func (o *outcomes) batches(w *worker, seconds float64) []*ledger.Batch {
 		out, from = append(out, b), to
 	}
 	out[0].Notes, out[0].Environment = o.notes, o.environment
+	out[0].Warnings, out[0].Warning = o.warnings, o.warning
 	return out
 }
 

@@ -59,6 +59,7 @@ func (x *session) run(ctx context.Context, memory int64) error {
 		return err
 	}
 	x.scores.addFaults(faults)
+	x.job.out.addWarnings(x.host.Warnings())
 	maps.Copy(metrics, played.Metrics)
 	x.job.out.record(x.from, x.scores, metrics)
 	return nil

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,6 +47,46 @@ LARGE = 1
 if __name__ == "__main__":
     serve(Mean)
 `
+
+// Warnings of a plugin are counted by cell and shown without control characters. They leave the result's digest alone.
+func TestWarnings(t *testing.T) {
+	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
+	third := thirdparty(t)
+	t.Chdir(t.TempDir())
+	plugin := strings.NewReplacer("PYTHON", interpreter, "import mylib", "import warnings", "import later", "pass",
+		"mylib.K * later.K", "1").Replace(environmentPlugin)
+	digests := map[string]bool{}
+	for warns, count := range map[string]int64{
+		"pass": 0, `warnings.warn("odd \x1b[2J")`: 90, `warnings.warn("old", PendingDeprecationWarning)`: 0,
+	} {
+		write(t, "mean.py", strings.Replace(plugin, "pass", warns, 1))
+		_ = os.Remove("mean")
+		if _, stderr, code := shatter(t, "plugin", "build", "mean.py"); code != 0 {
+			t.Fatal(stderr)
+		}
+		write(t, "s.yaml", environmentSweep)
+		out := t.TempDir() + "/o"
+		_, stderr, _ := shatter(t, "run", "s.yaml", "--out", out, "--cache", "off", "--workers", "1")
+		shown := "shatter: acme/mean warned 90 times in 1 cell: UserWarning: odd [2J\n"
+		if strings.Contains(stderr, shown) != (count > 0) {
+			t.Errorf("%s: stderr %q", warns, stderr)
+		}
+		m := folder.ReadManifest(out)
+		digests[m.Digest] = true
+		if w := m.Runs[0].Warnings; count > 0 && (len(w) != 1 || w[0].Count != count || len(w[0].Cells) != 1) ||
+			count == 0 && w != nil {
+			t.Errorf("%s: manifest %+v", warns, w)
+		}
+	}
+	if len(digests) != 1 {
+		t.Errorf("digests %v", digests)
+	}
+	write(t, "third.yaml", fmt.Sprintf(thirdSweep, third, "{use: third/warn, one_in: 2}", 20, 1))
+	_, stderr, _ := shatter(t, "run", "third.yaml", "--out", "third", "--cache", "off", "--workers", "1")
+	if !regexp.MustCompile(`shatter: third/warn warned \d+ times in 1 cell: no \[2J 5\n`).MatchString(stderr) {
+		t.Errorf("stderr %q", stderr)
+	}
+}
 
 // A library that a plugin in Python imports is part of its identity, like its code: recorded outcomes are compared
 // after a change, some of them at the largest sample size, and messages name what has changed.

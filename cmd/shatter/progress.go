@@ -18,6 +18,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // progressMode is the value of --progress.
@@ -170,6 +171,10 @@ func (d *display) summary(s *coordinator.Summary) {
 				wording.Thousands(float64(w.Refused)), printable(w.Name))
 		}
 	}
+	for _, w := range s.Warnings {
+		d.say("shatter: %s warned %s in %s: %s", w.Algorithm, wording.Count(int(w.Count), "time"),
+			wording.Count(len(w.Cells), "cell"), printable(w.First))
+	}
 	for _, f := range s.Failures {
 		if d.mode == "json" {
 			d.failure(f)
@@ -220,7 +225,8 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 	}
 	d.event("done", doneEvent{
 		tenths(time.Since(d.began).Seconds()), how, int(status),
-		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed, append([]string{}, s.Alarms...),
+		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed,
+		append([]schemas.Warnings{}, s.Warnings...), append([]string{}, s.Alarms...),
 		append([]string{}, s.RefutedBounds...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
 		s.Rechecked, s.RechecksLeft, append([]string{}, s.RecheckNotes...), s.Seconds, s.PluginSeconds,
@@ -372,6 +378,7 @@ type doneEvent struct {
 	Trials       int64                   `json:"trials"`
 	Counted      int64                   `json:"counted"` // trials that the tables count, of this run and earlier ones
 	Failed       map[string]int64        `json:"failed"`  // by kind
+	Warnings     []schemas.Warnings      `json:"warnings"`
 	Alarms       []string                `json:"alarms"`
 	Refuted      []string                `json:"refuted"` // bounds that the table refutes
 	Dir          string                  `json:"dir"`

@@ -46,6 +46,9 @@ type Batch struct {
 
 	Notes []string // events during the trials, for the manifest: one line each
 
+	Warnings int64  // number of the plugin's warnings during the job, in its first message
+	Warning  string // text of the first one
+
 	Refusal *Refusal // reason for having no rows; nil: there are rows
 
 	Repetition []int64   // at least one; ascending, from 0 to trial.MaxRepetition
@@ -82,6 +85,7 @@ func (b *Batch) Encode() ([]byte, error) {
 	m := &pluginv1.Outcomes{
 		Version: schemas.OutcomeVersion, Sweep: b.Sweep, Cell: b.Cell[:], N: b.N, Digest: b.Digest, Profile: b.Profile,
 		Worker: b.Worker, Seconds: b.Seconds, PluginSeconds: b.PluginSeconds, Notes: b.Notes,
+		Warnings: b.Warnings, Warning: b.Warning,
 		Repetition: b.Repetition, Status: b.Status, Error: b.Error, Kind: validText(b.Kind), Reason: validText(b.Reason),
 	}
 	if r := b.Refusal; r != nil {
@@ -137,6 +141,7 @@ func decode(msg []byte) (*Batch, error) {
 	b := &Batch{
 		Sweep: m.Sweep, N: m.N, Digest: m.Digest, Profile: m.Profile,
 		Worker: m.Worker, Seconds: m.Seconds, PluginSeconds: m.PluginSeconds, Notes: m.Notes,
+		Warnings: m.Warnings, Warning: m.Warning,
 		Repetition: m.Repetition, Status: m.Status, Error: m.Error, Kind: m.Kind, Reason: m.Reason,
 	}
 	if len(m.Cell) != len(b.Cell) {

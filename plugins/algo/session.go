@@ -62,9 +62,10 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 		if err := t.observe(r.Close.Truths); err != nil {
 			return nil, fmt.Errorf("close: %w", err)
 		}
-		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Closed{
-			Closed: &pluginv1.Closed{Metrics: t.metrics.packed(), Faults: packFaults(t.faults)},
-		}}, nil
+		count, first := takeWarnings()
+		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Closed{Closed: &pluginv1.Closed{
+			Metrics: t.metrics.packed(), Faults: packFaults(t.faults), Warnings: count, Warning: first,
+		}}}, nil
 	}
 	return nil, errors.New("an empty request")
 }

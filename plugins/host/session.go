@@ -43,6 +43,8 @@ type Session struct {
 	means    bool // answers to points may lie between -1 and 1
 	messages int  // sent and received so far
 	closed   bool
+	warnings int64 // number of warnings that Close received
+	warning  string
 
 	declared []concept.Hypothesis // by trial: the model; nil if it answers points
 
@@ -201,6 +203,8 @@ func (s *Session) CloseRound(ctx context.Context, truths []float64) (
 	if faults, err = s.faults(r.GetClosed().Faults); err != nil {
 		return nil, nil, s.broken(where, err)
 	}
+	s.warnings = int64(min(r.GetClosed().Warnings, maxWarnings))
+	s.warning = wording.OneLine(r.GetClosed().Warning, maxWarning)
 	for _, m := range s.metrics {
 		for j, v := range metrics[m.Name] {
 			if math.IsInf(v, 0) && !s.ended[j] {
@@ -212,6 +216,14 @@ func (s *Session) CloseRound(ctx context.Context, truths []float64) (
 	s.release()
 	return metrics, faults, nil
 }
+
+const (
+	maxWarnings = 1 << 40 // per session, so that sums do not overflow
+	maxWarning  = 300     // letters of the first one's text
+)
+
+// Warnings returns the number of the plugin's warnings during a closed session, and the text of the first one.
+func (s *Session) Warnings() (count int64, first string) { return s.warnings, s.warning }
 
 // readMetrics unpacks the metrics of a plugin and checks that they are those that it declared.
 func (s *Session) readMetrics(packed map[string][]byte) (map[string][]float64, error) {

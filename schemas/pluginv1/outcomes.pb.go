@@ -36,6 +36,8 @@ type Outcomes struct {
 	Seconds       float64                `protobuf:"fixed64,8,opt,name=seconds,proto3" json:"seconds,omitempty"`                                  // time that a slot worked on the rows
 	PluginSeconds float64                `protobuf:"fixed64,9,opt,name=plugin_seconds,json=pluginSeconds,proto3" json:"plugin_seconds,omitempty"` // part of seconds spent in calls to the plugin
 	Notes         []string               `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`                                       // notes for the manifest, each one line
+	Warnings      int64                  `protobuf:"varint,19,opt,name=warnings,proto3" json:"warnings,omitempty"`                                // number of the plugin's warnings during the job, in the first message of the job
+	Warning       string                 `protobuf:"bytes,20,opt,name=warning,proto3" json:"warning,omitempty"`                                   // text of the first one
 	Environment   []byte                 `protobuf:"bytes,18,opt,name=environment,proto3" json:"environment,omitempty"`                           // JSON of the environment in the digest, in the first message of a plugin process about a sweep
 	Refusal       *Outcomes_Refusal      `protobuf:"bytes,11,opt,name=refusal,proto3" json:"refusal,omitempty"`                                   // reason why there are no rows
 	Repetition    []int64                `protobuf:"varint,12,rep,packed,name=repetition,proto3" json:"repetition,omitempty"`                     // ascending
@@ -146,6 +148,20 @@ func (x *Outcomes) GetNotes() []string {
 		return x.Notes
 	}
 	return nil
+}
+
+func (x *Outcomes) GetWarnings() int64 {
+	if x != nil {
+		return x.Warnings
+	}
+	return 0
+}
+
+func (x *Outcomes) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
 }
 
 func (x *Outcomes) GetEnvironment() []byte {
@@ -312,7 +328,7 @@ var File_outcomes_proto protoreflect.FileDescriptor
 
 const file_outcomes_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutcomes.proto\x12\x13shatter.outcomes.v3\"\x89\x05\n" +
+	"\x0eoutcomes.proto\x12\x13shatter.outcomes.v3\"\xbf\x05\n" +
 	"\bOutcomes\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x14\n" +
 	"\x05sweep\x18\x02 \x01(\tR\x05sweep\x12\x12\n" +
@@ -324,7 +340,9 @@ const file_outcomes_proto_rawDesc = "" +
 	"\aseconds\x18\b \x01(\x01R\aseconds\x12%\n" +
 	"\x0eplugin_seconds\x18\t \x01(\x01R\rpluginSeconds\x12\x14\n" +
 	"\x05notes\x18\n" +
-	" \x03(\tR\x05notes\x12 \n" +
+	" \x03(\tR\x05notes\x12\x1a\n" +
+	"\bwarnings\x18\x13 \x01(\x03R\bwarnings\x12\x18\n" +
+	"\awarning\x18\x14 \x01(\tR\awarning\x12 \n" +
 	"\venvironment\x18\x12 \x01(\fR\venvironment\x12?\n" +
 	"\arefusal\x18\v \x01(\v2%.shatter.outcomes.v3.Outcomes.RefusalR\arefusal\x12\x1e\n" +
 	"\n" +

@@ -2341,6 +2341,8 @@ type Closed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Metrics       map[string][]byte      `protobuf:"bytes,1,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // packed little-endian float64, one per trial; NaN: not reported
 	Faults        []*Fault               `protobuf:"bytes,2,rep,name=faults,proto3" json:"faults,omitempty"`
+	Warnings      uint64                 `protobuf:"varint,3,opt,name=warnings,proto3" json:"warnings,omitempty"` // number of warnings during the session
+	Warning       string                 `protobuf:"bytes,4,opt,name=warning,proto3" json:"warning,omitempty"`    // text of the first one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2387,6 +2389,20 @@ func (x *Closed) GetFaults() []*Fault {
 		return x.Faults
 	}
 	return nil
+}
+
+func (x *Closed) GetWarnings() uint64 {
+	if x != nil {
+		return x.Warnings
+	}
+	return 0
+}
+
+func (x *Closed) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
 }
 
 // Progress counts the trials that the current request has begun and done.
@@ -2703,10 +2719,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\aAnswers\x12\x16\n" +
 	"\x06values\x18\x01 \x01(\fR\x06values\x120\n" +
 	"\x06faults\x18\x02 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\x12\x14\n" +
-	"\x05marks\x18\x03 \x01(\fR\x05marks\"\xb8\x01\n" +
+	"\x05marks\x18\x03 \x01(\fR\x05marks\"\xee\x01\n" +
 	"\x06Closed\x12@\n" +
 	"\ametrics\x18\x01 \x03(\v2&.shatter.plugin.v1.Closed.MetricsEntryR\ametrics\x120\n" +
-	"\x06faults\x18\x02 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\x1a:\n" +
+	"\x06faults\x18\x02 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\x12\x1a\n" +
+	"\bwarnings\x18\x03 \x01(\x04R\bwarnings\x12\x18\n" +
+	"\awarning\x18\x04 \x01(\tR\awarning\x1a:\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"4\n" +

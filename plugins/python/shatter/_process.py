@@ -55,6 +55,7 @@ _REQUESTS, _RESPONSES = 6, 7  # descriptors of the pipes of sessions: see plugin
 
 def serve(algorithms: Sequence[Any], version: str) -> None:
     try:
+        from . import _warnings
         from ._service import Service
         service = Service(algorithms, f"shatter for Python {version}, Python {platform.python_version()}, numpy {np.__version__}")
         if not _COOKIE and not os.environ.get("SHATTER_ATTACH"):
@@ -68,6 +69,7 @@ def serve(algorithms: Sequence[Any], version: str) -> None:
         faulthandler.enable()
         _serve_attached(grpc, service)
         return
+    _warnings.count()
     path = os.path.join(os.environ["PLUGIN_UNIX_SOCKET_DIR"], "socket")
     threading.Thread(target=_serve_sessions, args=(service, _REQUESTS, _RESPONSES), daemon=True).start()
     server = _server(grpc, service)

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Optional
 
 import numpy as np
 
-from . import _environment
+from . import _environment, _warnings
 from . import plugin_pb2 as pb
 from ._api import Algorithm, Failure, Infeasible, Invalid, Problem, Setting, Trial
 from ._declared import Declared
@@ -235,7 +235,8 @@ class Session:
                                                          faults=self._faults()))
         if kind == "close":
             self._observe(q.close.truths)
-            return pb.SessionResponse(closed=pb.Closed(metrics=self._metrics(), faults=self._faults()))
+            return pb.SessionResponse(closed=pb.Closed(
+                metrics=self._metrics(), faults=self._faults(), **_warnings.take()))
         raise ValueError("an empty request")
 
     def _open(self, o: pb.Open) -> None:

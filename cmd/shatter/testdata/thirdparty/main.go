@@ -129,6 +129,7 @@ func main() {
 		learner("print", func() (algo.Model, error) { fmt.Println("debugging"); return constant(1), nil }),
 		learner("nan", func() (algo.Model, error) { return constant(math.NaN()), nil }),
 		learner("error", func() (algo.Model, error) { return nil, fmt.Errorf("no luck") }),
+		learner("warn", func() (algo.Model, error) { algo.Warn("no\x1b[2J %d", 5); return constant(1), nil }),
 		learner("hang", func() (algo.Model, error) { select {} }),
 	)
 }
