@@ -41,7 +41,7 @@ var sections = map[string]func(t *testing.T) string{
 }
 
 // documents are the files with generated sections, relative to the top folder.
-var documents = []string{"schemas/README.md", "plugins/README.md"}
+var documents = []string{"README.md", "schemas/README.md", "plugins/README.md"}
 
 var section = regexp.MustCompile(`(?s)(<!-- begin generated: ([^\n]+?) -->\n).*?(<!-- end generated -->)`)
 
@@ -66,7 +66,7 @@ func TestGeneratedSections(t *testing.T) {
 
 func generateSection(t *testing.T, name string) string {
 	if file, ok := strings.CutPrefix(name, "example "); ok {
-		language, ok := map[string]string{".go": "go", ".py": "python"}[filepath.Ext(file)]
+		language, ok := map[string]string{".go": "go", ".py": "python", ".yaml": "yaml"}[filepath.Ext(file)]
 		if !ok {
 			t.Fatalf("section %q: an example in no known language", name)
 		}

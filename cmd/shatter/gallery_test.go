@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestGallery(t *testing.T) {
 		}},
 		{"linear", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
 			return r["n"] == 400.0 && r["rate"].(float64) >= 0.9
+		}},
+		{"mean", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
+			return r["n"].(float64) <= 1000 && r["rate"].(float64) >= 0.9
 		}},
 		{"weights", "class=thresholds,domain=64,task=online", func(r map[string]any) bool {
 			return r["rounds"] == 400.0 && r["regret_mean"].(float64) < r["theory_regret"].(float64)
@@ -67,7 +71,7 @@ func TestGallery(t *testing.T) {
 func galleryPlugin(t *testing.T, source, dir string) {
 	t.Helper()
 	name := filepath.Base(source)
-	if name == "histogram" || name == "linear" {
+	if slices.Contains([]string{"histogram", "linear", "mean"}, name) {
 		modules := "grpc, google.protobuf, numpy"
 		if name == "linear" {
 			modules += ", sklearn"

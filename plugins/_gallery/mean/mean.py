@@ -1,0 +1,14 @@
+#!/usr/bin/env python3
+import numpy as np
+from shatter import Guarantee, Halfspace, algorithm, serve
+
+@algorithm("gallery/mean", version="1")
+class Mean:
+    "Halfspaces by the mean of y x, with Laplace noise."
+    def guarantee(self, s):  # one replaced example moves the mean by at most 2 sqrt(d)/n
+        return Guarantee(epsilon=s.epsilon, pure=True, source="Laplace mechanism")
+    def learn(self, trial, x, y):
+        (n, d), noise = x.shape, trial.rand.laplace(size=x.shape[1])
+        return Halfspace(y @ x / n + 2 * np.sqrt(d) / (n * trial.epsilon) * noise)
+
+serve(Mean)
