@@ -63,6 +63,7 @@ var examples = map[string]string{
 	"plugin serve":    "shatter plugin serve",
 	"plugin describe": "shatter plugin describe expmech/em",
 	"plugin test":     "shatter plugin test ./mine",
+	"doctor":          "shatter doctor\nshatter doctor sweeps --server nats://host:4222",
 	"version":         "shatter version",
 }
 

@@ -134,7 +134,7 @@ has closed it.`,
 		resumeCommand(), cancelCommand(), resultsCommand(), deleteCommand(), confined(workerCommand()),
 		workersCommand(),
 		coordinatorCommand(), clusterCommand())
-	addGroup(root, "plugins", "Plugins and the program", pluginCommand(), versionCommand())
+	addGroup(root, "plugins", "Plugins and the program", pluginCommand(), doctorCommand(), versionCommand())
 	root.SetHelpCommandGroupID("plugins")
 	addExamples(root)
 	blameArguments(root)

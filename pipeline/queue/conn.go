@@ -219,6 +219,15 @@ func (c *Conn) fail(err error) {
 	}
 }
 
+// ServerTime returns the time by the server's clock. It requires a registry.
+func (c *Conn) ServerTime(ctx context.Context) (time.Time, error) {
+	s, err := c.js.Stream(ctx, registryStream)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask for the server's time: %w", err)
+	}
+	return s.CachedInfo().TimeStamp, nil
+}
+
 // Closed returns a channel that is closed when the connection is closed permanently.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
