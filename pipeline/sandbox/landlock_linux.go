@@ -75,7 +75,7 @@ func (e *entry) restrictFiles() (how string, err error) {
 	for _, grant := range []struct {
 		paths  []string
 		rights uint64
-	}{{e.writable(), folderRights}, {e.Read, readRights}, {devices, deviceRights}} {
+	}{{e.Write, folderRights}, {e.Read, readRights}, {devices, deviceRights}} {
 		for _, path := range grant.paths {
 			if err := addRule(fd, path, grant.rights&r.files); err != nil {
 				return "", fmt.Errorf("make a rule of Landlock about %q: %w", path, err)

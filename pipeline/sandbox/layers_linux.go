@@ -20,13 +20,13 @@ import (
 // executes the program. The order matters: Mounts needs a capability that Privileges drops;
 // Files, Network and Syscalls need no_new_privs, which Privileges sets; Syscalls denies system
 // calls that the other layers use. apply returns the mechanism that enforces the layer, or the
-// reason why there is none. The host adds Bytes and Group.
+// reason why there is none. The host adds Bytes.
 var layers = []struct {
 	name  string
 	apply func(*entry) (how string, err error)
 }{
 	{Limits, (*entry).limitResources},
-	{Mounts, (*entry).remount},
+	{Mounts, (*entry).mountMemory},
 	{Privileges, (*entry).dropPrivileges},
 	{Files, (*entry).restrictFiles},
 	{Network, (*entry).denyNetwork},
@@ -51,15 +51,13 @@ type entry struct {
 	Executable string   `json:"executable"` // path of the file to execute; "": only report the layers
 	Script     bool     `json:"script"`     // an interpreter opens that path
 	Argv       []string `json:"argv"`
-	Read       []string `json:"read"` // readable paths
-	Folder     string   `json:"folder"`
+	Read       []string `json:"read"`       // readable paths
+	Write      []string `json:"write"`      // folders that the program may write to
 	Report     int      `json:"report"`     // descriptor; the program inherits no descriptors from here on, except its script
 	Host       int      `json:"host"`       // process id of the host
 	NoSpaces   string   `json:"nospaces"`   // reason for having no namespaces; "": there are namespaces
 	HostMounts string   `json:"hostmounts"` // the host's mount namespace
-
-	ownMemory bool     // the folder sharedMemory is the program's own
-	Held      []string `json:"held"` // layers that must hold
+	Held       []string `json:"held"`       // layers that must hold
 }
 
 // A report informs the host about an entry that executed no program.
@@ -107,7 +105,8 @@ func enter(text string) {
 	unix.Exit(0)
 }
 
-// limitResources limits the resources that the kernel counts for each process.
+// limitResources limits the resources that the kernel counts for each process. If the machine, or the cgroup of the
+// host, runs out of memory, the kernel ends programs before their host.
 func (e *entry) limitResources() (how string, err error) {
 	for resource, most := range map[int]uint64{
 		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFile, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MSGQUEUE: 0,
@@ -118,6 +117,7 @@ func (e *entry) limitResources() (how string, err error) {
 	if os.Getpid() == 1 && os.Getuid() != 0 { // counted in the user namespace, not per user
 		err = errors.Join(err, setLimit(unix.RLIMIT_NPROC, maxTasks))
 	}
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	return "rlimits; memory, processes and files of the whole tree are counted", err
 }
 
@@ -138,10 +138,9 @@ func mountSpace() string {
 	return name
 }
 
-// remount makes all file systems read-only, except the program's folder. It changes nothing
-// unless this process has its own mount namespace, because in that of the host it would change
-// the whole machine.
-func (e *entry) remount() (how string, err error) {
+// mountMemory mounts a folder sharedMemory for the program, which Landlock permits it to write to. It mounts nothing
+// unless this process has its own mount namespace, because in that of the host it would change the whole machine.
+func (e *entry) mountMemory() (how string, err error) {
 	if e.NoSpaces != "" {
 		return "", errors.New(e.NoSpaces)
 	}
@@ -152,38 +151,16 @@ func (e *entry) remount() (how string, err error) {
 	if err := unix.MountSetattr(-1, "/", unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE}); err != nil {
 		return "", fmt.Errorf("the kernel refuses to make mounts private (%w)", err)
 	}
-	if e.Folder != "" {
-		if err := unix.Mount(e.Folder, e.Folder, "", unix.MS_BIND, ""); err != nil {
-			return "", fmt.Errorf("the kernel refuses a mount for the folder (%w)", err)
-		}
-	}
 	const options = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	e.ownMemory = unix.Mount("tmpfs", sharedMemory, "tmpfs", options, "size=64m,nr_inodes=1024") == nil
-	const readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID
-	if err := unix.MountSetattr(-1, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnly}); err != nil {
-		return "", fmt.Errorf("the kernel refuses to make mounts read-only (%w)", err)
+	if err := unix.Mount("tmpfs", sharedMemory, "tmpfs", options, "size=64m,nr_inodes=1024"); err != nil {
+		return "", fmt.Errorf("the kernel refuses to mount %s (%w)", sharedMemory, err)
 	}
-	for _, folder := range e.writable() {
-		if err := unix.MountSetattr(-1, folder, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
-			return "", fmt.Errorf("the kernel refuses to make the folder %q writable again (%w)", folder, err)
-		}
-	}
+	e.Write = append(e.Write, sharedMemory)
 	return "mount namespace", nil
 }
 
 // sharedMemory is the folder in which the C library keeps semaphores and shared memory with names.
 const sharedMemory = "/dev/shm"
-
-// writable returns the folders that the program may write to.
-func (e *entry) writable() (folders []string) {
-	if e.Folder != "" {
-		folders = append(folders, e.Folder)
-	}
-	if e.ownMemory {
-		folders = append(folders, sharedMemory)
-	}
-	return folders
-}
 
 // dropPrivileges drops all capabilities, including those that the user root would gain at an
 // exec, and sets no_new_privs.

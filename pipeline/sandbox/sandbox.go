@@ -10,9 +10,7 @@
 // The package requires Linux on amd64 or arm64, but no privileges and no other program. The
 // binary that contains this package executes itself again under the name of [helper], restricts
 // itself, and then executes the program. On other systems programs run unrestricted, and the
-// layers report that. If a cgroup v2 is delegated to this process, each program starts in its own
-// cgroup. This process moves once into another cgroup below the delegated one, because the kernel
-// allows no processes in a cgroup that limits others.
+// layers report that.
 //
 // Start reading at [Program].
 package sandbox
@@ -44,7 +42,7 @@ type Policy struct {
 // The layers.
 const (
 	Files      = "files"      // programs read and write named files only
-	Mounts     = "mounts"     // all file systems are read-only, except the program's folder
+	Mounts     = "mounts"     // the program has its own /dev/shm
 	Network    = "network"    // no sockets except Unix sockets, and no connections
 	Syscalls   = "syscalls"   // no namespaces, no mounts, no access to other processes, ...
 	Privileges = "privileges" // no capabilities, and no way to gain any
@@ -52,7 +50,6 @@ const (
 	Processes  = "processes"  // all processes of the program end with it, and with the host
 	Bytes      = "bytes"      // the executed bytes are those that were hashed
 	Limits     = "limits"     // the kernel limits the size and number of files
-	Group      = "cgroup"     // the kernel limits memory, processes and CPU of the program's whole tree
 )
 
 // required lists the layers that Require requires.
@@ -139,12 +136,6 @@ type Program struct {
 	Stdout *os.File
 	Stderr *os.File
 	Policy Policy
-
-	// Memory is the limit in bytes on the memory of the program's whole tree, and Threads the
-	// number of cores that it uses. Only the layer Group enforces them, with some slack. 0:
-	// unlimited.
-	Memory  int64
-	Threads int
 }
 
 // Usage counts the resources of a program and of all processes that it has started.

@@ -39,7 +39,7 @@ func Probe(p Policy) (layers []Layer, err error) {
 	if p.Mode == Off {
 		return nil, nil
 	}
-	for _, name := range slices.Concat(required, []string{Mounts, Group, Bytes, Limits}) {
+	for _, name := range slices.Concat(required, []string{Mounts, Bytes, Limits}) {
 		layers = append(layers, Layer{Name: name, How: "there is no sandbox on " + runtime.GOOS + "/" + runtime.GOARCH})
 	}
 	return layers, p.missing(layers)
@@ -56,9 +56,6 @@ func (l *Process) End() {
 	l.Kill()
 	_ = l.Cmd.Wait()
 }
-
-// OutOfMemory returns false.
-func (l *Process) OutOfMemory() bool { return false }
 
 // Release does nothing.
 func (l *Process) Release() {}

@@ -21,7 +21,7 @@ import (
 // Limits of a program that the kernel enforces, or that its host checks.
 const (
 	maxFile      = 256 << 20 // size in bytes of a file that it writes
-	maxTasks     = 2048      // number of processes and threads
+	maxTasks     = 2048      // number of processes and threads in a user namespace
 	MaxProcesses = 256
 	MaxFolder    = 1 << 30 // total bytes of the files in its folder
 )
@@ -33,8 +33,6 @@ const startWait = time.Minute
 type Process struct {
 	Cmd    *exec.Cmd
 	Layers []Layer // nil: the sandbox is off
-
-	group *group // nil: no cgroup
 }
 
 // Start starts a program under the policy, in a new process group, and returns when it is
@@ -76,7 +74,6 @@ var (
 
 // fork starts the process.
 func (l *Process) fork() error {
-	l.group.apply(l.Cmd.SysProcAttr)
 	forks.Lock()
 	defer forks.Unlock()
 	err := l.Cmd.Start()
@@ -90,7 +87,6 @@ func (l *Process) fork() error {
 type machine struct {
 	spaces   uintptr // flags of clone that make the namespaces of programs; 0: none
 	noSpaces string  // reason for having no namespaces
-	estate   *estate // parent of the cgroups of programs; nil: none
 	layers   []Layer
 }
 
@@ -112,7 +108,7 @@ func probe(sets ...uintptr) (m *machine, err error) {
 		if m.spaces == 0 {
 			m.noSpaces = "the kernel refuses a pid namespace here" + refusal
 		}
-		if m.layers, err = m.enter(nil); err == nil {
+		if m.layers, err = m.enter(); err == nil {
 			break
 		}
 		if path := (*os.PathError)(nil); errors.As(err, &path) { // its path is not informative
@@ -132,32 +128,13 @@ func probe(sets ...uintptr) (m *machine, err error) {
 	if err == nil {
 		memory.Close()
 	}
-	e, noGroup := m.tryEstate()
-	m.estate = e
-	m.layers = append(m.layers, layerOf(Bytes, "sealed copy", err), layerOf(Group, e.mechanism(), noGroup))
+	m.layers = append(m.layers, layerOf(Bytes, "sealed copy", err))
 	return m, nil
 }
 
-// tryEstate returns the cgroup that was delegated to this process, after starting a process in a
-// child cgroup.
-func (m *machine) tryEstate() (*estate, error) {
-	e, err := openEstate()
-	if err != nil {
-		return nil, err
-	}
-	g, err := e.newGroup(Program{})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := m.enter(g); err != nil {
-		return nil, fmt.Errorf("the kernel starts no process in a cgroup (%w)", err)
-	}
-	return e, nil
-}
-
-// enter enters the sandbox without a program, in a cgroup if g is not nil, and returns the layers.
-func (m *machine) enter(g *group) ([]Layer, error) {
-	l := &Process{group: g}
+// enter enters the sandbox without a program and returns the layers.
+func (m *machine) enter() ([]Layer, error) {
+	l := &Process{}
 	defer l.End()
 	folder, err := os.MkdirTemp("", "shatter-probe")
 	if err != nil {
@@ -174,12 +151,6 @@ func (m *machine) enter(g *group) ([]Layer, error) {
 // start starts the content of the program's file.
 func (m *machine) start(p Program, img *image) (*Process, error) {
 	l := &Process{Layers: m.layers}
-	if m.estate != nil {
-		var err error
-		if l.group, err = m.estate.newGroup(p); err != nil {
-			return nil, err
-		}
-	}
 	r, err := m.launch(l, p, img)
 	switch {
 	case err != nil:
@@ -197,7 +168,6 @@ func (m *machine) start(p Program, img *image) (*Process, error) {
 // End ends a process that is no longer needed, waits for it and releases it.
 func (l *Process) End() {
 	if l.Cmd == nil || l.Cmd.Process == nil {
-		l.group.remove()
 		return
 	}
 	l.Kill()
@@ -221,7 +191,7 @@ func (m *machine) launch(l *Process, p Program, img *image) (r report, err error
 	files, at := slices.Concat(p.Files, []*os.File{in, content}), 3+len(p.Files)
 	e := entry{
 		Executable: img.executable(p.Path, at+1), Argv: append([]string{p.Path}, p.Args...), Script: img.script != nil,
-		Read: p.readable(img), Folder: p.Folder, Report: at, Host: os.Getpid(),
+		Read: p.readable(img), Write: []string{p.Folder}, Report: at, Host: os.Getpid(),
 		NoSpaces: m.noSpaces, HostMounts: mountSpace(),
 	}
 	for _, layer := range m.layers {

@@ -98,22 +98,17 @@ func children(pid int) (pids []int) {
 func (l *Process) Kill() {
 	pid := l.Cmd.Process.Pid
 	_ = unix.Kill(-pid, unix.SIGKILL)
-	l.group.kill()
 	pids := tree(pid)
 	for i := range pids { // the program last: until then orphans become its children
 		_ = unix.Kill(pids[len(pids)-1-i], unix.SIGKILL)
 	}
 }
 
-// OutOfMemory reports whether the kernel ended processes of a program because their total memory
-// exceeded [Program.Memory]. It must not be called after Release.
-func (l *Process) OutOfMemory() bool { return l.group.outOfMemory() }
-
 // Release ends the remaining processes of a program. The program must have ended, and the caller
 // must have waited for it.
 func (l *Process) Release() {
-	l.group.kill()
 	forks.Lock()
+	defer forks.Unlock()
 	delete(running, l.Cmd.Process.Pid)
 	for reaper {
 		left := strays()
@@ -127,8 +122,6 @@ func (l *Process) Release() {
 			break
 		}
 	}
-	forks.Unlock()
-	l.group.remove()
 }
 
 // strays returns the children of this process that were orphaned by programs: they have more

@@ -19,7 +19,6 @@ import (
 	"github.com/hashicorp/go-plugin"
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
-	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -128,7 +127,6 @@ func (h *child) startOnce() error {
 		Path: h.command.Path, Args: h.command.Args, Env: h.environment(), Digest: h.command.Digest, Folder: h.dir.path,
 		Stdout: theirs[0], Stderr: theirs[1], Files: slices.Concat(theirs[2:3], h.files, theirs[3:]),
 		Policy: h.command.Sandbox,
-		Memory: h.command.Memory, Threads: h.command.Threads,
 	}
 	h.pipes = newPipeStream(ours[4], ours[3])
 	started := make(chan error)
@@ -218,10 +216,6 @@ func (h *child) reap() {
 		h.mu.Lock()
 	}
 	defer h.mu.Unlock()
-	if h.why.cause == "" && h.process.OutOfMemory() {
-		h.why = ending{cause: Memory, detail: fmt.Sprintf("it took so much memory at once that the kernel ended it, and the "+
-			"limit is %s (limits.memory)", wording.Bytes(h.command.Memory))}
-	}
 	h.reaped = true
 	h.state = cmd.ProcessState.String()
 }

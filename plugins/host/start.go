@@ -220,9 +220,6 @@ func (h *child) hint(stderr string) string {
 		return "\nSemaphores need a /dev/shm of the plugin's own, which takes the layer mounts of the sandbox " +
 			"(shatter plugin test says why it is absent): use threads, or --sandbox off"
 	}
-	if strings.Contains(stderr, "Read-only file system") {
-		return "\nA plugin may write to $TMPDIR alone, where HOME is too: let it write there"
-	}
 	if strings.Contains(stderr, "ModuleNotFoundError") {
 		return "\nA script in Python imports no modules next to it: shatter plugin build packs them into one program"
 	}
@@ -238,8 +235,8 @@ func (h *child) hint(stderr string) string {
 			path = word
 		}
 	}
-	return fmt.Sprintf("\nA plugin may read nothing but itself, its interpreter and the system's libraries: "+
-		"add --sandbox-read %s to let it read that too", path)
+	return fmt.Sprintf("\nA plugin may write to $TMPDIR (HOME) only, and read only itself, its interpreter and the system's "+
+		"libraries: add --sandbox-read %s to let it read that too", path)
 }
 
 // explainExec describes why the system refused to execute a file.
