@@ -354,10 +354,14 @@ func testSlot(t testing.TB) *slot {
 	}
 	command := host.Command{Path: self, Env: []string{roleVariable + "=plugin"}}
 	c := Config{Plugins: map[string]host.Command{"d": command}, Files: map[string]string{}}
-	w := &worker{Config: c, populations: newPopulations(c), plugins: newPlugins(c), jobs: newJobQueue(1)}
+	running := &processes{slots: 1}
+	w := &worker{
+		Config: c, processes: running, populations: newPopulations(t.Context(), c, running),
+		plugins: newPlugins(t.Context(), c), jobs: newJobQueue(1),
+	}
 	s := &slot{w: w}
 	t.Cleanup(func() {
-		s.stop()
+		running.stop(func(processKind) bool { return true })
 		w.populations.close()
 	})
 	return s

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/queue"
@@ -27,64 +29,47 @@ const AllowAny = "any"
 // plugins holds the plugins that the slots of a worker can start: local ones and, if allowed, ones fetched by digest.
 // A slot that waits for a plugin does not block slots that need another one.
 type plugins struct {
-	local map[string]host.Command // commands by digest
-	allow []string
-	dir   string // folder of fetched plugins; empty: the worker fetches none
-
+	local   map[string]host.Command // commands by digest
+	allow   []string
+	dir     string         // folder of fetched plugins; empty: the worker fetches none
 	sandbox sandbox.Policy // policy for fetched plugins
 
-	open func(ctx context.Context, digest string) (*queue.CachedFile, error)
+	path     func(digest string) (string, error) // fetches a file
+	fetching singleflight.Group
 
 	mu           sync.Mutex
 	fetched      map[string]*fetched // plugins by digest
 	environments map[string]string   // descriptions of the environments of started plugins, by digest
 }
 
-// A fetched is a plugin that was fetched, or is being fetched.
+// A fetched is the result of fetching a plugin: a verified file for this machine, or the reason why there is none.
 type fetched struct {
-	turn chan struct{} // full while a goroutine fetches the plugin or checks its copy
-	copy pluginCopy    // guarded by plugins.mu
-
-	otherPlatform *pluginfile.PlatformError // the plugin has no file for this machine; nil: unknown. Guarded by plugins.mu
+	path, digest  string
+	file          *os.File                  // the file, open so that no other file gets its number; nil: there is none
+	info          fs.FileInfo               // state of the file when it was verified
+	otherPlatform *pluginfile.PlatformError // the plugin has no file for this machine; nil: it has one
 }
 
-// A pluginCopy is a verified file that is kept open. The zero value holds no file.
-type pluginCopy struct {
-	file *queue.CachedFile
-	info fs.FileInfo // state of the file when it was verified
-
-	digest string
-}
-
-// path returns the path of the file; "" without a file.
-func (c pluginCopy) path() string {
-	if c.file == nil {
-		return ""
+// unchanged reports whether the path still holds the verified file. It ignores the file's times, because they are those
+// of its last use.
+func (f *fetched) unchanged() bool {
+	if f == nil || f.file == nil {
+		return false
 	}
-	return c.file.Path
+	now, err := os.Stat(f.path)
+	return err == nil && os.SameFile(now, f.info) && now.Size() == f.info.Size()
 }
 
-// unchanged reports whether the path still holds the verified file. It ignores the file's times, because other workers
-// change them when they open the file.
-func (c pluginCopy) unchanged() bool {
-	now, err := os.Stat(c.path())
-	return err == nil && os.SameFile(now, c.info) && now.Size() == c.info.Size()
-}
-
-func (c pluginCopy) close() {
-	if c.file != nil {
-		_ = c.file.Close() // this only releases its lock
+// newPlugins returns the plugins of a worker. life ends the fetching of files.
+func newPlugins(life context.Context, c Config) *plugins {
+	ps := &plugins{
+		local: c.Plugins, allow: c.Allow, sandbox: c.Sandbox, fetched: map[string]*fetched{},
+		environments: map[string]string{},
 	}
-}
-
-func newPlugins(c Config) *plugins {
-	ps := &plugins{local: c.Plugins, allow: c.Allow, sandbox: c.Sandbox, fetched: map[string]*fetched{}}
 	if c.Cache != "" && c.Conn != nil {
 		cache := queue.FileCache{Dir: filepath.Join(c.Cache, "plugins"), Quota: c.CacheSize}
 		ps.dir = cache.Dir
-		ps.open = func(ctx context.Context, digest string) (*queue.CachedFile, error) {
-			return cache.Open(ctx, c.Conn.Files, digest)
-		}
+		ps.path = func(digest string) (string, error) { return cache.Path(life, c.Conn.Files, digest) }
 	}
 	return ps
 }
@@ -96,17 +81,14 @@ func (ps *plugins) learn(digest string, e schemas.Environment) {
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if ps.environments == nil {
-		ps.environments = map[string]string{}
-	}
 	ps.environments[digest] = wording.OneLine(e.String(), maxEnvironment)
 }
 
 // maxEnvironment is the size in bytes of an environment in a heartbeat.
 const maxEnvironment = 500
 
-// known returns the environments of the plugins that were started, in words, by digest.
-func (ps *plugins) known() map[string]string {
+// startedIn returns the environments of the plugins that were started, in words, by digest.
+func (ps *plugins) startedIn() map[string]string {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	return maps.Clone(ps.environments)
@@ -118,7 +100,7 @@ func (ps *plugins) available() []string {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for digest, f := range ps.fetched {
-		if f.copy.file != nil {
+		if f.file != nil {
 			digests = append(digests, digest)
 		}
 	}
@@ -186,23 +168,20 @@ func (ps *plugins) unavailable(n fleet.Need) *PluginError {
 	case !ps.allowed(n.Plugin):
 		e.Reason = PluginNotAllowed
 	default:
-		other := ps.otherPlatform(n.Plugin)
-		if other == nil {
+		f := ps.known(n.Plugin)
+		if f == nil || f.otherPlatform == nil {
 			return nil
 		}
-		e.Reason, e.err = PluginOtherPlatform, other
+		e.Reason, e.err = PluginOtherPlatform, f.otherPlatform
 	}
 	return e
 }
 
-// otherPlatform returns the error of an earlier attempt to fetch a plugin that has no file for this machine; else nil.
-func (ps *plugins) otherPlatform(digest string) *pluginfile.PlatformError {
+// known returns the result of fetching a plugin; nil: there is none yet.
+func (ps *plugins) known(digest string) *fetched {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if f := ps.fetched[digest]; f != nil {
-		return f.otherPlatform
-	}
-	return nil
+	return ps.fetched[digest]
 }
 
 // get returns the command of a job's plugin. It fetches the plugin if necessary, and waits while another slot fetches
@@ -215,99 +194,74 @@ func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error
 	if e := ps.unavailable(need); e != nil {
 		return host.Command{}, e
 	}
-	made, err := ps.verifiedCopy(ctx, job.Plugin)
-	if err == nil || ctx.Err() != nil {
-		return host.Command{Path: made.path(), Digest: made.digest, Sandbox: ps.sandbox}, ctx.Err()
+	f := ps.known(job.Plugin)
+	var err error
+	if !f.unchanged() {
+		result := ps.fetching.DoChan(job.Plugin, func() (any, error) { return ps.fetchOnce(job.Plugin) })
+		select {
+		case r := <-result:
+			f, err = r.Val.(*fetched), r.Err
+		case <-ctx.Done():
+			return host.Command{}, ctx.Err()
+		}
+	}
+	if err == nil {
+		queue.MarkUsed(f.path)
+		return host.Command{Path: f.path, Digest: f.digest, Sandbox: ps.sandbox}, nil
 	}
 	if e := ps.unavailable(need); e != nil {
 		return host.Command{}, e
 	}
-	return host.Command{}, &PluginError{
-		Digest: job.Plugin, plugin: need.Name, Reason: PluginNotFetched, err: err,
-	}
+	return host.Command{}, &PluginError{Digest: job.Plugin, plugin: need.Name, Reason: PluginNotFetched, err: err}
 }
 
-// verifiedCopy returns a verified copy of a plugin's file. It fetches the plugin unless an unchanged copy exists.
-func (ps *plugins) verifiedCopy(ctx context.Context, digest string) (made pluginCopy, err error) {
-	ps.mu.Lock()
-	f := ps.fetched[digest]
-	if f == nil {
-		f = &fetched{turn: make(chan struct{}, 1)}
-		ps.fetched[digest] = f
+// fetchOnce fetches a plugin unless its file is unchanged, and records the result.
+func (ps *plugins) fetchOnce(digest string) (f *fetched, err error) {
+	if f = ps.known(digest); f.unchanged() {
+		return f, nil
 	}
-	ps.mu.Unlock()
-	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
-	case <-ctx.Done():
-		return made, ctx.Err()
-	}
-	if f.copy.unchanged() { // only the goroutine that holds the turn writes to it
-		return f.copy, nil
-	}
-	made, err = ps.fetch(ctx, digest)
+	f = &fetched{}
+	err = ps.fetch(digest, f)
+	errors.As(err, &f.otherPlatform)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	f.copy.close()
-	f.copy = made
-	errors.As(err, &f.otherPlatform)
-	return made, err
+	if old := ps.fetched[digest]; old != nil {
+		_ = old.file.Close() // an error for nil
+	}
+	ps.fetched[digest] = f
+	return f, err
 }
 
-// fetch fetches a plugin's file for this machine and makes it executable. The copy stays open, so that the cache does
-// not remove it to make room.
-func (ps *plugins) fetch(ctx context.Context, digest string) (made pluginCopy, err error) {
-	file, err := ps.open(ctx, digest)
+// fetch fetches a plugin's file for this machine and makes it executable.
+func (ps *plugins) fetch(digest string, f *fetched) (err error) {
+	path, err := ps.path(digest)
 	if err != nil {
-		return made, err
+		return err
 	}
-	list, err := pluginfile.ReadList(file.Path)
+	list, err := pluginfile.ReadList(path)
 	if list != nil {
 		var here pluginfile.File
 		if here, err = pluginfile.FileHere(list); err == nil {
-			_ = file.Close() // it was only read
 			digest = here.Digest
-			if file, err = ps.open(ctx, here.Digest); err != nil {
-				return made, err
-			}
+			path, err = ps.path(digest)
 		}
 	}
-	if err == nil {
-		made, err = ps.makeExecutable(file, digest)
-	}
 	if err != nil {
-		err = errors.Join(err, file.Close())
+		return err
 	}
-	return made, err
-}
-
-// makeExecutable makes a verified file executable if it is a program for this machine.
-func (ps *plugins) makeExecutable(file *queue.CachedFile, digest string) (made pluginCopy, err error) {
-	is, err := pluginfile.Platform(file.Path)
+	is, err := pluginfile.Platform(path)
 	if err != nil {
-		return made, err
+		return err
 	}
 	if is != "" && is != pluginfile.Here {
-		return made, &pluginfile.PlatformError{Want: pluginfile.Here, Has: []string{is}}
+		return &pluginfile.PlatformError{Want: pluginfile.Here, Has: []string{is}}
 	}
-	if filepath.Dir(file.Path) == ps.dir { // otherwise it is the original, not a copy: an embedded server makes none
-		if err := os.Chmod(file.Path, 0o500); err != nil {
-			return made, err
-		}
+	if err := os.Chmod(path, 0o500); err != nil {
+		return err
 	}
-	info, err := os.Stat(file.Path)
-	if err != nil {
-		return made, err
+	f.path, f.digest = path, digest
+	if f.file, err = os.Open(path); err == nil {
+		f.info, err = f.file.Stat()
 	}
-	return pluginCopy{file, info, digest}, nil
-}
-
-// close releases all copies.
-func (ps *plugins) close() {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	for _, f := range ps.fetched {
-		f.copy.close()
-	}
-	clear(ps.fetched)
+	return err
 }

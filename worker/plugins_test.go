@@ -73,12 +73,12 @@ func TestFetchesPlugins(t *testing.T) {
 		}
 	}
 	for _, allow := range []string{AllowAny, digest} {
-		ps := newPlugins(Config{Conn: conn, Cache: cache, Allow: []string{"x", allow}})
+		ps := newPlugins(t.Context(), Config{Conn: conn, Cache: cache, Allow: []string{"x", allow}})
 		var opened atomic.Int64
-		open := ps.open
-		ps.open = func(ctx context.Context, digest string) (*queue.CachedFile, error) {
+		path := ps.path
+		ps.path = func(digest string) (string, error) {
 			opened.Add(1)
-			return open(ctx, digest)
+			return path(digest)
 		}
 		get := func(want int64) {
 			t.Helper()
@@ -113,7 +113,6 @@ func TestFetchesPlugins(t *testing.T) {
 		if d := cmp.Diff([]string{digest}, ps.available()); d != "" {
 			t.Error(d)
 		}
-		ps.close()
 		damage()
 	}
 }
@@ -130,7 +129,7 @@ func TestFetchesSets(t *testing.T) {
 	}
 	const head = "shatter plugin set 1\n"
 	set := put(t, conn, head+strings.Join(lines, "\n")+"\n")
-	ps := newPlugins(Config{Conn: conn, Cache: cache, Allow: []string{set}})
+	ps := newPlugins(t.Context(), Config{Conn: conn, Cache: cache, Allow: []string{set}})
 	if c, err := ps.get(t.Context(), pluginJob(set)); err != nil || c.Path != filepath.Join(cache, "plugins", mine) {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -187,7 +186,7 @@ func TestRefusesPlugins(t *testing.T) {
 		},
 	} {
 		test.config.Plugins, test.config.Conn = given, new(queue.Conn)
-		ps := newPlugins(test.config)
+		ps := newPlugins(t.Context(), test.config)
 		_, err := ps.get(t.Context(), test.job)
 		var e *PluginError
 		if errors.As(err, &e) != (test.reason != "") ||
@@ -197,43 +196,30 @@ func TestRefusesPlugins(t *testing.T) {
 	}
 }
 
-// A plugin that is not on the server, and a slot that is stopped while it waits, leave no files
-// behind.
+// A plugin that is not on the server is refused, and fetched later. A slot that is stopped while it waits returns.
 func TestMissingPlugin(t *testing.T) {
 	t.Parallel()
 	conn := dial(t)
-	ps := newPlugins(Config{Conn: conn, Cache: t.TempDir(), Allow: []string{AllowAny}})
+	ps := newPlugins(t.Context(), Config{Conn: conn, Cache: t.TempDir(), Allow: []string{AllowAny}})
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
 	_, err := ps.get(t.Context(), pluginJob(digest))
 	var e *PluginError
 	if !errors.As(err, &e) || e.Reason != PluginNotFetched || !strings.Contains(err.Error(), "not on the server") {
 		t.Errorf("%v", err)
 	}
-	open, asked, ctx := ps.open, make(chan struct{}), t.Context()
-	first, cancel := context.WithCancel(ctx)
-	ps.open = func(ctx context.Context, _ string) (*queue.CachedFile, error) {
-		close(asked)
-		<-ctx.Done()
-		return nil, ctx.Err()
+	path, goOn := ps.path, make(chan struct{})
+	ps.path = func(digest string) (string, error) {
+		<-goOn
+		return path(digest)
 	}
-	stopped := make(chan error)
-	go func() {
-		_, err := ps.get(first, pluginJob(digest))
-		stopped <- err
-	}()
-	<-asked
-	second, end := context.WithCancel(ctx)
-	end()
-	if _, err := ps.get(second, pluginJob(digest)); !errors.Is(err, context.Canceled) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := ps.get(stopped, pluginJob(digest)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a slot that waits: %v", err)
 	}
-	cancel()
-	if err := <-stopped; !errors.Is(err, context.Canceled) {
-		t.Errorf("a slot that fetches: %v", err)
-	}
-	ps.open = open
 	put(t, conn, script)
-	if _, err := ps.get(ctx, pluginJob(digest)); err != nil {
+	close(goOn)
+	if _, err := ps.get(t.Context(), pluginJob(digest)); err != nil {
 		t.Error(err)
 	}
 }

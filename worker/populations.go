@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/queue"
@@ -39,12 +41,14 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // is closed after maxIdle, or earlier if the open problems take more than maxBytes.
 type populations struct {
 	Config
-	maxBytes int64 // size of the open problems above which unused ones are closed
+	life      context.Context // ends the fetching of files
+	processes *processes      // those over a closed problem are stopped, because they keep its table in memory
+	maxBytes  int64           // size of the open problems above which unused ones are closed
+	opening   singleflight.Group
 
 	mu     sync.Mutex
 	open   map[trial.Key]*population
-	slots  []*slot     // slots that have run a job
-	timer  *time.Timer // calls closeUnused and stopStaleProcesses
+	timer  *time.Timer // calls closeUnused
 	closed bool
 }
 
@@ -54,76 +58,65 @@ type population struct {
 	public *pluginv1.Problem // the part of the problem that algorithms may know
 	rows   *dataset.Table    // nil for distributions
 
-	opened   chan struct{} // closed once the problem is open or err is set
-	err      error
-	users    int       // number of jobs that use it or wait for it
+	users    int       // number of jobs that use it
 	lastUsed time.Time // time of the last use
 }
 
-func newPopulations(c Config) *populations {
-	return &populations{Config: c, maxBytes: maxProblemBytes(), open: map[trial.Key]*population{}}
+func newPopulations(life context.Context, c Config, p *processes) *populations {
+	return &populations{
+		Config: c, life: life, processes: p, maxBytes: maxProblemBytes(), open: map[trial.Key]*population{},
+	}
 }
 
 // get returns the opened problem of a data key. The caller must call release after use. The error is an *OpenError or
 // that of ctx. The next call tries again.
 func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem) (*population, error) {
 	for {
-		ps.mu.Lock()
-		pop, ok := ps.open[key]
-		if !ok {
-			pop = &population{opened: make(chan struct{}), users: 1}
-			ps.open[key] = pop
-			ps.mu.Unlock()
-			if err := ps.openFor(ctx, pop, key, p); err != nil {
-				return nil, err
-			}
+		if pop := ps.use(key); pop != nil {
 			return pop, nil
 		}
-		pop.users++
-		ps.mu.Unlock()
+		opened := ps.opening.DoChan(key.String(), func() (any, error) { return nil, ps.openFor(key, p) })
 		select {
-		case <-pop.opened:
+		case r := <-opened:
+			if r.Err != nil {
+				return nil, r.Err
+			}
 		case <-ctx.Done():
-			ps.release(pop)
 			return nil, context.Cause(ctx)
 		}
-		if pop.err == nil {
-			return pop, nil
-		}
-		if fault := new(OpenError); errors.As(pop.err, &fault) {
-			return nil, pop.err
-		} // the job that opened the problem was cancelled: try again
 	}
 }
 
-// openFor opens a problem for all jobs that wait for pop.
-func (ps *populations) openFor(ctx context.Context, pop *population, key trial.Key, p schemas.Problem) error {
-	opened, err := ps.load(ctx, key, p)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case err != nil:
+// use begins the use of an open problem; nil: it is not open.
+func (ps *populations) use(key trial.Key) *population {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	pop := ps.open[key]
+	if pop != nil {
+		pop.users++
+	}
+	return pop
+}
+
+// openFor opens a problem for all jobs that wait for it.
+func (ps *populations) openFor(key trial.Key, p schemas.Problem) error {
+	opened, err := ps.load(key, p)
+	if err != nil {
 		what := "problem"
 		if _, digest := p.File(); digest != "" {
 			what = fmt.Sprintf("data %.12s", digest)
 		}
-		err = &OpenError{What: what, Err: err}
+		return &OpenError{What: what, Err: err}
 	}
 	ps.mu.Lock()
-	if pop.err = err; err != nil {
-		delete(ps.open, key)
-	} else {
-		pop.Problem, pop.public, pop.rows = opened, opened.Public(), opened.Table()
-	}
+	ps.open[key] = &population{Problem: opened, public: opened.Public(), rows: opened.Table(), lastUsed: time.Now()}
 	ps.mu.Unlock()
-	close(pop.opened)
-	ps.closeUnused()
-	return err
+	return nil
 }
 
 // load opens a problem and lays out its data as a table.
-func (ps *populations) load(ctx context.Context, key trial.Key, p schemas.Problem) (*problem.Problem, error) {
-	opened, err := ps.openProblem(ctx, p)
+func (ps *populations) load(key trial.Key, p schemas.Problem) (*problem.Problem, error) {
+	opened, err := ps.openProblem(p)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +124,7 @@ func (ps *populations) load(ctx context.Context, key trial.Key, p schemas.Proble
 }
 
 // openProblem returns a shared problem, or fetches the data file and opens the problem.
-func (ps *populations) openProblem(ctx context.Context, p schemas.Problem) (*problem.Problem, error) {
+func (ps *populations) openProblem(p schemas.Problem) (_ *problem.Problem, err error) {
 	if ps.SharedProblem != nil {
 		if opened := ps.SharedProblem(p); opened != nil {
 			return opened, nil
@@ -139,26 +132,23 @@ func (ps *populations) openProblem(ctx context.Context, p schemas.Problem) (*pro
 	}
 	path := ""
 	if _, digest := p.File(); digest != "" {
-		file, err := ps.openFile(ctx, digest)
-		if err != nil {
+		if path, err = ps.file(digest); err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // the problem has been read into memory
-		path = file.Path
 	}
 	return problem.Open(p, path)
 }
 
-// openFile opens a data file. It fetches the file if it is not local.
-func (ps *populations) openFile(ctx context.Context, digest string) (*queue.CachedFile, error) {
+// file returns the path of a data file. It fetches the file if it is not local.
+func (ps *populations) file(digest string) (path string, err error) {
 	if path, ok := ps.Files[digest]; ok {
-		return &queue.CachedFile{Path: path}, nil
+		return path, nil
 	}
 	if ps.Cache == "" {
-		return nil, errors.New("not among this worker's files")
+		return "", errors.New("not among this worker's files")
 	}
 	cache := queue.FileCache{Dir: ps.Cache, Quota: ps.CacheSize}
-	return cache.Open(ctx, ps.Conn.Files, digest)
+	return cache.Path(ps.life, ps.Conn.Files, digest)
 }
 
 // release ends the use of a problem that get returned.
@@ -171,12 +161,20 @@ func (ps *populations) release(pop *population) {
 }
 
 // closeUnused closes problems without users: those idle for maxIdle, and the least recently used ones while the open
-// problems take more than maxBytes. It schedules its next call.
+// problems take more than maxBytes. It stops their idle processes, and schedules its next call.
 func (ps *populations) closeUnused() {
+	keys := ps.removeUnused()
+	if len(keys) > 0 {
+		ps.processes.stop(func(k processKind) bool { return slices.Contains(keys, k.data) })
+	}
+}
+
+// removeUnused closes the problems of closeUnused and returns their keys.
+func (ps *populations) removeUnused() (keys []string) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.closed {
-		return
+		return nil
 	}
 	total := int64(0)
 	for _, pop := range ps.open {
@@ -189,13 +187,15 @@ func (ps *populations) closeUnused() {
 		}
 		total -= pop.bytes()
 		ps.remove(key, pop)
+		keys = append(keys, key.String())
 	}
 	switch {
 	case ps.timer == nil:
-		ps.timer = time.AfterFunc(maxIdle, func() { ps.closeUnused(); ps.stopStaleProcesses() })
+		ps.timer = time.AfterFunc(maxIdle, ps.closeUnused)
 	case len(ps.open) > 0:
 		ps.timer.Reset(maxIdle)
 	}
+	return keys
 }
 
 // leastRecentlyUsed returns a problem without users; nil if all are in use.
@@ -210,48 +210,12 @@ func (ps *populations) leastRecentlyUsed() (key trial.Key, least *population) {
 
 func (ps *populations) remove(key trial.Key, pop *population) {
 	delete(ps.open, key)
-	if pop.Problem != nil {
-		_ = pop.Close() // the memory is freed with the process anyway
-	}
+	_ = pop.Close() // the memory is freed with the process anyway
 }
 
 // bytes estimates the memory of an opened problem.
 func (p *population) bytes() int64 {
-	if p.Problem == nil {
-		return 0 // not open yet
-	}
 	return int64(p.Summary().Rows) * int64(8*p.Dim()+13)
-}
-
-// register makes stopIdle include a slot.
-func (ps *populations) register(s *slot) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	ps.slots = append(ps.slots, s)
-}
-
-// stopStaleProcesses stops processes of idle slots that keep the table of a closed problem in memory.
-func (ps *populations) stopStaleProcesses() {
-	ps.mu.Lock()
-	open := map[string]bool{"": true}
-	for key := range ps.open {
-		open[key.String()] = true
-	}
-	ps.mu.Unlock()
-	ps.stopIdle(func(k processKind) bool { return !open[k.data] })
-}
-
-// stopIdle stops the processes of idle slots whose kinds match.
-func (ps *populations) stopIdle(which func(processKind) bool) {
-	ps.mu.Lock()
-	slots := slices.Clone(ps.slots)
-	ps.mu.Unlock()
-	for _, s := range slots {
-		if s.busy.TryLock() {
-			s.stopMatching(which)
-			s.busy.Unlock()
-		}
-	}
 }
 
 // close closes all problems. No job may be running.

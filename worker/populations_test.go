@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
@@ -46,7 +45,7 @@ func tables(all []*population) (count int) {
 // Of six data sets that were opened one after the other, the ones in use stay open, and the most
 // recently used others as far as the memory permits.
 func TestSixDataSets(t *testing.T) {
-	ps := newPopulations(Config{Files: map[string]string{}})
+	ps := newPopulations(t.Context(), Config{Files: map[string]string{}}, &processes{})
 	defer ps.close()
 	var users []*population
 	for i := range 6 {
@@ -88,24 +87,20 @@ func TestSixDataSets(t *testing.T) {
 	}
 }
 
-// If another process that fetches a file makes no progress, only jobs that need the file wait, and
-// a fault of the file counts as a fault of this worker.
+// If the opening of a problem makes no progress, only jobs that need the problem wait, and a fault of its file counts as
+// a fault of this worker.
 func TestSlowFileBlocksNoOther(t *testing.T) {
-	cache := t.TempDir()
-	ps := newPopulations(Config{Files: map[string]string{}, Conn: dial(t), Cache: cache})
+	ps := newPopulations(t.Context(), Config{Files: map[string]string{}}, &processes{})
 	defer ps.close()
 	key, slow := dataProblem(t, ps, 7)
 	other, p := dataProblem(t, ps, 8)
-	digest := slow.Data.Digest
-	file := testkit.ReadFile(t, ps.Files[digest])
-	delete(ps.Files, digest)
-	fetched, err := os.Create(filepath.Join(cache, digest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = fetched.WriteString(file)
-	if err := errors.Join(err, disk.Lock(t.Context(), fetched, disk.Exclusive)); err != nil {
-		t.Fatal(err)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	ps.SharedProblem = func(p schemas.Problem) *problem.Problem {
+		if p.Data.Digest == slow.Data.Digest {
+			close(begun)
+			<-goOn
+		}
+		return nil
 	}
 	came := make(chan error)
 	go func() {
@@ -115,11 +110,7 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 		}
 		came <- err
 	}()
-	for begun := false; !begun; time.Sleep(time.Millisecond) {
-		ps.mu.Lock()
-		begun = len(ps.open) == 1
-		ps.mu.Unlock()
-	}
+	<-begun
 	pop, err := ps.get(t.Context(), other, p)
 	if err != nil {
 		t.Fatal(err)
@@ -130,11 +121,12 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	if _, err := ps.get(ctx, key, slow); !errors.Is(err, context.Canceled) {
 		t.Errorf("a job that is cancelled while it waits: %v", err)
 	}
-	if err = errors.Join(fetched.Close(), <-came); err != nil {
+	close(goOn)
+	if err := <-came; err != nil {
 		t.Errorf("once the file can be opened: %v", err)
 	}
 	key, absent := dataProblem(t, ps, 9)
-	ps.Files[absent.Data.Digest] = filepath.Join(cache, "absent")
+	ps.Files[absent.Data.Digest] = filepath.Join(t.TempDir(), "absent")
 	var fault *OpenError
 	if _, err := ps.get(t.Context(), key, absent); !errors.As(err, &fault) ||
 		!strings.Contains(err.Error(), absent.Data.Digest[:12]) {
@@ -142,8 +134,7 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	}
 }
 
-// The processes of an idle slot release the memory of closed data; the processes of a working slot
-// do not.
+// Idle processes end with the problem whose data they share.
 func TestIdleProcessesStop(t *testing.T) {
 	s := testSlot(t)
 	ps := s.w.populations
@@ -154,8 +145,7 @@ func TestIdleProcessesStop(t *testing.T) {
 			pop.lastUsed = time.Now().Add(-2 * maxIdle)
 		}
 		ps.closeUnused()
-		ps.stopStaleProcesses()
-		return len(s.processes)
+		return len(s.w.processes.idle)
 	}
 	pop, err := ps.get(t.Context(), j.Cell.DataKey, *j.Cell.Problem)
 	if err != nil {
@@ -165,13 +155,8 @@ func TestIdleProcessesStop(t *testing.T) {
 		t.Errorf("%d processes while the data is in use, want 1", n)
 	}
 	ps.release(pop)
-	s.busy.Lock()
-	if n := idle(); n != 1 || len(ps.open) != 0 {
-		t.Errorf("%d processes of a slot that works, want 1; %d problems are open", n, len(ps.open))
-	}
-	s.busy.Unlock()
-	if n := idle(); n != 0 {
-		t.Errorf("%d processes of an idle slot, want 0", n)
+	if n := idle(); n != 0 || len(ps.open) != 0 {
+		t.Errorf("%d idle processes and %d open problems, want 0", n, len(ps.open))
 	}
 	runJob(t, s, j)
 }
@@ -181,7 +166,7 @@ func TestIdleProcessesStop(t *testing.T) {
 func TestRowsOfThePlan(t *testing.T) {
 	kept := &plan.ProblemCache{}
 	defer kept.Close()
-	ps := newPopulations(Config{Files: map[string]string{}, SharedProblem: kept.Take})
+	ps := newPopulations(t.Context(), Config{Files: map[string]string{}, SharedProblem: kept.Take}, &processes{})
 	defer ps.close()
 	var keys [2]trial.Key
 	var problems [2]schemas.Problem

@@ -159,9 +159,6 @@ func TestRecheckProcesses(t *testing.T) {
 	j := jobOf(t, s, "test/honest", problems(t)["needle"], 3, 10)
 	processes := func(j *trial.Job) (numbers, turns []float64) {
 		out := runJob(t, s, j)
-		if len(s.processes) > processesPerSlot {
-			t.Errorf("%d processes", len(s.processes))
-		}
 		return out.values[0], out.values[1]
 	}
 	first, _ := processes(j)
@@ -179,12 +176,10 @@ func TestRecheckProcesses(t *testing.T) {
 	if again[0] == first[0] || turns[0] != 1 {
 		t.Errorf("first runs went on in %v, turn %v, after %v", again[0], turns[0], first[0])
 	}
-	other := &slot{w: s.w}
-	t.Cleanup(other.stop)
-	runJob(t, other, rechecked(j, trial.RecheckAlone, 2))
-	for _, p := range s.processes {
+	runJob(t, &slot{w: s.w}, rechecked(j, trial.RecheckAlone, 2))
+	for _, p := range s.w.processes.idle {
 		if p.key.recheck == "" {
-			t.Error("a process of first runs was left in another slot")
+			t.Error("a process of first runs was left")
 		}
 	}
 	if next, turns := processes(rechecked(j, trial.RecheckShuffled, 2, 5)); next[0] != shuffled[0] || turns[0] != 3 {
@@ -215,8 +210,8 @@ func TestProcessesMakeRoom(t *testing.T) {
 		}
 	}
 	runJob(t, s, kind(4)) // the process of the first kind is stopped
-	if got := runJob(t, s, kind(3)).values[0][0]; got != c || len(s.processes) != 3 {
-		t.Errorf("%d processes", len(s.processes))
+	if got := runJob(t, s, kind(3)).values[0][0]; got != c || len(s.w.processes.idle) != 3 {
+		t.Errorf("%d processes", len(s.w.processes.idle))
 	}
 }
 

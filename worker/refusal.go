@@ -3,19 +3,11 @@ package worker
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
-
-// A refusalCache records which sample sizes algorithms accept or refuse, so that a worker asks once about each.
-// It is safe for concurrent use.
-type refusalCache struct {
-	mu       sync.Mutex
-	refusals map[checkedSize]*ledger.Refusal // nil: the algorithm accepts the size
-}
 
 // A checkedSize is a sample size of a cell, for one plugin file.
 type checkedSize struct {
@@ -24,48 +16,33 @@ type checkedSize struct {
 	n      int64
 }
 
-// maxCachedSizes limits the cache. A full cache is cleared.
-const maxCachedSizes = 1 << 16
+// maxChecked limits the answers that are kept of a process.
+const maxChecked = 1 << 14
 
-func (c *refusalCache) get(a checkedSize) (refusal *ledger.Refusal, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	refusal, ok = c.refusals[a]
-	return refusal, ok
-}
-
-func (c *refusalCache) put(a checkedSize, refusal *ledger.Refusal) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.refusals == nil || len(c.refusals) >= maxCachedSizes {
-		c.refusals = map[checkedSize]*ledger.Refusal{}
-	}
-	c.refusals[a] = refusal
-}
-
-// checkSampleSize asks the algorithm whether it accepts the job's sample size. It returns nil if the algorithm does,
-// and for rechecks.
-func (s *slot) checkSampleSize(ctx context.Context, job *jobRun) (*ledger.Refusal, error) {
+// checkSampleSize asks the algorithm whether it accepts the job's sample size, once for each process. It returns nil if
+// the algorithm does, and for rechecks.
+func (s *slot) checkSampleSize(ctx context.Context, job *jobRun) (refusal *ledger.Refusal, err error) {
 	if job.Recheck != "" {
 		return nil, nil
 	}
-	about := checkedSize{job.Plugin, job.Cell.Key, job.N}
-	if r, ok := s.w.refusals.get(about); ok {
-		return r, nil
-	}
-	p, err := s.process(ctx, job, 0)
-	if err != nil {
-		return nil, err
-	}
-	setting := job.Cell.Setting(job.N)
-	answer, err := p.Check(ctx, setting)
-	if err != nil {
-		s.stopKind(job.kind())
-		return nil, fmt.Errorf("check %q at n = %d: %w", job.Cell.As, job.N, err)
-	}
-	r := refusalOf(answer, setting)
-	s.w.refusals.put(about, r)
-	return r, nil
+	err = s.withProcess(ctx, job, 0, false, func(p *process) error {
+		about, known := checkedSize{job.Plugin, job.Cell.Key, job.N}, false
+		if refusal, known = p.checked[about]; known {
+			return nil
+		}
+		setting := job.Cell.Setting(job.N)
+		answer, err := p.Check(ctx, setting)
+		if err != nil {
+			return fmt.Errorf("check %q at n = %d: %w", job.Cell.As, job.N, err)
+		}
+		if len(p.checked) >= maxChecked {
+			clear(p.checked)
+		}
+		refusal = refusalOf(answer, setting)
+		p.checked[about] = refusal
+		return nil
+	})
+	return refusal, err
 }
 
 // refusalOf converts the answer of a plugin; nil if the plugin accepts the setting.

@@ -29,12 +29,7 @@ type seedBlock struct {
 }
 
 // run opens the session, plays and scores its trials, and records their outcomes. After an error it records nothing.
-// memory is the session memory of the process in bytes; 0: the host's default.
-func (x *session) run(ctx context.Context, memory int64) error {
-	p, err := x.slot.process(ctx, x.job, memory)
-	if err != nil {
-		return err
-	}
+func (x *session) run(ctx context.Context, p *process) (err error) {
 	req := host.OpenRequest{Setting: x.job.Cell.Setting(x.job.N), Seeds: x.seeds(), Name: x.name}
 	if req.Setting.Offline {
 		req.Reveal = x.revealQueries

@@ -42,7 +42,7 @@ type Config struct {
 	// It returns nil if there is none. The function may be nil.
 	SharedProblem func(schemas.Problem) *problem.Problem
 
-	CacheSize int64 // limit in bytes of the unused files in Cache; 0: no limit
+	CacheSize int64 // limit in bytes of the files in Cache; 0: no limit; see queue.FileCache
 
 	// Simulate computes the rows or the refusal of a job instead of a plugin, and sets no other field of the
 	// batch. An error counts as a fault of this worker. Nil: plugins run the jobs.
@@ -56,9 +56,12 @@ func Run(ctx, hard context.Context, c Config) error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	hard, end := context.WithCancel(hard)
+	defer end()
+	running := &processes{slots: c.Slots}
 	w := &worker{
-		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), jobs: newJobQueue(c.Slots),
-		plugins: newPlugins(c), started: time.Now(), heartbeatDue: make(chan struct{}, 1),
+		Config: c, profile: trial.FloatProfile(), processes: running, populations: newPopulations(hard, c, running),
+		jobs: newJobQueue(c.Slots), plugins: newPlugins(hard, c), started: time.Now(), heartbeatDue: make(chan struct{}, 1),
 	}
 	var err error
 	if w.queue, err = c.Conn.Puller(c.Name); err != nil {
@@ -69,8 +72,6 @@ func Run(ctx, hard context.Context, c Config) error {
 		return err
 	}
 	defer stop()
-	hard, end := context.WithCancel(hard)
-	defer end()
 	working, over := context.WithCancel(hard)
 	defer over()
 	var others, slots sync.WaitGroup
@@ -91,8 +92,8 @@ func Run(ctx, hard context.Context, c Config) error {
 	w.publishing.Wait()
 	over()
 	others.Wait()
+	w.processes.stop(func(processKind) bool { return true })
 	w.populations.close()
-	w.plugins.close()
 	return err
 }
 
@@ -104,7 +105,7 @@ type worker struct {
 	populations  *populations
 	plugins      *plugins
 	jobs         *jobQueue
-	refusals     refusalCache
+	processes    *processes
 	started      time.Time
 	heartbeatDue chan struct{}  // holds a value if a heartbeat is due at once
 	publishing   sync.WaitGroup // running publications of results
@@ -192,7 +193,7 @@ func (w *worker) publishHeartbeat() {
 	a := fleet.Worker{
 		Name: w.Name, Began: w.started, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.available(), Allows: w.plugins.allowlist(),
-		Environments: w.plugins.known(),
+		Environments: w.plugins.startedIn(),
 	}
 	w.jobs.fillHeartbeat(&a, time.Now())
 	w.Monitor.update(func(o *Overview) { o.HeartbeatAt, o.Heartbeat = time.Now(), a })
@@ -227,7 +228,6 @@ func (w *worker) returnJob(h *leasedJob, reason string, delay time.Duration) {
 // runSlot runs jobs one after another until the queue is closed or hard ends.
 func (w *worker) runSlot(hard context.Context) {
 	s := &slot{w: w}
-	defer s.stop()
 	for {
 		ctx, h := w.jobs.next(hard)
 		if h == nil {

@@ -98,8 +98,8 @@ func TestRecord(t *testing.T) {
 // A worker that can never run a sweep leases none of its jobs, and publishes the reason.
 func TestPermanentRefusal(t *testing.T) {
 	w := &worker{
-		plugins: newPlugins(Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here", jobs: newJobQueue(1),
-		Config: Config{Log: slog.New(slog.DiscardHandler)},
+		plugins: newPlugins(t.Context(), Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here",
+		jobs: newJobQueue(1), Config: Config{Log: slog.New(slog.DiscardHandler)},
 	}
 	for name, test := range map[string]struct {
 		offer fleet.Offer

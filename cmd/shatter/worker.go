@@ -52,8 +52,8 @@ the rights of this user.`,
 		"it takes no job that cannot end by then, and leaves")
 	flags.StringVar(&f.Cache, "cache", fileCache(),
 		"folder for data files and plugins that are fetched, which the workers of this machine share")
-	addSize(flags, &f.CacheSize, "cache-size", "maximal size of unused files in the folder; "+
-		"the least recently used are removed first")
+	addSize(flags, &f.CacheSize, "cache-size", "maximal size of the files in the folder; "+
+		"the least recently used are removed first, ones used in the last 10 minutes never")
 	return c
 }
 
@@ -174,7 +174,7 @@ func leaving(ctx context.Context) string {
 	return "interrupted"
 }
 
-// defaultCacheSize is the number of bytes that fetched files may take while no job uses them.
+// defaultCacheSize is the number of bytes that fetched files may take.
 const defaultCacheSize = 20 << 30
 
 // checkUntil refuses a moment that leaves no time to work before the time for draining begins.

@@ -1,12 +1,12 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,71 +16,61 @@ import (
 )
 
 // A FileCache is a folder of fetched files, named by their SHA-256, that the processes of a machine
-// share. It verifies a file whenever it is opened, fetches a damaged file again, and removes files
-// to make room for others.
+// share. It fetches damaged files again, and removes files to make room for others.
 type FileCache struct {
-	Dir string
-
-	// Quota is the maximum total size, in bytes, of files that no process has open; 0: unlimited.
-	// The least recently opened ones are removed first, open ones never.
-	Quota int64
+	Dir   string
+	Quota int64 // maximum total size of the files in bytes; the least recently used are removed first; 0: unlimited
 }
 
-// A CachedFile is an open file of a [FileCache]. The cache does not remove it until it is closed.
-type CachedFile struct {
-	Path string
-	lock *os.File // nil: the file is not in a cache
-}
+// keepUsed is the time after its last use during which a file is not removed to make room.
+const keepUsed = 10 * time.Minute
 
-// Close permits the cache to remove the file.
-func (f *CachedFile) Close() error {
-	if f.lock == nil {
-		return nil
-	}
-	return f.lock.Close()
-}
-
-// Open returns the verified file with a digest. It fetches the file unless the cache has an intact
-// copy.
-func (fc *FileCache) Open(ctx context.Context, files *Files, digest string) (*CachedFile, error) {
+// Path returns the path of the verified file with a digest. It fetches the file unless the cache has
+// an intact copy.
+func (fc *FileCache) Path(ctx context.Context, files *Files, digest string) (path string, err error) {
 	if err := checkDigest(digest); err != nil {
-		return nil, err
+		return "", err
 	}
 	const maxTries = 3
-	path := filepath.Join(fc.Dir, digest)
+	path = filepath.Join(fc.Dir, digest)
 	for try := 1; ; try++ {
-		f, err := openVerified(ctx, path, digest)
+		err := verify(path, digest)
 		switch {
 		case err == nil:
-			now := time.Now()
-			_ = os.Chtimes(path, now, now) // only trim reads this time
+			MarkUsed(path)
 			if fc.Quota > 0 {
 				err = fc.trim(fc.Quota)
 			}
-			return &CachedFile{Path: path, lock: f}, err
+			return path, err
 		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case !errors.Is(err, os.ErrNotExist):
+			return "", context.Cause(ctx)
+		case !errors.Is(err, fs.ErrNotExist):
 			files.c.opts.Log.Warn("damaged file removed from the cache", "file", path, "error", err.Error())
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return nil, err
+			if err := removeFile(path); err != nil {
+				return "", err
 			}
 		}
 		if try > maxTries {
-			return nil, fmt.Errorf("keep file %s in %q: the disk returns other content than was written, or another "+
+			return "", fmt.Errorf("keep file %s in %q: the disk returns other content than was written, or another "+
 				"process removes it; check the disk: %w", digest, fc.Dir, err)
 		}
 		if err := fc.fetch(ctx, files, digest, path); disk.IsFull(err) && try == 1 {
 			if err := fc.trim(0); err != nil {
-				return nil, err
+				return "", err
 			}
 		} else if err != nil {
-			return nil, err
+			return "", err
 		}
 	}
 }
 
-// fetch fetches a file to path. It writes to a file of another name, which it keeps locked.
+// MarkUsed protects a file of a cache from removal for a while. Its modification time is that of its last use.
+func MarkUsed(path string) {
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+}
+
+// fetch fetches a file to path. It writes to a file of another name.
 func (fc *FileCache) fetch(ctx context.Context, files *Files, digest, path string) error {
 	if err := os.MkdirAll(fc.Dir, 0o700); err != nil {
 		return err
@@ -90,11 +80,7 @@ func (fc *FileCache) fetch(ctx context.Context, files *Files, digest, path strin
 		return err
 	}
 	defer f.Close()
-	err = disk.Lock(ctx, f, disk.Exclusive)
-	if err == nil {
-		err = files.Fetch(ctx, digest, f)
-	}
-	if err == nil {
+	if err = files.Fetch(ctx, digest, f); err == nil {
 		err = errors.Join(f.Chmod(0o444), f.Sync())
 	}
 	if err == nil {
@@ -104,21 +90,6 @@ func (fc *FileCache) fetch(ctx context.Context, files *Files, digest, path strin
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
-}
-
-// openVerified opens the file at path, verifies its digest, and locks it against trim.
-func openVerified(ctx context.Context, path, digest string) (*os.File, error) {
-	f, _, err := disk.Open(path)
-	if err == nil {
-		err = disk.Lock(ctx, f, disk.Shared)
-	}
-	if err == nil {
-		err = verify(path, digest)
-	}
-	if err != nil && f != nil {
-		f.Close()
-	}
-	return f, err
 }
 
 // verify returns an error unless the file at path has the given digest.
@@ -135,14 +106,14 @@ func verify(path, digest string) error {
 	return sameDigest(sum.Sum(nil), digest)
 }
 
-// trim removes the least recently opened files until the rest take at most the given number of
-// bytes. It skips open files, and files whose names do not begin with a digest.
+// trim removes the least recently used files until the rest take at most the given number of bytes. It keeps files in
+// use, and files whose names do not begin with a digest.
 func (fc *FileCache) trim(most int64) error {
 	entries, err := os.ReadDir(fc.Dir)
 	if err != nil {
 		return err
 	}
-	var list []os.FileInfo
+	var list []fs.FileInfo
 	total := int64(0)
 	for _, e := range entries {
 		name := e.Name()
@@ -153,39 +124,23 @@ func (fc *FileCache) trim(most int64) error {
 			list, total = append(list, info), total+info.Size()
 		}
 	}
-	slices.SortFunc(list, func(a, b os.FileInfo) int {
-		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
-	})
+	slices.SortFunc(list, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range list {
-		if total <= most {
+		if total <= most || time.Since(info.ModTime()) < keepUsed {
 			return nil
 		}
-		removed, err := removeUnlocked(filepath.Join(fc.Dir, info.Name()))
-		if err != nil {
+		if err := removeFile(filepath.Join(fc.Dir, info.Name())); err != nil {
 			return err
 		}
-		if removed {
-			total -= info.Size()
-		}
+		total -= info.Size()
 	}
 	return nil
 }
 
-// removeUnlocked removes a file unless a process has it open.
-func removeUnlocked(path string) (removed bool, err error) {
-	f, _, err := disk.Open(path)
-	if err == nil {
-		defer f.Close()
-		err = disk.TryLock(f, disk.Exclusive)
+// removeFile removes a file, if it exists.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if err == nil {
-		err = os.Remove(path)
-	}
-	switch {
-	case errors.Is(err, disk.ErrLocked):
-		return false, nil
-	case errors.Is(err, os.ErrNotExist):
-		return true, nil
-	}
-	return err == nil, err
+	return nil
 }

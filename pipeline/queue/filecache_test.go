@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// openedFile opens a file of a cache until the test ends.
-func openedFile(t *testing.T, fc FileCache, c *Conn, digest string) *CachedFile {
+// cachedFile returns the path of a file of a cache.
+func cachedFile(t *testing.T, fc FileCache, c *Conn, digest string) (path string) {
 	t.Helper()
-	f, err := fc.Open(soon(t), c.Files, digest)
+	path, err := fc.Path(soon(t), c.Files, digest)
 	must(t, err)
-	t.Cleanup(func() { f.Close() })
-	must(t, verify(f.Path, digest))
-	return f
+	must(t, verify(path, digest))
+	return path
 }
 
 // A damaged file of the cache is removed and fetched again. The damaged content is never returned.
@@ -37,11 +36,8 @@ func TestDamagedCachedFile(t *testing.T) {
 		must(t, os.MkdirAll(fc.Dir, 0o755))
 		must(t, os.RemoveAll(cached))
 		must(t, os.WriteFile(cached, damaged, 0o400))
-		if f, err := fc.Open(t.Context(), worker.Files, digest); err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else {
-			must(t, verify(f.Path, digest))
-			must(t, f.Close())
+		if path, err := fc.Path(t.Context(), worker.Files, digest); err != nil || verify(path, digest) != nil {
+			t.Errorf("%s: %v, %v", name, err, verify(path, digest))
 		}
 	}
 	// A damaged file is not returned even if it is the only copy.
@@ -49,13 +45,12 @@ func TestDamagedCachedFile(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(fc.Dir, digest), flipped, 0o400))
 	must(t, owner.Files.Remove(t.Context(), digest))
 	must(t, worker.Files.Remove(t.Context(), digest))
-	if _, err := fc.Open(t.Context(), worker.Files, digest); !errors.Is(err, ErrNotStored) {
+	if _, err := fc.Path(t.Context(), worker.Files, digest); !errors.Is(err, ErrNotStored) {
 		t.Errorf("error %v, want %v", err, ErrNotStored)
 	}
 }
 
-// The cache stays below its quota: it removes the least recently opened files, and keeps open files
-// and foreign files.
+// The cache stays below its quota: it removes the least recently used files, and keeps files in use and foreign files.
 func TestCacheQuota(t *testing.T) {
 	t.Parallel()
 	c := external(t).dial(t, Options{})
@@ -76,25 +71,26 @@ func TestCacheQuota(t *testing.T) {
 		return list
 	}
 	minutes := 0
-	use := func(i int, want ...int) *CachedFile {
+	use := func(i int, want ...int) {
 		t.Helper()
-		f := openedFile(t, fc, c, digests[i])
-		at := time.Now().Add(time.Duration(minutes-1000) * time.Minute) // file times may be coarse
+		path := cachedFile(t, fc, c, digests[i])
+		at := time.Now().Add(time.Duration(minutes-1000) * time.Minute)
 		minutes++
-		must(t, os.Chtimes(f.Path, at, at))
+		must(t, os.Chtimes(path, at, at))
 		if found := has(); !slices.Equal(found, want) {
 			t.Fatalf("after file %d the cache has %v, want %v", i, found, want)
 		}
-		return f
 	}
-	must(t, use(0, 0).Close())
-	first := use(1, 0, 1)
-	must(t, use(2, 0, 1, 2).Close())
-	must(t, use(0, 0, 1, 2).Close())
-	must(t, use(3, 0, 1, 3).Close()) // 1 is older than 2 but open
-	must(t, use(4, 1, 3, 4).Close())
-	must(t, first.Close())
-	must(t, use(2, 2, 3, 4).Close())
+	use(0, 0)
+	use(1, 0, 1)
+	use(2, 0, 1, 2)
+	use(0, 0, 1, 2)
+	use(3, 0, 2, 3)
+	for _, i := range []int{0, 2, 3} {
+		MarkUsed(filepath.Join(fc.Dir, digests[i]))
+	}
+	use(4, 0, 2, 3, 4)
+	use(1, 0, 1, 2, 3)
 	if _, err := os.Stat(filepath.Join(fc.Dir, "notes.txt")); err != nil {
 		t.Error(err)
 	}

@@ -51,14 +51,11 @@ func put(ctx context.Context, c *Conn, digest, path string) error {
 func fetched(t *testing.T, c *Conn, digest string) {
 	t.Helper()
 	fc := FileCache{Dir: filepath.Join(t.TempDir(), "cache")}
-	f, err := fc.Open(soon(t), c.Files, digest)
-	must(t, err)
-	defer f.Close()
-	must(t, verify(f.Path, digest))
+	path := cachedFile(t, fc, c, digest)
 	entries, err := os.ReadDir(fc.Dir)
 	must(t, err)
-	if len(entries) != 1 || f.Path != filepath.Join(fc.Dir, digest) {
-		t.Errorf("the file is at %q, and the folder has %v", f.Path, entries)
+	if len(entries) != 1 || path != filepath.Join(fc.Dir, digest) {
+		t.Errorf("the file is at %q, and the folder has %v", path, entries)
 	}
 }
 
@@ -118,7 +115,7 @@ func TestBadFiles(t *testing.T) {
 	conn := embedded(t, Options{})
 	path, digest := someFile(t, chunkSize+1)
 	for _, bad := range []string{"", "abc", "../../etc/passwd", digest[:63] + "G", digest[:62] + "AB"} {
-		_, err := (&FileCache{Dir: t.TempDir()}).Open(t.Context(), conn.Files, bad)
+		_, err := (&FileCache{Dir: t.TempDir()}).Path(t.Context(), conn.Files, bad)
 		wants(t, err, "64 lower case hex digits")
 	}
 	_, err := conn.Files.Put(t.Context(), filepath.Join(t.TempDir(), "none"), -1)
@@ -293,13 +290,9 @@ func TestFilesAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			f, err := fc.Open(soon(t), c.Files, digest)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := errors.Join(verify(f.Path, digest), f.Close()); err != nil {
-				t.Error(err)
+			path, err := fc.Path(soon(t), c.Files, digest)
+			if err != nil || verify(path, digest) != nil {
+				t.Error(err, verify(path, digest))
 			}
 		})
 	}

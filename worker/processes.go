@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// A process is a running plugin. One slot uses it at a time.
+type process struct {
+	*host.Process
+	key         processKey
+	environment schemas.Environment
+	mark        string                          // suffix of identities in this environment: see [schemas.Environment.Identify]
+	sweep       string                          // last sweep with a result that states the environment
+	checked     map[checkedSize]*ledger.Refusal // answers about sample sizes; nil: the algorithm accepts the size
+}
+
+// Two sessions run in one process only if their processKeys are equal.
+type processKey struct {
+	processKind
+	memory int64 // bytes of session memory; 0: the host's default
+}
+
+// A processKind is the part of a processKey that does not depend on the size of a session.
+type processKind struct {
+	plugin, data string // command of the plugin, which all built-in algorithms share; data key, "" without real data
+	limits       trial.Limits
+	recheck      trial.Recheck // rechecks and first runs never share a process
+}
+
+func (j *jobRun) kind() processKind {
+	k := processKind{plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits,
+		recheck: j.Recheck}
+	if j.Cell.Problem.Data != nil {
+		k.data = j.Cell.DataKey.String()
+	}
+	return k
+}
+
+// processes holds the idle plugin processes of a worker. It is safe for concurrent use.
+type processes struct {
+	slots int
+
+	mu   sync.Mutex
+	idle []*process // most recently used last
+}
+
+// idlePerSlot limits the processes that wait for a session of their key, per slot.
+const idlePerSlot = 2
+
+// take returns an idle process with a key; nil if there is none, and then there is room for another process.
+func (ps *processes) take(key processKey) (taken *process) {
+	var ended []*process
+	defer func() { stopAll(ended) }() // after the unlock, because it may take seconds
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	remove := func(i int) *process {
+		p := ps.idle[i]
+		ps.idle = slices.Delete(ps.idle, i, i+1)
+		return p
+	}
+	for i := len(ps.idle) - 1; i >= 0; i-- {
+		if p := ps.idle[i]; p.key == key {
+			remove(i)
+			select {
+			case <-p.Done():
+				ended = append(ended, p)
+			default:
+				return p
+			}
+		}
+	}
+	for len(ps.idle) > idlePerSlot*ps.slots {
+		rare := slices.IndexFunc(ps.idle, func(p *process) bool { return p.key.recheck != "" })
+		ended = append(ended, remove(max(0, rare)))
+	}
+	return nil
+}
+
+func (ps *processes) put(p *process) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.idle = append(ps.idle, p)
+}
+
+// stop stops the idle processes whose kinds match.
+func (ps *processes) stop(which func(processKind) bool) {
+	ps.mu.Lock()
+	var matching, rest []*process
+	for _, p := range ps.idle {
+		if which(p.key.processKind) {
+			matching = append(matching, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	ps.idle = rest
+	ps.mu.Unlock()
+	stopAll(matching)
+}
+
+func stopAll(list []*process) {
+	for _, p := range list {
+		p.Stop()
+	}
+}
+
+// withProcess calls use with a process of a job, which it starts if there is no idle one or if fresh is set. memory is
+// the size of the session memory in bytes; 0: the host's default. After an error of use, except a [host.SizeError], the
+// process is stopped: it has ended, or holds an unfinished session.
+func (s *slot) withProcess(ctx context.Context, job *jobRun, memory int64, fresh bool, use func(*process) error) error {
+	key := processKey{job.kind(), memory}
+	var p *process
+	if !fresh {
+		p = s.w.processes.take(key)
+	}
+	if p == nil {
+		var err error
+		if p, err = s.start(ctx, job, key); err != nil {
+			return err
+		}
+	}
+	job.out.identity = job.Job.Plugin + p.mark
+	if p.sweep != job.Sweep {
+		job.out.environment, p.sweep = p.environment, job.Sweep
+	}
+	err := use(p)
+	if _, tooSmall := err.(*host.SizeError); err != nil && !tooSmall || job.Recheck == trial.RecheckAlone {
+		p.Stop()
+	} else {
+		s.w.processes.put(p)
+	}
+	return err
+}
+
+// start starts a process for a job.
+func (s *slot) start(ctx context.Context, job *jobRun, key processKey) (*process, error) {
+	cmd, limits := job.plugin, job.Cell.Limits
+	cmd.Start, cmd.Trial, cmd.Memory = limits.Start, limits.Trial, limits.Memory
+	cmd.SessionMemory, cmd.Dataset = key.memory, job.pop.rows
+	began := time.Now()
+	started, err := host.Start(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if s.startingTime == 0 { // trials caused the later starts
+		s.startingTime = time.Since(began)
+	}
+	p := &process{Process: started, key: key, environment: started.Environment()}
+	p.mark, p.checked = p.environment.Identify(""), map[checkedSize]*ledger.Refusal{}
+	s.w.plugins.learn(job.Job.Plugin, p.environment)
+	return p, nil
+}
