@@ -87,8 +87,8 @@ func TestSixDataSets(t *testing.T) {
 	}
 }
 
-// If the opening of a problem makes no progress, only jobs that need the problem wait, and a fault of its file counts as
-// a fault of this worker.
+// If the opening of a problem makes no progress, only jobs that need the problem wait, and a fault of its file counts
+// as a fault of this worker.
 func TestSlowFileBlocksNoOther(t *testing.T) {
 	ps := newPopulations(t.Context(), Config{Files: map[string]string{}}, &processes{})
 	defer ps.close()

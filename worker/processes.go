@@ -18,7 +18,7 @@ type process struct {
 	*host.Process
 	key         processKey
 	environment schemas.Environment
-	mark        string                          // suffix of identities in this environment: see [schemas.Environment.Identify]
+	mark        string                          // suffix of identities in this environment, see Environment.Identify
 	sweep       string                          // last sweep with a result that states the environment
 	checked     map[checkedSize]*ledger.Refusal // answers about sample sizes; nil: the algorithm accepts the size
 }

@@ -235,8 +235,8 @@ func (h *child) hint(stderr string) string {
 			path = word
 		}
 	}
-	return fmt.Sprintf("\nA plugin may write to $TMPDIR (HOME) only, and read only itself, its interpreter and the system's "+
-		"libraries: add --sandbox-read %s to let it read that too", path)
+	return fmt.Sprintf("\nA plugin may write to $TMPDIR (HOME) only, and read only itself, its interpreter and the "+
+		"system's libraries: add --sandbox-read %s to let it read that too", path)
 }
 
 // explainExec describes why the system refused to execute a file.
