@@ -138,7 +138,6 @@ func checkSharedMemory() finding {
 
 // layerRemedies holds remedies for layers of the sandbox that do not hold.
 var layerRemedies = map[string]string{
-	sandbox.Group:     "start by systemd-run --user --scope -p Delegate=yes",
 	sandbox.Mounts:    "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000",
 	sandbox.Processes: "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000",
 }
