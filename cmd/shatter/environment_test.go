@@ -49,19 +49,21 @@ if __name__ == "__main__":
 `
 
 // Warnings of a plugin are counted by cell and shown without control characters. They leave the result's digest alone.
+// The plugin reads a file that was packed with it.
 func TestWarnings(t *testing.T) {
 	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
 	third := thirdparty(t)
 	t.Chdir(t.TempDir())
 	plugin := strings.NewReplacer("PYTHON", interpreter, "import mylib", "import warnings", "import later", "pass",
-		"mylib.K * later.K", "1").Replace(environmentPlugin)
+		"mylib.K * later.K", "int(read_file('one'))", "param, serve", "param, read_file, serve").Replace(environmentPlugin)
 	digests := map[string]bool{}
 	for warns, count := range map[string]int64{
 		"pass": 0, `warnings.warn("odd \x1b[2J")`: 90, `warnings.warn("old", PendingDeprecationWarning)`: 0,
 	} {
 		write(t, "mean.py", strings.Replace(plugin, "pass", warns, 1))
 		_ = os.Remove("mean")
-		if _, stderr, code := shatter(t, "plugin", "build", "mean.py"); code != 0 {
+		write(t, "one", "1")
+		if _, stderr, code := shatter(t, "plugin", "build", "mean.py", "--include", "one"); code != 0 {
 			t.Fatal(stderr)
 		}
 		write(t, "s.yaml", environmentSweep)

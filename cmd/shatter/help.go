@@ -58,7 +58,7 @@ var examples = map[string]string{
 	"cluster renew":   "shatter cluster renew node7 --dir mycluster",
 	"cluster revoke":  "shatter cluster revoke node7 --dir mycluster",
 	"plugin new":      "shatter plugin new mine --lang python",
-	"plugin build":    "shatter plugin build mine.py",
+	"plugin build":    "shatter plugin build mine.py --include weights.npy",
 	"plugin list":     "shatter plugin list ./mine",
 	"plugin serve":    "shatter plugin serve",
 	"plugin describe": "shatter plugin describe expmech/em",

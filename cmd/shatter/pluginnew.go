@@ -236,6 +236,7 @@ func goModule(module string, sdk sdkSource) (mod, sum []byte, err error) {
 
 func pluginBuildCommand() *cobra.Command {
 	var out string
+	var include []string
 	c := &cobra.Command{
 		Use:   "build FILE.py [FILE.py...]",
 		Short: "Pack a plugin in Python into one file, with the SDK",
@@ -245,29 +246,31 @@ same files give the same bytes everywhere. The first line of FILE.py, such as #!
 interpreter.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := buildPython(args, out); err != nil {
+			if err := buildPython(args, include, out); err != nil {
 				return wrong("plugin build: %w", err)
 			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "the program's file")
+	c.Flags().StringArrayVar(&include, "include", nil,
+		"other file that the plugin reads, by shatter.read_file(NAME) (repeatable)")
 	return c
 }
 
 // maxPython bounds a file of Python, in bytes.
 const maxPython = 16 << 20
 
-// buildPython packs the Python files at the paths into the program out; "": beside the first, without
-// its ending.
-func buildPython(paths []string, out string) error {
-	files := make([]python.File, len(paths))
-	for i, path := range paths {
+// buildPython packs the Python files at the paths, and other files, into the program out; "": next to the first file,
+// without its ending.
+func buildPython(paths, include []string, out string) error {
+	files := make([]python.File, len(paths)+len(include))
+	for i, path := range slices.Concat(paths, include) {
 		text, err := disk.ReadFile(path, maxPython)
 		if err != nil {
 			return err
 		}
-		files[i] = python.File{Name: filepath.Base(path), Text: text}
+		files[i] = python.File{Name: filepath.Base(path), Text: text, Data: i >= len(paths)}
 	}
 	program, err := python.Build(files...)
 	if err != nil {

@@ -40,6 +40,7 @@ var moduleFile = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\.py$`)
 type File struct {
 	Name string // without a folder, such as "mean.py"
 	Text []byte
+	Data bool // not a module, but a file for shatter.read_file
 }
 
 // Build returns the program whose main file is the first of the given ones, which may import the others.
@@ -77,16 +78,16 @@ func withSDK(files []File) ([]File, error) {
 	seen := map[string]bool{}
 	for _, f := range files {
 		switch {
-		case !moduleFile.MatchString(f.Name):
+		case !f.Data && !moduleFile.MatchString(f.Name):
 			return nil, fmt.Errorf("%q is not the name of a Python module: use letters, digits and underscores, and .py", f.Name)
-		case seen[f.Name], f.Name == "__main__.py", f.Name == "shatter.py":
+		case seen[f.Name], f.Name == "__main__.py", f.Name == "shatter.py", f.Name == "shatter":
 			return nil, fmt.Errorf("%q stands for another file of the program: choose another name", f.Name)
 		}
 		seen[f.Name] = true
 	}
 	main := strings.TrimSuffix(files[0].Name, ".py")
 	start := fmt.Appendf(nil, startText, main)
-	list := append([]File{{"__main__.py", start}}, files...)
+	list := append([]File{{Name: "__main__.py", Text: start}}, files...)
 	names, err := fs.Glob(sdk, "shatter/*.py")
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func withSDK(files []File) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, File{path.Clean(name), b})
+		list = append(list, File{Name: path.Clean(name), Text: b})
 	}
 	return list, nil
 }

@@ -142,7 +142,7 @@ func TestBuild(t *testing.T) {
 	if !bytes.HasPrefix(first, []byte("#!/usr/bin/env python3\nPK")) {
 		t.Errorf("the program begins with %.40q", first)
 	}
-	for _, name := range []string{"a", "a-b.py", "../a.py", "__main__.py", "shatter.py", "b.py"} {
+	for _, name := range []string{"a", "a-b.py", "../a.py", "__main__.py", "shatter.py", "b.py", "shatter"} {
 		files := []python.File{{Name: name, Text: text}, {Name: "b.py", Text: text}}
 		if _, err := python.Build(files...); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q is taken, with the error %v", name, err)

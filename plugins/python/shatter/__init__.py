@@ -38,6 +38,9 @@ A plugin may print at any time once this package is imported: what it prints is 
 the plugin is reported.
 """
 
+import os
+import sys
+
 from . import _process  # first: it turns standard output away before anybody prints
 from ._api import (
     BEST_REFERENCE,
@@ -88,8 +91,17 @@ __all__ = [
     "MISTAKES", "PRINTED_REGRET", "PROVED_REGRET", "REGRET", "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm",
     "Answerer", "Bound", "Conjunction", "Constant", "Declared", "Failure", "Guarantee", "Halfspace",
     "Infeasible", "Interval", "Invalid", "Learner", "Model", "Parity", "Point", "Problem", "Rectangle", "Row",
-    "Setting", "Stump", "Threshold", "Trial", "algorithm", "param", "serve",
+    "Setting", "Stump", "Threshold", "Trial", "algorithm", "param", "read_file", "serve",
 ]
+
+
+def read_file(name: str) -> bytes:
+    """Return the content of a file that `shatter plugin build --include` has packed, or that is next to the program."""
+    loader = __loader__  # of this package, which is packed with the file
+    if hasattr(loader, "archive"):
+        return loader.get_data(os.path.join(loader.archive, name))
+    with open(os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name), "rb") as f:
+        return f.read()
 
 
 def serve(*algorithms: Algorithm) -> None:
