@@ -1392,7 +1392,7 @@ type Bound struct {
 	Value         float64                `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`                                                                         // in unit; +infinity: no finite value
 	Proved        bool                   `protobuf:"varint,4,opt,name=proved,proto3" json:"proved,omitempty"`                                                                        // false: only printed in a paper
 	With          map[string]float64     `protobuf:"bytes,5,rep,name=with,proto3" json:"with,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // intermediate values
-	Premises      []string               `protobuf:"bytes,6,rep,name=premises,proto3" json:"premises,omitempty"`                                                                     // assumptions of the proof, by the names in schemas/README.md; the host checks them
+	Premises      []string               `protobuf:"bytes,6,rep,name=premises,proto3" json:"premises,omitempty"`                                                                     // assumptions of the proof, by the names in schemas/reference/names.md; the host checks them
 	Order         bool                   `protobuf:"varint,8,opt,name=order,proto3" json:"order,omitempty"`                                                                          // only an order of magnitude, with hidden constants set to 1
 	Fails         string                 `protobuf:"bytes,7,opt,name=fails,proto3" json:"fails,omitempty"`                                                                           // reason why the bound does not apply to this setting; "": it applies if its premises hold
 	Unit          string                 `protobuf:"bytes,9,opt,name=unit,proto3" json:"unit,omitempty"`                                                                             // "examples" (learn, predict), "regret" or "mistakes" (online). "": examples, or in the
@@ -2219,7 +2219,7 @@ func (x *Opened) GetDeclared() []*Declared {
 // not request answers of these trials. Rechecks request some answers, and a model with different answers fails.
 type Declared struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`             // "threshold", "halfspace", ...: schemas/README.md lists the kinds and their numbers
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`             // "threshold", "halfspace", ...: plugins/declared-hypotheses.md lists the kinds and their numbers
 	Trials        []uint32               `protobuf:"varint,2,rep,packed,name=trials,proto3" json:"trials,omitempty"` // ascending
 	Numbers       []byte                 `protobuf:"bytes,3,opt,name=numbers,proto3" json:"numbers,omitempty"`       // packed little-endian float64: for each trial the numbers of the kind, trial after trial
 	unknownFields protoimpl.UnknownFields

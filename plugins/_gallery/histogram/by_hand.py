@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The n* of a private histogram without Shatter: numpy, joblib and bisection. Compared in plugins/README.md.
+"""The n* of a private histogram without Shatter: numpy, joblib and bisection. Compared in ../README.md.
 
     python3 by_hand.py [SEED]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The n* of a private histogram with scikit-learn: an estimator and its learning curve. Compared in plugins/README.md.
+"""The n* of a private histogram with scikit-learn: an estimator and its learning curve. Compared in ../README.md.
 
     python3 by_sklearn.py [SEED]
 """

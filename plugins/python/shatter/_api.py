@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional, Protocol, Sequence, Union
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 
-# The premises of bounds: plugins/README.md says what each means.
+# The premises of bounds: schemas/reference/names.md describes them.
 TARGET_IN_CLASS = "target-in-class"
 BEST_REFERENCE = "best-reference"
 CLEAN_LABELS = "clean-labels"
@@ -21,7 +21,7 @@ FIXED_BEFOREHAND = "fixed-beforehand"
 UNSEEN_ANSWER = "unseen-answer"
 
 # The units of bounds, and the metrics by which a learner of the task online reports a bound of each game:
-# plugins/README.md says what each means.
+# plugins/bounds.md describes them.
 EXAMPLES = "examples"
 REGRET = "regret"
 MISTAKES = "mistakes"
