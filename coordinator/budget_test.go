@@ -149,7 +149,7 @@ func TestAfford(t *testing.T) {
 		{Budget{Time: time.Second}, 0, 0.9, false, 1, false},
 		{Budget{Time: time.Second}, 0, 1, true, 1, true},
 	} {
-		d := &scheduler{budget: test.budget, handed: test.handed, tally: &tally{seconds: test.seconds}}
+		d := &scheduler{budget: test.budget, handed: test.handed, state: &state{tally: &tally{seconds: test.seconds}}}
 		c.sizes = nil
 		if test.known {
 			c.size(10).seconds, c.size(10).trials = 1, 1000

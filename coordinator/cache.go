@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -26,81 +25,77 @@ func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
 
 // cacheUse exchanges outcomes between a run and the cache. It reports faults of the cache as notes.
 type cacheUse struct {
-	cache   *cache.Cache // nil: none
-	intake  *intake
-	recheck *audit.Recheck
-	seed    trial.SweepSeed
+	*intake
+	cache *cache.Cache // nil: none
 }
 
 // load copies outcomes from the cache to the ledger if the ledger lacks them and if the present
 // code made them under the given float profile. It skips cells that are done.
 func (u cacheUse) load(ctx context.Context, profile string) error {
-	in := u.intake
 	if u.cache == nil || profile == "" {
 		return nil
 	}
-	for _, c := range in.grid.cells {
+	for _, c := range u.grid.cells {
 		if c.done || u.doubtful(c) {
 			continue
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		key := cacheKey(c.Cell, u.seed)
+		key := cacheKey(c.Cell, u.code.Folder.Plan.Seed)
 		batches, damaged, err := u.cache.Read(key)
 		if err != nil {
-			in.journal.noteCache(err.Error())
+			u.journal.noteCache(err.Error())
 			break // the next entry would not be readable either
 		}
 		for _, d := range damaged {
-			in.journal.noteCache(fmt.Sprintf("a damaged part was skipped: %s", d))
+			u.journal.noteCache(fmt.Sprintf("a damaged part was skipped: %s", d))
 		}
-		before := in.tally.served
+		before := u.tally.served
 		for _, b := range batches {
-			if b.Digest == in.code.Today[c.Code()] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
+			if b.Digest == u.code.Today[c.Code()] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
 				if err := u.serve(c, b); err != nil {
 					return err
 				}
 			}
 		}
-		if in.tally.served > before {
-			in.pool.SetProfile(profile)
+		if u.tally.served > before {
+			u.pool.SetProfile(profile)
 			u.cache.Used(key)
 		}
 	}
-	return in.ledger.Sync()
+	return u.ledger.Sync()
 }
 
 // doubtful reports whether some trial of a cell has two different outcomes.
 func (u cacheUse) doubtful(c *cell) bool {
-	l := u.intake.ledger
+	l := u.ledger
 	return len(l.Conflicts(c.Key))+len(l.Clashes(c.Key)) > 0 || u.recheck.Contradiction(c.Cell) != nil
 }
 
 // serve adds the rows of a cached batch to the ledger that belong to trials of the cell and that
 // the ledger lacks.
 func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
-	in := u.intake
-	rows := servable(c, b, func(rep int64) bool { return !in.ledger.Has(c.Key, b.N, rep) })
+	rows := servable(c, b, func(rep int64) bool { return !u.ledger.Has(c.Key, b.N, rep) })
 	if len(rows) == 0 {
 		return nil
 	}
 	served := b.Select(rows)
-	served.Sweep, served.Worker, served.Notes = in.code.Folder.ID, cacheWorker, nil
+	served.Sweep, served.Worker, served.Notes = u.code.Folder.ID, cacheWorker, nil
 	share := float64(len(rows)) / float64(len(b.Repetition))
 	served.Seconds, served.PluginSeconds = b.Seconds*share, b.PluginSeconds*share
 	msg, err := served.Encode()
 	if err != nil {
 		return err
 	}
-	v, err := in.ledger.Add(msg)
+	v, err := u.ledger.Add(msg)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}
-	in.record(c, v, "", nil)
-	in.tally.served += int64(len(v.New))
+	u.record(c, v, "", nil)
+	u.tally.served += int64(len(v.New))
 	c.trials += int64(len(v.New))
-	in.grid.markChanged(c)
+	u.grid.markChanged(c)
 	return nil
 }
 
@@ -117,26 +112,25 @@ func servable(c *cell, b *ledger.Batch, wanted func(rep int64) bool) (rows []int
 
 // store adds the new outcomes of this run to the cache.
 func (u cacheUse) store() {
-	in := u.intake
 	if u.cache == nil {
 		return
 	}
 	ctx := context.Background()
-	for _, c := range in.grid.cells {
+	for _, c := range u.grid.cells {
 		if !c.fresh || u.doubtful(c) {
 			continue
 		}
-		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), func(add func(*ledger.Batch) error) error {
-			return in.ledger.Each(c.Key, add)
+		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.code.Folder.Plan.Seed), func(add func(*ledger.Batch) error) error {
+			return u.ledger.Each(c.Key, add)
 		})
 		if err != nil {
-			in.journal.noteCache(err.Error())
+			u.journal.noteCache(err.Error())
 			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrBusy) {
 				return // a full disk stays full
 			}
 		}
 	}
 	if err := u.cache.Trim(ctx, MaxCacheBytes); err != nil {
-		in.journal.noteCache(err.Error())
+		u.journal.noteCache(err.Error())
 	}
 }

@@ -55,19 +55,24 @@ func isCancellation(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, ctx.Err())
 }
 
+// A state is shared by the parts of a run.
+type state struct {
+	grid    *grid
+	tally   *tally
+	journal *journal
+	pool    *pool.Pool // nil: not open yet
+	recheck *audit.Recheck
+	code    audit.Code
+}
+
 // A run is one run of a sweep, and the pool's source of its trials. It and its parts belong to one
 // goroutine.
 type run struct {
 	Config
-	grid     *grid
-	tally    *tally
-	journal  *journal
-	pool     *pool.Pool // nil: not open yet
+	*state
 	jobs     *scheduler
 	intake   *intake
 	progress *progress
-	recheck  *audit.Recheck
-	code     audit.Code
 
 	changes        []string  // changes of code whose outcomes are as before, in words
 	codeChecked    bool      // outcomes of other code have been compared
@@ -82,25 +87,23 @@ func newRun(c Config) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Config: c, grid: grid, tally: newTally(), journal: &journal{log: c.Log}}
+	s := &state{
+		grid: grid, tally: newTally(), journal: &journal{log: c.Log}, recheck: audit.NewRecheck(c.Folder, c.Recheck),
+		code: audit.Code{Folder: c.Folder, Today: c.Digests, Environments: c.Environments},
+	}
+	r := &run{Config: c, state: s}
 	r.Term.Sweep, r.Cells, r.Note = c.Folder.ID, c.Folder.Plan.Cells, r.journal.note
-	r.code = audit.Code{Folder: c.Folder, Today: c.Digests, Environments: c.Environments}
-	r.recheck = audit.NewRecheck(c.Folder, c.Recheck)
 	r.jobs = &scheduler{
-		grid: grid, tally: r.tally, budget: c.Budget, jobs: map[*pool.Request]*cell{}, doubts: map[doubt]doubtful{},
-		slots: max(1, c.Slots),
+		state: s, budget: c.Budget, jobs: map[*pool.Request]*cell{}, doubts: map[doubt]doubtful{}, slots: max(1, c.Slots),
 	}
 	r.intake = &intake{
-		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, code: r.code, recheck: r.recheck,
-		ledger: c.Folder.Ledger, meter: c.Meter,
+		state: s, jobs: r.jobs, ledger: c.Folder.Ledger, meter: c.Meter,
 		environments: map[string][]string{}, workers: map[string]*schemas.ManifestWorker{},
 	}
 	for _, o := range c.Folder.Ledger.Origins() {
 		r.intake.knowEnvironment(o.Digest)
 	}
-	r.progress = &progress{
-		grid: grid, tally: r.tally, jobs: r.jobs, recheck: r.recheck, intake: r.intake, began: time.Now(),
-	}
+	r.progress = &progress{state: s, jobs: r.jobs, intake: r.intake, began: time.Now()}
 	return r, nil
 }
 
@@ -130,7 +133,7 @@ func (r *run) load() (outcomes int64, err error) {
 // profile returns the float profile of the sweep; "": unknown.
 func (r *run) profile() string {
 	if r.pool != nil {
-		return r.pool.Profile()
+		return r.pool.Profile
 	}
 	return r.Folder.Profile()
 }
@@ -139,7 +142,7 @@ func (r *run) profile() string {
 func (r *run) coordinate(ctx context.Context, work func(context.Context) error) error {
 	recorded := r.profile()
 	return pool.With(ctx, r.Config.Config, func(p *pool.Pool) error {
-		r.pool, r.jobs.pool, r.intake.pool, r.progress.pool = p, p, p, p
+		r.pool = p
 		p.SetProfile(recorded)
 		p.Bar(r.recheck.Quarantined()...)
 		err := work(ctx)
@@ -157,7 +160,7 @@ func (r *run) deleteResults(ctx context.Context) error {
 	}
 	within, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return r.pool.DeleteResults(within, r.intake.synced)
+	return r.pool.Queue.DeleteResults(within, r.intake.synced)
 }
 
 // work works until every cell is decided and rechecked, the budget is spent, or ctx ends. It then
@@ -200,7 +203,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if profile == "" && r.Workers != nil {
 		profile = trial.FloatProfile() // profile of the workers of this process
 	}
-	return r.cacheUse().load(ctx, profile)
+	return cacheUse{r.intake, r.Cache}.load(ctx, profile)
 }
 
 // takeOver accepts the results that earlier leaders have left on the server. They count against the
@@ -226,10 +229,9 @@ func (r *run) checkCode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(sample) > 0 || r.grid.open > 0 {
-		if err := r.checkProfile(); err != nil {
-			return err
-		}
+	was, here := r.profile(), trial.FloatProfile()
+	if (len(sample) > 0 || r.grid.open > 0) && r.Workers != nil && was != "" && was != here {
+		return &audit.ProfileError{Dir: r.Folder.Dir, Recorded: was, Here: here} // the workers would refuse every job
 	}
 	if len(sample) > 0 {
 		trials := 0
@@ -250,19 +252,6 @@ func (r *run) checkCode(ctx context.Context) error {
 		return nil
 	}
 	return r.Folder.KeepCompared(replaced)
-}
-
-// checkProfile returns an error if the workers of this process would refuse every job.
-func (r *run) checkProfile() error {
-	was, here := r.profile(), trial.FloatProfile()
-	if r.Workers != nil && was != "" && was != here {
-		return &audit.ProfileError{Dir: r.Folder.Dir, Recorded: was, Here: here}
-	}
-	return nil
-}
-
-func (r *run) cacheUse() cacheUse {
-	return cacheUse{cache: r.Cache, intake: r.intake, recheck: r.recheck, seed: r.Folder.Plan.Seed}
 }
 
 // recheckTrials runs the missing rechecks, as far as the budget allows. It discards and repeats the
@@ -310,7 +299,7 @@ func (r *run) quarantine(workers []string) error {
 // recheckOnce runs the missing rechecks and returns the workers that are in quarantine because of
 // them.
 func (r *run) recheckOnce(ctx context.Context) (quarantined []string, err error) {
-	r.recheck.Choose(r.decided())
+	r.recheck.Choose(r.grid.decided())
 	profile, here := r.profile(), trial.FloatProfile()
 	if r.Workers != nil && profile != here {
 		r.recheck.Skip(fmt.Sprintf("their float profile is %s, this machine's is %s", profile, here))
@@ -328,8 +317,8 @@ func (r *run) recheckOnce(ctx context.Context) (quarantined []string, err error)
 }
 
 // decided returns the decided cells, for the recheck.
-func (r *run) decided() (cells []audit.Cell) {
-	for _, c := range r.grid.cells {
+func (g *grid) decided() (cells []audit.Cell) {
+	for _, c := range g.cells {
 		if c.done && c.Refused == "" {
 			cells = append(cells, audit.Cell{
 				Cell: c.Cell, Index: c.index, Points: c.Result().Points, Seconds: c.secondsPerTrial,

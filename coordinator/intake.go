@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -21,13 +20,8 @@ const fsyncBytes = 4 << 20
 
 // An intake checks results, records them in the ledger and feeds their cells.
 type intake struct {
-	grid         *grid
+	*state
 	jobs         *scheduler
-	tally        *tally
-	journal      *journal
-	code         audit.Code
-	recheck      *audit.Recheck
-	pool         *pool.Pool
 	ledger       *ledger.Ledger
 	meter        *meter.Meter
 	environments map[string][]string                // identities of plugins in their environments, by digest
@@ -56,7 +50,7 @@ func (in *intake) accept(m *queue.Message, r *pool.Request) error {
 		in.drop(m, wrong, reason)
 		return nil
 	}
-	in.pool.RecordDuration(b.Seconds)
+	in.pool.Usual.Record(b.Seconds)
 	verdict, err := in.ledger.AddBatch(b, m.Data)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
@@ -156,7 +150,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 	if b.Refusal == nil {
 		last = b.Repetition[len(b.Repetition)-1]
 	}
-	switch profile := in.pool.Profile(); {
+	switch profile := in.pool.Profile; {
 	case b.Sweep != in.code.Folder.ID:
 		return nil, "sweep", fmt.Sprintf("it is of the sweep %q", b.Sweep)
 	case !ok:
@@ -249,6 +243,6 @@ func (in *intake) flush() error {
 			return err
 		}
 	}
-	in.synced, in.bytes = in.pool.Read(), 0
+	in.synced, in.bytes = in.pool.Read, 0
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -21,9 +22,7 @@ const (
 
 // A scheduler requests the trials that cells need, and tracks the requests with missing trials.
 type scheduler struct {
-	grid   *grid
-	pool   *pool.Pool
-	tally  *tally
+	*state
 	budget Budget
 
 	jobs   map[*pool.Request]*cell
@@ -49,7 +48,7 @@ type doubtful struct {
 // next returns a request for trials that a cell needs. It prefers cells with the least progress. It
 // returns nil if no cell needs trials at present, or if the budget is spent.
 func (d *scheduler) next() (*pool.Request, error) {
-	d.slots, d.spent = max(1, d.pool.Slots()), false
+	d.slots, d.spent = max(1, d.pool.Roster.Slots(time.Now())), false
 	c, b, found := d.grid.wanted()
 	if !found {
 		if len(d.jobs) == 0 && d.grid.open > 0 {
@@ -181,7 +180,7 @@ func (d *scheduler) cancelDecided() {
 func (d *scheduler) lost(c *cell, n, rep int64, worker string, r *pool.Request) (final bool) {
 	x := doubt{c, n, rep}
 	again, second := d.doubts[x]
-	if second && worker == again.worker && d.pool.Several() && again.request.Failures() < pool.MaxTries {
+	if second && worker == again.worker && d.pool.Roster.Several() && again.request.Failures() < pool.MaxTries {
 		return false // not a second machine: the pool publishes the trial again
 	}
 	if r == nil || second && r != again.request || !d.returned(c, n, rep, r) {

@@ -94,7 +94,7 @@ func TestCut(t *testing.T) {
 					s.trials = 1
 				}
 			}
-			d := &scheduler{slots: test.slots, grid: &grid{ready: cellQueue{cells: make([]*cell, test.cells)}}}
+			d := &scheduler{slots: test.slots, state: &state{grid: &grid{ready: cellQueue{cells: make([]*cell, test.cells)}}}}
 			if got := d.cut(c, estimate.Block{N: 10, Count: test.block}); got.Count != test.want {
 				t.Errorf("cut to %d, want %d", got.Count, test.want)
 			}
@@ -105,7 +105,7 @@ func TestCut(t *testing.T) {
 // Requested blocks never overlap and cover all wanted trials, for any job sizes.
 func TestFreeCoversOnce(t *testing.T) {
 	for seed := range uint64(20) {
-		d := &scheduler{slots: 3, grid: &grid{}}
+		d := &scheduler{slots: 3, state: &state{grid: &grid{}}}
 		c := listCell(t, 500, 10, 20)
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for range 100 {

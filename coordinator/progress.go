@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/coordinator/pool"
 )
@@ -51,14 +50,11 @@ type Remaining struct {
 
 // progress computes the [Progress] of a run. Its numbers are smoothed over successive calls.
 type progress struct {
-	grid    *grid
-	tally   *tally
-	jobs    *scheduler
-	pool    *pool.Pool
-	recheck *audit.Recheck
-	intake  *intake
-	began   time.Time
-	shown   time.Time // time of the last report
+	*state
+	jobs   *scheduler
+	intake *intake
+	began  time.Time
+	shown  time.Time // time of the last report
 
 	rate      decayingRate
 	predicted time.Time // time of the prediction; zero: none yet

@@ -60,10 +60,12 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 		s.Withheld++
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
-	r.cacheUse().store()
+	cacheUse{r.intake, r.Cache}.store()
 	s.Workers = r.intake.listWorkers()
 	if !s.Interrupted {
-		s.Partial = r.partial()
+		if r.grid.open > 0 && r.jobs.spent {
+			s.Partial = fmt.Sprintf("budget of %v was spent", r.Budget)
+		}
 		if err := r.writeResult(s); err != nil {
 			return nil, err
 		}
@@ -105,17 +107,6 @@ func (r *run) writeResult(s *Summary) error {
 	return err
 }
 
-// partial returns the reason why the result does not cover the whole sweep; "" if it does.
-func (r *run) partial() string {
-	switch {
-	case r.grid.open == 0:
-		return ""
-	case r.jobs.spent:
-		return fmt.Sprintf("budget of %v was spent", r.Budget)
-	}
-	return ""
-}
-
 // manifest describes the sweep and all of its runs, this one last.
 func (r *run) manifest(s *Summary) schemas.Manifest {
 	t := r.tally
@@ -130,7 +121,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}
 	if r.pool != nil { // nil if the run was interrupted before it opened the pool
-		run.Sandbox = r.pool.Sandboxes()
+		run.Sandbox = r.pool.Roster.Sandboxes()
 	}
 	if r.Budget.Limited() {
 		run.Budget = r.Budget.String()

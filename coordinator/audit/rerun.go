@@ -100,12 +100,12 @@ func (x *rerun) Accept(m *queue.Message, r *pool.Request) error {
 
 // accept uses the rows of a batch that answer a request.
 func (x *rerun) accept(r *pool.Request, b *ledger.Batch) error {
-	if slices.Contains(x.ignored, b.Worker) || b.Sweep != x.pool.Term.Sweep || b.Profile != x.pool.Profile() ||
+	if slices.Contains(x.ignored, b.Worker) || b.Sweep != x.pool.Term.Sweep || b.Profile != x.pool.Profile ||
 		b.Cell != r.Cell.Key || b.N != r.N ||
 		!schemas.SameCode(b.Digest, x.pool.Digests[r.Cell.Code()]) {
 		return nil
 	}
-	x.pool.RecordDuration(b.Seconds)
+	x.pool.Usual.Record(b.Seconds)
 	if b.Refusal != nil {
 		return &RefusedError{r.Cell.TrialID(r.N, r.Open()[0]), b.Refusal.Message}
 	}

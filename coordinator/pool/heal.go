@@ -20,7 +20,7 @@ const healTimeout = 5 * time.Second
 // any more, and publishes for other workers a job that was reserved for workers that have
 // disappeared.
 func (p *Pool) heal(ctx context.Context, now time.Time) error {
-	p.roster.expire(now.Add(-p.scaled(fleet.Silence)))
+	p.Roster.expire(now.Add(-p.scaled(fleet.Silence)))
 	p.offer(false)
 	if len(p.attempts) == 0 {
 		p.late = 0
@@ -28,13 +28,13 @@ func (p *Pool) heal(ctx context.Context, now time.Time) error {
 	}
 	within, cancel := context.WithTimeout(ctx, healTimeout)
 	defer cancel()
-	stored, stranded, err := p.queue.Jobs(within)
+	stored, stranded, err := p.Queue.Jobs(within)
 	last, absent := uint64(0), false
 	for id := range p.attempts {
 		absent = absent || !stored[id]
 	}
 	if err == nil && absent {
-		last, err = p.queue.Last(within)
+		last, err = p.Queue.Last(within)
 	}
 	if stranded > 0 {
 		p.stranded++
@@ -42,9 +42,9 @@ func (p *Pool) heal(ctx context.Context, now time.Time) error {
 		p.stranded = 0
 	}
 	if err == nil {
-		if dropped := p.reconcile(now, stored, last <= p.read); len(dropped) > 0 {
+		if dropped := p.reconcile(now, stored, last <= p.Read); len(dropped) > 0 {
 			p.offer(false, dropped...)
-			err = p.queue.Drop(within, dropped...)
+			err = p.Queue.Drop(within, dropped...)
 		}
 	}
 	if ctx.Err() != nil {
@@ -54,11 +54,6 @@ func (p *Pool) heal(ctx context.Context, now time.Time) error {
 		p.Note(fmt.Sprintf("the queue does not answer: %v", err))
 	}
 	return nil
-}
-
-// scaled returns a time in units of Config.Healing, which is a second except in tests.
-func (p *Pool) scaled(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * p.Healing.Seconds())
 }
 
 // maxAbsent is the number of consecutive checks after which a job that the server does not have
@@ -91,7 +86,7 @@ func (p *Pool) reconcile(now time.Time, stored map[string]bool, allRead bool) (d
 		case p.stranded > maxAbsent && now.Sub(a.held) > lease && now.Sub(a.published) > lease:
 			dropped = append(dropped, id)
 			p.lose(a)
-		case a.worker == "" && len(a.avoid) > 0 && !p.roster.others(a.avoid, now):
+		case a.worker == "" && len(a.avoid) > 0 && !p.Roster.others(a.avoid, now):
 			dropped = append(dropped, id)
 			p.end(a)
 			p.Retry(a.request)
@@ -136,9 +131,9 @@ func (a *attempt) late() bool {
 }
 
 // describeLate describes the late job with the longest run time; "": there is none.
-func (p *Pool) describeLate() string {
+func describeLate(attempts map[string]*attempt) string {
 	var slow *attempt
-	for _, a := range p.attempts {
+	for _, a := range attempts {
 		if a.late() && (slow == nil || a.running > slow.running) {
 			slow = a
 		}

@@ -39,20 +39,26 @@ type Config struct {
 // A Pool publishes the trials of a sweep and collects their results. It belongs to one goroutine.
 type Pool struct {
 	Config
-	queue    *queue.Queue
-	roster   *roster
-	needs    []fleet.Need // needs of all cells
+	Queue   *queue.Queue
+	Roster  *Roster
+	Read    uint64  // sequence number of the last result that was read from the queue
+	Usual   RunTime // mean run time of a job
+	Profile string  // float profile of the jobs; "": unknown; see SetProfile
+
+	jobs
+	unread int          // number of results on the server after the last one that was read
+	needs  []fleet.Need // needs of all cells
+	barred []string     // workers in quarantine
+	failed error        // reason why no job can run any more; nil: none
+}
+
+// jobs holds the jobs on the server.
+type jobs struct {
 	attempts map[string]*attempt
 	waiting  []*Request // requests to publish again
-	profile  string     // float profile of the jobs; "": unknown
 	serial   int        // serial number of the last job
-	usual    float64    // running mean of the seconds per job; 0: unknown
-	read     uint64     // sequence number of the last result that was read from the queue
-	unread   int        // number of results on the server after that one
 	late     int        // number of late jobs; each frees its place for another job
 	stranded int        // consecutive checks in which the server had jobs that are neither queued nor leased
-	failed   error      // reason why no job can run any more; nil: none
-	barred   []string   // workers in quarantine
 }
 
 // The pool keeps perSlot jobs on the server for each slot: one runs, one waits at the worker, and
@@ -62,14 +68,13 @@ const (
 	perSlot      = 3
 	quickLoad    = 0.030 // seconds
 	quickPerSlot = 40
-	quickWeight  = 1. / 8 // weight of the last job in the running mean
 )
 
 // With opens the sweep's queue, calls work with a pool, and removes the sweep's jobs from the
 // server. If the removal fails, the sweep's next pool removes them.
 func With(ctx context.Context, c Config, work func(*Pool) error) (err error) {
 	p := newPool(c)
-	if p.queue, err = p.Conn.Coordinate(ctx, p.Term); err != nil {
+	if p.Queue, err = p.Conn.Coordinate(ctx, p.Term); err != nil {
 		return err
 	}
 	p.offer(false)
@@ -77,7 +82,7 @@ func With(ctx context.Context, c Config, work func(*Pool) error) (err error) {
 	p.offer(true)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if e := p.queue.Close(closing); e != nil {
+	if e := p.Queue.Close(closing); e != nil {
 		p.Note(fmt.Sprintf("the queue was not cleared: %v", e))
 	}
 	return err
@@ -91,7 +96,7 @@ func newPool(c Config) *Pool {
 	if c.Note == nil {
 		c.Note = c.Log.Warn
 	}
-	p := &Pool{Config: c, roster: newRoster(c.Term.Sweep), attempts: map[string]*attempt{}}
+	p := &Pool{Config: c, Roster: newRoster(c.Term.Sweep), jobs: jobs{attempts: map[string]*attempt{}}}
 	of := map[string]fleet.Need{}
 	for _, cell := range c.Cells {
 		of[cell.Code()] = cell.Need(schemas.ProgramOf(c.Digests[cell.Code()]))
@@ -102,30 +107,18 @@ func newPool(c Config) *Pool {
 	return p
 }
 
-// DeleteResults removes the sweep's results up to a sequence number from the server.
-func (p *Pool) DeleteResults(ctx context.Context, sequence uint64) error {
-	return p.queue.DeleteResults(ctx, sequence)
-}
-
-// Read returns the sequence number of the last result that was read from the queue.
-func (p *Pool) Read() uint64 { return p.read }
-
-// Slots returns the number of slots of the workers that accept jobs of the sweep.
-func (p *Pool) Slots() int { return p.roster.slots(time.Now()) }
-
-// Several reports whether more than one worker is known.
-func (p *Pool) Several() bool { return len(p.roster.workers) > 1 }
-
 // Alone reports whether no worker outside this process can join.
-func (p *Pool) Alone() bool { return p.Workers != nil && p.Conn.Embedded() }
+func (c *Config) Alone() bool { return c.Workers != nil && c.Conn.Embedded() }
 
-// Profile returns the float profile of the jobs; "": unknown.
-func (p *Pool) Profile() string { return p.profile }
+// scaled returns a time in units of Config.Healing, which is a second except in tests.
+func (c *Config) scaled(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * c.Healing.Seconds())
+}
 
 // SetProfile sets the float profile of the jobs.
 func (p *Pool) SetProfile(profile string) {
-	if p.profile != profile {
-		p.profile = profile
+	if p.Profile != profile {
+		p.Profile = profile
 		p.offer(false) // workers receive it before they can lease a job
 	}
 }
@@ -137,9 +130,6 @@ func (p *Pool) Bar(workers ...string) {
 		p.offer(false)
 	}
 }
-
-// Sandboxes returns the names of the workers, by the sandbox layers around their plugins.
-func (p *Pool) Sandboxes() map[string][]string { return p.roster.sandboxes() }
 
 // A Status describes a pool for people.
 type Status struct {
@@ -155,21 +145,21 @@ type Status struct {
 // Status returns the status at a time.
 func (p *Pool) Status(now time.Time) Status {
 	s := Status{
-		Workers: len(p.roster.workers), Late: p.describeLate(), Out: len(p.attempts), Again: len(p.waiting), Unread: p.unread,
+		Workers: len(p.Roster.workers), Late: describeLate(p.attempts), Out: len(p.attempts), Again: len(p.waiting), Unread: p.unread,
 	}
-	s.NoWorkers, s.Stuck = p.roster.state(now)
+	s.NoWorkers, s.Stuck = p.Roster.state(now)
 	return s
 }
 
 // offer publishes the needs of the sweep to all workers, and the jobs that are not needed any more.
 func (p *Pool) offer(over bool, dropped ...string) {
 	o := fleet.Offer{
-		Epoch: p.Term.Epoch, Priority: p.Priority, Weight: cmp.Or(p.Weight, 1), Profile: p.profile, Needs: p.needs,
+		Epoch: p.Term.Epoch, Priority: p.Priority, Weight: cmp.Or(p.Weight, 1), Profile: p.Profile, Needs: p.needs,
 		Barred: p.barred, Dropped: dropped, Over: over,
 	}
 	data, err := o.Encode()
 	if err == nil {
-		err = p.queue.Offer(data)
+		err = p.Queue.Offer(data)
 	}
 	if err != nil {
 		p.Note(err.Error())
@@ -181,7 +171,7 @@ const MaxTries = 4
 
 // handleHeartbeat records which jobs a worker runs.
 func (p *Pool) handleHeartbeat(h queue.Heartbeat, now time.Time) {
-	w, news := p.roster.update(h, now)
+	w, news := p.Roster.update(h, now)
 	if news != "" {
 		p.Note(news)
 	}
@@ -209,40 +199,44 @@ const gathering = 300 * time.Millisecond
 
 // room reports whether another job should be published.
 func (p *Pool) room() bool {
-	if !p.Alone() && time.Since(p.roster.first) < gathering {
+	if !p.Alone() && time.Since(p.Roster.first) < gathering {
 		return false
 	}
 	most := perSlot
-	if p.usual > 0 {
-		most = max(most, int(min(quickPerSlot, quickLoad/p.usual)))
+	if p.Usual > 0 {
+		most = max(most, int(min(quickPerSlot, quickLoad/p.Usual)))
 	}
-	return len(p.attempts)-p.late < most*p.Slots()
+	return len(p.attempts)-p.late < most*p.Roster.Slots(time.Now())
 }
 
 // Believable limits a number of seconds that a worker reports to a plausible range.
 func Believable(seconds float64) float64 { return min(max(seconds, 0), 1e6) }
 
-// RecordDuration updates the mean run time of jobs with that of a returned job.
-func (p *Pool) RecordDuration(seconds float64) {
-	if p.usual == 0 {
-		p.usual = quickLoad // starting value of the mean
+// A RunTime is a running mean of the seconds per job. It is 0 before the first job.
+type RunTime float64
+
+// Record updates the mean with the run time of a returned job.
+func (r *RunTime) Record(seconds float64) {
+	const weight = 1. / 8
+	if *r == 0 {
+		*r = quickLoad // starting value of the mean
 	}
-	p.usual += quickWeight * (Believable(seconds) - p.usual)
+	*r += weight * (RunTime(Believable(seconds)) - *r)
 }
 
 // publish publishes the missing trials of a request as a job.
 func (p *Pool) publish(ctx context.Context, r *Request) error {
 	p.serial++
 	now, job := time.Now(), r.job(p.serial)
-	job.Sweep, job.Plugin, job.Profile = p.Term.Sweep, schemas.ProgramOf(p.Digests[r.Cell.Code()]), p.profile
-	if p.roster.others(r.Avoid, now) {
+	job.Sweep, job.Plugin, job.Profile = p.Term.Sweep, schemas.ProgramOf(p.Digests[r.Cell.Code()]), p.Profile
+	if p.Roster.others(r.Avoid, now) {
 		job.Avoid = r.Avoid
 	}
 	data, err := job.Encode()
 	if err != nil {
 		return fmt.Errorf("encode job %q: %w", job.ID, err)
 	}
-	if err := p.queue.Publish(ctx, job.ID, data); err != nil {
+	if err := p.Queue.Publish(ctx, job.ID, data); err != nil {
 		return errors.Join(ctx.Err(), err)
 	}
 	a := &attempt{id: job.ID, request: r, published: now, seconds: job.Seconds, avoid: job.Avoid}

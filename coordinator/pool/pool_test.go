@@ -19,7 +19,7 @@ func poolOf(t *testing.T, workers ...*fleet.Worker) *Pool {
 	p := newPool(Config{Conn: new(queue.Conn), Term: queue.Term{Sweep: "s"}})
 	for i, w := range workers {
 		w.Name = fmt.Sprint("w", i)
-		p.roster.workers[w.Name] = &member{Worker: w}
+		p.Roster.workers[w.Name] = &member{Worker: w}
 	}
 	return p
 }
@@ -108,7 +108,7 @@ func TestAllStuck(t *testing.T) {
 // The reason why no job runs is the workers' own reason.
 func TestState(t *testing.T) {
 	w, now := poolOf(t), time.Now()
-	if none, why := w.roster.state(now); !none || why != "" {
+	if none, why := w.Roster.state(now); !none || why != "" {
 		t.Errorf("without workers: %v, %q", none, why)
 	}
 	for _, name := range []string{"a", "b"} {
@@ -121,16 +121,16 @@ func TestState(t *testing.T) {
 		}
 		w.handleHeartbeat(queue.Heartbeat{Worker: name, Data: data}, now)
 	}
-	w.roster.first = time.Time{} // the gathering time has passed
+	w.Roster.first = time.Time{} // the gathering time has passed
 	const want = "no worker can run it: worker a (and 1 more) could not run plugin acme: it is for linux/amd64"
-	if none, why := w.roster.state(now); none || why != want {
+	if none, why := w.Roster.state(now); none || why != want {
 		t.Errorf("%v, %q, want %q", none, why, want)
 	}
-	if w.Slots() != 0 || w.room() {
+	if w.Roster.Slots(time.Now()) != 0 || w.room() {
 		t.Error("jobs are published, and no worker takes them")
 	}
-	w.roster.workers["a"].Refusals = nil
-	if _, why := w.roster.state(now); why != "" || w.Slots() != 1 || !w.room() {
+	w.Roster.workers["a"].Refusals = nil
+	if _, why := w.Roster.state(now); why != "" || w.Roster.Slots(time.Now()) != 1 || !w.room() {
 		t.Errorf("one worker can run it: %q", why)
 	}
 }
@@ -155,13 +155,13 @@ func TestDescribeLate(t *testing.T) {
 	}
 	add(1, 100, 50) // about as predicted
 	add(2, lateUnknown-1, 0)
-	if got := w.describeLate(); got != "" {
+	if got := describeLate(w.attempts); got != "" {
 		t.Errorf("late: %q", got)
 	}
 	add(3, 30, 0)
 	add(4, 40, 1)
 	add(5, 20, 1)
-	if got, want := w.describeLate(), "5 trials have run for 40 s: erm on thresholds, n = 4"; got != want {
+	if got, want := describeLate(w.attempts), "5 trials have run for 40 s: erm on thresholds, n = 4"; got != want {
 		t.Errorf("late: %q, want %q", got, want)
 	}
 }
@@ -185,7 +185,7 @@ func TestQuickJobs(t *testing.T) {
 	} {
 		w := poolOf(t, &fleet.Worker{Slots: c.slots})
 		for _, seconds := range c.took {
-			w.RecordDuration(seconds)
+			w.Usual.Record(seconds)
 		}
 		n := 0
 		for ; w.room(); n++ {
@@ -208,7 +208,7 @@ func TestProfile(t *testing.T) {
 		members []*fleet.Worker
 		want    string
 	}{{nil, ""}, {[]*fleet.Worker{a}, "p"}, {[]*fleet.Worker{b, a}, "p"}, {[]*fleet.Worker{a, b, c}, "q"}} {
-		if got := poolOf(t, x.members...).roster.usualProfile(); got != x.want {
+		if got := poolOf(t, x.members...).Roster.usualProfile(); got != x.want {
 			t.Errorf("%d workers: profile %q, want %q", len(x.members), got, x.want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// A roster holds the workers with a recent heartbeat.
-type roster struct {
+// A Roster holds the workers with a recent heartbeat.
+type Roster struct {
 	sweep   string
 	workers map[string]*member
 	unclear map[string]unclear // workers whose heartbeats cannot be decoded, by name
@@ -31,23 +31,26 @@ type unclear struct {
 	heard  time.Time
 }
 
-// Limits of a roster. They exist because anyone with access to the server can invent workers.
+// Limits of a Roster. They exist because anyone with access to the server can invent workers.
 const (
 	maxWorkers = 1 << 14
 	maxUnclear = 100
 )
 
-func newRoster(sweep string) *roster {
-	return &roster{sweep: sweep, workers: map[string]*member{}, unclear: map[string]unclear{}}
+func newRoster(sweep string) *Roster {
+	return &Roster{sweep: sweep, workers: map[string]*member{}, unclear: map[string]unclear{}}
 }
 
 // accepts reports whether a worker accepts jobs of the sweep.
-func (r *roster) accepts(m *member, now time.Time) bool {
+func (r *Roster) accepts(m *member, now time.Time) bool {
 	return !m.Leaving && m.Refuses(r.sweep, now) == nil
 }
 
-// slots returns the number of slots of the workers that accept jobs of the sweep.
-func (r *roster) slots(now time.Time) (n int) {
+// Several reports whether more than one worker is known.
+func (r *Roster) Several() bool { return len(r.workers) > 1 }
+
+// Slots returns the number of slots of the workers that accept jobs of the sweep.
+func (r *Roster) Slots(now time.Time) (n int) {
 	for _, m := range r.workers {
 		if r.accepts(m, now) {
 			n += m.Slots
@@ -57,7 +60,7 @@ func (r *roster) slots(now time.Time) (n int) {
 }
 
 // others reports whether a worker that is not listed in names accepts jobs of the sweep.
-func (r *roster) others(names []string, now time.Time) bool {
+func (r *Roster) others(names []string, now time.Time) bool {
 	for _, m := range r.workers {
 		if !slices.Contains(names, m.Name) && r.accepts(m, now) {
 			return true
@@ -69,7 +72,7 @@ func (r *roster) others(names []string, now time.Time) bool {
 // update records a heartbeat. It returns the worker; nil if the worker has ended, its heartbeat
 // cannot be decoded, or the roster is full. news describes a worker whose heartbeats cannot be
 // decoded, the first time.
-func (r *roster) update(h queue.Heartbeat, now time.Time) (w *fleet.Worker, news string) {
+func (r *Roster) update(h queue.Heartbeat, now time.Time) (w *fleet.Worker, news string) {
 	if h.Data == nil {
 		delete(r.workers, h.Worker)
 		delete(r.unclear, h.Worker)
@@ -90,7 +93,7 @@ func (r *roster) update(h queue.Heartbeat, now time.Time) (w *fleet.Worker, news
 	return w, ""
 }
 
-func (r *roster) updateUnclear(worker string, err error, now time.Time) (news string) {
+func (r *Roster) updateUnclear(worker string, err error, now time.Time) (news string) {
 	x, known := r.unclear[worker]
 	if !known {
 		if len(r.unclear) == maxUnclear {
@@ -105,14 +108,14 @@ func (r *roster) updateUnclear(worker string, err error, now time.Time) (news st
 }
 
 // expire removes the workers without a heartbeat since the given time.
-func (r *roster) expire(since time.Time) {
+func (r *Roster) expire(since time.Time) {
 	maps.DeleteFunc(r.workers, func(_ string, m *member) bool { return m.heard.Before(since) })
 	maps.DeleteFunc(r.unclear, func(_ string, x unclear) bool { return x.heard.Before(since) })
 }
 
 // state reports whether there are no workers. If there are workers and none accepts jobs of the
 // sweep, reason explains why.
-func (r *roster) state(now time.Time) (none bool, reason string) {
+func (r *Roster) state(now time.Time) (none bool, reason string) {
 	reasons := map[string]string{}
 	for name, x := range r.unclear {
 		reasons[name] = x.reason
@@ -136,7 +139,7 @@ func (r *roster) state(now time.Time) (none bool, reason string) {
 
 // usualProfile returns the float profile of most workers; among equally frequent profiles, the one
 // with the most slots; "": there are no workers.
-func (r *roster) usualProfile() (most string) {
+func (r *Roster) usualProfile() (most string) {
 	workers, slots := map[string]int{}, map[string]int{}
 	for _, m := range r.workers {
 		workers[m.Profile]++
@@ -150,8 +153,8 @@ func (r *roster) usualProfile() (most string) {
 	return most
 }
 
-// sandboxes returns the names of the workers, by the sandbox layers around their plugins.
-func (r *roster) sandboxes() map[string][]string {
+// Sandboxes returns the names of the workers, by the sandbox layers around their plugins.
+func (r *Roster) Sandboxes() map[string][]string {
 	names := map[string][]string{}
 	for _, m := range r.workers {
 		names[m.Sandbox] = append(names[m.Sandbox], m.Name)

@@ -71,10 +71,10 @@ func (p *Pool) fill(ctx context.Context, s Source) error {
 	if p.failed != nil {
 		return p.failed
 	}
-	if p.profile == "" && p.room() {
-		p.SetProfile(p.roster.usualProfile())
+	if p.Profile == "" && p.room() {
+		p.SetProfile(p.Roster.usualProfile())
 	}
-	if p.profile == "" {
+	if p.Profile == "" {
 		return nil
 	}
 	if err := p.publishWaiting(ctx); err != nil {
@@ -98,12 +98,22 @@ func (p *Pool) wait(ctx context.Context, s Source, tick <-chan time.Time, healed
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case m := <-p.queue.Results():
-		return p.acceptAll(m, s)
-	case h := <-p.queue.Heartbeats():
+	case m := <-p.Queue.Results():
+		for range maxResults { // so that new jobs are published for all of them together
+			if err := p.accept(m, s); err != nil {
+				return err
+			}
+			select {
+			case m = <-p.Queue.Results():
+			default:
+				return nil
+			}
+		}
+		return p.accept(m, s)
+	case h := <-p.Queue.Heartbeats():
 		p.handleHeartbeat(h, time.Now())
 		return nil
-	case <-p.queue.Closed():
+	case <-p.Queue.Closed():
 		return errClosed
 	case <-p.Workers:
 		if ctx.Err() != nil {
@@ -119,27 +129,11 @@ func (p *Pool) wait(ctx context.Context, s Source, tick <-chan time.Time, healed
 	}
 }
 
-// acceptAll accepts a result and the results that wait after it, so that new jobs are published for
-// all of them together.
-func (p *Pool) acceptAll(m *queue.Message, s Source) error {
-	for range maxResults {
-		if err := p.accept(m, s); err != nil {
-			return err
-		}
-		select {
-		case m = <-p.queue.Results():
-		default:
-			return nil
-		}
-	}
-	return p.accept(m, s)
-}
-
 // accept passes a result to the source. When all parts of a job's result have arrived, it publishes
 // the missing trials again. If the result contains none of the missing trials, it does so after a
 // delay, for another worker.
 func (p *Pool) accept(m *queue.Message, s Source) error {
-	p.read, p.unread = m.Sequence, int(m.Pending)
+	p.Read, p.unread = m.Sequence, int(m.Pending)
 	a := p.attempts[m.Job]
 	if a == nil || m.Epoch != p.Term.Epoch {
 		return s.Accept(m, nil)
@@ -176,22 +170,22 @@ func (p *Pool) CatchUp(ctx context.Context, s Source) error {
 	tick := time.NewTicker(SyncEvery)
 	defer tick.Stop()
 	for {
-		last, err := p.queue.Last(ctx)
+		last, err := p.Queue.Last(ctx)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errSilent, err)
 		}
-		if p.read >= last {
+		if p.Read >= last {
 			return nil
 		}
 		for waiting := true; waiting; {
 			select {
-			case m := <-p.queue.Results():
+			case m := <-p.Queue.Results():
 				if err := p.accept(m, s); err != nil {
 					return err
 				}
 			case <-tick.C: // the last result may have been removed meanwhile
 				waiting = false
-			case <-p.queue.Closed():
+			case <-p.Queue.Closed():
 				return errClosed
 			case <-ctx.Done():
 				return ctx.Err()
@@ -207,18 +201,11 @@ func (p *Pool) Drain(s Source) error {
 	ctx := context.Background()
 	tick := time.NewTicker(SyncEvery)
 	defer tick.Stop()
+	healed := time.Now()
 	for working := p.Workers != nil; working; {
-		select {
-		case m := <-p.queue.Results():
-			if err := p.accept(m, s); err != nil {
-				return err
-			}
-		case <-tick.C:
-			if err := s.Tick(ctx); err != nil {
-				return err
-			}
-		case <-p.Workers:
-			working = false
+		err := p.wait(ctx, s, tick.C, &healed)
+		if working = !errors.Is(err, ErrWorkers) && !errors.Is(err, errClosed); working && err != nil {
+			return err
 		}
 	}
 	within, cancel := context.WithTimeout(ctx, time.Second)
