@@ -145,7 +145,8 @@ type Status struct {
 // Status returns the status at a time.
 func (p *Pool) Status(now time.Time) Status {
 	s := Status{
-		Workers: len(p.Roster.workers), Late: describeLate(p.attempts), Out: len(p.attempts), Again: len(p.waiting), Unread: p.unread,
+		Workers: len(p.Roster.workers), Late: describeLate(p.attempts), Out: len(p.attempts), Again: len(p.waiting),
+		Unread: p.unread,
 	}
 	s.NoWorkers, s.Stuck = p.Roster.state(now)
 	return s
