@@ -104,7 +104,7 @@ func TestDeployNamesMetrics(t *testing.T) {
 	}
 	named := regexp.MustCompile(`\b(shatter|process|go)_[a-z_]+`)
 	for file, least := range map[string]int{
-		"grafana/shatter.json": 20, "prometheus/alerts.yaml": 6, "kubernetes/scaling.yaml": 1, "README.md": 6,
+		"grafana/shatter.json": 20, "prometheus/alerts.yaml": 6, "kubernetes/scaling.yaml": 1, "monitoring.md": 6,
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", file))
 		if err != nil {
