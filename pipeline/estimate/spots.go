@@ -20,7 +20,13 @@ const (
 	maxSpots   = 40           // on both sides together
 	minSpots   = 12           // on both sides together, for a search with Ends
 	spotReach  = 4 * math.Ln2 // distance in ln n from the bracket to the furthest spot
+	minTested  = 400          // further trials that a search with Ends may read while spots are suspicious, at least
 	suspicion  = -0.5         // logarithm of the evidence of a fall that justifies more trials
+
+	// sufficiency replaces suspicion for the evidence that spots below the bracket suffice, except
+	// in a search with Ends. It is about 16 successes of 16 at a target of 0.9, because just below
+	// the bracket few trials often all succeed.
+	sufficiency = 1
 )
 
 // spotChecks holds the spot checks of a search. If success never falls as the sample grows, and
@@ -33,8 +39,11 @@ const (
 //     success is at most as likely as q in a, and at least as likely in b. The product of an
 //     e-process against the former and one against the latter is an e-process against both, and its
 //     least value over all q is no larger.
-//   - The spots and the windows are chosen before their trials are read: each window has an equal
-//     share of the unit that is bet, and either side half of it (Ville's inequality).
+//   - Below it, success is less likely than Target at every spot, too. An e-process against this is
+//     the product of likelihood ratios over the trials of a window of spots.
+//   - The spots and the windows are chosen before their trials are read: each window or pair of
+//     windows has an equal share of the unit that its side bets, and either side half of the unit
+//     (Ville's inequality).
 type spotChecks struct {
 	status       string   // status of the search if no fall is found
 	below, above []*point // ascending
@@ -75,7 +84,11 @@ func (s *Search) beginSpots(status string) {
 	s.spots.left = room
 	s.openSpots(slices.Concat(s.spots.below, s.spots.above))
 	if !s.Done() {
-		s.spots.left = min(s.trials, s.find.MaxTrials-s.trials-s.roundCost())
+		s.spots.left = s.trials
+		if s.find.Ends {
+			s.spots.left = max(s.spots.left, minTested)
+		}
+		s.spots.left = min(s.spots.left, s.find.MaxTrials-s.trials-s.roundCost())
 	}
 }
 
@@ -106,7 +119,7 @@ func (s *Search) spread(end, limit int64, k int) (spots []*point) {
 	return spots
 }
 
-// openSpots opens spots for further trials, within the number of trials left. It ends the search
+// openSpots opens spots for further trials, an eighth of theirs or spotTrials, within the number of trials left. It ends the search
 // if it can open none.
 func (s *Search) openSpots(spots []*point) {
 	s.open = s.open[:0]
@@ -114,9 +127,10 @@ func (s *Search) openSpots(spots []*point) {
 		if s.spots.dropped[p] || s.spots.left < spotTrials {
 			continue
 		}
-		s.spots.left -= spotTrials
-		p.until = p.Consumed + spotTrials
-		p.waiting = spotTrials - p.unread.count(p.unread.known, p.Consumed, p.until)
+		more := min(max(spotTrials, (p.Consumed-p.before.Consumed)/8), int(s.spots.left))
+		s.spots.left -= int64(more)
+		p.until = p.Consumed + more
+		p.waiting = more - p.unread.count(p.unread.known, p.Consumed, p.until)
 		s.open = append(s.open, p)
 	}
 	if len(s.open) == 0 {
@@ -146,9 +160,9 @@ func (s *Search) readSpots() {
 		s.trials += int64(p.until - p.Consumed)
 		p.readTrials()
 	}
-	f := s.spots.worst(s.find.Target, s.say)
+	f := s.spots.worst(s.find, s.say)
 	if f.log >= s.threshold {
-		s.finish(StatusNotMonotone, s.fallen(f.shown(s.high)))
+		s.finish(StatusNotMonotone, s.fallen(f.shown(s.Result())))
 		return
 	}
 	s.openSpots(f.spots)
@@ -172,27 +186,39 @@ func (c *spotChecks) merge(read []*point) []*point {
 type fall struct {
 	log   float64 // logarithm of the evidence, after the correction for the number of windows
 	spots []*point
-	shown func(sufficient int64) string // description of the evidence; sufficient is the least size shown sufficient
+	shown func(bracket Result) string // description of the evidence
 }
 
 // worst returns the strongest evidence of a fall. Its spots justify further trials; there are
 // none if nothing is suspicious.
-func (c *spotChecks) worst(target float64, say func(int64) string) (worst fall) {
-	most := suspicion
+func (c *spotChecks) worst(find Find, say func(int64) string) (worst fall) {
+	most, least := suspicion, math.Inf(-1)
+	if !find.Ends {
+		least = sufficiency
+	}
 	above, below := windows(c.above), windows(c.below)
+	logit, pairs := math.Log(find.Target/(1-find.Target)), pairsOf(below)
+	either := math.Log(2 * float64(len(pairs)+len(below))) // bets below the bracket
 	for _, w := range above {
-		if log := againstRate(&w.Point, math.Log(target/(1-target)), -1); log > most {
+		if log := againstRate(&w.Point, logit, -1); log > most {
 			most = log
-			worst = fall{log - math.Log(2*float64(len(above))), w.spots, func(sufficient int64) string {
-				return fmt.Sprintf("%s, and %s suffices", w.describe(say), sizeInWords(say, sufficient))
+			worst = fall{log - math.Log(2*float64(len(above))), w.spots, func(b Result) string {
+				return fmt.Sprintf("%s, and %s suffices", w.describe(say), sizeInWords(say, b.High))
 			}}
 		}
 	}
-	pairs := pairsOf(below)
+	for _, w := range below {
+		if log := againstRate(&w.Point, logit, +1); log > max(most, least) {
+			most = log
+			worst = fall{log - either, w.spots, func(b Result) string {
+				return fmt.Sprintf("%s, and %s does not suffice", w.describe(say), sizeInWords(say, b.Low))
+			}}
+		}
+	}
 	for _, p := range pairs {
 		if log := againstOrder(&p[0].Point, &p[1].Point, most); log > most {
 			most = log
-			worst = fall{log - math.Log(2*float64(len(pairs))), slices.Concat(p[0].spots, p[1].spots), func(int64) string {
+			worst = fall{log - either, slices.Concat(p[0].spots, p[1].spots), func(Result) string {
 				return fmt.Sprintf("%s, and %s", p[0].describe(say), p[1].describe(say))
 			}}
 		}
