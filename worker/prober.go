@@ -14,15 +14,19 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// In task predict, states before the final one are probed: asked about at most problem.MostProbed points of the
-// distribution. All states of a trial get the same points, so that the worst state is not the one with the worst
-// points. The number of points is multiplied by four until the error is clearly on one side of the goal. Each time, a
-// state on the other side passes with probability at most exp(-clearDivergence), 0.25 %. A state that is asked about
-// all points has a standard error of at most 0.008, and of 0.0047 if its error is 0.1. A state whose error is reported
-// is asked about all of them, because a stop that depends on the error biases it.
+// In task predict, states before the final one are probed. All states of a trial get the same points, so that the worst
+// state is not the one with the worst points. On its first points, a state only passes: if its error is clearly below
+// the goal, which a state above the goal reaches with probability at most exp(-clearDivergence), 0.25 %, for each number
+// of points. Otherwise its error is measured on further points, as many as for a final model, or on the whole support:
+// see [problem.SmallSupport]. So neither the stop nor the choice of the state biases a measured error. When one of them
+// is above the goal, the trial has failed, and only states with a larger error on their first points are measured. A
+// state whose error is reported is always measured.
 //
 // The algorithm marks queries as hard. Its marks only add states to those that are probed anyway.
 const clearDivergence = 6 // relative entropy, in nats
+
+// blockPoints is the maximal number of points in a block.
+const blockPoints = 4096
 
 // A game compares the answers to at least minCompared queries (or to all) with the state before each. It also probes
 // the states after its first maxHardProbes hard queries.
@@ -37,7 +41,9 @@ type prober struct {
 	*session
 	list       []queryGame
 	times      []bool // whether to probe all states, by the number of queries answered
-	sizes      []int  // numbers of points after each block; nil: whole support in one block
+	ends       []int  // numbers of points after each block
+	screening  int    // number of blocks on which states only pass
+	support    bool   // the last block is the whole support
 	goal       float64
 	reportHard bool // report errors after hard queries: such states are asked about all points
 
@@ -65,12 +71,12 @@ type stateProbes struct {
 	reportPosition  int       // 1 + index of the present state in task.HardCounts; 0: its error is not reported
 	errorsAfterHard []float64 // errors by index in task.HardCounts, NaN without such a state; nil: not reported
 	states          int       // number of states probed
-	worstError      float64   // maximal error of these states
+	worstError      float64   // maximal measured error of these states
 	comparisons     int
 	disagreements   float64 // sum over the comparisons
 
 	place int     // place of the next query in the present probe
-	sum   float64 // sum of the losses in the present probe
+	sum   float64 // sum of the losses in the present part of the probe
 }
 
 // newProber returns the prober of the games. It probes nothing if only the final state counts.
@@ -82,16 +88,7 @@ func (x *session) newProber(list []queryGame) *prober {
 		return p
 	}
 	p.drawer = x.job.newDrawer()
-	n := problem.MostProbed
-	if x.job.pop.Exact() {
-		n = min(n, p.drawer.TestLen())
-	}
-	if n > problem.SmallSupport {
-		for size := problem.FirstProbed; size < n; size *= 4 {
-			p.sizes = append(p.sizes, size)
-		}
-		p.sizes = append(p.sizes, n)
-	}
+	p.divide()
 	r := new(rand.PCG) // one stream for all repetitions
 	r.Seed(trial.Seed(c.AdversaryKey, trial.States, uint64(x.job.N), math.MaxUint32))
 	chooseProbeTimes(p.times, c.States == schemas.StatesEvery, rand.New(r))
@@ -102,6 +99,26 @@ func (x *session) newProber(list []queryGame) *prober {
 		}
 	}
 	return p
+}
+
+// divide divides the points of a state into blocks.
+func (p *prober) divide() {
+	n := p.job.Cell.Evaluation.States
+	if n == 0 {
+		n, p.support = p.drawer.TestLen(), true
+	}
+	for size := problem.FirstProbed; 4*size < n && size <= 16*problem.FirstProbed; size *= 4 {
+		p.ends = append(p.ends, size)
+	}
+	p.screening = len(p.ends)
+	first := 0
+	if p.screening > 0 {
+		first = p.ends[p.screening-1]
+	}
+	for done := 0; done < n; {
+		done = min(n, done+blockPoints)
+		p.ends = append(p.ends, first+done)
+	}
 }
 
 // chooseProbeTimes chooses the numbers of queries after which all states are probed: each, or 0, 1, 2, 4, ... and
@@ -165,14 +182,10 @@ func (p *prober) probe(ctx context.Context, asked int) error {
 		}
 	}
 	p.due = due
-	if p.sizes == nil {
-		_, err := p.askBlock(ctx, due, 0, 0, p.drawer.TestLen())
-		return err
-	}
 	from := 0
-	for block, to := range p.sizes {
+	for block, to := range p.ends {
 		var err error
-		if due, err = p.askBlock(ctx, due, block, from, to); err != nil {
+		if due, err = p.askBlock(ctx, due, block, to-from); err != nil {
 			return err
 		}
 		from = to
@@ -180,15 +193,15 @@ func (p *prober) probe(ctx context.Context, asked int) error {
 	return nil
 }
 
-// askBlock asks the states of the due trials about their points from..to-1, which form a block, in groups that fit a
-// message. The first block also contains the next query. It returns the trials whose errors are not yet clear.
-func (p *prober) askBlock(ctx context.Context, due []int, block, from, to int) ([]int, error) {
+// askBlock asks the states of the due trials about a block of points, in groups that fit a message. The first block also
+// contains the next query. It returns the trials whose probes are not complete.
+func (p *prober) askBlock(ctx context.Context, due []int, block, rows int) ([]int, error) {
 	const mostBytes = 4 << 20
-	rows, dim := to-from, p.job.pop.Dim()
+	dim := p.job.pop.Dim()
 	if block == 0 {
 		rows++
 	}
-	most, unclear := max(1, min(host.MaxAnswers, mostBytes/(8*dim))/rows), due[:0]
+	most, rest := max(1, min(host.MaxAnswers, mostBytes/(8*dim))/rows), due[:0]
 	for len(due) > 0 {
 		group := due[:min(most, len(due))]
 		due = due[len(group):]
@@ -215,12 +228,12 @@ func (p *prober) askBlock(ctx context.Context, due []int, block, from, to int) (
 			for k, a := range part(alone, i, len(alone)/len(group)) {
 				p.scores.compareAlone(j, k, rows, a, answers[lo+k])
 			}
-			if !p.scores.failed(j) && !p.scoreAnswers(j, block, to, answers[lo:hi], p.y[lo:hi], p.w[lo:hi]) {
-				unclear = append(unclear, j)
+			if !p.scores.failed(j) && !p.scoreAnswers(j, block, answers[lo:hi], p.y[lo:hi], p.w[lo:hi]) {
+				rest = append(rest, j)
 			}
 		}
 	}
-	return unclear, nil
+	return rest, nil
 }
 
 // ask asks the states about p.counts points.
@@ -274,7 +287,7 @@ func (p *prober) drawPoints(j, block int, x, y, w []float64) {
 	if block == 0 {
 		rows--
 	}
-	if p.sizes == nil {
+	if p.support && block == p.screening {
 		p.beginTrial(j, trial.Target, trial.TestPoints)
 		p.job.drawer.Test(x[:rows*dim], y[:rows], w[:rows])
 	} else {
@@ -313,28 +326,45 @@ func (p *prober) drawBlock(j, block int, x, y []float64) {
 	}
 }
 
-// scoreAnswers scores the answers of a state to a block, after asked points in all blocks. It reports whether the probe
-// of the state is complete.
-func (p *prober) scoreAnswers(j, block, asked int, answers, y, w []float64) bool {
+// scoreAnswers scores the answers of a state to a block. It reports whether the probe of the state is complete.
+func (p *prober) scoreAnswers(j, block int, answers, y, w []float64) bool {
 	q := &p.list[j]
 	if block == 0 {
-		q.sum, q.predicted, q.prediction = 0, true, answers[q.place]
+		q.predicted, q.prediction = true, answers[q.place]
+	}
+	if block == 0 || block == p.screening {
+		q.sum = 0
 	}
 	q.sum += populationError(answers, y, w)
-	e := q.sum
-	if p.sizes != nil {
-		e = q.sum / float64(asked)
-		unclear := q.reportPosition > 0 || float64(asked)*numeric.Divergence(e, p.goal) < clearDivergence
-		if unclear && block < len(p.sizes)-1 {
+	switch {
+	case block < p.screening:
+		if q.reportPosition > 0 || !p.passes(q, p.ends[block]) {
 			return false
 		}
-	}
-	if q.reportPosition > 0 {
-		q.errorsAfterHard[q.reportPosition-1] = e
+	case block < len(p.ends)-1:
+		return false
+	default:
+		e := q.sum
+		if !p.support {
+			e /= float64(p.job.Cell.Evaluation.States)
+		}
+		if q.reportPosition > 0 {
+			q.errorsAfterHard[q.reportPosition-1] = e
+		}
+		q.worstError = max(q.worstError, e)
 	}
 	q.states++
-	q.worstError = max(q.worstError, e)
 	return true
+}
+
+// passes reports whether the present state needs no measurement after that many points: its error is clearly below the
+// goal or, in a trial that has failed, not above the worst error.
+func (p *prober) passes(q *queryGame, points int) bool {
+	e := q.sum / float64(points)
+	if q.worstError > p.goal {
+		return e <= q.worstError
+	}
+	return e < p.goal && float64(points)*numeric.Divergence(e, p.goal) >= clearDivergence
 }
 
 // comparePrediction compares the label that answered a query with the prediction of the state before it, if that state

@@ -54,6 +54,8 @@ func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
 	job := testJob(int64(trials))
 	c := job.Cell
 	c.Queries, c.Adversary, c.States, c.Alpha = 100, &schemas.Adversary{Kind: "boundary"}, schemas.StatesAll, 0.1
+	e := opened.Evaluation(0, c.Alpha, opened.Test(0, c.Alpha), true)
+	c.Evaluation = &e
 	x := &session{slot: &slot{}, job: &jobRun{Job: job, pop: &population{Problem: opened}}, from: from, to: trials}
 	x.job.drawer = opened.Drawer(opened.Test(0, 0))
 	x.scores = newScores(x.trials())
@@ -63,24 +65,27 @@ func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
 // Every state of a trial is asked about the same points in every session. The next query is among
 // them, at a different place each time, and is asked afterwards.
 func TestProbes(t *testing.T) {
-	for _, spec := range []schemas.Problem{
-		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 500},
-		{Class: "thresholds", Distribution: "uniform", Domain: 100},
-		{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3, Test: 500},
+	for _, c := range []struct {
+		spec schemas.Problem
+		ends []int
+	}{
+		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 5000},
+			[]int{64, 256, 1024, 5120, 6024}},
+		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 100}, []int{100}},
+		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 2000}, []int{64, 256, 2256}},
+		{schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3, Test: 500}, []int{64, 564}},
 	} {
+		spec := c.spec
 		whole, part := newTestProber(t, spec, 4, 0), newTestProber(t, spec, 4, 2)
-		dim := whole.job.pop.Dim()
-		sizes, places := whole.sizes, map[int]bool{}
-		if sizes == nil {
-			sizes = []int{whole.drawer.TestLen()}
-		} else if !slices.Equal(sizes, []int{64, 256, 1024, 4096}) {
-			t.Errorf("blocks up to %v", sizes)
+		dim, places := whole.job.pop.Dim(), map[int]bool{}
+		if !slices.Equal(whole.ends, c.ends) {
+			t.Errorf("%+v: blocks up to %v, want %v", spec, whole.ends, c.ends)
 		}
 		var first []float64
 		for state := range 5 {
 			var met []float64
 			from := 0
-			for block, to := range sizes {
+			for block, to := range whole.ends {
 				rows := to - from
 				if block == 0 {
 					rows++
@@ -128,48 +133,31 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A probe is rarely wrong about the side of the goal, and uses few points if the error is far from
-// the goal.
-func TestProbeStopsEarly(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	p := &prober{goal: 0.1, sizes: []int{64, 256, 1024, 4096}, session: &session{}}
-	ones := slices.Repeat([]float64{1}, 4096)
+// The worst of many states near the goal has no larger error than each of them: here every state
+// after the first two queries is the same threshold of error 1/16. A domain of 4,000 points is
+// measured whole, and a larger one on as many points as a final model, at whose standard error a
+// goal is 3.5 standard errors away.
+func TestStatesNearGoal(t *testing.T) {
+	s := testSlot(t)
 	for _, c := range []struct {
-		risk            float64
-		most, wrongRate float64 // most: mean number of points; wrongRate: share of probes that are wrong about the side
-	}{{0, 64, 0}, {0.03, 400, 0.001}, {0.08, 4000, 0.003}, {0.12, 4000, 0.003}, {0.5, 64, 0}} {
-		const probes = 2000
-		points, wrong := 0, 0
-		for range probes {
-			p.list = make([]queryGame, 1)
-			from := 0
-			for block, to := range p.sizes {
-				rows := to - from
-				if block == 0 {
-					rows++
-				}
-				answers := slices.Clone(ones[:rows])
-				for i := range answers {
-					if r.Float64() < c.risk {
-						answers[i] = -1
-					}
-				}
-				w := slices.Clone(ones[:rows])
-				if block == 0 {
-					w[0] = 0
-				}
-				from = to
-				if p.scoreAnswers(0, block, to, answers, ones[:rows], w) {
-					break
-				}
-			}
-			points += from
-			if (p.list[0].worstError > p.goal) != (c.risk > p.goal) {
-				wrong++
-			}
+		domain uint64
+		alpha  float64
+		fails  bool
+		within float64 // of measured errors
+	}{{4000, 0.0626, false, 1e-9}, {4000, 0.0624, true, 1e-9}, {1 << 20, 0.075, false, 0.015}, {1 << 20, 0.05, true, 0.015}} {
+		p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: c.domain, Target: "middle"}
+		j := played(t, jobOf(t, s, "test/receding", p, 4, 40), "predict", schemas.Adversary{Kind: "boundary"})
+		opened, err := problem.Open(*j.Cell.Problem, "")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if mean := float64(points) / probes; mean > c.most || float64(wrong)/probes > c.wrongRate {
-			t.Errorf("error %v: %v points, %d of %d probes err", c.risk, mean, wrong, probes)
+		j.Cell.Problem.Test = opened.Test(0, c.alpha)
+		e := opened.Evaluation(0, c.alpha, j.Cell.Problem.Test, true)
+		j.Cell.States, j.Cell.Alpha, j.Cell.Queries, j.Cell.Evaluation = schemas.StatesEvery, c.alpha, 3, &e
+		for trial, got := range runJob(t, s, j).error {
+			if got > c.alpha != c.fails || math.Abs(got-1.0/16) > c.within {
+				t.Errorf("domain %d, alpha %v, trial %d: error %v", c.domain, c.alpha, trial, got)
+			}
 		}
 	}
 }
@@ -214,13 +202,14 @@ func TestErrorAfterHard(t *testing.T) {
 		domain uint64
 		test   int
 		within float64
-	}{{16, 0, 0}, {1 << 20, 500, 0.03}} {
+	}{{16, 0, 0}, {1 << 20, 5000, 0.03}} {
 		for _, offline := range []bool{false, true} {
 			p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: c.domain, Target: "middle",
 				Test: c.test}
 			j := played(t, jobOf(t, s, "test/receding", p, 4, 3), "predict",
 				schemas.Adversary{Kind: "boundary", Offline: offline})
 			j.Cell.States, j.Cell.Metrics = schemas.StatesHard, nil
+			j.Cell.Evaluation = &problem.Evaluation{States: c.test}
 			for _, count := range task.HardCounts {
 				j.Cell.Metrics = append(j.Cell.Metrics, task.ErrorAfterHard(count))
 			}

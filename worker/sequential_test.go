@@ -22,7 +22,7 @@ func sequentialJob(t *testing.T, s *slot, algorithm string, trials int64) (*tria
 		t.Fatal(err)
 	}
 	j.Cell.Alpha = 0.35
-	how := open.Sequential(open.Evaluation(j.Cell.Alpha, p.Test, false))
+	how := open.Sequential(open.Evaluation(0, j.Cell.Alpha, p.Test, false))
 	j.Cell.Evaluation = &how
 	j.Cell.Metrics = append(j.Cell.Metrics, task.FirstError, task.PointsRead)
 	return j, how

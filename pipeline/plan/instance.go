@@ -81,7 +81,7 @@ func (p *openedProblem) measureBy(d *draft, of measurementKey) (*measuredProblem
 		m.resolved.Test = p.problem.Test(of.goal.Reference, of.goal.Alpha)
 	}
 	if m.evaluation = problem.Computed; !of.declared {
-		m.evaluation = p.problem.Evaluation(of.goal.Reference+of.goal.Alpha, m.resolved.Test, of.states)
+		m.evaluation = p.problem.Evaluation(of.goal.Reference, of.goal.Alpha, m.resolved.Test, of.states)
 	}
 	if of.sequential {
 		m.evaluation = p.problem.Sequential(m.evaluation)

@@ -106,7 +106,7 @@ func TestSamplesAreRows(t *testing.T) {
 	}
 	d.Begin(new(seeded).trial(1, 2))
 	d.Test(nil, testY[:3], w[:3])
-	if !slices.Equal(testY[:3], p.rows.Y[:3]) || p.Evaluation(0, 0, false).Words != "exact" {
+	if !slices.Equal(testY[:3], p.rows.Y[:3]) || p.Evaluation(0, 0, 0, false).Words != "exact" {
 		t.Error("evaluation without points")
 	}
 }

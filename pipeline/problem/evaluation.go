@@ -19,9 +19,15 @@ const precision = 1.0 / 20
 // standard error of an error at the goal is a twentieth of alpha. It is 0 if errors are computed
 // exactly, and if the problem has no distribution.
 func (p *Problem) Test(reference, alpha float64) int {
-	switch {
-	case p.Exact() || p.spec.Distribution == "":
+	if p.Exact() || p.spec.Distribution == "" {
 		return 0
+	}
+	return p.sampled(reference, alpha)
+}
+
+// sampled returns the number of independent points that measure an error, as Test describes it.
+func (p *Problem) sampled(reference, alpha float64) int {
+	switch {
 	case p.spec.Test > 0:
 		return p.spec.Test
 	case alpha == 0:
@@ -76,6 +82,11 @@ type Evaluation struct {
 	// goal.
 	StandardError float64
 
+	// States is the number of independent points that measure a state before the final one of task
+	// predict, unless its first points show that its error is clearly below the goal; 0: such
+	// states do not count, or are measured on the whole support.
+	States int `json:",omitempty"`
+
 	// Looks are the numbers of points, ascending, after which a trial may end: see Clear. The
 	// last is the number of all points. Nil: all are read at once.
 	Looks []int `json:",omitempty"`
@@ -84,22 +95,24 @@ type Evaluation struct {
 // Computed is the evaluation of problems and models whose errors are computed exactly.
 var Computed = Evaluation{Words: "exact"}
 
-// Evaluation describes the measurement of errors on test points if the goal is an error of t. If
-// states is true, errors of states before the final one of task predict count.
-func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
-	switch {
-	case p.Exact() && (!states || p.points() <= SmallSupport):
+// Evaluation describes the measurement of errors with that many evaluation points per trial, for
+// the goal reference + alpha. If states is true, errors of states before the final one of task
+// predict count.
+func (p *Problem) Evaluation(reference, alpha float64, test int, states bool) Evaluation {
+	if p.Exact() && (!states || p.points() <= SmallSupport) {
 		return Computed
-	case p.Exact():
-		return Evaluation{Words: Computed.Words, Least: FirstProbed}
-	case test == 0:
+	}
+	words := "%d points"
+	if p.Exact() {
+		test, words = p.sampled(reference, alpha), "exact (other states: %d points)"
+	}
+	if test == 0 {
 		return Evaluation{}
 	}
-	e := Evaluation{
-		Words: fmt.Sprintf("%d points", test), Least: test, StandardError: math.Sqrt(t * (1 - t) / float64(test)),
-	}
+	t := reference + alpha
+	e := Evaluation{Words: fmt.Sprintf(words, test), Least: test, StandardError: math.Sqrt(t * (1 - t) / float64(test))}
 	if states {
-		e.Least = min(FirstProbed, e.Least)
+		e.States = test
 	}
 	return e
 }

@@ -149,13 +149,13 @@ func (p *Problem) Weights() []float64 {
 	return p.exact.W
 }
 
-// The measurement of states before the final one of task predict. It covers the whole support of
-// the distribution if that has at most SmallSupport points, and otherwise at most MostProbed
-// fresh points, FirstProbed of them at first.
+// The measurement of states before the final one of task predict. A state passes if its error is
+// clearly below the goal on its first FirstProbed points, or on four or sixteen times as many.
+// Otherwise its error is measured on the whole support of the distribution, if that has at most
+// SmallSupport points, or on as many fresh points as a final model gets.
 const (
-	SmallSupport = 256
 	FirstProbed  = 64
-	MostProbed   = 4096
+	SmallSupport = 4096
 )
 
 // Disguised reports whether the evaluation points are rows of data that are transformed

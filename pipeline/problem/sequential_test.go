@@ -133,7 +133,7 @@ func TestSequentialIsOnTheSafeSide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := p.Sequential(p.Evaluation(goal, m, false))
+	e := p.Sequential(p.Evaluation(0, goal, m, false))
 	if e.Looks[len(e.Looks)-1] != m || e.Least >= m {
 		t.Errorf("evaluation %+v", e)
 	}
@@ -167,7 +167,7 @@ func TestSequentialAppliesTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		full := p.Evaluation(0.1, p.Test(0, 0.1), false)
+		full := p.Evaluation(0, 0.1, p.Test(0, 0.1), false)
 		e := p.Sequential(full)
 		plain, sequential := AllRead(e.Words)
 		if e.Words != tt.words || sequential != tt.applies || (e.Looks != nil) != tt.applies || plain != full.Words {

@@ -228,7 +228,7 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 type Goal struct {
 	Reference, Alpha, Beta float64
 	Test                   int // number of points for measuring the error; 0: it is computed exactly
-	Queries                int // task predict: T; the errors of T+1 states count, each measured up to four times
+	Queries                int // task predict: T; the errors of T+1 states count
 }
 
 // GoalOf returns the goal of a setting.
@@ -242,11 +242,7 @@ const chanceShare = 1.0 / 20
 
 // odds returns -ln of the permitted probability that one measured error is too large.
 func (g Goal) odds() float64 {
-	looks := 1
-	if g.Queries > 0 {
-		looks = 4 * (g.Queries + 1)
-	}
-	return math.Log(float64(looks) / (chanceShare * g.Beta))
+	return math.Log(float64(g.Queries+1) / (chanceShare * g.Beta))
 }
 
 // Safe returns the alpha and beta of true errors with which the measured errors reach g. An error
