@@ -57,7 +57,7 @@ type prober struct {
 
 // stateProbes holds the probes of one trial's states and their results.
 type stateProbes struct {
-	blockStarts []rand.PCG // stream positions at the start of each block drawn so far, and after the last
+	blockStarts []rand.PCG // stream positions at the start of each block that was drawn, and after it
 	placeStream rand.PCG   // draws the place of the next query among the points
 
 	query      []float64 // the next query, valid if queryKnown
@@ -310,19 +310,21 @@ func (p *prober) drawPoints(j, block int, x, y, w []float64) {
 	y[q.place], w[q.place] = q.truth, 0
 }
 
-// drawBlock draws the points of a block from the distribution. They are the same in each call.
+// drawBlock draws the points of a block from the distribution. They are the same in each call. The points that follow
+// the screening are the first evaluation points of the trial, so that they judge all states alike.
 func (p *prober) drawBlock(j, block int, x, y []float64) {
 	q := &p.list[j]
-	if len(q.blockStarts) == 0 {
-		q.blockStarts = append(q.blockStarts, rand.PCG{})
+	if q.blockStarts == nil {
+		q.blockStarts = make([]rand.PCG, len(p.ends)+1)
 		q.blockStarts[0].Seed(p.dataSeed(trial.States, j))
+		q.blockStarts[p.screening].Seed(p.dataSeed(trial.TestPoints, j))
 	}
 	p.target.Seed(p.dataSeed(trial.Target, j))
 	p.points = q.blockStarts[block]
 	p.drawer.Begin(problem.Streams{Target: &p.target, TestPoints: &p.points})
 	p.drawer.Draw(x, y)
-	if len(q.blockStarts) == block+1 {
-		q.blockStarts = append(q.blockStarts, p.points)
+	if block+1 != p.screening {
+		q.blockStarts[block+1] = p.points
 	}
 }
 

@@ -178,12 +178,18 @@ const (
 	keySearch    = "find"
 )
 
+// probeFormat is the version of the measurement of states before the final one.
+const probeFormat = 2
+
 // identity returns the object that Key is the hash of, for an evaluation in words.
 func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 	id := c.AppendFields(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
 	id = id.With(keyReference, c.Reference)
 	if evaluation != "" && evaluation != "exact" {
 		id = id.With("evaluation", evaluation)
+	}
+	if c.Probes() {
+		id = id.With("probes", probeFormat)
 	}
 	if c.Rung != nil {
 		id = id.With(keySearch, c.Rung.Axis).With("n", c.N[0])
