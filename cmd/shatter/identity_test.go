@@ -73,7 +73,8 @@ func (r recording) check(t *testing.T, sweeps map[string]string) {
 		fmt.Fprintln(inputs, task, sweeps[task])
 	}
 	profile, _, _ := strings.Cut(trial.FloatProfile(), "-go")
-	text := fmt.Sprintf("profile %s, format of keys %d, sweeps %.6x\n", profile, trial.Format, inputs.Sum(nil))
+	text := fmt.Sprintf("profile %s, formats of keys %d and of states %d, sweeps %.6x\n",
+		profile, trial.Format, trial.ProbeFormat, inputs.Sum(nil))
 	for _, p := range builtins() {
 		a, err := algo.Describe(p)
 		if err != nil {

@@ -178,8 +178,8 @@ const (
 	keySearch    = "find"
 )
 
-// probeFormat is the version of the measurement of states before the final one.
-const probeFormat = 2
+// ProbeFormat is the version of the measurement of states before the final one.
+const ProbeFormat = 2
 
 // identity returns the object that Key is the hash of, for an evaluation in words.
 func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
@@ -189,7 +189,7 @@ func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 		id = id.With("evaluation", evaluation)
 	}
 	if c.Probes() {
-		id = id.With("probes", probeFormat)
+		id = id.With("probes", ProbeFormat)
 	}
 	if c.Rung != nil {
 		id = id.With(keySearch, c.Rung.Axis).With("n", c.N[0])
