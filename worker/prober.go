@@ -14,13 +14,14 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// In task predict, states before the final one are probed. All states of a trial get the same points, so that the worst
-// state is not the one with the worst points. On its first points, a state only passes: if its error is clearly below
-// the goal, which a state above the goal reaches with probability at most exp(-clearDivergence), 0.25 %, for each number
-// of points. Otherwise its error is measured on further points, as many as for a final model, or on the whole support:
-// see [problem.SmallSupport]. So neither the stop nor the choice of the state biases a measured error. When one of them
-// is above the goal, the trial has failed, and only states with a larger error on their first points are measured. A
-// state whose error is reported is always measured.
+// In task predict, states before the final one are probed. All states of a trial get the same
+// points, so that the worst state is not the one with the worst points. On its first points, a
+// state only passes: if its error is clearly below the goal, which a state above the goal reaches
+// with probability at most exp(-clearDivergence), 0.25 %, for each number of points. Otherwise its
+// error is measured on further points, as many as for a final model, or on the whole support: see
+// [problem.SmallSupport]. So neither the stop nor the choice of the state biases a measured error.
+// When one of them is above the goal, the trial has failed, and only states with a larger error on
+// their first points are measured. A state whose error is reported is always measured.
 //
 // The algorithm marks queries as hard. Its marks only add states to those that are probed anyway.
 const clearDivergence = 6 // relative entropy, in nats
@@ -193,8 +194,9 @@ func (p *prober) probe(ctx context.Context, asked int) error {
 	return nil
 }
 
-// askBlock asks the states of the due trials about a block of points, in groups that fit a message. The first block also
-// contains the next query. It returns the trials whose probes are not complete.
+// askBlock asks the states of the due trials about a block of points, in groups that fit a message.
+// The first block also contains the next query. It returns the trials whose probes are not
+// complete.
 func (p *prober) askBlock(ctx context.Context, due []int, block, rows int) ([]int, error) {
 	const mostBytes = 4 << 20
 	dim := p.job.pop.Dim()

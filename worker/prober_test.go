@@ -144,7 +144,10 @@ func TestStatesNearGoal(t *testing.T) {
 		alpha  float64
 		fails  bool
 		within float64 // of measured errors
-	}{{4000, 0.0626, false, 1e-9}, {4000, 0.0624, true, 1e-9}, {1 << 20, 0.075, false, 0.015}, {1 << 20, 0.05, true, 0.015}} {
+	}{
+		{4000, 0.0626, false, 1e-9}, {4000, 0.0624, true, 1e-9},
+		{1 << 20, 0.075, false, 0.015}, {1 << 20, 0.05, true, 0.015},
+	} {
 		p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: c.domain, Target: "middle"}
 		j := played(t, jobOf(t, s, "test/receding", p, 4, 40), "predict", schemas.Adversary{Kind: "boundary"})
 		opened, err := problem.Open(*j.Cell.Problem, "")

@@ -119,8 +119,8 @@ func (s *Search) spread(end, limit int64, k int) (spots []*point) {
 	return spots
 }
 
-// openSpots opens spots for further trials, an eighth of theirs or spotTrials, within the number of trials left. It ends the search
-// if it can open none.
+// openSpots opens spots for further trials, an eighth of theirs or spotTrials, within the number of
+// trials left. It ends the search if it can open none.
 func (s *Search) openSpots(spots []*point) {
 	s.open = s.open[:0]
 	for _, p := range spots {
