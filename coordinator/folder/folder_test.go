@@ -203,3 +203,24 @@ func TestMarkFetched(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// From the start of a run until it has written its result files, those of an earlier run are marked.
+func TestOutdated(t *testing.T) {
+	dir := t.TempDir()
+	for _, x := range []struct{ digest, want string }{{"", ""}, {"", "Run 2 has begun"}, {"ab", ""}} {
+		f, err := Claim(dir, planUnder(t, "5"), Mode{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(WriteManifest(dir, schemas.Manifest{Digest: x.digest}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, outdatedName))
+		if !strings.Contains(string(text), x.want) || (len(text) > 0) != (x.want != "") {
+			t.Errorf("%+v: %q", x, text)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "table.parquet"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

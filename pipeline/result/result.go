@@ -117,6 +117,8 @@ type Consumed struct {
 
 // A Result holds the data of all result files. The files keep the order of its rows.
 type Result struct {
+	Name    string    // name of the sweep
+	Seed    string    // seed of the sweep, or the word secret
 	Source  []byte    // text of the sweep file
 	Metrics []string  // names of the metrics that the sweep's algorithms declare
 	Games   []GameRow // task online: replaces Table
@@ -129,4 +131,6 @@ type Result struct {
 
 	Confidence float64 // probability that all brackets of the table hold; 0: there are none
 	State      State
+
+	origin []string // metadata of its files: see sheet.OriginKeys
 }

@@ -33,7 +33,7 @@ type State struct {
 // Rows makes the rows of a result from the outcomes that a ledger holds for the cells of a plan.
 // They are a function of the arguments. The ledger may lack trials: see Options.Partial.
 func Rows(p *plan.Plan, l *ledger.Ledger, o Options) (*Result, error) {
-	r := &Result{Source: p.Source, Ledger: l, Confidence: confidence(p.Cells)}
+	r := &Result{Name: p.Name, Seed: p.Seed.String(), Source: p.Source, Ledger: l, Confidence: confidence(p.Cells)}
 	for _, c := range p.Cells {
 		r.Metrics = append(r.Metrics, c.Metrics...)
 	}

@@ -69,14 +69,14 @@ func (r *Result) games(params []schemas.ColumnOf[trial.Cell]) (*sheet.Sheet, err
 // most rows.
 func (r *Result) writeBounds(w io.Writer) error {
 	columns, rows := r.boundRows()
-	return sheet.WriteStream(w, "bounds", columns, rows)
+	return sheet.WriteStream(w, "bounds", columns, rows, r.origin)
 }
 
 // writeTiming writes the file of the sheet timing. It streams, because this file grows with the
 // trials.
 func (r *Result) writeTiming(w io.Writer) error {
 	var failed error
-	err := sheet.WriteStream(w, "timing", timingColumns, r.timings(&failed))
+	err := sheet.WriteStream(w, "timing", timingColumns, r.timings(&failed), r.origin)
 	return cmp.Or(failed, err)
 }
 

@@ -245,6 +245,6 @@ func (r *Result) writeTrials(w io.Writer) error {
 				}
 			}
 		}
-	})
+	}, r.origin)
 	return cmp.Or(failed, err)
 }

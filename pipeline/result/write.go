@@ -13,15 +13,19 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// layout lists the files of a result in their order. A file is written from a sheet or by write.
-var layout = []struct {
+// A resultFile is a file of a result. It is written from a sheet or by write.
+type resultFile struct {
 	name   string
 	sheet  string // name of the sheet; "": none
 	format string // format of the sheet
 	write  func(*Result, io.Writer) error
 	aside  bool // not part of the result: may differ between runs
-}{
-	{name: "sweep.yaml", write: func(r *Result, w io.Writer) error { return disk.Bytes(r.Source)(w) }},
+	text   bool // not in the digest: comments do not change numbers
+}
+
+// layout lists the files of a result in their order.
+var layout = []resultFile{
+	{name: "sweep.yaml", write: func(r *Result, w io.Writer) error { return disk.Bytes(r.Source)(w) }, text: true},
 	{name: "table.parquet", sheet: "table", format: "parquet"},
 	{name: "curve.parquet", sheet: "curve", format: "parquet"},
 	{name: "bounds.parquet", write: (*Result).writeBounds},
@@ -40,8 +44,9 @@ var layout = []struct {
 // and syncs all files under temporary names before it renames the first one, so that a failure
 // leaves the old files.
 //
-// The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in
-// hex, of the lines that sha256sum prints for the files of the result in the order above.
+// The files are a function of r and of the outcomes that it consumes. digest covers the numbers: it
+// is the SHA-256, in hex, of a line "SHA-256  NAME" for each file of the result in the order above,
+// except sweep.yaml, without the metadata for [sheet.OriginKeys], which contain the digest.
 func WriteResult(dir string, r Result) (digest string, err error) {
 	defer func() {
 		if err != nil {
@@ -57,25 +62,33 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	sheets, lines := map[string]*sheet.Sheet{}, sha256.New()
-	for _, f := range layout {
-		if f.sheet != "" && sheets[f.sheet] == nil {
-			if sheets[f.sheet], err = r.Sheet(f.sheet); err != nil {
-				return "", err
-			}
+	sheets := map[string]*sheet.Sheet{}
+	for _, name := range []string{"table", "curve", "fits", "failures"} {
+		if sheets[name], err = r.Sheet(name); err != nil {
+			return "", err
 		}
-		h, path := sha256.New(), filepath.Join(dir, f.name)
-		err := disk.WriteStaged(path, func(w io.Writer) error {
-			if w = io.MultiWriter(w, h); f.write != nil {
-				return f.write(&r, w)
-			}
-			return render.Render(sheets[f.sheet], w, f.format)
-		})
+	}
+	r.origin = nil
+	lines := sha256.New()
+	for _, f := range layout {
+		if f.aside || f.text {
+			continue
+		}
+		h := sha256.New()
+		if err := f.render(&r, sheets, h); err != nil {
+			return "", fmt.Errorf("%s: %w", f.name, err)
+		}
+		fmt.Fprintf(lines, "%x  %s\n", h.Sum(nil), f.name)
+	}
+	digest = hex.EncodeToString(lines.Sum(nil))
+	for i, value := range []string{r.Name, r.Seed, digest} {
+		r.origin = append(r.origin, sheet.OriginKeys[i], value)
+	}
+	for _, f := range layout {
+		path := filepath.Join(dir, f.name)
+		err := disk.WriteStaged(path, func(w io.Writer) error { return f.render(&r, sheets, w) })
 		if err != nil {
 			return "", fmt.Errorf("%q: %w", path, err)
-		}
-		if !f.aside {
-			fmt.Fprintf(lines, "%x  %s\n", h.Sum(nil), f.name)
 		}
 	}
 	for _, f := range layout {
@@ -83,7 +96,17 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 			return "", err
 		}
 	}
-	return hex.EncodeToString(lines.Sum(nil)), disk.SyncDir(dir)
+	return digest, disk.SyncDir(dir)
+}
+
+// render writes the content of a file.
+func (f *resultFile) render(r *Result, sheets map[string]*sheet.Sheet, w io.Writer) error {
+	if f.write != nil {
+		return f.write(r, w)
+	}
+	s := *sheets[f.sheet]
+	s.Origin = r.origin
+	return render.Render(&s, w, f.format)
 }
 
 // check returns an error if two cells have the same id in the files.

@@ -25,6 +25,10 @@ const (
 	ConfidenceKey = "shatter.confidence" // probability that no bracket of the table is wrong
 )
 
+// OriginKeys are the keys of metadata about the origin of a result: the sweep's name, its seed and the result's digest,
+// which does not cover them.
+var OriginKeys = []string{"shatter.sweep", "shatter.seed", "shatter.digest"}
+
 // ParquetWriter writes records to a Parquet file. Its options are fixed, so that equal rows give
 // equal bytes.
 type ParquetWriter struct {
@@ -82,12 +86,12 @@ func (w *ParquetWriter) Write(rec arrow.Record) error {
 // Close completes the file. It does not close the underlying writer.
 func (w *ParquetWriter) Close() error { return errors.Join(w.file.Close(), w.to.Err) }
 
-// WriteStream writes the file of a result with the sheet of New. It keeps one row group in
-// memory.
+// WriteStream writes the file of a result with the sheet of New and its origin. It keeps one row
+// group in memory.
 func WriteStream[Row any](
-	w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row],
+	w io.Writer, name string, columns []schemas.ColumnOf[Row], rows iter.Seq[Row], origin []string,
 ) (err error) {
-	to, err := NewParquetWriter(w, ArrowSchema(name, schemas.Plain(columns)))
+	to, err := NewParquetWriter(w, ArrowSchema(name, schemas.Plain(columns), origin...))
 	for s, bad := range batches(name, columns, rows, RowGroup) {
 		if err = cmp.Or(err, bad); err != nil {
 			return err

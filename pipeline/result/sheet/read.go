@@ -132,6 +132,11 @@ func (s *Sheet) read(path string) (err error) {
 		}
 		s.Confidence = v
 	}
+	for _, key := range OriginKeys {
+		if v := r.File.MetaData().KeyValueMetadata().FindValue(key); v != nil {
+			s.Origin = append(s.Origin, key, *v)
+		}
+	}
 	s.rows = r.Rows
 	for i := range r.File.MetaData().Schema.NumColumns() {
 		c, err := r.arrow.GetColumn(context.Background(), i)

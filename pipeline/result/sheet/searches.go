@@ -42,7 +42,7 @@ func (s *Sheet) FoldSearches() *Sheet {
 		}
 	}
 	out := Of(s.Name, s.Columns, folded...)
-	out.Confidence, out.Title, out.Notes = s.Confidence, s.Title, s.Notes
+	out.Confidence, out.Origin, out.Title, out.Notes = s.Confidence, s.Origin, s.Title, s.Notes
 	return out
 }
 

@@ -28,8 +28,9 @@ type Sheet struct {
 	rows    int
 	values  []arrow.Array // one array per column, of the type of ArrowType
 
-	Confidence float64 // probability that no bracket of the table is wrong; 0: none is stated
-	Title      string  // description of the sweep and its result: a comment in tex
+	Confidence float64  // probability that no bracket of the table is wrong; 0: none is stated
+	Origin     []string // metadata for OriginKeys, alternating keys and values; nil: none
+	Title      string   // description of the sweep and its result: a comment in tex
 
 	Notes []string // lines below the table in formats for reading; not part of the result
 }
@@ -221,9 +222,9 @@ func (s *Sheet) Rows() iter.Seq[[]any] {
 
 // Record returns the sheet as an Arrow record with the metadata of its file.
 func (s *Sheet) Record() arrow.Record {
-	var further []string
+	further := slices.Clone(s.Origin)
 	if s.Confidence != 0 {
-		further = []string{ConfidenceKey, Text(s.Confidence)}
+		further = append(further, ConfidenceKey, Text(s.Confidence))
 	}
 	return array.NewRecord(ArrowSchema(s.Name, s.Columns, further...), s.values, int64(s.rows))
 }

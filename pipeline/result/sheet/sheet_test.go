@@ -27,7 +27,7 @@ func TestWriteStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		var whole, parted bytes.Buffer
-		if err := errors.Join(writeParquet(s, &whole), WriteStream(&parted, "bounds", columns, all)); err != nil {
+		if err := errors.Join(writeParquet(s, &whole), WriteStream(&parted, "bounds", columns, all, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(whole.Bytes(), parted.Bytes()) {
@@ -44,7 +44,7 @@ func TestWriteStream(t *testing.T) {
 		}
 		return int64(*i)
 	}
-	err := WriteStream(&bytes.Buffer{}, "bounds", columns, wrong)
+	err := WriteStream(&bytes.Buffer{}, "bounds", columns, wrong, nil)
 	if err == nil || !strings.Contains(err.Error(), `bounds, row 131074, column "row"`) {
 		t.Error(err)
 	}
